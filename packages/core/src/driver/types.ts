@@ -1,0 +1,237 @@
+import type {
+  Clock,
+  Committer,
+  Json,
+  JsonObject,
+  LockAware,
+  NodeId,
+  NodeRecord,
+  RecordCache,
+  RequestRecord,
+  Resources,
+  ZooKeeper,
+} from '@nodepool/zk-protocol';
+import type { Config, ConfigProblem, DiskimageConfig, LabelConfig } from '../config/types.js';
+import type { Logger } from '../logger.js';
+
+/** Version of the contract in this file. A driver package declares the one it was written for. */
+export const DRIVER_API_VERSION = 1;
+
+/** A JSON schema (draft-07, as ajv reads it). Mark secrets with `"x-secret": true`: they are redacted everywhere. */
+export type JsonSchema = JsonObject;
+
+/** What a driver can do; parts of the contract, and of its test kit, apply by these. */
+export interface DriverCapabilities {
+  /** Makes nodes on request. `false`: only what is registered can be handed out (static). */
+  readonly launches: boolean;
+  /** A request that does not fit now is accepted and waits holding its nodes. `false`: it waits unaccepted. */
+  readonly pausesAtQuota: boolean;
+  /** The builder uploads images to its providers. */
+  readonly managesImages: boolean;
+}
+
+/**
+ * What a driver package exports as `driver`. Importing the package must do nothing else. One object serves all
+ * providers of the driver for the life of the process.
+ */
+export interface Driver {
+  /** The value of `driver:` in the configuration. */
+  readonly name: string;
+  readonly apiVersion: number;
+  readonly capabilities: DriverCapabilities;
+  /** Schema of the driver's own keys of a provider entry; the common keys (`name`, `driver`, ...) are added by core. */
+  readonly schema: JsonSchema;
+  /** Drops global state. Called before every load of the configuration. */
+  reset?(): void | Promise<void>;
+  /**
+   * Turns a provider entry that has passed the schema into its typed form. Called for each load and each validation.
+   * Report what the schema cannot see through `context.problem`; throw nothing for bad input.
+   */
+  getProviderConfig(entry: JsonObject, context: ProviderConfigContext): ProviderConfig;
+  /** Makes the running object for a new or changed provider. Must not do I/O; that belongs into `start`. */
+  getProvider(config: ProviderConfig, context: ProviderContext): Provider;
+  /** Checks across all providers of this driver, e.g. identities that must be unique in the file. */
+  checkAll?(configs: readonly ProviderConfig[], problem: ProblemReporter): void;
+}
+
+/** @param path - keys below the provider entry, e.g. `['pools', 0, 'nodes', 2, 'name']` */
+export type ProblemReporter = (
+  provider: string,
+  path: readonly (string | number)[],
+  message: string,
+  severity?: ConfigProblem['severity'],
+) => void;
+
+export interface ProviderConfigContext {
+  readonly labels: ReadonlyMap<string, LabelConfig>;
+  readonly diskimages: ReadonlyMap<string, DiskimageConfig>;
+  /** Records a problem at a place of this provider entry. */
+  problem(path: readonly (string | number)[], message: string, severity?: ConfigProblem['severity']): void;
+}
+
+/** Typed form of a provider entry. Two configs whose `entry` and image settings are equal mean "nothing changed". */
+export interface ProviderConfig {
+  readonly name: string;
+  readonly driverName: string;
+  /** The entry as written, after substitution. Compared to decide whether a reload replaces the provider. */
+  readonly entry: JsonObject;
+  /** Further values that make the provider differ, e.g. a cloud's credentials file entry. */
+  readonly equalityExtra?: Json;
+  /** `-1` no limit, `0` accepts nothing. */
+  readonly maxConcurrency: number;
+  readonly priority: number | undefined;
+  readonly pools: ReadonlyMap<string, PoolConfig>;
+  readonly managesImages: boolean;
+}
+
+export interface PoolConfig {
+  readonly name: string;
+  readonly labels: ReadonlyMap<string, PoolLabelConfig>;
+  /** `Infinity` without limit; `0` or less disables the pool. */
+  readonly maxServers: number;
+  /** Ceilings by resource name besides `instances`: `cores`, `ram`, `volumes`, `volume-gb`. Missing: no limit. */
+  readonly maxResources: Resources;
+  readonly nodeAttributes: JsonObject | null;
+  readonly priority: number | undefined;
+  readonly ignoreProviderQuota: boolean;
+  readonly azs: readonly string[] | undefined;
+}
+
+/** A label as one pool offers it. Drivers extend this with their own keys. */
+export interface PoolLabelConfig {
+  readonly name: string;
+  /** Managed image of the label. */
+  readonly diskimage?: string | undefined;
+  /** Image already in the cloud (key of the provider's `cloud-images`). */
+  readonly cloudImage?: string | undefined;
+}
+
+/** Services a provider works with. They live as long as the launcher. */
+export interface ProviderContext {
+  readonly zk: ZooKeeper;
+  readonly clock: Clock;
+  /** Already carries the provider's name. */
+  readonly logger: Logger;
+  readonly nodes: RecordCache<NodeRecord> & LockAware;
+  readonly requests: RecordCache<RequestRecord>;
+  readonly committer: Committer;
+  /** Host's fully qualified name. */
+  readonly hostname: string;
+  /** The configuration in force. */
+  config(): Config;
+  /** Nodes of this provider, from the mirror. */
+  ownNodes(): Iterable<NodeRecord>;
+  /** Asks for a look at waiting requests: call it when capacity appeared without a node record having changed. */
+  capacityChanged(pool?: string): void;
+  /** Random number in [0, 1). */
+  random(): number;
+}
+
+/** A running provider. */
+export interface Provider extends ProviderNotifications {
+  readonly config: ProviderConfig;
+  /**
+   * Starts background work. Called once after construction, also when a changed configuration replaced an older object.
+   * A rejection leaves the provider out of the running configuration; it is tried again with back-off.
+   */
+  start(signal: AbortSignal): Promise<void>;
+  /** Stops periodic actions that could disturb a successor. */
+  idle(): void;
+  /** Takes no new tasks; running ones may finish. Must not block. */
+  stop(): void;
+  /** Resolves when everything under way has ended. Called after `stop`. */
+  join(): Promise<void>;
+  /** False while a prerequisite of the label, such as its cloud image, is missing. Not about quota. */
+  labelReady(pool: string, label: string): boolean;
+  /** A fresh handler for one request in one pool. */
+  getRequestHandler(pool: PoolConfig, request: RequestRecord): NodeRequestHandler;
+  /**
+   * Removes what is behind a locked node whose state is already `deleting`. Safe to repeat; what is already gone counts
+   * as removed. Resolves once it is gone; `undefined` means there is nothing to remove.
+   */
+  startNodeCleanup(node: NodeRecord, signal: AbortSignal): Promise<void> | undefined;
+  /** Deletes resources tagged as this provider's that no record knows. Called every minute. */
+  cleanupLeakedResources(signal: AbortSignal): Promise<void>;
+  /** Labels found permanently unusable. */
+  errorLabels(): ReadonlySet<string>;
+  /** Quota of the provider; missing for drivers without quota. */
+  readonly quota?: QuotaSupport;
+  /** Driver's images, for builders. */
+  uploadImage?(upload: ImageUpload, signal: AbortSignal): Promise<string>;
+  deleteImage?(externalId: string, signal: AbortSignal): Promise<void>;
+}
+
+/** What the fulfilment algorithm tells a provider. All optional. */
+export interface ProviderNotifications {
+  /** The node's record is gone. */
+  nodeDeletedNotification?(node: NodeRecord): void;
+  /**
+   * The record to create in the same transaction that deletes the given one, so that a slot is never without one.
+   * `undefined`: none, or not known without waiting; then use `nodeDeletedNotification`.
+   */
+  successorOf?(node: NodeRecord): NodeRecord | undefined;
+}
+
+/** What a request needs of a driver. Shared fulfilment lives in core; see docs/writing-a-driver.md for the names. */
+export interface NodeRequestHandler extends NodeRequestHandlerNotifications {
+  /** Images for all requested labels exist. */
+  imagesAvailable(): boolean;
+  /** Begins making one locked node in state `building`; resolves with the node in its final state. Never rejects. */
+  launch?(launch: LaunchOrder, signal: AbortSignal): Promise<LaunchResult>;
+  /** Extra condition under which a ready node may serve this request, after core's own. May wait; default true. */
+  checkReusableNode?(node: NodeRecord, signal: AbortSignal): boolean | Promise<boolean>;
+  /** Cheap test without waiting, e.g. same availability zone. Default true. */
+  acceptsNode?(node: NodeRecord): boolean;
+  /** Completes a record before it is first stored, e.g. chooses its availability zone. */
+  setNodeMetadata?(node: NodeRecord): NodeRecord;
+}
+
+export interface NodeRequestHandlerNotifications {
+  /** A ready node was taken for this request. */
+  nodeReusedNotification?(node: NodeRecord): void;
+  /** `checkReusableNode` said no: the provider may deregister the node. */
+  nodeRejectedNotification?(node: NodeRecord): void;
+}
+
+/** One node to make. */
+export interface LaunchOrder {
+  readonly node: NodeRecord;
+  readonly label: PoolLabelConfig;
+  readonly pool: PoolConfig;
+  readonly request: RequestRecord;
+  /** Stores changed fields of the node under its lock and returns the new record. Rejects when the lock is lost. */
+  store(changes: Partial<NodeRecord>): Promise<NodeRecord>;
+}
+
+export interface LaunchResult {
+  /** `aborted`: no quota; not counted as a failure. */
+  readonly state: 'ready' | 'failed' | 'aborted';
+  readonly node: NodeRecord;
+  readonly error?: Error;
+}
+
+/** Numbers that decide whether something fits. All synchronous: a provider refreshes its limits in the background. */
+export interface QuotaSupport {
+  /** What one node of the label needs, e.g. `{instances: 1, cores: 4, ram: 8192}`. */
+  quotaNeededByLabel(label: string, pool: PoolConfig): Resources;
+  /**
+   * Cloud limits minus use by instances that are not ours; missing names are unlimited. `undefined` while nothing is
+   * known yet: requests wait.
+   */
+  estimatedNodepoolQuota(): Resources | undefined;
+  /** Throws away cached limits and fetches them again in the background. */
+  invalidateQuotaCache(): void;
+}
+
+export interface ImageUpload {
+  readonly image: string;
+  readonly name: string;
+  readonly file: string;
+  readonly format: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly md5: string | undefined;
+  readonly sha256: string | undefined;
+}
+
+/** Id of a node as text for tags and logs. */
+export type { NodeId };

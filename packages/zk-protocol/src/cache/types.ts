@@ -1,0 +1,49 @@
+import type { Operation, OperationResult } from '../client/types.js';
+
+/** A change of one cached record. `before` is missing for a new one, `after` for one that is gone. */
+export interface RecordChange<T> {
+  readonly id: string;
+  readonly before: T | undefined;
+  readonly after: T | undefined;
+}
+
+/**
+ * In-memory mirror of one kind of record, kept by a persistent-recursive watch (spec: zookeeper.md 14).
+ * Reads are synchronous and never touch ZooKeeper.
+ */
+export interface RecordCache<T> {
+  /** Adds the watch and reads the whole tree; resolves when complete. Rebuilt by itself after SUSPENDED and LOST. */
+  start(): Promise<void>;
+  stop(): void;
+  /** False until started and while being rebuilt. */
+  readonly ready: boolean;
+  /** Resolves when ready. */
+  whenReady(signal?: AbortSignal): Promise<void>;
+  readonly size: number;
+  get(id: string): T | undefined;
+  values(): IterableIterator<T>;
+  /** Events waiting to be applied (metric `event_queue`) and reads under way (`playback_queue`). */
+  readonly eventQueue: number;
+  readonly playbackQueue: number;
+  /** Called after the cache holds the new value. Also called for every difference found by a rebuild. */
+  onChange(listener: (change: RecordChange<T>) => void): () => void;
+  onReady(listener: (ready: boolean) => void): () => void;
+}
+
+/** The node cache also follows `<id>/lock` and its children. */
+export interface LockAware {
+  /** Number of entries seen in the lock directory. */
+  contenders(id: string): number;
+  /** Whether the lock directory exists. */
+  hasLockDirectory(id: string): boolean;
+  /** Called when the number of contenders changes. */
+  onLockChange(listener: (id: string, contenders: number) => void): () => void;
+}
+
+/**
+ * Writes through the caches: the caches show what was written as soon as ZooKeeper confirms it, without reading it
+ * back, although the watch reports our own writes like anybody's.
+ */
+export interface Committer {
+  commit(operations: readonly Operation[]): Promise<OperationResult[]>;
+}

@@ -1,0 +1,17 @@
+/** Base class of every error this project raises on purpose. */
+export class NodepoolError extends Error {
+  /** Stable, documented identifier such as `NODEPOOL_CONFIG`; test with {@link isNodepoolError}, never by message. */
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+  }
+}
+
+/** True for errors of this project, optionally of one code. Works across several installed copies of a package. */
+export function isNodepoolError(error: unknown, code?: string): error is NodepoolError {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return false;
+  return code === undefined ? error.code.startsWith('NODEPOOL_') || error.code.startsWith('ZK_') : error.code === code;
+}

@@ -1,0 +1,169 @@
+import type { Stat } from '../client/types.js';
+
+declare const brand: unique symbol;
+/** A text that is known to be one kind of id. */
+export type Branded<T extends string> = string & { readonly [brand]: T };
+/** Ten digits, e.g. `0000000042`. */
+export type NodeId = Branded<'NodeId'>;
+/** `<priority>-<seq10>`, e.g. `200-0000001234`. */
+export type RequestId = Branded<'RequestId'>;
+/** Id of a pool worker: `<fqdn>-PoolWorker.<provider>-<pool>-<32 hex>`. */
+export type LauncherId = Branded<'LauncherId'>;
+
+/** What JSON can say. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+
+/** Known node states; a record may carry another text, which is kept and left alone. */
+export type NodeState =
+  | 'init'
+  | 'building'
+  | 'testing'
+  | 'ready'
+  | 'in-use'
+  | 'used'
+  | 'hold'
+  | 'deleting'
+  | 'failed'
+  | 'aborted'
+  | 'deleted';
+/** Known request states. */
+export type RequestState = 'requested' | 'pending' | 'fulfilled' | 'failed';
+
+/** Amounts by resource name (`instances`, `cores`, `ram` in MiB, `volumes`, `volume-gb`, ...). */
+export type Resources = Record<string, number>;
+
+/** Common to all records. Records are immutable: change one with its `with…` function. */
+interface RecordBase {
+  /** The body as last read, so that keys we do not know survive a rewrite. Empty for a new record. */
+  readonly raw: Readonly<JsonObject>;
+  /** `undefined` for a record that is not stored yet. */
+  readonly stat: Stat | undefined;
+}
+
+/** One machine or slot. `null` means "not set", as on the wire. */
+export interface NodeRecord extends RecordBase {
+  readonly id: NodeId;
+  readonly state: NodeState | (string & {});
+  readonly stateTimeMs: number;
+  readonly createdTimeMs: number | null;
+  readonly cloud: string | null;
+  readonly provider: string | null;
+  readonly pool: string | null;
+  /** The labels this node can serve (`type` on the wire). */
+  readonly labels: readonly string[];
+  readonly allocatedTo: RequestId | null;
+  readonly az: string | null;
+  readonly region: string | null;
+  readonly publicIpv4: string | null;
+  readonly privateIpv4: string | null;
+  readonly publicIpv6: string | null;
+  readonly hostId: string | null;
+  readonly interfaceIp: string | null;
+  /** Usually a number; other drivers may put anything here. */
+  readonly connectionPort: Json;
+  readonly imageId: string | null;
+  readonly launcher: string | null;
+  readonly externalId: string | JsonObject | null;
+  readonly hostname: string | null;
+  readonly comment: string | null;
+  readonly userData: Json;
+  readonly holdJob: string | null;
+  readonly hostKeys: readonly string[];
+  readonly username: string | null;
+  readonly connectionType: string | null;
+  readonly shellType: string | null;
+  /** Seconds on the wire. `0` or `null`: no limit. */
+  readonly holdExpirationMs: number | null;
+  readonly resources: Resources | null;
+  readonly slot: number | null;
+  readonly attributes: JsonObject | null;
+  readonly pythonPath: string | null;
+  readonly tenantName: string | null;
+  readonly driverData: Json;
+  readonly requestor: string | null;
+  /** Ours (`launch_error`): why the last launch attempt failed. */
+  readonly launchError: string | null;
+}
+
+/** Why one pool did not take a request: ours (`decline_reasons`), keyed by launcher id, ignored by others. */
+export interface DeclineReason {
+  readonly rule: string;
+  readonly text: string;
+  readonly timeMs: number;
+}
+
+/** An ask for a list of labels. */
+export interface RequestRecord extends RecordBase {
+  readonly id: RequestId;
+  readonly state: RequestState | (string & {});
+  readonly stateTimeMs: number;
+  readonly declinedBy: readonly string[];
+  /** Wanted labels in order, repeats allowed (`node_types` on the wire). */
+  readonly labels: readonly string[];
+  /** Node ids in the order of `labels`; filled when fulfilled (`nodes` on the wire). */
+  readonly nodeIds: readonly NodeId[];
+  readonly reuse: boolean;
+  readonly requestor: string | null;
+  readonly requestorData: Json;
+  /** Preferred provider. */
+  readonly provider: string | null;
+  readonly relativePriority: number;
+  readonly eventId: string | null;
+  readonly createdTimeMs: number | null;
+  readonly tenantName: string | null;
+  readonly declineReasons: Readonly<Record<string, DeclineReason>>;
+  /** Ours (`launch_error`): why the last launch for this request failed. */
+  readonly launchError: string | null;
+}
+
+/** Registry entry of a running process or pool. */
+export interface ComponentRecord extends RecordBase {
+  /** Last part of the path. */
+  readonly id: string;
+  readonly kind: 'launcher' | 'builder' | 'pool' | (string & {});
+  readonly hostname: string;
+  readonly state: string;
+  readonly version: string | null;
+  readonly modelApi: number;
+}
+
+/** A running pool worker; legacy `/nodepool/launchers` entries appear as these too, with `legacy` set. */
+export interface PoolComponentRecord extends ComponentRecord {
+  readonly kind: 'pool';
+  readonly launcherId: LauncherId;
+  readonly name: string;
+  readonly providerName: string;
+  readonly supportedLabels: readonly string[];
+  readonly priority: number;
+  readonly paused: boolean;
+  readonly legacy: boolean;
+}
+
+export interface BuildRecord extends RecordBase {
+  readonly image: string;
+  readonly id: string;
+  readonly state: 'building' | 'ready' | 'deleting' | 'failed' | (string & {});
+  readonly stateTimeMs: number;
+  readonly builder: string | null;
+  readonly builderId: string | null;
+  readonly formats: readonly string[];
+  readonly username: string | null;
+  readonly pythonPath: string | null;
+  readonly shellType: string | null;
+}
+
+export interface UploadRecord extends RecordBase {
+  readonly image: string;
+  readonly buildId: string;
+  readonly provider: string;
+  readonly id: string;
+  readonly state: 'uploading' | 'ready' | 'deleting' | 'failed' | (string & {});
+  readonly stateTimeMs: number;
+  readonly externalId: string | null;
+  readonly externalName: string | null;
+  readonly format: string | null;
+  readonly username: string | null;
+  readonly pythonPath: string | null;
+  readonly shellType: string | null;
+}

@@ -1,0 +1,20 @@
+import { defineConfig } from 'vitest/config';
+
+/** One project per package; workspace packages resolve to their sources, so tests need no build. */
+const project = (name: string, dir: string, extra: object = {}) => ({
+  resolve: { conditions: ['@nodepool/source', 'node', 'import', 'default'] },
+  ssr: { resolve: { conditions: ['@nodepool/source', 'node', 'import', 'default'] } },
+  test: { name, root: dir, include: ['src/**/*.test.ts', 'test/**/*.test.ts'], exclude: ['**/dist/**', '**/node_modules/**'], ...extra },
+});
+
+export default defineConfig({
+  test: {
+    projects: [
+      project('zk-protocol', 'packages/zk-protocol', { testTimeout: 30_000, hookTimeout: 60_000 }),
+      project('core', 'packages/core'),
+      project('driver-static', 'packages/driver-static'),
+      project('launcher', 'packages/launcher'),
+      project('cli', 'packages/cli'),
+    ],
+  },
+});
