@@ -1,0 +1,56 @@
+import type { Json, NodeRecord } from '@nodepool/zk-protocol';
+import { formatAge } from './age.js';
+import type { Column, Listing } from './listing.js';
+
+/** A node and whether anybody holds or waits for its lock. */
+export interface NodeRow {
+  readonly node: NodeRecord;
+  readonly locked: boolean;
+}
+
+const MS_PER_SECOND = 1000;
+
+/** Ports that are no number can hold credentials of other drivers, so they are not shown. */
+function shownPort(port: Json): Json {
+  if (typeof port === 'number' && Number.isFinite(port)) return Math.trunc(port);
+  if (typeof port === 'string' && /^\s*[+-]?\d+\s*$/.test(port)) return Number(port);
+  return 'redacted';
+}
+
+type Level = Column<NodeRow>['level'];
+
+function column(key: string, header: string, level: Level, value: (row: NodeRow, nowMs: number) => Json) {
+  return { key, header, level, value } satisfies Column<NodeRow>;
+}
+
+/** Columns of `nodepool list`, `nodepool list --detail` and `/node-list`. */
+export const nodeListing: Listing<NodeRow> = [
+  column('id', 'ID', 'brief', ({ node }) => node.id),
+  column('provider', 'Provider', 'brief', ({ node }) => node.provider),
+  column('label', 'Label', 'brief', ({ node }) => [...node.labels]),
+  column('server_id', 'Server ID', 'brief', ({ node }) => node.externalId),
+  column('public_ipv4', 'Public IPv4', 'brief', ({ node }) => node.publicIpv4),
+  column('ipv6', 'IPv6', 'brief', ({ node }) => node.publicIpv6),
+  column('state', 'State', 'brief', ({ node }) => node.state),
+  column('age', 'Age', 'brief', ({ node }, nowMs) => formatAge(nowMs - node.stateTimeMs)),
+  column('locked', 'Locked', 'brief', ({ locked }) => (locked ? 'locked' : 'unlocked')),
+  column('pool', 'Pool', 'detail', ({ node }) => node.pool),
+  column('hostname', 'Hostname', 'detail', ({ node }) => node.hostname),
+  column('private_ipv4', 'Private IPv4', 'detail', ({ node }) => node.privateIpv4),
+  column('AZ', 'AZ', 'detail', ({ node }) => node.az),
+  column('username', 'Username', 'detail', ({ node }) => node.username),
+  column('connection_port', 'Port', 'detail', ({ node }) => shownPort(node.connectionPort)),
+  column('launcher', 'Launcher', 'detail', ({ node }) => node.launcher),
+  column('allocated_to', 'Allocated To', 'detail', ({ node }) => node.allocatedTo),
+  column('hold_job', 'Hold Job', 'detail', ({ node }) => node.holdJob),
+  column('comment', 'Comment', 'detail', ({ node }) => node.comment),
+  column('user_data', 'User Data', 'detail', ({ node }) => node.userData),
+  column('driver_data', 'Driver Data', 'detail', ({ node }) => node.driverData),
+];
+
+/** {@link nodeListing} with the members that only this implementation knows, for those who ask for them. */
+export const extendedNodeListing: Listing<NodeRow> = [
+  ...nodeListing,
+  column('state_time', 'State Time', 'extra', ({ node }) => node.stateTimeMs / MS_PER_SECOND),
+  column('launch_error', 'Launch Error', 'extra', ({ node }) => node.launchError),
+];

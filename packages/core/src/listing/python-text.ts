@@ -1,0 +1,52 @@
+import type { Json } from '@nodepool/zk-protocol';
+
+/** Characters Python writes as an escape in `repr()`, and which could otherwise drive a terminal. */
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u00a0\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]/g;
+const NAMED_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+function escapeCharacter(character: string): string {
+  const named = NAMED_ESCAPES[character];
+  if (named !== undefined) return named;
+  const code = character.charCodeAt(0);
+  return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
+}
+
+/** The text with control characters made visible, so that stored text can never move a terminal's cursor. */
+export function escapeControlCharacters(text: string): string {
+  return text.replace(UNPRINTABLE, escapeCharacter);
+}
+
+function quote(text: string): string {
+  const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
+  const escaped = text.replaceAll('\\', '\\\\').replaceAll(mark, `\\${mark}`);
+  return mark + escapeControlCharacters(escaped) + mark;
+}
+
+/** A JSON value as Python's `repr()` shows it: `{'a': [1, True, None]}`. */
+export function toPythonRepr(value: Json): string {
+  if (value === null) return 'None';
+  if (value === true) return 'True';
+  if (value === false) return 'False';
+  if (typeof value === 'string') return quote(value);
+  if (typeof value === 'number') return String(value);
+  if (Array.isArray(value)) return `[${value.map(toPythonRepr).join(', ')}]`;
+  const members = Object.entries(value).map(([key, member]) => `${quote(key)}: ${toPythonRepr(member)}`);
+  return `{${members.join(', ')}}`;
+}
+
+/** Escapes everything beyond ASCII, as Python's JSON writer does. */
+function toAsciiJsonString(text: string): string {
+  return JSON.stringify(text).replace(
+    /[\u007f-\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** A JSON value as Python's JSON writer shows it: `", "` and `": "` as separators, ASCII only. */
+export function toPythonJson(value: Json): string {
+  if (typeof value === 'string') return toAsciiJsonString(value);
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(toPythonJson).join(', ')}]`;
+  const members = Object.entries(value).map(([key, member]) => `${toAsciiJsonString(key)}: ${toPythonJson(member)}`);
+  return `{${members.join(', ')}}`;
+}

@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** What deciding on a state directory depends on; services pass their process's values. */
+export interface StateDirSurroundings {
+  /** Environment variables. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Numeric user id; `undefined` where the system has none. */
+  readonly uid: number | undefined;
+  /** The user's home directory. */
+  readonly home: string;
+}
+
+/** Where root's services keep their state. */
+export const SYSTEM_STATE_DIR = '/var/lib/nodepool';
+
+/**
+ * The directory for what must survive a restart: systemd's `STATE_DIRECTORY` when set, `/var/lib/nodepool` for root,
+ * else `nodepool` below `XDG_STATE_HOME` (`~/.local/state`).
+ */
+export function defaultStateDir({ env, uid, home }: StateDirSurroundings): string {
+  const fromSystemd = env['STATE_DIRECTORY']?.split(':')[0];
+  if (fromSystemd) return fromSystemd;
+  if (uid === 0) return SYSTEM_STATE_DIR;
+  return join(env['XDG_STATE_HOME'] || join(home, '.local', 'state'), 'nodepool');
+}
+
+/** Directories in which a client looks for a running embedded server, best first. */
+export function stateDirCandidates(surroundings: StateDirSurroundings): string[] {
+  return [...new Set([defaultStateDir(surroundings), SYSTEM_STATE_DIR])];
+}
+
+/** How the other programs on this machine reach the embedded ZooKeeper server. */
+export interface EmbeddedServerInfo {
+  readonly host: string;
+  readonly port: number;
+  /** Process that runs the server. */
+  readonly pid: number;
+}
+
+function infoFile(stateDir: string): string {
+  return join(stateDir, 'embedded-zookeeper.json');
+}
+
+/** Makes the running server known. Replaces what an earlier one left. */
+export async function writeEmbeddedServerInfo(stateDir: string, info: EmbeddedServerInfo): Promise<void> {
+  const file = infoFile(stateDir);
+  const temporary = `${file}.${info.pid}`;
+  await writeFile(temporary, `${JSON.stringify(info)}\n`);
+  await rename(temporary, file);
+}
+
+/** Forgets the server; fine when it is not known. */
+export async function removeEmbeddedServerInfo(stateDir: string): Promise<void> {
+  await rm(infoFile(stateDir), { force: true });
+}
+
+function isInfo(value: unknown): value is EmbeddedServerInfo {
+  if (typeof value !== 'object' || value === null) return false;
+  const { host, port, pid } = value as Record<string, unknown>;
+  return typeof host === 'string' && Number.isInteger(port) && Number.isInteger(pid);
+}
+
+/** The server last made known in this directory, running or not; `undefined` when there is none or it is unreadable. */
+export function readEmbeddedServerInfo(stateDir: string): EmbeddedServerInfo | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(infoFile(stateDir), 'utf8'));
+    return isInfo(value) ? value : undefined;
+  } catch {
+    return undefined; // Not there, not readable for this user, or half written: all mean "not known".
+  }
+}
+
+/** Whether a process of this id runs, whoever owns it. */
+export function isProcessRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
