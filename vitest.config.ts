@@ -15,6 +15,7 @@ export default defineConfig({
       project('driver-static', 'packages/driver-static'),
       project('launcher', 'packages/launcher'),
       project('cli', 'packages/cli'),
+      project('test-servers', 'tools/test-servers', { testTimeout: 60_000, hookTimeout: 60_000 }),
     ],
   },
 });

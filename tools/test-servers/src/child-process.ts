@@ -1,0 +1,91 @@
+import { type ChildProcess, execFile, spawn, type StdioOptions } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { promisify } from 'node:util';
+
+/** Runs a short-lived program to its end; rejects with its error output when it fails. */
+export const run = promisify(execFile);
+
+const running = new Set<ChildProcess>();
+let hooksInstalled = false;
+
+function killAll(): void {
+  for (const child of running) child.kill('SIGKILL');
+}
+
+function installHooks(): void {
+  if (hooksInstalled) return;
+  hooksInstalled = true;
+  process.on('exit', killAll);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    const onSignal = (): void => {
+      killAll();
+      process.removeListener(signal, onSignal);
+      // a listener turns off the signal's default effect: without another listener, have it after all
+      if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+    };
+    process.on(signal, onSignal);
+  }
+}
+
+const setpriv = ['/usr/bin/setpriv', '/bin/setpriv'].find((path) => existsSync(path));
+
+/** A server process that never outlives the test process, whichever way that ends. */
+export class ServerProcess {
+  /** Everything it wrote to stdout and stderr. */
+  output = '';
+  /** Resolves once the process is gone. */
+  readonly exited: Promise<void>;
+
+  private constructor(readonly child: ChildProcess) {
+    this.exited = new Promise((resolve) => {
+      child.once('exit', () => {
+        running.delete(child);
+        resolve();
+      });
+      child.once('error', (error) => {
+        this.output += `${error.message}\n`;
+        running.delete(child);
+        resolve();
+      });
+    });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8');
+      stream?.on('data', (text: string) => (this.output += text));
+    }
+  }
+
+  /**
+   * Starts a program; with `ipc` it can talk back by `process.send`.
+   * On Linux the kernel ends it when this process dies, even by SIGKILL.
+   */
+  static start(program: string, args: readonly string[], options: { ipc?: boolean; cwd?: string } = {}): ServerProcess {
+    installHooks();
+    const stdio: StdioOptions = ['ignore', 'pipe', 'pipe', ...(options.ipc ? ['ipc' as const] : [])];
+    const [command, argv] = setpriv ? [setpriv, ['--pdeathsig', 'KILL', program, ...args]] : [program, [...args]];
+    const child = spawn(command, argv, { stdio, cwd: options.cwd });
+    running.add(child);
+    return new ServerProcess(child);
+  }
+
+  /** True until the process has ended. */
+  get isRunning(): boolean {
+    return running.has(this.child);
+  }
+
+  /** @throws {Error} the program could not be started */
+  get pid(): number {
+    if (this.child.pid === undefined) throw new Error(`${this.child.spawnfile} did not start: ${this.output}`);
+    return this.child.pid;
+  }
+
+  /** Sends a signal; nothing happens when the process is gone. */
+  signal(name: NodeJS.Signals): void {
+    if (this.isRunning) this.child.kill(name);
+  }
+
+  /** Ends it and waits until it is gone; safe to repeat. */
+  async kill(name: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    this.signal(name);
+    await this.exited;
+  }
+}

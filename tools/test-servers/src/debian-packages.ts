@@ -1,0 +1,55 @@
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from './child-process.js';
+
+const APT = ['-o', 'DPkg::Lock::Timeout=900', '-q'];
+const known = new Set<string>();
+
+async function isInstalled(name: string): Promise<boolean> {
+  if (known.has(name)) return true;
+  try {
+    const { stdout } = await run('dpkg-query', ['-W', '-f=${db:Status-Abbrev}', name]);
+    if (!stdout.startsWith('ii')) return false;
+    known.add(name);
+    return true;
+  } catch {
+    return false; // dpkg-query fails for a package it has never heard of, and when there is no dpkg
+  }
+}
+
+/** apt-get, one at a time on this machine: its list lock has no waiting option of its own. */
+async function aptGet(...args: string[]): Promise<void> {
+  const lockFile = join(tmpdir(), 'nodepool-test-packages.lock');
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  await run('flock', [lockFile, 'apt-get', ...APT, ...args], { env, maxBuffer: 64 * 1024 * 1024 });
+}
+
+async function hasCandidate(name: string): Promise<boolean> {
+  try {
+    const { stdout } = await run('apt-cache', ['show', '--no-all-versions', name]);
+    return stdout !== '';
+  } catch {
+    return false; // no package lists yet
+  }
+}
+
+/**
+ * Makes sure Debian packages are there, installing what is missing when we are root. Safe to call often and from
+ * several processes.
+ * @throws {Error} they are missing and cannot be installed from here; the message has the command that does it
+ */
+export async function ensureDebianPackages(names: readonly string[]): Promise<void> {
+  const installed = await Promise.all(names.map(isInstalled));
+  const missing = names.filter((_, i) => !installed[i]);
+  if (missing.length === 0) return;
+  const advice = `Debian packages are missing: ${missing.join(' ')}. Install them: apt-get install --no-install-recommends ${missing.join(' ')}`;
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new Error(advice);
+  try {
+    if (!(await Promise.all(missing.map(hasCandidate))).every(Boolean)) await aptGet('update');
+    await aptGet('install', '-y', '--no-install-recommends', ...missing);
+  } catch (cause) {
+    throw new Error(advice, { cause });
+  }
+  for (const name of missing) known.add(name);
+}

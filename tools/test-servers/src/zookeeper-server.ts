@@ -1,0 +1,102 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { ServerProcess } from './child-process.js';
+import { until } from './ports.js';
+
+const JAVA_DIR = '/usr/share/java';
+const NETTY = ['buffer', 'codec', 'common', 'handler', 'resolver', 'transport', 'transport-native-epoll'];
+
+// Debian's zookeeper.jar names most of its jars, but neither a logging back end nor all the Netty parts TLS needs.
+const CLASS_PATH = [
+  'zookeeper',
+  'slf4j-simple',
+  ...NETTY.map((part) => `netty-${part}`),
+  'netty-transport-native-unix-common',
+]
+  .map((jar) => `${JAVA_DIR}/${jar}.jar`)
+  .join(':');
+
+/** Sends a four-letter word and returns the answer; empty when nothing listens or the server is not serving yet. */
+export async function fourLetterWord(port: number, word: string, host = '127.0.0.1'): Promise<string> {
+  const socket = connect({ port, host });
+  socket.setTimeout(3000, () => socket.destroy());
+  socket.setEncoding('utf8');
+  let answer = '';
+  socket.on('data', (text: string) => (answer += text));
+  socket.on('error', () => undefined); // the empty answer tells the caller
+  socket.once('connect', () => socket.write(word));
+  await new Promise((resolve) => socket.once('close', resolve));
+  return answer;
+}
+
+/** One ZooKeeper server process and its directory. */
+export class ZooKeeperServer {
+  readonly host = '127.0.0.1';
+  #process: ServerProcess | undefined;
+
+  /**
+   * @param port - where sessions are made
+   * @param plainPort - where four-letter words are answered; the same as `port` without TLS
+   */
+  constructor(
+    readonly dir: string,
+    readonly port: number,
+    readonly plainPort: number,
+    private readonly javaOptions: readonly string[],
+  ) {}
+
+  /** Id of the running process; 0 while there is none. */
+  get pid(): number {
+    return this.#process?.isRunning ? this.#process.pid : 0;
+  }
+
+  /** What the server logged since its last start. */
+  get log(): string {
+    return this.#process?.output ?? '';
+  }
+
+  async writeConfig(config: string, myId: number): Promise<void> {
+    await mkdir(join(this.dir, 'data'), { recursive: true });
+    await writeFile(join(this.dir, 'zoo.cfg'), config);
+    await writeFile(join(this.dir, 'data', 'myid'), `${myId}\n`);
+  }
+
+  /** Starts the process, unless it runs; does not wait until it serves. */
+  launch(): void {
+    if (this.#process?.isRunning) return;
+    this.#process = ServerProcess.start('java', [
+      ...['-Xmx256m', '-Xms32m', '-XX:+UseSerialGC', '-XX:-UsePerfData', '-XX:TieredStopAtLevel=1', '-Xshare:auto'],
+      ...['-Djava.net.preferIPv4Stack=true', '-Dzookeeper.jmx.log4j.disable=true'],
+      '-Dzookeeper.extendedTypesEnabled=true',
+      ...['-Dorg.slf4j.simpleLogger.defaultLogLevel=info', '-Dorg.slf4j.simpleLogger.showDateTime=true'],
+      ...this.javaOptions,
+      ...['-cp', CLASS_PATH, 'org.apache.zookeeper.server.quorum.QuorumPeerMain', join(this.dir, 'zoo.cfg')],
+    ]);
+  }
+
+  /**
+   * Waits until this server serves. Its answer must name its own data: another program may hold the port.
+   * @throws {Error} it ended or did not serve in time; with the end of its log
+   */
+  async waitUntilServing(): Promise<void> {
+    const failure = (): string => `ZooKeeper on port ${this.port} did not start:\n${this.log.slice(-2000)}`;
+    const probe = async (): Promise<boolean> => {
+      if (!this.#process?.isRunning) throw new Error(failure());
+      return (await this.fourLetter('conf')).includes(`dataDir=${join(this.dir, 'data')}`);
+    };
+    await until(probe, failure);
+  }
+
+  fourLetter(word: string): Promise<string> {
+    return fourLetterWord(this.plainPort, word);
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#process?.signal(name);
+  }
+
+  async kill(): Promise<void> {
+    await this.#process?.kill('SIGKILL');
+  }
+}

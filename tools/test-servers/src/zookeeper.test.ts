@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:tls';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startZooKeeper, type ZooKeeperHandle } from './zookeeper.js';
+
+let zookeeper: ZooKeeperHandle | undefined;
+
+afterEach(async () => {
+  await zookeeper?.stop();
+  zookeeper = undefined;
+});
+
+/** What the server says when a client with that certificate sends a four-letter word over TLS. */
+function askOverTls(port: number, ca: string, cert: string, key: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const [caText, certText, keyText] = [ca, cert, key].map((path) => readFileSync(path, 'utf8'));
+    const socket = connect({ host: '127.0.0.1', port, ca: caText, cert: certText, key: keyText });
+    let answer = '';
+    socket.once('secureConnect', () => socket.write('ruok'));
+    socket.on('data', (data) => (answer += data.toString()));
+    socket.on('error', reject);
+    socket.on('close', () => resolve(answer));
+  });
+}
+
+describe('startZooKeeper', () => {
+  it('starts one server that can be killed, started again, paused and resumed', async () => {
+    zookeeper = await startZooKeeper();
+    const firstPid = zookeeper.servers[0]?.pid;
+
+    await zookeeper.kill();
+    const whileDead = await zookeeper.fourLetter('ruok');
+    await zookeeper.restart();
+    zookeeper.pause();
+    zookeeper.resume();
+
+    expect(whileDead).toBe('');
+    expect(await zookeeper.fourLetter('ruok')).toBe('imok');
+    expect(zookeeper.servers[0]?.pid).not.toBe(firstPid);
+    expect(await zookeeper.leader()).toBe(0);
+  });
+
+  it('holds session timeouts to the limits given', async () => {
+    zookeeper = await startZooKeeper({ tickMs: 100, minSessionTimeoutMs: 300, maxSessionTimeoutMs: 4000 });
+
+    const conf = await zookeeper.fourLetter('conf');
+
+    expect(conf).toContain('minSessionTimeout=300');
+    expect(conf).toContain('maxSessionTimeout=4000');
+  });
+
+  it('asks for a client certificate of its own authority when it speaks TLS', async () => {
+    zookeeper = await startZooKeeper({ tls: true });
+    const { tlsFiles, servers } = zookeeper;
+    const port = servers[0]?.port ?? 0;
+    if (!tlsFiles) throw new Error('there are no TLS files');
+    const { ca, cert, key, otherCert, otherKey } = tlsFiles;
+
+    const accepted = await askOverTls(port, ca, cert, key);
+    const refused = askOverTls(port, ca, otherCert, otherKey);
+
+    expect(accepted).toBe('imok');
+    await expect(refused).rejects.toThrow();
+    expect(await zookeeper.fourLetter('ruok')).toBe('imok');
+  });
+
+  it('starts three servers that choose another leader when theirs is killed', async () => {
+    zookeeper = await startZooKeeper({ ensemble: true });
+    const first = await zookeeper.leader();
+
+    await zookeeper.kill(first);
+    const second = await zookeeper.leader();
+    await zookeeper.restart(first);
+
+    expect(zookeeper.connectString.split(',')).toHaveLength(3);
+    expect(second).not.toBe(first);
+    expect(await zookeeper.fourLetter('srvr', first)).toContain('Mode: follower');
+  });
+});
