@@ -1,0 +1,155 @@
+import { NodepoolError } from './errors.js';
+import type { LauncherId, NodeId, RequestId } from './records/types.js';
+
+/** Parent of every znode of this system. */
+export const NODEPOOL_ROOT = '/nodepool';
+export const NODES_ROOT = '/nodepool/nodes';
+export const REQUESTS_ROOT = '/nodepool/requests';
+/** Lock directories of requests live beside the requests, not below them. */
+export const REQUEST_LOCKS_ROOT = '/nodepool/requests-lock';
+export const IMAGES_ROOT = '/nodepool/images';
+export const COMPONENTS_ROOT = '/nodepool/components';
+/** Registrations of launchers older than the component registry. */
+export const LEGACY_LAUNCHERS_ROOT = '/nodepool/launchers';
+/** Lock directory that elects the launcher which reports statistics. */
+export const STATS_ELECTION_PATH = '/nodepool/elections/stats';
+
+/** Name of every lock directory that is a child of what it locks. */
+const LOCK = 'lock';
+
+/** Create path of a node: the server appends the id. */
+export const NODE_CREATE_PATH = '/nodepool/nodes/';
+
+export const nodePath = (id: NodeId): string => `${NODES_ROOT}/${id}`;
+export const nodeLockPath = (id: NodeId): string => `${NODES_ROOT}/${id}/lock`;
+export const requestPath = (id: RequestId): string => `${REQUESTS_ROOT}/${id}`;
+export const requestLockPath = (id: RequestId): string => `${REQUEST_LOCKS_ROOT}/${id}`;
+
+/** Create path of a request: the server appends the number. Priorities are padded to three digits, as Zuul does. */
+export const requestCreatePath = (priority: number): string => `${REQUESTS_ROOT}/${String(priority).padStart(3, '0')}-`;
+
+export const imagePath = (image: string): string => `${IMAGES_ROOT}/${part(image, 'image')}`;
+/** Its presence pauses builds of the image. */
+export const imagePausePath = (image: string): string => `${imagePath(image)}/pause`;
+/** Its presence asks for a build now. */
+export const imageBuildRequestPath = (image: string): string => `${imagePath(image)}/request-build`;
+export const buildsPath = (image: string): string => `${imagePath(image)}/builds`;
+/** One build at a time per image. */
+export const imageBuildLockPath = (image: string): string => `${buildsPath(image)}/lock`;
+export const buildPath = (image: string, buildId: string): string => `${buildsPath(image)}/${part(buildId, 'build')}`;
+/** Held while a build is marked for deletion. */
+export const buildLockPath = (image: string, buildId: string): string => `${buildPath(image, buildId)}/lock`;
+export const buildProvidersPath = (image: string, buildId: string): string => `${buildPath(image, buildId)}/providers`;
+export const buildProviderPath = (image: string, buildId: string, provider: string): string =>
+  `${buildProvidersPath(image, buildId)}/${part(provider, 'provider')}`;
+/** Parent of the uploads of a build in a provider; with a `/` appended, the create path of an upload. */
+export const uploadsPath = (image: string, buildId: string, provider: string): string =>
+  `${buildProviderPath(image, buildId, provider)}/images`;
+/** One upload at a time per build and provider. */
+export const uploadLockPath = (image: string, buildId: string, provider: string): string =>
+  `${uploadsPath(image, buildId, provider)}/lock`;
+export const uploadPath = (image: string, buildId: string, provider: string, uploadId: string): string =>
+  `${uploadsPath(image, buildId, provider)}/${part(uploadId, 'upload')}`;
+/** Held while one upload is deleted. */
+export const uploadNumberLockPath = (image: string, buildId: string, provider: string, uploadId: string): string =>
+  `${uploadPath(image, buildId, provider, uploadId)}/lock`;
+
+/** Directory of one kind of component. */
+export const componentsPath = (kind: string): string => `${COMPONENTS_ROOT}/${part(kind, 'component kind')}`;
+/** Create path of a component: the server appends the number, with nothing between. */
+export const componentCreatePath = (kind: string, hostname: string): string =>
+  `${componentsPath(kind)}/${part(hostname, 'host name')}`;
+export const componentPath = (kind: string, id: string): string => `${componentsPath(kind)}/${part(id, 'component')}`;
+export const legacyLauncherPath = (id: LauncherId): string => `${LEGACY_LAUNCHERS_ROOT}/${part(id, 'launcher')}`;
+
+/** Names come from configuration; one with a slash would point somewhere else. */
+function part(name: string, what: string): string {
+  if (name !== '' && name !== '.' && name !== '..' && !name.includes('/')) return name;
+  throw new NodepoolError(
+    'NODEPOOL_PATH',
+    `${what} name ${JSON.stringify(name)} cannot be part of a ZooKeeper path: it must not be empty or contain "/"`,
+  );
+}
+
+/** What a path is about. `other` is everything that only structures the tree. */
+export type PathShape =
+  | { shape: 'node'; id: NodeId }
+  | { shape: 'node-lock'; id: NodeId }
+  | { shape: 'node-lock-entry'; id: NodeId; entry: string }
+  | { shape: 'request'; id: RequestId }
+  | { shape: 'request-lock'; id: RequestId }
+  | { shape: 'request-lock-entry'; id: RequestId; entry: string }
+  | { shape: 'image'; image: string }
+  | { shape: 'pause'; image: string }
+  | { shape: 'build-request'; image: string }
+  | { shape: 'build'; image: string; buildId: string }
+  | { shape: 'upload'; image: string; buildId: string; provider: string; uploadId: string }
+  | { shape: 'component'; kind: string; id: string }
+  | { shape: 'legacy-launcher'; id: LauncherId }
+  | { shape: 'other' };
+
+const OTHER: PathShape = { shape: 'other' };
+
+/** Says what a path is about. Chroots must be stripped already. */
+export function classifyPath(path: string): PathShape {
+  const [empty, root, tree, ...parts] = path.split('/');
+  if (empty !== '' || root !== 'nodepool' || parts.length === 0 || parts.includes('')) return OTHER;
+  switch (tree) {
+    case 'nodes':
+      return classifyNode(parts);
+    case 'requests':
+      return parts.length === 1 && parts[0] !== LOCK ? { shape: 'request', id: parts[0] as RequestId } : OTHER;
+    case 'requests-lock':
+      return classifyRequestLock(parts);
+    case 'images':
+      return classifyImage(parts);
+    case 'components':
+      return parts.length === 2 ? { shape: 'component', kind: parts[0] as string, id: parts[1] as string } : OTHER;
+    case 'launchers':
+      return parts.length === 1 ? { shape: 'legacy-launcher', id: parts[0] as LauncherId } : OTHER;
+    default:
+      return OTHER;
+  }
+}
+
+function classifyNode(parts: string[]): PathShape {
+  const id = parts[0] as NodeId;
+  if (parts.length === 1) return parts[0] === LOCK ? OTHER : { shape: 'node', id };
+  if (parts[1] !== LOCK) return OTHER;
+  if (parts.length === 2) return { shape: 'node-lock', id };
+  return parts.length === 3 ? { shape: 'node-lock-entry', id, entry: parts[2] as string } : OTHER;
+}
+
+function classifyRequestLock(parts: string[]): PathShape {
+  const id = parts[0] as RequestId;
+  if (parts.length === 1) return { shape: 'request-lock', id };
+  return parts.length === 2 ? { shape: 'request-lock-entry', id, entry: parts[1] as string } : OTHER;
+}
+
+function classifyImage(parts: string[]): PathShape {
+  const [image = '', second, buildId = '', providers, provider = '', images, uploadId = ''] = parts;
+  if (parts.at(-1) === LOCK) return OTHER;
+  if (parts.length === 1) return { shape: 'image', image };
+  if (parts.length === 2 && second === 'pause') return { shape: 'pause', image };
+  if (parts.length === 2 && second === 'request-build') return { shape: 'build-request', image };
+  if (second !== 'builds') return OTHER;
+  if (parts.length === 3) return { shape: 'build', image, buildId };
+  if (parts.length === 7 && providers === 'providers' && images === 'images') {
+    return { shape: 'upload', image, buildId, provider, uploadId };
+  }
+  return OTHER;
+}
+
+/** Takes apart the `image_id` of a node; `undefined` when the node was made from a cloud image. */
+export function parseUploadPath(
+  path: string,
+): { image: string; buildId: string; provider: string; uploadId: string } | undefined {
+  const found = classifyPath(path);
+  if (found.shape !== 'upload') return undefined;
+  return { image: found.image, buildId: found.buildId, provider: found.provider, uploadId: found.uploadId };
+}
+
+/** The last part of a path. */
+export function lastPart(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}

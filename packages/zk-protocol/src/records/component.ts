@@ -1,0 +1,179 @@
+import type { Stat } from '../client/types.js';
+import { copyWith, keepUnknown, NO_BODY, number, readBody, text, texts, toBuffer } from './fields.js';
+import type { ComponentRecord, Json, JsonObject, LauncherId, PoolComponentRecord } from './types.js';
+
+/** Data-model version this program knows. */
+export const MODEL_API = 0;
+/** Priority of a pool that does not say one. */
+export const DEFAULT_POOL_PRIORITY = 100;
+
+/**
+ * Reads a component; one of kind `pool` comes back as a {@link PoolComponentRecord}.
+ * @param kind - directory it was found in; counts when the body does not say
+ * @returns `undefined` for an empty body
+ * @throws {RecordError} not JSON or a value of the wrong type
+ */
+export function decodeComponent(
+  kind: string,
+  id: string,
+  body: Buffer,
+  stat: Stat | undefined,
+): ComponentRecord | PoolComponentRecord | undefined {
+  return readBody('component', `${kind}/${id}`, body, (raw) => {
+    const common = fromRaw(kind, id, raw, stat);
+    return common.kind === 'pool' ? poolFromRaw(common, raw) : common;
+  });
+}
+
+function fromRaw(kind: string, id: string, raw: JsonObject, stat: Stat | undefined): ComponentRecord {
+  return {
+    id,
+    kind: text(raw.kind, 'kind') ?? kind,
+    hostname: text(raw.hostname, 'hostname') ?? '',
+    state: text(raw.state, 'state') ?? '',
+    version: text(raw.version, 'version'),
+    modelApi: number(raw.model_api, 'model_api') ?? 0,
+    raw,
+    stat,
+  };
+}
+
+function poolFromRaw(common: ComponentRecord, raw: JsonObject): PoolComponentRecord {
+  return {
+    ...common,
+    kind: 'pool',
+    launcherId: (text(raw.id, 'id') ?? common.id) as LauncherId,
+    name: text(raw.name, 'name') ?? '',
+    providerName: text(raw.provider_name, 'provider_name') ?? 'unknown',
+    supportedLabels: texts(raw.supported_labels, 'supported_labels'),
+    priority: number(raw.priority, 'priority') ?? DEFAULT_POOL_PRIORITY,
+    paused: Boolean(raw.paused),
+    legacy: false,
+  };
+}
+
+/** True for a pool, legacy registrations included. */
+export function isPoolComponent(component: ComponentRecord): component is PoolComponentRecord {
+  return component.kind === 'pool' && 'launcherId' in component;
+}
+
+const KNOWN_KEYS: ReadonlySet<string> = new Set(['hostname', 'kind', 'model_api', 'state', 'version']);
+const KNOWN_POOL_KEYS: ReadonlySet<string> = new Set([
+  ...KNOWN_KEYS,
+  ...['id', 'name', 'paused', 'priority', 'provider_name', 'supported_labels'],
+]);
+
+/** The body to store, keys sorted. Legacy registrations are written by {@link encodeLegacyLauncher}. */
+export function encodeComponent(component: ComponentRecord | PoolComponentRecord): Buffer {
+  const body: JsonObject = {
+    hostname: component.hostname,
+    kind: component.kind,
+    model_api: component.modelApi,
+    state: component.state,
+    version: component.version,
+  };
+  if (!isPoolComponent(component)) return sorted(body, component.raw, KNOWN_KEYS);
+  body.id = component.launcherId;
+  body.name = component.name;
+  body.paused = component.paused;
+  body.priority = component.priority;
+  body.provider_name = component.providerName;
+  body.supported_labels = component.supportedLabels as string[];
+  return sorted(body, component.raw, KNOWN_POOL_KEYS);
+}
+
+function sorted(body: JsonObject, raw: Readonly<JsonObject>, known: ReadonlySet<string>): Buffer {
+  keepUnknown(body, raw, known);
+  return toBuffer(Object.fromEntries(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1))) as JsonObject);
+}
+
+/** A component that is not registered yet: its id is `''` until ZooKeeper has given one. */
+export function newComponent(
+  fields: Pick<ComponentRecord, 'kind' | 'hostname' | 'state' | 'version'> & { modelApi?: number },
+): ComponentRecord {
+  return { id: '', modelApi: MODEL_API, ...fields, raw: NO_BODY, stat: undefined };
+}
+
+/** A pool that is not registered yet. */
+export function newPoolComponent(
+  fields: Pick<PoolComponentRecord, 'hostname' | 'version' | 'launcherId' | 'name' | 'providerName'> &
+    Partial<Pick<PoolComponentRecord, 'state' | 'supportedLabels' | 'priority' | 'paused' | 'modelApi'>>,
+): PoolComponentRecord {
+  return {
+    id: '',
+    kind: 'pool',
+    state: 'running',
+    modelApi: MODEL_API,
+    supportedLabels: [],
+    priority: DEFAULT_POOL_PRIORITY,
+    paused: false,
+    legacy: false,
+    ...fields,
+    raw: NO_BODY,
+    stat: undefined,
+  };
+}
+
+/** The component with some fields changed. */
+export function withComponent<T extends ComponentRecord>(component: T, changes: Partial<Omit<T, 'raw' | 'stat'>>): T {
+  return copyWith(component, changes as Partial<T>);
+}
+
+/**
+ * Reads a registration below `/nodepool/launchers` as a running pool of ordinary priority.
+ * @throws {RecordError} not JSON or a value of the wrong type
+ */
+export function decodeLegacyLauncher(
+  id: string,
+  body: Buffer,
+  stat: Stat | undefined,
+): PoolComponentRecord | undefined {
+  return readBody('legacy launcher', id, body, (raw) => {
+    const launcherId = (text(raw.id, 'id') ?? id) as LauncherId;
+    return {
+      id,
+      kind: 'pool' as const,
+      hostname: launcherId.split('-PoolWorker.')[0] ?? '',
+      state: 'running',
+      version: null,
+      modelApi: 0,
+      launcherId,
+      name: '',
+      providerName: text(raw.provider_name, 'provider_name') ?? 'unknown',
+      supportedLabels: texts(raw.supported_labels, 'supported_labels'),
+      priority: DEFAULT_POOL_PRIORITY,
+      paused: false,
+      legacy: true,
+      raw,
+      stat,
+    };
+  });
+}
+
+const LEGACY_KEYS: ReadonlySet<string> = new Set(['id', 'provider_name', 'supported_labels']);
+
+/** The body of a registration that old Zuul versions and launchers read. */
+export function encodeLegacyLauncher(pool: PoolComponentRecord): Buffer {
+  const body: { [key: string]: Json } = {
+    id: pool.launcherId,
+    provider_name: pool.providerName,
+    supported_labels: [...pool.supportedLabels].sort(),
+  };
+  // Only a legacy body's own extra keys belong here, not those of a component.
+  return sorted(body, pool.legacy ? pool.raw : NO_BODY, LEGACY_KEYS);
+}
+
+/** What the data-model versions of all processes mean for one that is starting. */
+export interface ModelApiVerdict {
+  /** The version everybody understands. */
+  readonly system: number;
+  /** `refuse`: every other process is newer, so writing could damage data; `compatibility`: an older one runs. */
+  readonly start: 'ok' | 'compatibility' | 'refuse';
+}
+
+/** Compares the own data-model version with those of the other registered components. */
+export function judgeModelApi(own: number, others: readonly number[]): ModelApiVerdict {
+  const lowest = Math.min(...others, Infinity);
+  const start = lowest < own ? 'compatibility' : others.length > 0 && lowest > own ? 'refuse' : 'ok';
+  return { system: Math.min(own, lowest), start };
+}

@@ -1,0 +1,150 @@
+import type { Json, JsonObject } from './types.js';
+import { RecordError } from './errors.js';
+
+/** The `raw` of every record that was not read from ZooKeeper. */
+export const NO_BODY: Readonly<JsonObject> = Object.freeze({});
+
+/** One value has the wrong type; {@link readBody} callers turn it into a {@link RecordError}. */
+class WrongType extends Error {
+  constructor(
+    readonly key: string,
+    readonly expected: string,
+    readonly value: Json,
+  ) {
+    super(key);
+  }
+}
+
+/** `undefined` stands for a key that is missing. */
+export type Value = Json | undefined;
+
+/** Text or `null`; a missing key reads as `null`. */
+export function text(value: Value, key: string): string | null {
+  if (typeof value === 'string') return value;
+  if (value === undefined || value === null) return null;
+  throw new WrongType(key, 'a text or null', value);
+}
+
+/** Text or `null`; a missing key reads as `fallback`. */
+export function textOr(value: Value, key: string, fallback: string): string | null {
+  return value === undefined ? fallback : text(value, key);
+}
+
+/** A list of texts; missing or `null` reads as empty. */
+export function texts(value: Value, key: string): string[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw new WrongType(key, 'a list of texts', value);
+  for (let i = 0; i < value.length; i++) {
+    if (typeof value[i] !== 'string') throw new WrongType(key, 'a list of texts', value);
+  }
+  return value as string[];
+}
+
+/** As {@link texts}, and a single text (old data) reads as a list of one. */
+export function textsOrOne(value: Value, key: string): string[] {
+  if (typeof value === 'string') return value === '' ? [] : [value];
+  return texts(value, key);
+}
+
+export function number(value: Value, key: string): number | null {
+  if (typeof value === 'number') return value;
+  if (value === undefined || value === null) return null;
+  throw new WrongType(key, 'a number or null', value);
+}
+
+export function object(value: Value, key: string): JsonObject | null {
+  if (value === undefined || value === null) return null;
+  if (isObject(value)) return value;
+  throw new WrongType(key, 'an object or null', value);
+}
+
+export function textOrObject(value: Value, key: string): string | JsonObject | null {
+  if (typeof value === 'string') return value;
+  if (value === undefined || value === null) return null;
+  if (isObject(value)) return value;
+  throw new WrongType(key, 'a text, an object or null', value);
+}
+
+/** An object of numbers by name. */
+export function amounts(value: Value, key: string): Record<string, number> | null {
+  const amount = object(value, key);
+  if (amount === null) return null;
+  for (const name in amount) {
+    if (typeof amount[name] !== 'number') throw new WrongType(key, 'an object of numbers or null', amount);
+  }
+  return amount as Record<string, number>;
+}
+
+/** Seconds on the wire to milliseconds; `null` stays. */
+export function timeMs(value: Value, key: string): number | null {
+  const seconds = number(value, key);
+  return seconds === null ? null : seconds * 1000;
+}
+
+export function isObject(value: Value): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Milliseconds to seconds; the very number that was read when the time did not change, so that no digit moves. */
+export function seconds(ms: number, asRead: Value): number {
+  return typeof asRead === 'number' && asRead * 1000 === ms ? asRead : ms / 1000;
+}
+
+export function secondsOrNull(ms: number | null, asRead: Value): number | null {
+  return ms === null ? null : seconds(ms, asRead);
+}
+
+/**
+ * Parses a body and hands it to `read`.
+ * @returns `undefined` for an empty body, which means "not a record"
+ * @throws {RecordError} not JSON, not an object, or a key of the wrong type
+ */
+export function readBody<T>(kind: string, id: string, body: Buffer, read: (raw: JsonObject) => T): T | undefined {
+  if (body.length === 0) return undefined;
+  const raw = parseObject(kind, id, body);
+  try {
+    return read(raw);
+  } catch (error) {
+    if (!(error instanceof WrongType)) throw error;
+    const shown = JSON.stringify(error.value).slice(0, 60);
+    throw new RecordError(`${kind} ${id}`, `"${error.key}" should be ${error.expected}, it is ${shown}`, {
+      key: error.key,
+    });
+  }
+}
+
+function parseObject(kind: string, id: string, body: Buffer): JsonObject {
+  let parsed: Json;
+  try {
+    parsed = JSON.parse(body.toString('utf8')) as Json;
+  } catch (cause) {
+    throw new RecordError(`${kind} ${id}`, `its body (${body.length} bytes) is not JSON`, { cause });
+  }
+  if (!isObject(parsed)) throw new RecordError(`${kind} ${id}`, 'its body is JSON but not an object');
+  return parsed;
+}
+
+/** Copies the keys of `raw` that `known` does not name, so that what others wrote survives. */
+export function keepUnknown(body: JsonObject, raw: Readonly<JsonObject>, known: ReadonlySet<string>): void {
+  for (const key in raw) {
+    if (known.has(key)) continue;
+    const value = raw[key] as Json;
+    // A plain assignment of this one key would replace the prototype and lose the value.
+    if (key === '__proto__') Object.defineProperty(body, key, { value, enumerable: true });
+    else body[key] = value;
+  }
+}
+
+/** A copy of `record` with the given changes; `undefined` values change nothing. Keeps one object shape. */
+export function copyWith<T extends object>(record: T, changes: Partial<T>): T {
+  const copy = { ...record };
+  for (const key in changes) {
+    const value = changes[key];
+    if (value !== undefined) copy[key] = value;
+  }
+  return copy;
+}
+
+export function toBuffer(body: JsonObject): Buffer {
+  return Buffer.from(JSON.stringify(body), 'utf8');
+}

@@ -1,0 +1,172 @@
+import type { Stat } from '../client/types.js';
+import { copyWith, isObject, keepUnknown, NO_BODY, readBody, seconds, secondsOrNull } from './fields.js';
+import { number, text, texts, timeMs, toBuffer } from './fields.js';
+import type { Value } from './fields.js';
+import { assertRequestTransition } from './states.js';
+import type { RequestActor } from './states.js';
+import type { DeclineReason, Json, JsonObject, NodeId, RequestId, RequestRecord } from './types.js';
+
+/** What may be chosen for a new request or changed in an existing one. */
+export type RequestFields = Partial<Omit<RequestRecord, 'id' | 'raw' | 'stat'>>;
+
+type DeclineReasons = RequestRecord['declineReasons'];
+const NO_REASONS: DeclineReasons = Object.freeze({});
+
+/**
+ * Reads a stored request.
+ * @param nowMs - stands in for a missing `state_time`
+ * @returns `undefined` for an empty body: "not a request". A record without a state has `state: ''`
+ * @throws {RecordError} not JSON or a value of the wrong type
+ */
+export function decodeRequest(
+  id: RequestId,
+  body: Buffer,
+  stat: Stat | undefined,
+  nowMs: number,
+): RequestRecord | undefined {
+  return readBody('request', id, body, (raw) => fromRaw(id, raw, stat, nowMs));
+}
+
+function fromRaw(id: RequestId, raw: JsonObject, stat: Stat | undefined, nowMs: number): RequestRecord {
+  return {
+    id,
+    state: text(raw.state, 'state') ?? '',
+    stateTimeMs: timeMs(raw.state_time, 'state_time') ?? nowMs,
+    declinedBy: texts(raw.declined_by, 'declined_by'),
+    labels: texts(raw.node_types, 'node_types'),
+    nodeIds: texts(raw.nodes, 'nodes') as NodeId[],
+    // As in Nodepool, anything that counts as "false" switches reuse off.
+    reuse: raw.reuse === undefined ? true : Boolean(raw.reuse),
+    requestor: text(raw.requestor, 'requestor'),
+    requestorData: raw.requestor_data ?? null,
+    provider: text(raw.provider, 'provider'),
+    relativePriority: number(raw.relative_priority, 'relative_priority') ?? 0,
+    eventId: text(raw.event_id, 'event_id'),
+    createdTimeMs: timeMs(raw.created_time, 'created_time'),
+    tenantName: text(raw.tenant_name, 'tenant_name'),
+    declineReasons: raw.decline_reasons === undefined ? NO_REASONS : decodeReasons(raw.decline_reasons),
+    launchError: text(raw.launch_error, 'launch_error'),
+    raw,
+    stat,
+  };
+}
+
+/** Only explanations: whatever is malformed is left out instead of making the request unreadable. */
+function decodeReasons(value: Value): DeclineReasons {
+  if (!isObject(value)) return NO_REASONS;
+  const reasons: Record<string, DeclineReason> = {};
+  for (const [launcherId, reason] of Object.entries(value)) {
+    if (!isObject(reason) || typeof reason.rule !== 'string' || typeof reason.text !== 'string') continue;
+    const timeMs = typeof reason.time === 'number' ? reason.time * 1000 : 0;
+    reasons[launcherId] = { rule: reason.rule, text: reason.text, timeMs };
+  }
+  return reasons;
+}
+
+function encodeReasons(reasons: DeclineReasons, asRead: Value): JsonObject {
+  const read = isObject(asRead) ? asRead : NO_BODY;
+  const body: JsonObject = {};
+  for (const [launcherId, reason] of Object.entries(reasons)) {
+    const before = read[launcherId];
+    const time = seconds(reason.timeMs, isObject(before) ? before.time : undefined);
+    body[launcherId] = { rule: reason.rule, text: reason.text, time };
+  }
+  return body;
+}
+
+const KNOWN_KEYS: ReadonlySet<string> = new Set(
+  (
+    'state state_time declined_by node_types nodes reuse requestor requestor_data provider relative_priority ' +
+    'event_id created_time tenant_name decline_reasons launch_error'
+  ).split(' '),
+);
+
+/** The body to store: every key of the data model in its order, then the keys others added. */
+export function encodeRequest(request: RequestRecord): Buffer {
+  const { raw } = request;
+  const body: { [key: string]: Json } = {
+    state: request.state === '' ? null : request.state,
+    state_time: seconds(request.stateTimeMs, raw.state_time),
+    declined_by: request.declinedBy as string[],
+    node_types: request.labels as string[],
+    nodes: request.nodeIds as NodeId[],
+    reuse: request.reuse,
+    requestor: request.requestor,
+    requestor_data: request.requestorData,
+    provider: request.provider,
+    relative_priority: request.relativePriority,
+    event_id: request.eventId,
+    created_time: secondsOrNull(request.createdTimeMs, raw.created_time),
+    tenant_name: request.tenantName,
+  };
+  if (request.declineReasons !== NO_REASONS) {
+    body.decline_reasons = encodeReasons(request.declineReasons, raw.decline_reasons);
+  }
+  if (request.launchError !== null) body.launch_error = request.launchError;
+  if (raw !== NO_BODY) keepUnknown(body, raw, KNOWN_KEYS);
+  return toBuffer(body);
+}
+
+const EMPTY_REQUEST: RequestRecord = {
+  ...fromRaw('' as RequestId, { state: 'requested' }, undefined, 0),
+  raw: NO_BODY,
+};
+
+/** A request that is not stored yet, state `requested`: its id is `''` until ZooKeeper has given one. */
+export function newRequest(fields: RequestFields & Pick<RequestRecord, 'labels'>, nowMs: number): RequestRecord {
+  const request: RequestRecord = { ...EMPTY_REQUEST, stateTimeMs: nowMs };
+  return copyWith<RequestRecord>(request, fields);
+}
+
+/**
+ * The request with some fields changed. Naming a state, even the same one, sets its time to now.
+ * @param actor - when given, the change of state is checked against the transition table
+ * @throws {TransitionError} this actor may not make this change
+ */
+export function withRequest(
+  request: RequestRecord,
+  changes: RequestFields,
+  nowMs: number,
+  actor?: RequestActor,
+): RequestRecord {
+  if (changes.state === undefined) return copyWith<RequestRecord>(request, changes);
+  if (actor !== undefined) assertRequestTransition(request.state, changes.state, actor);
+  const next = copyWith<RequestRecord>(request, changes) as { -readonly [K in keyof RequestRecord]: RequestRecord[K] };
+  if (changes.stateTimeMs === undefined) next.stateTimeMs = nowMs;
+  return next;
+}
+
+/** What the handling order looks at. */
+export type RequestOrder = Pick<RequestRecord, 'id' | 'relativePriority'>;
+
+/** Handling order: priority text, relative priority as a number, sequence text. Negative when `a` comes first. */
+export function compareRequests(a: RequestOrder, b: RequestOrder): number {
+  const [priorityA, sequenceA] = splitRequestId(a.id);
+  const [priorityB, sequenceB] = splitRequestId(b.id);
+  if (priorityA !== priorityB) return priorityA < priorityB ? -1 : 1;
+  if (a.relativePriority !== b.relativePriority) return a.relativePriority - b.relativePriority;
+  if (sequenceA === sequenceB) return 0;
+  return sequenceA < sequenceB ? -1 : 1;
+}
+
+/** A text that sorts with `<` exactly as {@link compareRequests}; compute it once per record, not per comparison. */
+export function requestOrderKey(request: RequestOrder): string {
+  const [priority, sequence] = splitRequestId(request.id);
+  return `${priority}\0${sortableNumber(request.relativePriority)}\0${sequence}`;
+}
+
+function splitRequestId(id: string): [priority: string, sequence: string] {
+  const dash = id.indexOf('-');
+  return dash < 0 ? [id, ''] : [id.slice(0, dash), id.slice(dash + 1)];
+}
+
+const scratch = new DataView(new ArrayBuffer(8));
+
+/** Sixteen hex digits in number order: the bits of a double sort as integers once negatives are flipped. */
+function sortableNumber(value: number): string {
+  scratch.setFloat64(0, value + 0); // "+ 0" turns -0 into 0
+  const negative = scratch.getInt32(0) < 0;
+  const high = negative ? ~scratch.getUint32(0) >>> 0 : (scratch.getUint32(0) | 0x80000000) >>> 0;
+  const low = negative ? ~scratch.getUint32(4) >>> 0 : scratch.getUint32(4);
+  return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0');
+}

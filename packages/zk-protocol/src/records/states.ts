@@ -1,0 +1,129 @@
+import { TransitionError } from './errors.js';
+import type { NodeState, RequestState } from './types.js';
+
+/** Who writes a node's state. `launcher` stands for all its workers, `operator` for the command line. */
+export type NodeActor = 'launcher' | 'static' | 'metastatic' | 'zuul' | 'operator';
+/** Who writes a request's state. `requestor` is Zuul, min-ready, metastatic or the command line. */
+export type RequestActor = 'launcher' | 'requestor';
+
+/** One allowed change; `undefined` as `from` is a record that does not exist yet, as `to` its removal. */
+export interface Transition<State extends string, Actor extends string> {
+  readonly from: State | 'any' | undefined;
+  readonly to: State | undefined;
+  readonly actor: Actor;
+  /** The lock that must be held: the record's own, the lasting one of a metastatic backing node, or none. */
+  readonly lock: 'none' | 'record' | 'lasting';
+  readonly when: string;
+}
+
+type NodeTransition = Transition<NodeState, NodeActor>;
+type RequestTransition = Transition<RequestState, RequestActor>;
+
+/** States in which an unlocked node is garbage and gets deleted. All others survive being unlocked. */
+export const UNLOCKED_GARBAGE_STATES: ReadonlySet<string> = new Set<NodeState>([
+  'used',
+  'in-use',
+  'building',
+  'failed',
+  'aborted',
+  'deleting',
+  'deleted',
+]);
+
+const KNOWN_NODE_STATES: ReadonlySet<string> = new Set<NodeState>([
+  'init',
+  'building',
+  'testing',
+  'ready',
+  'in-use',
+  'used',
+  'hold',
+  'deleting',
+  'failed',
+  'aborted',
+  'deleted',
+]);
+
+/** False for a state of a newer or foreign program: such a node is kept and left alone. */
+export function isKnownNodeState(state: string): state is NodeState {
+  return KNOWN_NODE_STATES.has(state);
+}
+
+const KNOWN_REQUEST_STATES: ReadonlySet<string> = new Set<RequestState>([
+  'requested',
+  'pending',
+  'fulfilled',
+  'failed',
+]);
+
+/** False for a state of a newer or foreign program: such a request is kept and left alone. */
+export function isKnownRequestState(state: string): state is RequestState {
+  return KNOWN_REQUEST_STATES.has(state);
+}
+
+/** Every change of a node's state the data model knows. Our own writes are checked against it. */
+export const NODE_TRANSITIONS: readonly NodeTransition[] = [
+  { from: undefined, to: 'init', actor: 'launcher', lock: 'none', when: 'made for a request' },
+  { from: 'init', to: 'building', actor: 'launcher', lock: 'record', when: 'locked, launch begins' },
+  { from: undefined, to: 'ready', actor: 'static', lock: 'none', when: 'registered from the configuration' },
+  { from: 'building', to: 'ready', actor: 'launcher', lock: 'record', when: 'launched, host keys scanned' },
+  { from: 'building', to: 'aborted', actor: 'launcher', lock: 'record', when: 'out of quota during the launch' },
+  { from: 'building', to: 'failed', actor: 'launcher', lock: 'record', when: 'launch attempts used up' },
+  { from: 'ready', to: 'ready', actor: 'launcher', lock: 'record', when: 'allocated or deallocated' },
+  { from: 'ready', to: 'in-use', actor: 'zuul', lock: 'record', when: 'the job starts' },
+  { from: 'ready', to: 'in-use', actor: 'operator', lock: 'record', when: 'taken from the command line' },
+  { from: 'ready', to: 'in-use', actor: 'metastatic', lock: 'lasting', when: 'taken over as a backing node' },
+  { from: 'in-use', to: 'used', actor: 'zuul', lock: 'record', when: 'the job is over' },
+  { from: 'in-use', to: 'used', actor: 'operator', lock: 'record', when: 'returned from the command line' },
+  { from: 'in-use', to: 'used', actor: 'metastatic', lock: 'lasting', when: 'the backing node is idle' },
+  { from: 'in-use', to: 'hold', actor: 'zuul', lock: 'record', when: 'an autohold matched' },
+  { from: 'hold', to: 'used', actor: 'zuul', lock: 'record', when: 'the autohold was deleted or expired' },
+  { from: 'any', to: 'hold', actor: 'operator', lock: 'record', when: 'nodepool hold' },
+  { from: 'any', to: 'deleting', actor: 'operator', lock: 'record', when: 'nodepool delete' },
+  { from: 'ready', to: 'deleting', actor: 'launcher', lock: 'record', when: 'too old, or room needed at quota' },
+  { from: 'ready', to: 'deleting', actor: 'static', lock: 'record', when: 'no longer in the configuration' },
+  { from: 'hold', to: 'deleting', actor: 'launcher', lock: 'record', when: 'held for too long' },
+  { from: 'init', to: 'deleting', actor: 'launcher', lock: 'record', when: 'left over by a lost request' },
+  { from: 'used', to: 'deleting', actor: 'launcher', lock: 'record', when: 'returned' },
+  { from: 'in-use', to: 'deleting', actor: 'launcher', lock: 'record', when: 'its user vanished' },
+  { from: 'building', to: 'deleting', actor: 'launcher', lock: 'record', when: 'its launcher vanished' },
+  { from: 'failed', to: 'deleting', actor: 'launcher', lock: 'record', when: 'the launch failed' },
+  { from: 'aborted', to: 'deleting', actor: 'launcher', lock: 'record', when: 'the launch was aborted' },
+  { from: 'deleting', to: 'deleting', actor: 'launcher', lock: 'record', when: 'deletion is taken up again' },
+  { from: 'deleted', to: 'deleting', actor: 'launcher', lock: 'record', when: 'removal is taken up again' },
+  { from: 'deleting', to: 'deleted', actor: 'launcher', lock: 'record', when: 'the resource is gone' },
+  { from: 'deleted', to: undefined, actor: 'launcher', lock: 'record', when: 'lock and record are removed' },
+];
+
+/** Every change of a request's state the data model knows. Our own writes are checked against it. */
+export const REQUEST_TRANSITIONS: readonly RequestTransition[] = [
+  { from: undefined, to: 'requested', actor: 'requestor', lock: 'none', when: 'submitted' },
+  { from: 'requested', to: 'requested', actor: 'requestor', lock: 'record', when: 'priority revised' },
+  { from: 'requested', to: 'pending', actor: 'launcher', lock: 'record', when: 'accepted' },
+  { from: 'pending', to: 'fulfilled', actor: 'launcher', lock: 'record', when: 'all nodes are ready' },
+  { from: 'requested', to: 'requested', actor: 'launcher', lock: 'record', when: 'declined, other pools remain' },
+  { from: 'pending', to: 'requested', actor: 'launcher', lock: 'record', when: 'declined, or its launcher vanished' },
+  { from: 'requested', to: 'failed', actor: 'launcher', lock: 'record', when: 'declined by every pool' },
+  { from: 'pending', to: 'failed', actor: 'launcher', lock: 'record', when: 'declined by every pool' },
+  { from: 'any', to: undefined, actor: 'requestor', lock: 'none', when: 'taken, cancelled or given up' },
+];
+
+const index = (transitions: readonly Transition<string, string>[]): ReadonlySet<string> =>
+  new Set(transitions.map(({ from, to, actor }) => `${from ?? ''}>${to ?? ''}>${actor}`));
+
+const NODE_INDEX = index(NODE_TRANSITIONS);
+const REQUEST_INDEX = index(REQUEST_TRANSITIONS);
+
+function allowed(known: ReadonlySet<string>, from: string | undefined, to: string, actor: string): boolean {
+  return known.has(`${from ?? ''}>${to}>${actor}`) || (from !== undefined && known.has(`any>${to}>${actor}`));
+}
+
+/** Checks a change of a node's state. `from` is `undefined` for a new node. @throws {TransitionError} */
+export function assertNodeTransition(from: string | undefined, to: string, actor: NodeActor): void {
+  if (!allowed(NODE_INDEX, from, to, actor)) throw new TransitionError('node', from, to, actor);
+}
+
+/** Checks a change of a request's state. `from` is `undefined` for a new request. @throws {TransitionError} */
+export function assertRequestTransition(from: string | undefined, to: string, actor: RequestActor): void {
+  if (!allowed(REQUEST_INDEX, from, to, actor)) throw new TransitionError('request', from, to, actor);
+}
