@@ -1,0 +1,20 @@
+import type { LockAware, NodeRecord, PoolComponentRecord, RecordCache, RequestRecord } from '@nodepool/zk-protocol';
+import type { Config } from '@nodepool/core';
+
+/** What the service and its web server need of the part that serves requests. */
+export interface LauncherRuntime {
+  /** Resolves when the caches are ready and every provider that could start has started. */
+  start(): Promise<void>;
+  /** Puts another configuration in force without disturbing what did not change. */
+  reconfigure(config: Config): Promise<void>;
+  /** What is not started yet, in an operator's words; empty when ready. */
+  readonly notReady: readonly string[];
+  readonly nodes: RecordCache<NodeRecord> & LockAware;
+  readonly requests: RecordCache<RequestRecord>;
+  /** Registered pools of all launchers. */
+  readonly components: Iterable<PoolComponentRecord>;
+  /** Accepts nothing more, completes what can be completed within the deadline, and unregisters. */
+  drain(deadlineMs: number): Promise<void>;
+  /** Ends everything at once. */
+  stop(): Promise<void>;
+}

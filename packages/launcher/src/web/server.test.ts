@@ -1,0 +1,221 @@
+import { request as httpRequest } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LauncherId, PoolComponentRecord } from '@nodepool/zk-protocol';
+import { silentLogger } from '@nodepool/core';
+import { node, nodeTable, request, tableCache } from '../testing/record-tables.js';
+import { createListingRoutes } from './listing-routes.js';
+import { startWebServer } from './server.js';
+import type { WebServer } from './server.js';
+import { createStatusRoutes } from './status-routes.js';
+
+const START_MS = Date.parse('2026-01-02T03:04:05.600Z');
+
+function pool(labels: string[]): PoolComponentRecord {
+  return {
+    id: 'pool0000000001',
+    raw: {},
+    stat: undefined,
+    kind: 'pool',
+    hostname: 'nl01',
+    state: 'running',
+    version: null,
+    modelApi: 0,
+    launcherId: 'nl01-PoolWorker.rack-main-0' as LauncherId,
+    name: 'main',
+    providerName: 'rack',
+    supportedLabels: labels,
+    priority: 100,
+    paused: false,
+    legacy: false,
+  };
+}
+
+describe('web server', () => {
+  let server: WebServer;
+  let nowMs = START_MS;
+  let missing: string[] = [];
+  const nodes = [node('0000000001'), node('0000000002', { state: 'in-use', comment: 'ü' })];
+
+  beforeEach(async () => {
+    nowMs = START_MS;
+    missing = [];
+    const clock = { now: () => nowMs, setTimer: () => () => {} };
+    const records = {
+      nodes: nodeTable(nodes, ['0000000002']),
+      requests: tableCache({
+        a: request('200-0000000001', {
+          declineReasons: { worker: { rule: 'labels', text: 'no label big', timeMs: 1_000_500 } },
+        }),
+      }),
+      components: [pool(['small', 'big']), pool(['small'])],
+    };
+    server = await startWebServer({
+      host: '127.0.0.1',
+      port: 0,
+      routes: new Map([
+        ...createListingRoutes(records, clock),
+        ...createStatusRoutes({ notReady: () => missing, health: () => ({ status: 'ok', error: null }) }),
+      ]),
+      clock,
+      logger: silentLogger,
+    });
+  });
+  afterEach(() => server.close());
+
+  const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(`http://127.0.0.1:${server.port}${path}`, { headers, method });
+  const json = { accept: 'application/json' };
+
+  it('prints nodes with all columns as text by default', async () => {
+    const response = await get('/node-list');
+    const lines = (await response.text()).split('\n');
+
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/plain; charset=UTF-8');
+    expect(lines[1]).toMatch(/^\| ID .*\| Driver Data \|$/);
+    expect(lines).toHaveLength(7);
+    expect(lines[4]).toContain('| locked   |');
+  });
+
+  it('answers JSON to those who prefer it, in ASCII with the usual members', async () => {
+    const response = await get('/node-list', json);
+    const text = await response.text();
+
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(text).toContain('{"id": "0000000001", "provider": "rack", "label": ["small"], "server_id": null, ');
+    expect(text).toContain('"comment": "\\u00fc"');
+    expect(Object.keys((JSON.parse(text) as object[])[0] ?? {})).toHaveLength(21);
+  });
+
+  it('says when the answer was computed and how long it may be kept', async () => {
+    const response = await get('/node-list');
+
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    expect(response.headers.get('cache-control')).toBe('max-age=1, public');
+    expect(response.headers.get('last-modified')).toBe('Fri, 02 Jan 2026 03:04:05 GMT');
+    expect(response.headers.get('expires')).toBe('Fri, 02 Jan 2026 03:04:06 GMT');
+    expect(response.headers.get('etag')).toBeNull();
+  });
+
+  it('repeats an answer for a second and computes it again after', async () => {
+    const first = await (await get('/node-list')).text();
+    nowMs += 999;
+    const second = await (await get('/node-list')).text();
+    nowMs += 1;
+    const third = await (await get('/node-list')).text();
+
+    expect(second).toBe(first);
+    expect(third).not.toBe(first);
+  });
+
+  it('answers 304 to a reader who has this answer', async () => {
+    const response = await get('/node-list', { 'if-modified-since': 'Fri, 02 Jan 2026 03:04:05 GMT' });
+
+    expect(response.status).toBe(304);
+    expect(await response.text()).toBe('');
+  });
+
+  it('answers 200 to a reader whose answer is older', async () => {
+    const response = await get('/node-list', { 'if-modified-since': 'Fri, 02 Jan 2026 03:04:04 GMT' });
+
+    expect(response.status).toBe(200);
+  });
+
+  it('shows one node by id, and nothing for an unknown one', async () => {
+    const one = (await (await get('/node-list?node_id=0000000002', json)).json()) as { id: string }[];
+    const none = await (await get('/node-list?node_id=0000000099', json)).text();
+
+    expect(one.map(({ id }) => id)).toEqual(['0000000002']);
+    expect(none).toBe('[]');
+  });
+
+  it('restricts the columns of text, not the members of JSON, to fields', async () => {
+    const text = await (await get('/node-list?fields=state,id,nonsense')).text();
+    const objects = (await (await get('/node-list?fields=id', json)).json()) as object[];
+
+    expect(text.split('\n')[1]).toBe('| ID         | State  |');
+    expect(Object.keys(objects[0] ?? {})).toHaveLength(21);
+  });
+
+  it('restricts JSON to json_fields, which may name further members', async () => {
+    const text = await (await get('/node-list?json_fields=id,state_time', json)).text();
+
+    expect(text).toBe('[{"id": "0000000001", "state_time": 0}, {"id": "0000000002", "state_time": 0}]');
+  });
+
+  it('lists requests with why they were declined at the end', async () => {
+    const [object] = (await (await get('/request-list', json)).json()) as Record<string, unknown>[];
+    const header = (await (await get('/request-list')).text()).split('\n')[1];
+
+    expect(
+      Object.keys(object ?? {})
+        .slice(0, 9)
+        .join(),
+    ).toBe('id,relative_priority,state,requestor,node_types,nodes,declined_by,event_id,state_time');
+    expect(object?.['decline_reasons']).toEqual({ worker: { rule: 'labels', text: 'no label big', time: 1000.5 } });
+    expect(header).toMatch(/^\| Request ID .*\| Event ID \|$/);
+  });
+
+  it('lists each label of the registered pools once', async () => {
+    expect(await (await get('/label-list', json)).text()).toBe('[{"label": "big"}, {"label": "small"}]');
+  });
+
+  it('is ready when nothing is missing, and names what is', async () => {
+    const ready = await get('/ready', json);
+    const body = await ready.text();
+    missing = ['provider rack'];
+    const notReady = await get('/ready');
+
+    expect([ready.status, body]).toEqual([200, 'OK']);
+    expect(ready.headers.get('cache-control')).toBe('max-age=1, public');
+    expect([notReady.status, await notReady.text()]).toEqual([500, 'Not ready: provider rack\n']);
+  });
+
+  it('tells its health as JSON', async () => {
+    const response = await get('/healthz');
+
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ status: 'ok', error: null });
+  });
+
+  it.each(['/', '/node-list/', '/Node-list', '//node-list', '/x/../node-list', '/%'])(
+    'knows no path %s',
+    async (path) => {
+      const status = await new Promise((resolve, reject) => {
+        const outgoing = httpRequest({ port: server.port, host: '127.0.0.1', path }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        });
+        outgoing.on('error', reject);
+        outgoing.end();
+      });
+
+      expect(status).toBe(404);
+    },
+  );
+
+  it('answers 406 when it can send nothing acceptable', async () => {
+    expect((await get('/node-list', { accept: 'image/png' })).status).toBe(406);
+  });
+
+  it('answers every method like GET, HEAD without the body', async () => {
+    const posted = await get('/label-list', {}, 'POST');
+    const head = await get('/label-list', {}, 'HEAD');
+
+    expect(posted.status).toBe(200);
+    expect(head.headers.get('content-length')).toBe(String((await posted.text()).length));
+    expect(await head.text()).toBe('');
+  });
+
+  it('says which address is taken', async () => {
+    const second = startWebServer({
+      host: '127.0.0.1',
+      port: server.port,
+      routes: new Map(),
+      clock: { now: () => nowMs, setTimer: () => () => {} },
+      logger: silentLogger,
+    });
+
+    await expect(second).rejects.toThrow(`cannot listen on 127.0.0.1:${server.port}: the address is in use`);
+  });
+});
