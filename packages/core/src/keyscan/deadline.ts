@@ -1,0 +1,38 @@
+import type { Clock } from '@nodepool/zk-protocol';
+
+/** A signal that fires with the caller's, or by itself when the time is over. Always {@link Deadline.end} it. */
+export interface Deadline {
+  readonly signal: AbortSignal;
+  /** True once the time was over before the caller aborted. */
+  readonly expired: boolean;
+  /** Milliseconds left, never negative. */
+  remainingMs(): number;
+  /** Stops the timer and fires the signal, so that whatever still waits on it lets go. */
+  end(): void;
+}
+
+/** Starts a deadline `timeoutMs` milliseconds from now. */
+export function startDeadline(clock: Clock, timeoutMs: number, signal: AbortSignal | undefined): Deadline {
+  const controller = new AbortController();
+  const endsAt = clock.now() + timeoutMs;
+  let expired = false;
+  const onAbort = () => controller.abort(signal?.reason);
+  const cancel = clock.setTimer(timeoutMs, () => {
+    expired = !controller.signal.aborted;
+    controller.abort(new Error(`no answer within ${timeoutMs} ms`));
+  });
+  if (signal?.aborted) onAbort();
+  else signal?.addEventListener('abort', onAbort, { once: true });
+  return {
+    signal: controller.signal,
+    get expired() {
+      return expired;
+    },
+    remainingMs: () => Math.max(0, endsAt - clock.now()),
+    end() {
+      cancel();
+      signal?.removeEventListener('abort', onAbort);
+      controller.abort(new Error('the scan has ended'));
+    },
+  };
+}

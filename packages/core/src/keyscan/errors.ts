@@ -1,0 +1,32 @@
+import { NodepoolError } from '@nodepool/zk-protocol';
+
+/**
+ * Why a scan ended without keys although there was time left:
+ * - `unresolved` the host name has no address
+ * - `no-common-key-type` the server answers, but has no host key of a type this client knows
+ * - `protocol` what answers on the port does not complete an SSH handshake
+ */
+export type KeyScanFailure = 'unresolved' | 'no-common-key-type' | 'protocol';
+
+/** The host keys of a host cannot be read; trying again at once would fail again. */
+export class KeyScanError extends NodepoolError {
+  readonly host: string;
+  readonly port: number;
+  readonly failure: KeyScanFailure;
+
+  constructor(details: { host: string; port: number; failure: KeyScanFailure; message: string; cause?: unknown }) {
+    super(
+      'NODEPOOL_KEYSCAN',
+      `${details.host} port ${details.port}: ${details.message}`,
+      details.cause === undefined ? undefined : { cause: details.cause },
+    );
+    this.host = details.host;
+    this.port = details.port;
+    this.failure = details.failure;
+  }
+}
+
+/** The text of whatever was thrown; for errors of system calls it names the call and the address. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}

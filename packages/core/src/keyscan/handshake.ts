@@ -1,0 +1,81 @@
+import type { Socket } from 'node:net';
+import type { CipherAlgorithm, ClientErrorExtensions, KexAlgorithm } from 'ssh2';
+import type { KeyType } from './key-types.js';
+import { KexInitReader } from './kexinit.js';
+
+/** Allowed besides the usual ones, for old devices: nothing secret is sent over these connections. */
+const OLD_KEY_EXCHANGES: KexAlgorithm[] = [
+  'diffie-hellman-group-exchange-sha1',
+  'diffie-hellman-group14-sha1',
+  'diffie-hellman-group1-sha1',
+];
+const OLD_CIPHERS: CipherAlgorithm[] = ['aes256-cbc', 'aes192-cbc', 'aes128-cbc', '3des-cbc'];
+
+/** How far an SSH handshake came. */
+export interface HandshakeResult {
+  /** `<type> <base64>`; `undefined` when the handshake failed. The server has proved that it owns the key. */
+  key: string | undefined;
+  /** Types of host key the server has; `undefined` when the connection ended before it said so. */
+  offered: readonly string[] | undefined;
+  /** Why there is no key. */
+  error: Error | undefined;
+}
+
+/** Key exchange only: the socket is destroyed before anybody tries to log in. Never rejects. */
+export async function readHostKey(
+  socket: Socket,
+  keyTypes: readonly KeyType[],
+  onOffer: (offered: readonly string[]) => void,
+): Promise<HandshakeResult> {
+  // Loaded on first use: it is the slowest part of starting the process, and not every process scans.
+  const { default: ssh2 } = await import('ssh2');
+  return new Promise((resolve) => {
+    const client = new ssh2.Client();
+    const reader = new KexInitReader();
+    let key: string | undefined;
+    let offered: readonly string[] | undefined;
+    const end = (error: Error | undefined) => {
+      socket.destroy();
+      resolve({ key: error ? undefined : key, offered, error });
+    };
+
+    socket.on('data', (chunk: Buffer) => {
+      const types = reader.push(chunk);
+      if (types === undefined) return;
+      offered = types;
+      onOffer(types);
+    });
+    // The first of several errors tells the reason; the others are consequences, and resolving again does nothing.
+    client.on('error', (error: Error & ClientErrorExtensions) => end(error));
+    client.once('close', () => end(new Error('the connection was closed during the handshake')));
+    client.once('handshake', () => end(key === undefined ? new Error('the server sent no host key') : undefined));
+    if (socket.destroyed) {
+      end(new Error('the connection was closed before the handshake'));
+      return;
+    }
+    try {
+      client.connect({
+        sock: socket,
+        username: 'nodepool',
+        readyTimeout: 0,
+        algorithms: {
+          serverHostKey: [...keyTypes],
+          kex: { append: OLD_KEY_EXCHANGES, prepend: [], remove: [] },
+          cipher: { append: OLD_CIPHERS, prepend: [], remove: [] },
+        },
+        hostVerifier: (blob: Buffer) => {
+          key = formatKey(blob);
+          return true;
+        },
+      });
+    } catch (error) {
+      end(error instanceof Error ? error : new Error(String(error)));
+    }
+  });
+}
+
+/** A public key blob starts with its own type, which for RSA is `ssh-rsa` whatever the signature. */
+function formatKey(blob: Buffer): string {
+  const type = blob.toString('latin1', 4, 4 + blob.readUInt32BE(0));
+  return `${type} ${blob.toString('base64')}`;
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { KexInitReader } from './kexinit.js';
+
+function nameList(...names: string[]): Buffer {
+  const text = Buffer.from(names.join(','));
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(text.length);
+  return Buffer.concat([length, text]);
+}
+
+function greeting(identification: string, ...keyTypes: string[]): Buffer {
+  const payload = Buffer.concat([
+    Buffer.from([20]),
+    Buffer.alloc(16),
+    nameList('kex-a', 'kex-b'),
+    nameList(...keyTypes),
+  ]);
+  const header = Buffer.alloc(5);
+  header.writeUInt32BE(payload.length + 1 + 4);
+  header[4] = 4;
+  return Buffer.concat([Buffer.from(identification), header, payload, Buffer.alloc(4)]);
+}
+
+describe('KexInitReader', () => {
+  it('reads the types of host key, even when bytes come one by one', () => {
+    const reader = new KexInitReader();
+    const found: string[][] = [];
+
+    for (const byte of greeting('SSH-2.0-Test\r\n', 'ssh-ed25519', 'rsa-sha2-512')) {
+      const types = reader.push(Buffer.from([byte]));
+      if (types) found.push(types);
+    }
+
+    expect(found).toEqual([['ssh-ed25519', 'rsa-sha2-512']]);
+  });
+
+  it('skips lines before the identification', () => {
+    const types = new KexInitReader().push(greeting('welcome\r\nbe nice\r\nSSH-2.0-Test\n', 'ssh-rsa'));
+
+    expect(types).toEqual(['ssh-rsa']);
+  });
+
+  it('answers an empty list for a server without host keys', () => {
+    expect(new KexInitReader().push(greeting('SSH-2.0-Test\r\n'))).toEqual([]);
+  });
+
+  it('finds nothing in what is not SSH, however long', () => {
+    const reader = new KexInitReader();
+
+    expect(reader.push(Buffer.alloc(100_000, 'x\n'))).toBeUndefined();
+    expect(reader.push(greeting('SSH-2.0-Test\r\n', 'ssh-rsa'))).toBeUndefined();
+  });
+
+  it('finds nothing when the first packet is cut short inside', () => {
+    const packet = Buffer.from([0, 0, 0, 6, 0, 20, 1, 2, 3, 4]);
+
+    expect(new KexInitReader().push(Buffer.concat([Buffer.from('SSH-2.0-T\r\n'), packet]))).toBeUndefined();
+  });
+});
