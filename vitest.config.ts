@@ -4,7 +4,13 @@ import { defineConfig } from 'vitest/config';
 const project = (name: string, dir: string, extra: object = {}) => ({
   resolve: { conditions: ['@nodepool/source', 'node', 'import', 'default'] },
   ssr: { resolve: { conditions: ['@nodepool/source', 'node', 'import', 'default'] } },
-  test: { name, root: dir, include: ['src/**/*.test.ts', 'test/**/*.test.ts'], exclude: ['**/dist/**', '**/node_modules/**'], ...extra },
+  test: {
+    name,
+    root: dir,
+    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    exclude: ['**/dist/**', '**/node_modules/**'],
+    ...extra,
+  },
 });
 
 export default defineConfig({
@@ -15,7 +21,9 @@ export default defineConfig({
       project('driver-static', 'packages/driver-static'),
       project('launcher', 'packages/launcher'),
       project('cli', 'packages/cli'),
+      project('repository', 'scripts', { include: ['*.test.ts'] }),
       project('test-servers', 'tools/test-servers', { testTimeout: 60_000, hookTimeout: 60_000 }),
+      project('e2e', 'e2e', { testTimeout: 60_000, hookTimeout: 120_000 }),
     ],
   },
 });

@@ -17,7 +17,8 @@ function askOverTls(port: number, ca: string, cert: string, key: string): Promis
     const socket = connect({ host: '127.0.0.1', port, ca: caText, cert: certText, key: keyText });
     let answer = '';
     socket.once('secureConnect', () => socket.write('ruok'));
-    socket.on('data', (data) => (answer += data.toString()));
+    socket.setEncoding('utf8');
+    socket.on('data', (text: string) => (answer += text));
     socket.on('error', reject);
     socket.on('close', () => resolve(answer));
   });

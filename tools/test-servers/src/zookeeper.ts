@@ -73,7 +73,7 @@ class Handle implements ZooKeeperHandle {
   async leader(): Promise<number> {
     let found = -1;
     const probe = async (): Promise<boolean> => {
-      const answers = await Promise.all(this.servers.map((s) => (s.pid === 0 ? '' : s.fourLetter('srvr'))));
+      const answers = await Promise.all(this.servers.map((server) => server.fourLetter('srvr')));
       found = answers.findIndex((answer) => /^Mode: (leader|standalone)$/m.test(answer));
       return found >= 0;
     };

@@ -1,0 +1,73 @@
+// The direction of dependencies:
+//
+//   cli, launcher, builder --> core --> zk-protocol      e2e and tools may import anything and are never published
+//          '- load at run time --> driver-* --> core
+'use strict';
+
+const TESTS = '(\\.test\\.ts$|^packages/[^/]+/test/)';
+const NOT_TYPE_ONLY = { dependencyTypesNot: ['type-only'] };
+
+/** A rule: sources of these packages (not their tests) import nothing that matches. */
+const forbid = (name, from, to, comment) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path: from, pathNot: TESTS },
+  to: typeof to === 'string' ? { path: to } : to,
+});
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: NOT_TYPE_ONLY },
+    },
+    {
+      name: 'nothing-undeclared',
+      comment: 'A package imports only what its own package.json names.',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: TESTS },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'npm-dev'] },
+    },
+    { name: 'nothing-missing', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    forbid('zk-protocol-imports-no-package', '^packages/zk-protocol/', '^(packages/(?!zk-protocol/)|tools/|e2e/)'),
+    forbid('core-imports-only-zk-protocol', '^packages/core/', '^(packages/(?!core/|zk-protocol/)|tools/|e2e/)'),
+    {
+      name: 'drivers-import-only-core',
+      severity: 'error',
+      from: { path: '^packages/(driver-[^/]+)/', pathNot: TESTS },
+      to: { path: '^(packages|tools|e2e)/', pathNot: '^packages/($1|core)/' },
+    },
+    {
+      name: 'services-import-no-service-and-no-driver',
+      comment: 'Drivers are found at run time, by the name in the configuration.',
+      severity: 'error',
+      from: { path: '^packages/(cli|launcher|builder)/', pathNot: TESTS },
+      to: { path: '^(packages|tools|e2e)/', pathNot: '^packages/($1|core|zk-protocol)/' },
+    },
+    forbid(
+      'only-zk-protocol-uses-the-zookeeper-client',
+      '^(packages/(?!zk-protocol/)|tools/|e2e/)',
+      'node_modules/node-zookeeper-client',
+    ),
+    {
+      name: 'tests-do-not-use-e2e',
+      severity: 'error',
+      from: { path: '^(packages|tools)/' },
+      to: { path: '^e2e/' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(^|/)(dist|fixtures)/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.check.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['@nodepool/source', 'import', 'node', 'default', 'types'],
+      extensions: ['.ts', '.js', '.cjs', '.mjs', '.json'],
+    },
+  },
+};

@@ -1,0 +1,110 @@
+import js from '@eslint/js';
+import jsdoc from 'eslint-plugin-jsdoc';
+import tseslint from 'typescript-eslint';
+
+const TESTS = ['**/*.test.ts', 'packages/*/test/**', 'e2e/**', 'tools/**', 'scripts/**'];
+const PROCESSES = ['packages/cli/**', 'packages/launcher/**', 'packages/builder/**'];
+
+const OWN_PROCESS = 'Only cli, launcher and builder own the process: take it as an argument.';
+const OWN_CLOCK = 'Take the time from the Clock that is handed in.';
+
+/** Syntax nobody may use, and why. */
+const SYNTAX = [
+  {
+    selector: 'ExportAllDeclaration[exportKind!="type"]',
+    message: 'An index is a list of names: export them one by one.',
+  },
+  { selector: 'ExportDefaultDeclaration', message: 'Named exports only.' },
+];
+const SIGNALS = {
+  selector: 'CallExpression[callee.object.name="process"][callee.property.name=/^(on|once|addListener)$/]',
+  message: OWN_PROCESS,
+};
+
+export default tseslint.config(
+  { ignores: ['**/dist/**', '**/node_modules/**', '**/fixtures/**', 'bench-results/**'] },
+  { linterOptions: { noInlineConfig: true } },
+  js.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.recommendedTypeChecked],
+    languageOptions: { parserOptions: { project: './tsconfig.check.json', tsconfigRootDir: import.meta.dirname } },
+    plugins: { jsdoc },
+    rules: {
+      '@typescript-eslint/consistent-type-exports': 'error',
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/no-non-null-assertion': 'error',
+      '@typescript-eslint/no-unnecessary-type-arguments': 'error',
+      '@typescript-eslint/prefer-optional-chain': 'error',
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/return-await': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      eqeqeq: 'error',
+      'no-console': 'error',
+      'no-restricted-imports': [
+        'error',
+        { patterns: [{ group: ['@nodepool/*/src/**', '@nodepool/*/dist/**', '**/packages/*/src/**'] }] },
+      ],
+      'no-restricted-syntax': ['error', ...SYNTAX],
+      'object-shorthand': 'error',
+    },
+  },
+  {
+    files: ['packages/*/src/**/*.ts'],
+    ignores: [...TESTS, '**/*.d.ts', 'packages/zk-protocol/src/client/wire/**'],
+    rules: {
+      'jsdoc/require-jsdoc': [
+        'error',
+        {
+          publicOnly: true,
+          require: { ClassDeclaration: true, FunctionDeclaration: true },
+          contexts: [
+            'ExportNamedDeclaration > TSInterfaceDeclaration',
+            'ExportNamedDeclaration > TSTypeAliasDeclaration',
+            'ExportNamedDeclaration > VariableDeclaration',
+          ],
+          enableFixer: false,
+        },
+      ],
+      'max-lines': ['error', { max: 500, skipBlankLines: true, skipComments: true }],
+      'max-lines-per-function': ['error', { max: 80, skipBlankLines: true, skipComments: true }],
+    },
+  },
+  {
+    files: ['packages/*/src/**/*.ts'],
+    ignores: [...TESTS, ...PROCESSES],
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        { object: 'process', property: 'env', message: OWN_PROCESS },
+        { object: 'process', property: 'argv', message: OWN_PROCESS },
+        { object: 'process', property: 'exit', message: OWN_PROCESS },
+        { object: 'Date', property: 'now', message: OWN_CLOCK },
+      ],
+      'no-restricted-globals': [
+        'error',
+        { name: 'setTimeout', message: OWN_CLOCK },
+        { name: 'setInterval', message: OWN_CLOCK },
+      ],
+      'no-restricted-syntax': ['error', ...SYNTAX, SIGNALS],
+    },
+  },
+  {
+    files: ['packages/zk-protocol/src/clock.ts'],
+    rules: { 'no-restricted-properties': 'off', 'no-restricted-globals': 'off' },
+  },
+  { files: [...PROCESSES, 'e2e/**', 'tools/**'], rules: { 'no-console': 'off' } },
+  { files: ['vitest.config.ts', '**/*.d.ts'], rules: { 'no-restricted-syntax': 'off' } },
+  {
+    files: ['**/*.js', '**/*.mjs', '**/*.cjs'],
+    languageOptions: { globals: { console: 'readonly', process: 'readonly', URL: 'readonly' } },
+  },
+  {
+    files: ['**/*.cjs'],
+    languageOptions: {
+      sourceType: 'commonjs',
+      globals: { module: 'writable', exports: 'writable', require: 'readonly' },
+    },
+  },
+);

@@ -1,0 +1,51 @@
+// Makes a fresh or changed checkout ready: installs what package-lock.json names and builds every package.
+// Plain Node without dependencies, because it runs before there are any.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** The repository's top folder. */
+export const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Runs a command in the top folder, showing what it prints; a failing command ends this process with its status. */
+export function runOrExit(command, args) {
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
+  if (error) throw error;
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+/** Path of the program a development dependency brings along. */
+export const bin = (packagePath) => `${root}node_modules/${packagePath}`;
+
+const lockedPackages = (file) => JSON.parse(readFileSync(`${root}${file}`, 'utf8')).packages;
+
+/** True when what is installed is what package-lock.json says; what npm leaves out on this platform does not count. */
+function isInstalled() {
+  if (!existsSync(`${root}node_modules/.package-lock.json`)) return false;
+  const installed = lockedPackages('node_modules/.package-lock.json');
+  return Object.entries(lockedPackages('package-lock.json')).every(([path, wanted]) => {
+    if (path === '' || wanted.optional || wanted.devOptional) return true;
+    const found = installed[path];
+    return found !== undefined && found.version === wanted.version && found.integrity === wanted.integrity;
+  });
+}
+
+/** Installs when something is missing or has another version. */
+export function ensureInstalled() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  if (major < 20 || (major === 20 && minor < 19)) {
+    console.error(`Node ${process.versions.node} is too old: Nodepool needs Node 20.19 or newer.`);
+    process.exit(1);
+  }
+  if (isInstalled()) return;
+  console.error('Installing dependencies (npm ci) ...');
+  runOrExit('npm', ['ci', '--no-progress', '--loglevel=error']);
+}
+
+/** Compiles what changed since the last time, in the order of the project references. */
+export function ensureBuilt() {
+  ensureInstalled();
+  runOrExit(process.execPath, [bin('typescript/bin/tsc'), '-b']);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) ensureBuilt();

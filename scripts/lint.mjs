@@ -1,0 +1,5 @@
+import { runChecks } from './checks.mjs';
+import { ensureBuilt } from './ensure.mjs';
+
+ensureBuilt();
+if (runChecks().length > 0) process.exit(1);

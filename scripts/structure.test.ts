@@ -1,0 +1,129 @@
+// Rules about the repository as a whole that no linter knows.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Files of the repository, tracked or about to be. */
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((file) => file !== '' && existsSync(`${root}${file}`));
+
+const read = (file: string): string => readFileSync(`${root}${file}`, 'utf8');
+
+interface Manifest {
+  name: string;
+  private?: boolean;
+  version: string;
+  license?: string;
+  type?: string;
+  engines?: Record<string, string>;
+  files?: string[];
+  publishConfig?: Record<string, unknown>;
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
+}
+
+const packages = files
+  .filter((file) => /^(packages\/[^/]+|tools\/[^/]+|e2e)\/package\.json$/.test(file))
+  .map((file) => ({ dir: file.replace('/package.json', ''), manifest: JSON.parse(read(file)) as Manifest }));
+const published = packages.filter(({ manifest }) => manifest.private !== true);
+
+const ours = (dependencies: Record<string, string> = {}): string[] =>
+  Object.keys(dependencies)
+    .filter((name) => name.startsWith('@nodepool/'))
+    .map((name) => name.replace('@nodepool/', ''));
+
+/**
+ * The drawing of the architecture:
+ * cli, launcher, builder -> core -> zk-protocol; driver-* -> core, as a peer. Services install drivers without
+ * importing them (dependency-cruiser looks after the imports).
+ */
+function mayDependOn(name: string, other: string): boolean {
+  if (name === 'zk-protocol') return false;
+  if (name === 'core') return other === 'zk-protocol';
+  if (name.startsWith('driver-')) return false;
+  return other === 'core' || other === 'zk-protocol' || other.startsWith('driver-');
+}
+
+describe('package.json files', () => {
+  it.each(published)('$dir depends only on what the drawing of the architecture allows', ({ manifest }) => {
+    const name = manifest.name.replace('@nodepool/', '');
+
+    const wrong = ours(manifest.dependencies).filter((other) => !mayDependOn(name, other));
+
+    expect(wrong).toEqual([]);
+  });
+
+  it.each(published)('$dir names core as a peer if and only if it is a driver', ({ dir, manifest }) => {
+    const peers = ours(manifest.peerDependencies);
+
+    expect(peers).toEqual(dir.startsWith('packages/driver-') ? ['core'] : []);
+  });
+
+  it.each(packages)('$dir names the versions its neighbours have', ({ manifest }) => {
+    const versions = new Map(packages.map((p) => [p.manifest.name, p.manifest.version]));
+    const wanted = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.peerDependencies };
+
+    const outdated = Object.entries(wanted).filter(
+      ([name, range]) => versions.has(name) && !range.endsWith(versions.get(name) ?? ''),
+    );
+
+    expect(outdated).toEqual([]);
+  });
+
+  it.each(packages)('$dir refers in tsconfig.json to exactly the neighbours it declares', ({ dir, manifest }) => {
+    const { references = [] } = JSON.parse(read(`${dir}/tsconfig.json`)) as { references?: { path: string }[] };
+    const declared = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.peerDependencies };
+    const compiled = ours(declared).filter((name) => dir === 'e2e' || !name.startsWith('driver-'));
+
+    expect(references.map(({ path }) => basename(path)).sort()).toEqual(compiled.sort());
+  });
+
+  it.each(published)('$dir is fit to be published', ({ dir, manifest }) => {
+    expect(manifest).toMatchObject({
+      license: 'Apache-2.0',
+      type: 'module',
+      engines: { node: '>=20.19' },
+      publishConfig: { access: 'public', provenance: true },
+    });
+    expect(manifest.files).toEqual(expect.arrayContaining(['dist', '!dist/**/*.test.*', 'README.md', 'LICENSE']));
+    expect(['README.md', 'LICENSE'].filter((name) => !existsSync(`${root}${dir}/${name}`))).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  it('contain no address of a package registry', () => {
+    // put together here, so that this file does not contain one either
+    const hosts = ['npmjs', 'yarnpkg'].map((host) => new RegExp(`registry\\.${host}\\.`));
+
+    const found = files.filter((file) => hosts.some((host) => host.test(read(file))));
+
+    expect(found).toEqual([]);
+  });
+
+  it('have kebab-case names that say what is inside', () => {
+    const sources = files.filter((file) => /^(packages|tools|e2e|scripts)\/.*\.(ts|mjs|cjs|js)$/.test(file));
+
+    const wrong = sources.filter((file) => !/^\.?[a-z0-9]+([-.][a-z0-9]+)*$/.test(basename(file)));
+    const vague = sources.filter((file) => /^(utils?|helpers?|common|misc)$/.test(basename(file, extname(file))));
+
+    expect(wrong).toEqual([]);
+    expect(vague).toEqual([]);
+  });
+
+  it('skip no test and single none out', () => {
+    const tests = files.filter((file) => file.endsWith('.test.ts'));
+
+    const skipping = tests.filter((file) => /\b(it|test|describe)\.(skip|only|todo|skipIf|runIf)\b/.test(read(file)));
+
+    expect(skipping.filter((file) => file !== 'scripts/structure.test.ts')).toEqual([]);
+  });
+});
