@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { parseArguments, UsageError } from './arguments.js';
+
+const parse = (...argv: string[]) => parseArguments(argv, { home: '/home/u', cwd: '/work', version: '1.2.3' });
+
+describe('command line of nodepool-launcher', () => {
+  it('has the documented defaults', async () => {
+    expect(await parse()).toEqual({
+      configFile: '/etc/nodepool/nodepool.yaml',
+      secureFile: undefined,
+      logConfigFile: undefined,
+      pidFile: '/var/run/nodepool/nodepool.pid',
+      foreground: false,
+      debug: false,
+      webapp: true,
+      stateDir: undefined,
+      drainTimeoutMs: 60_000,
+    });
+  });
+
+  it('expands ~ and relative paths', async () => {
+    expect(
+      await parse('-c', 'a.yaml', '-s', '~/s.yaml', '-l', '/l.yaml', '-p', '../x.pid', '--state-dir', '~'),
+    ).toMatchObject({
+      configFile: '/work/a.yaml',
+      secureFile: '/home/u/s.yaml',
+      logConfigFile: '/l.yaml',
+      pidFile: '/x.pid',
+      stateDir: '/home/u',
+    });
+  });
+
+  it('stays in the foreground with -f, and logs more with -d', async () => {
+    expect(await parse('-f', '--no-webapp')).toMatchObject({ foreground: true, debug: false, webapp: false });
+    expect(await parse('-d')).toMatchObject({ foreground: true, debug: true });
+  });
+
+  it('prints its version in the established form', async () => {
+    expect(await parse('--version')).toEqual({ print: 'Nodepool version: 1.2.3' });
+  });
+
+  it.each(['-h', '--help'])('prints its usage for %s', async (flag) => {
+    expect(await parse(flag)).toEqual({ print: expect.stringContaining('--no-webapp') as string });
+  });
+
+  it.each([
+    [['--nonsense'], /nonsense/],
+    [['extra'], /extra/],
+    [['-c'], /c/],
+    [['--drain-timeout', 'soon'], /--drain-timeout/],
+    [['--repl'], /--repl is not supported/],
+    [['--no-launches'], /max-servers: 0/],
+    [['--no-deletes'], /--no-deletes is not supported/],
+  ])('refuses %j', async (argv, message) => {
+    const parsed = parse(...argv);
+
+    await expect(parsed).rejects.toBeInstanceOf(UsageError);
+    await expect(parsed).rejects.toThrow(message);
+  });
+});

@@ -1,0 +1,101 @@
+import type { Config, Logger } from '@nodepool/core';
+
+/** What the last attempt to read the configuration said. */
+export interface ReloadStatus {
+  /** When the configuration in force was loaded, milliseconds since the UNIX epoch. */
+  readonly loadedMs: number;
+  /** Why a newer configuration is not in force; `undefined` when there is none such. */
+  readonly error: string | undefined;
+}
+
+export interface ReloaderOptions {
+  /** The configuration the service started with. */
+  readonly initial: Config;
+  /** Reads the files. Rejects when they are not valid. */
+  load(): Promise<Config>;
+  /** Puts a configuration in force. */
+  apply(config: Config): Promise<void>;
+  readonly logger: Logger;
+  now(): number;
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Values that are read once, and how to tell that they changed. */
+function changesNeedingRestart(before: Config, after: Config): string[] {
+  const changed = (name: string, pick: (config: Config) => unknown) =>
+    JSON.stringify(pick(before)) === JSON.stringify(pick(after)) ? [] : [name];
+  return [
+    ...changed('webapp', (config) => config.webapp),
+    ...changed('zookeeper-tls', (config) => config.zookeeper.tls),
+    ...changed('zookeeper-timeout', (config) => config.zookeeper.sessionTimeoutMs),
+    ...changed('zookeeper-servers[].chroot', (config) => config.zookeeper.servers.at(-1)?.chroot),
+  ];
+}
+
+/**
+ * Replaces the running configuration. An invalid one changes nothing: the old one stays in force, and the log and the
+ * status say why. Reloads never overlap; asking during one makes one more follow.
+ */
+export class Reloader {
+  readonly #options: ReloaderOptions;
+  #config: Config;
+  #status: ReloadStatus;
+  #running: Promise<void> | undefined;
+  #again = false;
+
+  constructor(options: ReloaderOptions) {
+    this.#options = options;
+    this.#config = options.initial;
+    this.#status = { loadedMs: options.now(), error: undefined };
+  }
+
+  /** The configuration in force. */
+  get config(): Config {
+    return this.#config;
+  }
+
+  get status(): ReloadStatus {
+    return this.#status;
+  }
+
+  /** Resolves when the files as they are now have been dealt with, one way or the other. Never rejects. */
+  reload(): Promise<void> {
+    if (this.#running) {
+      this.#again = true;
+      return this.#running;
+    }
+    this.#running = this.#loop().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #loop(): Promise<void> {
+    do {
+      this.#again = false;
+      await this.#reloadOnce();
+    } while (this.#again);
+  }
+
+  async #reloadOnce(): Promise<void> {
+    const { logger, load, apply, now } = this.#options;
+    try {
+      const config = await load();
+      for (const name of changesNeedingRestart(this.#config, config)) {
+        logger.warn('A changed setting takes effect at the next start', { setting: name });
+      }
+      for (const warning of config.warnings)
+        logger.warn('Configuration warning', { problem: warning.message, path: warning.path });
+      await apply(config);
+      this.#config = config;
+      this.#status = { loadedMs: now(), error: undefined };
+      logger.info('Configuration reloaded', { file: config.file });
+    } catch (error) {
+      this.#status = { ...this.#status, error: describe(error) };
+      logger.error('New configuration is not valid; the old one stays in force', { error, reason: describe(error) });
+    }
+  }
+}
