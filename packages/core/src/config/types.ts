@@ -18,6 +18,9 @@ export interface ConfigProblem {
   message: string;
 }
 
+/** `validate`: unknown keys are errors, as for `config-validate`. `service`: they are warnings, so that a daemon goes on. */
+export type ConfigMode = 'service' | 'validate';
+
 export interface ZooKeeperServer {
   host: string;
   port: number;

@@ -1,0 +1,144 @@
+import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import type { ProblemCollector } from './problems.js';
+import { mapOf, namedEntries, numberOf, textOf, textsOf } from './raw-values.js';
+import type { SourceDocument } from './source-document.js';
+import { didYouMean } from './suggest.js';
+import type { DiskimageConfig } from './types.js';
+
+/** Values of an image before anything is configured. */
+const DEFAULTS: Omit<DiskimageConfig, 'name' | 'abstract' | 'parent'> = {
+  formats: [],
+  keepFormats: [],
+  deleteAfterUpload: false,
+  rebuildAgeMs: 86_400_000,
+  buildTimeoutMs: 28_800_000,
+  release: '',
+  elements: [],
+  envVars: {},
+  pause: false,
+  username: 'zuul',
+  pythonPath: 'auto',
+  shellType: undefined,
+  dibCmd: 'disk-image-create',
+  metadata: {},
+};
+
+interface Entry {
+  index: number;
+  name: string;
+  entry: JsonObject;
+}
+
+/**
+ * Reads `diskimages`, each with its parents' values applied from the root down. Unknown parents and circles of parents
+ * are reported and leave the image out.
+ * @param secureEnvVars - environment from the secure file by image, laid over the image's own
+ */
+export function readDiskimages(
+  list: Json | undefined,
+  secureEnvVars: ReadonlyMap<string, Readonly<Record<string, string>>>,
+  document: SourceDocument,
+  problems: ProblemCollector,
+): Map<string, DiskimageConfig> {
+  const entries = new Map(namedEntries(list).map((item) => [item.name, item]));
+  const images = new Map<string, DiskimageConfig>();
+  for (const item of entries.values()) {
+    const chain = parentChain(item, entries, document, problems);
+    if (chain === undefined) continue;
+    let image: DiskimageConfig = { name: item.name, abstract: false, parent: undefined, ...DEFAULTS };
+    for (const { name, entry } of chain) image = applyEntry(image, entry, secureEnvVars.get(name));
+    warnOfLostMetadata(item, chain, document, problems);
+    images.set(item.name, {
+      ...image,
+      abstract: item.entry['abstract'] === true,
+      parent: textOf(item.entry['parent']),
+    });
+  }
+  return images;
+}
+
+/** The image and its ancestors, root first. */
+function parentChain(
+  item: Entry,
+  entries: ReadonlyMap<string, Entry>,
+  document: SourceDocument,
+  problems: ProblemCollector,
+): Entry[] | undefined {
+  const chain = [item];
+  for (let current = item; ;) {
+    const parentName = textOf(current.entry['parent']);
+    if (parentName === undefined) return chain;
+    const parent = entries.get(parentName);
+    const path = ['diskimages', current.index, 'parent'];
+    if (parent === undefined) {
+      const hint = didYouMean(parentName, entries.keys());
+      if (current === item) {
+        const message = `diskimage "${item.name}" has the non-existent parent "${parentName}"`;
+        problems.add(document, path, `${message}, expected the name of a diskimage${hint}`);
+      }
+      return undefined;
+    }
+    if (chain.includes(parent)) {
+      const circle = [...chain.map(({ name }) => name).reverse(), parent.name].join(' -> ');
+      if (parent === item) problems.add(document, path, `the parents form a circle: ${circle}`);
+      return undefined;
+    }
+    chain.unshift(parent);
+    current = parent;
+  }
+}
+
+/** One generation: own values over inherited ones, by the rule each key has. */
+function applyEntry(
+  image: DiskimageConfig,
+  entry: JsonObject,
+  secureEnvVars: Readonly<Record<string, string>> | undefined,
+): DiskimageConfig {
+  const formats = textsOf(entry['formats']);
+  const keepFormats = textsOf(entry['keep-formats']);
+  return {
+    ...image,
+    formats: formats.length > 0 ? formats : image.formats,
+    keepFormats: keepFormats.length > 0 ? keepFormats : image.keepFormats,
+    deleteAfterUpload: booleanOr(entry['delete-after-upload'], image.deleteAfterUpload),
+    rebuildAgeMs: secondsOr(entry['rebuild-age'], image.rebuildAgeMs),
+    buildTimeoutMs: secondsOr(entry['build-timeout'], image.buildTimeoutMs),
+    release: releaseText(entry['release']) ?? image.release,
+    elements: [...image.elements, ...textsOf(entry['elements'])],
+    envVars: { ...image.envVars, ...(mapOf(entry['env-vars']) as Record<string, string>), ...secureEnvVars },
+    pause: image.pause || entry['pause'] === true,
+    username: textOf(entry['username']) ?? image.username,
+    pythonPath: textOf(entry['python-path']) ?? image.pythonPath,
+    shellType: textOf(entry['shell-type']) ?? image.shellType,
+    dibCmd: textOf(entry['dib-cmd']) ?? image.dibCmd,
+    metadata: mapOf(entry['metadata']),
+  };
+}
+
+function booleanOr(value: Json | undefined, inherited: boolean): boolean {
+  return typeof value === 'boolean' ? value : inherited;
+}
+
+/** Zero means "as inherited". */
+function secondsOr(value: Json | undefined, inheritedMs: number): number {
+  const seconds = numberOf(value) ?? 0;
+  return seconds === 0 ? inheritedMs : seconds * 1000;
+}
+
+function releaseText(value: Json | undefined): string | undefined {
+  return value === undefined || value === null ? undefined : String(value);
+}
+
+/** Everything else is inherited, so people expect it of metadata too. */
+function warnOfLostMetadata(
+  item: Entry,
+  chain: readonly Entry[],
+  document: SourceDocument,
+  problems: ProblemCollector,
+): void {
+  if (Object.keys(mapOf(item.entry['metadata'])).length > 0) return;
+  const ancestor = chain.slice(0, -1).findLast(({ entry }) => Object.keys(mapOf(entry['metadata'])).length > 0);
+  if (ancestor === undefined) return;
+  const message = `metadata is not inherited: that of "${ancestor.name}" does not apply to "${item.name}", repeat it here`;
+  problems.add(document, ['diskimages', item.index], message, { severity: 'warning' });
+}

@@ -1,0 +1,263 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '@nodepool/zk-protocol';
+import { tempDir } from '../test-support/temp-dir.js';
+import { plainDriver, registryOf } from '../test-support/plain-driver.js';
+import { ConfigError } from '../errors.js';
+import { loadConfig, type LoadConfigOptions } from './load-config.js';
+import type { Config } from './types.js';
+
+interface Input {
+  yaml: string;
+  secure?: string;
+  env?: Record<string, string>;
+  mode?: LoadConfigOptions['mode'];
+  drivers?: LoadConfigOptions['drivers'];
+}
+
+function load({
+  yaml,
+  secure,
+  env = {},
+  mode = 'service',
+  drivers = registryOf(plainDriver('plain')),
+}: Input): Promise<Config> {
+  const dir = tempDir({ 'nodepool.yaml': yaml, ...(secure === undefined ? {} : { 'secure.yaml': secure }) });
+  const secureFile = secure === undefined ? undefined : join(dir, 'secure.yaml');
+  return loadConfig({ file: join(dir, 'nodepool.yaml'), secureFile, env, mode, drivers });
+}
+
+/** The problems' lines without the folder. */
+async function problemsOf(input: Input): Promise<string[]> {
+  const error: unknown = await load(input).then(
+    () => new Error('the configuration was accepted'),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof ConfigError)) throw error;
+  return error.message.split('\n').map((line) => line.replace(/^\S*\//, ''));
+}
+
+describe('what a configuration says', () => {
+  it('fills an empty file with defaults', async () => {
+    const config = await load({ yaml: '' });
+
+    expect(config).toMatchObject({
+      zookeeper: { servers: [], tls: undefined, sessionTimeoutMs: 10_000 },
+      webapp: { port: 8005, listenAddress: '0.0.0.0' },
+      buildLogDir: '/var/log/nodepool/builds',
+      buildLogRetention: 7,
+      maxHoldAgeMs: 0,
+      warnings: [],
+    });
+  });
+
+  it('reads labels, tenant limits and times in their units', async () => {
+    const config = await load({
+      yaml: `
+labels: [{name: big, min-ready: -1, max-ready-age: 30}]
+max-hold-age: 1:30
+tenant-resource-limits: [{tenant-name: t, max-servers: 3, max-volume-gb: 5, floating-ips: 2}]
+zookeeper-timeout: 12
+`,
+    });
+
+    expect(config.labels.get('big')).toEqual({ name: 'big', minReady: -1, maxReadyAgeMs: 30_000 });
+    expect(config.maxHoldAgeMs).toBe(90_000);
+    expect(config.tenantLimits.get('t')).toEqual({ instances: 3, 'volume-gb': 5, 'floating-ips': 2 });
+    expect(config.zookeeper.sessionTimeoutMs).toBe(12_000);
+  });
+
+  it('lets the secure file replace ZooKeeper settings and add to the environment of images', async () => {
+    const config = await load({
+      yaml: `
+zookeeper-servers: [{host: old}]
+diskimages:
+- {name: base, env-vars: {A: main, B: main}}
+- {name: child, parent: base}
+`,
+      secure: `
+zookeeper-servers: [{host: new}]
+zookeeper-tls: {cert: c, key: k, ca: a}
+diskimages: [{name: base, env-vars: {B: secret}}]
+`,
+    });
+
+    expect(config.zookeeper.servers).toEqual([{ host: 'new', port: 2281, chroot: undefined }]);
+    expect(config.zookeeper.tls).toEqual({ certFile: 'c', keyFile: 'k', caFile: 'a' });
+    expect(config.diskimages.get('child')?.envVars).toEqual({ A: 'main', B: 'secret' });
+  });
+
+  it('accepts an empty secure file', async () => {
+    await expect(load({ yaml: 'zookeeper-servers: [{host: localhost}]', secure: '' })).resolves.toMatchObject({
+      zookeeper: { servers: [{ host: 'localhost', port: 2181 }] },
+    });
+  });
+
+  it('takes true for 1 where an integer is wanted', async () => {
+    const config = await load({ yaml: 'labels: [{name: a, min-ready: yes}]' });
+
+    expect(config.labels.get('a')?.minReady).toBe(1);
+  });
+
+  it('keeps providers in file order and tells their driver the labels', async () => {
+    const config = await load({
+      yaml: `
+labels: [{name: a}]
+providers:
+- {name: z, driver: plain, pools: [{name: main, labels: [{name: a}]}]}
+- {name: b, driver: plain}
+`,
+    });
+
+    expect([...config.providers.keys()]).toEqual(['z', 'b']);
+    expect(config.providers.get('z')?.pools.get('main')?.labels.has('a')).toBe(true);
+  });
+});
+
+describe('what is wrong with a configuration', () => {
+  it('names every problem at once with its place, in the order of the file', async () => {
+    const yaml = `labels:
+- name: a
+- min-ready: "3"
+webap: {}
+max-hold-age: never
+`;
+
+    expect(await problemsOf({ yaml, mode: 'validate' })).toEqual([
+      'nodepool.yaml:3:3: labels[1]: the key "name" is missing',
+      'nodepool.yaml:3:14: labels[1].min-ready: expected an integer, got text "3" (write it without quotes)',
+      'nodepool.yaml:4:1: webap: unknown key "webap", did you mean "webapp"?',
+      'nodepool.yaml:5:15: max-hold-age: expected an integer, got text "never"',
+    ]);
+  });
+
+  it('only warns of an unknown key in a running service', async () => {
+    const config = await load({ yaml: 'labels: [{name: a, min-redy: 1}]' });
+
+    expect(config.warnings).toEqual([
+      expect.objectContaining({
+        severity: 'warning',
+        path: 'labels[0].min-redy',
+        message: 'unknown key "min-redy", did you mean "min-ready"?',
+      }),
+    ]);
+  });
+
+  it('points at the place as written when the environment changed the text before it', async () => {
+    const yaml = 'webapp: {listen_address: "%(NODEPOOL_HOST)", port: x}\nmax-hold-age: %(NODEPOOL_AGE)\n';
+    const env = { NODEPOOL_HOST: 'a-very-long-host-name', NODEPOOL_AGE: 'hunter2' };
+
+    expect(await problemsOf({ yaml, env })).toEqual([
+      'nodepool.yaml:1:52: webapp.port: expected an integer, got text "x"',
+      'nodepool.yaml:2:15: max-hold-age: expected an integer, got text',
+    ]);
+  });
+
+  it('says where the syntax breaks', async () => {
+    const [problem] = await problemsOf({ yaml: 'a: [\n' });
+
+    expect(problem).toMatch(/^nodepool\.yaml:2:1: YAML parsing failed: /);
+  });
+
+  it('reports each broken provider and still looks at the others', async () => {
+    const yaml = `labels: [{name: big}]
+providers:
+- {name: p, driver: nope}
+- name: q
+  driver: plain
+  pools:
+  - {name: main, max-server: 1}
+  - {name: main, labels: [{name: bg}, {name: big, diskimage: i}, {name: big}]}
+- {name: q, driver: plain}
+`;
+
+    expect(await problemsOf({ yaml, mode: 'validate' })).toEqual([
+      'nodepool.yaml:3:21: providers[0].driver: driver "nope" is not installed',
+      'nodepool.yaml:7:18: providers[1].pools[0].max-server: unknown key "max-server", did you mean "max-servers"?',
+      'nodepool.yaml:8:12: providers[1].pools[1].name: pool "main" is already defined in line 7',
+      'nodepool.yaml:8:34: providers[1].pools[1].labels[0].name: label "bg" is not defined, expected a label of the top-level "labels" list, did you mean "big"?',
+      'nodepool.yaml:8:62: providers[1].pools[1].labels[1].diskimage: diskimage "i" is not defined, expected an entry of this provider\'s "diskimages" list',
+      'nodepool.yaml:8:73: providers[1].pools[1].labels[2].name: label "big" is already defined in line 8',
+      'nodepool.yaml:9:10: providers[2].name: provider "q" is already defined in line 4',
+    ]);
+  });
+
+  it('explains alternatives by the one that was meant', async () => {
+    const yaml = `labels: [{name: a}]
+providers:
+- name: q
+  driver: plain
+  diskimages: [{name: i}]
+  cloud-images: [{name: c}]
+  pools:
+  - {name: m, labels: [{name: a, diskimage: i, cloud-image: c, zones: [1]}]}
+  - {name: n, labels: [{name: a, zones: 5}]}
+diskimages: [{name: i}]
+`;
+
+    expect(await problemsOf({ yaml })).toEqual([
+      'nodepool.yaml:8:24: providers[0].pools[0].labels[0]: "diskimage" and "cloud-image" exclude each other',
+      'nodepool.yaml:8:72: providers[0].pools[0].labels[0].zones[0]: expected text, got the number 1 (put it in quotes)',
+      'nodepool.yaml:9:41: providers[0].pools[1].labels[0].zones: expected text or a list, got the number 5',
+    ]);
+  });
+
+  it('never shows secrets', async () => {
+    const yaml = 'providers: [{name: p, driver: plain, password: [s3cret]}]\ndiskimages: [{name: i}]';
+    const secure = 'diskimages: [{name: j, env-vars: {A: [s3cret]}}]';
+
+    const problems = await problemsOf({ yaml, secure });
+
+    expect(problems).toHaveLength(3);
+    expect(problems.join()).not.toContain('s3cret');
+  });
+
+  it('finds problems drivers report, at their place', async () => {
+    const plain = plainDriver('plain');
+    const picky = plainDriver('picky', {
+      getProviderConfig(entry, context) {
+        context.problem(['pools', 0, 'name'], 'does not please');
+        return plain.getProviderConfig(entry, context);
+      },
+      checkAll: (configs, problem) => configs.forEach(({ name }) => problem(name, ['name'], 'seen by all', 'error')),
+    });
+    const yaml = 'providers:\n- name: p\n  driver: picky\n  pools: [{name: m}]\n';
+
+    expect(await problemsOf({ yaml, drivers: registryOf(picky) })).toEqual([
+      'nodepool.yaml:2:9: providers[0].name: seen by all',
+      'nodepool.yaml:4:18: providers[0].pools[0].name: does not please',
+    ]);
+  });
+
+  it('survives a driver that throws', async () => {
+    const broken = plainDriver('broken', {
+      getProviderConfig: () => {
+        throw new TypeError('x is undefined');
+      },
+    });
+
+    expect(await problemsOf({ yaml: 'providers: [{name: p, driver: broken}]', drivers: registryOf(broken) })).toEqual([
+      'nodepool.yaml:1:13: providers[0]: driver "broken" cannot read this entry: x is undefined',
+    ]);
+  });
+});
+
+describe('a file that is missing', () => {
+  it('is tried three times half a second apart', async () => {
+    const pauses: number[] = [];
+    const clock: Clock = {
+      now: () => 0,
+      setTimer(ms, fn) {
+        pauses.push(ms);
+        queueMicrotask(fn);
+        return () => {};
+      },
+    };
+    const file = join(tempDir(), 'nodepool.yaml');
+
+    const loading = loadConfig({ file, env: {}, drivers: registryOf(), mode: 'service', clock });
+
+    await expect(loading).rejects.toMatchObject({ code: 'NODEPOOL_CONFIG' });
+    expect(pauses).toEqual([500, 500]);
+  });
+});

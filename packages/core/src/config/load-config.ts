@@ -1,0 +1,161 @@
+import { type Clock, type Json, type JsonObject, type Resources, systemClock } from '@nodepool/zk-protocol';
+import type { DriverRegistry } from '../discovery/registry-types.js';
+import { readDiskimages } from './diskimages.js';
+import { reportDuplicates } from './duplicates.js';
+import { ProblemCollector } from './problems.js';
+import { readProviders } from './providers.js';
+import { listOf, mapOf, namedEntries, numberOf, textOf } from './raw-values.js';
+import { readSource } from './read-source.js';
+import { checkSchema } from './schema-validator.js';
+import type { SourceDocument } from './source-document.js';
+import { didYouMean } from './suggest.js';
+import { SECURE_SCHEMA, TOP_LEVEL_SCHEMA } from './top-level-schema.js';
+import type { Config, ConfigMode, LabelConfig } from './types.js';
+import { readZooKeeperSettings, type Section } from './zookeeper-settings.js';
+
+/** What {@link loadConfig} needs. */
+export interface LoadConfigOptions {
+  /** Path of the main file. */
+  file: string;
+  /** Path of the secure file, if there is one. */
+  secureFile?: string | undefined;
+  /** Environment for `%(NODEPOOL_X)`; only variables with that prefix are used. */
+  env: Readonly<Record<string, string | undefined>>;
+  drivers: DriverRegistry;
+  mode: ConfigMode;
+  /** Default: the machine's clock. */
+  clock?: Clock | undefined;
+}
+
+/**
+ * Reads and checks the configuration, and fills in defaults. May be called as often as wanted.
+ * @throws {ConfigError} with all problems at once; the caller keeps the configuration it has
+ */
+export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
+  const { file, secureFile, env, drivers, mode, clock = systemClock } = options;
+  const problems = new ProblemCollector();
+  const [main, secure] = await Promise.all([
+    readSource(file, env, clock),
+    secureFile === undefined ? undefined : readSource(secureFile, env, clock),
+    drivers.reset(),
+  ]);
+  for (const document of secure === undefined ? [main] : [main, secure]) problems.addAll(document.problems);
+  problems.throwIfErrors();
+
+  const top = checkedTopLevel(main, TOP_LEVEL_SCHEMA, { mode, problems, reveal: true });
+  const secureTop = secure && checkedTopLevel(secure, SECURE_SCHEMA, { mode, problems, reveal: false });
+  const section = (key: string): Section =>
+    secure !== undefined && secureTop !== undefined && key in secureTop
+      ? { document: secure, value: secureTop[key] }
+      : { document: main, value: top[key] };
+
+  const zookeeper = readZooKeeperSettings(
+    { servers: section('zookeeper-servers'), tls: section('zookeeper-tls'), timeout: top['zookeeper-timeout'] },
+    problems,
+  );
+  reportTopLevelDuplicates(top, main, problems);
+  const labels = readLabels(top['labels']);
+  const secureEnvVars = secure && secureTop && readSecureEnvVars(secureTop, top, secure, problems);
+  const diskimages = readDiskimages(top['diskimages'], secureEnvVars ?? new Map(), main, problems);
+  const providers = await readProviders(
+    { document: main, drivers, mode, labels, diskimages, problems },
+    listOf(top['providers']).map(mapOf),
+  );
+  problems.throwIfErrors();
+  return Object.freeze({
+    file,
+    zookeeper,
+    ...readScalars(top),
+    labels,
+    diskimages,
+    providers,
+    tenantLimits: readTenantLimits(top['tenant-resource-limits']),
+    warnings: problems.warnings,
+  });
+}
+
+/** An empty file is an empty map. Whatever fails the check is reported, the rest is still looked at. */
+function checkedTopLevel(
+  document: SourceDocument,
+  schema: JsonObject,
+  check: { mode: ConfigMode; problems: ProblemCollector; reveal: boolean },
+): JsonObject {
+  const value = document.value ?? {};
+  checkSchema({ schema, value, document, path: [], ...check });
+  return mapOf(value);
+}
+
+function reportTopLevelDuplicates(top: JsonObject, document: SourceDocument, problems: ProblemCollector): void {
+  const lists = [
+    { key: 'labels', noun: 'label', nameKey: 'name' },
+    { key: 'diskimages', noun: 'diskimage', nameKey: 'name' },
+    { key: 'tenant-resource-limits', noun: 'tenant', nameKey: 'tenant-name' },
+  ];
+  for (const { key, noun, nameKey } of lists) {
+    reportDuplicates(top[key], { noun, document, path: [key], key: nameKey }, problems);
+  }
+}
+
+function readLabels(list: Json | undefined): Map<string, LabelConfig> {
+  const labels = namedEntries(list).map(({ name, entry }): [string, LabelConfig] => {
+    const minReady = numberOf(entry['min-ready']) ?? 0;
+    return [name, { name, minReady, maxReadyAgeMs: secondsToMs(entry['max-ready-age']) }];
+  });
+  return new Map(labels);
+}
+
+/** The secure file can only add to images the main file defines. */
+function readSecureEnvVars(
+  secureTop: JsonObject,
+  top: JsonObject,
+  secure: SourceDocument,
+  problems: ProblemCollector,
+): Map<string, Record<string, string>> {
+  const known = namedEntries(top['diskimages']).map(({ name }) => name);
+  const envVars = new Map<string, Record<string, string>>();
+  for (const { index, name, entry } of namedEntries(secureTop['diskimages'])) {
+    if (!known.includes(name)) {
+      const message = `diskimage "${name}" is not defined, expected a diskimage of the main file${didYouMean(name, known)}`;
+      problems.add(secure, ['diskimages', index, 'name'], message);
+    }
+    envVars.set(name, { ...envVars.get(name), ...(mapOf(entry['env-vars']) as Record<string, string>) });
+  }
+  return envVars;
+}
+
+function readScalars(top: JsonObject) {
+  const webapp = mapOf(top['webapp']);
+  return {
+    webapp: { port: numberOf(webapp['port']) ?? 8005, listenAddress: textOf(webapp['listen_address']) ?? '0.0.0.0' },
+    elementsDir: textOf(top['elements-dir']),
+    imagesDir: textOf(top['images-dir']),
+    buildLogDir: textOf(top['build-log-dir']) ?? '/var/log/nodepool/builds',
+    buildLogRetention: numberOf(top['build-log-retention']) ?? 7,
+    maxHoldAgeMs: secondsToMs(top['max-hold-age']),
+  };
+}
+
+/** Zero, less, or nothing: no limit. */
+function secondsToMs(value: Json | undefined): number {
+  return Math.max(0, numberOf(value) ?? 0) * 1000;
+}
+
+/** `max-<name>` limits the resource of that name, servers are instances; any other key names its resource itself. */
+function readTenantLimits(list: Json | undefined): Map<string, Resources> {
+  const tenants = namedEntries(list, 'tenant-name').map(({ name, entry }): [string, Resources] => {
+    const limits: Resources = {};
+    for (const [key, value] of Object.entries(entry)) {
+      if (typeof value === 'number') limits[TENANT_RESOURCES[key] ?? key] = value;
+    }
+    return [name, limits];
+  });
+  return new Map(tenants);
+}
+
+const TENANT_RESOURCES: Readonly<Record<string, string>> = {
+  'max-servers': 'instances',
+  'max-cores': 'cores',
+  'max-ram': 'ram',
+  'max-volumes': 'volumes',
+  'max-volume-gb': 'volume-gb',
+};

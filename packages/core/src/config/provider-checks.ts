@@ -1,0 +1,101 @@
+import type { JsonObject } from '@nodepool/zk-protocol';
+import type { ProviderConfig } from '../driver/types.js';
+import { reportDuplicates } from './duplicates.js';
+import type { ProblemCollector } from './problems.js';
+import { listOf, mapOf, namedEntries, textOf } from './raw-values.js';
+import type { SourceDocument } from './source-document.js';
+import { didYouMean } from './suggest.js';
+import type { DiskimageConfig, LabelConfig } from './types.js';
+import { formatPath } from './yaml-path.js';
+
+/** What the checks compare an entry with. */
+export interface CheckContext {
+  readonly document: SourceDocument;
+  readonly labels: ReadonlyMap<string, LabelConfig>;
+  readonly diskimages: ReadonlyMap<string, DiskimageConfig>;
+  readonly problems: ProblemCollector;
+}
+
+/** Checks what all drivers' pools have in common: unique names, known labels, and images that exist. */
+export function checkPools(entry: JsonObject, provider: number, context: CheckContext): void {
+  const { document, problems } = context;
+  const path = ['providers', provider, 'pools'];
+  reportDuplicates(entry['pools'], { noun: 'pool', document, path }, problems);
+  for (const [index, pool] of listOf(entry['pools']).entries()) {
+    const { labels } = mapOf(pool);
+    const labelsPath = [...path, index, 'labels'];
+    reportDuplicates(labels, { noun: 'label', document, path: labelsPath }, problems);
+    for (const label of namedEntries(labels)) {
+      const labelPath = [...labelsPath, label.index];
+      checkLabelName(label.name, [...labelPath, 'name'], context);
+      checkImageReference(entry, label.entry, labelPath, context);
+    }
+  }
+}
+
+function checkLabelName(name: string, path: (string | number)[], { document, labels, problems }: CheckContext): void {
+  if (labels.has(name)) return;
+  problems.add(document, path, unknownLabel(name, labels));
+}
+
+/** Words for a label that the top level does not list; drivers with labels elsewhere say the same. */
+export function unknownLabel(name: string, labels: ReadonlyMap<string, LabelConfig>): string {
+  return `label "${name}" is not defined, expected a label of the top-level "labels" list${didYouMean(name, labels.keys())}`;
+}
+
+/** `diskimage` and `cloud-image` of a label refer to the provider's own lists. */
+function checkImageReference(
+  entry: JsonObject,
+  label: JsonObject,
+  path: (string | number)[],
+  { document, problems }: CheckContext,
+): void {
+  for (const [key, list] of [
+    ['diskimage', 'diskimages'],
+    ['cloud-image', 'cloud-images'],
+  ] as const) {
+    const name = textOf(label[key]);
+    const known = namedEntries(entry[list]).map((image) => image.name);
+    if (name === undefined || known.includes(name)) continue;
+    const message = `${key} "${name}" is not defined, expected an entry of this provider's "${list}" list`;
+    problems.add(document, [...path, key], `${message}${didYouMean(name, known)}`);
+  }
+}
+
+/** A provider's `diskimages` refer to the top-level list; neither list may repeat a name. */
+export function checkProviderDiskimages(entry: JsonObject, provider: number, context: CheckContext): void {
+  const { document, diskimages, problems } = context;
+  const path = ['providers', provider];
+  for (const list of ['diskimages', 'cloud-images']) {
+    reportDuplicates(entry[list], { noun: list.slice(0, -1), document, path: [...path, list] }, problems);
+  }
+  for (const { index, name } of namedEntries(entry['diskimages'])) {
+    const image = diskimages.get(name);
+    const where = [...path, 'diskimages', index, 'name'];
+    if (image === undefined) {
+      const message = `diskimage "${name}" is not defined, expected an entry of the top-level "diskimages" list`;
+      problems.add(document, where, `${message}${didYouMean(name, diskimages.keys())}`);
+    } else if (image.abstract) {
+      problems.add(document, where, `diskimage "${name}" is abstract, expected one that is built`);
+    }
+  }
+}
+
+/** A net under the drivers: every label a pool offers must be known, wherever the driver read it from. */
+export function checkPoolLabelsAreKnown(
+  config: ProviderConfig,
+  entry: JsonObject,
+  provider: number,
+  { document, labels, problems }: CheckContext,
+): void {
+  for (const { index, name: poolName } of namedEntries(entry['pools'])) {
+    const path = ['providers', provider, 'pools', index];
+    const prefix = formatPath(path);
+    for (const name of config.pools.get(poolName)?.labels.keys() ?? []) {
+      const isReported = problems.errors.some(
+        (problem) => problem.path.startsWith(prefix) && problem.message.includes(`"${name}"`),
+      );
+      if (!labels.has(name) && !isReported) problems.add(document, path, unknownLabel(name, labels));
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import type { Json } from '@nodepool/zk-protocol';
+import type { ProblemCollector } from './problems.js';
+import { mapOf, namedEntries, numberOf, textOf } from './raw-values.js';
+import type { SourceDocument } from './source-document.js';
+import type { ZooKeeperServer, ZooKeeperSettings, ZooKeeperTls } from './types.js';
+
+const PLAIN_PORT = 2181;
+const TLS_PORT = 2281;
+const DEFAULT_TIMEOUT_SECONDS = 10;
+
+/** A section of one of the two files. */
+export interface Section {
+  readonly document: SourceDocument;
+  readonly value: Json | undefined;
+}
+
+/** Reads `zookeeper-servers`, `zookeeper-tls` and `zookeeper-timeout` from wherever they were found. */
+export function readZooKeeperSettings(
+  sections: { servers: Section; tls: Section; timeout: Json | undefined },
+  problems: ProblemCollector,
+): ZooKeeperSettings {
+  const tls = readTls(sections.tls.value);
+  const servers = readServers(sections.servers, tls === undefined ? PLAIN_PORT : TLS_PORT, problems);
+  if (tls === undefined) warnOfPlainText(servers, sections.servers.document, problems);
+  return { servers, tls, sessionTimeoutMs: (numberOf(sections.timeout) ?? DEFAULT_TIMEOUT_SECONDS) * 1000 };
+}
+
+/** `host:port,host:port/chroot`, as connection strings are written and logged. The chroot stands once, at the end. */
+export function formatZooKeeperServers(servers: readonly ZooKeeperServer[]): string {
+  const hosts = servers.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`);
+  return hosts.join(',') + (servers.find(({ chroot }) => chroot !== undefined)?.chroot ?? '');
+}
+
+function readTls(value: Json | undefined): ZooKeeperTls | undefined {
+  const { cert, key, ca } = mapOf(value);
+  if (typeof cert !== 'string' || typeof key !== 'string' || typeof ca !== 'string') return undefined;
+  return { certFile: cert, keyFile: key, caFile: ca };
+}
+
+/** The chroot is the same for all servers, wherever in the list it was written. */
+function readServers(section: Section, defaultPort: number, problems: ProblemCollector): ZooKeeperServer[] {
+  const entries = namedEntries(section.value, 'host');
+  const chroots = entries.map(({ index, entry }) => readChroot(entry['chroot'], index, section.document, problems));
+  const chroot = chroots.findLast((text) => text !== undefined);
+  for (const [position, other] of chroots.entries()) {
+    const index = entries[position]?.index ?? position;
+    const path = ['zookeeper-servers', index, 'chroot'];
+    if (other !== undefined && other !== chroot) {
+      const message = `all servers share one chroot, expected "${chroot}" as on the other server, got "${other}"`;
+      problems.add(section.document, path, message);
+    } else if (other !== undefined && position < chroots.length - 1) {
+      const message = 'is taken for all servers; other Nodepool versions read it right only on the last server';
+      problems.add(section.document, path, message, { severity: 'warning' });
+    }
+  }
+  return entries.map(({ index, name, entry }) => ({
+    host: readHost(name, index, section.document, problems),
+    port: numberOf(entry['port']) ?? defaultPort,
+    chroot,
+  }));
+}
+
+function readHost(text: string, index: number, document: SourceDocument, problems: ProblemCollector): string {
+  const host = /^\[.*\]$/.test(text) ? text.slice(1, -1) : text;
+  const colons = host.split(':').length - 1;
+  if (colons === 1 || /[\s/,]/.test(host)) {
+    const hint = colons === 1 ? ' (give the port as "port")' : '';
+    const message = `expected one host name or address, got ${JSON.stringify(text)}${hint}`;
+    problems.add(document, ['zookeeper-servers', index, 'host'], message);
+  }
+  return host;
+}
+
+/** `/` alone is no chroot. */
+function readChroot(
+  value: Json | undefined,
+  index: number,
+  document: SourceDocument,
+  problems: ProblemCollector,
+): string | undefined {
+  const text = textOf(value);
+  if (text === undefined || text === '') return undefined;
+  const chroot = text.replace(/\/+$/, '');
+  if (chroot === '') return undefined;
+  const isValid =
+    chroot.startsWith('/') &&
+    chroot
+      .slice(1)
+      .split('/')
+      .every((part) => part !== '' && !/^\.\.?$/.test(part));
+  if (!isValid) {
+    const message = `expected an absolute ZooKeeper path such as "/nodepool", got ${JSON.stringify(text)}`;
+    problems.add(document, ['zookeeper-servers', index, 'chroot'], message);
+  }
+  return chroot;
+}
+
+function warnOfPlainText(
+  servers: readonly ZooKeeperServer[],
+  document: SourceDocument,
+  problems: ProblemCollector,
+): void {
+  const remote = servers.find(({ host }) => !isLoopback(host));
+  if (remote === undefined) return;
+  const message = `the connection to ZooKeeper at ${remote.host} is not encrypted, set "zookeeper-tls" with cert, key and ca`;
+  problems.add(document, ['zookeeper-servers'], message, { severity: 'warning', atKey: true });
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}

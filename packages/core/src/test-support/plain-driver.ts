@@ -1,0 +1,93 @@
+import type { JsonObject } from '@nodepool/zk-protocol';
+import type { Driver, DriverRegistry, JsonSchema, PoolConfig, ProviderConfig } from '../index.js';
+import { DriverError } from '../index.js';
+
+/** Schema of the smallest driver with pools and labels. */
+export const PLAIN_SCHEMA: JsonSchema = {
+  type: 'object',
+  properties: {
+    password: { type: 'string', 'x-secret': true },
+    diskimages: {
+      type: 'array',
+      items: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } },
+    },
+    'cloud-images': { type: 'array', items: { type: 'object', properties: { name: { type: 'string' } } } },
+    pools: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['name'],
+        properties: {
+          labels: {
+            type: 'array',
+            items: {
+              type: 'object',
+              required: ['name'],
+              properties: {
+                name: { type: 'string' },
+                diskimage: { type: 'string' },
+                'cloud-image': { type: 'string' },
+                zones: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] },
+              },
+              not: { required: ['diskimage', 'cloud-image'] },
+            },
+          },
+        },
+      },
+    },
+  },
+};
+
+/** A driver that only reads configuration. */
+export function plainDriver(name: string, changes: Partial<Driver> = {}): Driver {
+  return {
+    name,
+    apiVersion: 1,
+    capabilities: { launches: false, pausesAtQuota: false, managesImages: false },
+    schema: PLAIN_SCHEMA,
+    getProviderConfig: (entry) => plainProviderConfig(name, entry),
+    getProvider: () => {
+      throw new Error('this driver only reads configuration');
+    },
+    ...changes,
+  };
+}
+
+function plainProviderConfig(driverName: string, entry: JsonObject): ProviderConfig {
+  const pools = (entry['pools'] ?? []) as { name: string; labels?: { name: string }[] }[];
+  return {
+    name: String(entry['name']),
+    driverName,
+    entry,
+    maxConcurrency: -1,
+    priority: undefined,
+    pools: new Map(pools.map((pool) => [pool.name, plainPool(pool)])),
+    managesImages: false,
+  };
+}
+
+function plainPool(pool: { name: string; labels?: { name: string }[] }): PoolConfig {
+  return {
+    name: pool.name,
+    labels: new Map((pool.labels ?? []).map((label) => [label.name, { name: label.name }])),
+    maxServers: Infinity,
+    maxResources: {},
+    nodeAttributes: null,
+    priority: undefined,
+    ignoreProviderQuota: false,
+    azs: undefined,
+  };
+}
+
+/** A registry of exactly these drivers. */
+export function registryOf(...drivers: Driver[]): DriverRegistry {
+  return {
+    async get(name) {
+      const driver = drivers.find((candidate) => candidate.name === name);
+      if (driver === undefined) throw new DriverError(name, `driver "${name}" is not installed`);
+      return driver;
+    },
+    reset: async () => {},
+    loaded: () => [],
+  };
+}
