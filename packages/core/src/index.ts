@@ -24,3 +24,7 @@ export { formatZooKeeperServers } from './config/zookeeper-settings.js';
 export { providerSchema } from './config/providers.js';
 export { unknownLabel } from './config/provider-checks.js';
 export type { DriverRegistry, LoadedDriver } from './discovery/registry-types.js';
+export { scanHostKeys, checkPort, KeyScanError, ScanQueue, KEY_TYPES } from './keyscan/index.js';
+export { hasHostKeys, isFakeHost, systemLookup } from './keyscan/index.js';
+export type { ScanHostKeysOptions, CheckPortOptions, KeyScanFailure, KeyType } from './keyscan/index.js';
+export type { HostLookup, ResolvedAddress } from './keyscan/index.js';

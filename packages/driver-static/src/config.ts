@@ -1,0 +1,181 @@
+import type { JsonObject, Json } from '@nodepool/zk-protocol';
+import type {
+  PoolConfig,
+  PoolLabelConfig,
+  ProviderConfig,
+  ProviderConfigContext,
+  ProblemReporter,
+} from '@nodepool/core';
+
+/** Keys below a provider entry, e.g. `['pools', 0, 'nodes', 2]`. */
+export type EntryPath = readonly (string | number)[];
+
+/** One configured host. */
+export interface HostConfig {
+  /** Host name or address; the record's `hostname`, `external_id` and `interface_ip`. */
+  readonly name: string;
+  readonly labels: readonly string[];
+  readonly username: string;
+  readonly port: number;
+  readonly connectionType: string;
+  readonly shellType: string | null;
+  readonly pythonPath: string;
+  /** Limit of one host check. */
+  readonly timeoutMs: number;
+  /** `false`: the host is not contacted at all. */
+  readonly hostKeyChecking: boolean;
+  /** `<type> <base64>` each; empty: any key is accepted. */
+  readonly hostKeys: readonly string[];
+  /** Slots. */
+  readonly maxParallelJobs: number;
+  readonly path: EntryPath;
+}
+
+export interface StaticPoolConfig extends PoolConfig {
+  readonly hosts: readonly HostConfig[];
+}
+
+export interface StaticProviderConfig extends ProviderConfig {
+  readonly pools: ReadonlyMap<string, StaticPoolConfig>;
+}
+
+/** What distinguishes a host from all others of the file: name, user name and port. */
+export function identityOf(name: string | null, username: string | null, port: Json): string {
+  return JSON.stringify([name, username, port]);
+}
+
+export function hostIdentity(host: HostConfig): string {
+  return identityOf(host.name, host.username, host.port);
+}
+
+/** Turns a provider entry that has passed the schema into its typed form. */
+export function readProviderConfig(entry: JsonObject, context: ProviderConfigContext): StaticProviderConfig {
+  const pools = new Map<string, StaticPoolConfig>();
+  objects(entry['pools']).forEach((pool, index) => {
+    const path: EntryPath = ['pools', index];
+    const read = readPool(pool, path, context);
+    if (pools.has(read.name)) {
+      context.problem([...path, 'name'], `pool "${read.name}" is defined twice: give one of them another name`);
+    } else {
+      pools.set(read.name, read);
+    }
+  });
+  return {
+    name: String(entry['name']),
+    driverName: 'static',
+    entry,
+    maxConcurrency: numberOr(entry['max-concurrency'], -1),
+    priority: numberOr(entry['priority'], undefined),
+    pools,
+    managesImages: false,
+  };
+}
+
+/** Reports every host whose identity another one has, in whichever provider of the file. */
+export function checkIdentities(configs: readonly StaticProviderConfig[], problem: ProblemReporter): void {
+  const seen = new Map<string, string>();
+  for (const config of configs) {
+    for (const pool of config.pools.values()) {
+      for (const host of pool.hosts) {
+        const identity = hostIdentity(host);
+        const first = seen.get(identity);
+        if (first === undefined) {
+          seen.set(identity, `provider "${config.name}", pool "${pool.name}"`);
+          continue;
+        }
+        problem(
+          config.name,
+          [...host.path, 'name'],
+          `host "${host.name}" with username "${host.username}" and connection-port ${host.port} is already in ${first}: ` +
+            'to run several jobs on one host use "max-parallel-jobs"',
+        );
+      }
+    }
+  }
+}
+
+function readPool(pool: JsonObject, path: EntryPath, context: ProviderConfigContext): StaticPoolConfig {
+  const hosts = objects(pool['nodes']).map((node, index) => readHost(node, [...path, 'nodes', index], context));
+  const labels = new Map<string, PoolLabelConfig>();
+  for (const host of hosts) for (const name of host.labels) labels.set(name, { name });
+  return {
+    name: String(pool['name']),
+    labels,
+    maxServers: numberOr(pool['max-servers'], Infinity),
+    maxResources: {},
+    nodeAttributes: isObject(pool['node-attributes']) ? pool['node-attributes'] : null,
+    priority: numberOr(pool['priority'], undefined),
+    ignoreProviderQuota: false,
+    azs: undefined,
+    hosts,
+  };
+}
+
+function readHost(node: JsonObject, path: EntryPath, context: ProviderConfigContext): HostConfig {
+  if (node['ssh-port'] !== undefined) {
+    const fate = node['connection-port'] === undefined ? 'rename it' : 'remove it, it has no effect beside that';
+    context.problem([...path, 'ssh-port'], `"ssh-port" is the old name of "connection-port": ${fate}`, 'warning');
+  }
+  return {
+    name: String(node['name']),
+    labels: readLabels(node['labels'], [...path, 'labels'], context),
+    username: textOr(node['username'], 'zuul'),
+    port: numberOr(node['connection-port'] ?? node['ssh-port'], 22),
+    connectionType: textOr(node['connection-type'], 'ssh'),
+    shellType: textOr(node['shell-type'], null),
+    pythonPath: textOr(node['python-path'], 'auto'),
+    timeoutMs: numberOr(node['timeout'], 5) * 1000,
+    hostKeyChecking: node['host-key-checking'] !== false,
+    hostKeys: readHostKeys(node['host-key'], [...path, 'host-key'], context),
+    maxParallelJobs: numberOr(node['max-parallel-jobs'], 1),
+    path,
+  };
+}
+
+/** A text stands for the labels between its blanks. */
+function readLabels(value: Json | undefined, path: EntryPath, context: ProviderConfigContext): string[] {
+  const names = textsOf(value).flatMap((text) => text.split(/\s+/).filter((name) => name !== ''));
+  if (names.length === 0)
+    context.problem(path, 'the host has no label, so it is never used: name at least one', 'warning');
+  names.forEach((name, index) => {
+    if (context.labels.has(name)) return;
+    const place = Array.isArray(value) && value.length === names.length ? [...path, index] : path;
+    context.problem(place, `label "${name}" is not defined: add it to the top-level "labels" or correct its name`);
+  });
+  return [...new Set(names)];
+}
+
+/** Keys are often pasted with the comment that follows them in a `.pub` file; only type and key count. */
+function readHostKeys(value: Json | undefined, path: EntryPath, context: ProviderConfigContext): string[] {
+  return textsOf(value).map((text, index) => {
+    const [type = '', key] = text.trim().split(/\s+/);
+    if (key === undefined) {
+      const place = Array.isArray(value) ? [...path, index] : path;
+      context.problem(
+        place,
+        'a host key has the form "<type> <base64>", e.g. "ssh-ed25519 AAAA...", as ssh-keyscan shows it',
+      );
+    }
+    return `${type} ${key ?? ''}`;
+  });
+}
+
+function textsOf(value: Json | undefined): string[] {
+  return (Array.isArray(value) ? value : [value]).filter((text) => typeof text === 'string');
+}
+
+function textOr<T extends string | null>(value: Json | undefined, fallback: T): string | T {
+  return typeof value === 'string' ? value : fallback;
+}
+
+function numberOr<T extends number | undefined>(value: Json | undefined, fallback: T): number | T {
+  return typeof value === 'number' ? value : fallback;
+}
+
+function objects(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
