@@ -60,10 +60,7 @@ export type Operation =
 
 /** Result of one part, in the order of the operations. */
 export type OperationResult =
-  | { op: 'create'; path: string; stat: Stat }
-  | { op: 'set'; stat: Stat }
-  | { op: 'delete' }
-  | { op: 'check' };
+  { op: 'create'; path: string; stat: Stat } | { op: 'set'; stat: Stat } | { op: 'delete' } | { op: 'check' };
 
 /** One part of a {@link ZooKeeper.multiRead}. */
 export interface ReadOperation {

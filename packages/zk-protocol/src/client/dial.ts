@@ -1,0 +1,180 @@
+import { lookup } from 'node:dns';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
+import type { Clock } from '../clock.js';
+import type { ServerList, Target } from './server-list.js';
+import { formatServer } from './servers.js';
+import { serverName } from './tls.js';
+import { FrameSplitter } from './wire/frames.js';
+import { WireReader } from './wire/reader.js';
+
+/** Resolves a name to its addresses. */
+export type Lookup = (host: string, done: (error: Error | null, addresses: string[]) => void) => void;
+
+export const systemLookup: Lookup = (host, done) => {
+  lookup(host, { all: true }, (error, found) => done(error, error === null ? found.map(({ address }) => address) : []));
+};
+
+/** A connection whose server has answered the session request. */
+export interface Connection {
+  readonly socket: Socket;
+  readonly target: Target;
+  /** Holds bytes that came after the answer. */
+  readonly frames: FrameSplitter;
+  /** What the server granted; zero or less: the session asked for is over. */
+  readonly sessionTimeoutMs: number;
+  readonly sessionId: Buffer;
+  readonly password: Buffer;
+  /** When the session request was sent (clock time): the server has heard from us at this time or later. */
+  readonly requestedAtMs: number;
+}
+
+export interface DialOptions {
+  target: Target;
+  servers: ServerList;
+  tls: ConnectionOptions | undefined;
+  clock: Clock;
+  lookup: Lookup;
+  /** One limit over name lookup, TCP, TLS and the server's answer. */
+  deadlineMs: number;
+  /** The session request; sent once the server's certificate is verified, never before. */
+  request: Buffer;
+}
+
+/**
+ * Tries one server. Calls `done` exactly once unless aborted; on success synchronously with the answer, so that no
+ * byte after it is lost.
+ * @returns aborts the attempt
+ */
+export function dial(
+  options: DialOptions,
+  done: (error: Error | undefined, connection?: Connection) => void,
+): () => void {
+  const attempt = new DialAttempt(options, done);
+  attempt.start();
+  return () => attempt.abort();
+}
+
+class DialAttempt {
+  readonly #options: DialOptions;
+  readonly #done: (error: Error | undefined, connection?: Connection) => void;
+  readonly #frames = new FrameSplitter();
+  #stage = 'name lookup';
+  #socket: Socket | undefined;
+  #settled = false;
+  #cancelDeadline: () => void = () => {};
+  #requestedAtMs = 0;
+
+  constructor(options: DialOptions, done: (error: Error | undefined, connection?: Connection) => void) {
+    this.#options = options;
+    this.#done = done;
+  }
+
+  start(): void {
+    const { clock, deadlineMs, target, lookup: resolve } = this.#options;
+    this.#cancelDeadline = clock.setTimer(deadlineMs, () => {
+      this.#fail(new Error(`no answer within ${deadlineMs} ms (${this.#stage})`));
+    });
+    if (target.address !== undefined || isIP(target.host) !== 0) {
+      this.#open(target.address ?? target.host);
+      return;
+    }
+    resolve(target.host, (error, addresses) => {
+      if (this.#settled) return;
+      if (error !== null || addresses.length === 0) {
+        this.#fail(error ?? new Error('the name has no address'));
+        return;
+      }
+      this.#options.servers.expand(target, addresses);
+      const first = this.#options.servers.take();
+      this.#open(first?.address ?? (addresses[0] as string));
+    });
+  }
+
+  abort(): void {
+    if (this.#settled) return;
+    this.#settle();
+    this.#socket?.destroy();
+  }
+
+  #open(address: string): void {
+    const { target, tls } = this.#options;
+    this.#stage = 'TCP connect';
+    const socket =
+      tls === undefined
+        ? connectTcp({ host: address, port: target.port, noDelay: true })
+        : connectTls({ ...tls, host: address, port: target.port, servername: serverName(tls, target.host) });
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.on('connect', () => {
+      this.#stage = tls === undefined ? 'session request' : 'TLS handshake';
+    });
+    socket.once(tls === undefined ? 'connect' : 'secureConnect', () => this.#request(socket));
+    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
+    socket.on('error', (error) => this.#fail(error));
+    socket.on('close', () => this.#fail(new Error(this.#closedMessage())));
+  }
+
+  #request(socket: Socket): void {
+    if (this.#settled) return;
+    this.#stage = 'session request';
+    this.#requestedAtMs = this.#options.clock.now();
+    socket.write(this.#options.request);
+  }
+
+  #onData(chunk: Buffer): void {
+    if (this.#settled) return;
+    try {
+      this.#frames.push(chunk);
+      const reader = new WireReader();
+      if (this.#frames.next(reader)) this.#succeed(reader);
+    } catch (error) {
+      this.#fail(error as Error);
+    }
+  }
+
+  #succeed(reader: WireReader): void {
+    const socket = this.#socket as Socket;
+    reader.int();
+    const sessionTimeoutMs = reader.int();
+    const connection: Connection = {
+      socket,
+      target: this.#options.target,
+      frames: this.#frames,
+      sessionTimeoutMs,
+      sessionId: Buffer.from(readBytes(reader, 8)),
+      password: reader.data(),
+      requestedAtMs: this.#requestedAtMs,
+    };
+    this.#settle();
+    socket.removeAllListeners('data');
+    socket.removeAllListeners('close');
+    socket.removeAllListeners('error');
+    this.#done(undefined, connection);
+  }
+
+  #fail(error: Error): void {
+    if (this.#settled) return;
+    this.#settle();
+    this.#socket?.destroy();
+    this.#done(new Error(`${formatServer(this.#options.target)}: ${error.message}`, { cause: error }));
+  }
+
+  #settle(): void {
+    this.#settled = true;
+    this.#cancelDeadline();
+  }
+
+  #closedMessage(): string {
+    const isAfterTls = this.#options.tls !== undefined && this.#stage === 'session request';
+    return isAfterTls
+      ? 'the server closed the connection after the TLS handshake: it may not accept our client certificate'
+      : `the server closed the connection (${this.#stage})`;
+  }
+}
+
+function readBytes(reader: WireReader, count: number): Buffer {
+  const bytes = reader.buffer.subarray(reader.offset, reader.offset + count);
+  reader.offset += count;
+  return bytes;
+}

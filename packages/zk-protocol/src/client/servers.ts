@@ -1,0 +1,86 @@
+import { isIPv6 } from 'node:net';
+import { ZooKeeperError } from './errors.js';
+
+/** One server of the ensemble. */
+export interface ServerAddress {
+  /** Host name or IP address, IPv6 without brackets. */
+  host: string;
+  port: number;
+  /** Path prefix; when several servers carry one it must be the same. */
+  chroot?: string | undefined;
+}
+
+/** Servers of one ensemble and the path prefix under which everything lives (empty for none). */
+export interface Ensemble {
+  servers: { host: string; port: number }[];
+  chroot: string;
+}
+
+const PLAIN_PORT = 2181;
+const TLS_PORT = 2281;
+
+/**
+ * Reads `h1:p1,h2:p2/chroot`. The chroot may stand on the last entry or, the same, on several; IPv6 literals stand in
+ * brackets; the port defaults to 2281 with TLS and 2181 without.
+ * @throws ZK_BAD_ARGUMENTS
+ */
+export function parseConnectString(text: string, options: { tls?: boolean } = {}): Ensemble {
+  const servers = text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+    .map((entry) => parseEntry(entry, text, options.tls === true ? TLS_PORT : PLAIN_PORT));
+  return toEnsemble(servers);
+}
+
+/** @throws ZK_BAD_ARGUMENTS when there is no server, a port is impossible, or chroots differ */
+export function toEnsemble(servers: readonly ServerAddress[]): Ensemble {
+  if (servers.length === 0) throw badArguments('the list of ZooKeeper servers is empty: name at least one host:port');
+  let chroot = '';
+  for (const server of servers) {
+    if (server.host === '' || !Number.isInteger(server.port) || server.port < 1 || server.port > 65_535) {
+      throw badArguments(`ZooKeeper server "${server.host}:${server.port}": want a host and a port from 1 to 65535`);
+    }
+    const own = normalizeChroot(server.chroot);
+    if (own === '') continue;
+    if (chroot !== '' && own !== chroot) {
+      throw badArguments(
+        `ZooKeeper servers carry different chroots, "${chroot}" and "${own}": all of one ensemble must have the same`,
+      );
+    }
+    chroot = own;
+  }
+  return { servers: servers.map(({ host, port }) => ({ host: stripBrackets(host), port })), chroot };
+}
+
+/** `host:port`, with brackets around IPv6. */
+export function formatServer(server: { host: string; port: number }): string {
+  return `${isIPv6(server.host) ? `[${server.host}]` : server.host}:${server.port}`;
+}
+
+function parseEntry(entry: string, whole: string, defaultPort: number): ServerAddress {
+  const match = /^(?:\[(?<v6>[^\]]+)\]|(?<name>[^:/[\]]+))(?::(?<port>\d+))?(?<chroot>\/.*)?$/.exec(entry);
+  const host = match?.groups?.v6 ?? match?.groups?.name;
+  if (host === undefined) {
+    throw badArguments(`connect string "${whole}": "${entry}" is not host:port (IPv6 as [::1]:2181)`);
+  }
+  const port = match?.groups?.port;
+  return { host, port: port === undefined ? defaultPort : Number(port), chroot: match?.groups?.chroot };
+}
+
+function stripBrackets(host: string): string {
+  return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
+}
+
+function normalizeChroot(chroot: string | undefined): string {
+  const trimmed = (chroot ?? '').replace(/\/+$/, '');
+  if (trimmed === '') return '';
+  if (!trimmed.startsWith('/') || trimmed.includes('//')) {
+    throw badArguments(`ZooKeeper chroot "${chroot}" is not a path: want "/name" or "/name/name"`);
+  }
+  return trimmed;
+}
+
+function badArguments(message: string): ZooKeeperError {
+  return new ZooKeeperError('ZK_BAD_ARGUMENTS', message);
+}

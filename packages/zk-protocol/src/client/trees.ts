@@ -1,0 +1,80 @@
+import { isZooKeeperError, ZooKeeperError } from './errors.js';
+import type { ZooKeeper } from './types.js';
+
+/** Requests of one kind kept in flight by a walk over a tree. */
+const PARALLEL = 500;
+/** Rounds of a recursive delete while others keep adding children. */
+const MAX_ROUNDS = 10;
+
+/** Creates a path and its parents; one round trip when it exists, two when not. */
+export async function ensurePath(
+  zooKeeper: { exists(path: string): Promise<unknown>; create(path: string): Promise<unknown> },
+  path: string,
+): Promise<void> {
+  if (path === '/' || (await zooKeeper.exists(path)) !== undefined) return;
+  const parts = path.split('/').slice(1);
+  const creates = parts.map((_, index) => zooKeeper.create(`/${parts.slice(0, index + 1).join('/')}`));
+  const results = await Promise.allSettled(creates);
+  // A parent we may not create does no harm when the leaf could be made.
+  const leaf = results[results.length - 1] as PromiseSettledResult<unknown>;
+  if (leaf.status === 'fulfilled' || isZooKeeperError(leaf.reason, 'ZK_NODE_EXISTS')) return;
+  const firstFailure = results.find(
+    (result) => result.status === 'rejected' && !isZooKeeperError(result.reason, 'ZK_NODE_EXISTS'),
+  );
+  throw (firstFailure as PromiseRejectedResult).reason;
+}
+
+/** Deletes a subtree, deepest first; starts over while children appear underneath. */
+export async function deleteTree(zooKeeper: Pick<ZooKeeper, 'getChildren' | 'delete'>, root: string): Promise<void> {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const paths = await listTree(zooKeeper, root);
+    if (await deleteAll(zooKeeper, paths.reverse())) return;
+  }
+  throw new ZooKeeperError('ZK_NOT_EMPTY', `delete ${root}: children keep appearing underneath`, { path: root });
+}
+
+/** The subtree, parents before children. */
+async function listTree(zooKeeper: Pick<ZooKeeper, 'getChildren'>, root: string): Promise<string[]> {
+  const all: string[] = [];
+  let level = [root];
+  while (level.length > 0) {
+    const next: string[] = [];
+    for (let start = 0; start < level.length; start += PARALLEL) {
+      const parents = level.slice(start, start + PARALLEL);
+      const found = await Promise.all(parents.map((parent) => childrenOf(zooKeeper, parent)));
+      parents.forEach((parent, index) => {
+        const children = found[index];
+        if (children === undefined) return;
+        all.push(parent);
+        for (const child of children) next.push(parent === '/' ? `/${child}` : `${parent}/${child}`);
+      });
+    }
+    level = next;
+  }
+  return all;
+}
+
+async function childrenOf(zooKeeper: Pick<ZooKeeper, 'getChildren'>, path: string): Promise<string[] | undefined> {
+  try {
+    return await zooKeeper.getChildren(path);
+  } catch (error) {
+    if (isZooKeeperError(error, 'ZK_NO_NODE')) return undefined;
+    throw error;
+  }
+}
+
+/** Pipelined: the server works in order, so children are gone before their parent is due. @returns false to try again */
+async function deleteAll(zooKeeper: Pick<ZooKeeper, 'delete'>, paths: readonly string[]): Promise<boolean> {
+  let isComplete = true;
+  for (let start = 0; start < paths.length; start += PARALLEL) {
+    const results = await Promise.allSettled(
+      paths.slice(start, start + PARALLEL).map((path) => zooKeeper.delete(path)),
+    );
+    for (const result of results) {
+      if (result.status === 'fulfilled' || isZooKeeperError(result.reason, 'ZK_NO_NODE')) continue;
+      if (!isZooKeeperError(result.reason, 'ZK_NOT_EMPTY')) throw result.reason;
+      isComplete = false;
+    }
+  }
+  return isComplete;
+}

@@ -1,0 +1,132 @@
+import { MultiError } from '../errors.js';
+import { ServerCode, serverError, zooKeeperCode } from '../server-errors.js';
+import type { Acl, Operation, OperationResult, ReadResult, Stat } from '../types.js';
+import { OpCode } from './opcodes.js';
+import { MalformedFrameError, type WireReader } from './reader.js';
+import { stripChroot, type Decoder, type RequestFields } from './request.js';
+
+export const decodeNothing: Decoder<void> = () => undefined;
+
+export const decodePath: Decoder<string> = (reader, request) => stripChroot(request.chroot, reader.string());
+
+export const decodePathAndStat: Decoder<{ path: string; stat: Stat }> = (reader, request) => ({
+  path: stripChroot(request.chroot, reader.string()),
+  stat: reader.stat(),
+});
+
+export const decodeStat: Decoder<Stat> = (reader) => reader.stat();
+
+export const decodeOptionalStat: Decoder<Stat | undefined> = (reader) => reader.stat();
+
+export const decodeData: Decoder<{ data: Buffer; stat: Stat }> = (reader) => ({
+  data: reader.data(),
+  stat: reader.stat(),
+});
+
+export const decodeChildren: Decoder<string[]> = (reader) => reader.strings();
+
+export const decodeChildrenAndStat: Decoder<{ children: string[]; stat: Stat }> = (reader) => ({
+  children: reader.strings(),
+  stat: reader.stat(),
+});
+
+export const decodeAcl: Decoder<{ acl: Acl[]; stat: Stat }> = (reader) => ({
+  acl: reader.acls(),
+  stat: reader.stat(),
+});
+
+function decodeOperation(reader: WireReader, type: number, request: RequestFields, index: number): OperationResult {
+  switch (type) {
+    case OpCode.CREATE: {
+      const path = stripChroot(request.chroot, reader.string());
+      return { op: 'create', path, stat: statOfCreate(reader, request.operations[index]) };
+    }
+    case OpCode.CREATE2:
+      return { op: 'create', path: stripChroot(request.chroot, reader.string()), stat: reader.stat() };
+    case OpCode.SET_DATA:
+      return { op: 'set', stat: reader.stat() };
+    case OpCode.DELETE:
+      return { op: 'delete' };
+    case OpCode.CHECK:
+      return { op: 'check' };
+    default:
+      throw new MalformedFrameError(`multi: unknown result type ${type}`);
+  }
+}
+
+/**
+ * Servers up to 3.8 answer a create2 inside a multi like a plain create, without the stat. A new znode's stat is known
+ * all the same, except for the leader's time: ours stands in for it.
+ */
+function statOfCreate(reader: WireReader, operation: Operation | undefined): Stat {
+  const zxid = reader.headerZxid;
+  const timeMs = Date.now();
+  const isCreate = operation?.op === 'create';
+  const data = isCreate ? (operation.data ?? '') : '';
+  return {
+    czxid: zxid,
+    mzxid: zxid,
+    pzxid: zxid,
+    ctime: timeMs,
+    mtime: timeMs,
+    version: 0,
+    cversion: 0,
+    aversion: 0,
+    ephemeralOwner: isCreate && operation.ephemeral === true ? reader.sessionId : 0n,
+    dataLength: typeof data === 'string' ? Buffer.byteLength(data) : data.length,
+    numChildren: 0,
+  };
+}
+
+/** Results of a multi. @throws MultiError when it was refused */
+export const decodeMulti: Decoder<OperationResult[]> = (reader, request) => {
+  const results: OperationResult[] = [];
+  let failedIndex = -1;
+  let failedCode = 0;
+  for (let index = 0; ; index += 1) {
+    const type = reader.int();
+    const done = reader.bool();
+    reader.int();
+    if (done) break;
+    if (type !== OpCode.ERROR) {
+      results.push(decodeOperation(reader, type, request, index));
+      continue;
+    }
+    // Parts before the failed one report 0, those after it -2; -2 alone says at least that it was refused.
+    const code = reader.int();
+    if (code === 0 || (failedCode !== 0 && failedCode !== ServerCode.RUNTIME_INCONSISTENCY)) continue;
+    if (failedCode === 0 || code !== ServerCode.RUNTIME_INCONSISTENCY) {
+      failedIndex = index;
+      failedCode = code;
+    }
+  }
+  if (failedIndex >= 0) throw multiError(request, failedIndex, failedCode);
+  return results;
+};
+
+function multiError(request: RequestFields, failedIndex: number, serverCode: number): MultiError {
+  const operation = request.operations[failedIndex];
+  const path = operation?.path;
+  const code = zooKeeperCode(serverCode);
+  const what = operation === undefined ? 'part' : operation.op;
+  return new MultiError(
+    code,
+    `multi of ${request.operations.length} refused: ${what} of ${path ?? '?'} (part ${failedIndex}): ${code} (${serverCode})`,
+    { path, serverCode, failedIndex },
+  );
+}
+
+export const decodeMultiRead: Decoder<ReadResult[]> = (reader, request) => {
+  const results: ReadResult[] = [];
+  for (let index = 0; ; index += 1) {
+    const type = reader.int();
+    const done = reader.bool();
+    reader.int();
+    if (done) return results;
+    const path = request.reads[index]?.path ?? '';
+    if (type === OpCode.GET_DATA) results.push({ read: 'data', path, data: reader.data(), stat: reader.stat() });
+    else if (type === OpCode.GET_CHILDREN) results.push({ read: 'children', path, children: reader.strings() });
+    else if (type === OpCode.ERROR) results.push({ read: 'error', path, error: serverError(reader.int(), path, type) });
+    else throw new MalformedFrameError(`multiRead: unknown result type ${type}`);
+  }
+};

@@ -1,0 +1,126 @@
+import type { Acl, Stat } from '../types.js';
+
+const TWO_POW_32 = 0x1_0000_0000;
+
+/** A frame says something the protocol does not allow. */
+export class MalformedFrameError extends Error {}
+
+/** Reads jute primitives of one frame. The object is reused for frame after frame. */
+export class WireReader {
+  buffer: Buffer = Buffer.alloc(0);
+  offset = 0;
+  /** First byte after the frame. */
+  end = 0;
+  /** Session of the connection the frames come from. */
+  sessionId = 0n;
+  #start = 0;
+
+  /** Points the reader at the frame `[start, end)` of the buffer. */
+  reset(buffer: Buffer, start: number, end: number): this {
+    this.buffer = buffer;
+    this.#start = start;
+    this.offset = start;
+    this.end = end;
+    return this;
+  }
+
+  /** Transaction id in the header of the reply: for a write, its own. */
+  get headerZxid(): bigint {
+    return this.buffer.readBigInt64BE(this.#start + 4);
+  }
+
+  get remaining(): number {
+    return this.end - this.offset;
+  }
+
+  bool(): boolean {
+    this.#need(1);
+    return this.buffer[this.offset++] !== 0;
+  }
+
+  int(): number {
+    this.#need(4);
+    const value = this.buffer.readInt32BE(this.offset);
+    this.offset += 4;
+    return value;
+  }
+
+  long(): bigint {
+    this.#need(8);
+    const value = this.buffer.readBigInt64BE(this.offset);
+    this.offset += 8;
+    return value;
+  }
+
+  /** A long within the range of exact numbers, such as a time in milliseconds. */
+  longNumber(): number {
+    this.#need(8);
+    const value = this.buffer.readInt32BE(this.offset) * TWO_POW_32 + this.buffer.readUInt32BE(this.offset + 4);
+    this.offset += 8;
+    return value;
+  }
+
+  string(): string {
+    const length = this.#length();
+    const value = this.buffer.toString('utf8', this.offset, this.offset + length);
+    this.offset += length;
+    return value;
+  }
+
+  /** A copy, so that keeping a small body does not keep the whole chunk it came in. Null bodies become empty. */
+  data(): Buffer {
+    const length = this.#length();
+    const value = Buffer.from(this.buffer.subarray(this.offset, this.offset + length));
+    this.offset += length;
+    return value;
+  }
+
+  strings(): string[] {
+    const count = this.int();
+    const values: string[] = [];
+    for (let i = 0; i < count; i += 1) values.push(this.string());
+    return values;
+  }
+
+  stat(): Stat {
+    this.#need(68);
+    const buffer = this.buffer;
+    const at = this.offset;
+    this.offset = at + 68;
+    return {
+      czxid: buffer.readBigInt64BE(at),
+      mzxid: buffer.readBigInt64BE(at + 8),
+      pzxid: buffer.readBigInt64BE(at + 60),
+      ctime: buffer.readInt32BE(at + 16) * TWO_POW_32 + buffer.readUInt32BE(at + 20),
+      mtime: buffer.readInt32BE(at + 24) * TWO_POW_32 + buffer.readUInt32BE(at + 28),
+      version: buffer.readInt32BE(at + 32),
+      cversion: buffer.readInt32BE(at + 36),
+      aversion: buffer.readInt32BE(at + 40),
+      ephemeralOwner: buffer.readBigInt64BE(at + 44),
+      dataLength: buffer.readInt32BE(at + 52),
+      numChildren: buffer.readInt32BE(at + 56),
+    };
+  }
+
+  acls(): Acl[] {
+    const count = this.int();
+    const acls: Acl[] = [];
+    for (let i = 0; i < count; i += 1) {
+      acls.push({ permissions: this.int(), scheme: this.string(), id: this.string() });
+    }
+    return acls;
+  }
+
+  #length(): number {
+    const length = this.int();
+    if (length <= 0) return 0;
+    this.#need(length);
+    return length;
+  }
+
+  #need(bytes: number): void {
+    if (this.offset + bytes > this.end) {
+      throw new MalformedFrameError(`frame ends ${this.offset + bytes - this.end} bytes too early`);
+    }
+  }
+}

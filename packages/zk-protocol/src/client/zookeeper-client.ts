@@ -1,0 +1,349 @@
+import stock, { type Client, type StockState } from 'node-zookeeper-client';
+import { ZooKeeperError } from './errors.js';
+import type { ZooKeeperLogger } from './logger.js';
+import { assertPath } from './paths.js';
+import { toEnsemble, type ServerAddress } from './servers.js';
+import type { Transport } from './transport.js';
+import { deleteTree, ensurePath } from './trees.js';
+import type {
+  Acl,
+  ConnectionCounters,
+  ConnectionState,
+  CreateOptions,
+  Operation,
+  OperationResult,
+  ReadOperation,
+  ReadResult,
+  Stat,
+  WatchListener,
+  ZooKeeper,
+} from './types.js';
+import type { PersistentMode, WatchRegistry } from './watches.js';
+import * as decode from './wire/decode.js';
+import * as encode from './wire/encode.js';
+import { CreateFlag, OpCode } from './wire/opcodes.js';
+import { Request, type Decoder, type Encoder, type OneShotKind } from './wire/request.js';
+
+/** A {@link ZooKeeper} whose server list can be changed while it runs. */
+export interface ZooKeeperConnection extends ZooKeeper {
+  /**
+   * Takes another list of servers into use. The session goes on; when the server in use is not on the list, the
+   * connection moves once the requests under way are answered.
+   * @throws ZK_BAD_ARGUMENTS when the list is empty or carries another chroot: that cannot change at run time
+   */
+  resetServers(servers: readonly ServerAddress[]): void;
+}
+
+export interface ClientParts {
+  shell: Client;
+  transport: Transport;
+  watches: WatchRegistry;
+  chroot: string;
+  defaultAcl: readonly Acl[];
+  logger: ZooKeeperLogger;
+}
+
+type StateListener = (state: ConnectionState) => void;
+
+/** The typed API over the package's client shell and our transport. */
+export class ZooKeeperClient implements ZooKeeperConnection {
+  readonly #shell: Client;
+  readonly #transport: Transport;
+  readonly #watches: WatchRegistry;
+  readonly #chroot: string;
+  readonly #defaultAcl: readonly Acl[];
+  readonly #logger: ZooKeeperLogger;
+  readonly #stateListeners = new Set<StateListener>();
+  #state: ConnectionState = 'SUSPENDED';
+
+  readonly counters: Readonly<ConnectionCounters>;
+
+  constructor(parts: ClientParts) {
+    this.#shell = parts.shell;
+    this.#transport = parts.transport;
+    this.#watches = parts.watches;
+    this.#chroot = parts.chroot;
+    this.#defaultAcl = parts.defaultAcl;
+    this.#logger = parts.logger;
+    this.counters = countersOf(parts.transport);
+    this.#shell.on('state', (state: StockState) => this.#onShellState(state));
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  get sessionId(): bigint {
+    return this.#transport.sessionId.readBigInt64BE();
+  }
+
+  get sessionEpoch(): number {
+    return this.#transport.sessionEpoch;
+  }
+
+  onState(listener: StateListener): () => void {
+    const own: StateListener = (state) => listener(state);
+    this.#stateListeners.add(own);
+    return () => this.#stateListeners.delete(own);
+  }
+
+  whenConnected(signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (state: ConnectionState) => {
+        if (state === 'CONNECTED') resolve();
+        else if (state === 'CLOSED') reject(new ZooKeeperError('ZK_CLOSED', 'the ZooKeeper client is closed'));
+        else if (signal?.aborted === true) reject(signal.reason as Error);
+        else return;
+        unsubscribe();
+        signal?.removeEventListener('abort', onAbort);
+      };
+      const onAbort = () => settle(this.#state);
+      const unsubscribe = this.onState(settle);
+      signal?.addEventListener('abort', onAbort, { once: true });
+      settle(this.#state);
+    });
+  }
+
+  async create(path: string, data: Buffer | string = '', options: CreateOptions = {}): Promise<string> {
+    if (options.container === true || options.ttlMs !== undefined)
+      return (await this.create2(path, data, options)).path;
+    const flags = encode.createFlags(options.ephemeral, options.sequential);
+    return this.#create(OpCode.CREATE, path, data, flags, options, decode.decodePath);
+  }
+
+  async create2(
+    path: string,
+    data: Buffer | string = '',
+    options: CreateOptions = {},
+  ): Promise<{ path: string; stat: Stat }> {
+    const { ephemeral, sequential, container, ttlMs } = options;
+    if (container === true) {
+      if (ephemeral === true || sequential === true || ttlMs !== undefined) {
+        throw badArguments(path, 'a container cannot be ephemeral or sequential or have a time to live');
+      }
+      return this.#create(OpCode.CREATE_CONTAINER, path, data, CreateFlag.CONTAINER, options, decode.decodePathAndStat);
+    }
+    if (ttlMs !== undefined) {
+      if (ephemeral === true) throw badArguments(path, 'an ephemeral znode cannot have a time to live');
+      const flags = sequential === true ? CreateFlag.PERSISTENT_SEQUENTIAL_WITH_TTL : CreateFlag.PERSISTENT_WITH_TTL;
+      return this.#create(OpCode.CREATE_TTL, path, data, flags, options, decode.decodePathAndStat);
+    }
+    const flags = encode.createFlags(ephemeral, sequential);
+    return this.#create(OpCode.CREATE2, path, data, flags, options, decode.decodePathAndStat);
+  }
+
+  ensurePath(path: string): Promise<void> {
+    return ensurePath(this.#rooted, this.#chroot + (path === '/' ? '' : path) || '/');
+  }
+
+  async delete(path: string, version = -1): Promise<void> {
+    const request = this.#request(OpCode.DELETE, path, encode.encodePathAndVersion, decode.decodeNothing);
+    request.version = version;
+    return this.#send(request);
+  }
+
+  deleteRecursive(path: string): Promise<void> {
+    return deleteTree(this, path);
+  }
+
+  async exists(path: string, watcher?: WatchListener): Promise<Stat | undefined> {
+    const request = this.#request(OpCode.EXISTS, path, encode.encodeRead, decode.decodeOptionalStat);
+    request.hasFallback = true;
+    return this.#sendRead(request, 'exists', path, watcher);
+  }
+
+  async getData(path: string, watcher?: WatchListener): Promise<{ data: Buffer; stat: Stat }> {
+    const request = this.#request(OpCode.GET_DATA, path, encode.encodeRead, decode.decodeData);
+    return this.#sendRead(request, 'data', path, watcher);
+  }
+
+  async setData(path: string, data: Buffer | string, version = -1): Promise<Stat> {
+    const request = this.#request(OpCode.SET_DATA, path, encode.encodeSetData, decode.decodeStat);
+    request.data = data;
+    request.version = version;
+    return this.#send(request);
+  }
+
+  async getChildren(path: string, watcher?: WatchListener): Promise<string[]> {
+    const request = this.#request(OpCode.GET_CHILDREN, path, encode.encodeRead, decode.decodeChildren);
+    return this.#sendRead(request, 'children', path, watcher);
+  }
+
+  async getChildren2(path: string, watcher?: WatchListener): Promise<{ children: string[]; stat: Stat }> {
+    const request = this.#request(OpCode.GET_CHILDREN2, path, encode.encodeRead, decode.decodeChildrenAndStat);
+    return this.#sendRead(request, 'children', path, watcher);
+  }
+
+  async getAcl(path: string): Promise<{ acl: Acl[]; stat: Stat }> {
+    return this.#send(this.#request(OpCode.GET_ACL, path, encode.encodePath, decode.decodeAcl));
+  }
+
+  async setAcl(path: string, acl: readonly Acl[], version = -1): Promise<Stat> {
+    const request = this.#request(OpCode.SET_ACL, path, encode.encodeSetAcl, decode.decodeStat);
+    request.acl = acl;
+    request.version = version;
+    return this.#send(request);
+  }
+
+  async multi(operations: readonly Operation[]): Promise<OperationResult[]> {
+    if (operations.length === 0) return [];
+    for (const operation of operations) assertPath(operation.path, operation.op === 'create' && operation.sequential);
+    const first = (operations[0] as Operation).path;
+    const request = this.#request(OpCode.MULTI, first, encode.encodeMulti, decode.decodeMulti, true);
+    request.operations = operations;
+    request.acl = this.#defaultAcl;
+    return this.#send(request);
+  }
+
+  async multiRead(operations: readonly ReadOperation[]): Promise<ReadResult[]> {
+    if (operations.length === 0) return [];
+    for (const operation of operations) assertPath(operation.path);
+    const first = (operations[0] as ReadOperation).path;
+    const request = this.#request(OpCode.MULTI_READ, first, encode.encodeMultiRead, decode.decodeMultiRead);
+    request.reads = operations;
+    return this.#send(request);
+  }
+
+  async sync(path: string): Promise<void> {
+    return this.#send(this.#request(OpCode.SYNC, path, encode.encodePath, decode.decodeNothing));
+  }
+
+  async addWatch(path: string, mode: PersistentMode, listener: WatchListener): Promise<void> {
+    const request = this.#request(OpCode.ADD_WATCH, path, encode.encodeAddWatch, decode.decodeNothing);
+    request.flags = encode.watchModeNumber(mode);
+    this.#watches.assertPersistentAllowed(path, mode);
+    // Listening starts before the server answers: events may arrive together with the answer.
+    this.#watches.addPersistent(path, mode, listener);
+    try {
+      await this.#send(request);
+    } catch (error) {
+      this.#watches.removePersistent(path, listener);
+      throw error;
+    }
+  }
+
+  async removeWatch(path: string, listener: WatchListener): Promise<void> {
+    const wasLast = this.#watches.removePersistent(path, listener);
+    if (!wasLast || this.#state !== 'CONNECTED') return;
+    const request = this.#request(OpCode.REMOVE_WATCHES, path, encode.encodeRemoveWatches, decode.decodeNothing);
+    try {
+      await this.#send(request);
+    } catch (error) {
+      // Gone on the server is what was asked for, and a broken connection takes its watches along.
+      const isGone =
+        error instanceof ZooKeeperError &&
+        ['ZK_NO_WATCHER', 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED', 'ZK_CLOSED'].includes(error.code);
+      if (!isGone) throw error;
+    }
+  }
+
+  resetServers(servers: readonly ServerAddress[]): void {
+    const ensemble = toEnsemble(servers);
+    if (ensemble.chroot !== this.#chroot) {
+      throw new ZooKeeperError(
+        'ZK_BAD_ARGUMENTS',
+        `new ZooKeeper servers have chroot "${ensemble.chroot}" instead of "${this.#chroot}": restart to change it`,
+      );
+    }
+    this.#transport.resetServers(ensemble.servers);
+  }
+
+  close(): Promise<void> {
+    const done = this.#transport.closeSession();
+    this.#setState('CLOSED');
+    return done;
+  }
+
+  /** A view without chroot handling, for making the chroot itself. */
+  readonly #rooted = {
+    exists: (fullPath: string): Promise<Stat | undefined> => {
+      const request = new Request<Stat | undefined>(OpCode.EXISTS, fullPath, '', encode.encodeRead, decode.decodeStat);
+      request.hasFallback = true;
+      return this.#send(request);
+    },
+    create: (fullPath: string): Promise<string> => {
+      const request = new Request(OpCode.CREATE, fullPath, '', encode.encodeCreate, decode.decodePath);
+      request.acl = this.#defaultAcl;
+      return this.#send(request);
+    },
+  };
+
+  #create<T>(
+    opCode: number,
+    path: string,
+    data: Buffer | string,
+    flags: number,
+    options: CreateOptions,
+    decoder: Decoder<T>,
+  ): Promise<T> {
+    const encoder = opCode === OpCode.CREATE_TTL ? encode.encodeCreateTtl : encode.encodeCreate;
+    const request = this.#request(opCode, path, encoder, decoder, options.sequential);
+    request.data = data;
+    request.flags = flags;
+    request.ttlMs = options.ttlMs ?? 0;
+    request.acl = options.acl ?? this.#defaultAcl;
+    return this.#send(request);
+  }
+
+  #request<T>(opCode: number, path: string, encoder: Encoder, decoder: Decoder<T>, isPrefix?: boolean): Request<T> {
+    assertPath(path, isPrefix);
+    const chroot = this.#chroot;
+    const serverPath = chroot === '' ? path : path === '/' ? chroot : chroot + path;
+    return new Request(opCode, serverPath, chroot, encoder, decoder);
+  }
+
+  #sendRead<T>(request: Request<T>, kind: OneShotKind, path: string, watcher: WatchListener | undefined): Promise<T> {
+    if (watcher !== undefined) {
+      this.#watches.assertNoPersistent(path);
+      request.watchKind = kind;
+      request.watcher = watcher;
+    }
+    return this.#send(request);
+  }
+
+  #send<T>(request: Request<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      request.settleWith(resolve, reject);
+      this.#transport.submit(request);
+    });
+  }
+
+  #onShellState(state: StockState): void {
+    if (state === stock.State.SYNC_CONNECTED) this.#setState('CONNECTED');
+    else if (state === stock.State.DISCONNECTED) this.#setState('SUSPENDED');
+    else if (state === stock.State.EXPIRED) this.#setState('LOST');
+  }
+
+  #setState(state: ConnectionState): void {
+    if (this.#state === state || this.#state === 'CLOSED') return;
+    this.#state = state;
+    for (const listener of [...this.#stateListeners]) {
+      try {
+        listener(state);
+      } catch (error) {
+        this.#logger.error('A ZooKeeper state listener failed', { error, state });
+      }
+    }
+  }
+}
+
+function countersOf(transport: Transport): Readonly<ConnectionCounters> {
+  return {
+    get requests() {
+      return transport.requests;
+    },
+    get operations() {
+      return transport.operations;
+    },
+    get events() {
+      return transport.events;
+    },
+    get pending() {
+      return transport.pending;
+    },
+  };
+}
+
+function badArguments(path: string, why: string): ZooKeeperError {
+  return new ZooKeeperError('ZK_BAD_ARGUMENTS', `create ${path}: ${why}`, { path });
+}
