@@ -1,0 +1,176 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { realpath, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
+import type { Logger } from '../logger.js';
+
+/** What {@link watchConfig} needs. */
+export interface WatchConfigOptions {
+  /** Main and secure file. A file need not exist. */
+  files: readonly string[];
+  clock: Clock;
+  /** Called after any of the files changed, not more often than the quiet time allows, never while closed. */
+  onChange: () => void;
+  logger: Logger;
+  /** How long files must have been quiet before a change counts. Default 100 ms. */
+  quietMs?: number;
+  /** How often to look without being told, as a net under the file system's events. Default 10,000 ms. */
+  pollMs?: number;
+}
+
+/** Watches until closed. */
+export interface ConfigWatcher {
+  /** Looks now; resolves after `onChange` was called if anything changed since the last look. */
+  check(): Promise<void>;
+  close(): void;
+}
+
+/**
+ * Tells when configuration files change: edits, replacement by renaming, and swapped symbolic links as with mounted
+ * Kubernetes config maps. Start it before the first load, so that no change falls between.
+ */
+export async function watchConfig(options: WatchConfigOptions): Promise<ConfigWatcher> {
+  const watcher = new FileWatcher(options);
+  await watcher.start();
+  return watcher;
+}
+
+class FileWatcher implements ConfigWatcher {
+  readonly #options: WatchConfigOptions;
+  readonly #directories = new Map<string, { identity: string; watcher: FSWatcher }>();
+  #stamps = '';
+  #closed = false;
+  #cancelQuiet: CancelTimer | undefined;
+  #restlessSince: number | undefined;
+  #cancelPoll: CancelTimer | undefined;
+  #checking: Promise<void> = Promise.resolve();
+
+  constructor(options: WatchConfigOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    await this.#watchDirectories();
+    this.#stamps = await this.#readStamps();
+    this.#schedulePoll();
+  }
+
+  /** Looks run one after the other, so that none compares with a stamp another is replacing. */
+  check(): Promise<void> {
+    this.#checking = this.#checking.then(() => this.#look());
+    return this.#checking;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#cancelQuiet?.();
+    this.#cancelPoll?.();
+    for (const { watcher } of this.#directories.values()) watcher.close();
+    this.#directories.clear();
+  }
+
+  async #look(): Promise<void> {
+    if (this.#closed) return;
+    await this.#watchDirectories();
+    const stamps = await this.#readStamps();
+    // close() may have come while waiting; its answer can differ from the one above.
+    if (this.#isClosed() || stamps === this.#stamps) return;
+    this.#stamps = stamps;
+    try {
+      this.#options.onChange();
+    } catch (error) {
+      this.#options.logger.error('Handling a changed configuration failed', { error });
+    }
+  }
+
+  #isClosed(): boolean {
+    return this.#closed;
+  }
+
+  #schedulePoll(): void {
+    if (this.#closed) return;
+    this.#cancelPoll = this.#options.clock.setTimer(this.#options.pollMs ?? 10_000, () => {
+      void this.check().then(() => this.#schedulePoll());
+    });
+  }
+
+  /** Any event in a directory leads to a look, since a swapped link carries another name than the file. */
+  readonly #onEvent = (): void => {
+    const { clock, quietMs = 100 } = this.#options;
+    const now = clock.now();
+    this.#restlessSince ??= now;
+    // In a folder that is never quiet the look must come all the same.
+    if (now - this.#restlessSince > 10 * quietMs) return;
+    this.#cancelQuiet?.();
+    this.#cancelQuiet = clock.setTimer(quietMs, () => {
+      this.#restlessSince = undefined;
+      void this.check();
+    });
+  };
+
+  async #readStamps(): Promise<string> {
+    const stamps = await Promise.all(this.#options.files.map(stampOf));
+    return stamps.join('\n');
+  }
+
+  /** Follows links: a change may happen where the file is named and where it is. */
+  async #watchDirectories(): Promise<void> {
+    const wanted = new Set<string>();
+    for (const file of this.#options.files) {
+      wanted.add(dirname(file));
+      const target = await realpath(file).catch(() => file); // a missing file is watched for where it will be
+      wanted.add(dirname(target));
+    }
+    for (const [directory, { watcher }] of this.#directories) {
+      if (wanted.has(directory)) continue;
+      watcher.close();
+      this.#directories.delete(directory);
+    }
+    for (const directory of wanted) await this.#watchDirectory(directory);
+  }
+
+  /** A directory that was removed and made again is another one: its old watch is deaf. */
+  async #watchDirectory(directory: string): Promise<void> {
+    const identity = await identityOf(directory);
+    const known = this.#directories.get(directory);
+    if (known?.identity === identity) return;
+    known?.watcher.close();
+    this.#directories.delete(directory);
+    if (identity === undefined || this.#closed) return;
+    try {
+      const watcher = watch(directory, { persistent: false }, this.#onEvent);
+      watcher.on('error', (error) => this.#onWatchError(directory, error));
+      this.#directories.set(directory, { identity, watcher });
+    } catch (error) {
+      this.#onWatchError(directory, error);
+    }
+  }
+
+  #onWatchError(directory: string, error: unknown): void {
+    this.#directories.get(directory)?.watcher.close();
+    this.#directories.delete(directory);
+    this.#options.logger.warn('Cannot watch a configuration folder, changes are found by looking now and then', {
+      directory,
+      error,
+    });
+  }
+}
+
+/** Changes whenever the content may have: nanoseconds, size and identity of what the path leads to. */
+async function stampOf(file: string): Promise<string> {
+  try {
+    const { mtimeNs, size, ino, dev } = await stat(file, { bigint: true });
+    return `${mtimeNs} ${size} ${dev}:${ino}`;
+  } catch {
+    return 'unreadable'; // loading the file says why
+  }
+}
+
+async function identityOf(directory: string): Promise<string | undefined> {
+  try {
+    const { ino, dev } = await stat(directory, { bigint: true });
+    return `${dev}:${ino}`;
+  } catch {
+    return undefined; // it may come later, the next look tries again
+  }
+}

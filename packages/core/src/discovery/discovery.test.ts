@@ -1,0 +1,184 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { tempDir } from '../test-support/temp-dir.js';
+import { discoverDriver } from './discover-driver.js';
+import { listInstalledDrivers } from './list-drivers.js';
+import { createDriverRegistry } from './registry.js';
+
+interface Package {
+  driver?: string;
+  apiVersion?: number;
+  exports?: unknown;
+  code?: string;
+}
+
+const codeOf = (name: string) =>
+  `export const driver = { name: '${name}', apiVersion: 1, capabilities: {}, schema: {},
+    getProviderConfig() {}, getProvider() {}, resets: 0, reset() { this.resets++; } };`;
+
+/** Files of a package `name` below `folder`. */
+function packageFiles(folder: string, name: string, { driver = 'x', apiVersion = 1, exports, code }: Package = {}) {
+  const manifest = {
+    name,
+    version: '1.2.3',
+    type: 'module',
+    exports: exports ?? './main.js',
+    nodepool: { driver, apiVersion },
+  };
+  return {
+    [`${folder}/${name}/package.json`]: JSON.stringify(manifest),
+    [`${folder}/${name}/main.js`]: code ?? codeOf(driver),
+  };
+}
+
+async function failure(name: string, files: Record<string, string>): Promise<string> {
+  const searchFrom = [tempDir(files)];
+  const error: unknown = await discoverDriver(name, { searchFrom }).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: 'NODEPOOL_DRIVER', driver: name });
+  return (error as Error).message.replaceAll(searchFrom[0] ?? '', '<dir>');
+}
+
+describe('finding a driver', () => {
+  it.each(['@nodepool/driver-x', 'nodepool-driver-x', '@acme/nodepool-driver-x'])(
+    'finds %s by its short name',
+    async (name) => {
+      const dir = tempDir(packageFiles('node_modules', name));
+
+      const found = await discoverDriver('x', { searchFrom: [join(dir, 'etc')] });
+
+      expect(found).toMatchObject({
+        packageName: name,
+        packageVersion: '1.2.3',
+        path: join(dir, 'node_modules', name),
+      });
+      expect(found.driver.name).toBe('x');
+    },
+  );
+
+  it('takes a full package name whatever its driver is called', async () => {
+    const dir = tempDir(packageFiles('node_modules', '@acme/cloud'));
+
+    expect((await discoverDriver('@acme/cloud', { searchFrom: [dir] })).driver.name).toBe('x');
+  });
+
+  it('takes a path from the first folder', async () => {
+    const dir = tempDir(packageFiles('drivers', 'mine'));
+
+    expect((await discoverDriver('./drivers/mine', { searchFrom: [dir] })).packageName).toBe('mine');
+  });
+
+  it('prefers the official name, then the place searched first', async () => {
+    const config = tempDir(packageFiles('node_modules', 'nodepool-driver-x'));
+    const installation = tempDir({
+      ...packageFiles('node_modules', 'nodepool-driver-x'),
+      ...packageFiles('node_modules', 'nodepool-driver-y', { driver: 'y' }),
+      ...packageFiles('node_modules', '@nodepool/driver-y', { driver: 'y' }),
+    });
+    const searchFrom = [config, installation];
+
+    expect((await discoverDriver('x', { searchFrom })).path).toContain(config);
+    expect((await discoverDriver('y', { searchFrom })).packageName).toBe('@nodepool/driver-y');
+  });
+
+  it('looks into the global folder last', async () => {
+    const globalDir = tempDir(packageFiles('.', 'nodepool-driver-x'));
+
+    expect((await discoverDriver('x', { searchFrom: [tempDir()], globalDir })).path).toContain(globalDir);
+  });
+
+  it('passes over a package that happens to have the name', async () => {
+    const dir = tempDir({
+      'node_modules/x/package.json': '{"name": "x"}',
+      ...packageFiles('node_modules', 'nodepool-driver-x'),
+    });
+
+    expect((await discoverDriver('x', { searchFrom: [dir] })).packageName).toBe('nodepool-driver-x');
+  });
+
+  it('honours export conditions', async () => {
+    const exports = { '.': { '@nodepool/source': './source.js', types: './x.d.ts', default: './missing.js' } };
+    const dir = tempDir({
+      ...packageFiles('node_modules', 'nodepool-driver-x', { exports }),
+      'node_modules/nodepool-driver-x/source.js': codeOf('x'),
+    });
+
+    const found = await discoverDriver('x', { searchFrom: [dir], conditions: ['@nodepool/source'] });
+
+    expect(found.driver.name).toBe('x');
+  });
+});
+
+describe('a driver that cannot be used', () => {
+  it('is not installed: says how to install it', async () => {
+    expect(await failure('gce', {})).toBe(
+      'driver "gce" is not installed (searched from <dir>), install it with: npm install @nodepool/driver-gce',
+    );
+    expect(await failure('acme', {})).toMatch(/npm install nodepool-driver-acme$/);
+  });
+
+  it('is made for a newer or an older API: says what to update, without loading it', async () => {
+    const code = 'throw new Error("loaded");';
+    const newer = packageFiles('node_modules', 'nodepool-driver-x', { apiVersion: 2, code });
+    const older = packageFiles('node_modules', 'nodepool-driver-x', { apiVersion: 0, code });
+
+    expect(await failure('x', newer)).toMatch(/is made for driver API 2 .* this Nodepool has API 1: update Nodepool/);
+    expect(await failure('x', older)).toMatch(/npm install nodepool-driver-x@latest$/);
+  });
+
+  it('is there twice: names both', async () => {
+    const files = {
+      ...packageFiles('node_modules', '@a/nodepool-driver-x'),
+      ...packageFiles('node_modules', '@b/nodepool-driver-x'),
+    };
+
+    expect(await failure('x', files)).toMatch(/by both @a\/nodepool-driver-x and @b\/nodepool-driver-x, name the one/);
+  });
+
+  it.each([
+    ['exports nothing', 'export const something = 1;', /has no named export "driver"/],
+    ['exports something else', 'export const driver = {};', /exports a "driver" that is none/],
+    ['throws when loaded', 'throw new Error("no native part");', /cannot be loaded: no native part/],
+    ['exports another name', codeOf('z'), /package\.json says "x", its export "z"/],
+  ])('%s', async (_, code, expected) => {
+    expect(await failure('x', packageFiles('node_modules', 'nodepool-driver-x', { code }))).toMatch(expected);
+  });
+
+  it('calls itself something else in its package.json', async () => {
+    const files = packageFiles('node_modules', 'nodepool-driver-x', { driver: 'z' });
+
+    expect(await failure('x', files)).toMatch(/calls itself "z", write driver: z/);
+  });
+
+  it('has a package.json that is not JSON', async () => {
+    expect(await failure('x', { 'node_modules/nodepool-driver-x/package.json': '{' })).toMatch(/cannot be read/);
+  });
+});
+
+describe('the registry', () => {
+  it('loads a driver once and resets what it loaded', async () => {
+    const registry = createDriverRegistry({ searchFrom: [tempDir(packageFiles('node_modules', 'nodepool-driver-x'))] });
+
+    const [first, second] = await Promise.all([registry.get('x'), registry.get('x')]);
+    await registry.reset();
+
+    expect(first).toBe(second);
+    expect(first).toMatchObject({ resets: 1 });
+    expect(registry.loaded().map(({ packageName }) => packageName)).toEqual(['nodepool-driver-x']);
+  });
+});
+
+describe('the list of installed drivers', () => {
+  it('shows each with its version and place, without loading it', async () => {
+    const dir = tempDir({
+      ...packageFiles('node_modules', '@nodepool/driver-static', { driver: 'static', code: 'throw 1' }),
+      ...packageFiles('node_modules', '@acme/nodepool-driver-x', { apiVersion: 9 }),
+      'node_modules/@nodepool/core/package.json': '{}',
+      'node_modules/nodepool-driver-broken/package.json': '{',
+    });
+
+    expect(await listInstalledDrivers({ searchFrom: [dir] })).toEqual([
+      expect.objectContaining({ name: 'static', packageName: '@nodepool/driver-static', isUsable: true }),
+      expect.objectContaining({ name: 'x', packageVersion: '1.2.3', apiVersion: 9, isUsable: false }),
+    ]);
+  });
+});

@@ -1,0 +1,79 @@
+import { readFile, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** What a driver package's `package.json` says, as far as it matters here. */
+export interface DriverPackage {
+  readonly packageName: string;
+  readonly packageVersion: string;
+  /** Folder of the package, links followed. */
+  readonly path: string;
+  /** `nodepool.driver` */
+  readonly driver: string;
+  /** `nodepool.apiVersion` */
+  readonly apiVersion: number | undefined;
+  /** `exports`, else `main`. */
+  readonly entry: unknown;
+}
+
+/**
+ * Reads a folder as a driver package. @returns `undefined` when there is no package, or it is not a driver's
+ * @throws {SyntaxError} the file is not JSON
+ */
+export async function readDriverPackage(folder: string): Promise<DriverPackage | undefined> {
+  let text: string;
+  try {
+    text = await readFile(join(folder, 'package.json'), 'utf8');
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+  const manifest = asMap(JSON.parse(text));
+  const { driver, apiVersion } = asMap(manifest['nodepool']);
+  if (typeof driver !== 'string') return undefined;
+  return {
+    packageName: String(manifest['name'] ?? folder),
+    packageVersion: String(manifest['version'] ?? 'unknown'),
+    path: await realpath(folder),
+    driver,
+    apiVersion: typeof apiVersion === 'number' ? apiVersion : undefined,
+    entry: manifest['exports'] ?? manifest['main'],
+  };
+}
+
+/**
+ * File the package's main entry resolves to, as Node's own resolution of an import would.
+ * @param conditions - names tried besides `node`, `import` and `default`
+ * @returns `undefined` when the package exports nothing that fits
+ */
+export function resolveEntry(found: DriverPackage, conditions: readonly string[]): string | undefined {
+  const { entry, path } = found;
+  if (entry === undefined) return join(path, 'index.js');
+  const main = isSubpathMap(entry) ? entry['.'] : entry;
+  const target = resolveTarget(main, new Set([...conditions, 'node', 'import', 'module-sync', 'default']));
+  return target === undefined ? undefined : join(path, target);
+}
+
+function resolveTarget(target: unknown, conditions: ReadonlySet<string>): string | undefined {
+  if (typeof target === 'string') return target;
+  const choices = Array.isArray(target)
+    ? target
+    : Object.entries(asMap(target)).flatMap(([condition, choice]) => (conditions.has(condition) ? [choice] : []));
+  for (const choice of choices) {
+    const resolved = resolveTarget(choice, conditions);
+    if (resolved !== undefined) return resolved;
+  }
+  return undefined;
+}
+
+function isSubpathMap(entry: unknown): entry is Record<string, unknown> {
+  return Object.keys(asMap(entry)).some((key) => key.startsWith('.'));
+}
+
+function asMap(value: unknown): Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}
+
+/** Whether a file system error means "there is nothing of that name". */
+export function isAbsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+}

@@ -1,0 +1,46 @@
+import type { Driver } from '../driver/types.js';
+import { type DiscoverOptions, discoverDriver } from './discover-driver.js';
+import type { DriverRegistry, LoadedDriver } from './registry-types.js';
+
+/** Where drivers come from. */
+export interface DriverRegistryOptions extends DiscoverOptions {
+  /** Drivers at hand, used before any package is looked for. */
+  drivers?: readonly Driver[] | undefined;
+}
+
+/** A registry that finds and loads drivers when they are first asked for. Failures are not remembered. */
+export function createDriverRegistry(options: DriverRegistryOptions): DriverRegistry {
+  return new DiscoveringRegistry(options);
+}
+
+class DiscoveringRegistry implements DriverRegistry {
+  readonly #loaded = new Map<string, LoadedDriver>();
+  readonly #loading = new Map<string, Promise<LoadedDriver>>();
+  readonly #given: ReadonlyMap<string, Driver>;
+
+  constructor(private readonly options: DriverRegistryOptions) {
+    this.#given = new Map(options.drivers?.map((driver) => [driver.name, driver]));
+  }
+
+  async get(name: string): Promise<Driver> {
+    const given = this.#given.get(name) ?? this.#loaded.get(name)?.driver;
+    if (given !== undefined) return given;
+    let loading = this.#loading.get(name);
+    if (loading === undefined) {
+      loading = discoverDriver(name, this.options).finally(() => this.#loading.delete(name));
+      this.#loading.set(name, loading);
+    }
+    const found = await loading;
+    this.#loaded.set(name, found);
+    return found.driver;
+  }
+
+  async reset(): Promise<void> {
+    const drivers = new Set([...this.#given.values(), ...this.loaded().map(({ driver }) => driver)]);
+    for (const driver of drivers) await driver.reset?.();
+  }
+
+  loaded(): readonly LoadedDriver[] {
+    return [...this.#loaded.values()];
+  }
+}
