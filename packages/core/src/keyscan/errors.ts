@@ -5,8 +5,9 @@ import { NodepoolError } from '@nodepool/zk-protocol';
  * - `unresolved` the host name has no address
  * - `no-common-key-type` the server answers, but has no host key of a type this client knows
  * - `protocol` what answers on the port does not complete an SSH handshake
+ * - `key-mismatch` the host does not have a key that is configured for it
  */
-export type KeyScanFailure = 'unresolved' | 'no-common-key-type' | 'protocol';
+export type KeyScanFailure = 'unresolved' | 'no-common-key-type' | 'protocol' | 'key-mismatch';
 
 /** The host keys of a host cannot be read; trying again at once would fail again. */
 export class KeyScanError extends NodepoolError {

@@ -1,0 +1,26 @@
+import type { Driver, ProviderConfig } from '@nodepool/core';
+import { checkIdentities, readProviderConfig } from './config.js';
+import type { StaticProviderConfig } from './config.js';
+import { StaticProvider } from './provider.js';
+import { schema } from './schema.js';
+
+/** Lends a fixed list of machines: each is registered ahead of any request and given back as it is. */
+export const driver: Driver = {
+  name: 'static',
+  apiVersion: 1,
+  capabilities: { launches: false, pausesAtQuota: false, managesImages: false },
+  schema,
+  getProviderConfig: readProviderConfig,
+  getProvider: (config, context) => new StaticProvider(ownConfig(config), context),
+  checkAll: (configs, problem) => checkIdentities(configs.map(ownConfig), problem),
+};
+
+/** The host hands back what `getProviderConfig` made. */
+function ownConfig(config: ProviderConfig): StaticProviderConfig {
+  if (!isOwn(config)) throw new TypeError(`provider "${config.name}" is not configured for driver "static"`);
+  return config;
+}
+
+function isOwn(config: ProviderConfig): config is StaticProviderConfig {
+  return config.driverName === 'static';
+}

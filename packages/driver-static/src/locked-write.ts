@@ -1,0 +1,44 @@
+import { encodeNode, isZooKeeperError, nodeLockPath, nodePath, withNode } from '@nodepool/zk-protocol';
+import type { Committer, LockAware, NodeFields, NodeRecord, Operation } from '@nodepool/zk-protocol';
+
+/** `busy`: somebody holds or wants the lock. `changed`: the record is not what it was, look again. */
+export type WriteOutcome = 'written' | 'busy' | 'changed';
+
+/** What a write needs. */
+export interface WriteServices {
+  readonly committer: Committer;
+  readonly nodes: LockAware;
+}
+
+/**
+ * Writes a record under its lock, in one transaction: ZooKeeper deletes only an empty lock directory, and creates only
+ * one that is missing, so either shows that nobody has the lock, and the lock is taken and released in the same instant.
+ */
+export async function writeLocked(
+  node: NodeRecord,
+  changes: NodeFields,
+  nowMs: number,
+  services: WriteServices,
+): Promise<WriteOutcome> {
+  if (services.nodes.contenders(node.id) > 0) return 'busy';
+  const next = withNode(node, changes, nowMs, 'static');
+  const write: Operation = {
+    op: 'set',
+    path: nodePath(node.id),
+    data: encodeNode(next),
+    version: node.stat?.version ?? -1,
+  };
+  const lock = nodeLockPath(node.id);
+  const create: Operation = { op: 'create', path: lock };
+  const proof: Operation[] = services.nodes.hasLockDirectory(node.id)
+    ? [{ op: 'delete', path: lock }, create]
+    : [create];
+  try {
+    await services.committer.commit([...proof, write]);
+    return 'written';
+  } catch (error) {
+    if (isZooKeeperError(error, 'ZK_NOT_EMPTY')) return 'busy';
+    if (isZooKeeperError(error, 'ZK_BAD_VERSION', 'ZK_NO_NODE', 'ZK_NODE_EXISTS')) return 'changed';
+    throw error;
+  }
+}
