@@ -47,3 +47,19 @@ export interface LockAware {
 export interface Committer {
   commit(operations: readonly Operation[]): Promise<OperationResult[]>;
 }
+
+/** One commit as a cache sees it. Call `apply` and `report`, or `abandon`, exactly once. */
+export interface PendingCommit {
+  /** Changes the cache as the commit changed ZooKeeper. */
+  apply(results: readonly OperationResult[]): void;
+  /** Tells the cache's listeners. Called after every cache has applied, so that they see one state. */
+  report(): void;
+  /** The commit failed, or (`fateUnknown`) nobody knows: whatever may differ is read. */
+  abandon(fateUnknown: boolean): void;
+}
+
+/** A cache a {@link Committer} can write through. */
+export interface CommitTarget {
+  /** Called before the operations are sent. `undefined` when none of them concerns the cache. */
+  beginCommit(operations: readonly Operation[]): PendingCommit | undefined;
+}

@@ -1,0 +1,24 @@
+import type { CacheLogger } from './logger.js';
+
+/** A list of callbacks; one that throws is logged and does not keep the others from being called. */
+export class Listeners<Args extends unknown[]> {
+  readonly #listeners = new Set<(...args: Args) => void>();
+
+  constructor(private readonly logger: CacheLogger) {}
+
+  add(listener: (...args: Args) => void): () => void {
+    const own = (...args: Args) => listener(...args);
+    this.#listeners.add(own);
+    return () => this.#listeners.delete(own);
+  }
+
+  call(...args: Args): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(...args);
+      } catch (error) {
+        this.logger.error('a listener of a cache failed', { error });
+      }
+    }
+  }
+}

@@ -1,0 +1,42 @@
+/** Shared by all lock directories nobody contends for, which is nearly all of them. */
+const NOBODY: readonly string[] = Object.freeze([]);
+
+/** Lock directories by record id, with the names in them. */
+export class LockStates {
+  readonly #entries = new Map<string, readonly string[]>();
+
+  contenders(id: string): number {
+    return this.#entries.get(id)?.length ?? 0;
+  }
+
+  hasDirectory(id: string): boolean {
+    return this.#entries.has(id);
+  }
+
+  ids(): IterableIterator<string> {
+    return this.#entries.keys();
+  }
+
+  addDirectory(id: string): void {
+    if (!this.#entries.has(id)) this.#entries.set(id, NOBODY);
+  }
+
+  removeDirectory(id: string): void {
+    this.#entries.delete(id);
+  }
+
+  addEntry(id: string, entry: string): void {
+    const before = this.#entries.get(id) ?? NOBODY;
+    if (!before.includes(entry)) this.#entries.set(id, [...before, entry]);
+  }
+
+  removeEntry(id: string, entry: string): void {
+    const before = this.#entries.get(id);
+    if (before === undefined || !before.includes(entry)) return;
+    this.#entries.set(id, before.length === 1 ? NOBODY : before.filter((name) => name !== entry));
+  }
+
+  replace(id: string, entries: readonly string[]): void {
+    this.#entries.set(id, entries.length === 0 ? NOBODY : entries);
+  }
+}

@@ -1,0 +1,148 @@
+import type { Operation, OperationResult } from '../client/types.js';
+
+/** Length of the number ZooKeeper appends to sequential znodes. */
+const SEQUENCE_DIGITS = 10;
+/** Events kept back for creates under way; more than these are read right away. */
+const MAX_DEFERRED = 256;
+
+/** What one confirmed operation did to a path of a cache. */
+export type Effect =
+  | { path: string; result: OperationResult & { op: 'create' | 'set' }; data: Buffer | string | undefined }
+  | { path: string; result: undefined; data?: undefined };
+
+/** One commit as a cache sees it: its operations on paths below the cache's roots. */
+export interface PendingWrite {
+  readonly indexes: readonly number[];
+  readonly operations: readonly Operation[];
+}
+
+/**
+ * Tells watch events of our own commits from those of others, so that our writes need not be read back.
+ *
+ * It rests on two promises of ZooKeeper: a commit's events arrive before its reply, and a part of a multi causes exactly
+ * one event. Before a commit is sent, each of its paths is told how many events to expect. An event of such a path is
+ * only counted. When the reply is there, more events than expected mean that somebody else wrote too, and the path is
+ * read. Paths of sequential creates are unknown until the reply, so events of paths that could be theirs are kept back.
+ */
+export class OwnWrites {
+  readonly #expected = new Map<string, { expected: number; seen: number }>();
+  readonly #sequential = new Map<string, { pending: number; seen: Map<string, number> }>();
+
+  constructor(
+    private readonly isOurs: (path: string) => boolean,
+    private readonly readAgain: (path: string) => void,
+  ) {}
+
+  /** @returns true when the event was counted and the caller need not react */
+  count(path: string): boolean {
+    const entry = this.#expected.get(path);
+    if (entry !== undefined) {
+      entry.seen += 1;
+      return true;
+    }
+    if (this.#sequential.size === 0) return false;
+    const creates = this.#sequential.get(path.slice(0, -SEQUENCE_DIGITS));
+    if (creates === undefined) return false;
+    creates.seen.set(path, (creates.seen.get(path) ?? 0) + 1);
+    if (creates.seen.size > MAX_DEFERRED) this.#readDeferred(creates.seen);
+    return true;
+  }
+
+  /** Announces a commit; `undefined` when none of its operations is ours. Must be followed by one of the others. */
+  begin(operations: readonly Operation[]): PendingWrite | undefined {
+    const indexes: number[] = [];
+    operations.forEach((operation, index) => {
+      if (operation.op === 'check' || !this.isOurs(operation.path)) return;
+      indexes.push(index);
+      if (operation.op === 'create' && operation.sequential) this.#expectCreate(operation.path);
+      else this.#expect(operation.path);
+    });
+    return indexes.length === 0 ? undefined : { indexes, operations };
+  }
+
+  /** The commit took effect. @returns what to apply, in order; paths others wrote as well are read instead */
+  succeed(write: PendingWrite, results: readonly OperationResult[]): Effect[] {
+    const effects: Effect[] = [];
+    const foreign = new Set<string>();
+    for (const index of write.indexes) {
+      const operation = write.operations[index] as Operation;
+      const result = results[index] as OperationResult;
+      if (result.op === 'create' && operation.op === 'create' && operation.sequential) {
+        if (this.#settleCreate(operation.path, result.path)) foreign.add(result.path);
+      } else if (this.#settle(operation.path)) foreign.add(operation.path);
+      effects.push(effectOf(operation, result));
+    }
+    for (const path of foreign) this.readAgain(path);
+    return foreign.size === 0 ? effects : effects.filter(({ path }) => !foreign.has(path));
+  }
+
+  /**
+   * The commit was refused or its fate is unknown.
+   * @param fateUnknown - the connection broke: every path is read, whether or not events came
+   */
+  fail(write: PendingWrite, fateUnknown: boolean): void {
+    for (const index of write.indexes) {
+      const operation = write.operations[index] as Operation;
+      if (operation.op === 'create' && operation.sequential) {
+        this.#settleCreate(operation.path, undefined);
+        continue;
+      }
+      const entry = this.#expected.get(operation.path);
+      const events = entry?.seen ?? 0;
+      if (entry !== undefined) entry.seen = 0;
+      this.#settle(operation.path);
+      if (events > 0 || fateUnknown) this.readAgain(operation.path);
+    }
+  }
+
+  #expect(path: string): void {
+    const entry = this.#expected.get(path);
+    if (entry === undefined) this.#expected.set(path, { expected: 1, seen: 0 });
+    else entry.expected += 1;
+  }
+
+  #expectCreate(prefix: string): void {
+    const creates = this.#sequential.get(prefix);
+    if (creates === undefined) this.#sequential.set(prefix, { pending: 1, seen: new Map() });
+    else creates.pending += 1;
+  }
+
+  /** @returns true when more events came than all commits under way account for */
+  #settle(path: string): boolean {
+    const entry = this.#expected.get(path);
+    if (entry === undefined) return false;
+    const foreign = entry.seen > entry.expected;
+    entry.expected -= 1;
+    entry.seen = foreign ? 0 : Math.max(0, entry.seen - 1);
+    if (entry.expected === 0) this.#expected.delete(path);
+    return foreign;
+  }
+
+  /** @returns true when somebody else touched the created path as well */
+  #settleCreate(prefix: string, created: string | undefined): boolean {
+    const creates = this.#sequential.get(prefix);
+    if (creates === undefined) return false;
+    let events = 0;
+    if (created !== undefined) {
+      events = creates.seen.get(created) ?? 0;
+      creates.seen.delete(created);
+    }
+    creates.pending -= 1;
+    if (creates.pending === 0) {
+      this.#sequential.delete(prefix);
+      this.#readDeferred(creates.seen);
+    }
+    return events > 1;
+  }
+
+  #readDeferred(seen: Map<string, number>): void {
+    for (const path of seen.keys()) this.readAgain(path);
+    seen.clear();
+  }
+}
+
+function effectOf(operation: Operation, result: OperationResult): Effect {
+  if (operation.op === 'create' && result.op === 'create') return { path: result.path, result, data: operation.data };
+  if (operation.op === 'set' && result.op === 'set') return { path: operation.path, result, data: operation.data };
+  return { path: operation.path, result: undefined };
+}

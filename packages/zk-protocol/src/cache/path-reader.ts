@@ -1,0 +1,145 @@
+import type { Clock } from '../clock.js';
+import { isZooKeeperError } from '../client/errors.js';
+import type { ReadOperation, ReadResult, ZooKeeper } from '../client/types.js';
+import type { CacheLogger } from './logger.js';
+
+/** Reads in one multi, and multis under way. Bounds the memory a rebuild needs and keeps the pipe full. */
+const READS_PER_BATCH = 128;
+const MAX_BATCHES = 8;
+/** Pause after a read failed for another reason than a broken connection. */
+const RETRY_MS = 1000;
+
+/** What to do with the answer of a read under way. */
+type Answer = 'deliver' | 'drop' | 'read-again';
+
+/** A path to read. */
+export type PathToRead = ReadOperation & { readonly id: string };
+
+/**
+ * Collects paths that may have changed and reads them: everything marked within one turn of the event loop in as few
+ * round trips as possible, never two reads of one path at a time. A path marked again while it is being read is read once
+ * more and the first answer is dropped, so what is delivered is never older than the event that asked for it.
+ */
+export class PathReader {
+  readonly #dirty = new Map<string, PathToRead>();
+  readonly #reading = new Map<string, { answer: Answer }>();
+  #batches = 0;
+  #scheduled = false;
+  #stopped = false;
+
+  constructor(
+    private readonly zk: ZooKeeper,
+    private readonly clock: Clock,
+    private readonly logger: CacheLogger,
+    /** Called with each answer, in the order of marking within a batch. */
+    private readonly deliver: (read: PathToRead, result: ReadResult) => void,
+    /** Called after all answers of a batch were delivered. */
+    private readonly delivered: () => void,
+  ) {}
+
+  get waiting(): number {
+    return this.#dirty.size;
+  }
+
+  get reading(): number {
+    return this.#reading.size;
+  }
+
+  /** True while an answer for the path is still to come. */
+  isPending(path: string): boolean {
+    const underWay = this.#reading.get(path);
+    return this.#dirty.has(path) || (underWay !== undefined && underWay.answer !== 'drop');
+  }
+
+  mark(read: PathToRead): void {
+    const underWay = this.#reading.get(read.path);
+    if (underWay !== undefined) {
+      underWay.answer = 'read-again';
+      return;
+    }
+    this.#dirty.set(read.path, read);
+    this.#schedule();
+  }
+
+  /** What is known about the path just became certain: forget marks, and drop the answer of a read under way. */
+  settle(path: string): void {
+    this.#dirty.delete(path);
+    const underWay = this.#reading.get(path);
+    if (underWay !== undefined) underWay.answer = 'drop';
+  }
+
+  /** Sends what waited for the connection. */
+  resume(): void {
+    this.#schedule();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#dirty.clear();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#stopped || this.#dirty.size === 0) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#send();
+    });
+  }
+
+  #send(): void {
+    while (this.#dirty.size > 0 && this.#batches < MAX_BATCHES && this.zk.state === 'CONNECTED' && !this.#stopped) {
+      const batch: PathToRead[] = [];
+      for (const read of this.#dirty.values()) {
+        batch.push(read);
+        if (batch.length === READS_PER_BATCH) break;
+      }
+      for (const { path } of batch) {
+        this.#dirty.delete(path);
+        this.#reading.set(path, { answer: 'deliver' });
+      }
+      this.#batches += 1;
+      void this.#read(batch);
+    }
+  }
+
+  async #read(batch: PathToRead[]): Promise<void> {
+    let results: ReadResult[] | undefined;
+    let failure: unknown;
+    try {
+      results = await this.zk.multiRead(batch.map(({ read, path }) => ({ read, path })));
+    } catch (error) {
+      failure = error;
+    }
+    this.#batches -= 1;
+    if (this.#stopped) return;
+    if (results === undefined) this.#retry(batch, failure);
+    else this.#deliverAll(batch, results);
+    this.#schedule();
+  }
+
+  #deliverAll(batch: PathToRead[], results: ReadResult[]): void {
+    batch.forEach((read, index) => {
+      const answer = this.#reading.get(read.path)?.answer;
+      this.#reading.delete(read.path);
+      if (answer === 'read-again') this.#dirty.set(read.path, read);
+      else if (answer === 'deliver') this.deliver(read, results[index] as ReadResult);
+    });
+    this.delivered();
+  }
+
+  #retry(batch: PathToRead[], error: unknown): void {
+    for (const read of batch) {
+      const dropped = this.#reading.get(read.path)?.answer === 'drop';
+      this.#reading.delete(read.path);
+      if (!dropped) this.#dirty.set(read.path, read);
+    }
+    if (isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED', 'ZK_SESSION_MOVED', 'ZK_CLOSED')) return;
+    this.logger.warn('cannot read changed records, trying again', { error, records: batch.length });
+    this.#scheduled = true;
+    this.clock.setTimer(RETRY_MS, () => {
+      this.#scheduled = false;
+      this.#schedule();
+    });
+  }
+}

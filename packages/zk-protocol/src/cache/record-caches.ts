@@ -1,0 +1,65 @@
+import type { Clock } from '../clock.js';
+import type { ZooKeeper } from '../client/types.js';
+import { COMPONENTS_ROOT, componentsPath, LEGACY_LAUNCHERS_ROOT, NODES_ROOT, REQUESTS_ROOT } from '../paths.js';
+import { decodeComponent, decodeLegacyLauncher } from '../records/component.js';
+import { decodeNode } from '../records/node.js';
+import { decodeRequest } from '../records/request.js';
+import type { ComponentRecord, NodeId, NodeRecord, PoolComponentRecord, RequestId } from '../records/types.js';
+import type { RequestRecord } from '../records/types.js';
+import type { CacheLogger } from './logger.js';
+import { TreeCache } from './tree-cache.js';
+import type { CommitTarget, LockAware, RecordCache } from './types.js';
+
+/** What every cache is made of. */
+export interface CacheOptions {
+  readonly zk: ZooKeeper;
+  readonly clock: Clock;
+  readonly logger: CacheLogger;
+}
+
+/** Nodes by id, with the contenders for their locks. */
+export type NodeCache = RecordCache<NodeRecord> & LockAware & CommitTarget;
+/** Requests by id. */
+export type RequestCache = RecordCache<RequestRecord> & CommitTarget;
+/** Running processes and pools by `<kind>/<last part of the path>`, legacy launchers by `launchers/<launcher id>`. */
+export type ComponentCache = RecordCache<ComponentRecord | PoolComponentRecord> & CommitTarget;
+
+/** Mirrors the nodes. */
+export function createNodeCache(options: CacheOptions & { readonly root?: string }): NodeCache {
+  const { zk, clock, logger, root = NODES_ROOT } = options;
+  return new TreeCache<NodeRecord>({
+    ...{ zk, clock, logger, what: 'node', watchRoots: [root], locks: true },
+    directories: [{ path: root, idPrefix: '' }],
+    decode: (id, body, stat) => decodeNode(id as NodeId, body, stat, clock.now()),
+  });
+}
+
+/** Mirrors the requests. */
+export function createRequestCache(options: CacheOptions & { readonly root?: string }): RequestCache {
+  const { zk, clock, logger, root = REQUESTS_ROOT } = options;
+  return new TreeCache<RequestRecord>({
+    ...{ zk, clock, logger, what: 'request', watchRoots: [root], locks: false },
+    directories: [{ path: root, idPrefix: '' }],
+    decode: (id, body, stat) => decodeRequest(id as RequestId, body, stat, clock.now()),
+  });
+}
+
+const COMPONENT_KINDS = ['launcher', 'builder', 'pool'];
+const LEGACY_PREFIX = 'launchers/';
+
+/** Mirrors the registered launchers, builders and pools, and the pools of launchers older than that registry. */
+export function createComponentCache({ zk, clock, logger }: CacheOptions): ComponentCache {
+  return new TreeCache<ComponentRecord | PoolComponentRecord>({
+    ...{ zk, clock, logger, what: 'component', watchRoots: [COMPONENTS_ROOT, LEGACY_LAUNCHERS_ROOT], locks: false },
+    directories: [
+      ...COMPONENT_KINDS.map((kind) => ({ path: componentsPath(kind), idPrefix: `${kind}/` })),
+      { path: LEGACY_LAUNCHERS_ROOT, idPrefix: LEGACY_PREFIX },
+    ],
+    decode(id, body, stat) {
+      const slash = id.indexOf('/');
+      const name = id.slice(slash + 1);
+      if (id.startsWith(LEGACY_PREFIX)) return decodeLegacyLauncher(name, body, stat);
+      return decodeComponent(id.slice(0, slash), name, body, stat);
+    },
+  });
+}
