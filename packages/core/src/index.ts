@@ -40,3 +40,21 @@ export { scanHostKeys, checkPort, KeyScanError, ScanQueue, KEY_TYPES } from './k
 export { hasHostKeys, isFakeHost, systemLookup } from './keyscan/index.js';
 export type { ScanHostKeysOptions, CheckPortOptions, KeyScanFailure, KeyType } from './keyscan/index.js';
 export type { HostLookup, ResolvedAddress } from './keyscan/index.js';
+export type { LauncherOptions } from './runtime/launcher.js';
+export { Launcher } from './runtime/launcher.js';
+export type { DeletionStatus } from './lifecycle/reaper.js';
+export { RULES } from './plan/types.js';
+export type {
+  Assignment,
+  AssignmentPart,
+  PlannedRequest,
+  PoolView,
+  QuotaView,
+  Reason,
+  RuleName,
+  Verdict,
+} from './plan/types.js';
+export { addResources, findShortage, subtractFromLimit, sumResources } from './plan/resources.js';
+export type { Logging, LoggingOptions } from './logging/create-logging.js';
+export { createLogging } from './logging/create-logging.js';
+export type { LogLevel } from './logging/levels.js';

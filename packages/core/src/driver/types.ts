@@ -150,6 +150,13 @@ export interface Provider extends ProviderNotifications {
    * as removed. Resolves once it is gone; `undefined` means there is nothing to remove.
    */
   startNodeCleanup(node: NodeRecord, signal: AbortSignal): Promise<void> | undefined;
+  /**
+   * Whether anything is behind the node that `startNodeCleanup` would remove. Default: it has an external id. Drivers
+   * whose machines stay (static) say no, and the record goes in one step.
+   */
+  ownsResource?(node: NodeRecord): boolean;
+  /** How many nodes of the label the pool can have at the most, when that is fixed, e.g. configured slots. */
+  labelCapacity?(pool: string, label: string): number | undefined;
   /** Deletes resources tagged as this provider's that no record knows. Called every minute. */
   cleanupLeakedResources(signal: AbortSignal): Promise<void>;
   /** Labels found permanently unusable. */

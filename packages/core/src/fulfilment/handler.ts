@@ -1,0 +1,401 @@
+import {
+  isZooKeeperError,
+  withRequest,
+  type LauncherId,
+  type NodeId,
+  type RequestRecord,
+  type Resources,
+} from '@nodepool/zk-protocol';
+import type { LaunchResult, NodeRequestHandler, PoolConfig } from '../driver/types.js';
+import type { Logger } from '../logger.js';
+import type { PausedRequest } from '../plan/plan-pool.js';
+import { reason } from '../plan/rules.js';
+import type { Assignment, Reason } from '../plan/types.js';
+import { allocate, NODES_PER_TRANSACTION, type Subject } from './allocation.js';
+import { declinedRequest } from './decline.js';
+import { HeldRequest } from './held-request.js';
+import { Launches } from './launches.js';
+import { releaseNodes } from './release.js';
+import { RequestParts, type Part } from './request-parts.js';
+import type { Services } from './services.js';
+import { Transaction } from './transaction.js';
+
+/** What a handler needs of the pool it works for. */
+export interface HandlerPool {
+  readonly launcherId: LauncherId;
+  readonly providerName: string;
+  readonly pool: PoolConfig;
+  /** Accepted requests may wait for capacity. */
+  readonly pausesAtQuota: boolean;
+  /** Ids of all registered pools. */
+  registeredIds(): string[];
+  needOf(label: string): Resources;
+  /** A handler began or ceased to wait for capacity. */
+  pauseChanged(): void;
+  launchStarted(): void;
+  launchEnded(result: LaunchResult): void;
+  /** Counts resources of nodes that have no record yet. */
+  promise(need: Resources, factor: 1 | -1): void;
+}
+
+/**
+ * How the work on a request ended.
+ * - `fulfilled`, `declined` written to the request
+ * - `gone` the requestor withdrew it; its nodes are free again
+ * - `put-back` nothing to give after all; it is `requested` again
+ * - `busy` somebody else holds its lock, or was quicker; look again later
+ * - `abandoned` session or connection trouble; what was begun is undone by whoever sees it
+ */
+export type HandlerOutcome = 'fulfilled' | 'declined' | 'gone' | 'put-back' | 'busy' | 'abandoned';
+
+/** A node that somebody else was quicker to take is left alone this long. */
+const BUSY_NODE_PAUSE_MS = 50;
+
+/** Works one request for one pool: collects its nodes and fulfils it. */
+export class RequestHandler {
+  readonly #services: Services;
+  readonly #pool: HandlerPool;
+  readonly #driver: NodeRequestHandler;
+  readonly #logger: Logger;
+  readonly #parts: RequestParts;
+  readonly #launches: Launches;
+  readonly #abort = new AbortController();
+  #request: RequestRecord;
+  #held: HeldRequest | undefined;
+  #gone = false;
+  #draining = false;
+  #paused = false;
+  readonly #resumed: Assignment[] = [];
+  #woken = false;
+  #waiter: (() => void) | undefined;
+
+  constructor(services: Services, pool: HandlerPool, driver: NodeRequestHandler, request: RequestRecord) {
+    this.#services = services;
+    this.#pool = pool;
+    this.#driver = driver;
+    this.#request = request;
+    this.#parts = new RequestParts(request.labels);
+    this.#logger = services.logger.child({ requestId: request.id, eventId: request.eventId });
+    this.#launches = new Launches(services, pool, driver, this.#parts, this.#abort.signal, this.#logger);
+  }
+
+  /** The request as last written or read. */
+  get request(): RequestRecord {
+    return this.#request;
+  }
+
+  /** What the request still lacks while it waits for capacity. */
+  get paused(): PausedRequest | undefined {
+    if (!this.#paused) return undefined;
+    return { request: this.#request, missing: this.#parts.missingLabels(), az: this.#launches.az };
+  }
+
+  /** Nodes this handler has to do with. */
+  get nodeIds(): NodeId[] {
+    return this.#parts.nodeIds();
+  }
+
+  /** The process stops: a request that waits for capacity is better served by another launcher. */
+  putBackIfPaused(): void {
+    this.#draining = true;
+    this.#wake();
+  }
+
+  /** The request's znode is gone. */
+  requestGone(): void {
+    this.#gone = true;
+    this.#wake();
+  }
+
+  /** Capacity for a paused request. Nodes named must be claimed in the mirror by the caller. */
+  resume(assignment: Assignment): void {
+    this.#resumed.push(assignment);
+    this.#setPaused(false);
+    this.#wake();
+  }
+
+  /** The session is over, or the process ends now: stop without touching anything. */
+  abandon(cause: Error): void {
+    this.#abort.abort(cause);
+    this.#wake();
+  }
+
+  /**
+   * Does the work. Never rejects. Nodes named by the assignment must be claimed in the mirror by the caller; the handler
+   * gives the claims back.
+   */
+  async run(assignment: Assignment): Promise<HandlerOutcome> {
+    try {
+      return (await this.#accept(assignment)) ? await this.#work() : 'busy';
+    } catch (error) {
+      return await this.#escape(error);
+    } finally {
+      this.#setPaused(false);
+      this.#abort.abort(new Error('the handler has ended'));
+      for (const id of this.#parts.nodeIds()) this.#services.mirror.unclaim(id);
+    }
+  }
+
+  async #accept(assignment: Assignment): Promise<boolean> {
+    this.#launches.az = assignment.az;
+    const { reused, toLaunch } = this.#parts.assign(assignment);
+    const first = reused.slice(0, NODES_PER_TRANSACTION);
+    const result = await allocate(this.#services, this.#request, recordsOf(first), true);
+    if ('conflict' in result) {
+      this.#logger.debug('Request is not to be had', { conflict: result.conflict, subject: result.subject.kind });
+      this.#keepAway(result.subject);
+      return false;
+    }
+    if (result.requestEntry === undefined) throw new Error('the request was accepted without a lock entry');
+    this.#held = new HeldRequest(this.#services, this.#request, result.requestEntry);
+    this.#refreshRequest();
+    this.#logger.info('Accepted request', { labels: this.#request.labels, requestor: this.#request.requestor });
+    this.#hold(first, result.nodeEntries);
+    this.#launch(toLaunch);
+    await this.#take(reused.slice(first.length));
+    return true;
+  }
+
+  /** Waits for parts and capacity until the request can be brought to an end. */
+  async #work(): Promise<HandlerOutcome> {
+    for (;;) {
+      this.#abort.signal.throwIfAborted();
+      await this.#applyResumed();
+      const outcome = this.#parts.has('working') ? undefined : await this.#tryToEnd();
+      if (outcome) return outcome;
+      const waits = this.#parts.has('missing') && !this.#parts.has('failed') && !this.#gone;
+      this.#setPaused(waits && this.#pool.pausesAtQuota);
+      await this.#nextEvent();
+    }
+  }
+
+  /** Nothing is under way: what now? @returns `undefined` to wait for capacity, or look again */
+  async #tryToEnd(): Promise<HandlerOutcome | undefined> {
+    if (this.#gone) return this.#letGo();
+    const failed = this.#parts.find('failed');
+    if (failed) return this.#declineAfterFailure(failed);
+    if (!this.#parts.has('missing')) return this.#fulfil();
+    return this.#pool.pausesAtQuota && !this.#draining ? undefined : this.#putBack();
+  }
+
+  async #applyResumed(): Promise<void> {
+    for (let next = this.#resumed.shift(); next; next = this.#resumed.shift()) {
+      const { reused, toLaunch } = this.#parts.assign(next);
+      this.#launches.az ??= next.az;
+      this.#launch(toLaunch);
+      await this.#take(reused);
+    }
+  }
+
+  /** Locks and allocates further nodes of an accepted request; those somebody else took are missing again. */
+  async #take(parts: readonly Part[]): Promise<void> {
+    let rest = [...parts];
+    while (rest.length > 0) {
+      const batch = rest.slice(0, NODES_PER_TRANSACTION);
+      const result = await allocate(this.#services, this.#request, recordsOf(batch), false);
+      if (!('conflict' in result)) {
+        this.#hold(batch, result.nodeEntries);
+        rest = rest.slice(batch.length);
+        continue;
+      }
+      this.#keepAway(result.subject);
+      rest = rest.filter((part) => part.state === 'working');
+    }
+  }
+
+  #hold(parts: readonly Part[], entries: ReadonlyMap<NodeId, string>): void {
+    for (const part of parts) {
+      if (!part.node) continue;
+      part.entry = entries.get(part.node.id);
+      part.node = this.#services.mirror.nodes.get(part.node.id) ?? part.node;
+      this.#driver.nodeReusedNotification?.(part.node);
+      const answer = this.#driver.checkReusableNode?.(part.node, this.#abort.signal) ?? true;
+      if (answer === true) part.state = 'ready';
+      else void this.#awaitCheck(part, answer);
+    }
+  }
+
+  async #awaitCheck(part: Part, answer: boolean | Promise<boolean>): Promise<void> {
+    let usable = false;
+    try {
+      usable = await answer;
+    } catch (error) {
+      this.#logger.warn('Could not check a node', { nodeId: part.node?.id, error });
+    }
+    if (this.#abort.signal.aborted) return;
+    if (usable) part.state = 'ready';
+    else await this.#reject(part);
+    this.#wake();
+  }
+
+  /** A node that does not answer goes back, and the driver is told. */
+  async #reject(part: Part): Promise<void> {
+    const { node, entry } = part;
+    if (!node || entry === undefined) return;
+    this.#logger.warn('Node does not answer; trying another', { nodeId: node.id });
+    try {
+      await releaseNodes(this.#services, [{ node, entry }], this.#logger);
+    } catch (error) {
+      this.abandon(asError(error));
+      return;
+    }
+    this.#parts.lose(part);
+    this.#driver.nodeRejectedNotification?.(this.#services.mirror.nodes.get(node.id) ?? node);
+    this.#services.mirror.unclaim(node.id);
+  }
+
+  #launch(parts: readonly Part[]): void {
+    if (parts.length === 0) return;
+    this.#launches
+      .run(this.#request, parts, () => this.#wake())
+      .catch((error: unknown) => this.abandon(asError(error)));
+  }
+
+  /** @returns `undefined` when something changed and must be looked at again */
+  async #fulfil(): Promise<HandlerOutcome | undefined> {
+    const nodeIds = this.#parts.nodeIds();
+    const unlocks = new Transaction<'node'>();
+    for (const { entry } of this.#parts.held()) unlocks.add('node', { op: 'delete', path: entry });
+    const now = this.#services.clock.now();
+    const fulfilled = withRequest(this.#request, { state: 'fulfilled', nodeIds }, now, 'launcher');
+    const result = await this.#heldRequest().writeAndUnlock(fulfilled, unlocks);
+    if (result === 'done') {
+      this.#logger.info('Fulfilled request', { nodes: nodeIds });
+      return 'fulfilled';
+    }
+    if (result === 'gone') this.#gone = true;
+    else if (result === 'changed') await this.#rereadRequest();
+    else this.#loseLock(result.node.path);
+    this.#wake();
+    return undefined;
+  }
+
+  /** Somebody removed our entry from a node's lock: that node is not ours any more. */
+  #loseLock(entry: string): void {
+    const part = this.#parts.all.find((candidate) => candidate.entry === entry);
+    if (!part) return;
+    this.#logger.warn('Lock of a node was taken away', { nodeId: part.node?.id });
+    if (part.node) this.#services.mirror.unclaim(part.node.id);
+    this.#parts.lose(part);
+  }
+
+  async #declineAfterFailure(failed: Part): Promise<HandlerOutcome> {
+    const text = failed.error?.message ?? 'no reason was given';
+    const why = reason('label-unavailable', `launch of "${failed.label}" failed: ${text}`, 'see the launch error', {
+      label: failed.label,
+    });
+    return this.#decline(why, text);
+  }
+
+  /** Declines an accepted request: ready nodes are free again, failed ones are left to be deleted. */
+  async #decline(why: Reason, launchError: string | null): Promise<HandlerOutcome> {
+    await this.#releaseAll();
+    const { clock } = this.#services;
+    for (;;) {
+      const ids = this.#pool.registeredIds();
+      const declined = declinedRequest(this.#request, this.#pool.launcherId, why, ids, clock.now());
+      const next = launchError === null ? declined : withRequest(declined, { launchError }, clock.now());
+      const result = await this.#heldRequest().writeAndUnlock(next);
+      if (result === 'gone') return this.#letGo();
+      if (result === 'done') {
+        this.#logger.info('Declined request', { reason: why.text, state: next.state });
+        return 'declined';
+      }
+      await this.#rereadRequest();
+    }
+  }
+
+  /** Nothing free after all: the request waits again, unlocked and without nodes. */
+  async #putBack(): Promise<HandlerOutcome> {
+    await this.#releaseAll();
+    for (;;) {
+      const next = withRequest(this.#request, { state: 'requested', nodeIds: [] }, this.#services.clock.now());
+      const result = await this.#heldRequest().writeAndUnlock(next);
+      if (result === 'gone') return this.#letGo();
+      if (result === 'done') break;
+      await this.#rereadRequest();
+    }
+    this.#logger.info('Put request back: a node it was to get is not available');
+    return 'put-back';
+  }
+
+  async #letGo(): Promise<HandlerOutcome> {
+    this.#logger.info('Request was withdrawn; releasing its nodes');
+    await this.#releaseAll();
+    await this.#heldRequest().unlock();
+    return 'gone';
+  }
+
+  async #releaseAll(): Promise<void> {
+    const held = this.#parts.held();
+    for (const part of this.#parts.all) part.entry = undefined;
+    await releaseNodes(this.#services, held, this.#logger);
+  }
+
+  async #escape(error: unknown): Promise<HandlerOutcome> {
+    if (this.#abort.signal.aborted || isZooKeeperError(error)) {
+      this.#logger.warn('Abandoned request', { error: this.#abort.signal.aborted ? this.#abort.signal.reason : error });
+      return 'abandoned';
+    }
+    this.#logger.error('Declining request after an unexpected error', { error });
+    if (!this.#held) return 'busy';
+    try {
+      const text = `unexpected error: ${asError(error).message}`;
+      return await this.#decline(reason('label-unavailable', text, "see the launcher's log"), null);
+    } catch (second) {
+      this.#logger.error('Could not decline request', { error: second });
+      return 'abandoned';
+    }
+  }
+
+  /** A node that was to be ours is locked or changed: leave it alone for a moment. */
+  #keepAway(subject: Subject): void {
+    if (subject.kind !== 'node') return;
+    const { mirror, clock } = this.#services;
+    const part = this.#parts.ofNode(subject.id);
+    if (part) this.#parts.lose(part);
+    clock.setTimer(BUSY_NODE_PAUSE_MS, () => mirror.unclaim(subject.id));
+  }
+
+  #heldRequest(): HeldRequest {
+    if (!this.#held) throw new Error('the request is not locked');
+    return this.#held;
+  }
+
+  #refreshRequest(): void {
+    this.#request = this.#services.mirror.requests.get(this.#request.id) ?? this.#request;
+  }
+
+  /** Somebody wrote the request although we hold its lock: go on from what it says now. */
+  async #rereadRequest(): Promise<void> {
+    const before = this.#request.stat?.version;
+    await this.#services.zk.sync('/');
+    this.#refreshRequest();
+    if (this.#request.stat?.version === before) throw new Error('the request was changed while locked');
+  }
+
+  #setPaused(paused: boolean): void {
+    if (this.#paused === paused) return;
+    this.#paused = paused;
+    this.#pool.pauseChanged();
+  }
+
+  #wake(): void {
+    this.#woken = true;
+    this.#waiter?.();
+  }
+
+  async #nextEvent(): Promise<void> {
+    if (!this.#woken) await new Promise<void>((resolve) => (this.#waiter = resolve));
+    this.#waiter = undefined;
+    this.#woken = false;
+  }
+}
+
+function recordsOf(parts: readonly Part[]) {
+  return parts.map((part) => part.node).filter((node) => node !== undefined);
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

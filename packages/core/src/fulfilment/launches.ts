@@ -1,0 +1,146 @@
+import { newNode, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
+import type { LaunchOrder, LaunchResult, NodeRequestHandler, PoolLabelConfig } from '../driver/types.js';
+import type { Logger } from '../logger.js';
+import type { HandlerPool } from './handler.js';
+import { createNodes } from './new-nodes.js';
+import type { Part, RequestParts } from './request-parts.js';
+import type { Services } from './services.js';
+import { storeNode } from './store-node.js';
+
+/** The launches of one request: makes records, has the driver make machines, stores how each ended. */
+export class Launches {
+  readonly #services: Services;
+  readonly #pool: HandlerPool;
+  readonly #driver: NodeRequestHandler;
+  readonly #parts: RequestParts;
+  readonly #signal: AbortSignal;
+  readonly #logger: Logger;
+  /** Zone all nodes of the request share, once chosen. */
+  az: string | null = null;
+
+  constructor(
+    services: Services,
+    pool: HandlerPool,
+    driver: NodeRequestHandler,
+    parts: RequestParts,
+    signal: AbortSignal,
+    logger: Logger,
+  ) {
+    this.#services = services;
+    this.#pool = pool;
+    this.#driver = driver;
+    this.#parts = parts;
+    this.#signal = signal;
+    this.#logger = logger;
+  }
+
+  /**
+   * Makes a node for each part, all at once. Resolves when every one of them is `ready`, `failed`, or `missing` again
+   * (aborted for lack of quota). Rejects when their records could not be written.
+   * @param settled - called each time a part has reached its end
+   */
+  async run(request: RequestRecord, parts: readonly Part[], settled: () => void): Promise<void> {
+    const needs = parts.map((part) => this.#pool.needOf(part.label));
+    for (const need of needs) this.#pool.promise(need, 1);
+    const drafts = parts.map((part, i) => this.#draft(request, part.label, needs[i] ?? {}));
+    const made = await createNodes(this.#services, drafts).finally(() => {
+      for (const need of needs) this.#pool.promise(need, -1);
+    });
+    await Promise.all(
+      made.map(async ({ node, entry }, i) => {
+        const part = parts[i];
+        if (!part) return;
+        part.node = node;
+        part.entry = entry;
+        await this.#launch(request, part, node);
+        settled();
+      }),
+    );
+  }
+
+  #draft(request: RequestRecord, label: string, resources: Record<string, number>): NodeRecord {
+    const { pool, providerName, launcherId } = this.#pool;
+    const draft = newNode(
+      {
+        state: 'init',
+        labels: [label],
+        provider: providerName,
+        pool: pool.name,
+        launcher: launcherId,
+        allocatedTo: request.id,
+        tenantName: request.tenantName,
+        requestor: request.requestor,
+        attributes: pool.nodeAttributes,
+        az: this.az,
+        resources,
+      },
+      this.#services.clock.now(),
+    );
+    const completed = this.#driver.setNodeMetadata?.(draft) ?? draft;
+    this.az ??= completed.az;
+    return completed;
+  }
+
+  async #launch(request: RequestRecord, part: Part, node: NodeRecord): Promise<void> {
+    const label = this.#pool.pool.labels.get(part.label);
+    if (!label || !this.#driver.launch) {
+      const error = new Error(`pool "${this.#pool.pool.name}" no longer launches label "${part.label}"`);
+      await this.#launched(part, { state: 'failed', node, error });
+      return;
+    }
+    this.#pool.launchStarted();
+    let result: LaunchResult;
+    try {
+      result = await this.#driver.launch(this.#order(request, part, node, label), this.#signal);
+    } catch (error) {
+      result = { state: 'failed', node: part.node ?? node, error: asError(error) };
+    }
+    this.#pool.launchEnded(result);
+    await this.#launched(part, result);
+  }
+
+  #order(request: RequestRecord, part: Part, node: NodeRecord, label: PoolLabelConfig): LaunchOrder {
+    return {
+      node,
+      label,
+      pool: this.#pool.pool,
+      request,
+      store: async (changes) => {
+        part.node = await storeNode(this.#services, part.node ?? node, changes, this.#signal);
+        return part.node;
+      },
+    };
+  }
+
+  async #launched(part: Part, result: LaunchResult): Promise<void> {
+    if (this.#signal.aborted) return;
+    if (result.state === 'ready') {
+      part.state = 'ready';
+      return;
+    }
+    part.error = result.error;
+    this.#logger.warn('Launch did not succeed', { nodeId: part.node?.id, result: result.state, error: result.error });
+    try {
+      await this.#storeEnd(part, result);
+    } catch (error) {
+      this.#logger.warn('Could not store how a launch ended', { nodeId: part.node?.id, error });
+    }
+    if (result.state === 'aborted') this.#parts.lose(part);
+    else part.state = 'failed';
+  }
+
+  /** Stores `failed` or `aborted`; an aborted node is let go at once, so that it is deleted while another is made. */
+  async #storeEnd(part: Part, result: LaunchResult): Promise<void> {
+    if (!part.node) return;
+    const launchError = result.error?.message ?? null;
+    const changes = part.node.state === result.state ? { launchError } : { launchError, state: result.state };
+    part.node = await storeNode(this.#services, part.node, changes, this.#signal);
+    if (result.state === 'aborted' && part.entry !== undefined) {
+      await this.#services.committer.commit([{ op: 'delete', path: part.entry }]);
+    }
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,46 @@
+import type { NodeRecord } from '@nodepool/zk-protocol';
+import { withNode } from '@nodepool/zk-protocol';
+import type { Logger } from '../logger.js';
+import type { Services } from './services.js';
+import { isRefusal, setNode, Transaction } from './transaction.js';
+
+/** A node and this process's entry in its lock. */
+export interface HeldNode {
+  readonly node: NodeRecord;
+  readonly entry: string;
+}
+
+/**
+ * Gives nodes back: those that are ready are unallocated, all are unlocked. A node that vanished or was changed by
+ * somebody else is only unlocked.
+ */
+export async function releaseNodes(services: Services, held: readonly HeldNode[], logger: Logger): Promise<void> {
+  await Promise.all(held.map((item) => releaseNode(services, item, logger)));
+}
+
+async function releaseNode(services: Services, { node, entry }: HeldNode, logger: Logger): Promise<void> {
+  const current = services.mirror.nodes.get(node.id) ?? node;
+  const transaction = new Transaction<'record' | 'lock'>();
+  if (current.allocatedTo !== null && current.state === 'ready') {
+    transaction.add('record', setNode(withNode(current, { allocatedTo: null }, services.clock.now())));
+  }
+  transaction.add('lock', { op: 'delete', path: entry });
+  try {
+    await transaction.commit(services.committer);
+  } catch (error) {
+    if (!isRefusal<'record' | 'lock'>(error)) throw error;
+    logger.warn('Node changed under its lock', { nodeId: node.id, change: error.kind });
+    if (error.owner === 'record') await unlock(services, entry);
+  }
+}
+
+async function unlock(services: Services, entry: string): Promise<void> {
+  const transaction = new Transaction<'lock'>();
+  transaction.add('lock', { op: 'delete', path: entry });
+  try {
+    await transaction.commit(services.committer);
+  } catch (error) {
+    // the entry went with its node
+    if (!isRefusal<'lock'>(error)) throw error;
+  }
+}

@@ -1,0 +1,16 @@
+import type { Clock, Committer, ZooKeeper } from '@nodepool/zk-protocol';
+import type { Logger } from '../logger.js';
+import type { Mirror } from '../mirror/mirror.js';
+
+/** What every part of a launcher works with. */
+export interface Services {
+  readonly zk: ZooKeeper;
+  readonly committer: Committer;
+  readonly mirror: Mirror;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Fully qualified name of this host. */
+  readonly hostname: string;
+  /** Random number in [0, 1). */
+  random(): number;
+}

@@ -1,0 +1,110 @@
+import {
+  isZooKeeperError,
+  lockOps,
+  type Committer,
+  type MultiError,
+  type NodeRecord,
+  type Operation,
+  type OperationResult,
+} from '@nodepool/zk-protocol';
+import { encodeNode, nodeLockPath, nodePath } from '@nodepool/zk-protocol';
+
+/**
+ * Operations that belong together, each with the thing it is about, so that a refusal can be told apart: which node or
+ * request was locked, changed or gone.
+ */
+export class Transaction<Owner> {
+  readonly operations: Operation[] = [];
+  readonly #owners: Owner[] = [];
+
+  /** @returns the index of the first added operation among the results */
+  add(owner: Owner, ...operations: readonly Operation[]): number {
+    const index = this.operations.length;
+    for (const operation of operations) {
+      this.operations.push(operation);
+      this.#owners.push(owner);
+    }
+    return index;
+  }
+
+  /**
+   * Locks a directory as part of the transaction, without listing it (ADR 0003).
+   * @returns index of the result that names the lock entry
+   */
+  lock(owner: Owner, root: string, directoryExists: boolean): number {
+    const { ops, entryIndex } = lockOps(root, { directoryExists });
+    return this.add(owner, ...ops) + entryIndex;
+  }
+
+  /** @throws {Refusal} ZooKeeper refused the transaction as a whole; other errors pass through */
+  async commit(committer: Committer): Promise<OperationResult[]> {
+    try {
+      return await committer.commit(this.operations);
+    } catch (error) {
+      if (!isMultiError(error)) throw error;
+      const operation = this.operations[error.failedIndex];
+      const owner = this.#owners[error.failedIndex];
+      if (operation === undefined || owner === undefined) throw error;
+      throw new Refusal(owner, operation, error);
+    }
+  }
+}
+
+/** Why a transaction was refused. */
+export type RefusalKind = 'locked' | 'directory-missing' | 'directory-exists' | 'changed' | 'gone' | 'other';
+
+/** A transaction was refused because of one of its operations; nothing of it took effect. */
+export class Refusal<Owner> extends Error {
+  readonly kind: RefusalKind;
+
+  constructor(
+    readonly owner: Owner,
+    readonly operation: Operation,
+    override readonly cause: MultiError,
+  ) {
+    super(cause.message, { cause });
+    this.name = 'Refusal';
+    this.kind = kindOf(operation, cause);
+  }
+}
+
+/** True for a {@link Refusal} about owners of the given type. */
+export function isRefusal<Owner>(error: unknown): error is Refusal<Owner> {
+  return error instanceof Refusal;
+}
+
+function kindOf(operation: Operation, error: MultiError): RefusalKind {
+  switch (error.code) {
+    case 'ZK_NOT_EMPTY':
+      return 'locked';
+    case 'ZK_NODE_EXISTS':
+      return 'directory-exists';
+    case 'ZK_BAD_VERSION':
+      return 'changed';
+    case 'ZK_NO_NODE':
+      return operation.op === 'delete' && operation.version === undefined ? 'directory-missing' : 'gone';
+    default:
+      return 'other';
+  }
+}
+
+function isMultiError(error: unknown): error is MultiError {
+  return isZooKeeperError(error) && 'failedIndex' in error;
+}
+
+/** Writes a node's body if nobody else has written it since it was read. */
+export function setNode(node: NodeRecord): Operation {
+  return { op: 'set', path: nodePath(node.id), data: encodeNode(node), version: node.stat?.version ?? -1 };
+}
+
+/** Removes an empty lock directory; refused while anybody holds or waits for the lock. */
+export function removeLockDirectory(node: NodeRecord): Operation {
+  return { op: 'delete', path: nodeLockPath(node.id) };
+}
+
+/** Path of the lock entry that a transaction made. */
+export function createdPath(results: readonly OperationResult[], index: number): string {
+  const result = results[index];
+  if (result?.op !== 'create') throw new Error(`operation ${index} of the transaction is not a create`);
+  return result.path;
+}

@@ -1,0 +1,61 @@
+import {
+  delay,
+  isZooKeeperError,
+  nodeLockPath,
+  requestLockPath,
+  type NodeId,
+  type RequestId,
+} from '@nodepool/zk-protocol';
+import type { Services } from '../fulfilment/services.js';
+
+const RETRY_MS = 1_000;
+
+/**
+ * Removes lock entries of our own session that a handler left behind when the connection broke in the middle of a
+ * write and it could not know whether the write had taken effect. With a new session there is nothing to remove.
+ */
+export async function removeAbandonedLocks(
+  services: Services,
+  request: RequestId,
+  nodes: readonly NodeId[],
+  epoch: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const { zk, clock, mirror } = services;
+  while (!signal.aborted && zk.sessionEpoch === epoch && zk.state !== 'CLOSED') {
+    try {
+      await zk.whenConnected(signal);
+      await mirror.nodes.whenReady(signal);
+      const all = new Set([...nodes, ...mirror.allocatedTo(request)]);
+      await removeOwnEntries(services, requestLockPath(request));
+      await Promise.all([...all].map((id) => removeOwnEntries(services, nodeLockPath(id))));
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!isZooKeeperError(error)) throw error;
+      await delay(clock, RETRY_MS, signal);
+    }
+  }
+}
+
+async function removeOwnEntries({ zk }: Services, root: string): Promise<void> {
+  for (const name of await childrenOf(zk, root)) {
+    const path = `${root}/${name}`;
+    const stat = await zk.exists(path);
+    if (stat?.ephemeralOwner !== zk.sessionId) continue;
+    try {
+      await zk.delete(path);
+    } catch (error) {
+      if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
+    }
+  }
+}
+
+async function childrenOf(zk: Services['zk'], root: string): Promise<string[]> {
+  try {
+    return await zk.getChildren(root);
+  } catch (error) {
+    if (isZooKeeperError(error, 'ZK_NO_NODE')) return [];
+    throw error;
+  }
+}

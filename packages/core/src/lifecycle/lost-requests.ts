@@ -1,0 +1,122 @@
+import {
+  isZooKeeperError,
+  requestLockPath,
+  withNode,
+  withRequest,
+  type NodeRecord,
+  type RequestId,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import { setRequest } from '../fulfilment/decline.js';
+import type { Services } from '../fulfilment/services.js';
+import { isRefusal, removeLockDirectory, setNode, Transaction } from '../fulfilment/transaction.js';
+import { backoffMs } from './backoff.js';
+
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 30_000;
+
+/**
+ * Finds accepted requests whose launcher has gone and returns them to the queue. A launcher's pool components and its
+ * locks are of one session and vanish together, so the vanishing of a component is when to look.
+ */
+export class LostRequests {
+  readonly #services: Services;
+  /** Requests a handler of this process works on. */
+  readonly #isOurs: (id: RequestId) => boolean;
+  readonly #checking = new Map<RequestId, number>();
+  #stopped = false;
+
+  constructor(services: Services, isOurs: (id: RequestId) => boolean) {
+    this.#services = services;
+    this.#isOurs = isOurs;
+  }
+
+  /** Looks at every pending request that this process does not handle. */
+  async checkAll(): Promise<void> {
+    await Promise.all([...this.#services.mirror.pendingRequests()].map((id) => this.check(id)));
+  }
+
+  /** Resets the request if it is pending and nobody holds its lock. Never rejects; tries again when it has to. */
+  async check(id: RequestId): Promise<void> {
+    if (this.#stopped || this.#isOurs(id) || this.#checking.has(id)) return;
+    this.#checking.set(id, 0);
+    await this.#try(id);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  async #try(id: RequestId): Promise<void> {
+    const { clock, random, logger } = this.#services;
+    try {
+      await this.#reset(id);
+      this.#checking.delete(id);
+    } catch (error) {
+      if (!isRefusal(error) && !isZooKeeperError(error)) {
+        this.#checking.delete(id);
+        logger.error('Could not reset a lost request', { requestId: id, error });
+        return;
+      }
+      if (isRefusal(error) && error.kind === 'gone' && error.owner === 'request') {
+        this.#checking.delete(id);
+        return;
+      }
+      const attempt = this.#checking.get(id) ?? 0;
+      this.#checking.set(id, attempt + 1);
+      logger.debug('Lost request cannot be reset yet', { requestId: id, error });
+      clock.setTimer(backoffMs(attempt, FIRST_RETRY_MS, LONGEST_RETRY_MS, random), () => {
+        if (this.#stopped) return;
+        void this.#try(id);
+      });
+    }
+  }
+
+  async #reset(id: RequestId): Promise<void> {
+    const { mirror, committer, logger, clock } = this.#services;
+    const request = mirror.requests.get(id);
+    if (request?.state !== 'pending' || this.#isOurs(id)) return;
+    const entries = await this.#lockEntries(id);
+    if (entries !== undefined && entries.length > 0) return;
+    const nodes = [...mirror.allocatedTo(id)]
+      .map((node) => mirror.nodes.get(node))
+      .filter((node) => node !== undefined);
+    const transaction = this.#resetTransaction(request, nodes, entries !== undefined, clock.now());
+    await transaction.commit(committer);
+    logger.info('Reset lost request: the launcher that had accepted it is gone', {
+      requestId: id,
+      eventId: request.eventId,
+      nodes: nodes.map((node) => node.id),
+    });
+  }
+
+  #resetTransaction(
+    request: RequestRecord,
+    nodes: readonly NodeRecord[],
+    directoryExists: boolean,
+    now: number,
+  ): Transaction<'lock' | 'request' | 'node'> {
+    const { mirror } = this.#services;
+    const root = requestLockPath(request.id);
+    const transaction = new Transaction<'lock' | 'request' | 'node'>();
+    if (!directoryExists) transaction.add('lock', { op: 'create', path: root });
+    transaction.add('lock', { op: 'delete', path: root });
+    for (const node of nodes) {
+      if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('node', removeLockDirectory(node));
+      const changes = node.state === 'init' ? { allocatedTo: null, state: 'deleting' as const } : { allocatedTo: null };
+      transaction.add('node', setNode(withNode(node, changes, now)));
+    }
+    const reset = withRequest(request, { state: 'requested', nodeIds: [] }, now, 'launcher');
+    transaction.add('request', setRequest(reset));
+    return transaction;
+  }
+
+  async #lockEntries(id: RequestId): Promise<string[] | undefined> {
+    try {
+      return await this.#services.zk.getChildren(requestLockPath(id));
+    } catch (error) {
+      if (isZooKeeperError(error, 'ZK_NO_NODE')) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,249 @@
+import {
+  isZooKeeperError,
+  nodeLockPath,
+  nodePath,
+  NODE_CREATE_PATH,
+  encodeNode,
+  requestPath,
+  UNLOCKED_GARBAGE_STATES,
+  withNode,
+  type CancelTimer,
+  type NodeId,
+  type NodeRecord,
+} from '@nodepool/zk-protocol';
+import type { Provider } from '../driver/types.js';
+import type { Services } from '../fulfilment/services.js';
+import { createdPath, isRefusal, removeLockDirectory, setNode, Transaction } from '../fulfilment/transaction.js';
+import { backoffMs } from './backoff.js';
+
+/** What the reaper needs of the running configuration. */
+export interface ReaperHost {
+  /** The running provider of a node; `undefined` when this launcher does not have it configured. */
+  providerOf(node: NodeRecord): Provider | undefined;
+  /** True while a deletion may start. */
+  isActive(): boolean;
+}
+
+/** A deletion under way or waiting for its next try. */
+export interface DeletionStatus {
+  readonly nodeId: NodeId;
+  readonly attempts: number;
+  readonly error: string | undefined;
+  readonly nextTryMs: number | undefined;
+}
+
+interface Deletion {
+  attempts: number;
+  error: string | undefined;
+  nextTryMs: number | undefined;
+  cancel: CancelTimer | undefined;
+}
+
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 300_000;
+
+/**
+ * Takes nodes back: unlocked nodes whose use is over are deleted, with what is behind them; ready nodes of withdrawn
+ * requests are free again. Acts on the change of a record or the release of a lock, not on a timer.
+ */
+export class Reaper {
+  readonly #services: Services;
+  readonly #host: ReaperHost;
+  readonly #busy = new Set<NodeId>();
+  readonly #again = new Set<NodeId>();
+  readonly #waiting = new Map<NodeId, Deletion>();
+  readonly #stop = new AbortController();
+  readonly #unsubscribe: () => void;
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(services: Services, host: ReaperHost) {
+    this.#services = services;
+    this.#host = host;
+    this.#unsubscribe = services.mirror.listen({
+      onNode: ({ after }) => after && this.consider(after.id),
+      onLock: (id, contenders) => contenders === 0 && this.consider(id),
+      onRequest: ({ id, after }) => {
+        if (!after) for (const node of services.mirror.allocatedTo(id)) this.consider(node);
+      },
+    });
+  }
+
+  /** Deletions that have failed at least once and will be tried again, for ever. */
+  failing(): DeletionStatus[] {
+    return [...this.#waiting]
+      .filter(([, deletion]) => deletion.error !== undefined)
+      .map(([nodeId, { attempts, error, nextTryMs }]) => ({ nodeId, attempts, error, nextTryMs }));
+  }
+
+  /** Looks at every node: at the start, after a reconnect, and as a slow net under the watches. */
+  sweep(): void {
+    for (const node of this.#services.mirror.nodes.values()) this.consider(node.id);
+  }
+
+  /** Looks at one node; cheap when there is nothing to do. */
+  consider(id: NodeId): void {
+    if (this.#stop.signal.aborted || !this.#host.isActive()) return;
+    const node = this.#services.mirror.nodes.get(id);
+    if (!node || !this.#wantsWork(node)) return;
+    if (this.#waiting.get(id)?.cancel) return;
+    if (this.#busy.has(id)) {
+      this.#again.add(id);
+      return;
+    }
+    this.#busy.add(id);
+    const run = this.#work(node).finally(() => {
+      this.#running.delete(run);
+      this.#busy.delete(id);
+      if (this.#again.delete(id)) this.consider(id);
+    });
+    this.#running.add(run);
+  }
+
+  /** Starts nothing new and resolves when what is under way has ended. */
+  async stop(): Promise<void> {
+    this.#unsubscribe();
+    for (const { cancel } of this.#waiting.values()) cancel?.();
+    this.#waiting.clear();
+    await Promise.all(this.#running);
+    this.#stop.abort(new Error('the launcher stops'));
+  }
+
+  #wantsWork(node: NodeRecord): boolean {
+    const { mirror } = this.#services;
+    if (mirror.nodes.contenders(node.id) > 0) return false;
+    const abandoned = node.state === 'ready' && node.allocatedTo !== null && !mirror.requests.get(node.allocatedTo);
+    if (!abandoned && !UNLOCKED_GARBAGE_STATES.has(node.state)) return false;
+    return node.provider === null ? node.state === 'deleted' : this.#host.providerOf(node) !== undefined;
+  }
+
+  async #work(node: NodeRecord): Promise<void> {
+    try {
+      if (node.state === 'ready') await this.#deallocate(node);
+      else await this.#delete(node);
+      this.#waiting.delete(node.id);
+    } catch (error) {
+      if (this.#stop.signal.aborted || isZooKeeperError(error)) {
+        this.#services.logger.debug('Taking a node back was interrupted', { nodeId: node.id, error });
+        this.#retryLater(node, undefined);
+        return;
+      }
+      if (isRefusal(error)) {
+        this.#services.logger.debug('Node changed while it was taken back', { nodeId: node.id, change: error.kind });
+        // what changed is reported by the watch, which brings us back here; a wrong guess about a directory is not
+        if (error.kind.startsWith('directory')) this.#retryLater(node, undefined);
+        return;
+      }
+      this.#services.logger.warn('Deleting a node failed; trying again later', { nodeId: node.id, error });
+      this.#retryLater(node, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #retryLater(node: NodeRecord, error: string | undefined): void {
+    if (this.#stop.signal.aborted) return;
+    const { clock, random } = this.#services;
+    const deletion = this.#waiting.get(node.id) ?? {
+      attempts: 0,
+      error: undefined,
+      nextTryMs: undefined,
+      cancel: undefined,
+    };
+    const first = error === undefined ? FIRST_RETRY_MS / 20 : FIRST_RETRY_MS;
+    const pause = backoffMs(deletion.attempts, first, LONGEST_RETRY_MS, random);
+    deletion.attempts++;
+    deletion.error = error ?? deletion.error;
+    deletion.nextTryMs = clock.now() + pause;
+    deletion.cancel = clock.setTimer(pause, () => {
+      deletion.cancel = undefined;
+      this.consider(node.id);
+    });
+    this.#waiting.set(node.id, deletion);
+  }
+
+  /** The request this ready node was kept for is gone: anybody may have it. */
+  async #deallocate(node: NodeRecord): Promise<void> {
+    const { zk, clock, committer, mirror, logger } = this.#services;
+    if (node.allocatedTo === null || (await zk.exists(requestPath(node.allocatedTo)))) return;
+    const transaction = new Transaction<'lock' | 'record'>();
+    if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('lock', removeLockDirectory(node));
+    transaction.add('record', setNode(withNode(node, { allocatedTo: null }, clock.now())));
+    await transaction.commit(committer);
+    logger.info('Node is free again: its request was withdrawn', { nodeId: node.id, requestId: node.allocatedTo });
+  }
+
+  async #delete(node: NodeRecord): Promise<void> {
+    const provider = this.#host.providerOf(node);
+    const hasResource = provider !== undefined && node.state !== 'deleted' && this.#hasResource(provider, node);
+    if (hasResource) await this.#deleteWithResource(provider, node);
+    else await this.#deleteRecord(provider, node);
+  }
+
+  #hasResource(provider: Provider, node: NodeRecord): boolean {
+    return provider.ownsResource?.(node) ?? node.externalId !== null;
+  }
+
+  /** Nothing is behind the record: one transaction, which nobody holding the lock can lose to. */
+  async #deleteRecord(provider: Provider | undefined, node: NodeRecord): Promise<void> {
+    const { committer, mirror, logger } = this.#services;
+    const transaction = new Transaction<'lock' | 'record' | 'successor'>();
+    if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('lock', removeLockDirectory(node));
+    transaction.add('record', deleteNode(node));
+    const successor = provider?.successorOf?.(node);
+    if (successor) {
+      transaction.add('successor', {
+        op: 'create',
+        path: NODE_CREATE_PATH,
+        data: encodeNode(successor),
+        sequential: true,
+      });
+    }
+    await transaction.commit(committer);
+    logger.info('Deleted node', { nodeId: node.id, provider: node.provider, state: node.state });
+    provider?.nodeDeletedNotification?.(node);
+  }
+
+  async #deleteWithResource(provider: Provider, node: NodeRecord): Promise<void> {
+    const { committer, mirror, clock, logger } = this.#services;
+    const lock = new Transaction<'lock' | 'record'>();
+    const index = lock.lock('lock', nodeLockPath(node.id), mirror.nodes.hasLockDirectory(node.id));
+    lock.add('record', setNode(withNode(node, { state: 'deleting' }, clock.now(), 'launcher')));
+    const entry = createdPath(await lock.commit(committer), index);
+    let locked = mirror.nodes.get(node.id) ?? node;
+    try {
+      await provider.startNodeCleanup(locked, this.#stop.signal);
+    } catch (error) {
+      await this.#unlock(entry);
+      throw error;
+    }
+    locked = mirror.nodes.get(node.id) ?? locked;
+    await this.#removeLocked(locked, entry);
+    logger.info('Deleted node', { nodeId: node.id, provider: node.provider, externalId: node.externalId });
+    provider.nodeDeletedNotification?.(locked);
+  }
+
+  /** Somebody may be waiting for the lock: then the record is marked first, as they look at it when they get it. */
+  async #removeLocked(node: NodeRecord, entry: string): Promise<void> {
+    const { committer, clock, zk } = this.#services;
+    const transaction = new Transaction<'lock' | 'record'>();
+    transaction.add('lock', { op: 'delete', path: entry }, removeLockDirectory(node));
+    transaction.add('record', deleteNode(node));
+    try {
+      await transaction.commit(committer);
+    } catch (error) {
+      if (!isRefusal(error) || error.kind !== 'locked') throw error;
+      await committer.commit([setNode(withNode(node, { state: 'deleted' }, clock.now(), 'launcher'))]);
+      await zk.deleteRecursive(nodePath(node.id));
+    }
+  }
+
+  async #unlock(entry: string): Promise<void> {
+    try {
+      await this.#services.committer.commit([{ op: 'delete', path: entry }]);
+    } catch (error) {
+      if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
+    }
+  }
+}
+
+function deleteNode(node: NodeRecord) {
+  return { op: 'delete' as const, path: nodePath(node.id), version: node.stat?.version ?? -1 };
+}

@@ -1,0 +1,170 @@
+import type {
+  LockAware,
+  NodeId,
+  NodeRecord,
+  RecordCache,
+  RecordChange,
+  RequestId,
+  RequestRecord,
+  Resources,
+} from '@nodepool/zk-protocol';
+import { FreeNodes } from './free-nodes.js';
+import { poolKey, Usage } from './usage.js';
+
+/** What the mirror tells whoever decides. Called after its indexes hold the new state. */
+export interface MirrorListener {
+  /** A ready node can now be taken, or can no longer. */
+  onFree?(node: NodeRecord, free: boolean): void;
+  /** A node record appeared, changed, or went. */
+  onNode?(change: RecordChange<NodeRecord>): void;
+  /** Somebody locked or unlocked a node. */
+  onLock?(id: NodeId, contenders: number): void;
+  onRequest?(change: RecordChange<RequestRecord>): void;
+}
+
+/**
+ * Nodes and requests with the indexes that decisions need, kept by watch events. Nothing here lists, scans or waits.
+ *
+ * A node is *free* when it is `ready`, unallocated, unlocked, and no handler of this process has claimed it.
+ */
+export class Mirror {
+  readonly nodes: RecordCache<NodeRecord> & LockAware;
+  readonly requests: RecordCache<RequestRecord>;
+  readonly usage: Usage;
+  readonly #free = new Map<string, FreeNodes>();
+  readonly #claimed = new Set<NodeId>();
+  readonly #byRequest = new Map<string, Set<NodeId>>();
+  readonly #pending = new Set<RequestId>();
+  readonly #listeners = new Set<MirrorListener>();
+  readonly #unsubscribe: (() => void)[];
+
+  constructor(
+    nodes: RecordCache<NodeRecord> & LockAware,
+    requests: RecordCache<RequestRecord>,
+    needOf: (node: NodeRecord) => Resources,
+  ) {
+    this.nodes = nodes;
+    this.requests = requests;
+    this.usage = new Usage(needOf);
+    this.#unsubscribe = [
+      nodes.onChange((change) => this.#nodeChanged(change)),
+      nodes.onLockChange((id, contenders) => this.#lockChanged(id as NodeId, contenders)),
+      requests.onChange((change) => this.#requestChanged(change)),
+    ];
+  }
+
+  close(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#listeners.clear();
+  }
+
+  listen(listener: MirrorListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Free nodes of a pool. The object stays the same for the life of the mirror. */
+  free(provider: string, pool: string): FreeNodes {
+    const key = poolKey(provider, pool);
+    let free = this.#free.get(key);
+    if (!free) this.#free.set(key, (free = new FreeNodes()));
+    return free;
+  }
+
+  /** Nodes whose `allocated_to` names the request. */
+  allocatedTo(request: string): ReadonlySet<NodeId> {
+    return this.#byRequest.get(request) ?? EMPTY;
+  }
+
+  /** Requests that name allocated nodes, living or not. */
+  allocationTargets(): Iterable<string> {
+    return this.#byRequest.keys();
+  }
+
+  /** Requests in state `pending`, whoever handles them. */
+  pendingRequests(): ReadonlySet<RequestId> {
+    return this.#pending;
+  }
+
+  /** Keeps a free node for a handler until {@link unclaim}; false when it is not free any more. */
+  claim(id: NodeId): boolean {
+    const node = this.nodes.get(id);
+    if (!node || !this.#isFree(node)) return false;
+    this.#claimed.add(id);
+    this.#refreshFree(node);
+    return true;
+  }
+
+  unclaim(id: NodeId): void {
+    if (!this.#claimed.delete(id)) return;
+    const node = this.nodes.get(id);
+    if (node) this.#refreshFree(node);
+  }
+
+  #isFree(node: NodeRecord): boolean {
+    return (
+      node.state === 'ready' &&
+      node.allocatedTo === null &&
+      !this.#claimed.has(node.id) &&
+      this.nodes.contenders(node.id) === 0
+    );
+  }
+
+  #nodeChanged(change: RecordChange<NodeRecord>): void {
+    const { before, after } = change;
+    this.usage.change(before, after);
+    if (before?.allocatedTo !== after?.allocatedTo) {
+      if (before?.allocatedTo) this.#unallocate(before.allocatedTo, before.id);
+      if (after?.allocatedTo) this.#allocate(after.allocatedTo, after.id);
+    }
+    const moved = before && (!after || before.provider !== after.provider || before.pool !== after.pool);
+    if (moved) this.#dropFree(before);
+    if (after) this.#refreshFree(after);
+    for (const listener of this.#listeners) listener.onNode?.(change);
+  }
+
+  #lockChanged(id: NodeId, contenders: number): void {
+    const node = this.nodes.get(id);
+    if (node) this.#refreshFree(node);
+    for (const listener of this.#listeners) listener.onLock?.(id, contenders);
+  }
+
+  #requestChanged(change: RecordChange<RequestRecord>): void {
+    const id = change.id as RequestId;
+    if (change.after?.state === 'pending') this.#pending.add(id);
+    else this.#pending.delete(id);
+    for (const listener of this.#listeners) listener.onRequest?.(change);
+  }
+
+  #refreshFree(node: NodeRecord): void {
+    if (node.provider === null || node.pool === null) return;
+    const free = this.free(node.provider, node.pool);
+    if (!this.#isFree(node)) {
+      this.#dropFree(node);
+      return;
+    }
+    const known = free.has(node.id);
+    free.put(node);
+    if (!known) for (const listener of this.#listeners) listener.onFree?.(node, true);
+  }
+
+  #dropFree(node: NodeRecord): void {
+    if (node.provider === null || node.pool === null) return;
+    if (!this.free(node.provider, node.pool).delete(node.id)) return;
+    for (const listener of this.#listeners) listener.onFree?.(node, false);
+  }
+
+  #allocate(request: string, id: NodeId): void {
+    let nodes = this.#byRequest.get(request);
+    if (!nodes) this.#byRequest.set(request, (nodes = new Set()));
+    nodes.add(id);
+  }
+
+  #unallocate(request: string, id: NodeId): void {
+    const nodes = this.#byRequest.get(request);
+    nodes?.delete(id);
+    if (nodes?.size === 0) this.#byRequest.delete(request);
+  }
+}
+
+const EMPTY: ReadonlySet<NodeId> = new Set();

@@ -1,0 +1,217 @@
+import type { NodeRecord, Resources } from '@nodepool/zk-protocol';
+import { accumulate, findShortage, subtractFromLimit, sumResources } from './resources.js';
+import { countOf, reason } from './rules.js';
+import type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason } from './types.js';
+
+/** What one request may get now, and what keeps it from getting the rest. */
+export interface Fit {
+  readonly assignment: Assignment;
+  /** First shortage met; `undefined` when everything fits. */
+  readonly shortage: Reason | undefined;
+}
+
+/** A request or the unserved rest of one. */
+export interface Demand {
+  readonly request: PlannedRequest;
+  /** Labels still to be served, in order. */
+  readonly labels: readonly string[];
+  /** Zone already chosen. */
+  readonly az: string | null;
+  /** An accepted request has passed the tenant's limit already. */
+  readonly accepted: boolean;
+}
+
+/**
+ * What is still to give in one pool during one planning pass. Requests come in handling order; what an earlier one
+ * takes or is kept for it is not seen by later ones.
+ */
+export class Budget {
+  readonly #view: PoolView;
+  readonly #taken = new Set<string>();
+  readonly #providerRest: Resources | undefined;
+  readonly #poolRest: Resources;
+  readonly #offersByLabel = new Map<string, Offers>();
+  readonly #tenantExtra = new Map<string, Resources>();
+  #launchesLeft: number;
+
+  constructor(view: PoolView) {
+    this.#view = view;
+    const { quota, pool } = view;
+    this.#providerRest =
+      quota?.providerTotal && !pool.ignoreProviderQuota
+        ? subtractFromLimit(quota.providerTotal, quota.providerUsed)
+        : undefined;
+    const limits = { instances: pool.maxServers, ...pool.maxResources };
+    this.#poolRest = subtractFromLimit(limits, quota?.poolUsed ?? {});
+    this.#launchesLeft = view.maxConcurrency < 0 ? Infinity : view.maxConcurrency - view.activeLaunches;
+  }
+
+  /** Finds nodes for a demand without taking them. */
+  fit(demand: Demand): Fit {
+    const tenant = demand.accepted ? undefined : this.#tenantShortage(demand);
+    if (tenant) return { assignment: { parts: [], complete: false, az: demand.az }, shortage: tenant };
+    const scratch = new Scratch(demand.az);
+    const parts = demand.labels.map((label) => this.#fitLabel(label, demand.request, scratch));
+    const complete = parts.every((part) => part.source.kind !== 'wait');
+    return { assignment: { parts, complete, az: scratch.az }, shortage: scratch.shortage };
+  }
+
+  /** Takes an assignment out of the budget; parts that wait are reserved, so that nobody later gets them. */
+  take(demand: Demand, assignment: Assignment): void {
+    for (const part of assignment.parts) this.#takePart(part);
+    const tenant = demand.request.tenantName;
+    if (tenant === null || demand.accepted) return;
+    const extra = this.#tenantExtra.get(tenant) ?? {};
+    accumulate(extra, this.#needOf(demand.request.labels));
+    this.#tenantExtra.set(tenant, extra);
+  }
+
+  #takePart(part: AssignmentPart): void {
+    if (part.source.kind === 'node') {
+      this.#taken.add(part.source.node.id);
+      return;
+    }
+    if (!this.#view.launches) return;
+    const need = this.#needOf([part.label]);
+    if (this.#providerRest) accumulate(this.#providerRest, limitedBy(need, this.#providerRest), -1);
+    accumulate(this.#poolRest, limitedBy(need, this.#poolRest), -1);
+    if (part.source.kind === 'launch') this.#launchesLeft--;
+  }
+
+  #fitLabel(label: string, request: PlannedRequest, scratch: Scratch): AssignmentPart {
+    const node = request.reuse ? this.#findFree(label, scratch) : undefined;
+    if (node) {
+      scratch.nodes.add(node.id);
+      if (this.#view.launches) scratch.az ??= node.az;
+      return { label, source: { kind: 'node', node } };
+    }
+    const shortage = this.#view.launches
+      ? this.#launchShortage(label, scratch)
+      : this.#nothingFree(label, request.labels);
+    if (shortage) {
+      scratch.shortage ??= shortage;
+      return { label, source: { kind: 'wait' } };
+    }
+    accumulate(scratch.used, this.#needOf([label]));
+    scratch.launches++;
+    return { label, source: { kind: 'launch' } };
+  }
+
+  #findFree(label: string, scratch: Scratch): NodeRecord | undefined {
+    for (const node of this.#offers(label).nodes(this.#taken)) {
+      if (scratch.nodes.has(node.id)) continue;
+      if (this.#view.launches && scratch.az !== null && node.az !== scratch.az) continue;
+      return node;
+    }
+    return undefined;
+  }
+
+  #offers(label: string): Offers {
+    let offers = this.#offersByLabel.get(label);
+    if (!offers) this.#offersByLabel.set(label, (offers = new Offers(this.#view.freeNodes(label))));
+    return offers;
+  }
+
+  #launchShortage(label: string, scratch: Scratch): Reason | undefined {
+    if (this.#launchesLeft - scratch.launches <= 0) {
+      const { maxConcurrency, activeLaunches, provider } = this.#view;
+      return reason(
+        'max-concurrency',
+        `provider "${provider}" has ${activeLaunches} launches under way, max-concurrency is ${maxConcurrency}`,
+        'a launch of the provider ends, or max-concurrency is raised',
+        { active: activeLaunches, limit: maxConcurrency },
+      );
+    }
+    const { quota, pool, provider } = this.#view;
+    if (quota && quota.providerTotal === undefined && !pool.ignoreProviderQuota) {
+      return reason('pool-full', `limits of provider "${provider}" are not known yet`, 'the cloud answers', { label });
+    }
+    const need = this.#needOf([label]);
+    const total = { ...scratch.used };
+    accumulate(total, need);
+    const overProvider = this.#providerRest && findShortage(total, this.#providerRest);
+    const over = overProvider ?? findShortage(total, this.#poolRest);
+    if (!over) return undefined;
+    const whose = overProvider ? `provider "${provider}"` : `pool "${pool.name}"`;
+    return reason(
+      'pool-full',
+      `${whose}: label "${label}" needs ${need[over.resource] ?? 0} ${over.resource}, ${over.available} remain`,
+      'nodes in use are returned, or limits are raised',
+      { label, resource: over.resource, needed: over.needed, available: over.available },
+    );
+  }
+
+  #nothingFree(label: string, labels: readonly string[]): Reason {
+    const needed = countOf(labels, label);
+    let free = 0;
+    for (const _ of this.#offers(label).nodes(this.#taken)) free++;
+    return reason(
+      'label-quota',
+      `${needed} of "${label}" needed, ${free} free after requests ahead`,
+      'nodes of the label are returned or added',
+      { label, needed, available: free },
+    );
+  }
+
+  #tenantShortage(demand: Demand): Reason | undefined {
+    const tenant = demand.request.tenantName;
+    if (tenant === null || !this.#view.quota) return undefined;
+    const limit = this.#view.tenantLimit(tenant);
+    if (!limit) return undefined;
+    const rest = subtractFromLimit(limit, this.#view.tenantUsed(tenant));
+    accumulate(rest, limitedBy(this.#tenantExtra.get(tenant) ?? {}, rest), -1);
+    const over = findShortage(this.#needOf(demand.request.labels), rest);
+    if (!over) return undefined;
+    return reason(
+      'tenant-quota',
+      `tenant "${tenant}" would exceed its limit: needs ${over.needed} ${over.resource}, ${over.available} remain`,
+      'nodes of the tenant are returned, or tenant-resource-limits is raised',
+      { tenant, resource: over.resource, needed: over.needed, available: over.available },
+    );
+  }
+
+  #needOf(labels: readonly string[]): Resources {
+    const { quota, pool } = this.#view;
+    return sumResources(
+      labels.filter((label) => pool.labels.has(label)).map((label) => quota?.need(label) ?? { instances: 1 }),
+    );
+  }
+}
+
+/** Free nodes of one label, so that nodes taken early in a pass are stepped over once and not by every later request. */
+class Offers {
+  readonly #source: Iterator<NodeRecord>;
+  #seen: NodeRecord[] = [];
+
+  constructor(source: Iterable<NodeRecord>) {
+    this.#source = source[Symbol.iterator]();
+  }
+
+  *nodes(taken: ReadonlySet<string>): Generator<NodeRecord> {
+    if (this.#seen.length > 0 && this.#seen.some((node) => taken.has(node.id))) {
+      this.#seen = this.#seen.filter((node) => !taken.has(node.id));
+    }
+    yield* this.#seen;
+    for (let next = this.#source.next(); !next.done; next = this.#source.next()) {
+      if (taken.has(next.value.id)) continue;
+      this.#seen.push(next.value);
+      yield next.value;
+    }
+  }
+}
+
+/** State while one demand is fitted. */
+class Scratch {
+  readonly nodes = new Set<string>();
+  readonly used: Resources = {};
+  launches = 0;
+  shortage: Reason | undefined;
+  constructor(public az: string | null) {}
+}
+
+/** The part of an amount whose names the limit knows. */
+function limitedBy(amount: Resources, limit: Resources): Resources {
+  const part: Resources = {};
+  for (const name in amount) if (name in limit) part[name] = amount[name] ?? 0;
+  return part;
+}

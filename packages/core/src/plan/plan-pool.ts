@@ -1,0 +1,141 @@
+import type { RequestRecord } from '@nodepool/zk-protocol';
+import { Budget, type Demand } from './budget.js';
+import type { RequestGroup, RequestOrder } from './queue.js';
+import { MIN_READY_REQUESTOR, reason } from './rules.js';
+import type { Assignment, PoolView, Reason } from './types.js';
+
+/** An accepted request that waits for capacity, and what it still lacks. */
+export interface PausedRequest {
+  readonly request: RequestRecord;
+  readonly missing: readonly string[];
+  readonly az: string | null;
+}
+
+/** What one planning pass wants done, in handling order. */
+export interface PoolPlan {
+  readonly accept: readonly { request: RequestRecord; assignment: Assignment }[];
+  /** Accepted requests that can now get (more of) what they lack. */
+  readonly resume: readonly { request: RequestRecord; assignment: Assignment }[];
+  /** Requests that must not wait for capacity. */
+  readonly decline: readonly { request: RequestRecord; reason: Reason }[];
+  /** Why the first request of each group waits. */
+  readonly waiting: readonly { request: RequestRecord; group: string; reason: Reason }[];
+}
+
+/**
+ * Decides what a pool does with the requests waiting for it. Requests are taken in handling order; one that does not
+ * fit keeps what it could get and what it lacks reserved, and those behind it go on with what is left. So nobody is
+ * overtaken on a resource he waits for, and nobody waits for a resource he does not need.
+ *
+ * A request is looked at only when it heads its group: requests of one group want the same.
+ */
+export function planPool(
+  view: PoolView,
+  paused: readonly PausedRequest[],
+  groups: Iterable<RequestGroup>,
+  order: RequestOrder,
+): PoolPlan {
+  const pass = new PlanningPass(view);
+  for (const item of [...paused].sort((a, b) => order(a.request, b.request))) pass.resume(item);
+  const heads = new HeadQueue(groups, order);
+  for (let head = heads.pop(); head !== undefined; head = heads.pop()) {
+    const request = head.group.requests[head.index];
+    if (request === undefined) continue;
+    if (pass.offer(request, head.group.key)) heads.push(head.group, head.index + 1);
+  }
+  return pass.plan;
+}
+
+class PlanningPass {
+  readonly plan = {
+    accept: [] as { request: RequestRecord; assignment: Assignment }[],
+    resume: [] as { request: RequestRecord; assignment: Assignment }[],
+    decline: [] as { request: RequestRecord; reason: Reason }[],
+    waiting: [] as { request: RequestRecord; group: string; reason: Reason }[],
+  };
+  readonly #view: PoolView;
+  readonly #budget: Budget;
+  #paused: boolean;
+
+  constructor(view: PoolView) {
+    this.#view = view;
+    this.#budget = new Budget(view);
+    this.#paused = view.paused;
+  }
+
+  resume(item: PausedRequest): void {
+    const demand: Demand = { request: item.request, labels: item.missing, az: item.az, accepted: true };
+    const { assignment } = this.#budget.fit(demand);
+    this.#budget.take(demand, assignment);
+    if (assignment.parts.some((part) => part.source.kind !== 'wait')) {
+      this.plan.resume.push({ request: item.request, assignment });
+    }
+  }
+
+  /** @returns true when the next request of the group is worth a look */
+  offer(request: RequestRecord, group: string): boolean {
+    const demand: Demand = { request, labels: request.labels, az: null, accepted: false };
+    const { assignment, shortage } = this.#budget.fit(demand);
+    if (!shortage) {
+      this.#budget.take(demand, assignment);
+      this.plan.accept.push({ request, assignment });
+      return true;
+    }
+    if (request.requestor === MIN_READY_REQUESTOR) {
+      this.plan.decline.push({ request, reason: shortage });
+      return true;
+    }
+    if (shortage.rule === 'tenant-quota') {
+      this.plan.waiting.push({ request, group, reason: shortage });
+      return false;
+    }
+    this.#budget.take(demand, assignment);
+    if (this.#view.pausesAtQuota && !this.#paused && shortage.rule === 'pool-full') {
+      this.#paused = true;
+      this.plan.accept.push({ request, assignment });
+      return true;
+    }
+    this.plan.waiting.push({ request, group, reason: shortage });
+    return false;
+  }
+}
+
+/** Merges the groups in handling order. */
+class HeadQueue {
+  readonly #order: RequestOrder;
+  /** Sorted, the next one last: there are few groups. */
+  readonly #heads: { group: RequestGroup; index: number; request: RequestRecord }[] = [];
+
+  constructor(groups: Iterable<RequestGroup>, order: RequestOrder) {
+    this.#order = order;
+    for (const group of groups) {
+      const request = group.requests[0];
+      if (request !== undefined) this.#heads.push({ group, index: 0, request });
+    }
+    this.#heads.sort((a, b) => order(b.request, a.request));
+  }
+
+  pop(): { group: RequestGroup; index: number } | undefined {
+    return this.#heads.pop();
+  }
+
+  push(group: RequestGroup, index: number): void {
+    const request = group.requests[index];
+    if (request === undefined) return;
+    let at = this.#heads.length;
+    while (at > 0) {
+      const before = this.#heads[at - 1];
+      if (before === undefined || this.#order(before.request, request) >= 0) break;
+      at--;
+    }
+    this.#heads.splice(at, 0, { group, index, request });
+  }
+}
+
+/** A reason for a request that was not reached because an equal one before it waits. */
+export function behindReason(ahead: Reason, position: number): Reason {
+  return reason(ahead.rule, `${position} request(s) ahead; the next one waits: ${ahead.text}`, ahead.remedy, {
+    ...ahead.details,
+    position,
+  });
+}

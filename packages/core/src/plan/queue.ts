@@ -1,0 +1,95 @@
+import type { RequestRecord } from '@nodepool/zk-protocol';
+
+/** Compares two requests in handling order. */
+export type RequestOrder = (a: RequestRecord, b: RequestRecord) => number;
+
+/** Waiting requests that want the same and differ only in their place; when the first cannot go on, none can. */
+export interface RequestGroup {
+  readonly key: string;
+  /** In handling order. */
+  readonly requests: readonly RequestRecord[];
+}
+
+/**
+ * The requests waiting for one pool, in handling order and grouped by what they want, so that a planning pass looks at
+ * one request of each group instead of at all of them.
+ */
+export class RequestQueue {
+  readonly #order: RequestOrder;
+  readonly #groups = new Map<string, { key: string; requests: RequestRecord[] }>();
+  readonly #groupOf = new Map<string, { group: { key: string; requests: RequestRecord[] }; request: RequestRecord }>();
+
+  constructor(order: RequestOrder) {
+    this.#order = order;
+  }
+
+  get size(): number {
+    return this.#groupOf.size;
+  }
+
+  has(id: string): boolean {
+    return this.#groupOf.has(id);
+  }
+
+  groups(): Iterable<RequestGroup> {
+    return this.#groups.values();
+  }
+
+  *requests(): Generator<RequestRecord> {
+    for (const group of this.#groups.values()) yield* group.requests;
+  }
+
+  /** Adds a request or moves it to the place its changed record asks for. @returns true when it heads its group */
+  put(request: RequestRecord): boolean {
+    this.remove(request.id);
+    const key = groupKey(request);
+    let group = this.#groups.get(key);
+    if (!group) this.#groups.set(key, (group = { key, requests: [] }));
+    const index = this.#placeOf(group.requests, request);
+    group.requests.splice(index, 0, request);
+    this.#groupOf.set(request.id, { group, request });
+    return index === 0;
+  }
+
+  /** @returns true when the request was waiting here and headed its group */
+  remove(id: string): boolean {
+    const entry = this.#groupOf.get(id);
+    if (!entry) return false;
+    this.#groupOf.delete(id);
+    const { requests, key } = entry.group;
+    const index = this.#placeOf(requests, entry.request);
+    requests.splice(index, 1);
+    if (requests.length === 0) this.#groups.delete(key);
+    return index === 0;
+  }
+
+  clear(): void {
+    this.#groups.clear();
+    this.#groupOf.clear();
+  }
+
+  /** How many waiting requests come before this one. Costs a search per group. */
+  countAhead(request: RequestRecord): number {
+    let count = 0;
+    for (const group of this.#groups.values()) count += this.#placeOf(group.requests, request);
+    return count;
+  }
+
+  /** Index of the first request that is not before the given one. */
+  #placeOf(requests: readonly RequestRecord[], request: RequestRecord): number {
+    let low = 0;
+    let high = requests.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const other = requests[middle];
+      if (other !== undefined && this.#order(other, request) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+function groupKey(request: RequestRecord): string {
+  const labels = request.labels.length > 1 ? [...request.labels].sort() : request.labels;
+  return JSON.stringify([labels, request.reuse, request.tenantName, request.requestor === 'NodePool:min-ready']);
+}

@@ -1,0 +1,348 @@
+import {
+  COMPONENTS_ROOT,
+  createCommitter,
+  createComponentCache,
+  createNodeCache,
+  createRequestCache,
+  isZooKeeperError,
+  LEGACY_LAUNCHERS_ROOT,
+  newComponent,
+  NODES_ROOT,
+  REQUEST_LOCKS_ROOT,
+  REQUESTS_ROOT,
+  uuidHex,
+  withComponent,
+  type CancelTimer,
+  type Clock,
+  type ComponentCache,
+  type ComponentRecord,
+  type ConnectionState,
+  type LauncherId,
+  type NodeCache,
+  type NodeId,
+  type PoolComponentRecord,
+  type RequestCache,
+  type RequestRecord,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
+import type { Config } from '../config/types.js';
+import type { DriverRegistry } from '../discovery/registry-types.js';
+import type { Services } from '../fulfilment/services.js';
+import { removeAbandonedLocks } from '../lifecycle/abandoned.js';
+import { Leftovers } from '../lifecycle/leftovers.js';
+import { LostRequests } from '../lifecycle/lost-requests.js';
+import { Reaper, type DeletionStatus } from '../lifecycle/reaper.js';
+import type { Logger } from '../logger.js';
+import { Mirror } from '../mirror/mirror.js';
+import { poolKey } from '../mirror/usage.js';
+import { PoolRegistry } from './pool-registry.js';
+import { PoolWorker, shortName } from './pool-worker.js';
+import { needOfNode, ProviderSet } from './provider-set.js';
+import { Registration } from './registration.js';
+
+/** What a launcher is made of. */
+export interface LauncherOptions {
+  /** Connected or connecting; the caller closes it. */
+  readonly zk: ZooKeeper;
+  readonly config: Config;
+  readonly registry: DriverRegistry;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Fully qualified name of this host. */
+  readonly hostname: string;
+  /** Release, published in the component registry. */
+  readonly version: string;
+  /** Default: `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** Time between the slow sweeps that catch what a watch missed. */
+const SWEEP_MS = 60_000;
+
+/**
+ * The part of a launcher that serves requests: providers, pools, the taking back of nodes, and the clean-up after
+ * launchers that died. Knows nothing of processes, signals or the web.
+ */
+export class Launcher {
+  readonly nodes: NodeCache;
+  readonly requests: RequestCache;
+  readonly #options: LauncherOptions;
+  readonly #services: Services;
+  readonly #componentCache: ComponentCache;
+  readonly #registry: PoolRegistry;
+  readonly #providers: ProviderSet;
+  readonly #reaper: Reaper;
+  readonly #lost: LostRequests;
+  readonly #leftovers: Leftovers;
+  readonly #registration: Registration<ComponentRecord>;
+  readonly #workers = new Map<string, PoolWorker>();
+  readonly #stop = new AbortController();
+  readonly #unsubscribe: (() => void)[] = [];
+  #config: Config;
+  #disabledLabels: ReadonlySet<string> = new Set();
+  #reconfiguring: Promise<void> = Promise.resolve();
+  #epoch = 0;
+  #started = false;
+  #draining = false;
+  #cancelSweep: CancelTimer | undefined;
+
+  constructor(options: LauncherOptions) {
+    const { zk, clock, logger, hostname } = options;
+    this.#options = options;
+    this.#config = options.config;
+    this.nodes = createNodeCache({ zk, clock, logger });
+    this.requests = createRequestCache({ zk, clock, logger });
+    this.#componentCache = createComponentCache({ zk, clock, logger });
+    const mirror = new Mirror(this.nodes, this.requests, (node) =>
+      needOfNode(node.provider === null ? undefined : this.#providers.get(node.provider), node),
+    );
+    const committer = createCommitter(zk, [this.nodes, this.requests, this.#componentCache]);
+    const random = options.random ?? Math.random;
+    this.#services = { zk, committer, mirror, clock, logger, hostname, random };
+    this.#registry = new PoolRegistry(this.#componentCache);
+    this.#providers = new ProviderSet(this.#services, options.registry, {
+      config: () => this.#config,
+      capacityChanged: (provider, pool) => this.#capacityChanged(provider, pool),
+      providerStarted: ({ name }) => this.#capacityChanged(name),
+    });
+    this.#reaper = new Reaper(this.#services, {
+      providerOf: (node) => this.#providers.providerOf(node),
+      isActive: () => this.#isActive(),
+    });
+    this.#lost = new LostRequests(this.#services, (id) => this.#workerHandling(id));
+    this.#leftovers = new Leftovers(this.#services);
+    const kind = { kind: 'launcher', hostname: shortName(hostname), version: options.version } as const;
+    this.#registration = new Registration(zk, newComponent({ ...kind, state: 'stopped' }), logger);
+  }
+
+  /** What is not started yet, in an operator's words; empty when ready. */
+  get notReady(): readonly string[] {
+    const missing: string[] = [];
+    if (this.#options.zk.state !== 'CONNECTED') missing.push('no connection to ZooKeeper');
+    if (!this.nodes.ready || !this.requests.ready) missing.push('reading nodes and requests from ZooKeeper');
+    if (!this.#started) missing.push('providers are being started');
+    return missing;
+  }
+
+  /** Registered pools of all launchers. */
+  get components(): Iterable<PoolComponentRecord> {
+    return this.#registry.pools;
+  }
+
+  /** Providers that could not be started, and why. They are tried again. */
+  get providerErrors(): readonly { provider: string; error: string }[] {
+    return [...this.#providers.all()]
+      .filter((runner) => runner.startError !== undefined)
+      .map((runner) => ({ provider: runner.name, error: runner.startError ?? '' }));
+  }
+
+  /** Deletions that keep failing. */
+  get failingDeletions(): readonly DeletionStatus[] {
+    return this.#reaper.failing();
+  }
+
+  /** Load of each pool of this launcher. */
+  get pools(): readonly { provider: string; pool: string; handling: number; waiting: number; paused: number }[] {
+    return [...this.#workers.values()].map((worker) => ({
+      provider: worker.provider,
+      pool: worker.pool.name,
+      ...worker.load,
+    }));
+  }
+
+  /** Resolves when the caches are complete and every provider that could start has started. */
+  async start(): Promise<void> {
+    const { zk } = this.#options;
+    await zk.whenConnected(this.#stop.signal);
+    this.#epoch = zk.sessionEpoch;
+    await Promise.all(
+      [NODES_ROOT, REQUESTS_ROOT, REQUEST_LOCKS_ROOT, COMPONENTS_ROOT, LEGACY_LAUNCHERS_ROOT].map((path) =>
+        zk.ensurePath(path),
+      ),
+    );
+    await Promise.all([this.nodes.start(), this.requests.start(), this.#componentCache.start()]);
+    this.#unsubscribe.push(
+      zk.onState((state) => this.#stateChanged(state)),
+      this.nodes.onReady((ready) => ready && this.#cachesReady()),
+      this.requests.onReady((ready) => ready && this.#cachesReady()),
+      this.#registry.onChange(({ before, after }) => {
+        if (before && !after) void this.#lost.checkAll();
+      }),
+    );
+    await this.#registration.register();
+    await this.reconfigure(this.#config);
+    this.#registration.update(withComponent(this.#registration.body, { state: 'running' }));
+    this.#started = true;
+    this.#cachesReady();
+    this.#scheduleSweep();
+  }
+
+  /** Puts another configuration in force without disturbing what did not change. */
+  reconfigure(config: Config): Promise<void> {
+    const run = this.#reconfiguring.then(() => this.#apply(config));
+    this.#reconfiguring = run.catch(() => undefined);
+    return run;
+  }
+
+  /**
+   * Accepts nothing more and leaves the registry; requests under way are brought to their end within the deadline,
+   * what remains is left for other launchers.
+   */
+  async drain(deadlineMs: number): Promise<void> {
+    if (this.#draining) return;
+    this.#draining = true;
+    const { clock, logger } = this.#services;
+    const finished = Promise.all([...this.#workers.values()].map((worker) => worker.drain()));
+    const expired = Symbol('expired');
+    const timeout = new Promise<typeof expired>((resolve) => clock.setTimer(deadlineMs, () => resolve(expired)));
+    if ((await Promise.race([finished, timeout])) === expired) {
+      logger.warn('Not everything could be finished in time; other launchers will take over', { deadlineMs });
+    }
+    await Promise.race([Promise.all([this.#reaper.stop(), this.#providers.stop()]), timeout]);
+    await this.#registration.remove();
+  }
+
+  /** Ends everything at once. Locks and registrations go with the session. */
+  async stop(): Promise<void> {
+    if (this.#stop.signal.aborted) return;
+    this.#stop.abort(new Error('the launcher stops'));
+    this.#cancelSweep?.();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    for (const worker of this.#workers.values()) worker.abandon(this.#stop.signal.reason as Error);
+    this.#lost.stop();
+    this.#leftovers.stop();
+    this.#registry.close();
+    this.#services.mirror.close();
+    this.nodes.stop();
+    this.requests.stop();
+    this.#componentCache.stop();
+    await Promise.resolve();
+  }
+
+  async #apply(config: Config): Promise<void> {
+    this.#config = config;
+    this.#disabledLabels = new Set([...config.labels.values()].filter((l) => l.minReady === -1).map((l) => l.name));
+    const wanted = new Set<string>();
+    for (const { name, pools } of config.providers.values()) {
+      for (const pool of pools.keys()) wanted.add(poolKey(name, pool));
+    }
+    for (const [key, worker] of this.#workers) {
+      if (wanted.has(key)) continue;
+      this.#workers.delete(key);
+      void worker.drain();
+    }
+    await this.#providers.apply(config);
+    await Promise.all([...config.providers.keys()].map((name) => this.#applyPools(name)));
+    this.#reaper.sweep();
+  }
+
+  async #applyPools(name: string): Promise<void> {
+    const runner = this.#providers.get(name);
+    if (!runner || this.#draining) return;
+    const starting: Promise<void>[] = [];
+    for (const pool of runner.config.pools.values()) {
+      const key = poolKey(name, pool.name);
+      const current = this.#workers.get(key);
+      if (current) {
+        current.update(runner, pool);
+        continue;
+      }
+      const { hostname } = this.#services;
+      const launcherId = `${hostname}-PoolWorker.${name}-${pool.name}-${uuidHex()}` as LauncherId;
+      const worker = new PoolWorker(this.#services, this.#workerHost, runner, pool, launcherId);
+      this.#workers.set(key, worker);
+      starting.push(worker.start());
+    }
+    await Promise.all(starting);
+  }
+
+  get #workerHost() {
+    return {
+      version: this.#options.version,
+      registry: this.#registry,
+      disabledLabels: () => this.#disabledLabels,
+      tenantLimit: (tenant: string) => this.#config.tenantLimits.get(tenant),
+      isActive: () => this.#isActive(),
+      onAbandoned: (request: RequestRecord, nodes: readonly string[]) => this.#recover(request, nodes as NodeId[]),
+    };
+  }
+
+  #isActive(): boolean {
+    return (
+      this.#options.zk.state === 'CONNECTED' && this.nodes.ready && this.requests.ready && !this.#stop.signal.aborted
+    );
+  }
+
+  #workerHandling(id: RequestRecord['id']): boolean {
+    for (const worker of this.#workers.values()) if (worker.handles(id)) return true;
+    return false;
+  }
+
+  #capacityChanged(provider: string, pool?: string): void {
+    for (const worker of this.#workers.values()) {
+      if (worker.provider === provider && (pool === undefined || worker.pool.name === pool)) worker.reconsiderAll();
+    }
+  }
+
+  /** A handler lost track of what it wrote: remove its locks, then let the request be reset like any lost one. */
+  #recover(request: RequestRecord, nodes: readonly NodeId[]): void {
+    const { zk, logger } = this.#services;
+    const epoch = zk.sessionEpoch;
+    void removeAbandonedLocks(this.#services, request.id, nodes, epoch, this.#stop.signal)
+      .then(() => this.#lost.check(request.id))
+      .catch((error: unknown) =>
+        logger.error('Could not clean up after an abandoned request', { requestId: request.id, error }),
+      );
+  }
+
+  #stateChanged(state: ConnectionState): void {
+    if (state === 'SUSPENDED') this.#services.logger.warn('Connection to ZooKeeper suspended; no new work');
+    if (state !== 'LOST') return;
+    this.#services.logger.warn('ZooKeeper session lost; its locks are gone, starting over in a new one');
+    const cause = new Error('the ZooKeeper session was lost');
+    for (const worker of this.#workers.values()) worker.sessionLost(cause);
+  }
+
+  /** Caches are complete, at the start or after a reconnect: look at everything once. */
+  #cachesReady(): void {
+    if (!this.#isActive() || !this.#started) return;
+    const renewed = this.#epoch !== this.#options.zk.sessionEpoch;
+    this.#epoch = this.#options.zk.sessionEpoch;
+    if (renewed && !this.#draining) void this.#registerAgain();
+    this.#reaper.sweep();
+    for (const worker of this.#workers.values()) worker.reconsiderAll();
+    void this.#lost.checkAll();
+  }
+
+  async #registerAgain(): Promise<void> {
+    try {
+      await this.#registration.register();
+      await Promise.all([...this.#workers.values()].map((worker) => worker.sessionRenewed()));
+    } catch (error) {
+      if (!isZooKeeperError(error)) throw error;
+      this.#services.logger.warn('Could not register again; the next session tries anew', { error });
+    }
+  }
+
+  #scheduleSweep(): void {
+    this.#cancelSweep = this.#services.clock.setTimer(SWEEP_MS, () => {
+      void this.#sweep().finally(() => {
+        if (!this.#stop.signal.aborted && !this.#draining) this.#scheduleSweep();
+      });
+    });
+  }
+
+  async #sweep(): Promise<void> {
+    if (!this.#isActive()) return;
+    const { logger } = this.#services;
+    this.#reaper.sweep();
+    const tasks = [
+      this.#lost.checkAll(),
+      this.#leftovers.sweep(),
+      this.#providers.cleanupLeakedResources(this.#stop.signal),
+    ];
+    for (const result of await Promise.allSettled(tasks)) {
+      if (result.status === 'rejected') logger.warn('A periodic clean-up failed', { error: result.reason as unknown });
+    }
+  }
+}

@@ -1,0 +1,513 @@
+import {
+  compareRequests,
+  newPoolComponent,
+  withComponent,
+  type CancelTimer,
+  type LauncherId,
+  type NodeRecord,
+  type PoolComponentRecord,
+  type RequestId,
+  type RequestRecord,
+  type Resources,
+} from '@nodepool/zk-protocol';
+import type { LaunchResult, PoolConfig } from '../driver/types.js';
+import { declinedRequest, writeUnlockedRequest } from '../fulfilment/decline.js';
+import { RequestHandler, type HandlerOutcome, type HandlerPool } from '../fulfilment/handler.js';
+import type { Services } from '../fulfilment/services.js';
+import { backoffMs } from '../lifecycle/backoff.js';
+import type { Logger } from '../logger.js';
+import type { FreeNodes } from '../mirror/free-nodes.js';
+import { planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.js';
+import { RequestQueue } from '../plan/queue.js';
+import { judgeStanding } from '../plan/rules.js';
+import type { Assignment, PoolView, QuotaView, Reason } from '../plan/types.js';
+import type { PoolChange, PoolRegistry } from './pool-registry.js';
+import type { ProviderRunner } from './provider-runner.js';
+import { Registration } from './registration.js';
+
+/** What a pool worker learns from the launcher around it. */
+export interface PoolWorkerHost {
+  readonly version: string;
+  readonly registry: PoolRegistry;
+  /** Labels with `min-ready: -1`. */
+  disabledLabels(): ReadonlySet<string>;
+  tenantLimit(tenant: string): Resources | undefined;
+  /** Caches are complete and ZooKeeper answers. */
+  isActive(): boolean;
+  /** A handler lost track of what it wrote. */
+  onAbandoned(request: RequestRecord, nodes: readonly string[]): void;
+}
+
+const FIRST_RETRY_MS = 25;
+const LONGEST_RETRY_MS = 5_000;
+
+/** Serves requests for one pool of one provider. Works when something changed; otherwise it rests. */
+export class PoolWorker implements PoolView, HandlerPool {
+  readonly launcherId: LauncherId;
+  readonly #services: Services;
+  readonly #host: PoolWorkerHost;
+  readonly #logger: Logger;
+  readonly #queue = new RequestQueue(compareRequests);
+  /** Requests that are not this pool's business now, to look at again when the registered pools change. */
+  readonly #parked = new Set<RequestId>();
+  readonly #handlers = new Map<RequestId, RequestHandler>();
+  readonly #declining = new Set<RequestId>();
+  readonly #retries = new Map<RequestId, { attempts: number; cancel: CancelTimer | undefined }>();
+  readonly #waiting = new Map<RequestId, Reason>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #free: FreeNodes;
+  readonly #registration: Registration<PoolComponentRecord>;
+  readonly #unsubscribe: (() => void)[] = [];
+  #runner: ProviderRunner;
+  #pool: PoolConfig;
+  #stopping = false;
+  #registered = false;
+  #scheduled = false;
+  #pausedHandlers = 0;
+
+  constructor(
+    services: Services,
+    host: PoolWorkerHost,
+    runner: ProviderRunner,
+    pool: PoolConfig,
+    launcherId: LauncherId,
+  ) {
+    this.#services = services;
+    this.#host = host;
+    this.#runner = runner;
+    this.#pool = pool;
+    this.launcherId = launcherId;
+    this.#logger = services.logger.child({ provider: runner.name, pool: pool.name });
+    this.#free = services.mirror.free(runner.name, pool.name);
+    this.#registration = new Registration(services.zk, this.#component(), this.#logger);
+  }
+
+  // --- life cycle -------------------------------------------------------------------------------------------------
+
+  /** Registers the pool and begins to serve once the registry shows it. */
+  async start(): Promise<void> {
+    const { mirror } = this.#services;
+    this.#unsubscribe.push(
+      mirror.listen({
+        onRequest: ({ before, after }) => this.#requestChanged(before, after),
+        onFree: (node, free) => free && this.#nodeFree(node),
+        onNode: ({ before, after }) => this.#nodeChanged(before, after),
+      }),
+      this.#host.registry.onChange((change) => this.#poolsChanged(change)),
+    );
+    await this.#registration.register();
+    this.#noticeRegistration();
+  }
+
+  /** Puts a changed configuration into force. */
+  update(runner: ProviderRunner, pool: PoolConfig): void {
+    this.#runner = runner;
+    this.#pool = pool;
+    this.#publish();
+    this.reconsiderAll();
+  }
+
+  /** Registers again after a new session; handlers of the old one have been abandoned. */
+  async sessionRenewed(): Promise<void> {
+    this.#registered = false;
+    await this.#registration.register();
+    this.#noticeRegistration();
+  }
+
+  /** The session is over: nothing its handlers hold exists any more. */
+  sessionLost(cause: Error): void {
+    this.#registered = false;
+    for (const handler of this.#handlers.values()) handler.abandon(cause);
+  }
+
+  /** Takes nothing new, leaves the registry, lets running handlers finish. Paused ones give their nodes back. */
+  async drain(): Promise<void> {
+    this.#stopping = true;
+    for (const retry of this.#retries.values()) retry.cancel?.();
+    await this.#registration.remove();
+    this.#queue.clear();
+    for (const handler of this.#handlers.values()) handler.putBackIfPaused();
+    while (this.#running.size > 0) await Promise.all(this.#running);
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+  }
+
+  /** Stops at once; locks go with the session. */
+  abandon(cause: Error): void {
+    this.#stopping = true;
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    for (const handler of this.#handlers.values()) handler.abandon(cause);
+  }
+
+  handles(id: RequestId): boolean {
+    return this.#handlers.has(id);
+  }
+
+  /** Requests being worked on and waiting, for status output. */
+  get load(): { handling: number; waiting: number; paused: number } {
+    return { handling: this.#handlers.size, waiting: this.#queue.size, paused: this.#pausedHandlers };
+  }
+
+  /** Why a request that heads its group waits here. */
+  waitingReason(id: RequestId): Reason | undefined {
+    return this.#waiting.get(id);
+  }
+
+  // --- what the plan sees -----------------------------------------------------------------------------------------
+
+  get provider(): string {
+    return this.#runner.name;
+  }
+
+  get providerName(): string {
+    return this.#runner.name;
+  }
+
+  get pool(): PoolConfig {
+    return this.#pool;
+  }
+
+  get priority(): number {
+    return this.#pool.priority ?? this.#runner.config.priority ?? 100;
+  }
+
+  get stopping(): boolean {
+    return this.#stopping;
+  }
+
+  get launches(): boolean {
+    return this.#runner.launches;
+  }
+
+  get pausesAtQuota(): boolean {
+    return this.#runner.pausesAtQuota;
+  }
+
+  get maxConcurrency(): number {
+    return this.#runner.config.maxConcurrency;
+  }
+
+  get activeLaunches(): number {
+    return this.#runner.activeLaunches;
+  }
+
+  get errorLabels(): ReadonlySet<string> {
+    return this.#runner.provider.errorLabels();
+  }
+
+  get disabledLabels(): ReadonlySet<string> {
+    return this.#host.disabledLabels();
+  }
+
+  get registered(): readonly PoolComponentRecord[] {
+    return this.#host.registry.pools;
+  }
+
+  get paused(): boolean {
+    return this.#pausedHandlers > 0;
+  }
+
+  labelReady(label: string): boolean {
+    return this.#runner.provider.labelReady(this.#pool.name, label);
+  }
+
+  freeNodes(label: string): Iterable<NodeRecord> {
+    return this.#free.ofLabel(label);
+  }
+
+  labelCapacity(label: string): number | undefined {
+    return this.#runner.provider.labelCapacity?.(this.#pool.name, label);
+  }
+
+  get quota(): QuotaView | undefined {
+    const quota = this.#runner.provider.quota;
+    if (!quota) return undefined;
+    return {
+      need: (label) => this.needOf(label),
+      providerTotal: quota.estimatedNodepoolQuota(),
+      providerUsed: this.#runner.usedByProvider(),
+      poolUsed: this.#runner.usedByPool(this.#pool.name),
+    };
+  }
+
+  tenantLimit(tenant: string): Resources | undefined {
+    return this.#host.tenantLimit(tenant);
+  }
+
+  tenantUsed(tenant: string): Resources {
+    return this.#services.mirror.usage.ofTenant(tenant);
+  }
+
+  // --- what handlers see ------------------------------------------------------------------------------------------
+
+  registeredIds(): string[] {
+    return this.#host.registry.pools.map((pool) => pool.launcherId);
+  }
+
+  needOf(label: string): Resources {
+    return this.#runner.needOf(label, this.#pool);
+  }
+
+  pauseChanged(): void {
+    let paused = 0;
+    for (const handler of this.#handlers.values()) if (handler.paused) paused++;
+    const was = this.#pausedHandlers > 0;
+    this.#pausedHandlers = paused;
+    if (was !== paused > 0) this.#publish();
+    this.wake();
+  }
+
+  launchStarted(): void {
+    this.#runner.activeLaunches++;
+  }
+
+  launchEnded(result: LaunchResult): void {
+    this.#runner.activeLaunches--;
+    if (result.state === 'aborted') this.#runner.provider.quota?.invalidateQuotaCache();
+    this.wake();
+  }
+
+  promise(need: Resources, factor: 1 | -1): void {
+    this.#runner.promise(this.#pool.name, need, factor);
+  }
+
+  // --- events -----------------------------------------------------------------------------------------------------
+
+  /** Plans again, once for everything that happens in this turn. */
+  wake(): void {
+    if (this.#scheduled || this.#stopping) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.#pass();
+    });
+  }
+
+  /** Looks at every request again, e.g. after the configuration or the registered pools changed. */
+  reconsiderAll(): void {
+    if (!this.#registered) return;
+    for (const request of this.#services.mirror.requests.values()) {
+      if (request.state === 'requested') this.#consider(request);
+    }
+    this.wake();
+  }
+
+  #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
+    const id = (after ?? before)?.id;
+    if (id === undefined) return;
+    const handler = this.#handlers.get(id);
+    if (handler) {
+      if (!after) handler.requestGone();
+      return;
+    }
+    if (after) {
+      if (this.#registered) this.#consider(after);
+      return;
+    }
+    this.#parked.delete(id);
+    this.#waiting.delete(id);
+    this.#retries.get(id)?.cancel?.();
+    this.#retries.delete(id);
+    if (this.#queue.remove(id)) this.wake();
+  }
+
+  #consider(request: RequestRecord): void {
+    if (this.#handlers.has(request.id) || this.#declining.has(request.id)) return;
+    if (this.#retries.get(request.id)?.cancel) return;
+    const verdict = judgeStanding(request, this);
+    this.#parked.delete(request.id);
+    if (verdict === undefined) {
+      if (this.#queue.put(request)) this.wake();
+      return;
+    }
+    if (this.#queue.remove(request.id)) this.wake();
+    this.#waiting.delete(request.id);
+    if (verdict.action === 'decline') void this.#track(this.#decline(request, verdict.reason));
+    else if (verdict.reason.rule !== 'not-requested') this.#parked.add(request.id);
+  }
+
+  #nodeFree(node: NodeRecord): void {
+    if (node.provider === this.#runner.name && node.pool === this.#pool.name && this.#hasDemand()) this.wake();
+  }
+
+  #nodeChanged(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
+    if (!before || !this.#hasDemand()) return;
+    const freed = before.provider === this.#runner.name && !after && this.#runner.launches;
+    const ofTenant = before.tenantName !== null && !after;
+    if (freed || ofTenant) this.wake();
+  }
+
+  #hasDemand(): boolean {
+    return this.#queue.size > 0 || this.#pausedHandlers > 0;
+  }
+
+  #poolsChanged({ before, after }: PoolChange): void {
+    if (!this.#registered) {
+      this.#noticeRegistration();
+      return;
+    }
+    if (before && after && !changesStanding(before, after, this.priority)) return;
+    this.reconsiderAll();
+  }
+
+  #noticeRegistration(): void {
+    if (this.#registered || this.#stopping || this.#registration.id === undefined) return;
+    if (!this.#host.registry.pools.some((pool) => pool.launcherId === this.launcherId)) return;
+    this.#registered = true;
+    this.#logger.info('Pool is registered', { labels: [...this.#pool.labels.keys()] });
+    this.reconsiderAll();
+  }
+
+  // --- decisions --------------------------------------------------------------------------------------------------
+
+  #pass(): void {
+    if (this.#stopping || !this.#registered || !this.#runner.running || !this.#host.isActive()) return;
+    if (!this.#hasDemand()) return;
+    const paused: PausedRequest[] = [];
+    if (this.#pausedHandlers > 0) {
+      for (const handler of this.#handlers.values()) if (handler.paused) paused.push(handler.paused);
+    }
+    this.#apply(planPool(this, paused, this.#queue.groups(), compareRequests));
+  }
+
+  #apply(plan: PoolPlan): void {
+    for (const { request, assignment } of plan.resume) this.#resume(request, assignment);
+    for (const { request, assignment } of plan.accept) this.#accept(request, assignment);
+    for (const { request, reason } of plan.decline) {
+      this.#queue.remove(request.id);
+      void this.#track(this.#decline(request, reason));
+    }
+    for (const { request, reason } of plan.waiting) this.#waiting.set(request.id, reason);
+  }
+
+  #resume(request: RequestRecord, assignment: Assignment): void {
+    const handler = this.#handlers.get(request.id);
+    if (handler && this.#claim(assignment)) handler.resume(assignment);
+  }
+
+  #accept(request: RequestRecord, assignment: Assignment): void {
+    if (!this.#claim(assignment)) return;
+    this.#queue.remove(request.id);
+    this.#waiting.delete(request.id);
+    const driver = this.#runner.provider.getRequestHandler(this.#pool, request);
+    const handler = new RequestHandler(this.#services, this, driver, request);
+    this.#handlers.set(request.id, handler);
+    void this.#track(handler.run(assignment).then((outcome) => this.#ended(handler, outcome)));
+  }
+
+  #claim(assignment: Assignment): boolean {
+    const { mirror } = this.#services;
+    const claimed: NodeRecord[] = [];
+    for (const { source } of assignment.parts) {
+      if (source.kind !== 'node') continue;
+      if (mirror.claim(source.node.id)) {
+        claimed.push(source.node);
+        continue;
+      }
+      for (const node of claimed) mirror.unclaim(node.id);
+      this.wake();
+      return false;
+    }
+    return true;
+  }
+
+  #ended(handler: RequestHandler, outcome: HandlerOutcome): void {
+    const { id } = handler.request;
+    this.#handlers.delete(id);
+    this.pauseChanged();
+    if (outcome === 'fulfilled' || outcome === 'gone') {
+      this.#retries.delete(id);
+      return;
+    }
+    if (outcome === 'abandoned') this.#host.onAbandoned(handler.request, handler.nodeIds);
+    if (outcome === 'busy') this.#lookAgainLater(id);
+    else this.#lookAgain(id);
+  }
+
+  #lookAgain(id: RequestId): void {
+    const request = this.#services.mirror.requests.get(id);
+    if (request && !this.#stopping) this.#consider(request);
+  }
+
+  /** Somebody was quicker, or holds the lock: nothing may tell us when that ends, so look again soon. */
+  #lookAgainLater(id: RequestId): void {
+    const retry = this.#retries.get(id) ?? { attempts: 0, cancel: undefined };
+    const { clock, random } = this.#services;
+    const pause = backoffMs(retry.attempts++, FIRST_RETRY_MS, LONGEST_RETRY_MS, random);
+    retry.cancel = clock.setTimer(pause, () => {
+      retry.cancel = undefined;
+      if (!this.#services.mirror.requests.get(id)) this.#retries.delete(id);
+      else this.#lookAgain(id);
+    });
+    this.#retries.set(id, retry);
+  }
+
+  async #decline(request: RequestRecord, why: Reason): Promise<void> {
+    this.#declining.add(request.id);
+    try {
+      const now = this.#services.clock.now();
+      const next = declinedRequest(request, this.launcherId, why, this.registeredIds(), now);
+      const result = await writeUnlockedRequest(this.#services, next);
+      this.#declining.delete(request.id);
+      if (result === 'busy' || result === 'changed') this.#lookAgainLater(request.id);
+      if (result !== 'done') return;
+      const { id: requestId, eventId } = request;
+      this.#logger.info('Declined request', { requestId, eventId, reason: why.text, state: next.state });
+    } catch (error) {
+      this.#declining.delete(request.id);
+      this.#logger.warn('Could not decline a request', { requestId: request.id, error });
+      this.#lookAgainLater(request.id);
+    }
+  }
+
+  #track(work: Promise<void>): Promise<void> {
+    const run = work.finally(() => this.#running.delete(run));
+    this.#running.add(run);
+    return run;
+  }
+
+  // --- registry ---------------------------------------------------------------------------------------------------
+
+  #component(): PoolComponentRecord {
+    return newPoolComponent({
+      hostname: shortName(this.#services.hostname),
+      state: 'running',
+      version: this.#host.version,
+      launcherId: this.launcherId,
+      name: this.#pool.name,
+      providerName: this.#runner.name,
+      supportedLabels: [...this.#pool.labels.keys()],
+      priority: this.priority,
+      paused: false,
+    });
+  }
+
+  #publish(): void {
+    if (this.#stopping) return;
+    const { body } = this.#registration;
+    const supportedLabels = [...this.#pool.labels.keys()];
+    const next = { supportedLabels, priority: this.priority, paused: this.paused };
+    const same =
+      body.priority === next.priority &&
+      body.paused === next.paused &&
+      body.supportedLabels.length === supportedLabels.length &&
+      body.supportedLabels.every((label, i) => label === supportedLabels[i]);
+    if (!same) this.#registration.update(withComponent(body, next));
+  }
+}
+
+/** Host name up to the first dot. */
+export function shortName(hostname: string): string {
+  return hostname.split('.', 1)[0] ?? hostname;
+}
+
+/** A pool that pauses or not matters only to those it has precedence over. */
+function changesStanding(before: PoolComponentRecord, after: PoolComponentRecord, ownPriority: number): boolean {
+  if (before.paused !== after.paused && after.priority < ownPriority) return true;
+  return (
+    before.priority !== after.priority ||
+    before.launcherId !== after.launcherId ||
+    before.providerName !== after.providerName ||
+    before.supportedLabels.length !== after.supportedLabels.length ||
+    before.supportedLabels.some((label) => !after.supportedLabels.includes(label))
+  );
+}

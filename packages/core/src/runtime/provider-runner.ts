@@ -1,0 +1,128 @@
+import type { NodeRecord, Resources } from '@nodepool/zk-protocol';
+import type { LoadedProvider } from './types.js';
+import type { PoolConfig, Provider, ProviderConfig } from '../driver/types.js';
+import type { Services } from '../fulfilment/services.js';
+import { backoffMs } from '../lifecycle/backoff.js';
+import type { Logger } from '../logger.js';
+import { accumulate } from '../plan/resources.js';
+
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
+
+/** One configured provider while it runs: its driver object, and what all its pools share. */
+export class ProviderRunner {
+  readonly provider: Provider;
+  readonly launches: boolean;
+  readonly pausesAtQuota: boolean;
+  /** Launches under way, over all pools. */
+  activeLaunches = 0;
+  readonly #services: Services;
+  readonly #logger: Logger;
+  readonly #stop = new AbortController();
+  readonly #promised: Resources = {};
+  readonly #promisedByPool = new Map<string, Resources>();
+  #started: Promise<void> | undefined;
+  #error: string | undefined;
+  #running = false;
+
+  constructor(services: Services, loaded: LoadedProvider, provider: Provider) {
+    this.#services = services;
+    this.provider = provider;
+    this.launches = loaded.driver.capabilities.launches;
+    this.pausesAtQuota = loaded.driver.capabilities.pausesAtQuota;
+    this.#logger = services.logger.child({ provider: provider.config.name });
+  }
+
+  get config(): ProviderConfig {
+    return this.provider.config;
+  }
+
+  get name(): string {
+    return this.provider.config.name;
+  }
+
+  /** True once the driver's `start` has succeeded. */
+  get running(): boolean {
+    return this.#running;
+  }
+
+  /** Why the last start failed; `undefined` once it has succeeded. */
+  get startError(): string | undefined {
+    return this.#error;
+  }
+
+  /** Starts the provider; a failed start is repeated with growing pauses. @returns when the first attempt has ended */
+  start(onRunning: () => void): Promise<void> {
+    this.#started ??= this.#attempt(0, onRunning);
+    return this.#started;
+  }
+
+  idle(): void {
+    this.provider.idle();
+  }
+
+  /** Ends the provider and resolves when everything of it has ended. */
+  async stop(): Promise<void> {
+    this.#running = false;
+    this.provider.stop();
+    await this.provider.join();
+    this.#stop.abort(new Error(`provider "${this.name}" stops`));
+  }
+
+  /** Counts needs of nodes that have no record yet, so that two pools do not spend the same quota. */
+  promise(pool: string, need: Resources, factor: 1 | -1): void {
+    accumulate(this.#promised, need, factor);
+    let ofPool = this.#promisedByPool.get(pool);
+    if (!ofPool) this.#promisedByPool.set(pool, (ofPool = {}));
+    accumulate(ofPool, need, factor);
+  }
+
+  usedByProvider(): Resources {
+    return withPromised(this.#services.mirror.usage.ofProvider(this.name), this.#promised);
+  }
+
+  usedByPool(pool: string): Resources {
+    return withPromised(this.#services.mirror.usage.ofPool(this.name, pool), this.#promisedByPool.get(pool));
+  }
+
+  /** Need of one node of a label; a single instance for drivers without quota. */
+  needOf(label: string, pool: PoolConfig): Resources {
+    return this.provider.quota?.quotaNeededByLabel(label, pool) ?? ONE_INSTANCE;
+  }
+
+  ownsNode(node: NodeRecord): boolean {
+    return node.provider === this.name;
+  }
+
+  async #attempt(attempt: number, onRunning: () => void): Promise<void> {
+    try {
+      await this.provider.start(this.#stop.signal);
+      if (this.#stop.signal.aborted) return;
+      this.#running = true;
+      this.#error = undefined;
+      onRunning();
+    } catch (error) {
+      if (this.#stop.signal.aborted) return;
+      this.#error = error instanceof Error ? error.message : String(error);
+      const pause = backoffMs(attempt, FIRST_RETRY_MS, LONGEST_RETRY_MS, this.#services.random);
+      this.#logger.error('Provider could not be started; trying again', { error, pauseMs: Math.round(pause) });
+      this.#services.clock.setTimer(pause, () => {
+        if (!this.#stop.signal.aborted) void this.#attempt(attempt + 1, onRunning);
+      });
+    }
+  }
+}
+
+const ONE_INSTANCE: Resources = Object.freeze({ instances: 1 });
+
+function withPromised(used: Resources, promised: Resources | undefined): Resources {
+  if (!promised) return used;
+  for (const name in promised) {
+    if (promised[name] !== 0) {
+      const sum = { ...used };
+      accumulate(sum, promised);
+      return sum;
+    }
+  }
+  return used;
+}

@@ -1,0 +1,120 @@
+import {
+  componentCreatePath,
+  componentPath,
+  componentsPath,
+  encodeComponent,
+  isZooKeeperError,
+  lastPart,
+  type ComponentRecord,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
+import type { Logger } from '../logger.js';
+
+/**
+ * A component's entry in the registry. Changes are written one after another, only the newest body counts, and the entry
+ * is made again in a new session.
+ */
+export class Registration<T extends ComponentRecord> {
+  readonly #zk: ZooKeeper;
+  readonly #logger: Logger;
+  #body: T;
+  #path: string | undefined;
+  #epoch = -1;
+  #written: T | undefined;
+  #version = 0;
+  #writing: Promise<void> | undefined;
+  #removed = false;
+
+  constructor(zk: ZooKeeper, body: T, logger: Logger) {
+    this.#zk = zk;
+    this.#body = body;
+    this.#logger = logger;
+  }
+
+  /** Last part of the entry's path; `undefined` while not registered. */
+  get id(): string | undefined {
+    return this.#path === undefined ? undefined : lastPart(this.#path);
+  }
+
+  get body(): T {
+    return this.#body;
+  }
+
+  /** Registers, or registers again in a new session. */
+  async register(): Promise<void> {
+    await this.#flush();
+  }
+
+  /** Publishes a changed body; returns at once. */
+  update(body: T): void {
+    this.#body = body;
+    void this.#flush();
+  }
+
+  /** Takes the entry out; resolves when it is gone or the session is. */
+  async remove(): Promise<void> {
+    this.#removed = true;
+    await this.#writing;
+    const path = this.#path;
+    this.#path = undefined;
+    if (path === undefined || this.#epoch !== this.#zk.sessionEpoch) return;
+    try {
+      await this.#zk.delete(path);
+    } catch (error) {
+      if (!isZooKeeperError(error)) throw error;
+      this.#logger.debug('Component entry was gone before it was removed', { path, error });
+    }
+  }
+
+  #flush(): Promise<void> {
+    this.#writing ??= this.#write().finally(() => (this.#writing = undefined));
+    return this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    while (!this.#removed && (this.#written !== this.#body || this.#epoch !== this.#zk.sessionEpoch)) {
+      const body = this.#body;
+      try {
+        if (this.#path === undefined || this.#epoch !== this.#zk.sessionEpoch) await this.#create(body);
+        else this.#version = (await this.#zk.setData(this.#path, encodeComponent(body), this.#version)).version;
+        this.#written = body;
+      } catch (error) {
+        if (!isZooKeeperError(error)) throw error;
+        this.#logger.warn('Could not publish component', { kind: body.kind, error });
+        if (isZooKeeperError(error, 'ZK_CLOSED')) return;
+        await this.#recover();
+      }
+    }
+  }
+
+  async #create(body: T): Promise<void> {
+    const epoch = this.#zk.sessionEpoch;
+    await this.#zk.ensurePath(componentsPath(body.kind));
+    const path = componentCreatePath(body.kind, body.hostname);
+    this.#path = await this.#zk.create(path, encodeComponent(body), { ephemeral: true, sequential: true });
+    this.#epoch = epoch;
+    this.#version = 0;
+  }
+
+  /** After an error: learn what is stored. An entry whose making was not confirmed is found by its owner and body. */
+  async #recover(): Promise<void> {
+    await this.#zk.whenConnected();
+    if (this.#path !== undefined && this.#epoch === this.#zk.sessionEpoch) {
+      const stat = await this.#zk.exists(this.#path);
+      if (stat) this.#version = stat.version;
+      else this.#path = undefined;
+      return;
+    }
+    const { kind } = this.#body;
+    const wanted = encodeComponent(this.#body);
+    for (const id of await this.#zk.getChildren(componentsPath(kind))) {
+      const path = componentPath(kind, id);
+      const found = await this.#zk.getData(path).catch(() => undefined);
+      if (found?.stat.ephemeralOwner !== this.#zk.sessionId || !found.data.equals(wanted)) continue;
+      this.#path = path;
+      this.#epoch = this.#zk.sessionEpoch;
+      this.#version = found.stat.version;
+      return;
+    }
+  }
+}
