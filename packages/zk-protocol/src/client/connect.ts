@@ -58,6 +58,11 @@ const steadyClock: Clock = {
  * @throws ZK_BAD_ARGUMENTS when servers, TLS files or numbers cannot be used
  */
 export function createZooKeeper(options: ZooKeeperOptions): ZooKeeperConnection {
+  return startClient(options);
+}
+
+/** As {@link createZooKeeper}; `lastXid` lets a test begin where request numbers run out. */
+export function startClient(options: ZooKeeperOptions, lastXid = 0): ZooKeeperConnection {
   const { tls } = options;
   const ensemble =
     typeof options.servers === 'string'
@@ -81,6 +86,7 @@ export function createZooKeeper(options: ZooKeeperOptions): ZooKeeperConnection 
     random: options.random ?? Math.random,
     lookup: options.lookup ?? systemLookup,
     watches,
+    lastXid,
     onState: (state) => shell.onConnectionManagerState(state),
   });
   shell.connectionManager = transport;

@@ -11,6 +11,7 @@ import { WireReader } from './wire/reader.js';
 /** Resolves a name to its addresses. */
 export type Lookup = (host: string, done: (error: Error | null, addresses: string[]) => void) => void;
 
+/** As the operating system resolves names. */
 export const systemLookup: Lookup = (host, done) => {
   lookup(host, { all: true }, (error, found) => done(error, error === null ? found.map(({ address }) => address) : []));
 };
@@ -29,6 +30,7 @@ export interface Connection {
   readonly requestedAtMs: number;
 }
 
+/** One attempt on one server. */
 export interface DialOptions {
   target: Target;
   servers: ServerList;
@@ -111,7 +113,7 @@ class DialAttempt {
     });
     socket.once(tls === undefined ? 'connect' : 'secureConnect', () => this.#request(socket));
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
-    socket.on('error', (error) => this.#fail(error));
+    socket.on('error', (error: Error) => this.#fail(error));
     socket.on('close', () => this.#fail(new Error(this.#closedMessage())));
   }
 

@@ -6,4 +6,5 @@ export interface ZooKeeperLogger {
   error(message: string, fields?: Record<string, unknown>): void;
 }
 
+/** Logs nothing. */
 export const silentZooKeeperLogger: ZooKeeperLogger = { debug() {}, info() {}, warn() {}, error() {} };

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { clearInterval, setInterval } from 'node:timers';
 import type { ConnectionOptions } from 'node:tls';
 import stock from 'node-zookeeper-client';
 import ConnectionManager from 'node-zookeeper-client/lib/ConnectionManager.js';
@@ -8,35 +9,25 @@ import { dial, type Connection, type Lookup } from './dial.js';
 import { ZooKeeperError } from './errors.js';
 import { Heartbeat } from './heartbeat.js';
 import type { ZooKeeperLogger } from './logger.js';
-import { RequestQueue } from './request-queue.js';
+import { Pipeline } from './pipeline.js';
+import { authError, closedError, expiredError, lossError, unreachableError } from './request-errors.js';
 import { ServerList, type Target } from './server-list.js';
-import { operationName, ServerCode } from './server-errors.js';
 import { formatServer } from './servers.js';
-import type { WatchEvent, WatchListener } from './types.js';
 import type { WatchRegistry } from './watches.js';
-import { connectRequest, encodeNothing, writeAuth, writeSetWatches } from './wire/encode.js';
 import { decodeNothing } from './wire/decode.js';
-import { FrameSplitter } from './wire/frames.js';
-import { OpCode, Xid } from './wire/opcodes.js';
-import { WireReader } from './wire/reader.js';
+import { connectRequest, encodeNothing } from './wire/encode.js';
+import { OpCode } from './wire/opcodes.js';
 import { Request, stripChroot, type PendingRequest } from './wire/request.js';
-import { WireWriter } from './wire/writer.js';
 
 const STATES = ConnectionManager.STATES;
-const PING = Buffer.from([0, 0, 0, 8, 0xff, 0xff, 0xff, 0xfe, 0, 0, 0, OpCode.PING]);
-const MAX_XID = 0x7fff_ffff;
-/** Bytes encoded before they are handed to the socket within one flush. */
-const BATCH_BYTES = 256 * 1024;
 const CLOSE_DEADLINE_MS = 1_000;
+const RETRY_WHILE_CLOSING_MS = 50;
 const WARN_EVERY_MS = 10_000;
-const EVENT_TYPES: readonly (WatchEvent['type'] | undefined)[] = [
-  undefined,
-  'created',
-  'deleted',
-  'changed',
-  'children',
-];
+const MAX_ATTEMPT_MS = 5_000;
+const MIN_ATTEMPT_MS = 200;
+const LONGEST_TIMER_MS = 0x7fff_ffff;
 
+/** Everything a {@link Transport} is made of; the defaults are in connect.ts. */
 export interface TransportOptions {
   servers: readonly { host: string; port: number }[];
   chroot: string;
@@ -52,11 +43,13 @@ export interface TransportOptions {
   watches: WatchRegistry;
   /** Receives the package's state numbers. */
   onState: (state: number) => void;
+  /** See {@link Pipeline}. */
+  lastXid?: number | undefined;
 }
 
 /**
- * The connection under the package's client shell, in place of its own connection manager: sessions, heartbeats,
- * reconnects, request pipeline and event dispatch.
+ * The connection under the package's client shell, in place of its own connection manager: keeps a session on one
+ * server after the other. What travels over the connection is the {@link Pipeline}'s business.
  */
 export class Transport extends ConnectionManager {
   readonly #options: TransportOptions;
@@ -64,37 +57,23 @@ export class Transport extends ConnectionManager {
   readonly #servers: ServerList;
   readonly #backoff: Backoff;
   readonly #heartbeat: Heartbeat;
-  readonly #writer = new WireWriter();
-  readonly #reader = new WireReader();
-  readonly #queue = new RequestQueue();
-  readonly #inFlight = new RequestQueue();
+  readonly #pipeline: Pipeline;
 
   #socket: Socket | undefined;
   #target: Target | undefined;
-  #frames = new FrameSplitter();
-  #lastXid = 0;
-  #zxidHigh = 0;
-  #zxidLow = 0;
-  #isFlushScheduled = false;
-  /** True once the connection has answered a request or ping. */
-  #isProven = false;
-  #isAuthRefused = false;
   /** The server in use has left the list: move on once nothing is in flight. */
   #isMoving = false;
   #isOpen = false;
-  #abortDial: (() => void) | undefined;
+  #abortDial: CancelTimer | undefined;
   #cancelRetry: CancelTimer = () => {};
   #cancelExpiry: CancelTimer | undefined;
   #cancelWait: CancelTimer | undefined;
-  #confirmedAtMs = 0;
   #lastWarnedAtMs = -Infinity;
   #keepAlive: NodeJS.Timeout | undefined;
   #closing: { done: Promise<void>; finish: () => void; cancelDeadline: CancelTimer } | undefined;
 
+  /** Counts sessions. */
   sessionEpoch = 0;
-  requests = 0;
-  operations = 0;
-  events = 0;
 
   constructor(options: TransportOptions) {
     // The list given to the base class is never used: it cannot parse IPv6 and shuffles once for all time.
@@ -102,16 +81,37 @@ export class Transport extends ConnectionManager {
     this.#options = options;
     this.#clock = options.clock;
     this.#servers = new ServerList(options.servers, options.random);
-    this.#backoff = new Backoff(options.random);
+    this.#backoff = new Backoff(options.sessionTimeoutMs, options.random);
     this.#heartbeat = new Heartbeat(
       options.clock,
-      () => this.#socket?.write(PING),
+      () => this.#pipeline.ping(),
       (silentMs) => this.#drop(`the server has been silent for ${Math.round(silentMs)} ms`),
     );
+    this.#pipeline = new Pipeline({
+      chroot: options.chroot,
+      maxRequestBytes: options.maxRequestBytes,
+      logger: options.logger,
+      watches: options.watches,
+      onPingAnswered: () => this.#heartbeat.pingAnswered(),
+      onBroken: (reason) => this.#drop(reason),
+      lastXid: options.lastXid ?? 0,
+    });
+  }
+
+  get requests(): number {
+    return this.#pipeline.requests;
+  }
+
+  get operations(): number {
+    return this.#pipeline.operations;
+  }
+
+  get events(): number {
+    return this.#pipeline.events;
   }
 
   get pending(): number {
-    return this.#queue.length + this.#inFlight.length;
+    return this.#pipeline.pending;
   }
 
   /** Starts connecting, and keeps the session connected from then on. */
@@ -136,15 +136,13 @@ export class Transport extends ConnectionManager {
 
   override addAuthInfo(scheme: string, auth: Buffer): void {
     this.credentials.push({ scheme, auth });
-    if (this.#socket === undefined) return;
-    writeAuth(this.#writer, scheme, auth);
-    this.#scheduleFlush();
+    this.#pipeline.authenticate(scheme, auth);
   }
 
   /** Takes a request: it is sent with all others of this tick, or as soon as there is a connection. */
   submit(request: PendingRequest): void {
     if (this.#closing !== undefined) {
-      request.fail(closedError());
+      request.fail(closedError(request));
       return;
     }
     if (this.pending >= this.#options.maxBacklog) {
@@ -155,22 +153,21 @@ export class Transport extends ConnectionManager {
       );
       return;
     }
-    this.#queue.push(request);
-    if (this.#socket !== undefined) this.#scheduleFlush();
-    else this.#limitWait();
+    this.#pipeline.push(request);
+    if (this.#socket === undefined) this.#limitWait();
   }
 
   /** Changes the server list; a connection to a server that is not on it moves as soon as nothing is in flight. */
   resetServers(servers: readonly { host: string; port: number }[]): void {
     this.#servers.replace(servers);
-    if (this.#socket !== undefined && this.#target !== undefined) {
-      this.#isMoving = !this.#servers.includes(this.#target);
-      this.#moveIfIdle();
+    if (this.#closing !== undefined || !this.#isOpen) return;
+    if (this.#socket === undefined) {
+      this.#backoff.reset();
+      this.#restartAttempts();
       return;
     }
-    if (!this.#isOpen) return;
-    this.#backoff.reset();
-    this.#restartAttempts();
+    this.#checkServer();
+    this.#moveIfIdle();
   }
 
   /** Ends the session. Resolves within a second, also when no server answers. Safe to repeat. */
@@ -184,11 +181,10 @@ export class Transport extends ConnectionManager {
     this.#closing = { done, finish, cancelDeadline };
     this.setState(STATES.CLOSING);
     if (this.#socket !== undefined) {
-      this.#queueCloseRequest();
-      this.#flush();
+      this.#sendClose();
     } else if (this.#isOpen && (this.#hasSession || this.#abortDial !== undefined)) {
       // The session would linger until it expires: use the time left to reach a server and end it.
-      this.#failAll(this.#queue.drain(), closedError);
+      failAll(this.#pipeline.takeWaiting(), closedError);
       if (this.#abortDial === undefined) this.#restartAttempts();
     } else {
       this.#finishClose();
@@ -198,6 +194,10 @@ export class Transport extends ConnectionManager {
 
   get #hasSession(): boolean {
     return this.sessionId.some((byte) => byte !== 0);
+  }
+
+  get #serverName(): string | undefined {
+    return this.#target === undefined ? undefined : formatServer(this.#target);
   }
 
   // --- connecting -------------------------------------------------------------------------------------------------
@@ -234,7 +234,12 @@ export class Transport extends ConnectionManager {
         clock: this.#clock,
         lookup: this.#options.lookup,
         deadlineMs: this.#attemptDeadlineMs(),
-        request: connectRequest(this.#lastZxid, this.#options.sessionTimeoutMs, this.sessionId, this.sessionPassword),
+        request: connectRequest(
+          this.#pipeline.lastZxid,
+          this.#options.sessionTimeoutMs,
+          this.sessionId,
+          this.sessionPassword,
+        ),
       },
       (error, connection) => {
         this.#abortDial = undefined;
@@ -247,8 +252,8 @@ export class Transport extends ConnectionManager {
 
   /** All servers get their turn within one session timeout; a lone one gets half of it, so that it is tried twice. */
   #attemptDeadlineMs(): number {
-    const share = Math.floor(this.#options.sessionTimeoutMs / Math.max(2, this.#servers.size));
-    return Math.min(5_000, Math.max(200, share));
+    const shareMs = Math.floor(this.#options.sessionTimeoutMs / Math.max(2, this.#servers.size));
+    return Math.min(MAX_ATTEMPT_MS, Math.max(MIN_ATTEMPT_MS, shareMs));
   }
 
   #attemptFailed(error: Error): void {
@@ -263,67 +268,71 @@ export class Transport extends ConnectionManager {
     } else {
       this.#options.logger.debug('ZooKeeper connection attempt failed', { error });
     }
-    // Through the queue, so that a target that fails at once cannot recurse.
-    this.#cancelRetry();
-    this.#cancelRetry = afterImmediate(() => this.#attempt());
+    // In a later turn, so that a target that fails at once cannot recurse.
+    const immediate = setImmediate(() => this.#attempt());
+    this.#cancelRetry = () => clearImmediate(immediate);
   }
 
   #retryLater(): void {
-    const pauseMs = this.#closing === undefined ? this.#backoff.next() : 50;
-    this.#cancelRetry();
+    const pauseMs = this.#closing === undefined ? this.#backoff.next() : RETRY_WHILE_CLOSING_MS;
     this.#cancelRetry = this.#clock.setTimer(pauseMs, () => this.#attempt());
   }
 
   #sessionRefused(connection: Connection): void {
     connection.socket.on('error', () => {}); // the answer is known, whatever still happens to the socket
     connection.socket.destroy();
-    if (this.#hasSession) this.#expire('the server says so');
+    if (this.#hasSession) this.#expire('the server says it is over');
     else this.#attemptFailed(new Error(`${formatServer(connection.target)}: the server refused a new session`));
   }
 
   #established(connection: Connection): void {
     const { socket } = connection;
-    const isNewSession = !this.#hasSession || !connection.sessionId.equals(this.sessionId);
+    const isNewSession = !connection.sessionId.equals(this.sessionId);
     this.#socket = socket;
     this.#target = connection.target;
-    this.#frames = connection.frames;
     this.sessionId = connection.sessionId;
-    this.#reader.sessionId = connection.sessionId.readBigInt64BE();
     this.sessionPassword = connection.password;
     this.sessionTimeout = connection.sessionTimeoutMs;
-    this.#isProven = false;
-    this.#isAuthRefused = false;
-    this.#isMoving = !this.#servers.includes(connection.target);
     if (isNewSession) this.sessionEpoch += 1;
+    this.#lastWarnedAtMs = -Infinity;
     this.#cancelExpiryTimers();
     this.#releaseProcess();
     socket.on('data', (chunk: Buffer) => this.#onData(socket, chunk));
-    socket.on('drain', () => this.#flush());
+    socket.on('drain', () => this.#pipeline.flush());
     socket.on('error', (error) => this.#options.logger.debug('ZooKeeper socket error', { error }));
     socket.on('close', () => this.#onClosed(socket));
     this.#heartbeat.start(this.sessionTimeout, connection.requestedAtMs);
-    this.#lastWarnedAtMs = -Infinity;
+    this.#pipeline.attach(socket, connection.frames, this.sessionId.readBigInt64BE(), this.credentials);
     if (this.#closing !== undefined) {
-      this.#queueCloseRequest();
-      this.#flush();
+      this.#sendClose();
       return;
     }
+    this.#checkServer();
     this.#options.logger.info(isNewSession ? 'ZooKeeper session started' : 'ZooKeeper session resumed', {
-      server: formatServer(connection.target),
+      server: this.#serverName,
       sessionId: `0x${this.sessionId.toString('hex')}`,
       sessionTimeoutMs: this.sessionTimeout,
     });
-    this.#writePreamble();
-    this.#scheduleFlush();
     this.setState(STATES.CONNECTED);
   }
 
-  /** Credentials and watches go ahead of everything that waits. */
-  #writePreamble(): void {
-    for (const { scheme, auth } of this.credentials) writeAuth(this.#writer, scheme, auth);
-    const { chroot, watches } = this.#options;
-    const toServer = (path: string) => (path === '/' && chroot !== '' ? chroot : chroot + path);
-    for (const packet of watches.packets(toServer)) writeSetWatches(this.#writer, this.#lastZxid, packet);
+  #onData(socket: Socket, chunk: Buffer): void {
+    if (socket !== this.#socket) return;
+    this.#heartbeat.heard();
+    this.#pipeline.receive(socket, chunk);
+    this.#moveIfIdle();
+  }
+
+  #checkServer(): void {
+    this.#isMoving = this.#target !== undefined && !this.#servers.includes(this.#target);
+    this.#pipeline.pause(this.#isMoving);
+  }
+
+  #moveIfIdle(): void {
+    if (this.#isMoving && this.#closing === undefined && this.#pipeline.inFlight === 0) {
+      this.#pipeline.isProven = true;
+      this.#drop('the server is no longer on the list');
+    }
   }
 
   // --- losing the connection or the session -----------------------------------------------------------------------
@@ -340,32 +349,36 @@ export class Transport extends ConnectionManager {
   #onClosed(socket: Socket): void {
     if (socket !== this.#socket) return;
     this.#socket = undefined;
-    this.#confirmedAtMs = this.#heartbeat.confirmedAtMs;
     this.#heartbeat.stop();
-    this.#writer.take();
-    const unanswered = this.#inFlight.drain();
+    const unanswered = this.#pipeline.detach();
     if (this.#closing !== undefined) {
-      this.#failAll(unanswered, closedError);
+      failAll(unanswered, closedError);
       this.#finishClose();
       return;
     }
     this.#options.logger.info('ZooKeeper connection lost', { server: this.#serverName });
+    this.#holdProcess();
+    // The state first: who hears of a failed request finds it changed already.
     this.setState(STATES.DISCONNECTED);
-    this.#failAll(unanswered, this.#isAuthRefused ? authError : lossError);
-    if (this.#closing !== undefined) return;
-    const remainingMs = this.#confirmedAtMs + this.sessionTimeout - this.#clock.now();
+    failAll(unanswered, this.#pipeline.isAuthRefused ? authError : lossError);
+    if (this.#closing === undefined) this.#reconnect();
+  }
+
+  /** Tries to keep the session, until it must be over: no server can have heard from us for the whole timeout. */
+  #reconnect(): void {
+    const expire = () => this.#expire('no server heard from us in time');
+    const remainingMs = this.#heartbeat.confirmedAtMs + this.sessionTimeout - this.#clock.now();
     if (remainingMs <= 0) {
-      this.#expire('no server heard from us in time');
+      expire();
       return;
     }
-    this.#cancelExpiry = this.#afterTimer(remainingMs, () => this.#expire('no server heard from us in time'));
+    this.#cancelExpiry = this.#setPatientTimer(remainingMs, expire);
     this.#servers.startRound(this.#target);
-    if (this.#isProven) {
+    if (this.#pipeline.isProven) {
       this.#backoff.reset();
       this.#attempt();
     } else {
       // It accepted us and hung up: coming back at once would only flap.
-      this.#holdProcess();
       this.#retryLater();
     }
   }
@@ -378,22 +391,18 @@ export class Transport extends ConnectionManager {
     this.#cancelExpiryTimers();
     this.sessionId = Buffer.alloc(8);
     this.sessionPassword = Buffer.alloc(16);
-    // A server that was set up anew is behind: as long as we claim to have seen more, it would refuse us.
-    this.#zxidHigh = 0;
-    this.#zxidLow = 0;
+    this.#pipeline.forgetZxid();
     this.#options.watches.dropOneShots();
-    const waiting = this.#queue.drain();
+    const waiting = this.#pipeline.takeWaiting();
     if (this.#closing !== undefined) {
-      this.#failAll(waiting, closedError);
+      failAll(waiting, closedError);
       this.#finishClose();
       return;
     }
     this.#options.logger.warn('ZooKeeper session lost', { reason });
     this.setState(STATES.SESSION_EXPIRED);
-    this.#failAll(waiting, expiredError);
-    if (this.#closing !== undefined) return;
-    this.#servers.startRound();
-    this.#attempt();
+    failAll(waiting, expiredError);
+    if (this.#closing === undefined) this.#restartAttempts();
   }
 
   #cancelExpiryTimers(): void {
@@ -406,10 +415,22 @@ export class Transport extends ConnectionManager {
   /** Without a session nothing expires: requests wait one session timeout for the first connection. */
   #limitWait(): void {
     if (this.#cancelExpiry !== undefined || this.#cancelWait !== undefined) return;
-    this.#cancelWait = this.#afterTimer(this.#options.sessionTimeoutMs, () => {
+    this.#cancelWait = this.#setPatientTimer(this.#options.sessionTimeoutMs, () => {
       this.#cancelWait = undefined;
-      this.#failAll(this.#queue.drain(), unreachableError);
+      failAll(this.#pipeline.takeWaiting(), unreachableError);
     });
+  }
+
+  // --- closing ----------------------------------------------------------------------------------------------------
+
+  /** After everything that waits, so that calls made before the close are served. */
+  #sendClose(): void {
+    const request = new Request<void>(OpCode.CLOSE_SESSION, '/', '', encodeNothing, decodeNothing);
+    const finish = () => this.#finishClose();
+    request.settleWith(finish, finish);
+    this.#pipeline.push(request);
+    this.#pipeline.pause(false);
+    this.#pipeline.flush();
   }
 
   #finishClose(): void {
@@ -422,203 +443,37 @@ export class Transport extends ConnectionManager {
     this.#cancelExpiryTimers();
     this.#heartbeat.stop();
     this.#releaseProcess();
+    this.setState(STATES.CLOSED);
     const socket = this.#socket;
     this.#socket = undefined;
     socket?.destroy();
-    this.setState(STATES.CLOSED);
-    this.#failAll(this.#inFlight.drain(), closedError);
-    this.#failAll(this.#queue.drain(), closedError);
+    failAll(this.#pipeline.detach(), closedError);
+    failAll(this.#pipeline.takeWaiting(), closedError);
     closing.finish();
   }
 
-  #failAll(requests: readonly PendingRequest[], makeError: (request: PendingRequest) => ZooKeeperError): void {
-    for (const request of requests) request.fail(makeError(request));
-  }
+  // --- time -------------------------------------------------------------------------------------------------------
 
-  #moveIfIdle(): void {
-    if (this.#isMoving && this.#inFlight.length === 0) this.#drop('the server is no longer on the list');
-  }
-
-  // --- sending ----------------------------------------------------------------------------------------------------
-
-  #scheduleFlush(): void {
-    if (this.#isFlushScheduled) return;
-    this.#isFlushScheduled = true;
-    setImmediate(this.#onFlush);
-  }
-
-  readonly #onFlush = (): void => {
-    this.#isFlushScheduled = false;
-    this.#flush();
-  };
-
-  #flush(): void {
-    const socket = this.#socket;
-    if (socket === undefined || socket.writableNeedDrain) return;
-    if (!this.#isMoving || this.#closing !== undefined) {
-      for (let request = this.#queue.peek(); request !== undefined; request = this.#queue.peek()) {
-        this.#queue.shift();
-        this.#encode(request);
-        if (this.#writer.pendingBytes >= BATCH_BYTES && !socket.write(this.#writer.take())) return;
-      }
-    }
-    if (this.#writer.pendingBytes > 0) socket.write(this.#writer.take());
-  }
-
-  #encode(request: PendingRequest): void {
-    const writer = this.#writer;
-    this.#lastXid = this.#lastXid === MAX_XID ? 1 : this.#lastXid + 1;
-    request.xid = this.#lastXid;
-    const mark = writer.beginFrame();
-    try {
-      writer.int(request.xid);
-      writer.int(request.opCode);
-      request.encode(writer, request);
-    } catch (error) {
-      writer.rewind(mark);
-      request.fail(badRequest(request, 'it cannot be encoded', error));
-      return;
-    }
-    const length = writer.endFrame(mark);
-    if (length > this.#options.maxRequestBytes) {
-      writer.rewind(mark);
-      request.fail(badRequest(request, `it takes ${length} bytes, the limit is ${this.#options.maxRequestBytes}`));
-      return;
-    }
-    this.requests += 1;
-    this.operations += request.weight;
-    this.#inFlight.push(request);
-  }
-
-  #queueCloseRequest(): void {
-    const request = new Request<void>(OpCode.CLOSE_SESSION, '/', '', encodeNothing, decodeNothing);
-    const finish = () => this.#finishClose();
-    request.settleWith(finish, finish);
-    this.#queue.push(request);
-  }
-
-  // --- receiving --------------------------------------------------------------------------------------------------
-
-  #onData(socket: Socket, chunk: Buffer): void {
-    if (socket !== this.#socket) return;
-    this.#heartbeat.heard();
-    try {
-      this.#frames.push(chunk);
-      while (this.#socket === socket && this.#frames.next(this.#reader)) this.#onFrame(this.#reader);
-    } catch (error) {
-      this.#options.logger.error('ZooKeeper sent something unreadable', { error, server: this.#serverName });
-      this.#drop('unreadable data');
-      return;
-    }
-    if (this.#isMoving) this.#moveIfIdle();
-  }
-
-  #onFrame(reader: WireReader): void {
-    const xid = reader.int();
-    const zxidHigh = reader.int();
-    const zxidLow = reader.int();
-    const serverCode = reader.int();
-    switch (xid) {
-      case Xid.NOTIFICATION:
-        this.#onEvent(reader);
-        return;
-      case Xid.PING:
-        this.#isProven = true;
-        this.#heartbeat.pingAnswered();
-        return;
-      case Xid.AUTH:
-        if (serverCode !== 0) this.#onAuthRefused(serverCode);
-        return;
-      case Xid.SET_WATCHES:
-        if (serverCode === 0) return;
-        this.#options.logger.error('ZooKeeper did not take our watches back', { serverCode });
-        this.#drop('watches refused');
-        return;
-      default:
-        this.#onReply(xid, zxidHigh, zxidLow, serverCode, reader);
-    }
-  }
-
-  #onReply(xid: number, zxidHigh: number, zxidLow: number, serverCode: number, reader: WireReader): void {
-    const request = this.#inFlight.peek();
-    if (request === undefined || request.xid !== xid) {
-      this.#drop(`answer to request ${xid} where ${request?.xid ?? 'none'} was due`);
-      return;
-    }
-    this.#inFlight.shift();
-    this.#isProven = true;
-    if (zxidHigh > 0 || (zxidHigh === 0 && zxidLow !== 0)) {
-      this.#zxidHigh = zxidHigh;
-      this.#zxidLow = zxidLow;
-    }
-    // Before anything else of this chunk is read: the next frame may already be the event.
-    if (request.watcher !== undefined) this.#noteOneShot(request, request.watcher, serverCode);
-    request.answer(serverCode, reader);
-  }
-
-  #noteOneShot(request: PendingRequest, watcher: WatchListener, serverCode: number): void {
-    const path = stripChroot(request.chroot, request.path);
-    if (serverCode === 0) {
-      const kind = request.watchKind === 'children' ? 'children' : 'data';
-      this.#options.watches.addOneShot(kind, path, watcher);
-    } else if (serverCode === ServerCode.NO_NODE && request.watchKind === 'exists') {
-      this.#options.watches.addOneShot('exists', path, watcher);
-    }
-  }
-
-  #onEvent(reader: WireReader): void {
-    const type = EVENT_TYPES[reader.int()];
-    reader.int();
-    if (type === undefined) return;
-    this.events += 1;
-    const path = stripChroot(this.#options.chroot, reader.string());
-    this.#options.watches.dispatch({ type, path }, this.#callListener);
-  }
-
-  readonly #callListener = (listener: WatchListener, event: WatchEvent): void => {
-    try {
-      listener(event);
-    } catch (error) {
-      this.#options.logger.error('A ZooKeeper watch listener failed', { error, path: event.path, type: event.type });
-    }
-  };
-
-  #onAuthRefused(serverCode: number): void {
-    this.#isAuthRefused = true;
-    this.#isProven = false;
-    this.#options.logger.error('ZooKeeper refused our credentials: check the configured scheme and secret', {
-      serverCode,
-      server: this.#serverName,
-    });
-  }
-
-  // --- small things -----------------------------------------------------------------------------------------------
-
-  get #lastZxid(): bigint {
-    return (BigInt(this.#zxidHigh) << 32n) | BigInt(this.#zxidLow >>> 0);
-  }
-
-  get #serverName(): string | undefined {
-    return this.#target === undefined ? undefined : formatServer(this.#target);
-  }
-
-  /** A timer that lets arrived data be read before it acts; see {@link Heartbeat}. */
-  #afterTimer(ms: number, act: () => void): CancelTimer {
-    let cancelled = false;
+  /** After a stalled event loop timers run before data that has long arrived: this one lets it be read first. */
+  #setPatientTimer(ms: number, act: () => void): CancelTimer {
+    let isCancelled = false;
     const cancelTimer = this.#clock.setTimer(ms, () => {
       setImmediate(() => {
-        if (!cancelled) act();
+        if (!isCancelled) act();
       });
     });
     return () => {
-      cancelled = true;
+      isCancelled = true;
       cancelTimer();
     };
   }
 
-  /** An open client keeps the process alive, also between two attempts, when it has no socket to do so. */
+  /**
+   * An open client keeps the process alive, also between two attempts, when it has no socket to do so: otherwise a
+   * command waiting for ZooKeeper would end without a word. Only a handle: nothing ever happens when it fires.
+   */
   #holdProcess(): void {
-    this.#keepAlive ??= setInterval(() => {}, 0x7fff_ffff);
+    this.#keepAlive ??= setInterval(() => {}, LONGEST_TIMER_MS);
   }
 
   #releaseProcess(): void {
@@ -627,48 +482,6 @@ export class Transport extends ConnectionManager {
   }
 }
 
-function afterImmediate(act: () => void): CancelTimer {
-  const immediate = setImmediate(act);
-  return () => clearImmediate(immediate);
-}
-
-function describe(request: PendingRequest): { what: string; path: string } {
-  const path = stripChroot(request.chroot, request.path);
-  return { what: `${operationName(request.opCode)} ${path}`, path };
-}
-
-function lossError(request: PendingRequest): ZooKeeperError {
-  const { what, path } = describe(request);
-  const message = `${what}: the connection broke before the answer; it may or may not have taken effect`;
-  return new ZooKeeperError('ZK_CONNECTION_LOSS', message, { path });
-}
-
-function authError(request: PendingRequest): ZooKeeperError {
-  const { what, path } = describe(request);
-  return new ZooKeeperError('ZK_AUTH_FAILED', `${what}: ZooKeeper refused our credentials`, {
-    path,
-    serverCode: ServerCode.AUTH_FAILED,
-  });
-}
-
-function expiredError(request: PendingRequest): ZooKeeperError {
-  const { what, path } = describe(request);
-  const message = `${what}: the session ended before it could be sent; it has not taken effect`;
-  return new ZooKeeperError('ZK_SESSION_EXPIRED', message, { path });
-}
-
-function unreachableError(request: PendingRequest): ZooKeeperError {
-  const { what, path } = describe(request);
-  const message = `${what}: no ZooKeeper server could be reached in time; it has not been sent`;
-  return new ZooKeeperError('ZK_CONNECTION_LOSS', message, { path });
-}
-
-function closedError(request?: PendingRequest): ZooKeeperError {
-  const { what, path } = request === undefined ? { what: 'request', path: undefined } : describe(request);
-  return new ZooKeeperError('ZK_CLOSED', `${what}: the ZooKeeper client is closed`, { path });
-}
-
-function badRequest(request: PendingRequest, why: string, cause?: unknown): ZooKeeperError {
-  const { what, path } = describe(request);
-  return new ZooKeeperError('ZK_BAD_ARGUMENTS', `${what}: ${why}`, { path, cause });
+function failAll(requests: readonly PendingRequest[], makeError: (request: PendingRequest) => ZooKeeperError): void {
+  for (const request of requests) request.fail(makeError(request));
 }

@@ -38,6 +38,7 @@ export interface Acl {
   id: string;
 }
 
+/** What kind of znode to create; by default a persistent one without a number. */
 export interface CreateOptions {
   ephemeral?: boolean;
   /** The server appends a 10-digit number. */
@@ -58,7 +59,10 @@ export type Operation =
   | { op: 'set'; path: string; data: Buffer | string; version?: number }
   | { op: 'check'; path: string; version?: number };
 
-/** Result of one part, in the order of the operations. */
+/**
+ * Result of one part, in the order of the operations. The stat of a create is exact but for its times, which are this
+ * machine's unless a `set` stands in the same multi: servers up to 3.8 do not send it.
+ */
 export type OperationResult =
   { op: 'create'; path: string; stat: Stat } | { op: 'set'; stat: Stat } | { op: 'delete' } | { op: 'check' };
 

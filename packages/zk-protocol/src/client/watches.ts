@@ -3,6 +3,7 @@ import type { WatchEvent, WatchListener } from './types.js';
 import type { WatchPaths } from './wire/encode.js';
 import type { OneShotKind } from './wire/request.js';
 
+/** With `persistent-recursive`, everything below is reported too, and no `children` events are. */
 export type PersistentMode = 'persistent' | 'persistent-recursive';
 
 /** Room for the paths of one setWatches packet, far below the server's limit of 1 MB. */

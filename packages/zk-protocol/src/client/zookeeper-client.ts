@@ -34,6 +34,7 @@ export interface ZooKeeperConnection extends ZooKeeper {
   resetServers(servers: readonly ServerAddress[]): void;
 }
 
+/** What {@link ZooKeeperClient} is put together from. */
 export interface ClientParts {
   shell: Client;
   transport: Transport;

@@ -1,3 +1,4 @@
+import { systemClock } from '../../clock.js';
 import { MultiError } from '../errors.js';
 import { ServerCode, serverError, zooKeeperCode } from '../server-errors.js';
 import type { Acl, Operation, OperationResult, ReadResult, Stat } from '../types.js';
@@ -39,7 +40,7 @@ function decodeOperation(reader: WireReader, type: number, request: RequestField
   switch (type) {
     case OpCode.CREATE: {
       const path = stripChroot(request.chroot, reader.string());
-      return { op: 'create', path, stat: statOfCreate(reader, request.operations[index]) };
+      return { op: 'create', path, stat: newNodeStat(reader, request.operations[index]) };
     }
     case OpCode.CREATE2:
       return { op: 'create', path: stripChroot(request.chroot, reader.string()), stat: reader.stat() };
@@ -56,19 +57,18 @@ function decodeOperation(reader: WireReader, type: number, request: RequestField
 
 /**
  * Servers up to 3.8 answer a create2 inside a multi like a plain create, without the stat. A new znode's stat is known
- * all the same, except for the leader's time: ours stands in for it.
+ * all the same, except for the leader's time: see {@link decodeMulti}.
  */
-function statOfCreate(reader: WireReader, operation: Operation | undefined): Stat {
+function newNodeStat(reader: WireReader, operation: Operation | undefined): Stat {
   const zxid = reader.headerZxid;
-  const timeMs = Date.now();
   const isCreate = operation?.op === 'create';
   const data = isCreate ? (operation.data ?? '') : '';
   return {
     czxid: zxid,
     mzxid: zxid,
     pzxid: zxid,
-    ctime: timeMs,
-    mtime: timeMs,
+    ctime: 0,
+    mtime: 0,
     version: 0,
     cversion: 0,
     aversion: 0,
@@ -101,8 +101,21 @@ export const decodeMulti: Decoder<OperationResult[]> = (reader, request) => {
     }
   }
   if (failedIndex >= 0) throw multiError(request, failedIndex, failedCode);
+  fillCreationTime(results);
   return results;
 };
+
+/** Creates without a time get the one another part brought (all parts share it), or else this machine's. */
+function fillCreationTime(results: readonly OperationResult[]): void {
+  const set = results.find((result) => result.op === 'set');
+  let timeMs = set?.stat.mtime ?? 0;
+  for (const result of results) {
+    if (result.op !== 'create' || result.stat.ctime !== 0) continue;
+    if (timeMs === 0) timeMs = systemClock.now();
+    result.stat.ctime = timeMs;
+    result.stat.mtime = timeMs;
+  }
+}
 
 function multiError(request: RequestFields, failedIndex: number, serverCode: number): MultiError {
   const operation = request.operations[failedIndex];

@@ -1,0 +1,280 @@
+import type { Socket } from 'node:net';
+import type { ZooKeeperLogger } from './logger.js';
+import { badRequest } from './request-errors.js';
+import { RequestQueue } from './request-queue.js';
+import { ServerCode } from './server-errors.js';
+import type { WatchEvent, WatchListener } from './types.js';
+import type { WatchRegistry } from './watches.js';
+import { writeAuth, writeSetWatches } from './wire/encode.js';
+import { FrameSplitter } from './wire/frames.js';
+import { OpCode, Xid } from './wire/opcodes.js';
+import { WireReader } from './wire/reader.js';
+import { stripChroot, type PendingRequest } from './wire/request.js';
+import { WireWriter } from './wire/writer.js';
+
+const PING = Buffer.from([0, 0, 0, 8, 0xff, 0xff, 0xff, 0xfe, 0, 0, 0, OpCode.PING]);
+const MAX_XID = 0x7fff_ffff;
+/** Bytes encoded before they are handed to the socket within one flush. */
+const BATCH_BYTES = 256 * 1024;
+const EVENT_TYPES: readonly (WatchEvent['type'] | undefined)[] = [
+  undefined,
+  'created',
+  'deleted',
+  'changed',
+  'children',
+];
+
+/** What a {@link Pipeline} needs from its surroundings. */
+export interface PipelineOptions {
+  chroot: string;
+  maxRequestBytes: number;
+  logger: ZooKeeperLogger;
+  watches: WatchRegistry;
+  onPingAnswered: () => void;
+  /** The connection can no longer be trusted and has to end. */
+  onBroken: (reason: string) => void;
+  /** The first xid is the one after this. @default 0 */
+  lastXid?: number;
+}
+
+/** Requests out, answers and events in, over one connection after another. */
+export class Pipeline {
+  readonly #options: PipelineOptions;
+  readonly #writer = new WireWriter();
+  readonly #reader = new WireReader();
+  readonly #waiting = new RequestQueue();
+  readonly #inFlight = new RequestQueue();
+  #frames = new FrameSplitter();
+  #socket: Socket | undefined;
+  #lastXid: number;
+  #zxidHigh = 0;
+  #zxidLow = 0;
+  #isFlushScheduled = false;
+  #isPaused = false;
+
+  /** True once the connection has answered a request or ping. */
+  isProven = false;
+  /** True when the connection refused our credentials. */
+  isAuthRefused = false;
+  requests = 0;
+  operations = 0;
+  events = 0;
+
+  constructor(options: PipelineOptions) {
+    this.#options = options;
+    this.#lastXid = options.lastXid ?? 0;
+  }
+
+  /** Requests without answer. */
+  get pending(): number {
+    return this.#waiting.length + this.#inFlight.length;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight.length;
+  }
+
+  /** The last transaction seen. */
+  get lastZxid(): bigint {
+    return (BigInt(this.#zxidHigh) << 32n) | BigInt(this.#zxidLow >>> 0);
+  }
+
+  /** A server that was set up anew is behind: as long as we claim to have seen more, it would refuse us. */
+  forgetZxid(): void {
+    this.#zxidHigh = 0;
+    this.#zxidLow = 0;
+  }
+
+  /** Takes a connection into use. Credentials and watches go ahead of everything that waits. */
+  attach(
+    socket: Socket,
+    frames: FrameSplitter,
+    sessionId: bigint,
+    credentials: readonly { scheme: string; auth: Buffer }[],
+  ): void {
+    this.#socket = socket;
+    this.#frames = frames;
+    this.#reader.sessionId = sessionId;
+    this.isProven = false;
+    this.isAuthRefused = false;
+    this.#isPaused = false;
+    for (const { scheme, auth } of credentials) writeAuth(this.#writer, scheme, auth);
+    const { chroot, watches } = this.#options;
+    const toServer = (path: string) => (path === '/' && chroot !== '' ? chroot : chroot + path);
+    for (const packet of watches.packets(toServer)) writeSetWatches(this.#writer, this.lastZxid, packet);
+    this.#scheduleFlush();
+  }
+
+  /** Lets go of the connection. @returns the requests that were sent and not answered */
+  detach(): PendingRequest[] {
+    this.#socket = undefined;
+    this.#frames = new FrameSplitter();
+    this.#writer.take();
+    return this.#inFlight.drain();
+  }
+
+  /** Removes the requests that were not sent yet. */
+  takeWaiting(): PendingRequest[] {
+    return this.#waiting.drain();
+  }
+
+  /** Takes a request: it is sent with all others of this tick, or as soon as there is a connection. */
+  push(request: PendingRequest): void {
+    this.#waiting.push(request);
+    if (this.#socket !== undefined) this.#scheduleFlush();
+  }
+
+  authenticate(scheme: string, auth: Buffer): void {
+    if (this.#socket === undefined) return;
+    writeAuth(this.#writer, scheme, auth);
+    this.#scheduleFlush();
+  }
+
+  ping(): void {
+    this.#socket?.write(PING);
+  }
+
+  /** Holds requests back, so that those in flight can finish; the next {@link attach} ends it. */
+  pause(isPaused: boolean): void {
+    this.#isPaused = isPaused;
+    if (!isPaused && this.#socket !== undefined) this.#scheduleFlush();
+  }
+
+  /** Sends what waits, as far as the socket takes it; called again when the socket has drained. */
+  flush(): void {
+    const socket = this.#socket;
+    if (socket === undefined || socket.writableNeedDrain) return;
+    if (!this.#isPaused) {
+      for (let request = this.#waiting.shift(); request !== undefined; request = this.#waiting.shift()) {
+        this.#encode(request);
+        if (this.#writer.pendingBytes >= BATCH_BYTES && !socket.write(this.#writer.take())) return;
+      }
+    }
+    if (this.#writer.pendingBytes > 0) socket.write(this.#writer.take());
+  }
+
+  /** Takes what a connection sent: settles requests and tells listeners, in order. */
+  receive(socket: Socket, chunk: Buffer): void {
+    try {
+      this.#frames.push(chunk);
+      // A listener may end the connection: what is left of its data does not count any more.
+      while (this.#socket === socket && this.#frames.next(this.#reader)) this.#onFrame(this.#reader);
+    } catch (error) {
+      this.#options.logger.error('ZooKeeper sent something unreadable', { error });
+      this.#options.onBroken('unreadable data');
+    }
+  }
+
+  /** Once per turn of the event loop, so that everything its callbacks ask for goes out in one write. */
+  #scheduleFlush(): void {
+    if (this.#isFlushScheduled) return;
+    this.#isFlushScheduled = true;
+    setImmediate(this.#onFlush);
+  }
+
+  readonly #onFlush = (): void => {
+    this.#isFlushScheduled = false;
+    this.flush();
+  };
+
+  #encode(request: PendingRequest): void {
+    const writer = this.#writer;
+    this.#lastXid = this.#lastXid === MAX_XID ? 1 : this.#lastXid + 1;
+    request.xid = this.#lastXid;
+    const mark = writer.beginFrame();
+    try {
+      writer.int(request.xid);
+      writer.int(request.opCode);
+      request.encode(writer, request);
+    } catch (error) {
+      writer.rewind(mark);
+      request.fail(badRequest(request, 'it cannot be encoded', error));
+      return;
+    }
+    const length = writer.endFrame(mark);
+    if (length > this.#options.maxRequestBytes) {
+      writer.rewind(mark);
+      request.fail(badRequest(request, `it takes ${length} bytes, the limit is ${this.#options.maxRequestBytes}`));
+      return;
+    }
+    this.requests += 1;
+    this.operations += request.weight;
+    this.#inFlight.push(request);
+  }
+
+  #onFrame(reader: WireReader): void {
+    const xid = reader.int();
+    const zxidHigh = reader.int();
+    const zxidLow = reader.int();
+    const serverCode = reader.int();
+    switch (xid) {
+      case Xid.NOTIFICATION:
+        this.#onEvent(reader);
+        return;
+      case Xid.PING:
+        this.isProven = true;
+        this.#options.onPingAnswered();
+        return;
+      case Xid.AUTH:
+        if (serverCode !== 0) this.#onAuthRefused(serverCode);
+        return;
+      case Xid.SET_WATCHES:
+        if (serverCode !== 0) this.#options.onBroken(`the server did not take our watches back (${serverCode})`);
+        return;
+      default:
+        this.#onReply(xid, zxidHigh, zxidLow, serverCode, reader);
+    }
+  }
+
+  #onReply(xid: number, zxidHigh: number, zxidLow: number, serverCode: number, reader: WireReader): void {
+    const request = this.#inFlight.peek();
+    if (request?.xid !== xid) {
+      this.#options.onBroken(`answer to request ${xid} where ${request?.xid ?? 'none'} was due`);
+      return;
+    }
+    this.#inFlight.shift();
+    this.isProven = true;
+    if (zxidHigh > 0 || (zxidHigh === 0 && zxidLow !== 0)) {
+      this.#zxidHigh = zxidHigh;
+      this.#zxidLow = zxidLow;
+    }
+    // Before anything else of this chunk is read: the next frame may already be the event.
+    if (request.watcher !== undefined) this.#noteOneShot(request, request.watcher, serverCode);
+    request.answer(serverCode, reader);
+  }
+
+  #noteOneShot(request: PendingRequest, watcher: WatchListener, serverCode: number): void {
+    const path = stripChroot(request.chroot, request.path);
+    if (serverCode === 0) {
+      const kind = request.watchKind === 'children' ? 'children' : 'data';
+      this.#options.watches.addOneShot(kind, path, watcher);
+    } else if (serverCode === ServerCode.NO_NODE && request.watchKind === 'exists') {
+      this.#options.watches.addOneShot('exists', path, watcher);
+    }
+  }
+
+  #onEvent(reader: WireReader): void {
+    const type = EVENT_TYPES[reader.int()];
+    reader.int();
+    if (type === undefined) return;
+    this.events += 1;
+    const path = stripChroot(this.#options.chroot, reader.string());
+    this.#options.watches.dispatch({ type, path }, this.#callListener);
+  }
+
+  readonly #callListener = (listener: WatchListener, event: WatchEvent): void => {
+    try {
+      listener(event);
+    } catch (error) {
+      this.#options.logger.error('A ZooKeeper watch listener failed', { error, path: event.path, type: event.type });
+    }
+  };
+
+  #onAuthRefused(serverCode: number): void {
+    this.isAuthRefused = true;
+    this.isProven = false;
+    this.#options.logger.error('ZooKeeper refused our credentials: check the configured scheme and secret', {
+      serverCode,
+    });
+  }
+}
