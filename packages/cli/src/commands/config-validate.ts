@@ -1,0 +1,42 @@
+import { formatProblem, type ConfigProblem } from '@nodepool/core';
+import { isNodepoolError } from '@nodepool/zk-protocol';
+import type { Json } from '@nodepool/zk-protocol';
+import { loadCliConfig } from '../config.js';
+import { print, printJson, tell } from '../context.js';
+import type { CliContext } from '../context.js';
+
+function problemToJson({ severity, position, path, message }: ConfigProblem): Json {
+  const place = position ? { file: position.file, line: position.line, column: position.column } : null;
+  return { severity, position: place, path, message };
+}
+
+function problemsOf(error: Error): readonly ConfigProblem[] {
+  const problems = 'problems' in error ? (error.problems as readonly ConfigProblem[]) : [];
+  return problems.length > 0
+    ? problems
+    : [{ severity: 'error', position: undefined, path: '', message: error.message }];
+}
+
+async function findProblems(context: CliContext): Promise<readonly ConfigProblem[]> {
+  try {
+    return (await loadCliConfig(context, 'validate')).warnings;
+  } catch (error) {
+    if (!isNodepoolError(error)) throw error;
+    return problemsOf(error);
+  }
+}
+
+/** `nodepool config-validate`: reads the configuration and names everything wrong with it. @returns the exit status */
+export async function configValidate(context: CliContext): Promise<number> {
+  const problems = await findProblems(context);
+  const valid = !problems.some(({ severity }) => severity === 'error');
+  if (context.options.format === 'json') {
+    printJson({ valid, problems: problems.map(problemToJson) });
+  } else {
+    for (const problem of problems) tell(formatProblem(problem));
+    const file = context.options.configFile;
+    if (valid) print(`Configuration is valid: ${file}`);
+    else tell(`Configuration is not valid: ${file}`);
+  }
+  return valid ? 0 : 1;
+}

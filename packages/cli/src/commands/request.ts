@@ -1,0 +1,51 @@
+import type { Clock } from '@nodepool/zk-protocol';
+import { printJson, print, tell } from '../context.js';
+import type { CliContext } from '../context.js';
+import { CliError } from '../errors.js';
+import type { Interrupts } from '../interrupts.js';
+import { describeNodes, leaseText } from '../lease/describe-lease.js';
+import type { AcquireOptions } from '../lease/acquire.js';
+import type { Lease } from '../lease/lease.js';
+import { withLease } from '../lease/with-lease.js';
+
+/** How a lease held by hand ended. */
+type HoldEnd = 'interrupted' | 'time is up' | 'lost';
+
+function holdNodes(
+  clock: Clock,
+  lease: Lease,
+  interrupts: Interrupts,
+  holdForMs: number | undefined,
+): Promise<HoldEnd> {
+  return new Promise((resolve) => {
+    const onAbort = (signal: AbortSignal, end: HoldEnd) => {
+      if (signal.aborted) resolve(end);
+      else signal.addEventListener('abort', () => resolve(end), { once: true });
+    };
+    onAbort(interrupts.signal, 'interrupted');
+    onAbort(lease.lost, 'lost');
+    if (holdForMs !== undefined) clock.setTimer(holdForMs, () => resolve('time is up'));
+  });
+}
+
+function showLease(context: CliContext, lease: Lease): void {
+  if (context.options.format === 'json') printJson({ request: lease.requestId, nodes: describeNodes(lease.nodes) });
+  else print(leaseText(lease.nodes));
+}
+
+/** `nodepool request`: takes nodes, shows how to reach them, and keeps them until Ctrl-C or the time is up. */
+export async function request(
+  context: CliContext,
+  options: Omit<AcquireOptions, 'purpose'> & { holdForMs: number | undefined },
+): Promise<void> {
+  await withLease(context, { ...options, purpose: 'nodepool request' }, async (lease, interrupts) => {
+    showLease(context, lease);
+    const { holdForMs, quiet } = options;
+    const until = holdForMs === undefined ? 'until Ctrl-C' : `for ${holdForMs / 1000} s or until Ctrl-C`;
+    if (!quiet) tell(`The nodes are yours ${until}`);
+    const end = await holdNodes(context.clock, lease, interrupts, holdForMs);
+    if (end === 'lost')
+      throw new CliError('The nodes are no longer yours: their locks or the session with ZooKeeper are gone');
+    if (!quiet) tell('Returning the nodes');
+  });
+}

@@ -1,0 +1,21 @@
+import { NodepoolError } from '@nodepool/zk-protocol';
+
+/** A command could not do what it was asked; shown as one line, the process ends with status 1. */
+export class CliError extends NodepoolError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super('NODEPOOL_CLI', message, options);
+  }
+}
+
+/** The command line cannot be understood; the process ends with status 2. */
+export class UsageError extends NodepoolError {
+  constructor(message: string) {
+    super('NODEPOOL_USAGE', message);
+  }
+}
+
+/** What an error says in one line. */
+export function describeError(error: unknown): string {
+  if (error instanceof NodepoolError) return error.message;
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}

@@ -1,0 +1,97 @@
+import {
+  decodeNode,
+  decodeRequest,
+  isZooKeeperError,
+  nodeLockPath,
+  nodePath,
+  NODES_ROOT,
+  parseLockEntry,
+  requestPath,
+  REQUESTS_ROOT,
+} from '@nodepool/zk-protocol';
+import type { Clock, NodeId, NodeRecord, RequestId, RequestRecord, ZooKeeper } from '@nodepool/zk-protocol';
+import type { Logger } from '@nodepool/core';
+import type { NodeRow } from '@nodepool/core/listing';
+
+/** Reads sent together; their answers come back in one go. */
+const BATCH = 500;
+
+/** Where records are read from. */
+export interface RecordSource {
+  readonly zk: ZooKeeper;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The value, or `undefined` when the znode does not exist. */
+export async function ifPresent<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isZooKeeperError(error, 'ZK_NO_NODE')) return undefined;
+    throw error;
+  }
+}
+
+/** Maps all items, a batch of them at a time in flight. Order is kept. */
+export async function mapPipelined<T, R>(items: readonly T[], read: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let start = 0; start < items.length; start += BATCH) {
+    results.push(...(await Promise.all(items.slice(start, start + BATCH).map(read))));
+  }
+  return results;
+}
+
+function isDefined<T>(value: T | undefined): value is T {
+  return value !== undefined;
+}
+
+/** A record nobody can read must not hide the others. */
+function decodeOrWarn<T>(source: RecordSource, path: string, decode: () => T | undefined): T | undefined {
+  try {
+    return decode();
+  } catch (error) {
+    source.logger.warn('Cannot read a record', { path, error });
+    return undefined;
+  }
+}
+
+/** One node; `undefined` when there is none of this id. */
+export async function fetchNode(source: RecordSource, id: NodeId): Promise<NodeRecord | undefined> {
+  const found = await ifPresent(source.zk.getData(nodePath(id)));
+  if (!found) return undefined;
+  return decodeOrWarn(source, nodePath(id), () => decodeNode(id, found.data, found.stat, source.clock.now()));
+}
+
+/** Entries of the node's lock directory that hold the lock or wait for it. */
+export async function fetchLockEntries(zk: ZooKeeper, id: NodeId): Promise<string[]> {
+  const children = await ifPresent(zk.getChildren(nodeLockPath(id)));
+  return (children ?? []).filter((name) => parseLockEntry(name) !== undefined);
+}
+
+/** One node and whether it is locked; `undefined` when there is none of this id. */
+export async function fetchNodeRow(source: RecordSource, id: NodeId): Promise<NodeRow | undefined> {
+  const [node, entries] = await Promise.all([fetchNode(source, id), fetchLockEntries(source.zk, id)]);
+  return node && { node, locked: entries.length > 0 };
+}
+
+/** All nodes, in the order ZooKeeper lists them. */
+export async function fetchNodeRows(source: RecordSource): Promise<NodeRow[]> {
+  const ids = (await ifPresent(source.zk.getChildren(NODES_ROOT))) ?? [];
+  const rows = await mapPipelined(ids as NodeId[], (id) => fetchNodeRow(source, id));
+  return rows.filter(isDefined);
+}
+
+/** One request; `undefined` when there is none of this id. */
+export async function fetchRequest(source: RecordSource, id: RequestId): Promise<RequestRecord | undefined> {
+  const found = await ifPresent(source.zk.getData(requestPath(id)));
+  if (!found) return undefined;
+  return decodeOrWarn(source, requestPath(id), () => decodeRequest(id, found.data, found.stat, source.clock.now()));
+}
+
+/** All requests, sorted by id. */
+export async function fetchRequests(source: RecordSource): Promise<RequestRecord[]> {
+  const ids = (await ifPresent(source.zk.getChildren(REQUESTS_ROOT))) ?? [];
+  const requests = await mapPipelined((ids as RequestId[]).sort(), (id) => fetchRequest(source, id));
+  return requests.filter(isDefined);
+}

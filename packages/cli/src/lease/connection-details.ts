@@ -1,0 +1,40 @@
+import type { NodeRecord } from '@nodepool/zk-protocol';
+
+const SSH_PORT = 22;
+
+/** How to reach a node. */
+export interface ConnectionDetails {
+  /** `undefined` when the node has no address at all. */
+  readonly address: string | undefined;
+  /** `undefined` when the driver keeps something else than a number here. */
+  readonly port: number | undefined;
+  readonly username: string | null;
+  /** `ssh` unless the node says otherwise. */
+  readonly connectionType: string;
+}
+
+/** Where the node answers: the address meant for consumers, else what addresses it has. */
+export function connectionDetails(node: NodeRecord): ConnectionDetails {
+  const address = [node.interfaceIp, node.publicIpv4, node.publicIpv6, node.privateIpv4, node.hostname].find(Boolean);
+  return {
+    address: address ?? undefined,
+    port: typeof node.connectionPort === 'number' ? node.connectionPort : undefined,
+    username: node.username,
+    connectionType: node.connectionType ?? 'ssh',
+  };
+}
+
+/** Lines for a `known_hosts` file: one per host key the launcher has read from the node. */
+export function knownHostsLines(node: NodeRecord): string[] {
+  const { address, port } = connectionDetails(node);
+  if (address === undefined) return [];
+  const host = port === undefined || port === SSH_PORT ? address : `[${address}]:${port}`;
+  return node.hostKeys.map((key) => `${host} ${key}`);
+}
+
+/** The command that logs in to the node; `undefined` when it is not reached by SSH. */
+export function sshCommand(node: NodeRecord): string | undefined {
+  const { address, port, username, connectionType } = connectionDetails(node);
+  if (address === undefined || port === undefined || connectionType !== 'ssh') return undefined;
+  return `ssh -p ${port} ${username === null ? '' : `${username}@`}${address}`;
+}

@@ -1,0 +1,51 @@
+import type { RequestRecord } from '@nodepool/zk-protocol';
+
+/** Turns the states of a waiting request into lines, each said once. */
+export class RequestProgress {
+  readonly #tell: (line: string) => void;
+  readonly #now: () => number;
+  readonly #startedMs: number;
+  readonly #reasons = new Set<string>();
+  #state = 'requested';
+
+  constructor(tell: (line: string) => void, now: () => number) {
+    this.#tell = tell;
+    this.#now = now;
+    this.#startedMs = now();
+  }
+
+  /** Looks at a newer form of the request. */
+  update(request: RequestRecord): void {
+    for (const [launcher, { text }] of Object.entries(request.declineReasons)) this.#reason(launcher, text);
+    for (const launcher of request.declinedBy) {
+      if (!(launcher in request.declineReasons)) this.#reason(launcher, 'no reason given');
+    }
+    if (request.state === this.#state) return;
+    this.#state = request.state;
+    this.#tell(`${this.#elapsed()} ${this.#describeState(request)}`);
+  }
+
+  /** A line with the time since the request was made. */
+  say(text: string): void {
+    this.#tell(`${this.#elapsed()} ${text}`);
+  }
+
+  #describeState(request: RequestRecord): string {
+    if (request.state === 'pending') return 'accepted by a launcher';
+    if (request.state === 'requested') return 'waiting for another launcher';
+    if (request.state === 'fulfilled') return `fulfilled: ${request.nodeIds.join(', ')}`;
+    return `state ${request.state}`;
+  }
+
+  #reason(launcher: string, text: string): void {
+    const pool = /-PoolWorker\.(.*)-[0-9a-f]{32}$/.exec(launcher)?.[1] ?? launcher;
+    const line = `declined by ${pool}: ${text}`;
+    if (this.#reasons.has(line)) return;
+    this.#reasons.add(line);
+    this.say(line);
+  }
+
+  #elapsed(): string {
+    return `[${((this.#now() - this.#startedMs) / 1000).toFixed(2).padStart(7)} s]`;
+  }
+}

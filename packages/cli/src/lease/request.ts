@@ -1,0 +1,126 @@
+import {
+  decodeRequest,
+  encodeRequest,
+  isZooKeeperError,
+  newRequest,
+  requestCreatePath,
+  requestPath,
+  uuidHex,
+} from '@nodepool/zk-protocol';
+import type { Clock, RequestId, RequestRecord, ZooKeeper } from '@nodepool/zk-protocol';
+import { CliError } from '../errors.js';
+
+/** What to ask for. */
+export interface RequestSpec {
+  /** One node each, in this order. */
+  readonly labels: readonly string[];
+  /** Preferred provider. */
+  readonly provider: string | undefined;
+  /** 100 high, 200 normal, 300 low. */
+  readonly priority: number;
+  /** Who asks, as listings show it. */
+  readonly requestor: string;
+}
+
+/**
+ * Asks for nodes. Zuul's requests are persistent, as its schedulers outlive one another; nobody would take over one of
+ * ours, so it is ephemeral, as Nodepool's own are: should this process die, the request goes with its session.
+ */
+export async function submitRequest(zk: ZooKeeper, clock: Clock, spec: RequestSpec): Promise<RequestId> {
+  const nowMs = clock.now();
+  const request = newRequest(
+    {
+      labels: spec.labels,
+      provider: spec.provider ?? null,
+      requestor: spec.requestor,
+      requestorData: { command: 'nodepool' },
+      eventId: uuidHex(),
+      createdTimeMs: nowMs,
+    },
+    nowMs,
+  );
+  await zk.ensurePath(requestPath('' as RequestId).slice(0, -1));
+  const path = await zk.create(requestCreatePath(spec.priority), encodeRequest(request), {
+    ephemeral: true,
+    sequential: true,
+  });
+  return path.slice(path.lastIndexOf('/') + 1) as RequestId;
+}
+
+/** Gives the request up; nodes already allocated to it go back. Fine when it is gone. */
+export async function deleteRequest(zk: ZooKeeper, id: RequestId): Promise<void> {
+  try {
+    await zk.delete(requestPath(id));
+  } catch (error) {
+    if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
+  }
+}
+
+/** A promise that is kept when something may have changed. */
+function nextWakeUp(zk: ZooKeeper, signal: AbortSignal): { wake: () => void; woken: Promise<void> } {
+  let wake = () => {};
+  const woken = new Promise<void>((resolve, reject) => {
+    const cleanUp = () => {
+      unsubscribe();
+      signal.removeEventListener('abort', onAbort);
+    };
+    const onAbort = () => {
+      cleanUp();
+      reject(signal.reason as Error);
+    };
+    wake = () => {
+      cleanUp();
+      resolve();
+    };
+    const unsubscribe = zk.onState(() => wake());
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  woken.catch(() => {}); // An abort while a read is under way is noticed by the next check of the signal.
+  return { wake, woken };
+}
+
+/** What to do while waiting. */
+export interface WaitOptions {
+  readonly zk: ZooKeeper;
+  readonly clock: Clock;
+  /** Ends the wait by rejecting with its reason. */
+  readonly signal: AbortSignal;
+  /** Called for each state of the request that is seen. */
+  onChange(request: RequestRecord): void;
+}
+
+/**
+ * Resolves with the fulfilled request.
+ * @throws CliError when it failed or vanished
+ */
+export async function waitForRequest(id: RequestId, options: WaitOptions): Promise<RequestRecord> {
+  const { zk, clock, signal, onChange } = options;
+  const epoch = zk.sessionEpoch;
+  for (;;) {
+    signal.throwIfAborted();
+    if (zk.sessionEpoch !== epoch) throw new CliError(`Request ${id} is lost: the session with ZooKeeper expired`);
+    const { wake, woken } = nextWakeUp(zk, signal);
+    let request: RequestRecord | undefined;
+    try {
+      const { data, stat } = await zk.getData(requestPath(id), wake);
+      request = decodeRequest(id, data, stat, clock.now());
+    } catch (error) {
+      if (isZooKeeperError(error, 'ZK_NO_NODE')) throw new CliError(`Request ${id} was deleted by somebody else`);
+      if (!isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED')) throw error;
+    }
+    if (request) {
+      onChange(request);
+      if (request.state === 'fulfilled') return request;
+      if (request.state === 'failed') throw failure(request);
+    }
+    await woken;
+  }
+}
+
+function failure(request: RequestRecord): CliError {
+  const reasons = Object.values(request.declineReasons).map(({ text }) => text);
+  if (request.launchError !== null) reasons.push(request.launchError);
+  const why =
+    reasons.length > 0 ? [...new Set(reasons)].join('; ') : `all ${request.declinedBy.length} pools declined it`;
+  return new CliError(`Request ${request.id} for ${request.labels.join(', ')} failed: ${why}`);
+}

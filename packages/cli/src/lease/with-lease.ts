@@ -1,0 +1,52 @@
+import { delay } from '@nodepool/zk-protocol';
+import { connectZooKeeper } from '../connection.js';
+import type { CliContext } from '../context.js';
+import { CliError } from '../errors.js';
+import { Interrupts } from '../interrupts.js';
+import { acquireNodes } from './acquire.js';
+import type { AcquireOptions } from './acquire.js';
+import type { Lease } from './lease.js';
+
+/** Giving nodes back must not hang when ZooKeeper is away: its end of the session does the same. */
+const RELEASE_TIMEOUT_MS = 5000;
+
+async function releaseInTime(context: CliContext, lease: Lease): Promise<void> {
+  const limit = new AbortController();
+  const timeout = delay(context.clock, RELEASE_TIMEOUT_MS, limit.signal).then(() => {
+    throw new CliError('ZooKeeper did not answer while returning the nodes; they are deleted when the session ends');
+  });
+  timeout.catch(() => {}); // Aborted below when the release was in time.
+  try {
+    await Promise.race([lease.release(), timeout]);
+  } finally {
+    limit.abort(new Error('released'));
+  }
+}
+
+/**
+ * Acquires nodes, runs `use` with them, and returns them however `use` ends. Nothing is left behind on any way out:
+ * request and locks belong to the session, which ends with this process at the latest.
+ * @returns what `use` returned
+ */
+export async function withLease<T>(
+  context: CliContext,
+  options: AcquireOptions,
+  use: (lease: Lease, interrupts: Interrupts) => Promise<T>,
+): Promise<T> {
+  const interrupts = new Interrupts();
+  try {
+    const zk = await connectZooKeeper(context, interrupts.signal);
+    try {
+      const lease = await acquireNodes(context, zk, options, interrupts.signal);
+      try {
+        return await use(lease, interrupts);
+      } finally {
+        await releaseInTime(context, lease);
+      }
+    } finally {
+      await zk.close();
+    }
+  } finally {
+    interrupts.dispose();
+  }
+}

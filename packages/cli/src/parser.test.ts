@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import { UsageError } from './errors.js';
+import { parseCommandLine } from './parser.js';
+
+const parse = (...argv: string[]) => parseCommandLine(argv, '1.2.3');
+const command = async (...argv: string[]) => {
+  const line = await parse(...argv);
+  if (line.kind !== 'command') throw new Error(line.text);
+  return line;
+};
+
+describe('command line of nodepool', () => {
+  it('has the documented defaults', async () => {
+    expect(await command('list')).toEqual({
+      kind: 'command',
+      command: { name: 'list', detail: false },
+      options: {
+        configFile: '/etc/nodepool/nodepool.yaml',
+        configFileNamed: false,
+        secureFile: undefined,
+        stateDir: undefined,
+        format: 'table',
+        strict: false,
+        connectTimeoutMs: 10_000,
+      },
+      log: { logConfigFile: undefined, debug: false },
+    });
+  });
+
+  it.each([
+    [['list', '--detail'], { name: 'list', detail: true }],
+    [['request-list'], { name: 'request-list', detail: false }],
+    [['info', 'rack'], { name: 'info', provider: 'rack' }],
+    [['delete', '0000000042'], { name: 'delete', id: '0000000042' }],
+    [['hold', '0000000042'], { name: 'hold', id: '0000000042' }],
+    [['config-validate'], { name: 'config-validate' }],
+    [['drivers'], { name: 'drivers' }],
+  ])('understands %j', async (argv, expected) => {
+    expect((await command(...argv)).command).toEqual(expected);
+  });
+
+  it('takes options before and after the command', async () => {
+    const { options, log } = await command('-c', 'a.yaml', '--debug', 'list', '--json', '-s', 'b.yaml', '--strict');
+
+    expect(options).toMatchObject({
+      configFile: 'a.yaml',
+      configFileNamed: true,
+      secureFile: 'b.yaml',
+      format: 'json',
+      strict: true,
+    });
+    expect(log.debug).toBe(true);
+  });
+
+  it('repeats the labels as often as asked', async () => {
+    const { command: request } = await command(
+      'request',
+      'small',
+      'big',
+      '--count',
+      '2',
+      '--hold-for',
+      '1h30m',
+      '--wait',
+    );
+
+    expect(request).toEqual({
+      name: 'request',
+      labels: ['small', 'big', 'small', 'big'],
+      provider: undefined,
+      priority: 200,
+      timeoutMs: undefined,
+      quiet: false,
+      holdForMs: 5_400_000,
+    });
+  });
+
+  it('gives a request without --wait just long enough for ready nodes', async () => {
+    expect((await command('request', 'small', '--no-wait')).command).toMatchObject({ timeoutMs: 5000 });
+  });
+
+  it('keeps the command of run as it is', async () => {
+    const { command: run } = await command(
+      'run',
+      'small',
+      '--priority',
+      'high',
+      '--',
+      'ls',
+      '-l',
+      '--color',
+      '--',
+      '0x1',
+    );
+
+    expect(run).toMatchObject({ labels: ['small'], priority: 100, command: ['ls', '-l', '--color', '--', '0x1'] });
+  });
+
+  it('prints its version in the established form', async () => {
+    expect(await parse('--version')).toEqual({ kind: 'print', text: 'Nodepool version: 1.2.3', exitStatus: 0 });
+  });
+
+  it('prints its usage for --help, and with status 1 without a command', async () => {
+    expect(await parse('-h')).toMatchObject({
+      exitStatus: 0,
+      text: expect.stringContaining('config-validate') as string,
+    });
+    expect(await parse()).toMatchObject({ exitStatus: 1, text: expect.stringContaining('config-validate') as string });
+  });
+
+  it.each([
+    [['nonsense']],
+    [['list', '--nonsense']],
+    [['list', 'extra']],
+    [['info']],
+    [['request']],
+    [['request', 'small', '--count', '0']],
+    [['request', 'small', '--hold-for', 'soon']],
+    [['request', 'small', '--priority', 'urgent']],
+    [['run', 'small']],
+    [['list', '--', 'ls']],
+    [['list', '--format', 'xml']],
+  ])('refuses %j', async (argv) => {
+    await expect(parse(...argv)).rejects.toBeInstanceOf(UsageError);
+  });
+});
