@@ -1,0 +1,192 @@
+import fc from 'fast-check';
+import { compareRequests, newNode, newRequest, type NodeId, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
+import { describe, expect, it } from 'vitest';
+import type { PoolConfig } from '../driver/types.js';
+import { planPool } from './plan-pool.js';
+import { RequestQueue } from './queue.js';
+import type { PoolView } from './types.js';
+
+let counter = 0;
+
+function request(labels: string[], fields: Partial<RequestRecord> = {}): RequestRecord {
+  const id = `200-${String(counter++).padStart(10, '0')}` as RequestId;
+  return { ...newRequest({ labels, ...fields }, 0), id };
+}
+
+function node(id: number, labels: string[]) {
+  return { ...newNode({ state: 'ready', labels, provider: 'p', pool: 'main' }, 0), id: String(id) as NodeId };
+}
+
+function staticView(nodes: ReturnType<typeof node>[], extra: Partial<PoolView> = {}): PoolView {
+  const names = new Set(nodes.flatMap((n) => n.labels));
+  const pool: PoolConfig = {
+    name: 'main',
+    labels: new Map([...names].map((name) => [name, { name }])),
+    maxServers: Infinity,
+    maxResources: {},
+    nodeAttributes: null,
+    priority: undefined,
+    ignoreProviderQuota: false,
+    azs: undefined,
+  };
+  return {
+    launcherId: 'me',
+    provider: 'p',
+    pool,
+    priority: 100,
+    stopping: false,
+    launches: false,
+    pausesAtQuota: false,
+    maxConcurrency: -1,
+    activeLaunches: 0,
+    errorLabels: new Set(),
+    disabledLabels: new Set(),
+    registered: [],
+    paused: false,
+    labelReady: () => true,
+    freeNodes: (label) => nodes.filter((n) => n.labels.includes(label)),
+    labelCapacity: () => undefined,
+    quota: undefined,
+    tenantLimit: () => undefined,
+    tenantUsed: () => ({}),
+    ...extra,
+  };
+}
+
+function cloudView(limit: Record<string, number>, used: Record<string, number> = {}, extra: Partial<PoolView> = {}) {
+  const needs: Record<string, Record<string, number>> = {
+    small: { instances: 1, cores: 1 },
+    big: { instances: 1, cores: 8 },
+  };
+  return staticView([], {
+    launches: true,
+    pausesAtQuota: true,
+    pool: { ...staticView([node(0, ['small', 'big'])]).pool },
+    quota: { need: (label) => needs[label] ?? {}, providerTotal: limit, providerUsed: used, poolUsed: used },
+    ...extra,
+  });
+}
+
+function plan(view: PoolView, requests: readonly RequestRecord[]) {
+  const queue = new RequestQueue(compareRequests);
+  for (const item of requests) queue.put(item);
+  return planPool(view, [], queue.groups(), compareRequests);
+}
+
+describe('planPool', () => {
+  it('gives free nodes to requests in handling order', () => {
+    const [first, second, third] = [request(['a']), request(['a']), request(['a'])];
+
+    const result = plan(staticView([node(1, ['a']), node(2, ['a'])]), [third, second, first]);
+
+    expect(result.accept.map((item) => item.request.id)).toEqual([first.id, second.id]);
+    expect(result.waiting[0]?.reason).toMatchObject({ rule: 'label-quota', details: { needed: 1, available: 0 } });
+  });
+
+  it('lets a request pass whose labels nobody before it waits for', () => {
+    const blocked = request(['gone']);
+    const other = request(['a']);
+    const view = staticView([node(1, ['a'])]);
+
+    const result = plan(view, [blocked, other]);
+
+    expect(result.accept.map((item) => item.request.id)).toEqual([other.id]);
+  });
+
+  it('keeps a node for an earlier request that still lacks another one', () => {
+    const needsBoth = request(['a', 'b']);
+    const needsA = request(['a']);
+
+    const result = plan(staticView([node(1, ['a'])]), [needsBoth, needsA]);
+
+    expect(result.accept).toEqual([]);
+    expect(result.waiting.map((item) => item.request.id)).toEqual([needsBoth.id, needsA.id]);
+  });
+
+  it('serves a node with two labels once', () => {
+    const view = staticView([node(1, ['a', 'b'])]);
+
+    const result = plan(view, [request(['a']), request(['b'])]);
+
+    expect(result.accept).toHaveLength(1);
+  });
+
+  it('accepts one request beyond the quota and lets smaller ones that need nothing it waits for go ahead', () => {
+    const big = request(['big']);
+    const small = request(['small']);
+
+    const result = plan(cloudView({ instances: 10, cores: 9 }, { cores: 2, instances: 1 }), [big, small]);
+
+    expect(result.accept.map((item) => [item.request.id, item.assignment.complete])).toEqual([[big.id, false]]);
+    expect(result.waiting[0]?.reason).toMatchObject({ rule: 'pool-full', details: { resource: 'cores' } });
+  });
+
+  it('declines a standby request when nothing is free', () => {
+    const standby = request(['a'], { requestor: 'NodePool:min-ready' });
+
+    const result = plan(staticView([]), [standby]);
+
+    expect(result.decline.map((item) => item.request.id)).toEqual([standby.id]);
+  });
+
+  it('leaves the requests of a tenant at its limit alone without holding up others', () => {
+    const limited = request(['small'], { tenantName: 't' });
+    const free = request(['small'], { tenantName: 'u' });
+    const view = cloudView({ instances: 10 }, {}, {
+      tenantLimit: (tenant) => (tenant === 't' ? { instances: 0 } : undefined),
+    });
+
+    const result = plan(view, [limited, free]);
+
+    expect(result.accept.map((item) => item.request.id)).toEqual([free.id]);
+    expect(result.waiting[0]?.reason.rule).toBe('tenant-quota');
+  });
+});
+
+const labels = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 3 });
+
+describe('planPool, for any requests and nodes', () => {
+  it('never gives one node twice and never more than there is', () => {
+    fc.assert(
+      fc.property(fc.array(labels, { maxLength: 12 }), fc.array(labels, { maxLength: 12 }), (wanted, offered) => {
+        const nodes = offered.map((list, i) => node(i + 1, [...new Set(list)]));
+
+        const result = plan(staticView(nodes), wanted.map((list) => request(list)));
+
+        const given = result.accept.flatMap((item) =>
+          item.assignment.parts.map((part) => {
+            if (part.source.kind !== 'node') throw new Error('a static pool launches nothing');
+            expect(part.source.node.labels).toContain(part.label);
+            return part.source.node.id;
+          }),
+        );
+        expect(new Set(given).size).toBe(given.length);
+      }),
+    );
+  });
+
+  it('overtakes nobody on a label he waits for', () => {
+    fc.assert(
+      fc.property(fc.array(labels, { maxLength: 15 }), fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 12 }), (wanted, offered) => {
+        const nodes = offered.map((label, i) => node(i + 1, [label]));
+        const requests = wanted.map((list) => request(list));
+
+        const accepted = new Set(plan(staticView(nodes), requests).accept.map((item) => item.request.id));
+
+        requests.forEach((waiting, i) => {
+          if (accepted.has(waiting.id)) return;
+          const before = requests.slice(0, i).filter((r) => accepted.has(r.id));
+          const lacking = [...new Set(waiting.labels)].filter((label) => {
+            const free = offered.filter((l) => l === label).length;
+            const taken = before.flatMap((r) => r.labels).filter((l) => l === label).length;
+            return free - taken < waiting.labels.filter((l) => l === label).length;
+          });
+          for (const label of lacking) {
+            const later = requests.slice(i + 1).filter((r) => accepted.has(r.id) && r.labels.includes(label));
+            expect(later.map((r) => r.id)).toEqual([]);
+          }
+        });
+      }),
+    );
+  });
+});
