@@ -1,0 +1,192 @@
+import { OPEN_ACL, READ_ACL } from './acl.js';
+import { CONTAINER_OWNER, isEphemeral, ttlOf } from './owners.js';
+import { nameOf, parentOf } from './paths.js';
+import type { Change } from './transactions.js';
+import { createZnode, type Znode } from './znode.js';
+
+/** Reverts one applied change. */
+export type Undo = () => void;
+
+/** Changes of the tree alone. */
+export type TreeChange = Exclude<Change, { change: 'createSession' | 'closeSession' }>;
+
+const SPECIAL_PATHS = new Set(['/', '/zookeeper', '/zookeeper/quota', '/zookeeper/config']);
+
+/** True for znodes that always exist and cannot be deleted. */
+export function isSpecialPath(path: string): boolean {
+  return SPECIAL_PATHS.has(path);
+}
+
+/** The znodes. Applies decided changes and checks nothing; it knows neither sessions, watches nor permissions. */
+export class DataTree {
+  private readonly nodes = new Map<string, Znode>();
+  private readonly ephemerals = new Map<bigint, Set<string>>();
+  private readonly ttlPaths = new Set<string>();
+  private readonly containerPaths = new Set<string>();
+  private readonly root: Znode;
+  /** Called before a znode changes or goes; set while a snapshot is being taken. */
+  beforeChange: ((path: string, node: Znode) => void) | undefined;
+  /** Mark that new znodes get: those made while a snapshot is taken are not part of it. */
+  newNodeMark = 0;
+
+  constructor() {
+    this.root = createZnode(Buffer.alloc(0), OPEN_ACL, 0n, 0, 0);
+    this.nodes.set('/', this.root);
+    for (const path of SPECIAL_PATHS) {
+      if (path !== '/') this.attach(path, createZnode(Buffer.alloc(0), OPEN_ACL, 0n, 0, 0));
+    }
+    const config = this.get('/zookeeper/config');
+    if (config !== undefined) Object.assign(config, { acl: READ_ACL, aversion: -1 });
+  }
+
+  /** Number of znodes, the root among them. */
+  get size(): number {
+    return this.nodes.size;
+  }
+
+  /** Number of ephemeral znodes. */
+  get ephemeralCount(): number {
+    let total = 0;
+    for (const paths of this.ephemerals.values()) total += paths.size;
+    return total;
+  }
+
+  /** The empty path is another name of the root, as in ZooKeeper. */
+  get(path: string): Znode | undefined {
+    return path === '' ? this.root : this.nodes.get(path);
+  }
+
+  entries(): IterableIterator<[string, Znode]> {
+    return this.nodes.entries();
+  }
+
+  /** Paths of a session's ephemerals, in order of creation. */
+  ephemeralsOf(sessionId: bigint): ReadonlySet<string> {
+    return this.ephemerals.get(sessionId) ?? new Set();
+  }
+
+  /** Sessions that own ephemerals. */
+  ephemeralOwners(): IterableIterator<[bigint, ReadonlySet<string>]> {
+    return this.ephemerals.entries();
+  }
+
+  ttlNodes(): ReadonlySet<string> {
+    return this.ttlPaths;
+  }
+
+  containers(): ReadonlySet<string> {
+    return this.containerPaths;
+  }
+
+  /** Applies a change. With `undo`, what reverts it is appended there. */
+  apply(change: TreeChange, zxid: number, timeMs: number, undo?: Undo[]): void {
+    switch (change.change) {
+      case 'create':
+        return this.create(change, zxid, timeMs, undo);
+      case 'delete':
+        return this.delete(change.path, zxid, undo);
+      case 'setData': {
+        const node = this.changing(change.path);
+        const { data, version, mzxid, mtime } = node;
+        undo?.push(() => Object.assign(node, { data, version, mzxid, mtime }));
+        node.data = change.data;
+        node.version = change.version;
+        node.mzxid = zxid;
+        node.mtime = timeMs;
+        return;
+      }
+      case 'setAcl': {
+        const node = this.changing(change.path);
+        const { acl, aversion } = node;
+        undo?.push(() => Object.assign(node, { acl, aversion }));
+        node.acl = change.acl;
+        node.aversion = change.version;
+      }
+    }
+  }
+
+  /** Puts a znode of a snapshot in place; call {@link linkRestored} after the last. */
+  restore(path: string, node: Znode): void {
+    if (path === '/') {
+      Object.assign(this.root, node, { children: this.root.children });
+      return;
+    }
+    const present = this.nodes.get(path);
+    if (present === undefined) this.nodes.set(path, node);
+    else Object.assign(present, node, { children: present.children });
+  }
+
+  /** Rebuilds what is derived from the znodes: children and the indexes of ephemerals, containers and TTL znodes. */
+  linkRestored(): void {
+    for (const [path, node] of this.nodes) {
+      if (path !== '/') this.attach(path, node);
+    }
+  }
+
+  private create(change: Extract<Change, { change: 'create' }>, zxid: number, timeMs: number, undo?: Undo[]): void {
+    const { path } = change;
+    const parent = this.changing(parentOf(path));
+    const { childrenCreated, pzxid } = parent;
+    undo?.push(() => {
+      this.detach(path);
+      Object.assign(parent, { childrenCreated, pzxid });
+    });
+    parent.childrenCreated++;
+    parent.pzxid = zxid;
+    const node = createZnode(change.data, change.acl, change.owner, zxid, timeMs);
+    node.snapshotMark = this.newNodeMark;
+    this.attach(path, node);
+  }
+
+  private delete(path: string, zxid: number, undo?: Undo[]): void {
+    const node = this.changing(path);
+    const parent = this.changing(parentOf(path));
+    const { pzxid } = parent;
+    undo?.push(() => {
+      this.attach(path, node);
+      parent.pzxid = pzxid;
+    });
+    this.detach(path);
+    parent.pzxid = zxid;
+  }
+
+  private attach(path: string, node: Znode): void {
+    this.nodes.set(path, node);
+    const parent = this.existing(parentOf(path));
+    (parent.children ??= new Set()).add(nameOf(path));
+    const { owner } = node;
+    if (owner === 0n) return;
+    if (owner === CONTAINER_OWNER) this.containerPaths.add(path);
+    else if (ttlOf(owner) !== undefined) this.ttlPaths.add(path);
+    else if (isEphemeral(owner)) this.ephemeralSet(owner).add(path);
+  }
+
+  private detach(path: string): void {
+    const { owner } = this.existing(path);
+    this.nodes.delete(path);
+    this.existing(parentOf(path)).children?.delete(nameOf(path));
+    if (owner === 0n) return;
+    this.containerPaths.delete(path);
+    this.ttlPaths.delete(path);
+    const owned = this.ephemerals.get(owner);
+    if (owned?.delete(path) === true && owned.size === 0) this.ephemerals.delete(owner);
+  }
+
+  private ephemeralSet(owner: bigint): Set<string> {
+    let paths = this.ephemerals.get(owner);
+    if (paths === undefined) this.ephemerals.set(owner, (paths = new Set()));
+    return paths;
+  }
+
+  private changing(path: string): Znode {
+    const node = this.existing(path);
+    this.beforeChange?.(path === '' ? '/' : path, node);
+    return node;
+  }
+
+  private existing(path: string): Znode {
+    const node = this.get(path);
+    if (node === undefined) throw new Error(`embedded ZooKeeper: znode ${path} should exist; the data is inconsistent`);
+    return node;
+  }
+}

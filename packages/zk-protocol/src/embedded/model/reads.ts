@@ -1,0 +1,88 @@
+import { ErrorCode } from '../wire/constants.js';
+import { isAllowed, maskedAcl, Permission } from './acl.js';
+import type { ModelConnection } from './connection.js';
+import type { DataTree } from './data-tree.js';
+import type { ReadResult, ReplyBody } from './replies.js';
+import type { ReadPart, Request } from './requests.js';
+import type { Watches } from './watches.js';
+import { statOf, type Znode } from './znode.js';
+
+type GetChildren2 = Extract<Request, { op: 'getChildren2' }>;
+type Exists = Extract<Request, { op: 'exists' }>;
+
+/** Answers of calls that change nothing: the body, or the number of an error. */
+export class Reads {
+  constructor(
+    private readonly tree: DataTree,
+    private readonly watches: Watches,
+  ) {}
+
+  exists({ path, watch }: Exists, connection: ModelConnection): ReplyBody | number {
+    if (path.includes('\0')) return ErrorCode.badArguments;
+    if (watch) this.watches.data.add(path, connection, 'one-shot');
+    const node = this.tree.get(path);
+    return node === undefined ? ErrorCode.noNode : { kind: 'stat', stat: statOf(node) };
+  }
+
+  get(request: ReadPart | GetChildren2, connection: ModelConnection): ReplyBody | number {
+    const node = this.readable(request.path, connection);
+    if (typeof node === 'number') return node;
+    if (request.watch) {
+      const table = request.op === 'getData' ? this.watches.data : this.watches.child;
+      table.add(request.path, connection, 'one-shot');
+    }
+    if (request.op === 'getData') return { kind: 'data', data: node.data, stat: statOf(node) };
+    const strings = [...(node.children ?? [])];
+    if (request.op === 'getChildren') return { kind: 'strings', strings };
+    return { kind: 'strings-stat', strings, stat: statOf(node) };
+  }
+
+  many(parts: readonly ReadPart[], connection: ModelConnection): ReadResult[] {
+    return parts.map((part) => {
+      const body = this.get(part, connection);
+      if (typeof body === 'number') return { result: 'error', error: body };
+      if (body.kind === 'data') return { result: 'getData', data: body.data, stat: body.stat };
+      return { result: 'getChildren', children: body.kind === 'strings' ? body.strings : [] };
+    });
+  }
+
+  acl(path: string, connection: ModelConnection): ReplyBody | number {
+    const node = this.tree.get(path);
+    if (node === undefined) return ErrorCode.noNode;
+    if (!isAllowed(node.acl, Permission.read | Permission.admin, connection.auth)) return ErrorCode.noAuth;
+    const isAdmin = isAllowed(node.acl, Permission.admin, connection.auth);
+    return { kind: 'acl', acl: isAdmin ? node.acl : maskedAcl(node.acl), stat: statOf(node) };
+  }
+
+  ephemerals(prefix: string, connection: ModelConnection): ReplyBody {
+    const all = [...this.tree.ephemeralsOf(connection.sessionId)];
+    const isEverything = prefix.trim() === '' || prefix.trim() === '/';
+    return { kind: 'strings', strings: isEverything ? all : all.filter((path) => path.startsWith(prefix)) };
+  }
+
+  allChildrenNumber(path: string, connection: ModelConnection): ReplyBody | number {
+    const node = this.readable(path, connection);
+    if (typeof node === 'number') return node;
+    if (path === '/') return { kind: 'count', count: this.tree.size - 1 };
+    const prefix = `${path}/`;
+    let count = 0;
+    for (const [candidate] of this.tree.entries()) {
+      if (candidate.startsWith(prefix)) count++;
+    }
+    return { kind: 'count', count };
+  }
+
+  whoAmI({ auth }: ModelConnection): ReplyBody {
+    const clients = auth.map(({ scheme, id }) => ({
+      scheme,
+      user: scheme === 'digest' ? (id.split(':', 1)[0] ?? '') : id,
+    }));
+    return { kind: 'clients', clients };
+  }
+
+  private readable(path: string, connection: ModelConnection): Znode | number {
+    const node = this.tree.get(path);
+    if (node === undefined) return ErrorCode.noNode;
+    return isAllowed(node.acl, Permission.read, connection.auth) ? node : ErrorCode.noAuth;
+  }
+}

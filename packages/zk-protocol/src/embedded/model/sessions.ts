@@ -1,0 +1,62 @@
+import type { ModelConnection } from './connection.js';
+
+/** A client's session. */
+export interface Session {
+  readonly id: bigint;
+  readonly timeoutMs: number;
+  /** 16 bytes that prove a re-attaching client is the same. */
+  readonly password: Buffer;
+  /** When it ends unless its client is heard of. */
+  expiresAtMs: number;
+  connection: ModelConnection | undefined;
+}
+
+/** The live sessions and when the next of them ends. */
+export class SessionTable {
+  private readonly sessions = new Map<bigint, Session>();
+  /** No session ends before this time. */
+  earliestMs = Infinity;
+
+  get size(): number {
+    return this.sessions.size;
+  }
+
+  get(id: bigint): Session | undefined {
+    return this.sessions.get(id);
+  }
+
+  values(): IterableIterator<Session> {
+    return this.sessions.values();
+  }
+
+  add(session: Session): void {
+    this.sessions.set(session.id, session);
+    this.earliestMs = Math.min(this.earliestMs, session.expiresAtMs);
+  }
+
+  remove(id: bigint): void {
+    this.sessions.delete(id);
+  }
+
+  /** Time at which the next session ends if nobody is heard of until then; `undefined` without sessions. */
+  nextExpiryMs(): number | undefined {
+    let next: number | undefined;
+    for (const { expiresAtMs } of this.sessions.values()) {
+      if (next === undefined || expiresAtMs < next) next = expiresAtMs;
+    }
+    this.earliestMs = next ?? Infinity;
+    return next;
+  }
+
+  /** Sessions whose time is over, the longest overdue first. */
+  expired(nowMs: number): Session[] {
+    return [...this.sessions.values()]
+      .filter((session) => session.expiresAtMs <= nowMs)
+      .sort((a, b) => a.expiresAtMs - b.expiresAtMs || (a.id < b.id ? -1 : 1));
+  }
+
+  /** Gives every session its full timeout from now: nobody could be heard while the server was down. */
+  restart(nowMs: number): void {
+    for (const session of this.sessions.values()) session.expiresAtMs = nowMs + session.timeoutMs;
+  }
+}

@@ -1,0 +1,17 @@
+import type { Acl } from '../../client/types.js';
+
+/** One change of the tree or of the sessions, with everything decided: applying it checks nothing. */
+export type Change =
+  | { change: 'create'; path: string; data: Buffer | null; acl: readonly Acl[]; owner: bigint }
+  | { change: 'delete'; path: string }
+  | { change: 'setData'; path: string; data: Buffer | null; version: number }
+  | { change: 'setAcl'; path: string; acl: readonly Acl[]; version: number }
+  | { change: 'createSession'; sessionId: bigint; timeoutMs: number; password: Buffer }
+  | { change: 'closeSession'; sessionId: bigint };
+
+/** Changes that happen together or not at all. A refused write is a transaction without changes. */
+export interface Transaction {
+  zxid: number;
+  timeMs: number;
+  changes: readonly Change[];
+}

@@ -1,0 +1,100 @@
+import { EventType, type EventTypeNumber } from '../wire/constants.js';
+import type { ModelConnection } from './connection.js';
+
+/** How long a watch lives and how far it reaches. */
+export type WatchMode = 'one-shot' | 'persistent' | 'persistent-recursive';
+
+/**
+ * Watches of one kind (data or children). A connection has at most one watch per path: a later one replaces the mode
+ * of an earlier one, so a one-shot watch on the path of a persistent one ends the persistent one. ZooKeeper 3.8 does
+ * the same, and clients rely on servers agreeing.
+ */
+export class WatchTable {
+  private readonly byPath = new Map<string, Map<ModelConnection, WatchMode>>();
+  private readonly byConnection = new Map<ModelConnection, Set<string>>();
+  private recursiveCount = 0;
+
+  /** Number of watches. */
+  get size(): number {
+    let total = 0;
+    for (const paths of this.byConnection.values()) total += paths.size;
+    return total;
+  }
+
+  /** Paths that are watched. */
+  get pathCount(): number {
+    return this.byPath.size;
+  }
+
+  /** Paths watched, by connection. */
+  entries(): IterableIterator<[ModelConnection, ReadonlySet<string>]> {
+    return this.byConnection.entries();
+  }
+
+  add(path: string, connection: ModelConnection, mode: WatchMode): void {
+    let watchers = this.byPath.get(path);
+    if (watchers === undefined) this.byPath.set(path, (watchers = new Map()));
+    if (watchers.get(connection) === 'persistent-recursive') this.recursiveCount--;
+    if (mode === 'persistent-recursive') this.recursiveCount++;
+    watchers.set(connection, mode);
+    let paths = this.byConnection.get(connection);
+    if (paths === undefined) this.byConnection.set(connection, (paths = new Set()));
+    paths.add(path);
+  }
+
+  /** @returns false when the connection has no watch on exactly this path */
+  remove(path: string, connection: ModelConnection): boolean {
+    const paths = this.byConnection.get(connection);
+    if (paths?.delete(path) !== true) return false;
+    if (paths.size === 0) this.byConnection.delete(connection);
+    this.unlink(path, connection);
+    return true;
+  }
+
+  removeAll(connection: ModelConnection): void {
+    const paths = this.byConnection.get(connection);
+    if (paths === undefined) return;
+    this.byConnection.delete(connection);
+    for (const path of paths) this.unlink(path, connection);
+  }
+
+  /** True when any connection watches exactly this path; it is how ZooKeeper 3.8 answers "do I watch this?". */
+  isWatched(path: string): boolean {
+    return this.byPath.has(path);
+  }
+
+  /** Finds who must hear of a change and forgets their one-shot watches. `undefined` when nobody. */
+  trigger(path: string, type: EventTypeNumber): Set<ModelConnection> | undefined {
+    if (this.byPath.size === 0) return undefined;
+    const found = new Set<ModelConnection>();
+    this.collect(path, type, true, found);
+    if (this.recursiveCount > 0 && type !== EventType.children) {
+      for (let at = path; at !== '/';) {
+        at = at.slice(0, Math.max(at.lastIndexOf('/'), 1));
+        this.collect(at, type, false, found);
+      }
+    }
+    return found.size === 0 ? undefined : found;
+  }
+
+  private collect(path: string, type: EventTypeNumber, isExact: boolean, found: Set<ModelConnection>): void {
+    const watchers = this.byPath.get(path);
+    if (watchers === undefined) return;
+    for (const [connection, mode] of watchers) {
+      if (mode === 'persistent-recursive') {
+        if (type !== EventType.children) found.add(connection);
+      } else if (isExact) {
+        found.add(connection);
+        if (mode === 'one-shot') this.remove(path, connection);
+      }
+    }
+  }
+
+  private unlink(path: string, connection: ModelConnection): void {
+    const watchers = this.byPath.get(path);
+    if (watchers === undefined) return;
+    if (watchers.get(connection) === 'persistent-recursive') this.recursiveCount--;
+    watchers.delete(connection);
+    if (watchers.size === 0) this.byPath.delete(path);
+  }
+}

@@ -1,0 +1,91 @@
+import { EventType, type EventTypeNumber } from '../wire/constants.js';
+import type { ModelConnection } from './connection.js';
+import type { DataTree } from './data-tree.js';
+import { parentOf } from './paths.js';
+import type { Notification } from './replies.js';
+import type { SetWatchesRequest, WatcherType } from './requests.js';
+import type { Change } from './transactions.js';
+import { WatchTable } from './watch-table.js';
+
+/** All watches: which change tells whom. */
+export class Watches {
+  readonly data = new WatchTable();
+  readonly child = new WatchTable();
+
+  addPersistent(path: string, connection: ModelConnection, mode: 'persistent' | 'persistent-recursive'): void {
+    this.data.add(path, connection, mode);
+    this.child.add(path, connection, mode);
+  }
+
+  /** @returns false when there was none of that type on exactly this path */
+  remove(path: string, connection: ModelConnection, type: WatcherType): boolean {
+    const child = type !== 'data' && this.child.remove(path, connection);
+    const data = type !== 'children' && this.data.remove(path, connection);
+    return child || data;
+  }
+
+  isWatched(path: string, type: WatcherType): boolean {
+    return (type !== 'data' && this.child.isWatched(path)) || (type !== 'children' && this.data.isWatched(path));
+  }
+
+  removeAll(connection: ModelConnection): void {
+    this.data.removeAll(connection);
+    this.child.removeAll(connection);
+  }
+
+  /** Appends the events of an applied change. */
+  trigger(change: Change, events: Notification[]): void {
+    switch (change.change) {
+      case 'create':
+        this.notify(this.data, change.path, EventType.created, events);
+        this.notify(this.child, parentOf(change.path) || '/', EventType.children, events);
+        return;
+      case 'delete': {
+        const told = this.notify(this.data, change.path, EventType.deleted, events);
+        this.notify(this.child, change.path, EventType.deleted, events, told);
+        this.notify(this.child, parentOf(change.path) || '/', EventType.children, events);
+        return;
+      }
+      case 'setData':
+        this.notify(this.data, change.path, EventType.changed, events);
+    }
+  }
+
+  /** Sets watches again after a reconnect; for what changed in between the event is appended instead. */
+  setAgain(tree: DataTree, request: SetWatchesRequest, to: ModelConnection, events: Notification[]): void {
+    const since = request.relativeZxid;
+    for (const path of request.data) {
+      const node = tree.get(path);
+      if (node === undefined) events.push({ to, type: EventType.deleted, path });
+      else if (node.mzxid > since) events.push({ to, type: EventType.changed, path });
+      else this.data.add(path, to, 'one-shot');
+    }
+    for (const path of request.exist) {
+      if (tree.get(path) !== undefined) events.push({ to, type: EventType.created, path });
+      else this.data.add(path, to, 'one-shot');
+    }
+    for (const path of request.child) {
+      const node = tree.get(path);
+      if (node === undefined) events.push({ to, type: EventType.deleted, path });
+      else if (node.pzxid > since) events.push({ to, type: EventType.children, path });
+      else this.child.add(path, to, 'one-shot');
+    }
+    for (const path of request.persistent) this.addPersistent(path, to, 'persistent');
+    for (const path of request.persistentRecursive) this.addPersistent(path, to, 'persistent-recursive');
+  }
+
+  private notify(
+    table: WatchTable,
+    path: string,
+    type: EventTypeNumber,
+    events: Notification[],
+    except?: ReadonlySet<ModelConnection>,
+  ): ReadonlySet<ModelConnection> | undefined {
+    const found = table.trigger(path, type);
+    if (found === undefined) return undefined;
+    for (const to of found) {
+      if (except?.has(to) !== true) events.push({ to, type, path });
+    }
+    return found;
+  }
+}

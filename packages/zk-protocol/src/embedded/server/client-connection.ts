@@ -1,0 +1,217 @@
+import type { Socket } from 'node:net';
+import type { CancelTimer } from '../../clock.js';
+import { type AuthId, type ModelConnection } from '../model/connection.js';
+import type { Notification, Reply } from '../model/replies.js';
+import { OpCode, Xid } from '../wire/constants.js';
+import { decodeRequest } from '../wire/decode-request.js';
+import { encodeConnectResponse, encodeEvent, encodeReply } from '../wire/encode-reply.js';
+import { FrameSplitter } from '../wire/frame-splitter.js';
+import { JuteReader, MalformedPacketError } from '../wire/jute-reader.js';
+import type { Request } from '../model/requests.js';
+import { Outbox } from './outbox.js';
+
+/** What a client says first. */
+export interface ConnectRequest {
+  lastZxidSeen: number;
+  timeoutMs: number;
+  /** `0n` asks for a new session. */
+  sessionId: bigint;
+  password: Buffer;
+  /** Newer clients send, and expect back, a flag that tells whether a read-only server will do. */
+  hasReadOnlyFlag: boolean;
+}
+
+/** What a connection hands to the server. */
+export interface ConnectionHandler {
+  /** An administrator's four letters instead of a ConnectRequest. */
+  onCommand(connection: ClientConnection, command: string): void;
+  onConnect(connection: ClientConnection, request: ConnectRequest): void;
+  onAuth(connection: ClientConnection, scheme: string, credentials: Buffer): void;
+  onRequest(connection: ClientConnection, xid: number, request: Request): void;
+  /** A type of request nobody knows. */
+  onUnknown(connection: ClientConnection, xid: number): void;
+  /** All packets of a chunk have been handed over. */
+  onChunkEnd(connection: ClientConnection): void;
+  onClose(connection: ClientConnection, reason: string): void;
+  /** Latest log batch: what is sent now depends on it. */
+  readonly lastBatch: number;
+}
+
+/** A client that lets this much pile up on the server is not served further until it reads. */
+const PAUSE_AT_BYTES = 1024 * 1024;
+
+/** Events cannot be held back, so a client that never reads is cut off in the end. */
+const CUT_OFF_AT_BYTES = 64 * 1024 * 1024;
+
+const COMMAND = /^[a-z]{4}$/;
+
+/** One socket: cuts it into packets, reads them, and sends replies and events. */
+export class ClientConnection implements ModelConnection {
+  sessionId = 0n;
+  readonly auth: AuthId[];
+  readonly address: string;
+  readonly openedAtMs: number;
+  received = 0;
+  sent = 0;
+  /** Ends the wait for a ConnectRequest. */
+  cancelHandshakeTimer: CancelTimer | undefined;
+  private readonly frames = new FrameSplitter();
+  private readonly outbox: Outbox;
+  private phase: 'new' | 'connected' | 'closing' | 'closed' = 'new';
+  private isPaused = false;
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly handler: ConnectionHandler,
+    nowMs: number,
+  ) {
+    const ip = (socket.remoteAddress ?? 'unknown').replace(/^::ffff:/, '');
+    this.address = `${ip}:${socket.remotePort ?? 0}`;
+    this.auth = [{ scheme: 'ip', id: ip }];
+    this.openedAtMs = nowMs;
+    this.outbox = new Outbox(socket);
+    socket.setNoDelay(true);
+    socket.on('data', (chunk) => this.onData(chunk));
+    socket.on('drain', () => this.resumeIfRead());
+    socket.on('end', () => {
+      if (this.phase !== 'closing') this.close('the client closed the connection');
+    });
+    socket.on('error', (error) => this.close(error.message));
+    socket.on('close', () => this.close('the connection ended'));
+  }
+
+  /** True until a ConnectRequest was accepted. */
+  get isNew(): boolean {
+    return this.phase === 'new';
+  }
+
+  get isClosed(): boolean {
+    return this.phase === 'closed';
+  }
+
+  /** True while something waits for the log. */
+  get isWaiting(): boolean {
+    return !this.outbox.isEmpty;
+  }
+
+  get queuedBytes(): number {
+    return this.outbox.bytes;
+  }
+
+  sendConnectResponse(session: { timeoutMs: number; id: bigint; password: Buffer }, request: ConnectRequest): void {
+    this.phase = 'connected';
+    this.cancelHandshakeTimer?.();
+    encodeConnectResponse(this.writer(), session, request.hasReadOnlyFlag);
+  }
+
+  sendReply(xid: number, reply: Reply): void {
+    if (this.phase !== 'connected') return;
+    encodeReply(this.writer(), xid, reply);
+  }
+
+  sendEvent(event: Notification): void {
+    if (this.phase !== 'connected') return;
+    encodeEvent(this.writer(), event);
+    if (this.outbox.bytes > CUT_OFF_AT_BYTES) this.close('the client does not read its events');
+  }
+
+  /** Answers with plain text and hangs up. */
+  sendText(text: string): void {
+    this.phase = 'closing';
+    this.socket.end(text);
+  }
+
+  /** Sends what no longer waits for the log. */
+  release(durableBatch: number): void {
+    if (this.phase === 'closed') return;
+    this.outbox.release(durableBatch);
+    if (this.outbox.bytes > PAUSE_AT_BYTES) this.pause();
+    else this.resumeIfRead();
+  }
+
+  /** Closes once everything sent so far is out; takes no more requests. */
+  endWhenSent(): void {
+    if (this.phase === 'closed') return;
+    this.phase = 'closing';
+    this.outbox.endWhenSent();
+  }
+
+  /** Closes at once; what is not sent yet never is. */
+  close(reason: string): void {
+    if (this.phase === 'closed') return;
+    this.phase = 'closed';
+    this.cancelHandshakeTimer?.();
+    this.socket.destroy();
+    this.handler.onClose(this, reason);
+  }
+
+  private writer(): ReturnType<Outbox['writerFor']> {
+    this.sent++;
+    return this.outbox.writerFor(this.handler.lastBatch);
+  }
+
+  /** Reads nothing more from this client until {@link release}. */
+  pause(): void {
+    this.isPaused = true;
+    this.socket.pause();
+  }
+
+  private resumeIfRead(): void {
+    if (!this.isPaused || this.outbox.bytes > PAUSE_AT_BYTES) return;
+    this.isPaused = false;
+    this.socket.resume();
+  }
+
+  private onData(chunk: Buffer): void {
+    if (this.phase === 'new' && this.received === 0 && this.takeCommand(chunk)) return;
+    try {
+      this.frames.push(chunk, (packet) => this.onPacket(packet));
+    } catch (error) {
+      if (!(error instanceof MalformedPacketError)) throw error;
+      this.close(`malformed packet: ${error.message}`);
+      return;
+    }
+    if (this.isClosed) return;
+    if (this.outbox.bytes > PAUSE_AT_BYTES) this.pause();
+    this.handler.onChunkEnd(this);
+  }
+
+  private takeCommand(chunk: Buffer): boolean {
+    const text = chunk.toString('latin1', 0, 4);
+    if (!COMMAND.test(text)) return false;
+    this.handler.onCommand(this, text);
+    return true;
+  }
+
+  /** @returns false when nothing more is to be read from this client */
+  private onPacket(packet: Buffer): boolean {
+    this.received++;
+    const reader = new JuteReader(packet);
+    if (this.phase === 'new') this.handler.onConnect(this, readConnectRequest(reader));
+    else if (this.phase === 'connected') this.onRequestPacket(reader);
+    return this.phase === 'connected';
+  }
+
+  private onRequestPacket(reader: JuteReader): void {
+    const xid = reader.int();
+    const type = reader.int();
+    if (type === OpCode.auth || xid === Xid.auth) {
+      reader.int();
+      const scheme = reader.stringOrNull() ?? '';
+      this.handler.onAuth(this, scheme, reader.bytes() ?? Buffer.alloc(0));
+      return;
+    }
+    const request = decodeRequest(type, reader);
+    if (request === undefined) this.handler.onUnknown(this, xid);
+    else this.handler.onRequest(this, type === OpCode.ping ? Xid.ping : xid, request);
+  }
+}
+
+function readConnectRequest(reader: JuteReader): ConnectRequest {
+  reader.int();
+  const lastZxidSeen = reader.long();
+  const timeoutMs = reader.int();
+  const sessionId = reader.bigLong();
+  const password = reader.bytes() ?? Buffer.alloc(0);
+  return { lastZxidSeen, timeoutMs, sessionId, password, hasReadOnlyFlag: reader.remaining > 0 };
+}

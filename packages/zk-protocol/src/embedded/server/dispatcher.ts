@@ -1,0 +1,203 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../clock.js';
+import type { ModelConnection } from '../model/connection.js';
+import type { Notification, Outcome } from '../model/replies.js';
+import type { Request } from '../model/requests.js';
+import type { Store } from '../storage/store.js';
+import type { EmbeddedLogger } from '../types.js';
+import { ErrorCode, Xid } from '../wire/constants.js';
+import type { ClientConnection, ConnectionHandler, ConnectRequest } from './client-connection.js';
+import { DeadlineTimer } from './deadline-timer.js';
+import { answerCommand } from './four-letter-words.js';
+
+const PASSWORD_BYTES = 16;
+/** A connection that says nothing is closed after this time. */
+const HANDSHAKE_MS = 30_000;
+/** With more than this waiting for the disk, clients that send are not read until it has caught up. */
+const MAX_PENDING_BYTES = 16 * 1024 * 1024;
+const NO_SESSION = { timeoutMs: 0, id: 0n, password: Buffer.alloc(PASSWORD_BYTES) };
+const NOT_SERVING = 'This ZooKeeper instance is not currently serving requests\n';
+
+/** Carries requests to the model, changes to the log, and answers back once the log is durable. */
+export class Dispatcher implements ConnectionHandler {
+  readonly connections = new Set<ClientConnection>();
+  private readonly byModel = new Map<ModelConnection, ClientConnection>();
+  private readonly waiting = new Set<ClientConnection>();
+  private readonly timer: DeadlineTimer;
+  private received = 0;
+  private sent = 0;
+  private readonly startedAtMs: number;
+
+  constructor(
+    private store: Store | undefined,
+    private readonly clock: Clock,
+    private readonly logger: EmbeddedLogger,
+    private readonly configuration: Record<string, string | number>,
+  ) {
+    this.startedAtMs = clock.now();
+    this.timer = new DeadlineTimer(clock, () => this.onDeadline());
+  }
+
+  get lastBatch(): number {
+    return this.store?.lastBatch ?? 0;
+  }
+
+  /** Begins to serve a store's data. */
+  serve(store: Store): void {
+    this.store = store;
+    store.model.resume(this.clock.now());
+    this.arm();
+  }
+
+  /** Drops every connection, and whatever was to be sent, and turns clients away until {@link serve}. */
+  suspend(reason: string): void {
+    this.timer.stop();
+    this.store = undefined;
+    this.waiting.clear();
+    for (const connection of [...this.connections]) connection.close(reason);
+  }
+
+  add(connection: ClientConnection): void {
+    this.connections.add(connection);
+    this.byModel.set(connection, connection);
+    connection.cancelHandshakeTimer = this.clock.setTimer(HANDSHAKE_MS, () => {
+      if (connection.isNew) connection.close('the client did not introduce itself in time');
+    });
+  }
+
+  /** The log made progress: sends what waited for it. */
+  onDurable(): void {
+    const durable = this.store?.durableBatch ?? 0;
+    for (const connection of this.waiting) {
+      connection.release(durable);
+      if (!connection.isWaiting) this.waiting.delete(connection);
+    }
+  }
+
+  onCommand(connection: ClientConnection, command: string): void {
+    const { store } = this;
+    if (store === undefined) return connection.sendText(NOT_SERVING);
+    const { connections, received, sent, startedAtMs, configuration } = this;
+    const nowMs = this.clock.now();
+    const status = { model: store.model, connections, received, sent, startedAtMs, nowMs, configuration };
+    connection.sendText(answerCommand(command, status) ?? `${command} is not a command of this server\n`);
+  }
+
+  onConnect(connection: ClientConnection, request: ConnectRequest): void {
+    const { store } = this;
+    if (store === undefined) return connection.close('the server cannot write its data now');
+    const nowMs = this.clock.now();
+    this.received++;
+    if (request.lastZxidSeen > store.model.lastZxid) {
+      // Its session saw data that this server does not have: a lost or exchanged data directory.
+      this.logger.warn('client has seen a later state than this server has; it is refused', {
+        client: connection.address,
+        clientZxid: request.lastZxidSeen,
+        serverZxid: store.model.lastZxid,
+      });
+      return connection.close('the client is ahead of this server');
+    }
+    if (request.sessionId === 0n) {
+      const password = randomBytes(PASSWORD_BYTES);
+      const opened = store.model.createSession(connection, { timeoutMs: request.timeoutMs, password }, nowMs);
+      this.record(opened.outcome);
+      connection.sendConnectResponse(opened.session, request);
+    } else {
+      this.attach(store, connection, request, nowMs);
+    }
+    this.waiting.add(connection);
+  }
+
+  onAuth(connection: ClientConnection, scheme: string, credentials: Buffer): void {
+    const { store } = this;
+    if (store === undefined) return;
+    this.received++;
+    const isKnown = store.model.addAuth(connection, scheme, credentials);
+    const error = isKnown ? ErrorCode.ok : ErrorCode.authFailed;
+    this.sendReply(connection, Xid.auth, { reply: { zxid: 0, error }, events: [] });
+    if (!isKnown) connection.endWhenSent();
+  }
+
+  onRequest(connection: ClientConnection, xid: number, request: Request): void {
+    const { store } = this;
+    if (store === undefined) return;
+    this.received++;
+    const outcome = store.model.apply(connection, request, this.clock.now());
+    this.record(outcome);
+    this.sendReply(connection, xid, outcome);
+    if (request.op === 'closeSession') {
+      connection.endWhenSent();
+      store.model.detach(connection);
+    }
+  }
+
+  onUnknown(connection: ClientConnection, xid: number): void {
+    this.sendReply(connection, xid, { reply: { zxid: 0, error: ErrorCode.unimplemented }, events: [] });
+    connection.endWhenSent();
+  }
+
+  onChunkEnd(connection: ClientConnection): void {
+    const { store } = this;
+    if (store === undefined) return;
+    this.waiting.add(connection);
+    if (store.durableBatch >= store.lastBatch) this.onDurable();
+    else if (store.pendingBytes > MAX_PENDING_BYTES) connection.pause();
+    store.snapshotIfDue();
+    this.timer.notLaterThan(store.model.earliestDeadlineMs);
+  }
+
+  onClose(connection: ClientConnection, reason: string): void {
+    this.connections.delete(connection);
+    this.byModel.delete(connection);
+    this.waiting.delete(connection);
+    this.store?.model.detach(connection);
+    this.logger.debug('client connection closed', { client: connection.address, reason });
+  }
+
+  private attach(store: Store, connection: ClientConnection, request: ConnectRequest, nowMs: number): void {
+    const attached = store.model.attach(connection, request, nowMs);
+    if (attached === undefined) {
+      connection.sendConnectResponse(NO_SESSION, request);
+      connection.endWhenSent();
+      return;
+    }
+    const { session, replaced } = attached;
+    if (replaced !== undefined) this.byModel.get(replaced)?.close('the client came back on another connection');
+    connection.sendConnectResponse(session, request);
+  }
+
+  /** Logs what an outcome changed and queues its events. */
+  private record({ transaction, events }: Outcome): void {
+    if (transaction !== undefined) this.store?.append(transaction);
+    for (const event of events) this.sendEvent(event);
+  }
+
+  private sendEvent(event: Notification): void {
+    const connection = this.byModel.get(event.to);
+    if (connection === undefined) return;
+    this.sent++;
+    this.waiting.add(connection);
+    connection.sendEvent(event);
+  }
+
+  private sendReply(connection: ClientConnection, xid: number, { reply }: Outcome): void {
+    this.sent++;
+    connection.sendReply(xid, reply);
+  }
+
+  private onDeadline(): void {
+    const { store } = this;
+    if (store === undefined) return;
+    const { outcomes, expired } = store.model.passTime(this.clock.now());
+    for (const outcome of outcomes) this.record(outcome);
+    for (const connection of expired) this.byModel.get(connection)?.close('the session expired');
+    if (store.durableBatch >= store.lastBatch) this.onDurable();
+    store.snapshotIfDue();
+    this.arm();
+  }
+
+  private arm(): void {
+    const next = this.store?.model.nextDeadlineMs(this.clock.now());
+    if (next !== undefined) this.timer.notLaterThan(next);
+  }
+}

@@ -1,0 +1,205 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { type Clock, delay, systemClock } from '../../clock.js';
+import { EmbeddedServerError } from '../errors.js';
+import { ServerModel } from '../model/server-model.js';
+import { lockDirectory } from '../storage/directory-lock.js';
+import { nodeFileSystem } from '../storage/file-system.js';
+import { Store, type StoreOptions } from '../storage/store.js';
+import type { EmbeddedLogger, EmbeddedServer, EmbeddedServerOptions } from '../types.js';
+import { ClientConnection } from './client-connection.js';
+import { Dispatcher } from './dispatcher.js';
+
+const DEFAULT_SNAPSHOT_EVERY = 100_000;
+const DEFAULT_MAX_CONNECTIONS = 1000;
+const FIRST_RETRY_MS = 200;
+const LAST_RETRY_MS = 5000;
+
+const silent: EmbeddedLogger = { debug() {}, info() {}, warn() {}, error() {} };
+
+/**
+ * Starts a ZooKeeper server in this process. What it acknowledges is on disk; a later start on the same folder goes on
+ * where this one ended, with the same sessions.
+ * @throws {EmbeddedServerError} the folder is in use, damaged or cannot be read, or the address cannot be listened on
+ */
+export async function startEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
+  const server = new RunningServer(options);
+  await server.start();
+  return server;
+}
+
+class RunningServer implements EmbeddedServer {
+  readonly host: string;
+  port: number;
+  private readonly clock: Clock;
+  private readonly logger: EmbeddedLogger;
+  private readonly dispatcher: Dispatcher;
+  private readonly listener: Server;
+  private readonly storeOptions: StoreOptions;
+  private readonly maxConnections: number;
+  private readonly stopping = new AbortController();
+  private store: Store | undefined;
+  private lastModel = new ServerModel();
+  private recovery: Promise<void> | undefined;
+  private closed: Promise<void> | undefined;
+  private unlock: (() => void) | undefined;
+
+  constructor(private readonly options: EmbeddedServerOptions) {
+    this.host = options.host ?? '127.0.0.1';
+    this.port = options.port ?? 0;
+    this.clock = options.clock ?? systemClock;
+    this.logger = options.logger ?? silent;
+    this.maxConnections = options.maxClientConnections ?? DEFAULT_MAX_CONNECTIONS;
+    this.storeOptions = {
+      directory: options.dataDir,
+      fs: options.fileSystem ?? nodeFileSystem,
+      fsync: options.fsync ?? true,
+      snapshotEvery: options.snapshotEvery ?? DEFAULT_SNAPSHOT_EVERY,
+      logger: this.logger,
+      createModel: () => new ServerModel(options),
+      onDurable: () => this.dispatcher.onDurable(),
+      onFailure: (error) => this.onWriteFailure(error),
+    };
+    this.dispatcher = new Dispatcher(undefined, this.clock, this.logger, {
+      dataDir: options.dataDir,
+      maxClientCnxns: this.maxConnections,
+      snapshotEvery: this.storeOptions.snapshotEvery,
+    });
+    this.listener = createServer({ noDelay: true }, (socket) => this.onSocket(socket));
+  }
+
+  get connectString(): string {
+    return `${this.host.includes(':') ? `[${this.host}]` : this.host}:${this.port}`;
+  }
+
+  get model(): ServerModel {
+    return this.store?.model ?? this.lastModel;
+  }
+
+  get isServing(): boolean {
+    return this.store !== undefined && this.closed === undefined;
+  }
+
+  async start(): Promise<void> {
+    this.unlock = lockDirectory(this.options.dataDir);
+    try {
+      const store = await this.openStore();
+      await this.listen();
+      this.useStore(store);
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+    this.logger.info('embedded ZooKeeper serves', {
+      address: this.connectString,
+      dataDir: this.options.dataDir,
+      znodes: this.model.tree.size,
+      sessions: this.model.sessions.size,
+    });
+  }
+
+  close(): Promise<void> {
+    this.closed ??= this.stop();
+    return this.closed;
+  }
+
+  private async stop(): Promise<void> {
+    this.stopping.abort(new Error('the server is closing'));
+    const listening = new Promise<void>((resolve) => {
+      this.listener.close(() => resolve());
+    });
+    await this.store?.settled();
+    this.dispatcher.suspend('the server is closing');
+    await this.recovery;
+    await this.store?.close();
+    await listening;
+    this.unlock?.();
+  }
+
+  private async openStore(): Promise<Store> {
+    try {
+      return await Store.open(this.storeOptions);
+    } catch (error) {
+      if (error instanceof EmbeddedServerError) throw error;
+      throw new EmbeddedServerError(
+        'ZK_EMBEDDED_IO',
+        `embedded ZooKeeper: cannot use ${this.options.dataDir}: ${messageOf(error)}. ` +
+          'Check that it exists, is writable and has space',
+        { path: this.options.dataDir, cause: error },
+      );
+    }
+  }
+
+  private listen(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const onError = (error: Error) => {
+        const address = this.connectString;
+        const message = `embedded ZooKeeper: cannot listen on ${address}: ${error.message}. Choose another port`;
+        reject(new EmbeddedServerError('ZK_EMBEDDED_LISTEN', message, { path: this.options.dataDir, cause: error }));
+      };
+      this.listener.once('error', onError);
+      this.listener.listen(this.port, this.host, () => {
+        this.listener.off('error', onError);
+        this.listener.on('error', (error) => this.logger.warn('listening socket failed', { error }));
+        const address = this.listener.address();
+        if (address !== null && typeof address === 'object') this.port = address.port;
+        resolve();
+      });
+    });
+  }
+
+  private useStore(store: Store): void {
+    this.store = store;
+    this.lastModel = store.model;
+    this.dispatcher.serve(store);
+  }
+
+  private onSocket(socket: Socket): void {
+    if (this.dispatcher.connections.size >= this.maxConnections) {
+      this.logger.warn('too many client connections, one is refused', { limit: this.maxConnections });
+      socket.destroy();
+      return;
+    }
+    this.dispatcher.add(new ClientConnection(socket, this.dispatcher, this.clock.now()));
+  }
+
+  private onWriteFailure(error: unknown): void {
+    this.logger.error('embedded ZooKeeper cannot write its data; clients are turned away until it can', {
+      dataDir: this.options.dataDir,
+      error,
+    });
+    const failed = this.store;
+    this.store = undefined;
+    this.dispatcher.suspend('the server cannot write its data');
+    if (this.closed === undefined) this.recovery = this.recover(failed);
+    else this.recovery = closeQuietly(failed, this.logger);
+  }
+
+  /** Goes back to what is on disk, and serves again as soon as the disk takes a fresh snapshot of it. */
+  private async recover(failed: Store | undefined): Promise<void> {
+    await closeQuietly(failed, this.logger);
+    for (let waitMs = FIRST_RETRY_MS; !this.stopping.signal.aborted; waitMs = Math.min(waitMs * 2, LAST_RETRY_MS)) {
+      try {
+        await delay(this.clock, waitMs, this.stopping.signal);
+        const store = await Store.open(this.storeOptions, { fresh: true });
+        this.useStore(store);
+        this.logger.info('embedded ZooKeeper can write again and serves', { dataDir: this.options.dataDir });
+        return;
+      } catch (error) {
+        if (this.stopping.signal.aborted) return;
+        this.logger.warn('embedded ZooKeeper still cannot write its data', { dataDir: this.options.dataDir, error });
+      }
+    }
+  }
+}
+
+async function closeQuietly(store: Store | undefined, logger: EmbeddedLogger): Promise<void> {
+  try {
+    await store?.close();
+  } catch (error) {
+    logger.warn('a failed log file could not be closed', { error });
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,172 @@
+import { join } from 'node:path';
+import { EmbeddedServerError } from '../errors.js';
+import type { EmbeddedLogger } from '../types.js';
+import type { ServerModel } from '../model/server-model.js';
+import { JuteReader, MalformedPacketError } from '../wire/jute-reader.js';
+import { decodeTransaction } from './codec.js';
+import type { FileSystem } from './file-system.js';
+import { type BatchMark, findLaterBatch, readRecord } from './record.js';
+import { readSnapshot } from './snapshot-file.js';
+import { LOG_MAGIC, type LogPosition } from './transaction-log.js';
+
+const NAME = /^(log|snapshot)\.([0-9a-f]{16})$/;
+
+interface NumberedFile {
+  path: string;
+  /** Of a log: its first transaction. Of a snapshot: its last. */
+  zxid: number;
+}
+
+/** Names, reads and prunes the files of a data directory. */
+export class DataDirectory {
+  constructor(
+    private readonly fs: FileSystem,
+    readonly path: string,
+    private readonly logger: EmbeddedLogger,
+  ) {}
+
+  logPath(firstZxid: number): string {
+    return join(this.path, `log.${hex(firstZxid)}`);
+  }
+
+  snapshotPath(zxid: number): string {
+    return join(this.path, `snapshot.${hex(zxid)}`);
+  }
+
+  /**
+   * Restores a model from the newest snapshot and the logs behind it.
+   * @returns where the log goes on
+   * @throws {EmbeddedServerError} `ZK_EMBEDDED_CORRUPT`: something that was durable once is damaged or missing
+   */
+  async load(createModel: () => ServerModel): Promise<{ model: ServerModel; position: LogPosition }> {
+    await this.removeUnfinished();
+    const model = await this.loadSnapshot(createModel);
+    const logs = await this.numbered('log');
+    const first = Math.max(
+      0,
+      logs.findLastIndex(({ zxid }) => zxid <= model.lastZxid + 1),
+    );
+    let position: LogPosition | undefined;
+    for (let index = first; index < logs.length; index++) {
+      const log = logs[index];
+      if (log !== undefined) position = await this.replayLog(log.path, model, index === logs.length - 1);
+    }
+    return { model, position: position ?? this.freshLog(model) };
+  }
+
+  /** Position at the start of a log file that does not exist yet. */
+  freshLog(model: ServerModel): LogPosition {
+    return { path: this.logPath(model.lastZxid + 1), offset: undefined, fileBatch: 0 };
+  }
+
+  /** Removes all but the newest snapshots, and the logs that only the removed ones needed. */
+  async prune(keepSnapshots: number): Promise<void> {
+    const snapshots = await this.numbered('snapshot');
+    const kept = snapshots.slice(-keepSnapshots);
+    const oldest = kept[0];
+    if (oldest === undefined) return;
+    for (const { path } of snapshots.slice(0, -keepSnapshots)) await this.fs.remove(path);
+    const logs = await this.numbered('log');
+    const firstNeeded = logs.findLastIndex(({ zxid }) => zxid <= oldest.zxid + 1);
+    for (const { path } of logs.slice(0, Math.max(0, firstNeeded))) await this.fs.remove(path);
+  }
+
+  private async loadSnapshot(createModel: () => ServerModel): Promise<ServerModel> {
+    const snapshots = await this.numbered('snapshot');
+    let damage: { path: string; error: unknown } | undefined;
+    for (const { path } of snapshots.reverse()) {
+      const model = createModel();
+      try {
+        readSnapshot(await this.fs.readFile(path), model);
+        return model;
+      } catch (error) {
+        if (!(error instanceof MalformedPacketError)) throw error;
+        this.logger.error('snapshot is damaged, an older one is tried', { path, error });
+        damage = { path, error };
+      }
+    }
+    if (damage === undefined) return createModel();
+    throw corrupt(damage.path, 'every snapshot is damaged', damage.error);
+  }
+
+  private async replayLog(path: string, model: ServerModel, isLast: boolean): Promise<LogPosition> {
+    const file = await this.fs.readFile(path);
+    if (file.length < LOG_MAGIC.length || !file.subarray(0, LOG_MAGIC.length).equals(LOG_MAGIC)) {
+      // A crash while the file was being made leaves it short; it cannot hold anything yet.
+      if (isLast && findLaterBatch(file, -1, undefined) === undefined) {
+        return { path, offset: undefined, fileBatch: 0 };
+      }
+      throw corrupt(path, 'it does not begin as a log does');
+    }
+    let at = LOG_MAGIC.length;
+    let mark: BatchMark | undefined;
+    for (let record = readRecord(file, at); record !== undefined; record = readRecord(file, at)) {
+      replayRecord(path, at, record.payload, model);
+      at = record.end;
+      mark = record;
+    }
+    if (at < file.length) this.checkTail(path, file, at, mark, isLast);
+    return { path, offset: at, fileBatch: mark?.batch ?? 0 };
+  }
+
+  /** What follows the last intact record may only be the torn end of the very last write. */
+  private checkTail(path: string, file: Buffer, at: number, mark: BatchMark | undefined, isLast: boolean): void {
+    const later = findLaterBatch(file, at, mark);
+    if (!isLast || later !== undefined) {
+      const proof = later === undefined ? 'a later log exists' : `intact data follows at byte ${later}`;
+      throw corrupt(path, `the record at byte ${at} is damaged, but ${proof}`);
+    }
+    this.logger.warn(
+      'log ends in a write that a crash interrupted; the unfinished part, never acknowledged, is cut off',
+      {
+        path,
+        offset: at,
+        cutBytes: file.length - at,
+      },
+    );
+  }
+
+  private async removeUnfinished(): Promise<void> {
+    for (const name of await this.fs.list(this.path)) {
+      if (name.startsWith('snapshot.') && name.endsWith('.tmp')) await this.fs.remove(join(this.path, name));
+    }
+  }
+
+  private async numbered(kind: 'log' | 'snapshot'): Promise<NumberedFile[]> {
+    const files: NumberedFile[] = [];
+    for (const name of await this.fs.list(this.path)) {
+      const [, found, digits] = NAME.exec(name) ?? [];
+      if (found === kind && digits !== undefined) {
+        files.push({ path: join(this.path, name), zxid: Number.parseInt(digits, 16) });
+      }
+    }
+    return files.sort((a, b) => a.zxid - b.zxid);
+  }
+}
+
+function replayRecord(path: string, at: number, payload: Buffer, model: ServerModel): void {
+  let transaction;
+  try {
+    transaction = decodeTransaction(new JuteReader(payload));
+  } catch (error) {
+    throw corrupt(path, `the record at byte ${at} is intact, but not understood`, error);
+  }
+  if (transaction.zxid <= model.lastZxid) return;
+  if (transaction.zxid !== model.lastZxid + 1) {
+    throw corrupt(path, `transaction ${transaction.zxid} follows ${model.lastZxid}; a log file is missing`);
+  }
+  model.replay(transaction);
+}
+
+function corrupt(path: string, detail: string, cause?: unknown): EmbeddedServerError {
+  return new EmbeddedServerError(
+    'ZK_EMBEDDED_CORRUPT',
+    `embedded ZooKeeper: cannot use ${path}: ${detail}. Restore the data directory from a backup, or move it away to ` +
+      'start empty',
+    { path, cause },
+  );
+}
+
+function hex(zxid: number): string {
+  return zxid.toString(16).padStart(16, '0');
+}

@@ -1,0 +1,64 @@
+import { constants } from 'node:fs';
+import * as fs from 'node:fs/promises';
+
+/** An open file of the data directory. Every method rejects with the operating system's error. */
+export interface StorageFile {
+  /** Writes all bytes at the position. */
+  write(bytes: Buffer, position: number): Promise<void>;
+  /** Returns once everything written is on stable storage. */
+  sync(): Promise<void>;
+  truncate(length: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What storage needs of a file system; tests put one in between that runs full or fails. */
+export interface FileSystem {
+  makeDirectory(path: string): Promise<void>;
+  list(path: string): Promise<string[]>;
+  readFile(path: string): Promise<Buffer>;
+  /** Opens for writing; `create` empties a file that exists. */
+  open(path: string, mode: 'create' | 'existing'): Promise<StorageFile>;
+  rename(from: string, to: string): Promise<void>;
+  /** A file that is gone already is fine. */
+  remove(path: string): Promise<void>;
+  /** Makes creations, renames and removals in a directory durable. */
+  syncDirectory(path: string): Promise<void>;
+}
+
+/** The machine's file system. */
+export const nodeFileSystem: FileSystem = {
+  makeDirectory: async (path) => {
+    await fs.mkdir(path, { recursive: true, mode: 0o700 });
+  },
+  list: (path) => fs.readdir(path),
+  readFile: (path) => fs.readFile(path),
+  open: async (path, mode) => {
+    const flags = mode === 'create' ? constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC : constants.O_RDWR;
+    return storageFile(await fs.open(path, flags, 0o600));
+  },
+  rename: (from, to) => fs.rename(from, to),
+  remove: (path) => fs.rm(path, { force: true }),
+  syncDirectory: async (path) => {
+    const directory = await fs.open(path, 'r');
+    try {
+      await directory.sync();
+    } finally {
+      await directory.close();
+    }
+  },
+};
+
+function storageFile(handle: fs.FileHandle): StorageFile {
+  return {
+    write: async (bytes, position) => {
+      let written = 0;
+      while (written < bytes.length) {
+        const result = await handle.write(bytes, written, bytes.length - written, position + written);
+        written += result.bytesWritten;
+      }
+    },
+    sync: () => handle.datasync(),
+    truncate: (length) => handle.truncate(length),
+    close: () => handle.close(),
+  };
+}

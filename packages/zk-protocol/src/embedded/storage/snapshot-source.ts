@@ -1,0 +1,100 @@
+import type { ServerModel } from '../model/server-model.js';
+import type { Znode } from '../model/znode.js';
+import { JuteWriter } from '../wire/jute-writer.js';
+import { encodeSession, encodeZnode, Kind } from './codec.js';
+
+let lastMark = 0;
+
+/**
+ * The state of a model at the moment of construction, handed out in pieces while the model goes on changing: a znode
+ * about to change is written down first, new ones are left out. {@link close} must be called in the end.
+ */
+export class SnapshotSource {
+  /** Last transaction it contains. */
+  readonly zxid: number;
+  private readonly mark = ++lastMark;
+  private readonly sessions: Buffer;
+  private readonly lastSessionId: bigint;
+  private readonly nodes: Iterator<[string, Znode]>;
+  private part = new JuteWriter(1024);
+  private step: 'header' | 'sessions' | 'znodes' | 'end' | 'done' = 'header';
+  private count = 0;
+
+  constructor(private readonly model: ServerModel) {
+    this.zxid = model.lastZxid;
+    this.lastSessionId = model.lastSessionId;
+    this.sessions = encodeSessions(model);
+    this.nodes = model.tree.entries();
+    model.tree.newNodeMark = this.mark;
+    model.tree.beforeChange = (path, node) => this.take(path, node);
+  }
+
+  /** The next record's payload, at least `wantedBytes` large where there is that much; `undefined` after the last. */
+  next(wantedBytes: number): Buffer | undefined {
+    switch (this.step) {
+      case 'header':
+        this.step = 'sessions';
+        return header(this.zxid, this.lastSessionId);
+      case 'sessions':
+        this.step = 'znodes';
+        return this.sessions;
+      case 'znodes':
+        return this.nextZnodes(wantedBytes);
+      case 'end':
+        this.step = 'done';
+        return end(this.count);
+      case 'done':
+        return undefined;
+    }
+  }
+
+  close(): void {
+    this.model.tree.beforeChange = undefined;
+  }
+
+  private nextZnodes(wantedBytes: number): Buffer {
+    while (this.part.length < wantedBytes) {
+      const entry = this.nodes.next();
+      if (entry.done === true) {
+        this.step = 'end';
+        this.close();
+        break;
+      }
+      this.take(...entry.value);
+    }
+    const payload = this.part.length === 0 ? Buffer.of(Kind.znodes) : this.part.finish();
+    this.part = new JuteWriter(Math.max(1024, payload.length));
+    return payload;
+  }
+
+  private take(path: string, node: Znode): void {
+    if (node.snapshotMark === this.mark) return;
+    node.snapshotMark = this.mark;
+    if (this.part.length === 0) this.part.byte(Kind.znodes);
+    encodeZnode(this.part, path, node);
+    this.count++;
+  }
+}
+
+function header(zxid: number, lastSessionId: bigint): Buffer {
+  const writer = new JuteWriter(32);
+  writer.byte(Kind.snapshotHeader);
+  writer.long(zxid);
+  writer.bigLong(lastSessionId);
+  return writer.finish();
+}
+
+function encodeSessions(model: ServerModel): Buffer {
+  const writer = new JuteWriter(64 * (model.sessions.size + 1));
+  writer.byte(Kind.sessions);
+  writer.int(model.sessions.size);
+  for (const session of model.sessions.values()) encodeSession(writer, session);
+  return writer.finish();
+}
+
+function end(count: number): Buffer {
+  const writer = new JuteWriter(16);
+  writer.byte(Kind.snapshotEnd);
+  writer.int(count);
+  return writer.finish();
+}

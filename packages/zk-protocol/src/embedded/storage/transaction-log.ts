@@ -1,0 +1,182 @@
+import type { Transaction } from '../model/transactions.js';
+import { JuteWriter } from '../wire/jute-writer.js';
+import { encodeTransaction } from './codec.js';
+import type { FileSystem, StorageFile } from './file-system.js';
+import { writeRecord } from './record.js';
+
+/** First bytes of a log file. */
+export const LOG_MAGIC = Buffer.from('NPZKLOG1');
+
+/** Where to go on writing. */
+export interface LogPosition {
+  path: string;
+  /** Offset behind the last intact record; `undefined` for a file that is to be created. */
+  offset: number | undefined;
+  /** Number of the last batch in the file. */
+  fileBatch: number;
+}
+
+export interface TransactionLogOptions {
+  fs: FileSystem;
+  directory: string;
+  /** False trades durability against a power cut for speed; a killed process still loses nothing. */
+  fsync: boolean;
+  /** Called after each batch that became durable. */
+  onDurable: () => void;
+  /** Called once, when a write failed; the log is unusable from then on. */
+  onFailure: (error: unknown) => void;
+}
+
+interface Batch {
+  id: number;
+  fileBatch: number;
+  records: JuteWriter;
+  /** The batch begins this file. */
+  newFile: string | undefined;
+}
+
+const BATCH_BUFFER_BYTES = 16 * 1024;
+
+/** The write-ahead log. Records appended while one batch is being written form the next: one sync serves them all. */
+export class TransactionLog {
+  /** Batch of the newest record: what depends on it waits until {@link durableBatch} is as large. */
+  lastBatch = 0;
+  durableBatch = 0;
+  /** Bytes appended that are not durable yet. */
+  pendingBytes = 0;
+  private readonly closed: Batch[] = [];
+  private open: Batch;
+  private file: StorageFile | undefined;
+  private offset = 0;
+  private running: Promise<void> | undefined;
+  private isScheduled = false;
+  private hasFailed = false;
+  private readonly waiters: { batch: number; resolve: (isDurable: boolean) => void }[] = [];
+
+  private constructor(
+    private readonly options: TransactionLogOptions,
+    position: LogPosition,
+  ) {
+    this.open = this.newBatch(position.fileBatch + 1, position.offset === undefined ? position.path : undefined);
+    this.offset = position.offset ?? 0;
+  }
+
+  /** Opens the log for writing behind what was read from it. */
+  static async open(options: TransactionLogOptions, position: LogPosition): Promise<TransactionLog> {
+    const log = new TransactionLog(options, position);
+    if (position.offset !== undefined) {
+      log.file = await options.fs.open(position.path, 'existing');
+      await log.file.truncate(position.offset);
+      await log.file.sync();
+    }
+    return log;
+  }
+
+  append(transaction: Transaction): void {
+    const { records, fileBatch, id } = this.open;
+    const before = records.length;
+    writeRecord(records, { batch: fileBatch, isFirst: before === 0 }, (writer) =>
+      encodeTransaction(writer, transaction),
+    );
+    this.pendingBytes += records.length - before;
+    this.lastBatch = id;
+    this.schedule();
+  }
+
+  /** Everything appended from now on goes to a new file. */
+  startFile(path: string): void {
+    if (this.open.records.length > 0) this.closed.push(this.open);
+    this.open = this.newBatch(1, path);
+  }
+
+  /** Resolves with true once everything appended so far is durable, with false when that can never be. */
+  settled(): Promise<boolean> {
+    const batch = this.lastBatch;
+    if (this.durableBatch >= batch) return Promise.resolve(true);
+    if (this.hasFailed) return Promise.resolve(false);
+    return new Promise((resolve) => this.waiters.push({ batch, resolve }));
+  }
+
+  /** Writes what is left and closes the file. */
+  async close(): Promise<void> {
+    await this.settled();
+    this.hasFailed = true;
+    await this.running;
+    await this.file?.close();
+    this.file = undefined;
+  }
+
+  private newBatch(fileBatch: number, newFile: string | undefined): Batch {
+    return { id: this.lastBatch + 1, fileBatch, records: new JuteWriter(BATCH_BUFFER_BYTES), newFile };
+  }
+
+  private schedule(): void {
+    if (this.isScheduled || this.running !== undefined) return;
+    this.isScheduled = true;
+    // After the other sockets that have data in this round of the loop.
+    setImmediate(() => {
+      this.isScheduled = false;
+      this.running = this.run().finally(() => {
+        this.running = undefined;
+        if (!this.hasFailed && this.open.records.length > 0) this.schedule();
+      });
+    });
+  }
+
+  private async run(): Promise<void> {
+    for (let batch = this.takeBatch(); batch !== undefined && !this.hasFailed; batch = this.takeBatch()) {
+      try {
+        await this.write(batch);
+      } catch (error) {
+        this.fail(error);
+        return;
+      }
+      this.durableBatch = batch.id;
+      this.pendingBytes -= batch.records.length;
+      this.options.onDurable();
+      this.releaseWaiters();
+    }
+  }
+
+  private takeBatch(): Batch | undefined {
+    const first = this.closed.shift();
+    if (first !== undefined) return first;
+    const batch = this.open;
+    if (batch.records.length === 0) return undefined;
+    this.open = this.newBatch(batch.fileBatch + 1, undefined);
+    return batch;
+  }
+
+  private async write({ newFile, records }: Batch): Promise<void> {
+    if (newFile !== undefined) await this.switchFile(newFile);
+    if (this.file === undefined) throw new Error('the log has no open file');
+    await this.file.write(records.finish(), this.offset);
+    if (this.options.fsync) await this.file.sync();
+    this.offset += records.length;
+  }
+
+  private async switchFile(path: string): Promise<void> {
+    const { fs, directory, fsync } = this.options;
+    await this.file?.close();
+    this.file = undefined;
+    this.file = await fs.open(path, 'create');
+    await this.file.write(LOG_MAGIC, 0);
+    if (fsync) await fs.syncDirectory(directory);
+    this.offset = LOG_MAGIC.length;
+  }
+
+  private fail(error: unknown): void {
+    this.hasFailed = true;
+    this.releaseWaiters();
+    this.options.onFailure(error);
+  }
+
+  private releaseWaiters(): void {
+    for (let first = this.waiters[0]; first !== undefined; first = this.waiters[0]) {
+      const isDurable = first.batch <= this.durableBatch;
+      if (!isDurable && !this.hasFailed) return;
+      this.waiters.shift();
+      first.resolve(isDurable);
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import type { Clock } from '../clock.js';
+import type { ServerModel } from './model/server-model.js';
+import type { FileSystem } from './storage/file-system.js';
+
+/** What the server logs with; any logger of this project fits. */
+export interface EmbeddedLogger {
+  debug(message: string, fields?: Record<string, unknown>): void;
+  info(message: string, fields?: Record<string, unknown>): void;
+  warn(message: string, fields?: Record<string, unknown>): void;
+  error(message: string, fields?: Record<string, unknown>): void;
+}
+
+export interface EmbeddedServerOptions {
+  /** Folder of the log and the snapshots; made where missing. One server at a time can use it. */
+  dataDir: string;
+  /** @default '127.0.0.1' */
+  host?: string;
+  /** 0 takes a free one. @default 0 */
+  port?: number;
+  /** @default the machine's */
+  clock?: Clock;
+  /** @default silent */
+  logger?: EmbeddedLogger;
+  /** False loses acknowledged writes when the machine, not just the process, dies. @default true */
+  fsync?: boolean;
+  /** Transactions between two snapshots; more often when the log grows large. @default 100000 */
+  snapshotEvery?: number;
+  /** Connections beyond that are closed at once. @default 1000 */
+  maxClientConnections?: number;
+  /** Shortest session timeout granted, in milliseconds. @default 1000 */
+  minSessionTimeoutMs?: number;
+  /** Longest session timeout granted, in milliseconds. @default 60000 */
+  maxSessionTimeoutMs?: number;
+  /** @default the machine's */
+  fileSystem?: FileSystem;
+}
+
+/** A running embedded server. */
+export interface EmbeddedServer {
+  readonly host: string;
+  readonly port: number;
+  /** `host:port`, as a client wants it. */
+  readonly connectString: string;
+  /** The state; a different one after the server recovered from a full or failing disk. */
+  readonly model: ServerModel;
+  /** False while the disk does not take writes: clients are turned away until it does. */
+  readonly isServing: boolean;
+  /** Closes connections, writes what is left and frees port and folder. Sessions live on in the data. Safe to repeat. */
+  close(): Promise<void>;
+}

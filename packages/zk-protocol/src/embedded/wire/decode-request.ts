@@ -1,0 +1,164 @@
+import type { Acl } from '../../client/types.js';
+import type { MultiPart, ReadPart, Request, WatcherType } from '../model/requests.js';
+import { ErrorCode, OpCode } from './constants.js';
+import { type JuteReader, MalformedPacketError } from './jute-reader.js';
+
+const WRITES = new Set<number>([
+  OpCode.create,
+  OpCode.create2,
+  OpCode.createContainer,
+  OpCode.createTtl,
+  OpCode.delete,
+  OpCode.setData,
+  OpCode.setAcl,
+  OpCode.check,
+  OpCode.multi,
+  OpCode.reconfig,
+]);
+
+/**
+ * Reads the body of a request. One that cannot be read becomes a `refused` request, so that its sender gets the error
+ * in its place among the replies.
+ * @returns `undefined` for a type of request this server does not know
+ */
+export function decodeRequest(type: number, body: JuteReader): Request | undefined {
+  try {
+    return decode(type, body);
+  } catch (error) {
+    if (!(error instanceof MalformedPacketError)) throw error;
+    return { op: 'refused', error: ErrorCode.marshalling, isWrite: WRITES.has(type) };
+  }
+}
+
+function decode(type: number, body: JuteReader): Request | undefined {
+  switch (type) {
+    case OpCode.create:
+    case OpCode.create2:
+    case OpCode.createContainer:
+    case OpCode.createTtl:
+    case OpCode.delete:
+    case OpCode.setData:
+    case OpCode.check:
+      return decodeMultiPart(type, body);
+    case OpCode.getData:
+    case OpCode.getChildren:
+      return decodeReadPart(type, body);
+    case OpCode.exists:
+      return { op: 'exists', path: body.string(), watch: body.bool() };
+    case OpCode.getChildren2:
+      return { op: 'getChildren2', path: body.string(), watch: body.bool() };
+    case OpCode.getAcl:
+      return { op: 'getAcl', path: body.string() };
+    case OpCode.setAcl:
+      return { op: 'setAcl', path: body.string(), acl: decodeAcl(body), version: body.int() };
+    case OpCode.sync:
+      return { op: 'sync', path: body.string() };
+    case OpCode.ping:
+      return { op: 'ping' };
+    case OpCode.multi:
+      return { op: 'multi', parts: decodeParts(body, decodeMultiPart) };
+    case OpCode.multiRead:
+      return { op: 'multiRead', parts: decodeParts(body, decodeReadPart) };
+    case OpCode.reconfig:
+      return { op: 'refused', error: ErrorCode.reconfigDisabled, isWrite: true };
+    default:
+      return decodeRare(type, body);
+  }
+}
+
+function decodeRare(type: number, body: JuteReader): Request | undefined {
+  switch (type) {
+    case OpCode.checkWatches:
+      return { op: 'checkWatches', path: body.string(), type: decodeWatcherType(body.int()) };
+    case OpCode.removeWatches:
+      return { op: 'removeWatches', path: body.string(), type: decodeWatcherType(body.int()) };
+    case OpCode.setWatches:
+    case OpCode.setWatches2:
+      return {
+        op: 'setWatches',
+        relativeZxid: body.long(),
+        data: body.strings(),
+        exist: body.strings(),
+        child: body.strings(),
+        persistent: type === OpCode.setWatches2 ? body.strings() : [],
+        persistentRecursive: type === OpCode.setWatches2 ? body.strings() : [],
+      };
+    case OpCode.addWatch:
+      return { op: 'addWatch', path: body.string(), mode: decodeWatchMode(body.int()) };
+    case OpCode.getEphemerals:
+      return { op: 'getEphemerals', prefix: body.stringOrNull() ?? '' };
+    case OpCode.getAllChildrenNumber:
+      return { op: 'getAllChildrenNumber', path: body.string() };
+    case OpCode.whoAmI:
+      return { op: 'whoAmI' };
+    case OpCode.closeSession:
+      return { op: 'closeSession' };
+    default:
+      return undefined;
+  }
+}
+
+function decodeMultiPart(type: number, body: JuteReader): MultiPart {
+  switch (type) {
+    case OpCode.create:
+      return { op: 'create', ...decodeCreate(body) };
+    case OpCode.create2:
+      return { op: 'create2', ...decodeCreate(body) };
+    case OpCode.createContainer:
+      return { op: 'createContainer', ...decodeCreate(body) };
+    case OpCode.createTtl:
+      return { op: 'createTtl', ...decodeCreate(body), ttlMs: body.long() };
+    case OpCode.delete:
+      return { op: 'delete', path: body.string(), version: body.int() };
+    case OpCode.setData:
+      return { op: 'setData', path: body.string(), data: body.bytes(), version: body.int() };
+    case OpCode.check:
+      return { op: 'check', path: body.string(), version: body.int() };
+    default:
+      throw new MalformedPacketError(`operation ${type} cannot be part of a multi`);
+  }
+}
+
+function decodeReadPart(type: number, body: JuteReader): ReadPart {
+  if (type === OpCode.getData) return { op: 'getData', path: body.string(), watch: body.bool() };
+  if (type === OpCode.getChildren) return { op: 'getChildren', path: body.string(), watch: body.bool() };
+  throw new MalformedPacketError(`operation ${type} cannot be part of a multiRead`);
+}
+
+/** Reads header and body of each part up to the header that says "done". */
+function decodeParts<T>(body: JuteReader, decodePart: (type: number, body: JuteReader) => T): T[] {
+  const parts: T[] = [];
+  for (;;) {
+    const type = body.int();
+    const isDone = body.bool();
+    body.int();
+    if (isDone) return parts;
+    parts.push(decodePart(type, body));
+  }
+}
+
+function decodeCreate(body: JuteReader): { path: string; data: Buffer | null; acl: Acl[]; flags: number } {
+  return { path: body.string(), data: body.bytes(), acl: decodeAcl(body), flags: body.int() };
+}
+
+function decodeAcl(body: JuteReader): Acl[] {
+  return body.vector(() => ({
+    permissions: body.int(),
+    // A scheme or id that is missing fails the check of the whole list, as an empty one does.
+    scheme: body.stringOrNull() ?? '',
+    id: body.stringOrNull() ?? '',
+  }));
+}
+
+function decodeWatchMode(mode: number): 'persistent' | 'persistent-recursive' {
+  if (mode === 0) return 'persistent';
+  if (mode === 1) return 'persistent-recursive';
+  throw new MalformedPacketError(`no watch mode has the number ${mode}`);
+}
+
+function decodeWatcherType(type: number): WatcherType {
+  if (type === 1) return 'children';
+  if (type === 2) return 'data';
+  if (type === 3) return 'any';
+  throw new MalformedPacketError(`no watcher type has the number ${type}`);
+}
