@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { requestByPython } from '../python-client.js';
+import { nodesOf, simpleSetup } from '../static-config.js';
+import { useHarness } from '../use-harness.js';
+
+describe('a single server', () => {
+  const get = useHarness({
+    zookeeper: { tickMs: 200, minSessionTimeoutMs: 1000 },
+    sshd: { count: 2, keyTypes: ['ed25519'] },
+  });
+
+  it('that ends the session of a launcher finds it back at work, with new components', async () => {
+    const setup = simpleSetup(nodesOf(get().sshd.hosts, 'small'), { zookeeperTimeoutSeconds: 1.5 });
+    const launcher = await get().launch(setup);
+    const zuul = await get().newClient();
+    const before = await get().zk.getChildren('/nodepool/components/pool');
+
+    launcher.pause();
+    const id = await zuul.submit(['small']);
+    await whenChildrenAreGone(before);
+    launcher.resume();
+    const { state } = await zuul.wait(id);
+    await zuul.giveBack(await zuul.accept(id));
+    await get().assertClean();
+
+    const after = await get().zk.getChildren('/nodepool/components/pool');
+    expect(state).toBe('fulfilled');
+    expect(after).toHaveLength(1);
+    expect(after).not.toEqual(before);
+  });
+
+  it('that is restarted finds launchers and requests back', async () => {
+    await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')));
+    const zuul = await get().newClient();
+    const nodes = await zuul.getNodes(['small', 'small']);
+    const id = await zuul.submit(['small']);
+
+    await get().zookeeper.restart();
+    await zuul.giveBack(nodes);
+    const { state } = await zuul.wait(id);
+    await zuul.giveBack(await zuul.accept(id));
+
+    expect(state).toBe('fulfilled');
+  });
+
+  it('that says nothing for a while is waited for', async () => {
+    await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small'), { zookeeperTimeoutSeconds: 1.5 }));
+    const zuul = await get().newClient();
+    await get().assertClean();
+
+    get().zookeeper.pause();
+    const submitted = zuul.submit(['small']);
+    await new Promise((resolve) => setTimeout(resolve, 3000)); // twice the session timeout: what the case is about
+    get().zookeeper.resume();
+    const { state } = await zuul.wait(await submitted);
+    await zuul.giveBack(await zuul.accept(await submitted));
+
+    expect(state).toBe('fulfilled');
+  });
+
+  async function whenChildrenAreGone(names: string[]): Promise<void> {
+    const { zk } = get();
+    for (const name of names) {
+      await new Promise<void>((resolve, reject) => {
+        const path = `/nodepool/components/pool/${name}`;
+        zk.exists(path, () => resolve()).then((stat) => (stat === undefined ? resolve() : undefined), reject);
+      });
+    }
+  }
+});
+
+describe('TLS with client certificates', () => {
+  const get = useHarness({ zookeeper: { tls: true }, sshd: { count: 1, keyTypes: ['ed25519'] } });
+
+  it('carries a request from submission to return, for our client and for one made with kazoo', async () => {
+    await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')));
+    const zuul = await get().newClient();
+
+    const nodes = await zuul.getNodes(['small']);
+    await zuul.giveBack(nodes);
+    const { request } = await requestByPython(get().zookeeper, ['small']);
+
+    expect(nodes).toHaveLength(1);
+    expect(request.state).toBe('fulfilled');
+  });
+});
+
+describe('an ensemble', () => {
+  const get = useHarness({ zookeeper: { ensemble: true }, sshd: { count: 4, keyTypes: ['ed25519'] } });
+
+  it('that loses its leader loses no request', async () => {
+    await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')));
+    const zuul = await get().newClient();
+    const held = await zuul.getNodes(['small', 'small']);
+    const ids = await Promise.all(Array.from({ length: 6 }, () => zuul.submit(['small', 'small'])));
+
+    const leader = await get().zookeeper.leader();
+    await get().zookeeper.kill(leader);
+    await zuul.giveBack(held);
+    for (const id of ids) {
+      const { state } = await zuul.wait(id);
+      expect(state).toBe('fulfilled');
+      const nodes = await zuul.accept(id);
+      await zuul.use(nodes);
+      await zuul.giveBack(nodes);
+    }
+    await get().zookeeper.restart(leader);
+
+    expect(await get().zookeeper.leader()).not.toBe(leader);
+  });
+
+  it('carries on when the server a launcher talks to is gone', async () => {
+    await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')));
+    const zuul = await get().newClient();
+
+    for (let server = 0; server < 3; server += 1) {
+      await get().zookeeper.kill(server);
+      const nodes = await zuul.getNodes(['small', 'small']);
+      await zuul.giveBack(nodes);
+      await get().zookeeper.restart(server);
+      expect(nodes).toHaveLength(2);
+    }
+  });
+});

@@ -1,0 +1,94 @@
+import { expect, it } from 'vitest';
+import { nodesOf, simpleSetup } from '../static-config.js';
+import { useHarness } from '../use-harness.js';
+
+const get = useHarness({ sshd: { count: 2, keyTypes: ['ed25519'] } });
+
+it('fails a request for a label nobody has, telling who declined', async () => {
+  await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small'), { extraLabels: ['huge'] }));
+  const zuul = await get().newClient();
+
+  const id = await zuul.submit(['huge']);
+  const request = await zuul.wait(id);
+  await zuul.cancel(id);
+
+  expect(request.state).toBe('failed');
+  expect(request.declined_by).toHaveLength(1);
+  expect(request.declined_by?.[0]).toMatch(/-PoolWorker\.static-one-main-[0-9a-f]{32}$/);
+  expect(request.nodes ?? []).toEqual([]);
+});
+
+it('fails a request for two labels that no single pool has, after every pool has declined', async () => {
+  const [a, b] = get().sshd.hosts;
+  if (!a || !b) throw new Error('too few hosts');
+  await get().launch({
+    providers: [
+      { name: 'static-one', pools: [{ name: 'main', nodes: nodesOf([a], 'small') }] },
+      { name: 'static-two', pools: [{ name: 'main', nodes: nodesOf([b], 'big') }] },
+    ],
+  });
+  const zuul = await get().newClient();
+
+  const id = await zuul.submit(['small', 'big']);
+  const request = await zuul.wait(id);
+  await zuul.cancel(id);
+
+  expect(request.state).toBe('failed');
+  expect(request.declined_by).toHaveLength(2);
+});
+
+it('leaves a request to the pool that has the label', async () => {
+  const [a, b] = get().sshd.hosts;
+  if (!a || !b) throw new Error('too few hosts');
+  await get().launch({
+    providers: [
+      { name: 'static-one', pools: [{ name: 'main', nodes: nodesOf([a], 'small') }] },
+      { name: 'static-two', pools: [{ name: 'main', nodes: nodesOf([b], 'big') }] },
+    ],
+  });
+  const zuul = await get().newClient();
+
+  const id = await zuul.submit(['big']);
+  const request = await zuul.wait(id);
+  const nodes = await zuul.accept(id);
+  await zuul.giveBack(nodes);
+
+  expect(request).toMatchObject({ state: 'fulfilled', declined_by: [] });
+  expect(nodes.map(({ body }) => body.provider)).toEqual(['static-two']);
+});
+
+it('serves a request by the provider it names while that is there', async () => {
+  const [a, b] = get().sshd.hosts;
+  if (!a || !b) throw new Error('too few hosts');
+  await get().launch({
+    providers: [
+      { name: 'static-one', pools: [{ name: 'main', nodes: nodesOf([a], 'small') }] },
+      { name: 'static-two', pools: [{ name: 'main', nodes: nodesOf([b], 'small') }] },
+    ],
+  });
+  const zuul = await get().newClient();
+
+  const named = await zuul.getNodes(['small'], { provider: 'static-two' });
+  const unknown = await zuul.getNodes(['small'], { provider: 'gone' });
+  await zuul.giveBack([...named, ...unknown]);
+
+  expect(named.map(({ body }) => body.provider)).toEqual(['static-two']);
+  expect(unknown.map(({ body }) => body.provider)).toEqual(['static-one']);
+});
+
+it('prefers the pool with the smaller priority number', async () => {
+  const [a, b] = get().sshd.hosts;
+  if (!a || !b) throw new Error('too few hosts');
+  await get().launch({
+    providers: [
+      { name: 'static-one', priority: 200, pools: [{ name: 'main', nodes: nodesOf([a], 'small') }] },
+      { name: 'static-two', priority: 50, pools: [{ name: 'main', nodes: nodesOf([b], 'small') }] },
+    ],
+  });
+  const zuul = await get().newClient();
+
+  const nodes = await zuul.getNodes(['small']);
+  await zuul.giveBack(nodes);
+
+  expect(nodes.map(({ body }) => body.provider)).toEqual(['static-two']);
+});

@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import { requestByPython } from '../python-client.js';
+import { nodesOf, simpleSetup } from '../static-config.js';
+import { useHarness } from '../use-harness.js';
+import { ZuulClient } from '../zuul-client.js';
+
+const get = useHarness({ sshd: { count: 4 } });
+
+describe('a request', () => {
+  it('for one node gets a node whose host keys are those of the real host', async () => {
+    const { sshd } = get();
+    const [host] = sshd.hosts;
+    if (!host) throw new Error('no host');
+    await get().launch(simpleSetup(nodesOf([host], 'small')));
+    const zuul = await get().newClient();
+
+    const id = await zuul.submit(['small']);
+    const request = await zuul.wait(id);
+    const [node] = await zuul.accept(id);
+    if (!node) throw new Error('no node');
+    await zuul.use([node]);
+    await zuul.giveBack([node]);
+
+    expect(request).toMatchObject({ state: 'fulfilled', nodes: [node.id], declined_by: [], node_types: ['small'] });
+    expect([...node.body.host_keys].sort()).toEqual([...host.hostKeys].sort());
+    expect(node.body).toMatchObject({
+      type: ['small'],
+      provider: 'static-one',
+      pool: 'main',
+      interface_ip: host.address,
+      connection_port: host.port,
+      connection_type: 'ssh',
+      username: 'root',
+      launcher: 'static driver',
+      tenant_name: 'tenant-one',
+      requestor: zuul.systemId,
+      slot: 0,
+    });
+  });
+
+  it('for many labels, some of them repeated, gets its nodes in the order asked for', async () => {
+    const [a, b, c, d] = get().sshd.hosts;
+    if (!a || !b || !c || !d) throw new Error('too few hosts');
+    await get().launch(simpleSetup([...nodesOf([a, b], 'small'), ...nodesOf([c], 'big'), ...nodesOf([d], 'arm')]));
+    const zuul = await get().newClient();
+
+    const nodes = await zuul.getNodes(['big', 'small', 'arm', 'small']);
+    await zuul.giveBack(nodes);
+
+    expect(nodes.map(({ body }) => body.type[0])).toEqual(['big', 'small', 'arm', 'small']);
+    expect(new Set(nodes.map(({ id }) => id)).size).toBe(4);
+  });
+
+  it('waits until a node is returned when all are taken, and then gets that host again', async () => {
+    const [host] = get().sshd.hosts;
+    if (!host) throw new Error('no host');
+    await get().launch(simpleSetup(nodesOf([host], 'small')));
+    const zuul = await get().newClient();
+    const first = await zuul.getNodes(['small']);
+
+    const secondId = await zuul.submit(['small']);
+    const thirdId = await zuul.submit(['small'], { priority: 100 });
+    await zuul.giveBack(first);
+    await zuul.wait(thirdId);
+    const { body: secondMeanwhile } = await zuul.readRequest(secondId);
+    const third = await zuul.accept(thirdId);
+    await zuul.use(third);
+    await zuul.giveBack(third);
+    await zuul.wait(secondId);
+    const second = await zuul.accept(secondId);
+    await zuul.use(second);
+    await zuul.giveBack(second);
+
+    expect(secondMeanwhile.state).toBe('requested');
+    expect([...third, ...second].map(({ body }) => body.interface_ip)).toEqual([host.address, host.address]);
+  });
+
+  it('takes any node that carries its label, also one with more labels', async () => {
+    const [host] = get().sshd.hosts;
+    if (!host) throw new Error('no host');
+    await get().launch(simpleSetup([{ host, labels: ['small', 'fast'], maxParallelJobs: 2 }]));
+    const zuul = await get().newClient();
+
+    const nodes = await zuul.getNodes(['fast', 'small']);
+    await zuul.giveBack(nodes);
+
+    expect(nodes.map(({ body }) => body.slot).sort()).toEqual([0, 1]);
+    expect(nodes.map(({ body }) => body.type)).toEqual([
+      ['small', 'fast'],
+      ['small', 'fast'],
+    ]);
+  });
+
+  it('keeps keys the launcher does not know, and all that Zuul wrote', async () => {
+    await get().launch(simpleSetup(nodesOf(get().sshd.hosts.slice(0, 1), 'small')));
+    const zuul = await get().newClient();
+    const extra = { image_upload_uuid: 'abc', later: { nested: [1, null, 'ü'] } };
+
+    const id = await zuul.submit(['small'], { extra, tenant: 'tenant-two' });
+    const { body: submitted } = await zuul.readRequest(id);
+    const request = await zuul.wait(id);
+    await zuul.giveBack(await zuul.accept(id));
+
+    expect(request).toMatchObject(extra);
+    for (const key of ['requestor_data', 'event_id', 'created_time', 'requestor', 'tenant_name', 'provider']) {
+      expect(request[key], key).toEqual(submitted[key]);
+    }
+  });
+
+  it('can be revised while it waits, which changes who is served first', async () => {
+    await get().launch(simpleSetup(nodesOf(get().sshd.hosts.slice(0, 1), 'small')));
+    const zuul = await get().newClient();
+    const busy = await zuul.getNodes(['small']);
+    const early = await zuul.submit(['small'], { relativePriority: 1 });
+    const late = await zuul.submit(['small'], { relativePriority: 2 });
+
+    const revised = await zuul.revise(late, 0);
+    await zuul.giveBack(busy);
+    const { state } = await zuul.wait(late);
+    const { body: earlyMeanwhile } = await zuul.readRequest(early);
+    await zuul.giveBack(await zuul.accept(late));
+    await zuul.wait(early);
+    await zuul.giveBack(await zuul.accept(early));
+
+    expect(revised).toBe(true);
+    expect(state).toBe('fulfilled');
+    expect(earlyMeanwhile.state).toBe('requested');
+  });
+
+  it('of a client made with kazoo is served just the same', async () => {
+    const hosts = get().sshd.hosts.slice(0, 2);
+    await get().launch(simpleSetup(nodesOf(hosts, 'small')));
+
+    const { request, nodes } = await requestByPython(get().zookeeper, ['small', 'small']);
+
+    expect(request.state).toBe('fulfilled');
+    expect(nodes.map(({ interface_ip }) => interface_ip).sort()).toEqual(hosts.map(({ address }) => address).sort());
+  });
+});
+
+describe('a node', () => {
+  it('put on hold stays until it is released, and then is available again', async () => {
+    const [host] = get().sshd.hosts;
+    if (!host) throw new Error('no host');
+    await get().launch(simpleSetup(nodesOf([host], 'small')));
+    const zuul = await get().newClient();
+    const [node] = await zuul.getNodes(['small']);
+    if (!node) throw new Error('no node');
+
+    await zuul.hold([node], 'look at this', 3600);
+    const waiting = await zuul.submit(['small']);
+    const { body: held } = await zuul.readNode(node.id);
+    const released = await zuul.releaseHeld(node.id);
+    await zuul.wait(waiting);
+    await zuul.giveBack(await zuul.accept(waiting));
+
+    expect(held).toMatchObject({ state: 'hold', comment: 'look at this', hold_expiration: 3600 });
+    expect(released).toBe(true);
+  });
+
+  it('whose host shows other keys than configured is not offered, and the others are', async () => {
+    const [good, bad] = get().sshd.hosts;
+    if (!good || !bad) throw new Error('too few hosts');
+    const nodes = [...nodesOf([good], 'small'), { host: bad, labels: ['small'], hostKeys: good.hostKeys }];
+    const launcher = await get().launch(simpleSetup(nodes));
+    const zuul = await get().newClient();
+
+    const [node] = await zuul.getNodes(['small']);
+    if (!node) throw new Error('no node');
+    await zuul.giveBack([node]);
+    const listed = await get().zk.getChildren('/nodepool/nodes');
+    await get().reconfigure(launcher, simpleSetup(nodesOf([good, bad], 'small')));
+
+    expect(node.body.interface_ip).toBe(good.address);
+    expect(listed.length).toBeLessThanOrEqual(1);
+  });
+
+  it('that cannot be reached is no longer offered, without delaying the others', async () => {
+    const [good, dying] = get().sshd.hosts;
+    if (!good || !dying) throw new Error('too few hosts');
+    await get().launch(simpleSetup(nodesOf([good, dying], 'small')));
+    const zuul = await get().newClient();
+    await get().assertClean();
+
+    await dying.stop();
+    const first = await zuul.getNodes(['small']);
+    const waiting = await zuul.submit(['small']);
+    const { body: request } = await zuul.readRequest(waiting);
+    await zuul.giveBack(first);
+    await zuul.wait(waiting);
+    const second = await zuul.accept(waiting);
+    await zuul.giveBack(second);
+    await dying.start();
+
+    expect([...first, ...second].map(({ body }) => body.interface_ip)).toEqual([good.address, good.address]);
+    expect(ZuulClient.requestPath(waiting)).toContain('200-');
+    expect(request.declined_by ?? []).toEqual([]);
+    // the host is offered again at the next sweep at the latest
+    await get().assertClean(70_000);
+  }, 90_000);
+});

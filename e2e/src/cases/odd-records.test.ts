@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { nodesOf, simpleSetup } from '../static-config.js';
+import { useHarness } from '../use-harness.js';
+
+const get = useHarness({ sshd: { count: 2, keyTypes: ['ed25519'] } });
+
+describe('a node returned dirty', () => {
+  it('in use, with its lock gone, is taken back', async () => {
+    const [host] = get().sshd.hosts;
+    if (!host) throw new Error('no host');
+    await get().launch(simpleSetup(nodesOf([host], 'small')));
+    const scheduler = await get().newClient();
+    const executor = await get().newClient();
+    const id = await scheduler.submit(['small']);
+    await scheduler.wait(id);
+    const [node] = await executor.accept(id);
+    if (!node) throw new Error('no node');
+    await executor.use([node]);
+
+    await executor.zk.close();
+    const [again] = await scheduler.getNodes(['small']);
+    if (!again) throw new Error('no node');
+    await scheduler.giveBack([again]);
+
+    expect(again.id).not.toBe(node.id);
+    expect(again.body).toMatchObject({ interface_ip: host.address, user_data: expect.anything() as unknown });
+  });
+
+  it('with no body left is forgotten, and its slot registered again', async () => {
+    const [host] = get().sshd.hosts;
+    if (!host) throw new Error('no host');
+    await get().launch(simpleSetup(nodesOf([host], 'small')));
+    const zuul = await get().newClient();
+    const [node] = await zuul.getNodes(['small']);
+    if (!node) throw new Error('no node');
+
+    await get().zk.setData(`/nodepool/nodes/${node.id}`, '');
+    await node.lock.release();
+
+    // the sweep for empty records runs once a minute
+    await get().assertClean(75_000);
+  }, 100_000);
+});
+
+describe('records that make no sense', () => {
+  it('disturb nobody, and empty ones are removed', async () => {
+    await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')));
+    const zuul = await get().newClient();
+    const { zk } = get();
+    const empty = await zk.create('/nodepool/nodes/', '', { sequential: true });
+    const odd = await Promise.all(
+      [
+        'this is no JSON',
+        '[1, 2]',
+        'null',
+        JSON.stringify({ state: 'ready', type: 5, provider: 'static-one', pool: 'main', allocated_to: ['x'] }),
+        JSON.stringify({ state: 'dancing', type: ['small'], provider: 'static-one', pool: 'main' }),
+        JSON.stringify({ state: 7, provider: {}, host_keys: 'none' }),
+      ].map((body) => zk.create('/nodepool/nodes/', body, { sequential: true })),
+    );
+    const oddRequests = await Promise.all(
+      [
+        '',
+        'no JSON',
+        '[]',
+        JSON.stringify({ state: 'requested', node_types: 'small' }),
+        '{"node_types": ["small"]}',
+      ].map((body) => zk.create('/nodepool/requests/200-', body, { sequential: true })),
+    );
+
+    const nodes = await zuul.getNodes(['small', 'small']);
+    await zuul.giveBack(nodes);
+    const more = await zuul.getNodes(['small']);
+    await zuul.giveBack(more);
+
+    expect(nodes).toHaveLength(2);
+    await Promise.all(oddRequests.map((path) => zk.deleteRecursive(path)));
+    await Promise.all(odd.map((path) => zk.deleteRecursive(path)));
+    // the empty record is the launcher's to remove
+    await get().assertClean(75_000);
+    expect(await zk.exists(empty)).toBeUndefined();
+  }, 120_000);
+});

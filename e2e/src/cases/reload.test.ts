@@ -1,0 +1,110 @@
+import { expect, it } from 'vitest';
+import { nodesOf, simpleSetup, type StaticSetup } from '../static-config.js';
+import { useHarness } from '../use-harness.js';
+
+const get = useHarness({ sshd: { count: 3, keyTypes: ['ed25519'] } });
+
+function hosts() {
+  const [a, b, c] = get().sshd.hosts;
+  if (!a || !b || !c) throw new Error('too few hosts');
+  return [a, b, c] as const;
+}
+
+it('registers added nodes and lets go of removed ones', async () => {
+  const [a, b] = hosts();
+  const launcher = await get().launch(simpleSetup(nodesOf([a], 'small')));
+  await get().assertClean();
+
+  await get().reconfigure(launcher, simpleSetup(nodesOf([a, b], 'small')));
+  await get().assertClean();
+  await get().reconfigure(launcher, simpleSetup(nodesOf([b], 'small')));
+  await get().assertClean();
+
+  expect(launcher.isRunning).toBe(true);
+});
+
+it('changes labels and slots of nodes, and requests find them', async () => {
+  const [a, b] = hosts();
+  const launcher = await get().launch(simpleSetup(nodesOf([a, b], 'small')));
+  const zuul = await get().newClient();
+  const id = await zuul.submit(['small', 'small', 'small']);
+
+  await get().reconfigure(launcher, simpleSetup([{ host: a, labels: ['small'], maxParallelJobs: 3 }]));
+  const { state } = await zuul.wait(id);
+  await zuul.giveBack(await zuul.accept(id));
+  await get().reconfigure(launcher, simpleSetup([{ host: a, labels: ['big', 'new'], maxParallelJobs: 1 }]));
+  await get().assertClean();
+  const nodes = await zuul.getNodes(['new']);
+  await zuul.giveBack(nodes);
+
+  expect(state).toBe('fulfilled');
+  expect(nodes.map(({ body }) => body.type)).toEqual([['big', 'new']]);
+});
+
+it('adds and removes pools and providers', async () => {
+  const [a, b, c] = hosts();
+  const one = { name: 'static-one', pools: [{ name: 'main', nodes: nodesOf([a], 'small') }] };
+  const twoPools = { ...one, pools: [...one.pools, { name: 'other', nodes: nodesOf([b], 'big') }] };
+  const two = { name: 'static-two', pools: [{ name: 'main', nodes: nodesOf([c], 'arm') }] };
+  const launcher = await get().launch({ providers: [one] });
+  const zuul = await get().newClient();
+
+  await get().reconfigure(launcher, { providers: [twoPools, two] });
+  await get().assertClean();
+  const nodes = await zuul.getNodes(['arm']);
+  const [big] = await zuul.getNodes(['big']);
+  if (!big) throw new Error('no node');
+  await zuul.giveBack([...nodes, big]);
+  await get().assertClean();
+  await get().reconfigure(launcher, { providers: [twoPools] });
+  await forgetProvider('static-two');
+  await get().assertClean();
+  await get().reconfigure(launcher, { providers: [one] });
+
+  expect(nodes.map(({ body }) => body.provider)).toEqual(['static-two']);
+  expect(big.body.pool).toBe('other');
+});
+
+it('leaves a node in use alone when it is removed, and forgets it once it is returned', async () => {
+  const [a, b] = hosts();
+  const launcher = await get().launch(simpleSetup(nodesOf([a, b], 'small')));
+  const zuul = await get().newClient();
+  const nodes = await zuul.getNodes(['small', 'small']);
+
+  const setup = simpleSetup(nodesOf([b], 'small'));
+  await get().reconfigure(launcher, setup);
+  const bodies = await Promise.all(nodes.map(({ id }) => zuul.readNode(id)));
+  await zuul.giveBack(nodes);
+
+  expect(bodies.map(({ body }) => body.state)).toEqual(['in-use', 'in-use']);
+});
+
+it('keeps the old configuration fully working while the new one is broken, and says what is wrong', async () => {
+  const [a, b] = hosts();
+  const setup: StaticSetup = simpleSetup(nodesOf([a], 'small'));
+  const launcher = await get().launch(setup);
+  const zuul = await get().newClient();
+
+  await launcher.rewriteConfig('labels: [{name: small\nproviders: 7\n');
+  await launcher.whenLogged(/not valid[\s\S]*nodepool\.yaml:\d+/);
+  const nodes = await zuul.getNodes(['small']);
+  await zuul.giveBack(nodes);
+  await get().assertClean();
+  await get().reconfigure(launcher, simpleSetup(nodesOf([a, b], 'small')));
+  await get().assertClean();
+  const more = await zuul.getNodes(['small', 'small']);
+  await zuul.giveBack(more);
+
+  expect(nodes).toHaveLength(1);
+  expect(more).toHaveLength(2);
+});
+
+/** A provider that is configured nowhere keeps its records: an operator erases them. */
+async function forgetProvider(name: string): Promise<void> {
+  const { zk } = get();
+  for (const id of await zk.getChildren('/nodepool/nodes')) {
+    const path = `/nodepool/nodes/${id}`;
+    const { provider } = JSON.parse((await zk.getData(path)).data.toString()) as { provider: string };
+    if (provider === name) await zk.deleteRecursive(path);
+  }
+}

@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest';
+import { nodesOf, simpleSetup } from '../static-config.js';
+import { useHarness } from '../use-harness.js';
+import type { ZuulClient } from '../zuul-client.js';
+
+const get = useHarness({ sshd: { count: 4, keyTypes: ['ed25519'] } });
+
+/** Asks, uses and gives back, again and again; reports each node while it is held. */
+async function runJobs(zuul: ZuulClient, jobs: string[][], held: Set<string>): Promise<number> {
+  let done = 0;
+  for (const labels of jobs) {
+    const nodes = await zuul.getNodes(labels);
+    for (const { id } of nodes) {
+      if (held.has(id)) throw new Error(`node ${id} was given to two requests`);
+      held.add(id);
+    }
+    expect(nodes.map(({ body }) => body.type[0])).toEqual(labels);
+    for (const { id } of nodes) held.delete(id);
+    await zuul.giveBack(nodes);
+    done += 1;
+  }
+  return done;
+}
+
+it('share a pool without ever giving a node to two requests', async () => {
+  const setup = simpleSetup([
+    ...nodesOf(get().sshd.hosts.slice(0, 3), 'small').map((node) => ({ ...node, maxParallelJobs: 2 })),
+    ...nodesOf(get().sshd.hosts.slice(3), 'big'),
+  ]);
+  await Promise.all([get().launch(setup, { name: 'one' }), get().launch(setup, { name: 'two' })]);
+  const clients = await Promise.all(Array.from({ length: 4 }, () => get().newClient()));
+  const held = new Set<string>();
+  const jobs = [['small'], ['small', 'small'], ['small', 'big'], ['small'], ['big'], ['small', 'small', 'small']];
+
+  const done = await Promise.all(clients.map((zuul) => runJobs(zuul, jobs, held)));
+
+  expect(done).toEqual(clients.map(() => jobs.length));
+});
+
+it('serve the same label from pools of their own', async () => {
+  const [a, b, c, d] = get().sshd.hosts;
+  if (!a || !b || !c || !d) throw new Error('too few hosts');
+  const first = { providers: [{ name: 'static-one', pools: [{ name: 'main', nodes: nodesOf([a, b], 'small') }] }] };
+  const second = { providers: [{ name: 'static-two', pools: [{ name: 'main', nodes: nodesOf([c, d], 'small') }] }] };
+  await Promise.all([get().launch(first, { name: 'one' }), get().launch(second, { name: 'two' })]);
+  const zuul = await get().newClient();
+
+  const all = (await Promise.all(Array.from({ length: 4 }, () => zuul.getNodes(['small'])))).flat();
+  await zuul.giveBack(all);
+
+  expect(new Set(all.map(({ body }) => body.interface_ip)).size).toBe(4);
+});
+
+it('go on without the one that is stopped in the usual way, and lose nothing', async () => {
+  const setup = simpleSetup(nodesOf(get().sshd.hosts, 'small'));
+  const [first] = await Promise.all([get().launch(setup, { name: 'one' }), get().launch(setup, { name: 'two' })]);
+  const zuul = await get().newClient();
+  const ids = await Promise.all(Array.from({ length: 12 }, () => zuul.submit(['small'])));
+
+  const stopped = first.stop();
+  for (const id of ids) {
+    const { state } = await zuul.wait(id);
+    expect(state).toBe('fulfilled');
+    const nodes = await zuul.accept(id);
+    await zuul.use(nodes);
+    await zuul.giveBack(nodes);
+  }
+  await stopped;
+
+  expect(first.exitCode).toBe(0);
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import type { Verdict } from '../frame-proxy.js';
+import { nodesOf, simpleSetup } from '../static-config.js';
+import { useHarness } from '../use-harness.js';
+import { AcceptError, RequestGoneError } from '../zuul-client.js';
+
+const MAX_STEPS = 60;
+
+const get = useHarness({ sshd: { count: 2, keyTypes: ['ed25519'] } });
+
+const launch = (throughPort?: number) => get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')), { throughPort });
+
+describe('a requestor that vanishes', () => {
+  it('before anything the launcher writes or reads for its request leaves nothing behind', async () => {
+    const proxy = await get().newProxy();
+    await launch(proxy.port);
+    const zuul = await get().newClient();
+    await get().assertClean();
+    let step = 0;
+    let hasFired = true;
+
+    // one round per packet the launcher sends from the submission on, until it has sent all before the trap
+    while (hasFired && step < MAX_STEPS) {
+      step += 1;
+      let id = '';
+      let submitted = (): void => undefined;
+      const known = new Promise<void>((resolve) => (submitted = resolve));
+      proxy.trap(step, async (): Promise<Verdict> => {
+        await known;
+        await zuul.cancel(id);
+        return 'forward';
+      });
+      id = await zuul.submit(['small', 'small']);
+      submitted();
+      await zuul.wait(id, 5000).catch((error: unknown) => {
+        if (!(error instanceof RequestGoneError)) throw error;
+      });
+      await zuul.cancel(id);
+      await get().assertClean();
+      hasFired = proxy.hasFired;
+    }
+
+    expect(step).toBeGreaterThan(2);
+    expect(step).toBeLessThan(MAX_STEPS);
+  }, 120_000);
+
+  it('after its request was fulfilled gives the nodes back', async () => {
+    await launch();
+    const zuul = await get().newClient();
+    const id = await zuul.submit(['small', 'small']);
+    await zuul.wait(id);
+
+    await zuul.cancel(id);
+
+    await expect(zuul.accept(id)).rejects.toThrow(AcceptError);
+    await get().assertClean();
+  });
+
+  it('with some of the nodes locked gives all of them back', async () => {
+    await launch();
+    const scheduler = await get().newClient();
+    const executor = await get().newClient();
+    const id = await scheduler.submit(['small', 'small']);
+    await scheduler.wait(id);
+
+    const nodes = await executor.accept(id);
+    await executor.use(nodes.slice(0, 1));
+    await executor.zk.close();
+
+    await get().assertClean();
+    expect(nodes).toHaveLength(2);
+  });
+});

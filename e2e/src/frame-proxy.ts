@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+const PING = 11;
+
+/** What becomes of the packet that was waited for. */
+export type Verdict = 'forward' | 'cut';
+
+interface Trap {
+  /** Packets still to let through. */
+  remaining: number;
+  action: () => Promise<Verdict> | Verdict;
+  fired: boolean;
+}
+
+/**
+ * Stands between one ZooKeeper client and its server and knows where packets begin. A test can have something happen
+ * right before the client's n-th packet reaches the server, which makes races repeatable.
+ */
+export class FrameProxy {
+  #trap: Trap | undefined;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(
+    private readonly server: Server,
+    private readonly targetPort: number,
+  ) {
+    server.on('connection', (client) => this.#serve(client));
+  }
+
+  /** Starts a proxy on a free loopback port. */
+  static async start(targetPort: number): Promise<FrameProxy> {
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new FrameProxy(server, targetPort);
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /**
+   * Has `action` run right before the n-th packet from now (1: the next) goes to the server; that packet and all after
+   * it wait for the action. Pings do not count. Replaces an earlier trap.
+   */
+  trap(n: number, action: () => Promise<Verdict> | Verdict): void {
+    this.#trap = { remaining: n, action, fired: false };
+  }
+
+  /** Whether the packet waited for has come. */
+  get hasFired(): boolean {
+    return this.#trap?.fired ?? false;
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  #serve(client: Socket): void {
+    const server = connect({ port: this.targetPort, host: '127.0.0.1' });
+    for (const [socket, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      socket.setNoDelay(true);
+      this.#sockets.add(socket);
+      socket.on('error', () => socket.destroy()); // the other side sees it closed, as it would without a proxy
+      socket.on('close', () => {
+        this.#sockets.delete(socket);
+        other.destroy();
+      });
+    }
+    server.pipe(client);
+    let received: Buffer = Buffer.alloc(0);
+    let isFirst = true;
+    let queue = Promise.resolve();
+    client.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      while (received.length >= 4 && received.length >= 4 + received.readInt32BE(0)) {
+        const frame = received.subarray(0, 4 + received.readInt32BE(0));
+        received = received.subarray(frame.length);
+        const isPing = !isFirst && frame.readInt32BE(8) === PING;
+        isFirst = false;
+        queue = queue.then(async () => {
+          if (client.destroyed || server.destroyed) return;
+          if (isPing || (await this.#judge()) === 'forward') server.write(frame);
+          else client.destroy();
+        });
+      }
+    });
+  }
+
+  async #judge(): Promise<Verdict> {
+    const trap = this.#trap;
+    if (trap === undefined || trap.fired) return 'forward';
+    trap.remaining -= 1;
+    if (trap.remaining > 0) return 'forward';
+    trap.fired = true;
+    return trap.action();
+  }
+}

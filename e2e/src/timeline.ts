@@ -1,0 +1,47 @@
+import type { LauncherProcess } from './launcher-process.js';
+import type { ZuulClient } from './zuul-client.js';
+
+const MAX_LINES = 200;
+// `2026-01-31 12:00:00,123` or ISO 8601 at the beginning of a line
+const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)[.,](\d{3})/;
+
+interface Line {
+  /** Comparable text of the time. */
+  time: string;
+  text: string;
+}
+
+function localTime(ms: number): string {
+  const date = new Date(ms - new Date(ms).getTimezoneOffset() * 60_000);
+  return date.toISOString().replace('Z', '');
+}
+
+function launcherLines(launcher: LauncherProcess, words: readonly string[]): Line[] {
+  const lines: Line[] = [];
+  let time = '';
+  for (const text of launcher.log.split('\n')) {
+    const match = TIMESTAMP.exec(text);
+    if (match) time = `${match[1]}T${match[2]}.${match[3]}`;
+    const isTold = words.some((word) => text.includes(word)) || / (WARN|ERROR)/.test(text);
+    if (text !== '' && isTold) lines.push({ time, text: `[${launcher.name}] ${text}` });
+  }
+  return lines;
+}
+
+/** What clients did and what launchers logged about it, in the order of time; with warnings and errors. */
+export function timeline(clients: readonly ZuulClient[], launchers: readonly LauncherProcess[]): string {
+  const words = clients.flatMap(({ submitted }) => submitted);
+  const lines = [
+    ...clients.flatMap(({ events, systemId }) =>
+      events.map(({ ms, text }) => ({
+        time: localTime(ms),
+        text: `[client ${systemId.slice(0, 6)}] ${localTime(ms)} ${text}`,
+      })),
+    ),
+    ...launchers.flatMap((launcher) => launcherLines(launcher, words)),
+  ];
+  lines.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
+  const left = lines.length - MAX_LINES;
+  const shown = lines.slice(-MAX_LINES).map(({ text }) => text);
+  return [...(left > 0 ? [`(${left} earlier lines left out)`] : []), ...shown].join('\n');
+}

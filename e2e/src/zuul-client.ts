@@ -1,0 +1,260 @@
+import { randomUUID } from 'node:crypto';
+import { isZooKeeperError, type ZooKeeper } from '@nodepool/zk-protocol';
+import { untilAnswered, ZuulLock } from './zuul-lock.js';
+import { type NodeBody, nowSeconds, parseBody, type RequestBody, type Versioned } from './zuul-records.js';
+
+/** What can be said when asking for nodes. */
+export interface SubmitOptions {
+  /** 100 high, 200 normal, 300 low. Default: 200. */
+  priority?: number;
+  /** Smaller is served first. Default: 0. */
+  relativePriority?: number;
+  /** Provider wanted. Default: any. */
+  provider?: string | null;
+  tenant?: string;
+  /** More keys for the body. */
+  extra?: Record<string, unknown>;
+}
+
+/** A node this client holds the lock of. */
+export interface HeldNode {
+  readonly id: string;
+  body: NodeBody;
+  readonly lock: ZuulLock;
+}
+
+/** A request vanished while it was waited for. */
+export class RequestGoneError extends Error {}
+
+/** The nodes of a request cannot be taken. */
+export class AcceptError extends Error {}
+
+const FINAL_STATES = ['fulfilled', 'failed'];
+
+/**
+ * Does with nodes and requests what Zuul does, over a bare ZooKeeper connection: none of the records, locks and caches
+ * under test take part in it.
+ */
+export class ZuulClient {
+  /** Ids of the requests made, for the timeline of a failed test. */
+  readonly submitted: string[] = [];
+  /** What was done and when (milliseconds since the UNIX epoch). */
+  readonly events: { ms: number; text: string }[] = [];
+
+  constructor(
+    readonly zk: ZooKeeper,
+    readonly systemId: string = randomUUID().replaceAll('-', ''),
+  ) {}
+
+  #note(text: string): void {
+    this.events.push({ ms: Date.now(), text });
+  }
+
+  static requestPath = (id: string): string => `/nodepool/requests/${id}`;
+  static nodePath = (id: string): string => `/nodepool/nodes/${id}`;
+
+  /** Scheduler: asks for nodes. @returns the request's id */
+  async submit(labels: string[], options: SubmitOptions = {}): Promise<string> {
+    const tenant = options.tenant ?? 'tenant-one';
+    const body = {
+      requestor_data: {
+        build_set_uuid: randomUUID().replaceAll('-', ''),
+        tenant_name: tenant,
+        pipeline_name: 'check',
+        job_uuid: randomUUID().replaceAll('-', ''),
+        job_name: 'test-job',
+        span_info: null,
+      },
+      node_types: labels,
+      requestor: this.systemId,
+      created_time: nowSeconds(),
+      provider: options.provider ?? null,
+      state: 'requested',
+      state_time: nowSeconds(),
+      relative_priority: options.relativePriority ?? 0,
+      event_id: randomUUID().replaceAll('-', ''),
+      tenant_name: tenant,
+      ...options.extra,
+    };
+    const priority = String(options.priority ?? 200).padStart(3, '0');
+    await this.zk.ensurePath('/nodepool/requests');
+    const prefix = ZuulClient.requestPath(`${priority}-`);
+    const path = await this.zk.create(prefix, JSON.stringify(body), { sequential: true });
+    const id = path.slice(path.lastIndexOf('/') + 1);
+    this.submitted.push(id);
+    this.#note(`submitted ${id} for ${labels.join(', ')}`);
+    return id;
+  }
+
+  /** Scheduler: waits for the request to be fulfilled or failed. @throws {RequestGoneError} */
+  async wait(id: string, timeoutMs = 20_000): Promise<RequestBody> {
+    const body = await this.waitForRequest(id, (request) => FINAL_STATES.includes(request.state), timeoutMs);
+    this.#note(`saw ${id} ${body.state}: ${(body.nodes ?? []).join(', ')}`);
+    return body;
+  }
+
+  /** Waits by a data watch until a request satisfies a condition. @throws {RequestGoneError} */
+  async waitForRequest(
+    id: string,
+    condition: (request: RequestBody) => boolean,
+    timeoutMs = 20_000,
+  ): Promise<RequestBody> {
+    const deadline = Date.now() + timeoutMs;
+    let last = 'never seen';
+    while (Date.now() < deadline) {
+      const next = this.#nextChange(deadline - Date.now());
+      try {
+        const { data } = await this.zk.getData(ZuulClient.requestPath(id), next.wake);
+        const body = parseBody<RequestBody>(data);
+        if (condition(body)) return body;
+        last = body.state;
+        await next.changed;
+      } catch (error) {
+        if (isZooKeeperError(error, 'ZK_NO_NODE')) throw new RequestGoneError(`request ${id} is gone`);
+        if (!isZooKeeperError(error, 'ZK_CONNECTION_LOSS')) throw error;
+        await this.zk.whenConnected();
+      } finally {
+        next.cancel();
+      }
+    }
+    throw new Error(`request ${id} did not get there within ${timeoutMs} ms; last state: ${last}`);
+  }
+
+  #nextChange(timeoutMs: number): { wake: () => void; changed: Promise<void>; cancel: () => void } {
+    let wake = (): void => undefined;
+    const changed = new Promise<void>((resolve) => (wake = resolve));
+    // a one-shot watch may be lost with the connection: look again whenever the state changes
+    const unsubscribe = this.zk.onState(() => wake());
+    const timer = setTimeout(() => wake(), timeoutMs);
+    const cancel = (): void => {
+      unsubscribe();
+      clearTimeout(timer);
+    };
+    return { wake: () => wake(), changed, cancel };
+  }
+
+  async readRequest(id: string): Promise<Versioned<RequestBody>> {
+    const { data, stat } = await untilAnswered(this.zk, () => this.zk.getData(ZuulClient.requestPath(id)));
+    return { body: parseBody(data), version: stat.version };
+  }
+
+  async readNode(id: string): Promise<Versioned<NodeBody>> {
+    const { data, stat } = await untilAnswered(this.zk, () => this.zk.getData(ZuulClient.nodePath(id)));
+    return { body: parseBody(data), version: stat.version };
+  }
+
+  /** Scheduler: changes the relative priority, unless somebody works on the request. @returns whether it did */
+  async revise(id: string, relativePriority: number): Promise<boolean> {
+    const lock = new ZuulLock(this.zk, `/nodepool/requests-lock/${id}`);
+    if (!(await lock.tryAcquire())) return false;
+    try {
+      const { body, version } = await this.readRequest(id);
+      const revised = { ...body, relative_priority: relativePriority };
+      await this.zk.setData(ZuulClient.requestPath(id), JSON.stringify(revised), version);
+      return true;
+    } finally {
+      await lock.release();
+    }
+  }
+
+  /** Scheduler: deletes the request, whatever its state, without a lock. */
+  async cancel(id: string): Promise<void> {
+    this.#note(`deleting ${id}`);
+    try {
+      await untilAnswered(this.zk, () => this.zk.delete(ZuulClient.requestPath(id)));
+    } catch (error) {
+      if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
+    }
+  }
+
+  /**
+   * Executor: locks all nodes of a fulfilled request, in order, then deletes the request in any case.
+   * @throws {AcceptError} a node is not allocated to the request, or its lock is not free within 30 s
+   */
+  async accept(id: string): Promise<HeldNode[]> {
+    const held: HeldNode[] = [];
+    try {
+      const { body } = await this.readRequest(id);
+      for (const nodeId of body.nodes ?? []) held.push(await this.#takeNode(nodeId, id));
+      this.#note(`accepted ${id}`);
+      return held;
+    } catch (error) {
+      await Promise.all(held.map(({ lock }) => lock.release()));
+      throw new AcceptError(`cannot accept ${id}: ${String(error)}`, { cause: error });
+    } finally {
+      await this.cancel(id);
+    }
+  }
+
+  async #takeNode(nodeId: string, requestId: string): Promise<HeldNode> {
+    const read = async (): Promise<NodeBody> => {
+      const { body } = await this.readNode(nodeId);
+      if (body.allocated_to === requestId) return body;
+      throw new AcceptError(`node ${nodeId} is allocated to ${body.allocated_to}, not to ${requestId}`);
+    };
+    await read();
+    const lock = new ZuulLock(this.zk, `${ZuulClient.nodePath(nodeId)}/lock`);
+    await lock.acquire(30_000);
+    try {
+      return { id: nodeId, body: await read(), lock };
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+  }
+
+  /** Writes a node as Zuul does: every key kept, the id added, whatever the version. */
+  async #store(nodeId: string, body: NodeBody, changes: Partial<NodeBody>): Promise<NodeBody> {
+    const stored = { ...body, ...changes, id: nodeId };
+    if (changes.state !== undefined) stored.state_time = nowSeconds();
+    await untilAnswered(this.zk, () => this.zk.setData(ZuulClient.nodePath(nodeId), JSON.stringify(stored)));
+    if (changes.state !== undefined) this.#note(`node ${nodeId} is ${changes.state}`);
+    return stored;
+  }
+
+  /** Executor: marks nodes it holds as in use. */
+  async use(nodes: readonly HeldNode[]): Promise<void> {
+    for (const node of nodes) {
+      const user_data = { zuul_system: this.systemId, project_name: 'example.org/project' };
+      node.body = await this.#store(node.id, node.body, { state: 'in-use', user_data });
+    }
+  }
+
+  /** Executor: gives nodes back, all stored before the first is unlocked. */
+  async giveBack(nodes: readonly HeldNode[]): Promise<void> {
+    for (const node of nodes) {
+      if (node.body.state === 'in-use') node.body = await this.#store(node.id, node.body, { state: 'used' });
+    }
+    for (const { lock } of nodes) await lock.release();
+  }
+
+  /** Executor: keeps nodes for a human. */
+  async hold(nodes: readonly HeldNode[], comment: string, expirationSeconds?: number): Promise<void> {
+    for (const node of nodes) {
+      const changes: Partial<NodeBody> = { state: 'hold', hold_job: 'tenant-one project test-job .*', comment };
+      if (expirationSeconds !== undefined) changes['hold_expiration'] = expirationSeconds;
+      node.body = await this.#store(node.id, node.body, changes);
+    }
+    for (const { lock } of nodes) await lock.release();
+  }
+
+  /** Scheduler: lets go of a held node. @returns false when somebody else has it locked */
+  async releaseHeld(nodeId: string): Promise<boolean> {
+    const { body } = await this.readNode(nodeId);
+    const lock = new ZuulLock(this.zk, `${ZuulClient.nodePath(nodeId)}/lock`);
+    if (!(await lock.tryAcquire())) return false;
+    await this.#store(nodeId, body, { state: 'used' });
+    await lock.release();
+    return true;
+  }
+
+  /** Submit, wait, accept and use in one go. @throws {Error} the request failed */
+  async getNodes(labels: string[], options: SubmitOptions = {}): Promise<HeldNode[]> {
+    const id = await this.submit(labels, options);
+    const { state } = await this.wait(id);
+    if (state !== 'fulfilled') throw new Error(`request ${id} is ${state}`);
+    const nodes = await this.accept(id);
+    await this.use(nodes);
+    return nodes;
+  }
+}
