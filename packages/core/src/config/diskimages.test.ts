@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { readDiskimages } from './diskimages.js';
+import { ProblemCollector } from './problems.js';
+import { mapOf } from './raw-values.js';
+import { parseSource } from './source-document.js';
+import { substituteEnvironment } from './substitute.js';
+
+function read(yaml: string) {
+  const document = parseSource('f', yaml, substituteEnvironment(yaml, {}));
+  const problems = new ProblemCollector();
+  const images = readDiskimages(mapOf(document.value)['diskimages'], new Map(), document, problems);
+  return { images, problems: problems.problems.map(({ path, message }) => `${path}: ${message}`) };
+}
+
+describe('diskimages', () => {
+  it('have the defaults of the builder', () => {
+    expect(read('diskimages: [{name: a}]').images.get('a')).toEqual({
+      name: 'a',
+      abstract: false,
+      parent: undefined,
+      formats: [],
+      keepFormats: [],
+      deleteAfterUpload: false,
+      rebuildAgeMs: 86_400_000,
+      buildTimeoutMs: 28_800_000,
+      release: '',
+      elements: [],
+      envVars: {},
+      pause: false,
+      username: 'zuul',
+      pythonPath: 'auto',
+      shellType: undefined,
+      dibCmd: 'disk-image-create',
+      metadata: {},
+    });
+  });
+
+  it('inherit from the root of the chain down, each key by its own rule', () => {
+    const { images } = read(`
+diskimages:
+- name: child
+  parent: middle
+  elements: [c]
+  env-vars: {B: child}
+  rebuild-age: 0
+  formats: []
+  pause: false
+- name: middle
+  parent: base
+  elements: [m]
+  release: 21
+  delete-after-upload: true
+- name: base
+  abstract: true
+  pause: true
+  elements: [b]
+  formats: [raw]
+  rebuild-age: 60
+  username: root
+  env-vars: {A: base, B: base}
+`);
+
+    expect(images.get('child')).toMatchObject({
+      abstract: false,
+      elements: ['b', 'm', 'c'],
+      envVars: { A: 'base', B: 'child' },
+      rebuildAgeMs: 60_000,
+      formats: ['raw'],
+      pause: true,
+      release: '21',
+      username: 'root',
+      deleteAfterUpload: true,
+    });
+  });
+
+  it('do not inherit metadata, which is worth a warning', () => {
+    const { images, problems } = read('diskimages: [{name: a, metadata: {x: 1}}, {name: b, parent: a}]');
+
+    expect(images.get('b')?.metadata).toEqual({});
+    expect(problems).toEqual([
+      'diskimages[1]: metadata is not inherited: that of "a" does not apply to "b", repeat it here',
+    ]);
+  });
+
+  it('report unknown parents and circles once for each image in them', () => {
+    const { problems } = read(`diskimages:
+- {name: ubuntu}
+- {name: a, parent: ubunu}
+- {name: of-a, parent: a}
+- {name: x, parent: y}
+- {name: y, parent: x}
+- {name: self, parent: self}
+`);
+
+    expect(problems).toEqual([
+      'diskimages[1].parent: diskimage "a" has the non-existent parent "ubunu", expected the name of a diskimage, did you mean "ubuntu"?',
+      'diskimages[4].parent: the parents form a circle: x -> y -> x',
+      'diskimages[3].parent: the parents form a circle: y -> x -> y',
+      'diskimages[5].parent: the parents form a circle: self -> self',
+    ]);
+  });
+});
