@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { ScanQueue } from '@nodepool/core';
 import { delay } from '@nodepool/zk-protocol';
 import type { CancelTimer } from '@nodepool/zk-protocol';
@@ -51,6 +52,8 @@ export class HostMonitor {
   constructor(services: CheckServices, checked: (host: MonitoredHost) => void) {
     this.#services = services;
     this.#checked = checked;
+    // Every check listens, and there may be thousands.
+    setMaxListeners(0, this.#abort.signal);
   }
 
   /** Checks a host now, or joins the check under way. Never rejects. */
@@ -84,8 +87,12 @@ export class HostMonitor {
   /** Dead hosts must not keep the others waiting: their checks go on outside the queue. */
   async #inTurn(host: MonitoredHost, signal: AbortSignal): Promise<HostFacts> {
     const { clock } = this.#services;
-    const check = () => checkHost(host.offer.host, this.#services, signal);
-    if (!host.contacted) return this.#queue.run(check, signal);
+    // Thousands may wait: a listener for each would make starting slow, so those in the queue learn of a stop in turn.
+    const check = async () => {
+      signal.throwIfAborted();
+      return checkHost(host.offer.host, this.#services, signal);
+    };
+    if (!host.contacted) return this.#queue.run(check);
     const turn = new AbortController();
     const begun = await this.#queue.run(async () => {
       const facts = check();
@@ -96,7 +103,7 @@ export class HostMonitor {
       await Promise.race([settled, delay(clock, ACTIVE_CHECK_MS, turn.signal).catch(() => {})]);
       turn.abort();
       return { facts };
-    }, signal);
+    });
     return begun.facts;
   }
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '@nodepool/zk-protocol';
 
 /** A signal that fires with the caller's, or by itself when the time is over. Always {@link Deadline.end} it. */
@@ -14,6 +15,8 @@ export interface Deadline {
 /** Starts a deadline `timeoutMs` milliseconds from now. */
 export function startDeadline(clock: Clock, timeoutMs: number, signal: AbortSignal | undefined): Deadline {
   const controller = new AbortController();
+  // Every connection of a scan listens.
+  setMaxListeners(0, controller.signal);
   const endsAt = clock.now() + timeoutMs;
   let expired = false;
   const onAbort = () => controller.abort(signal?.reason);

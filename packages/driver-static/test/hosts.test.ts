@@ -1,0 +1,222 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { freePorts, startSshd, startZooKeeper } from '@nodepool/test-servers';
+import type { SshdHandle, SshHost, ZooKeeperHandle } from '@nodepool/test-servers';
+import { silentLogger } from '@nodepool/core';
+import type { Logger } from '@nodepool/core';
+import { systemClock } from '@nodepool/zk-protocol';
+import type { Clock, JsonObject, NodeId, NodeRecord } from '@nodepool/zk-protocol';
+import { entry, startLauncher } from './launcher-harness.js';
+import type { LauncherOptions, TestLauncher } from './launcher-harness.js';
+
+let zookeeper: ZooKeeperHandle;
+let sshd: SshdHandle;
+let chroot = 0;
+const launchers: TestLauncher[] = [];
+
+beforeAll(async () => {
+  [zookeeper, sshd] = await Promise.all([startZooKeeper(), startSshd({ count: 2 })]);
+});
+afterAll(() => Promise.all([zookeeper.stop(), sshd.stop()]));
+beforeEach(() => {
+  chroot += 1;
+});
+afterEach(async () => {
+  await Promise.all(launchers.splice(0).map((launcher) => launcher.stop()));
+  await Promise.all(sshd.hosts.map((host) => host.start()));
+});
+
+async function launcher(options: LauncherOptions = {}): Promise<TestLauncher> {
+  const started = await startLauncher(`${zookeeper.connectString}/t${chroot}`, options);
+  launchers.push(started);
+  return started;
+}
+
+/** Retries of a failing host come after 1,750 ms and twice that each time, since the random number is always 0.5. */
+const isRetryPause = (ms: number) => ms % 1_750 === 0;
+
+/** The machine's clock, on which a failing host is tried again soon. */
+const hurriedClock: Clock = {
+  now: () => systemClock.now(),
+  setTimer: (ms, fn) => systemClock.setTimer(isRetryPause(ms) ? 100 : ms, fn),
+};
+
+/** Resolves with the first warning. */
+function warnings(): { logger: Logger; first: Promise<string> } {
+  let report: (text: string) => void = () => {};
+  const first = new Promise<string>((resolve) => (report = resolve));
+  const logger: Logger = {
+    ...silentLogger,
+    warn: (message, fields) => report(`${message}: ${String(fields?.error)}`),
+    child: () => logger,
+  };
+  return { logger, first };
+}
+
+function host(index: number): SshHost {
+  const found = sshd.hosts[index];
+  if (found === undefined) throw new Error(`there is no host ${index}`);
+  return found;
+}
+const checked = ({ address, port }: { address: string; port: number }, more: JsonObject = {}): JsonObject => ({
+  name: address,
+  'connection-port': port,
+  labels: ['small'],
+  ...more,
+});
+const ready = (count: number) => (records: NodeRecord[]) =>
+  records.filter((node) => node.state === 'ready').length === count;
+
+describe('a host with host key checking', () => {
+  it('is registered with all the keys it has', async () => {
+    const { configure, until } = await launcher();
+
+    await configure(entry([checked(host(0), { 'host-key': host(0).hostKeys[0] ?? '' })]));
+    const [record] = await until(ready(1), 'the host is registered');
+
+    expect([...(record?.hostKeys ?? [])].sort()).toEqual([...host(0).hostKeys].sort());
+    expect(record).toMatchObject({ publicIpv4: host(0).address, hostname: host(0).address });
+  });
+
+  it('is not registered when a configured key is not among its own', async () => {
+    const { logger, first } = warnings();
+    const { configure, own } = await launcher({ logger });
+
+    await configure(entry([checked(host(0), { 'host-key': host(1).hostKeys[0] ?? '' })]));
+
+    await expect(first).resolves.toMatch(/configured host-key ssh-\S+ \S+ is not among the keys of the host/);
+    expect(own()).toEqual([]);
+  });
+
+  it('delays nobody while it is dead, and is registered when it is back', async () => {
+    const { configure, until, own } = await launcher({ clock: hurriedClock });
+    await host(1).stop();
+
+    await configure(entry([checked(host(1), { timeout: 1 }), checked(host(0))]));
+    await until(ready(1), 'the living host is registered');
+    expect(own().map((node) => node.hostname)).toEqual([host(0).address]);
+    await host(1).start();
+
+    await until(ready(2), 'the other one is registered as well');
+  });
+
+  it('loses its free records when a new launcher finds it dead', async () => {
+    const { configure, until } = await launcher();
+    await configure(entry([checked(host(0)), checked(host(1))]));
+    await until(ready(2), 'both hosts are registered');
+    await host(0).stop();
+
+    await configure(entry([checked(host(0), { timeout: 1 }), checked(host(1))]));
+
+    const records = await until((all) => all.some((node) => node.state === 'deleting'), 'the dead one is removed');
+    expect(records.find((node) => node.state === 'deleting')?.hostname).toBe(host(0).address);
+  });
+
+  it('has its record updated when it was installed anew', async () => {
+    const { configure, until } = await launcher();
+    await configure(entry([checked(host(0))]));
+    await until(ready(1), 'the host is registered');
+
+    await host(0).replaceKeys();
+    await configure(entry([checked(host(0), { timeout: 6 })]));
+
+    const wanted = [...host(0).hostKeys].sort().join();
+    const [record] = await until(
+      ([node]) => [...(node?.hostKeys ?? [])].sort().join() === wanted,
+      'the new keys are stored',
+    );
+    expect(record?.state).toBe('ready');
+  });
+
+  it('is checked again when its node is returned, and registered at once', async () => {
+    const { configure, until, write, deleteNode } = await launcher();
+    await configure(entry([checked(host(0))]));
+    const [record] = await until(ready(1), 'the host is registered');
+    const id = record?.id as NodeId;
+
+    await write(id, { state: 'used' });
+    await deleteNode(id);
+
+    const [successor] = await until((all) => ready(1)(all) && all[0]?.id !== id, 'it is registered again');
+    expect(successor?.slot).toBe(0);
+  });
+});
+
+describe('taking over a node', () => {
+  const request = undefined as never;
+  const signal = new AbortController().signal;
+
+  it('finds a living host alive and a dead one dead, which then has to prove itself', async () => {
+    const { configure, until, own } = await launcher({ clock: hurriedClock });
+    const provider = await configure(entry([checked(host(0), { timeout: 1 })]));
+    const [record] = await until(ready(1), 'the host is registered');
+    if (record === undefined) throw new Error('no record');
+    const handler = provider.getRequestHandler(request, request);
+    await expect(handler.checkReusableNode(record, signal)).resolves.toBe(true);
+
+    await host(0).stop();
+    await expect(handler.checkReusableNode(record, signal)).resolves.toBe(false);
+    handler.nodeRejectedNotification(record);
+
+    await until(([node]) => node?.state === 'deleting', 'its record is removed');
+    expect(own()).toHaveLength(1);
+  });
+
+  it('takes hosts without host key checking on trust, without waiting', async () => {
+    const { configure, until } = await launcher();
+    const provider = await configure(
+      entry([checked({ address: '192.0.2.1', port: 22 }, { 'host-key-checking': false })]),
+    );
+    const [record] = await until(ready(1), 'the host is registered');
+
+    expect(provider.getRequestHandler(request, request).checkReusableNode(record as NodeRecord, signal)).toBe(true);
+  });
+
+  it('refuses a record whose host is not configured', async () => {
+    const { configure, until } = await launcher();
+    const provider = await configure(entry([checked({ address: 'fake-1', port: 22 })]));
+    const [record] = await until(ready(1), 'the host is registered');
+    const stranger = { ...(record as NodeRecord), hostname: 'fake-2' };
+
+    expect(provider.getRequestHandler(request, request).checkReusableNode(stranger, signal)).toBe(false);
+  });
+});
+
+describe('other connection types', () => {
+  it('need an open port and have no keys', async () => {
+    const { configure, until } = await launcher();
+
+    await configure(entry([checked(host(0), { 'connection-type': 'winrm', 'host-key-checking': false })]));
+    const [record] = await until(ready(1), 'the host is registered');
+
+    expect(record).toMatchObject({ connectionType: 'winrm', hostKeys: [] });
+  });
+
+  it('are not registered while the port is closed, even without host key checking', async () => {
+    const { logger, first } = warnings();
+    const { configure, own } = await launcher({ logger });
+    const [port] = await freePorts(1);
+
+    await configure(
+      entry([
+        checked(
+          { address: '127.0.0.1', port: port ?? 1 },
+          { 'connection-type': 'winrm', 'host-key-checking': false, timeout: 1 },
+        ),
+      ]),
+    );
+
+    await expect(first).resolves.toContain('the port did not answer within 1000 ms');
+    expect(own()).toEqual([]);
+  });
+});
+
+describe('a host whose name contains "fake"', () => {
+  it('is registered without network', async () => {
+    const { configure, until } = await launcher();
+
+    await configure(entry([checked({ address: 'fake-host', port: 22 })]));
+    const [record] = await until(ready(1), 'the host is registered');
+
+    expect(record).toMatchObject({ hostKeys: ['ssh-rsa FAKEKEY'], publicIpv4: null, publicIpv6: null });
+  });
+});
