@@ -48,3 +48,7 @@ export { createComponentCache, createNodeCache, createRequestCache } from './cac
 export { createCommitter } from './cache/committer.js';
 export type { LockFailure, LockOps, LockOpsOptions } from './recipes/lock-ops.js';
 export { isLockContention, lockFailure, lockOps, unlockOps } from './recipes/lock-ops.js';
+export type { AcquireOptions, LockHolder, ZkLockOptions } from './recipes/lock.js';
+export { ZkLock } from './recipes/lock.js';
+export { Election } from './recipes/election.js';
+export { LockLostError, LockTimeoutError } from './recipes/errors.js';

@@ -1,0 +1,188 @@
+import { delay } from '../clock.js';
+import type { Clock } from '../clock.js';
+import { isZooKeeperError } from '../client/errors.js';
+import type { WatchEvent, ZooKeeper } from '../client/types.js';
+import { orAborted } from './abort.js';
+import { findPredecessor, newLockEntryPrefix } from './lock-entries.js';
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 60_000;
+/** Pauses vary by this share both ways, so that many clients do not come back at the same moment. */
+const JITTER = 0.4;
+
+interface LockQueueOptions {
+  /** Called when the own entry vanishes, whoever deleted it. */
+  readonly onEntryGone: (entryPath: string) => void;
+  readonly identifier: string;
+  readonly ephemeral: boolean;
+  readonly clock: Clock;
+}
+
+/** The own place in the queue of a lock directory. */
+export class LockQueue {
+  /** Chosen once: after a lost answer it tells whether the entry was made. */
+  readonly #prefix = newLockEntryPrefix();
+  #entryPath: string | undefined;
+  /** A create was sent whose answer never came. */
+  #mayExist = false;
+  #epoch = 0;
+  #wake: () => void = () => {};
+
+  constructor(
+    private readonly zk: ZooKeeper,
+    private readonly root: string,
+    private readonly options: LockQueueOptions,
+  ) {}
+
+  get entryPath(): string | undefined {
+    return this.#entryPath;
+  }
+
+  /**
+   * Queues and waits for the first place. Whenever it does not return true, the own entry is gone.
+   * @returns false when not blocking and somebody is before us
+   */
+  async enter(blocking: boolean, stop: AbortSignal): Promise<boolean> {
+    try {
+      for (let attempt = 0; ; attempt++) {
+        try {
+          const obtained = await this.#enterOnce(blocking, stop);
+          if (!obtained) await this.leave();
+          return obtained;
+        } catch (error) {
+          stop.throwIfAborted();
+          if (!isPassing(error)) throw error;
+        }
+        await this.#pause(attempt, stop);
+      }
+    } catch (error) {
+      await this.#leaveQuietly();
+      throw error;
+    }
+  }
+
+  async #enterOnce(blocking: boolean, stop: AbortSignal): Promise<boolean> {
+    for (;;) {
+      stop.throwIfAborted();
+      this.#entryPath ??= await this.#createEntry();
+      const own = this.#entryPath.slice(this.root.length + 1);
+      const [children, stat] = await Promise.all([
+        this.#children(),
+        this.zk.exists(this.#entryPath, this.#onEntryEvent),
+      ]);
+      if (stat === undefined || !children.includes(own)) {
+        this.#entryPath = undefined;
+        continue;
+      }
+      stop.throwIfAborted();
+      const predecessor = findPredecessor(children, own);
+      if (predecessor === undefined) return true;
+      if (!blocking) return false;
+      await this.#waitForChange(`${this.root}/${predecessor}`, stop);
+    }
+  }
+
+  readonly #onEntryEvent = (event: WatchEvent): void => {
+    if (event.type !== 'deleted') return;
+    this.options.onEntryGone(event.path);
+    this.#wake();
+  };
+
+  async #createEntry(): Promise<string> {
+    const found = this.#mayExist ? await this.#findEntry() : undefined;
+    if (found !== undefined) return found;
+    this.#epoch = this.zk.sessionEpoch;
+    this.#mayExist = true;
+    const path = await this.#create();
+    this.#mayExist = false;
+    return path;
+  }
+
+  async #create(): Promise<string> {
+    const { identifier, ephemeral } = this.options;
+    const create = () => this.zk.create(`${this.root}/${this.#prefix}`, identifier, { ephemeral, sequential: true });
+    for (;;) {
+      try {
+        return await create();
+      } catch (error) {
+        if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
+      }
+      await this.zk.ensurePath(this.root);
+    }
+  }
+
+  async #findEntry(): Promise<string | undefined> {
+    const name = (await this.#children()).find((child) => child.startsWith(this.#prefix));
+    return name === undefined ? undefined : `${this.root}/${name}`;
+  }
+
+  async #children(): Promise<string[]> {
+    try {
+      return await this.zk.getChildren(this.root);
+    } catch (error) {
+      if (isZooKeeperError(error, 'ZK_NO_NODE')) return [];
+      throw error;
+    }
+  }
+
+  /** Returns when the predecessor changed or is gone, the own entry is gone, or the connection changed. */
+  async #waitForChange(predecessor: string, stop: AbortSignal): Promise<void> {
+    let changed = () => {};
+    const change = new Promise<void>((resolve) => (changed = resolve));
+    this.#wake = changed;
+    const unsubscribe = this.zk.onState(changed);
+    try {
+      await this.zk.getData(predecessor, changed);
+      await orAborted(change, stop);
+    } catch (error) {
+      if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
+    } finally {
+      unsubscribe();
+    }
+  }
+
+  async #pause(attempt: number, stop: AbortSignal): Promise<void> {
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS);
+    const jittered = pauseMs * (1 + JITTER * (2 * Math.random() - 1));
+    await delay(this.options.clock, Math.min(jittered, LONGEST_PAUSE_MS), stop);
+    await this.zk.whenConnected(stop);
+  }
+
+  /** Takes the own entry out of the queue, waiting for the connection; fine when it is gone already. */
+  async leave(): Promise<void> {
+    for (let attempt = 0; this.#entryPath !== undefined || this.#mayExist; attempt++) {
+      if (this.#diedWithSession()) break;
+      try {
+        this.#entryPath ??= await this.#findEntry();
+        if (this.#entryPath !== undefined) await this.zk.delete(this.#entryPath);
+        break;
+      } catch (error) {
+        if (isZooKeeperError(error, 'ZK_NO_NODE')) break;
+        if (!isPassing(error)) throw error;
+      }
+      await this.#pause(attempt, NEVER);
+    }
+    this.#entryPath = undefined;
+    this.#mayExist = false;
+  }
+
+  async #leaveQuietly(): Promise<void> {
+    try {
+      await this.leave();
+    } catch {
+      // The caller gets the error that made us leave; an entry that could not be deleted ends with the session.
+    }
+  }
+
+  #diedWithSession(): boolean {
+    const { sessionEpoch, state } = this.zk;
+    return this.options.ephemeral && (sessionEpoch !== this.#epoch || state === 'LOST' || state === 'CLOSED');
+  }
+}
+
+const NEVER = new AbortController().signal;
+
+/** Errors that end when the connection is back. */
+function isPassing(error: unknown): boolean {
+  return isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED', 'ZK_SESSION_MOVED');
+}

@@ -1,0 +1,54 @@
+import { afterEach, expect, vi } from 'vitest';
+import type { ConnectionState, ZooKeeper } from '../../src/index.js';
+
+type Cleanup = () => unknown;
+const cleanups: Cleanup[] = [];
+
+afterEach(async () => {
+  while (cleanups.length > 0) await cleanups.pop()?.();
+});
+
+/** Runs after the test, last one first. */
+export function onTestEnd(cleanup: Cleanup): void {
+  cleanups.push(cleanup);
+}
+
+/** Closes the client after the test. */
+export function closing<T extends ZooKeeper>(client: T): T {
+  onTestEnd(() => client.close());
+  return client;
+}
+
+/** Stops the server or proxy after the test. */
+export async function stopping<T extends { stop(): Promise<void> }>(starting: Promise<T>): Promise<T> {
+  const server = await starting;
+  onTestEnd(() => server.stop());
+  return server;
+}
+
+/** States in the order they were told. */
+export function recordStates(client: ZooKeeper): ConnectionState[] {
+  const states: ConnectionState[] = [];
+  client.onState((state) => states.push(state));
+  return states;
+}
+
+/** Waits until the check passes. */
+export function eventually(check: () => void | Promise<void>, timeoutMs = 15_000): Promise<void> {
+  return vi.waitFor(check, { timeout: timeoutMs, interval: 10 });
+}
+
+/** Waits for a state. */
+export function reaches(client: ZooKeeper, state: ConnectionState): Promise<void> {
+  return eventually(() => expect(client.state).toBe(state));
+}
+
+/** Log lines as text, and a logger that collects them. */
+export function recordingLogger() {
+  const lines: string[] = [];
+  const add = (level: string) => (message: string, fields?: Record<string, unknown>) => {
+    const error = fields?.error;
+    lines.push(`${level} ${message}${error instanceof Error ? `: ${error.message}` : ''}`);
+  };
+  return { lines, logger: { debug: add('debug'), info: add('info'), warn: add('warn'), error: add('error') } };
+}
