@@ -20,7 +20,12 @@ export interface HealthFacts {
 
 function statusOf({ draining, reload, zk, runtime }: HealthFacts): HealthReport['status'] {
   if (draining) return 'draining';
-  if (reload.error !== undefined || (zk.state !== 'CONNECTED' && zk.sessionId !== 0n)) return 'degraded';
+  if (
+    reload.error !== undefined ||
+    runtime.providerErrors.length > 0 ||
+    (zk.state !== 'CONNECTED' && zk.sessionId !== 0n)
+  )
+    return 'degraded';
   return runtime.notReady.length === 0 ? 'ok' : 'starting';
 }
 
@@ -42,6 +47,13 @@ export function createHealthReport(facts: HealthFacts): HealthReport {
       warnings: config.warnings.length,
       providers: [...config.providers.keys()],
     },
+    provider_errors: runtime.providerErrors,
+    failing_deletions: runtime.failingDeletions.map(({ nodeId, attempts, error }) => ({
+      node: nodeId,
+      attempts,
+      error: error ?? null,
+    })),
+    pools: runtime.pools,
     caches: describeCaches(runtime),
     memory_rss_bytes: process.memoryUsage.rss(),
   };

@@ -13,6 +13,12 @@ export interface LauncherRuntime {
   readonly requests: RecordCache<RequestRecord>;
   /** Registered pools of all launchers. */
   readonly components: Iterable<PoolComponentRecord>;
+  /** Load of each pool of this launcher. */
+  readonly pools: readonly { provider: string; pool: string; handling: number; waiting: number; paused: number }[];
+  /** Providers that could not be started, and why. */
+  readonly providerErrors: readonly { provider: string; error: string }[];
+  /** Deletions that keep failing. */
+  readonly failingDeletions: readonly { nodeId: string; attempts: number; error: string | undefined }[];
   /** Accepts nothing more, completes what can be completed within the deadline, and unregisters. */
   drain(deadlineMs: number): Promise<void>;
   /** Ends everything at once. */

@@ -33,6 +33,11 @@ export function dumpState(runtime: LauncherRuntime, zk: ZooKeeper, nowMs: number
     const paused = pool.paused ? ' paused' : '';
     lines.push(`pool ${pool.providerName}-${pool.name} of ${pool.hostname}: ${pool.state}${paused} ${pool.launcherId}`);
   }
+  for (const load of runtime.pools) lines.push(`own pool ${JSON.stringify(load)}`);
+  for (const failing of runtime.providerErrors) lines.push(`provider ${failing.provider} failed: ${failing.error}`);
+  for (const { nodeId, attempts, error } of runtime.failingDeletions) {
+    lines.push(`deletion of node ${nodeId} failed ${attempts} times: ${error ?? ''}`);
+  }
   for (const request of runtime.requests.values()) {
     if (request.state === 'fulfilled' || request.state === 'failed') continue;
     const ageSeconds = Math.round((nowMs - request.stateTimeMs) / 1000);

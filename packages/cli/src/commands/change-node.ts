@@ -22,7 +22,7 @@ async function lockOrExplain(context: CliContext, zk: ZooKeeper, id: NodeId) {
   try {
     return await lockNode(zk, context.clock, id, { owner: whoAmI(), timeoutMs: LOCK_TIMEOUT_MS });
   } catch (error) {
-    if (!isNodepoolError(error, 'ZK_LOCK_TIMEOUT')) throw error;
+    if (!isNodepoolError(error, 'NODEPOOL_LOCK_TIMEOUT')) throw error;
     const node = await fetchNode({ ...context, zk }, id);
     const holder = await describeHolder(zk, id);
     const facts = [`state ${node?.state}`, node?.allocatedTo && `allocated to ${node.allocatedTo}`, holder].filter(
