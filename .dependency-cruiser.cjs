@@ -36,9 +36,10 @@ module.exports = {
     forbid('core-imports-only-zk-protocol', '^packages/core/', '^(packages/(?!core/|zk-protocol/)|tools/|e2e/)'),
     {
       name: 'drivers-import-only-core',
+      comment: 'And what core stands on: the records and the clock of zk-protocol.',
       severity: 'error',
       from: { path: '^packages/(driver-[^/]+)/', pathNot: TESTS },
-      to: { path: '^(packages|tools|e2e)/', pathNot: '^packages/($1|core)/' },
+      to: { path: '^(packages|tools|e2e)/', pathNot: '^packages/($1|core|zk-protocol)/' },
     },
     {
       name: 'services-import-no-service-and-no-driver',
