@@ -3,11 +3,15 @@ import type { LauncherId, NodeId, RequestId } from './records/types.js';
 
 /** Parent of every znode of this system. */
 export const NODEPOOL_ROOT = '/nodepool';
+/** Parent of all nodes. */
 export const NODES_ROOT = '/nodepool/nodes';
+/** Parent of all requests. */
 export const REQUESTS_ROOT = '/nodepool/requests';
 /** Lock directories of requests live beside the requests, not below them. */
 export const REQUEST_LOCKS_ROOT = '/nodepool/requests-lock';
+/** Parent of all images. */
 export const IMAGES_ROOT = '/nodepool/images';
+/** Parent of the directories of registered processes and pools. */
 export const COMPONENTS_ROOT = '/nodepool/components';
 /** Registrations of launchers older than the component registry. */
 export const LEGACY_LAUNCHERS_ROOT = '/nodepool/launchers';
@@ -20,26 +24,35 @@ const LOCK = 'lock';
 /** Create path of a node: the server appends the id. */
 export const NODE_CREATE_PATH = '/nodepool/nodes/';
 
+/** A node's record. */
 export const nodePath = (id: NodeId): string => `${NODES_ROOT}/${id}`;
+/** A node's lock directory. */
 export const nodeLockPath = (id: NodeId): string => `${NODES_ROOT}/${id}/lock`;
+/** A request's record. */
 export const requestPath = (id: RequestId): string => `${REQUESTS_ROOT}/${id}`;
+/** A request's lock directory. */
 export const requestLockPath = (id: RequestId): string => `${REQUEST_LOCKS_ROOT}/${id}`;
 
 /** Create path of a request: the server appends the number. Priorities are padded to three digits, as Zuul does. */
 export const requestCreatePath = (priority: number): string => `${REQUESTS_ROOT}/${String(priority).padStart(3, '0')}-`;
 
+/** Directory of an image; it has no body. */
 export const imagePath = (image: string): string => `${IMAGES_ROOT}/${part(image, 'image')}`;
 /** Its presence pauses builds of the image. */
 export const imagePausePath = (image: string): string => `${imagePath(image)}/pause`;
 /** Its presence asks for a build now. */
 export const imageBuildRequestPath = (image: string): string => `${imagePath(image)}/request-build`;
+/** Parent of an image's builds. */
 export const buildsPath = (image: string): string => `${imagePath(image)}/builds`;
 /** One build at a time per image. */
 export const imageBuildLockPath = (image: string): string => `${buildsPath(image)}/lock`;
+/** A build's record. */
 export const buildPath = (image: string, buildId: string): string => `${buildsPath(image)}/${part(buildId, 'build')}`;
 /** Held while a build is marked for deletion. */
 export const buildLockPath = (image: string, buildId: string): string => `${buildPath(image, buildId)}/lock`;
+/** Parent of the providers a build was uploaded to. */
 export const buildProvidersPath = (image: string, buildId: string): string => `${buildPath(image, buildId)}/providers`;
+/** Directory of one provider a build was uploaded to. */
 export const buildProviderPath = (image: string, buildId: string, provider: string): string =>
   `${buildProvidersPath(image, buildId)}/${part(provider, 'provider')}`;
 /** Parent of the uploads of a build in a provider; with a `/` appended, the create path of an upload. */
@@ -48,6 +61,7 @@ export const uploadsPath = (image: string, buildId: string, provider: string): s
 /** One upload at a time per build and provider. */
 export const uploadLockPath = (image: string, buildId: string, provider: string): string =>
   `${uploadsPath(image, buildId, provider)}/lock`;
+/** An upload's record. */
 export const uploadPath = (image: string, buildId: string, provider: string, uploadId: string): string =>
   `${uploadsPath(image, buildId, provider)}/${part(uploadId, 'upload')}`;
 /** Held while one upload is deleted. */
@@ -59,7 +73,9 @@ export const componentsPath = (kind: string): string => `${COMPONENTS_ROOT}/${pa
 /** Create path of a component: the server appends the number, with nothing between. */
 export const componentCreatePath = (kind: string, hostname: string): string =>
   `${componentsPath(kind)}/${part(hostname, 'host name')}`;
+/** A registered component's record. */
 export const componentPath = (kind: string, id: string): string => `${componentsPath(kind)}/${part(id, 'component')}`;
+/** Registration of a launcher older than the component registry. */
 export const legacyLauncherPath = (id: LauncherId): string => `${LEGACY_LAUNCHERS_ROOT}/${part(id, 'launcher')}`;
 
 /** Names come from configuration; one with a slash would point somewhere else. */

@@ -207,7 +207,8 @@ describe('a commit', () => {
     ]);
     if (created?.op !== 'create') throw new Error('no create result');
     const id = idOf(created.path);
-    const init = nodes.get(id)!;
+    const init = nodes.get(id);
+    if (init === undefined) throw new Error('the created node is not in the cache');
     await committer.commit([
       { op: 'set', path: nodePath(id), data: encodeNode(withNode(init, { state: 'building' }, 2000)), version: 0 },
       { op: 'create', path: `${nodePath(id)}/lock` },

@@ -32,7 +32,7 @@ export class LockStates {
 
   removeEntry(id: string, entry: string): void {
     const before = this.#entries.get(id);
-    if (before === undefined || !before.includes(entry)) return;
+    if (!before?.includes(entry)) return;
     this.#entries.set(id, before.length === 1 ? NOBODY : before.filter((name) => name !== entry));
   }
 

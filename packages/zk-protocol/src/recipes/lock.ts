@@ -8,6 +8,7 @@ import { findForceUnlockTarget, sortContenders } from './lock-entries.js';
 import { LockQueue } from './lock-queue.js';
 import { LockWatch } from './lock-watch.js';
 
+/** How a {@link ZkLock} behaves. */
 export interface ZkLockOptions {
   /** Shown to others as the holder. @default '' */
   readonly identifier?: string | undefined;
@@ -22,6 +23,7 @@ export interface ZkLockOptions {
   readonly safeSuspendedMs?: number | undefined;
 }
 
+/** How one acquire behaves. */
 export interface AcquireOptions {
   /** `false`: answer at once. @default true */
   readonly blocking?: boolean | undefined;

@@ -84,7 +84,7 @@ export function encodeComponent(component: ComponentRecord | PoolComponentRecord
 
 function sorted(body: JsonObject, raw: Readonly<JsonObject>, known: ReadonlySet<string>): Buffer {
   keepUnknown(body, raw, known);
-  return toBuffer(Object.fromEntries(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1))) as JsonObject);
+  return toBuffer(Object.fromEntries(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
 /** A component that is not registered yet: its id is `''` until ZooKeeper has given one. */

@@ -46,18 +46,21 @@ export function textsOrOne(value: Value, key: string): string[] {
   return texts(value, key);
 }
 
+/** A number or `null`; a missing key reads as `null`. */
 export function number(value: Value, key: string): number | null {
   if (typeof value === 'number') return value;
   if (value === undefined || value === null) return null;
   throw new WrongType(key, 'a number or null', value);
 }
 
+/** An object or `null`; a missing key reads as `null`. */
 export function object(value: Value, key: string): JsonObject | null {
   if (value === undefined || value === null) return null;
   if (isObject(value)) return value;
   throw new WrongType(key, 'an object or null', value);
 }
 
+/** A text, an object or `null`; a missing key reads as `null`. */
 export function textOrObject(value: Value, key: string): string | JsonObject | null {
   if (typeof value === 'string') return value;
   if (value === undefined || value === null) return null;
@@ -81,6 +84,7 @@ export function timeMs(value: Value, key: string): number | null {
   return seconds === null ? null : seconds * 1000;
 }
 
+/** True for a JSON object: neither a list nor `null`. */
 export function isObject(value: Value): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -90,6 +94,7 @@ export function seconds(ms: number, asRead: Value): number {
   return typeof asRead === 'number' && asRead * 1000 === ms ? asRead : ms / 1000;
 }
 
+/** As {@link seconds}; `null` stays. */
 export function secondsOrNull(ms: number | null, asRead: Value): number | null {
   return ms === null ? null : seconds(ms, asRead);
 }
@@ -145,6 +150,7 @@ export function copyWith<T extends object>(record: T, changes: Partial<T>): T {
   return copy;
 }
 
+/** The body as ZooKeeper stores it. */
 export function toBuffer(body: JsonObject): Buffer {
   return Buffer.from(JSON.stringify(body), 'utf8');
 }

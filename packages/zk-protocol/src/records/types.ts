@@ -12,6 +12,7 @@ export type LauncherId = Branded<'LauncherId'>;
 
 /** What JSON can say. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+/** A JSON object. */
 export type JsonObject = { [key: string]: Json };
 
 /** Known node states; a record may carry another text, which is kept and left alone. */
@@ -140,6 +141,7 @@ export interface PoolComponentRecord extends ComponentRecord {
   readonly legacy: boolean;
 }
 
+/** One build of a diskimage. */
 export interface BuildRecord extends RecordBase {
   readonly image: string;
   readonly id: string;
@@ -153,6 +155,7 @@ export interface BuildRecord extends RecordBase {
   readonly shellType: string | null;
 }
 
+/** One copy of a build in one provider. */
 export interface UploadRecord extends RecordBase {
   readonly image: string;
   readonly buildId: string;
