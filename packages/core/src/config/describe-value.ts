@@ -27,7 +27,7 @@ export function describeValue(value: unknown, reveal: boolean): string {
   if (typeof value === 'object') return 'a map';
   if (typeof value === 'string') return reveal ? `text ${JSON.stringify(shorten(value))}` : 'text';
   if (!reveal) return `a ${typeof value}`;
-  return typeof value === 'number' ? `the number ${value}` : `${String(value)}`;
+  return typeof value === 'number' ? `the number ${value}` : JSON.stringify(value);
 }
 
 function shorten(text: string): string {

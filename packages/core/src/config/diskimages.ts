@@ -126,7 +126,7 @@ function secondsOr(value: Json | undefined, inheritedMs: number): number {
 }
 
 function releaseText(value: Json | undefined): string | undefined {
-  return value === undefined || value === null ? undefined : String(value);
+  return typeof value === 'number' ? String(value) : textOf(value);
 }
 
 /** Everything else is inherited, so people expect it of metadata too. */

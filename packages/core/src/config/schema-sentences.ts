@@ -31,7 +31,7 @@ export function toSentence(error: ErrorObject, reveal: boolean): SchemaSentence 
 
 function unknownKey(error: ErrorObject, node: SchemaNode): SchemaSentence {
   const name = String(error.params['additionalProperty']);
-  const known = Object.keys((node['properties'] ?? {}) as object);
+  const known = Object.keys(node['properties'] ?? {});
   const hint = didYouMean(name, known) || (known.length <= 12 ? `, expected one of ${known.join(', ')}` : '');
   return { message: `unknown key "${name}"${hint}`, key: name, isUnknownKey: true };
 }

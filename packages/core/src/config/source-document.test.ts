@@ -94,7 +94,7 @@ describe('structure', () => {
     expect(parse(text).problems).toContainEqual(
       expect.objectContaining({
         severity: 'error',
-        message: typeof message === 'string' ? message : expect.stringMatching(message),
+        message: typeof message === 'string' ? message : (expect.stringMatching(message) as string),
       }),
     );
   });

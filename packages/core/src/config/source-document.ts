@@ -111,7 +111,7 @@ class ParsedDocument implements SourceDocument {
 
   /** Goes down as far as the path exists. */
   #find(path: YamlPath): { key: Node | undefined; value: Node | null } {
-    let value = this.#dereference(this.document.contents as Node | null);
+    let value = this.#dereference(this.document.contents);
     let key: Node | undefined;
     for (const part of path) {
       if (isSeq(value) && typeof part === 'number') {
@@ -220,7 +220,7 @@ class Converter {
     if (typeof value === 'string') return value;
     const shown = typeof value === 'object' ? 'this key' : `the key ${String(value)}`;
     this.report(key, path, `${shown} is not text, expected text: put it in quotes`, 'error');
-    return String(value);
+    return shown;
   }
 
   #merge(into: Map<string, Json>, pair: Pair<Node, Node | null>, path: YamlPath): void {

@@ -21,18 +21,21 @@ export interface ConfigProblem {
 /** `validate`: unknown keys are errors, as for `config-validate`. `service`: they are warnings, so that a daemon goes on. */
 export type ConfigMode = 'service' | 'validate';
 
+/** One member of the ensemble. All members have the same chroot. */
 export interface ZooKeeperServer {
   host: string;
   port: number;
   chroot: string | undefined;
 }
 
+/** Paths of PEM files. */
 export interface ZooKeeperTls {
   certFile: string;
   keyFile: string;
   caFile: string;
 }
 
+/** How to reach ZooKeeper. */
 export interface ZooKeeperSettings {
   /** Empty: the embedded server is used. */
   servers: readonly ZooKeeperServer[];

@@ -54,7 +54,7 @@ describe('ZooKeeper servers', () => {
     ['[{host: "a,b"}]', /expected one host name/],
   ])('%s is an error', (servers, message) => {
     expect(read(`zookeeper-servers: ${servers}`).errors).toEqual([
-      expect.objectContaining({ message: expect.stringMatching(message) }),
+      expect.objectContaining({ message: expect.stringMatching(message) as string }),
     ]);
   });
 

@@ -31,8 +31,8 @@ export async function readDriverPackage(folder: string): Promise<DriverPackage |
   const { driver, apiVersion } = asMap(manifest['nodepool']);
   if (typeof driver !== 'string') return undefined;
   return {
-    packageName: String(manifest['name'] ?? folder),
-    packageVersion: String(manifest['version'] ?? 'unknown'),
+    packageName: textOr(manifest['name'], folder),
+    packageVersion: textOr(manifest['version'], 'unknown'),
     path: await realpath(folder),
     driver,
     apiVersion: typeof apiVersion === 'number' ? apiVersion : undefined,
@@ -51,6 +51,10 @@ export function resolveEntry(found: DriverPackage, conditions: readonly string[]
   const main = isSubpathMap(entry) ? entry['.'] : entry;
   const target = resolveTarget(main, new Set([...conditions, 'node', 'import', 'module-sync', 'default']));
   return target === undefined ? undefined : join(path, target);
+}
+
+function textOr(value: unknown, otherwise: string): string {
+  return typeof value === 'string' ? value : otherwise;
 }
 
 function resolveTarget(target: unknown, conditions: ReadonlySet<string>): string | undefined {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import type Transport from 'winston-transport';
-import type { JsonObject } from '@nodepool/zk-protocol';
+import { type Clock, type JsonObject, systemClock } from '@nodepool/zk-protocol';
 import { formatProblem } from '../config/problems.js';
 import { mapOf } from '../config/raw-values.js';
 import { parseSource } from '../config/source-document.js';
@@ -37,6 +37,8 @@ export interface LoggingOptions {
   onReopen?: (() => void) | undefined;
   /** Called when a log file cannot be written, once until it can be again. Default: a line on standard error. */
   onError?: ((error: unknown) => void) | undefined;
+  /** Gives the lines their times. Default: the machine's clock. */
+  clock?: Clock | undefined;
   /** Default: those of the process. */
   streams?: { stdout: NodeJS.WritableStream; stderr: NodeJS.WritableStream } | undefined;
 }
@@ -46,7 +48,7 @@ export interface Logging {
   /** Named `nodepool`. */
   readonly logger: Logger;
   /** Writes what is waiting and closes files. Works at once, so that it can be called before an exit. */
-  close(): void;
+  readonly close: () => void;
 }
 
 /**
@@ -55,9 +57,11 @@ export interface Logging {
  */
 export function createLogging(options: LoggingOptions): Logging {
   const opened: LogHandler[] = [];
+  const { clock = systemClock } = options;
   const streams = options.streams ?? { stdout: process.stdout, stderr: process.stderr };
   const resources: HandlerResources = {
     ...streams,
+    clock,
     onReopen: options.onReopen,
     onError:
       options.onError ?? ((error) => void streams.stderr.write(`nodepool: cannot write the log: ${String(error)}\n`)),
@@ -69,7 +73,7 @@ export function createLogging(options: LoggingOptions): Logging {
       options.configFile === undefined
         ? treeFromOptions(options, resources)
         : treeFromFile(options.configFile, resources);
-    return { logger: new TreeLogger(withTransports(tree, options.transports), 'nodepool'), close };
+    return { logger: new TreeLogger({ tree: withTransports(tree, options.transports), clock }, 'nodepool'), close };
   } catch (error) {
     close();
     throw error;

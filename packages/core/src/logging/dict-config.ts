@@ -11,7 +11,7 @@ import { compileTextFormat, type LineFormat } from './text-format.js';
 import { type LoggerRule, LoggerTree } from './tree-logger.js';
 
 /** What handlers are made of. */
-export interface HandlerResources extends Pick<FileWriterOptions, 'onReopen' | 'onError'> {
+export interface HandlerResources extends Pick<FileWriterOptions, 'clock' | 'onReopen' | 'onError'> {
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream;
   /** Told of every handler made, so that it can be closed. */
@@ -105,7 +105,14 @@ function sinkOf(spec: JsonObject, place: string, resources: HandlerResources, fa
     case 'TimedRotatingFileHandler': {
       const when = textOf(spec['when']) ?? 'h';
       const backups = numberOf(spec['backupCount']) ?? 0;
-      const rotation = rotateByTime(textOf(spec['filename']) ?? '', when, numberOf(spec['interval']) ?? 1, backups);
+      const interval = numberOf(spec['interval']) ?? 1;
+      const rotation = rotateByTime({
+        file: textOf(spec['filename']) ?? '',
+        when,
+        interval,
+        backupCount: backups,
+        nowMs: resources.clock.now(),
+      });
       if (rotation === undefined)
         return fail(place, `when "${when}" is not known, expected S, M, H, D, midnight or W0-W6`);
       return fileSink(spec, place, { ...resources, rotation }, fail);

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { Clock } from '@nodepool/zk-protocol';
 
 /** Most text kept back while the file cannot be written, e.g. on a full disk. Older text is dropped first. */
 const KEPT_CHARACTERS = 1 << 20;
@@ -14,6 +15,7 @@ export interface Rotation {
 
 /** What a {@link FileWriter} may be told. */
 export interface FileWriterOptions {
+  clock: Pick<Clock, 'now'>;
   rotation?: Rotation | undefined;
   /** Called after the file was opened anew because another program had moved or removed it. */
   onReopen?: (() => void) | undefined;
@@ -37,7 +39,7 @@ export class FileWriter {
   #isFailing = false;
 
   /** @throws the system's error when the file cannot be opened */
-  constructor(file: string, options: FileWriterOptions = {}) {
+  constructor(file: string, options: FileWriterOptions) {
     this.#file = file;
     this.#options = options;
     this.#descriptor = this.#open();
@@ -58,7 +60,7 @@ export class FileWriter {
     if (this.#pending.length === 0 || this.#descriptor === -1) return;
     try {
       this.#reopenWhenMoved();
-      if (this.#options.rotation?.isDue(this.#size, Date.now())) this.#rotate(this.#options.rotation);
+      if (this.#options.rotation?.isDue(this.#size, this.#options.clock.now())) this.#rotate(this.#options.rotation);
       this.#writeAll(Buffer.from(this.#pending.join('')));
       this.#pending = [];
       this.#pendingCharacters = 0;
@@ -99,7 +101,7 @@ export class FileWriter {
   }
 
   #rotate(rotation: Rotation): void {
-    rotation.rotate(this.#file, Date.now());
+    rotation.rotate(this.#file, this.#options.clock.now());
     const fresh = this.#open();
     closeSync(this.#descriptor);
     this.#descriptor = fresh;

@@ -81,5 +81,7 @@ function wordsOf(value: unknown): string[] {
 }
 
 function textOf(value: unknown): string | undefined {
-  return value === undefined || value === null ? undefined : String(value);
+  if (typeof value === 'string') return value;
+  // The reader turns `true` and `null` into values.
+  return typeof value === 'boolean' || value === null ? String(value) : undefined;
 }

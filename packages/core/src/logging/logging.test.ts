@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -285,5 +285,28 @@ describe('lines of one turn', () => {
     expect(lines.slice(1).map((line) => line.replace(/.*number=/, ''))).toEqual(
       Array.from({ length: 100 }, (_, i) => String(i)),
     );
+  });
+});
+
+describe('a file rotated by time', () => {
+  it('is put aside at midnight under the day it was written', () => {
+    const dir = tempDir();
+    const configFile = join(tempDir({ 'logging.yaml': DICT(dir) }), 'logging.yaml');
+    let nowMs = new Date(2026, 10, 21, 23, 59).getTime();
+    const clock = { now: () => nowMs, setTimer: () => () => {} };
+    writeFileSync(join(dir, 'c.log'), 'before\n');
+    utimesSync(join(dir, 'c.log'), nowMs / 1000, nowMs / 1000);
+    const first = memoryLogging({ configFile, clock });
+    first.logger.warn('evening');
+    first.close();
+    utimesSync(join(dir, 'c.log'), nowMs / 1000, nowMs / 1000);
+
+    const second = memoryLogging({ configFile, clock });
+    nowMs += 120_000;
+    second.logger.warn('night');
+    second.close();
+
+    expect(readFileSync(join(dir, 'c.log.2026-11-21'), 'utf8')).toBe('before\nevening\n');
+    expect(readFileSync(join(dir, 'c.log'), 'utf8')).toBe('night\n');
   });
 });

@@ -16,17 +16,27 @@ const PERIODS: Readonly<Record<string, { ms: number; suffix: string }>> = {
   W: { ms: 7 * DAY_MS, suffix: '%Y-%m-%d' },
 };
 
+/** When a file is put aside by time. */
+export interface TimedRotation {
+  readonly file: string;
+  /** `S`, `M`, `H`, `D`, `midnight`, or `W0` to `W6` (Monday to Sunday). */
+  readonly when: string;
+  /** So many of these units make one period. */
+  readonly interval: number;
+  /** How many old files stay; `0` keeps all. */
+  readonly backupCount: number;
+  readonly nowMs: number;
+}
+
 /**
  * Puts the file aside with a date at its end whenever a period has passed.
- * @param when - `S`, `M`, `H`, `D`, `midnight`, or `W0` to `W6` (Monday to Sunday)
- * @param backupCount - how many old files stay; `0` keeps all
- * @returns `undefined` when `when` is none of these
+ * @returns `undefined` when `when` is not known
  */
-export function rotateByTime(file: string, when: string, interval: number, backupCount: number): Rotation | undefined {
+export function rotateByTime({ file, when, interval, backupCount, nowMs }: TimedRotation): Rotation | undefined {
   const unit = when.toUpperCase();
   const period = PERIODS[unit.startsWith('W') ? 'W' : unit];
   if (period === undefined) return undefined;
-  const begun = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+  const begun = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? nowMs;
   let dueMs = nextTime(unit, period.ms * interval, begun);
   return {
     isDue: (_size, timeMs) => timeMs >= dueMs,

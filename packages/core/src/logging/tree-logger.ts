@@ -1,3 +1,4 @@
+import type { Clock } from '@nodepool/zk-protocol';
 import type { LogFields, Logger } from '../logger.js';
 import type { LogHandler } from './handler.js';
 import { LEVELS, type LogLevel } from './levels.js';
@@ -75,21 +76,27 @@ export class LoggerTree {
   }
 }
 
+/** What all loggers of one set-up share. */
+export interface LoggerRoot {
+  readonly tree: LoggerTree;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
 const NO_FIELDS: LogFields = {};
 
 /** Logger of one name in the tree. A line below the level costs one comparison. */
 export class TreeLogger implements Logger {
-  readonly #tree: LoggerTree;
+  readonly #root: LoggerRoot;
   readonly #name: string;
   readonly #fields: LogFields;
   readonly #effective: Effective;
   readonly #threshold: number;
 
-  constructor(tree: LoggerTree, name: string, fields: LogFields = NO_FIELDS) {
-    this.#tree = tree;
+  constructor(root: LoggerRoot, name: string, fields: LogFields = NO_FIELDS) {
+    this.#root = root;
     this.#name = name;
     this.#fields = fields;
-    this.#effective = tree.effective(name);
+    this.#effective = root.tree.effective(name);
     this.#threshold = this.#effective.threshold;
   }
 
@@ -111,7 +118,7 @@ export class TreeLogger implements Logger {
 
   child(fields: LogFields, name?: string): Logger {
     const childName = name === undefined || name === '' ? this.#name : `${this.#name}.${name}`;
-    return new TreeLogger(this.#tree, childName, { ...this.#fields, ...fields });
+    return new TreeLogger(this.#root, childName, { ...this.#fields, ...fields });
   }
 
   #emit(level: LogLevel, message: string, own: LogFields | undefined): void {
@@ -120,7 +127,7 @@ export class TreeLogger implements Logger {
       name: this.#name,
       message,
       fields: own === undefined ? this.#fields : { ...this.#fields, ...own },
-      timeMs: Date.now(),
+      timeMs: this.#root.clock.now(),
       withStack: this.#effective.level <= LEVELS.debug,
     };
     const severity = LEVELS[level];

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 import type { Driver, DriverRegistry, JsonSchema, PoolConfig, ProviderConfig } from '../index.js';
-import { DriverError } from '../index.js';
+import { textOf } from '../config/raw-values.js';
+import { DriverError } from '../errors.js';
 
 /** Schema of the smallest driver with pools and labels. */
 export const PLAIN_SCHEMA: JsonSchema = {
@@ -56,7 +57,7 @@ export function plainDriver(name: string, changes: Partial<Driver> = {}): Driver
 function plainProviderConfig(driverName: string, entry: JsonObject): ProviderConfig {
   const pools = (entry['pools'] ?? []) as { name: string; labels?: { name: string }[] }[];
   return {
-    name: String(entry['name']),
+    name: textOf(entry['name']) ?? '',
     driverName,
     entry,
     maxConcurrency: -1,
@@ -82,12 +83,12 @@ function plainPool(pool: { name: string; labels?: { name: string }[] }): PoolCon
 /** A registry of exactly these drivers. */
 export function registryOf(...drivers: Driver[]): DriverRegistry {
   return {
-    async get(name) {
+    get(name) {
       const driver = drivers.find((candidate) => candidate.name === name);
-      if (driver === undefined) throw new DriverError(name, `driver "${name}" is not installed`);
-      return driver;
+      if (driver !== undefined) return Promise.resolve(driver);
+      return Promise.reject(new DriverError(name, `driver "${name}" is not installed`));
     },
-    reset: async () => {},
+    reset: () => Promise.resolve(),
     loaded: () => [],
   };
 }
