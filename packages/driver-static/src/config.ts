@@ -31,10 +31,12 @@ export interface HostConfig {
   readonly path: EntryPath;
 }
 
+/** A pool with its hosts. */
 export interface StaticPoolConfig extends PoolConfig {
   readonly hosts: readonly HostConfig[];
 }
 
+/** Typed form of a provider entry of this driver. */
 export interface StaticProviderConfig extends ProviderConfig {
   readonly pools: ReadonlyMap<string, StaticPoolConfig>;
 }
@@ -44,6 +46,7 @@ export function identityOf(name: string | null, username: string | null, port: J
   return JSON.stringify([name, username, port]);
 }
 
+/** The identity of a configured host; equals that of its records. */
 export function hostIdentity(host: HostConfig): string {
   return identityOf(host.name, host.username, host.port);
 }
@@ -61,7 +64,7 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
     }
   });
   return {
-    name: String(entry['name']),
+    name: textOr(entry['name'], ''),
     driverName: 'static',
     entry,
     maxConcurrency: numberOr(entry['max-concurrency'], -1),
@@ -99,7 +102,7 @@ function readPool(pool: JsonObject, path: EntryPath, context: ProviderConfigCont
   const labels = new Map<string, PoolLabelConfig>();
   for (const host of hosts) for (const name of host.labels) labels.set(name, { name });
   return {
-    name: String(pool['name']),
+    name: textOr(pool['name'], ''),
     labels,
     maxServers: numberOr(pool['max-servers'], Infinity),
     maxResources: {},
@@ -117,7 +120,7 @@ function readHost(node: JsonObject, path: EntryPath, context: ProviderConfigCont
     context.problem([...path, 'ssh-port'], `"ssh-port" is the old name of "connection-port": ${fate}`, 'warning');
   }
   return {
-    name: String(node['name']),
+    name: textOr(node['name'], ''),
     labels: readLabels(node['labels'], [...path, 'labels'], context),
     username: textOr(node['username'], 'zuul'),
     port: numberOr(node['connection-port'] ?? node['ssh-port'], 22),

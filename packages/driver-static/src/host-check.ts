@@ -17,7 +17,8 @@ export interface CheckServices {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly lookup: HostLookup;
-  random(): number;
+  /** A number in [0, 1). */
+  readonly random: () => number;
 }
 
 /** False for hosts that are taken as they are configured: nothing is sent to them when they are registered. */

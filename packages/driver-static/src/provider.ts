@@ -81,7 +81,7 @@ export class StaticProvider implements Provider {
   }
 
   async join(): Promise<void> {
-    await Promise.all([...this.#hosts.values()].map((host) => host.checking));
+    await Promise.all([...this.#hosts.values()].flatMap((host) => host.checking ?? []));
     await this.#writer.settled();
   }
 

@@ -51,10 +51,8 @@ export class SlotIndex {
   }
 
   #remove(identity: string, id: NodeId): void {
-    const records = this.#records.get(identity);
-    const place = records?.findIndex((record) => record.id === id) ?? -1;
-    if (!records || place < 0) return;
-    records.splice(place, 1);
-    if (records.length === 0) this.#records.delete(identity);
+    const remaining = this.recordsOf(identity).filter((record) => record.id !== id);
+    if (remaining.length > 0) this.#records.set(identity, remaining);
+    else this.#records.delete(identity);
   }
 }

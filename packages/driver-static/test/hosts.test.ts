@@ -142,7 +142,6 @@ describe('a host with host key checking', () => {
 });
 
 describe('taking over a node', () => {
-  const request = undefined as never;
   const signal = new AbortController().signal;
 
   it('finds a living host alive and a dead one dead, which then has to prove itself', async () => {
@@ -150,7 +149,7 @@ describe('taking over a node', () => {
     const provider = await configure(entry([checked(host(0), { timeout: 1 })]));
     const [record] = await until(ready(1), 'the host is registered');
     if (record === undefined) throw new Error('no record');
-    const handler = provider.getRequestHandler(request, request);
+    const handler = provider.getRequestHandler();
     await expect(handler.checkReusableNode(record, signal)).resolves.toBe(true);
 
     await host(0).stop();
@@ -168,7 +167,7 @@ describe('taking over a node', () => {
     );
     const [record] = await until(ready(1), 'the host is registered');
 
-    expect(provider.getRequestHandler(request, request).checkReusableNode(record as NodeRecord, signal)).toBe(true);
+    expect(provider.getRequestHandler().checkReusableNode(record as NodeRecord, signal)).toBe(true);
   });
 
   it('refuses a record whose host is not configured', async () => {
@@ -177,7 +176,7 @@ describe('taking over a node', () => {
     const [record] = await until(ready(1), 'the host is registered');
     const stranger = { ...(record as NodeRecord), hostname: 'fake-2' };
 
-    expect(provider.getRequestHandler(request, request).checkReusableNode(stranger, signal)).toBe(false);
+    expect(provider.getRequestHandler().checkReusableNode(stranger, signal)).toBe(false);
   });
 });
 

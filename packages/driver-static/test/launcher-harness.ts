@@ -96,7 +96,7 @@ export async function startLauncher(connectString: string, options: LauncherOpti
     deleteNode,
 
     /** Replaces the provider, as a launcher does when its entry has changed. */
-    async configure(from: JsonObject): Promise<StaticProvider> {
+    configure: async (from: JsonObject): Promise<StaticProvider> => {
       const old = providers.at(-1);
       old?.idle();
       const provider = new StaticProvider(typed(from), context, options.lookup);
@@ -107,14 +107,14 @@ export async function startLauncher(connectString: string, options: LauncherOpti
     },
 
     /** Writes fields of a record as another participant would. */
-    async write(id: NodeId, changes: NodeFields): Promise<void> {
+    write: async (id: NodeId, changes: NodeFields): Promise<void> => {
       const node = nodes.get(id);
       if (node === undefined) throw new Error(`there is no node ${id}`);
       const data = encodeNode(withNode(node, changes, clock.now()));
       await committer.commit([{ op: 'set', path: nodePath(id), data }]);
     },
 
-    async stop(): Promise<void> {
+    stop: async (): Promise<void> => {
       for (const provider of providers) provider.stop();
       await Promise.all(providers.map((provider) => provider.join()));
       nodes.stop();

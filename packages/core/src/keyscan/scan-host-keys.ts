@@ -28,6 +28,7 @@ export interface CheckPortOptions {
   lookup?: HostLookup | undefined;
 }
 
+/** Which keys to read, besides what {@link CheckPortOptions} says. */
 export interface ScanHostKeysOptions extends CheckPortOptions {
   /** Only `ssh` and `network_cli` have keys; for others an open port is enough. */
   connectionType: string | null;
