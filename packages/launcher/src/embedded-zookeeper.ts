@@ -1,9 +1,11 @@
 import { mkdir } from 'node:fs/promises';
+import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { NodepoolError } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
 import {
   isProcessRunning,
+  type EmbeddedServerInfo,
   readEmbeddedServerInfo,
   removeEmbeddedServerInfo,
   writeEmbeddedServerInfo,
@@ -39,6 +41,20 @@ async function startOnFirstFreePort(dataDir: string, lastPort: number | undefine
   return startEmbeddedServer({ dataDir, host: HOST, port: 0, logger });
 }
 
+/** A process id may long belong to somebody else, so the server has to answer too. */
+async function isServing({ pid, host, port }: EmbeddedServerInfo): Promise<boolean> {
+  if (pid === process.pid || !isProcessRunning(pid)) return false;
+  return new Promise((resolve) => {
+    const socket = createConnection({ host, port });
+    const end = (answers: boolean) => {
+      socket.destroy();
+      resolve(answers);
+    };
+    socket.once('connect', () => end(true));
+    socket.once('error', () => end(false));
+  });
+}
+
 /**
  * Starts the embedded server on loopback with its data below `stateDir`, and makes it known there.
  * @throws NODEPOOL_STATE_DIR when another process runs a server in this directory, or the directory cannot be used
@@ -54,7 +70,7 @@ export async function startEmbeddedZooKeeper(stateDir: string, logger: Logger): 
     );
   }
   const last = readEmbeddedServerInfo(stateDir);
-  if (last && last.pid !== process.pid && isProcessRunning(last.pid)) {
+  if (last && (await isServing(last))) {
     throw new NodepoolError(
       'NODEPOOL_STATE_DIR',
       `process ${last.pid} already runs a ZooKeeper server in ${stateDir}: ` +

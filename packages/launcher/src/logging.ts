@@ -15,8 +15,7 @@ export function createLauncherLogging(args: LauncherArguments): Logging {
   });
 }
 
-/** Where a CPU profile goes: beside the log, else where the process may write. */
+/** Where a CPU profile goes: beside the log, else where anybody may write. A daemon's own directory is `/`. */
 export function profileDirs(args: LauncherArguments, tmpdir: string): string[] {
-  const besideLog = args.foreground || args.logConfigFile !== undefined ? process.cwd() : dirname(DAEMON_LOG);
-  return [besideLog, tmpdir];
+  return [args.foreground ? process.cwd() : dirname(DAEMON_LOG), tmpdir];
 }

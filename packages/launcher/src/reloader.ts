@@ -95,7 +95,7 @@ export class Reloader {
       logger.info('Configuration reloaded', { file: config.file });
     } catch (error) {
       this.#status = { ...this.#status, error: describe(error) };
-      logger.error('New configuration is not valid; the old one stays in force', { error, reason: describe(error) });
+      logger.error('New configuration is not valid; the old one stays in force', { error });
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import type { Json, JsonObject, NodeRecord } from '@nodepool/zk-protocol';
 import { connectionDetails } from './connection-details.js';
 import type { LeasedNode } from './lease.js';
 
@@ -12,6 +12,12 @@ export function hostNames(nodes: readonly LeasedNode[]): string[] {
     used.set(label, number);
     return total.get(label) === 1 ? label : `${label}-${number}`;
   });
+}
+
+/** Without keys of its own, a node's keys are taken at the first connection. */
+function sshArguments(node: NodeRecord, knownHostsFile: string): string {
+  const checking = node.hostKeys.length > 0 ? 'yes' : 'accept-new';
+  return `-o UserKnownHostsFile='${knownHostsFile}' -o StrictHostKeyChecking=${checking}`;
 }
 
 /** Ansible's group names must not contain dashes, dots or blanks. */
@@ -35,9 +41,7 @@ function hostVariables({ node, label }: LeasedNode, knownHostsFile: string): Jso
     ansible_connection: connectionType,
     ansible_python_interpreter: node.pythonPath,
     ansible_shell_type: node.shellType,
-    ansible_ssh_common_args: isSsh
-      ? `-o UserKnownHostsFile='${knownHostsFile}' -o StrictHostKeyChecking=yes`
-      : undefined,
+    ansible_ssh_common_args: isSsh ? sshArguments(node, knownHostsFile) : undefined,
     nodepool: withoutMissing({
       id: node.id,
       label,
