@@ -98,6 +98,11 @@ export class StaticProvider implements Provider {
     });
   }
 
+  /** The record's external id is only the host's name. */
+  ownsResource(): boolean {
+    return false;
+  }
+
   /** The host is left as it is. */
   startNodeCleanup(): undefined {
     return undefined;

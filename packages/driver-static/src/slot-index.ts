@@ -46,7 +46,7 @@ export class SlotIndex {
   }
 
   #identity(record: NodeRecord | undefined): string | undefined {
-    if (record === undefined || record.provider !== this.#provider || NOT_FILLING.has(record.state)) return undefined;
+    if (record?.provider !== this.#provider || NOT_FILLING.has(record.state)) return undefined;
     return identityOf(record.hostname, record.username, record.connectionPort);
   }
 
