@@ -1,0 +1,96 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '@nodepool/zk-protocol';
+import { silentLogger } from '@nodepool/core';
+import { readEmbeddedServerInfo } from '@nodepool/core/state-dir';
+import type { LauncherService } from './service.js';
+import { createService } from './start-service.js';
+
+const YAML = 'webapp:\n  port: 0\n  listen_address: 127.0.0.1\nlabels:\n  - name: small\n';
+
+describe('launcher service without zookeeper-servers', () => {
+  let directory: string;
+  let configFile: string;
+  let service: LauncherService;
+
+  const create = () =>
+    createService({
+      args: {
+        configFile,
+        secureFile: undefined,
+        logConfigFile: undefined,
+        pidFile: join(directory, 'pid'),
+        foreground: true,
+        debug: false,
+        webapp: true,
+        stateDir: join(directory, 'state'),
+        drainTimeoutMs: 1000,
+      },
+      env: {},
+      clock: systemClock,
+      logger: silentLogger,
+      version: '1.2.3',
+      hostname: 'nl01.example.com',
+    });
+  const get = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${service.web?.port}${path}`);
+    return { status: response.status, text: await response.text() };
+  };
+  const health = async () => JSON.parse((await get('/healthz')).text) as Record<string, unknown>;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'nodepool-launcher-'));
+    configFile = join(directory, 'nodepool.yaml');
+    await writeFile(configFile, YAML);
+    service = await create();
+  });
+  afterEach(async () => {
+    await service.stop(1000);
+    await rm(directory, { recursive: true });
+  });
+
+  it('answers before it is ready, and is ready once started', async () => {
+    const before = await get('/ready');
+    await service.start();
+    const after = await get('/ready');
+
+    expect(before.status).toBe(500);
+    expect(before.text).toContain('Not ready');
+    expect(after).toEqual({ status: 200, text: 'OK' });
+    expect(await health()).toMatchObject({ status: 'ok', version: '1.2.3', not_ready: [] });
+  });
+
+  it('makes its embedded server known while it runs', async () => {
+    const running = readEmbeddedServerInfo(join(directory, 'state'));
+    await service.start();
+    await service.stop(1000);
+
+    expect(running).toMatchObject({ host: '127.0.0.1', pid: process.pid });
+    expect(readEmbeddedServerInfo(join(directory, 'state'))).toBeUndefined();
+  });
+
+  it('stays ready with the old configuration while the new one is not valid', async () => {
+    await service.start();
+
+    await writeFile(configFile, `${YAML}providers: 5\n`);
+    await service.reload();
+    const broken = { ready: await get('/ready'), health: await health() };
+    await writeFile(configFile, YAML);
+    await service.reload();
+
+    expect(broken.ready.status).toBe(200);
+    expect(broken.health).toMatchObject({
+      status: 'degraded',
+      config: { error: expect.stringMatching(/nodepool\.yaml:6/) as string },
+    });
+    expect(await health()).toMatchObject({ status: 'ok', config: { error: null } });
+  });
+
+  it('stops even if it never came to start', async () => {
+    await service.stop(1000);
+
+    expect(service.web).toBeUndefined();
+  });
+});
