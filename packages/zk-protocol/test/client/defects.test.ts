@@ -1,10 +1,19 @@
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { startZooKeeper, type ZooKeeperHandle } from '@nodepool/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createZooKeeper, connect, type WatchEvent, type ZooKeeper } from '../../src/index.js';
 import { startClient } from '../../src/client/connect.js';
-import { closing, eventually, onTestEnd, reaches, recordingLogger, recordStates, stopping } from '../support/clients.js';
+import {
+  changesTo,
+  closing,
+  eventually,
+  onTestEnd,
+  reaches,
+  recordingLogger,
+  recordStates,
+  stopping,
+} from '../support/clients.js';
 import { jute, ScriptedServer } from '../support/scripted-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 
@@ -159,9 +168,9 @@ describe('the defects of the stock client', () => {
     }
     const epoch = client.sessionEpoch;
 
+    const reconnected = changesTo(client, 'CONNECTED');
     proxy.cut();
-    await reaches(client, 'SUSPENDED');
-    await reaches(client, 'CONNECTED');
+    await reconnected;
     await client.create(name(0));
     await client.create(name(count - 1));
 
@@ -264,10 +273,12 @@ describe('the defects of the stock client', () => {
       const { proxy, client } = await proxied(20_000);
       await client.create('/mine', '', { ephemeral: true });
       const other = closing(await connect({ servers: `${zooKeeper.connectString}/defects-${chroots}` }));
-      proxy.cut();
+      proxy.refuse();
       await reaches(client, 'SUSPENDED');
 
-      await client.close();
+      const closed = client.close();
+      proxy.heal();
+      await closed;
 
       expect(await other.exists('/mine')).toBeUndefined();
     });
@@ -362,7 +373,7 @@ describe('the defects of the stock client', () => {
 
       closing(createZooKeeper({ servers: `[::1]:${port}` }));
 
-      const [socket] = (await dialled) as [import('node:net').Socket];
+      const [socket] = (await dialled) as [Socket];
       socket.destroy();
     });
   });

@@ -52,3 +52,14 @@ export function recordingLogger() {
   };
   return { lines, logger: { debug: add('debug'), info: add('info'), warn: add('warn'), error: add('error') } };
 }
+
+/** Waits for the next change to a state, however short it lasts; call it before what causes the change. */
+export function changesTo(client: ZooKeeper, state: ConnectionState): Promise<void> {
+  return new Promise((resolve) => {
+    const unsubscribe = client.onState((next) => {
+      if (next !== state) return;
+      unsubscribe();
+      resolve();
+    });
+  });
+}
