@@ -26,6 +26,8 @@ export class StaticProvider implements Provider {
   readonly #monitor: HostMonitor;
   readonly #writer: SlotWriter;
   readonly #vacated = new Set<MonitoredHost>();
+  /** Configured slots by pool and label. */
+  readonly #capacities = new Map<string, Map<string, number>>();
   readonly #unsubscribe: (() => void)[] = [];
   #cancelVacated: CancelTimer | undefined;
   #state: 'new' | 'running' | 'idle' = 'new';
@@ -42,7 +44,10 @@ export class StaticProvider implements Provider {
       this.#reconcile(host),
     );
     for (const pool of config.pools.values()) {
+      const capacities = new Map<string, number>();
+      this.#capacities.set(pool.name, capacities);
       for (const host of pool.hosts) {
+        for (const label of host.labels) capacities.set(label, (capacities.get(label) ?? 0) + host.maxParallelJobs);
         const monitored = new MonitoredHost({ provider: config.name, pool, host });
         this.#hosts.set(monitored.identity, monitored);
       }
@@ -106,6 +111,10 @@ export class StaticProvider implements Provider {
   /** The host is left as it is. */
   startNodeCleanup(): undefined {
     return undefined;
+  }
+
+  labelCapacity(poolName: string, label: string): number {
+    return this.#capacities.get(poolName)?.get(label) ?? 0;
   }
 
   cleanupLeakedResources(): Promise<void> {

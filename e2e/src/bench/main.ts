@@ -1,0 +1,164 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { measure, measureIdle, measureStart, type Measurement, type Scenario } from './scenarios.js';
+
+const SCENARIOS: Scenario[] = [
+  {
+    name: '1 in flight',
+    server: 'zookeeper',
+    labels: ['a'],
+    inFlight: 1,
+    requests: 500,
+    slots: { a: 10 },
+    floor: true,
+  },
+  {
+    name: '10 in flight',
+    server: 'zookeeper',
+    labels: ['a'],
+    inFlight: 10,
+    requests: 4000,
+    slots: { a: 40 },
+    floor: true,
+  },
+  {
+    name: '100 in flight',
+    server: 'zookeeper',
+    labels: ['a'],
+    inFlight: 100,
+    requests: 6000,
+    slots: { a: 300 },
+    floor: true,
+  },
+  {
+    name: '500 in flight',
+    server: 'zookeeper',
+    labels: ['a'],
+    inFlight: 500,
+    requests: 8000,
+    slots: { a: 1200 },
+    floor: true,
+  },
+  {
+    name: '2 labels, 10 in flight',
+    server: 'zookeeper',
+    labels: ['a', 'b'],
+    inFlight: 10,
+    requests: 2000,
+    slots: { a: 40, b: 40 },
+  },
+  {
+    name: '10 labels, 10 in flight',
+    server: 'zookeeper',
+    labels: [...'aaaaabbbbb'],
+    inFlight: 10,
+    requests: 500,
+    slots: { a: 200, b: 200 },
+  },
+  {
+    name: '10 in flight, 5000 waiting',
+    server: 'zookeeper',
+    labels: ['a'],
+    inFlight: 10,
+    requests: 4000,
+    slots: { a: 40 },
+    waiting: 5000,
+  },
+  {
+    name: '10 in flight, 10000 nodes',
+    server: 'zookeeper',
+    labels: ['a'],
+    inFlight: 10,
+    requests: 4000,
+    slots: { a: 10_000 },
+  },
+  {
+    name: 'embedded, 10 in flight',
+    server: 'embedded',
+    labels: ['a'],
+    inFlight: 10,
+    requests: 4000,
+    slots: { a: 40 },
+    floor: true,
+  },
+  {
+    name: 'embedded, 500 in flight',
+    server: 'embedded',
+    labels: ['a'],
+    inFlight: 500,
+    requests: 8000,
+    slots: { a: 1200 },
+    floor: true,
+  },
+];
+
+const COLUMNS: [string, (m: Measurement) => string][] = [
+  ['scenario', (m) => m.scenario],
+  ['subject', (m) => m.subject],
+  ['req/s', (m) => m.requestsPerSecond.toFixed(0)],
+  ['fulfil p50', (m) => m.fulfilMs.p50.toFixed(1)],
+  ['p95', (m) => m.fulfilMs.p95.toFixed(1)],
+  ['p99 ms', (m) => m.fulfilMs.p99.toFixed(1)],
+  ['back p50', (m) => m.takenBackMs.p50.toFixed(1)],
+  ['p99 ms', (m) => m.takenBackMs.p99.toFixed(1)],
+  ['ZK req', (m) => m.zkRequestsPerRequest.toFixed(1)],
+  ['ZK ops', (m) => m.zkOperationsPerRequest.toFixed(1)],
+  ['CPU ms', (m) => m.cpuMsPerRequest.toFixed(2)],
+  ['RSS MiB', (m) => m.rssMib.toFixed(0)],
+];
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    idle: { type: 'string', default: '60' },
+    out: { type: 'string', default: 'bench-results' },
+  },
+});
+const wanted = (name: string) => values.only === undefined || values.only.split(';').includes(name);
+
+const measurements: Measurement[] = [];
+for (const scenario of SCENARIOS.filter(({ name }) => wanted(name))) {
+  process.stderr.write(`measuring: ${scenario.name}\n`);
+  measurements.push(...(await measure(scenario)));
+}
+const startMs = wanted('start') ? await measureStart() : undefined;
+const idle = wanted('idle') ? await measureIdle(10_000, Number(values.idle)) : undefined;
+
+print(measurements);
+for (const line of ratios(measurements)) console.log(line);
+if (startMs !== undefined) console.log(`start to /ready: ${startMs.toFixed(0)} ms`);
+if (idle) {
+  console.log(`restart over ${idle.nodes} nodes: ${idle.restartMs.toFixed(0)} ms`);
+  console.log(
+    `idle with ${idle.nodes} nodes: ${idle.idleCpuMsPerMinute.toFixed(0)} ms CPU per minute, ${idle.rssMib.toFixed(0)} MiB`,
+  );
+}
+await mkdir(values.out, { recursive: true });
+const file = `${values.out}/${new Date().toISOString().replaceAll(':', '-')}.json`;
+await writeFile(file, `${JSON.stringify({ measurements, startMs, idle }, undefined, 2)}\n`);
+console.log(`written: ${file}`);
+
+function print(rows: readonly Measurement[]): void {
+  const cells = [COLUMNS.map(([title]) => title), ...rows.map((row) => COLUMNS.map(([, text]) => text(row)))];
+  const widths = COLUMNS.map((_, i) => Math.max(...cells.map((line) => line[i]?.length ?? 0)));
+  for (const line of cells)
+    console.log(
+      line.map((text, i) => (i < 2 ? text.padEnd(widths[i] ?? 0) : text.padStart(widths[i] ?? 0))).join('  '),
+    );
+}
+
+function* ratios(rows: readonly Measurement[]): Generator<string> {
+  for (const floor of rows.filter((row) => row.subject === 'floor')) {
+    const launcher = rows.find((row) => row.scenario === floor.scenario && row.subject === 'launcher');
+    if (!launcher) continue;
+    const share = (launcher.requestsPerSecond / floor.requestsPerSecond) * 100;
+    const cpu = launcher.cpuMsPerRequest / floor.cpuMsPerRequest;
+    yield `${floor.scenario}: launcher at ${share.toFixed(0)} % of the floor's requests/s, with ${cpu.toFixed(1)} times its CPU`;
+  }
+  const base = rows.find((row) => row.scenario === '10 in flight' && row.subject === 'launcher');
+  for (const name of ['10 in flight, 5000 waiting', '10 in flight, 10000 nodes']) {
+    const row = rows.find((candidate) => candidate.scenario === name);
+    if (base && row)
+      yield `${name}: ${(row.cpuMsPerRequest / base.cpuMsPerRequest).toFixed(2)} times the CPU of "10 in flight"`;
+  }
+}

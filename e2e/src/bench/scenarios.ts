@@ -1,0 +1,175 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
+import { connect, encodeNode, newNode } from '@nodepool/zk-protocol';
+import { startZooKeeper } from '@nodepool/test-servers';
+import type { LoadOptions, LoadResult } from './load-client.js';
+import { cpuMs, rssMib } from './process-usage.js';
+import { runLoad, startFloor, startLauncher, staticConfig, type Slots, type Subject } from './subjects.js';
+
+/** One load to measure. */
+export interface Scenario {
+  name: string;
+  server: 'zookeeper' | 'embedded';
+  labels: string[];
+  inFlight: number;
+  requests: number;
+  slots: Slots;
+  /** Requests for label `busy`, which has no slot free, that wait all the time. */
+  waiting?: number;
+  /** Also measure the floor. Only for single-label scenarios. */
+  floor?: boolean;
+}
+
+/** What was measured for one subject. */
+export interface Measurement extends LoadResult {
+  scenario: string;
+  subject: string;
+  zkRequestsPerRequest: number;
+  zkOperationsPerRequest: number;
+  cpuMsPerRequest: number;
+  rssMib: number;
+}
+
+/** Starts a server for one measurement, so that none sees another's leavings. */
+async function withServer<T>(
+  kind: Scenario['server'],
+  use: (connectString: string, dir: string) => Promise<T>,
+): Promise<T> {
+  const dir = await mkdtemp(join(tmpdir(), 'nodepool-bench-'));
+  const server = await startServer(kind, join(dir, 'zk'));
+  try {
+    return await use(server.connectString, dir);
+  } finally {
+    await server.stop();
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+async function startServer(kind: Scenario['server'], dataDir: string) {
+  if (kind === 'zookeeper') return startZooKeeper();
+  const server = await startEmbeddedServer({ dataDir });
+  return { connectString: `${server.host}:${server.port}`, stop: () => server.close() };
+}
+
+/** Measures the launcher, and the floor when asked to. */
+export async function measure(scenario: Scenario): Promise<Measurement[]> {
+  const results = [
+    await withServer(scenario.server, async (connectString, dir) => {
+      const slots = { ...scenario.slots, ...(scenario.waiting ? { busy: 1 } : {}) };
+      const subject = await startLauncher(dir, (port) => staticConfig(connectString, slots, port));
+      try {
+        await fillQueue(connectString, scenario.waiting ?? 0);
+        return await measureSubject(scenario, subject, connectString);
+      } finally {
+        await subject.kill();
+      }
+    }),
+  ];
+  if (!scenario.floor) return results;
+  const floor = await withServer(scenario.server, async (connectString) => {
+    const slot = newNode(
+      { state: 'ready', labels: ['a'], provider: 'bench', pool: 'main', hostname: 'fake-a-0', slot: 0 },
+      Date.now(),
+    );
+    const subject = await startFloor(connectString, scenario.slots['a'] ?? 0, encodeNode(slot).toString());
+    try {
+      return await measureSubject(scenario, subject, connectString);
+    } finally {
+      await subject.kill('SIGKILL');
+    }
+  });
+  return [...results, floor];
+}
+
+async function measureSubject(scenario: Scenario, subject: Subject, connectString: string): Promise<Measurement> {
+  const { labels, inFlight, requests } = scenario;
+  const before = { traffic: { requests: 0, operations: 0 }, cpu: 0 };
+  const options: LoadOptions = { connectString, labels, inFlight, requests };
+  const result = await runLoad<LoadResult>(options, async () => {
+    before.cpu = await cpuMs(subject.pid);
+    before.traffic = await subject.traffic();
+  });
+  const cpu = (await cpuMs(subject.pid)) - before.cpu;
+  const traffic = await subject.traffic();
+  return {
+    ...result,
+    scenario: scenario.name,
+    subject: subject.name,
+    zkRequestsPerRequest: (traffic.requests - before.traffic.requests) / requests,
+    zkOperationsPerRequest: (traffic.operations - before.traffic.operations) / requests,
+    cpuMsPerRequest: cpu / requests,
+    rssMib: await rssMib(subject.pid),
+  };
+}
+
+/** Takes the only `busy` slot with one request and leaves `count` more waiting for it. */
+async function fillQueue(connectString: string, count: number): Promise<void> {
+  if (count === 0) return;
+  const zk = await connect({ servers: connectString, sessionTimeoutMs: 30_000 });
+  const body = (state: string) =>
+    JSON.stringify({
+      state,
+      state_time: Date.now() / 1000,
+      node_types: ['busy'],
+      requestor: 'queue',
+      provider: null,
+      event_id: null,
+      requestor_data: null,
+      relative_priority: 0,
+      tenant_name: 't',
+    });
+  for (let i = 0; i <= count;) {
+    const batch = Array.from({ length: Math.min(500, count + 1 - i) }, () =>
+      zk.create('/nodepool/requests/100-', body('requested'), { sequential: true }),
+    );
+    i += batch.length;
+    await Promise.all(batch);
+  }
+  await delay(1_000);
+  await zk.close();
+}
+
+/** Start, restart and idle costs with many nodes. */
+export async function measureIdle(nodes: number, idleSeconds: number) {
+  return withServer('zookeeper', async (connectString, dir) => {
+    const config = (port: number) => staticConfig(connectString, { a: nodes }, port);
+    const first = await startLauncher(dir, config);
+    await settle(connectString, nodes);
+    await first.kill();
+    const again = await startLauncher(dir, config);
+    await delay(2_000);
+    const before = await cpuMs(again.pid);
+    await delay(idleSeconds * 1000);
+    const cpu = (await cpuMs(again.pid)) - before;
+    const result = {
+      nodes,
+      restartMs: again.startMs,
+      idleCpuMsPerMinute: (cpu * 60) / idleSeconds,
+      rssMib: await rssMib(again.pid),
+    };
+    await again.kill();
+    return result;
+  });
+}
+
+async function settle(connectString: string, nodes: number): Promise<void> {
+  const zk = await connect({ servers: connectString, sessionTimeoutMs: 30_000 });
+  while ((await zk.getChildren('/nodepool/nodes')).length < nodes) await delay(50);
+  await zk.close();
+}
+
+/** From the start of the process to `/ready`, with ten nodes; the best of three. */
+export async function measureStart(): Promise<number> {
+  return withServer('zookeeper', async (connectString, dir) => {
+    const times: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      const subject = await startLauncher(dir, (port) => staticConfig(connectString, { a: 10 }, port));
+      times.push(subject.startMs);
+      await subject.kill();
+    }
+    return Math.min(...times);
+  });
+}

@@ -1,0 +1,128 @@
+import { fork, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { freePorts } from '@nodepool/test-servers';
+
+const LAUNCHER = fileURLToPath(new URL('../../../packages/launcher/bin/nodepool-launcher.js', import.meta.url));
+const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+/** Requests and single operations sent to ZooKeeper so far. */
+export interface Traffic {
+  requests: number;
+  operations: number;
+}
+
+/** A process that answers node requests: the launcher, or the floor it is measured against. */
+export interface Subject {
+  readonly name: 'launcher' | 'floor';
+  readonly pid: number;
+  /** From the start of the process to being ready. */
+  readonly startMs: number;
+  traffic(): Promise<Traffic>;
+  kill(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/** Labels and how many static slots each has. */
+export type Slots = Readonly<Record<string, number>>;
+
+/** Configuration with one static slot per host that is never contacted. */
+export function staticConfig(connectString: string | undefined, slots: Slots, port: number): object {
+  const nodes = Object.entries(slots).flatMap(([label, count]) =>
+    Array.from({ length: count }, (_, i) => ({
+      name: `fake-${label}-${i}`,
+      labels: [label],
+      'host-key-checking': false,
+    })),
+  );
+  const [host, zkPort] = (connectString ?? '').split(':');
+  return {
+    ...(connectString === undefined ? {} : { 'zookeeper-servers': [{ host, port: Number(zkPort) }] }),
+    webapp: { port, listen_address: '127.0.0.1' },
+    labels: Object.keys(slots).map((name) => ({ name })),
+    providers: [{ name: 'bench', driver: 'static', pools: [{ name: 'main', nodes }] }],
+  };
+}
+
+/** Starts the real binary and waits until it is ready. */
+export async function startLauncher(dir: string, config: (port: number) => object): Promise<Subject> {
+  const [port = 0] = await freePorts(1);
+  await mkdir(dir, { recursive: true });
+  const file = join(dir, 'nodepool.yaml');
+  await writeFile(file, JSON.stringify(config(port)));
+  const begin = performance.now();
+  const log = join(dir, 'logging.yaml');
+  await writeFile(
+    log,
+    JSON.stringify({
+      version: 1,
+      root: { level: 'INFO', handlers: ['file'] },
+      handlers: { file: { class: 'logging.FileHandler', filename: join(dir, 'launcher.log') } },
+    }),
+  );
+  const args = [LAUNCHER, '-f', '-c', file, '-l', log, '--state-dir', join(dir, 'state'), '-p', join(dir, 'pid')];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  await whenReady(child, `http://127.0.0.1:${port}/ready`);
+  const startMs = performance.now() - begin;
+  return {
+    name: 'launcher',
+    pid: child.pid ?? 0,
+    startMs,
+    kill: (signal) => end(child, signal),
+    async traffic() {
+      const answer = (await (await fetch(`http://127.0.0.1:${port}/healthz`)).json()) as { zookeeper: Traffic };
+      return answer.zookeeper;
+    },
+  };
+}
+
+/** Starts the floor with the given number of slots of label `a`. */
+export async function startFloor(connectString: string, nodes: number, slot: string): Promise<Subject> {
+  const begin = performance.now();
+  const child = fork(here('./floor.js'), [JSON.stringify({ connectString, nodes, slot })]);
+  await once(child, 'message');
+  return {
+    name: 'floor',
+    pid: child.pid ?? 0,
+    startMs: performance.now() - begin,
+    kill: (signal) => end(child, signal),
+    async traffic() {
+      const answer = once(child, 'message') as Promise<[Traffic]>;
+      child.send('counters');
+      return (await answer)[0];
+    },
+  };
+}
+
+/** Runs the load client in a process of its own. @param onMeasuring - called when the warm-up is over */
+export async function runLoad<Result>(options: object, onMeasuring: () => Promise<void>): Promise<Result> {
+  const child = fork(here('./load-client.js'), [JSON.stringify(options)]);
+  return new Promise<Result>((resolve, reject) => {
+    child.on('message', (message: 'measuring' | { result: Result }) => {
+      if (message === 'measuring') onMeasuring().catch(reject);
+      else resolve(message.result);
+    });
+    child.on('exit', (code) => reject(new Error(`the load client ended with ${code}`)));
+  });
+}
+
+async function whenReady(child: ChildProcess, url: string): Promise<void> {
+  for (const deadline = Date.now() + 60_000; Date.now() < deadline; await delay(5)) {
+    if (child.exitCode !== null) throw new Error(`the launcher ended with ${child.exitCode}`);
+    try {
+      if ((await fetch(url)).ok) return;
+    } catch {
+      // it does not listen yet
+    }
+  }
+  throw new Error('the launcher was not ready within 60 s');
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  await exited;
+}
