@@ -8,15 +8,16 @@ export interface ReloadStatus {
   readonly error: string | undefined;
 }
 
+/** What a {@link Reloader} works with. */
 export interface ReloaderOptions {
   /** The configuration the service started with. */
   readonly initial: Config;
   /** Reads the files. Rejects when they are not valid. */
-  load(): Promise<Config>;
+  readonly load: () => Promise<Config>;
   /** Puts a configuration in force. */
-  apply(config: Config): Promise<void>;
+  readonly apply: (config: Config) => Promise<void>;
   readonly logger: Logger;
-  now(): number;
+  readonly now: () => number;
 }
 
 function describe(error: unknown): string {

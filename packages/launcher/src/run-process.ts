@@ -87,7 +87,9 @@ export async function runProcess(args: LauncherArguments, version: string): Prom
       version,
       hostname,
     });
-    service.start().catch((error: unknown) => {
+    const started = service;
+    started.start().catch((error: unknown) => {
+      if (started.stopping) return; // The stop ended the start, and ends the process.
       logger.error('The launcher could not start', { error });
       logging.close();
       process.exit(1);

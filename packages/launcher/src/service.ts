@@ -62,6 +62,11 @@ export class LauncherService {
     return this.#web;
   }
 
+  /** True once {@link LauncherService.stop} was called. */
+  get stopping(): boolean {
+    return this.#draining;
+  }
+
   /** Begins answering the web, so that `/ready` can say what is missing. @throws NODEPOOL_WEB_LISTEN */
   async listen(): Promise<void> {
     const { config, webapp, clock, logger } = this.#parts;

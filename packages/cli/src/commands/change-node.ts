@@ -36,11 +36,17 @@ async function lockOrExplain(context: CliContext, zk: ZooKeeper, id: NodeId) {
 export async function changeNodeState(context: CliContext, id: NodeId, state: NodeState): Promise<void> {
   await withZooKeeper(context, async (zk) => {
     const source = { ...context, zk };
-    if (!(await fetchNode(source, id))) return reportMissing(context, id);
+    if (!(await fetchNode(source, id))) {
+      reportMissing(context, id);
+      return;
+    }
     const lock = await lockOrExplain(context, zk, id);
     try {
       const node = await fetchNode(source, id);
-      if (!node) return reportMissing(context, id);
+      if (!node) {
+        reportMissing(context, id);
+        return;
+      }
       const changed = withNode(node, { state }, context.clock.now(), 'operator');
       await zk.setData(nodePath(id), encodeNode(changed), node.stat?.version);
     } finally {

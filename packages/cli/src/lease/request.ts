@@ -86,7 +86,7 @@ export interface WaitOptions {
   /** Ends the wait by rejecting with its reason. */
   readonly signal: AbortSignal;
   /** Called for each state of the request that is seen. */
-  onChange(request: RequestRecord): void;
+  readonly onChange: (request: RequestRecord) => void;
 }
 
 /**

@@ -1,14 +1,16 @@
 import type { Json } from '@nodepool/zk-protocol';
 
-/** Characters Python writes as an escape in `repr()`, and which could otherwise drive a terminal. */
-const UNPRINTABLE = /[\u0000-\u001f\u007f-\u00a0\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]/g;
+/** What Python's `repr()` escapes and could drive a terminal: controls, format marks, separators. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u00a0]/gu;
 const NAMED_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 function escapeCharacter(character: string): string {
   const named = NAMED_ESCAPES[character];
   if (named !== undefined) return named;
-  const code = character.charCodeAt(0);
-  return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
+  const code = character.codePointAt(0) ?? 0;
+  const hex = (width: number) => code.toString(16).padStart(width, '0');
+  if (code < 0x100) return `\\x${hex(2)}`;
+  return code < 0x1_0000 ? `\\u${hex(4)}` : `\\U${hex(8)}`;
 }
 
 /** The text with control characters made visible, so that stored text can never move a terminal's cursor. */

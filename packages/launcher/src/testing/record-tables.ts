@@ -32,6 +32,7 @@ export function nodeTable(
   } satisfies LockAware);
 }
 
+/** A free ready node. */
 export function node(id: string, changes: Partial<NodeRecord> = {}): NodeRecord {
   return {
     id: id as NodeId,
@@ -77,6 +78,7 @@ export function node(id: string, changes: Partial<NodeRecord> = {}): NodeRecord 
   };
 }
 
+/** A waiting request of Zuul's. */
 export function request(id: string, changes: Partial<RequestRecord> = {}): RequestRecord {
   return {
     id: id as RequestId,

@@ -27,6 +27,7 @@ export interface LiveRoute {
   answer(): LiveAnswer | Promise<LiveAnswer>;
 }
 
+/** What a path answers. */
 export type Route = ListingRoute | LiveRoute;
 
 /** Routes by exact path. */

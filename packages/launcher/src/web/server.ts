@@ -10,6 +10,7 @@ import type { ListingRoute, LiveRoute, RouteTable } from './routes.js';
 
 const TEXT = 'text/plain; charset=UTF-8';
 
+/** Where to listen and what to answer. */
 export interface WebServerOptions {
   readonly host: string;
   /** `0` chooses a free one. */
