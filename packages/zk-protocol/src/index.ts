@@ -6,7 +6,6 @@ export type { ZooKeeperErrorCode } from './client/errors.js';
 export { ZooKeeperError, MultiError, isZooKeeperError } from './client/errors.js';
 export { connect, createZooKeeper, openAcl } from './client/connect.js';
 export type { ZooKeeperOptions } from './client/connect.js';
-export type { ZooKeeperConnection } from './client/zookeeper-client.js';
 export type { ZooKeeperTlsOptions } from './client/tls.js';
 export type { ZooKeeperLogger } from './client/logger.js';
 export { formatServer, parseConnectString, toEnsemble } from './client/servers.js';

@@ -6,9 +6,9 @@ import { silentZooKeeperLogger, type ZooKeeperLogger } from './logger.js';
 import { parseConnectString, toEnsemble, type ServerAddress } from './servers.js';
 import { loadTls, type ZooKeeperTlsOptions } from './tls.js';
 import { Transport } from './transport.js';
-import type { Acl } from './types.js';
+import type { Acl, ZooKeeperConnection } from './types.js';
 import { WatchRegistry } from './watches.js';
-import { ZooKeeperClient, type ZooKeeperConnection } from './zookeeper-client.js';
+import { ZooKeeperClient } from './zookeeper-client.js';
 
 /** How to reach ZooKeeper and what to do while it cannot be reached. */
 export interface ZooKeeperOptions {

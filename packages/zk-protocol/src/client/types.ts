@@ -1,3 +1,5 @@
+import type { ServerAddress } from './servers.js';
+
 /** Metadata of a znode, as ZooKeeper keeps it. Times are milliseconds since the UNIX epoch. */
 export interface Stat {
   czxid: bigint;
@@ -138,4 +140,14 @@ export interface ZooKeeper {
   removeWatch(path: string, listener: WatchListener): Promise<void>;
   /** Ends the session: ephemerals go at once. Never takes longer than a second; safe to repeat. */
   close(): Promise<void>;
+}
+
+/** A {@link ZooKeeper} whose server list can be changed while it runs. */
+export interface ZooKeeperConnection extends ZooKeeper {
+  /**
+   * Takes another list of servers into use. The session goes on; when the server in use is not on the list, the
+   * connection moves once the requests under way are answered.
+   * @throws ZK_BAD_ARGUMENTS when the list is empty or carries another chroot: that cannot change at run time
+   */
+  resetServers(servers: readonly ServerAddress[]): void;
 }

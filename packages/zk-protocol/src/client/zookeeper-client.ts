@@ -16,23 +16,13 @@ import type {
   ReadResult,
   Stat,
   WatchListener,
-  ZooKeeper,
+  ZooKeeperConnection,
 } from './types.js';
 import type { PersistentMode, WatchRegistry } from './watches.js';
 import * as decode from './wire/decode.js';
 import * as encode from './wire/encode.js';
 import { CreateFlag, OpCode } from './wire/opcodes.js';
 import { Request, type Decoder, type Encoder, type OneShotKind } from './wire/request.js';
-
-/** A {@link ZooKeeper} whose server list can be changed while it runs. */
-export interface ZooKeeperConnection extends ZooKeeper {
-  /**
-   * Takes another list of servers into use. The session goes on; when the server in use is not on the list, the
-   * connection moves once the requests under way are answered.
-   * @throws ZK_BAD_ARGUMENTS when the list is empty or carries another chroot: that cannot change at run time
-   */
-  resetServers(servers: readonly ServerAddress[]): void;
-}
 
 /** What {@link ZooKeeperClient} is put together from. */
 export interface ClientParts {
