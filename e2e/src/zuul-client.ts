@@ -29,6 +29,8 @@ export class RequestGoneError extends Error {}
 /** The nodes of a request cannot be taken. */
 export class AcceptError extends Error {}
 
+const uuidHex = (): string => randomUUID().replaceAll('-', '');
+
 const FINAL_STATES = ['fulfilled', 'failed'];
 
 /**
@@ -43,7 +45,7 @@ export class ZuulClient {
 
   constructor(
     readonly zk: ZooKeeper,
-    readonly systemId: string = randomUUID().replaceAll('-', ''),
+    readonly systemId: string = uuidHex(),
   ) {}
 
   #note(text: string): void {
@@ -53,15 +55,14 @@ export class ZuulClient {
   static requestPath = (id: string): string => `/nodepool/requests/${id}`;
   static nodePath = (id: string): string => `/nodepool/nodes/${id}`;
 
-  /** Scheduler: asks for nodes. @returns the request's id */
-  async submit(labels: string[], options: SubmitOptions = {}): Promise<string> {
+  #requestBody(labels: string[], options: SubmitOptions): RequestBody {
     const tenant = options.tenant ?? 'tenant-one';
-    const body = {
+    return {
       requestor_data: {
-        build_set_uuid: randomUUID().replaceAll('-', ''),
+        build_set_uuid: uuidHex(),
         tenant_name: tenant,
         pipeline_name: 'check',
-        job_uuid: randomUUID().replaceAll('-', ''),
+        job_uuid: uuidHex(),
         job_name: 'test-job',
         span_info: null,
       },
@@ -72,18 +73,38 @@ export class ZuulClient {
       state: 'requested',
       state_time: nowSeconds(),
       relative_priority: options.relativePriority ?? 0,
-      event_id: randomUUID().replaceAll('-', ''),
+      event_id: uuidHex(),
       tenant_name: tenant,
       ...options.extra,
     };
+  }
+
+  /** Scheduler: asks for nodes. @returns the request's id */
+  async submit(labels: string[], options: SubmitOptions = {}): Promise<string> {
+    const body = this.#requestBody(labels, options);
     const priority = String(options.priority ?? 200).padStart(3, '0');
-    await this.zk.ensurePath('/nodepool/requests');
-    const prefix = ZuulClient.requestPath(`${priority}-`);
-    const path = await this.zk.create(prefix, JSON.stringify(body), { sequential: true });
-    const id = path.slice(path.lastIndexOf('/') + 1);
+    let isRetry = false;
+    const id = await untilAnswered(this.zk, async () => {
+      const earlier = isRetry ? await this.#findRequest(body['event_id']) : undefined;
+      if (earlier !== undefined) return earlier;
+      isRetry = true;
+      await this.zk.ensurePath('/nodepool/requests');
+      const prefix = ZuulClient.requestPath(`${priority}-`);
+      const path = await this.zk.create(prefix, JSON.stringify(body), { sequential: true });
+      return path.slice(path.lastIndexOf('/') + 1);
+    });
     this.submitted.push(id);
     this.#note(`submitted ${id} for ${labels.join(', ')}`);
     return id;
+  }
+
+  /** The request whose creation was not answered, if it took place. */
+  async #findRequest(eventId: unknown): Promise<string | undefined> {
+    for (const id of await this.zk.getChildren('/nodepool/requests')) {
+      const { body } = await this.readRequest(id);
+      if (body['event_id'] === eventId) return id;
+    }
+    return undefined;
   }
 
   /** Scheduler: waits for the request to be fulfilled or failed. @throws {RequestGoneError} */

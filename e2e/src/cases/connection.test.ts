@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { requestByPython } from '../python-client.js';
 import { nodesOf, simpleSetup } from '../static-config.js';
 import { useHarness } from '../use-harness.js';
+import type { ZuulClient } from '../zuul-client.js';
 
 describe('a single server', () => {
   const get = useHarness({
@@ -96,15 +97,12 @@ describe('an ensemble', () => {
 
     const leader = await get().zookeeper.leader();
     await get().zookeeper.kill(leader);
-    await zuul.giveBack(held);
-    for (const id of ids) {
-      const { state } = await zuul.wait(id);
-      expect(state).toBe('fulfilled');
-      const nodes = await zuul.accept(id);
-      await zuul.use(nodes);
-      await zuul.giveBack(nodes);
+    try {
+      await zuul.giveBack(held);
+      await Promise.all(ids.map((id) => finish(zuul, id)));
+    } finally {
+      await get().zookeeper.restart(leader);
     }
-    await get().zookeeper.restart(leader);
 
     expect(await get().zookeeper.leader()).not.toBe(leader);
   });
@@ -115,10 +113,21 @@ describe('an ensemble', () => {
 
     for (let server = 0; server < 3; server += 1) {
       await get().zookeeper.kill(server);
-      const nodes = await zuul.getNodes(['small', 'small']);
-      await zuul.giveBack(nodes);
-      await get().zookeeper.restart(server);
-      expect(nodes).toHaveLength(2);
+      try {
+        const nodes = await zuul.getNodes(['small', 'small']);
+        await zuul.giveBack(nodes);
+        expect(nodes).toHaveLength(2);
+      } finally {
+        await get().zookeeper.restart(server);
+      }
     }
   });
+
+  async function finish(zuul: ZuulClient, id: string): Promise<void> {
+    const { state } = await zuul.wait(id);
+    expect(state).toBe('fulfilled');
+    const nodes = await zuul.accept(id);
+    await zuul.use(nodes);
+    await zuul.giveBack(nodes);
+  }
 });
