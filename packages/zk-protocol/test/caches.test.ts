@@ -252,56 +252,70 @@ describe('a commit', () => {
     expect(changes).toEqual([]);
   });
 
-  it('and the writes of others end in the same picture, whatever their order', async () => {
-    const { zk, other, nodes } = await watchNodes();
-    const committer = createCommitter(zk, [nodes]);
-    const truth = createNodeCache({ zk: await session(), clock: systemClock, logger: recordingLogger() });
-    stops.push(() => truth.stop());
-    const random = seeded(42);
-    const paths: string[] = [];
-    for (let i = 0; i < 8; i++) paths.push(await other.create(NODE_CREATE_PATH, node(), { sequential: true }));
-    const states = ['ready', 'in-use', 'used', 'hold'];
-    const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+  it.each([1, 2, 3, 4, 5, 6])(
+    'and the writes of others end in the same picture, whatever their order (%d)',
+    async (seed) => {
+      const { zk, other, nodes, changes, locks } = await watchNodes();
+      const committer = createCommitter(zk, [nodes]);
+      const truth = createNodeCache({ zk: await session(), clock: systemClock, logger: recordingLogger() });
+      stops.push(() => truth.stop());
+      const random = seeded(seed);
+      const paths: string[] = [];
+      for (let i = 0; i < 8; i++) paths.push(await other.create(NODE_CREATE_PATH, node(), { sequential: true }));
+      const states = ['ready', 'in-use', 'used', 'hold'];
+      const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
 
-    for (let round = 0; round < 60; round++) {
-      const work: Promise<unknown>[] = [];
-      for (let i = 0; i < 12; i++) {
-        const path = pick(paths);
-        const operations: Operation[] = pick<() => Operation[]>([
-          () => [{ op: 'set', path, data: node({ state: pick(states) }) }],
-          () => [
-            { op: 'set', path, data: node({ state: pick(states) }) },
-            { op: 'set', path: pick(paths), data: node({ state: pick(states) }) },
-          ],
-          () => [{ op: 'create', path: `${path}/lock` }],
-          () => [
-            { op: 'delete', path: `${path}/lock` },
-            { op: 'create', path: `${path}/lock` },
-            { op: 'create', path: `${path}/lock/${newLockEntryPrefix()}`, sequential: true, ephemeral: true },
-          ],
-          () => [{ op: 'create', path: `${path}/lock/${pick(['a', 'b'])}` }],
-          () => [{ op: 'delete', path: `${path}/lock/${pick(['a', 'b'])}` }],
-          () => [{ op: 'delete', path: `${path}/lock` }],
-          () => [{ op: 'delete', path }],
-          () => [{ op: 'create', path, data: node({ state: pick(states) }) }],
-          () => [{ op: 'create', path: NODE_CREATE_PATH, data: node(), sequential: true }],
-        ])();
-        work.push((random() < 0.5 ? committer.commit(operations) : other.multi(operations)).catch(ignoreRefusal));
+      for (let round = 0; round < 60; round++) {
+        const work: Promise<unknown>[] = [];
+        for (let i = 0; i < 12; i++) {
+          const path = pick(paths);
+          const operations: Operation[] = pick<() => Operation[]>([
+            () => [{ op: 'set', path, data: node({ state: pick(states) }) }],
+            () => [
+              { op: 'set', path, data: node({ state: pick(states) }) },
+              { op: 'set', path: pick(paths), data: node({ state: pick(states) }) },
+            ],
+            () => [{ op: 'create', path: `${path}/lock` }],
+            () => [
+              { op: 'delete', path: `${path}/lock` },
+              { op: 'create', path: `${path}/lock` },
+              { op: 'create', path: `${path}/lock/${newLockEntryPrefix()}`, sequential: true, ephemeral: true },
+            ],
+            () => [{ op: 'create', path: `${path}/lock/${pick(['a', 'b'])}` }],
+            () => [{ op: 'delete', path: `${path}/lock/${pick(['a', 'b'])}` }],
+            () => [{ op: 'delete', path: `${path}/lock` }],
+            () => [{ op: 'delete', path }],
+            () => [{ op: 'create', path, data: node({ state: pick(states) }) }],
+            () => [{ op: 'create', path: NODE_CREATE_PATH, data: node(), sequential: true }],
+          ])();
+          work.push((random() < 0.5 ? committer.commit(operations) : other.multi(operations)).catch(ignoreRefusal));
+        }
+        await Promise.all(work);
       }
-      await Promise.all(work);
-    }
 
-    await truth.start();
-    await until(() => nodes.eventQueue + nodes.playbackQueue === 0);
-    await zk.sync('/');
-    await until(() => nodes.eventQueue + nodes.playbackQueue === 0);
-    const picture = (cache: NodeCache) =>
-      [...cache.values()]
-        .map(({ id, state, stat }) => [id, state, stat?.mzxid, cache.hasLockDirectory(id), cache.contenders(id)])
-        .sort();
-    expect(picture(nodes)).toEqual(picture(truth));
-  });
+      await truth.start();
+      await until(() => nodes.eventQueue + nodes.playbackQueue === 0);
+      await zk.sync('/');
+      await until(() => nodes.eventQueue + nodes.playbackQueue === 0);
+      const picture = (cache: NodeCache) =>
+        [...cache.values()]
+          .map(({ id, state, stat }) => [id, state, stat?.mzxid, cache.hasLockDirectory(id), cache.contenders(id)])
+          .sort();
+      expect(picture(nodes)).toEqual(picture(truth));
+      // What listeners were told adds up to the same, change by change.
+      const told = new Map<string, NodeRecord>();
+      for (const { id, before, after } of changes) {
+        expect(told.get(id)).toBe(before);
+        if (after === undefined) told.delete(id);
+        else told.set(id, after);
+      }
+      expect([...told.values()].sort(byId)).toEqual([...nodes.values()].sort(byId));
+      for (const [id, contenders] of new Map(locks)) expect(nodes.contenders(id)).toBe(contenders);
+    },
+  );
 });
+
+const byId = (a: NodeRecord, b: NodeRecord) => (a.id < b.id ? -1 : 1);
 
 function ignoreRefusal(error: unknown): void {
   if (!(error instanceof MultiError)) throw error;

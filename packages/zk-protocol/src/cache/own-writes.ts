@@ -16,6 +16,14 @@ export interface PendingWrite {
   readonly operations: readonly Operation[];
 }
 
+/** Events of a path with commits under way. */
+interface Expectation {
+  expected: number;
+  seen: number;
+  /** Somebody else wrote as well; holds until no commit on the path is under way, as events cannot be told apart. */
+  foreign: boolean;
+}
+
 /**
  * Tells watch events of our own commits from those of others, so that our writes need not be read back.
  *
@@ -25,7 +33,7 @@ export interface PendingWrite {
  * read. Paths of sequential creates are unknown until the reply, so events of paths that could be theirs are kept back.
  */
 export class OwnWrites {
-  readonly #expected = new Map<string, { expected: number; seen: number }>();
+  readonly #expected = new Map<string, Expectation>();
   readonly #sequential = new Map<string, { pending: number; seen: Map<string, number> }>();
 
   constructor(
@@ -88,16 +96,14 @@ export class OwnWrites {
         continue;
       }
       const entry = this.#expected.get(operation.path);
-      const events = entry?.seen ?? 0;
-      if (entry !== undefined) entry.seen = 0;
-      this.#settle(operation.path);
-      if (events > 0 || fateUnknown) this.readAgain(operation.path);
+      if (entry !== undefined && (entry.seen > 0 || fateUnknown)) entry.foreign = true;
+      if (this.#settle(operation.path)) this.readAgain(operation.path);
     }
   }
 
   #expect(path: string): void {
     const entry = this.#expected.get(path);
-    if (entry === undefined) this.#expected.set(path, { expected: 1, seen: 0 });
+    if (entry === undefined) this.#expected.set(path, { expected: 1, seen: 0, foreign: false });
     else entry.expected += 1;
   }
 
@@ -111,11 +117,11 @@ export class OwnWrites {
   #settle(path: string): boolean {
     const entry = this.#expected.get(path);
     if (entry === undefined) return false;
-    const foreign = entry.seen > entry.expected;
+    entry.foreign ||= entry.seen > entry.expected;
     entry.expected -= 1;
-    entry.seen = foreign ? 0 : Math.max(0, entry.seen - 1);
+    entry.seen = Math.max(0, entry.seen - 1);
     if (entry.expected === 0) this.#expected.delete(path);
-    return foreign;
+    return entry.foreign;
   }
 
   /** @returns true when somebody else touched the created path as well */

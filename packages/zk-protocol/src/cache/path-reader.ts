@@ -51,6 +51,11 @@ export class PathReader {
     return this.#dirty.has(path) || (underWay !== undefined && underWay.answer !== 'drop');
   }
 
+  /** If the path is being read, the answer may be older than what was just learnt: read it once more. */
+  distrust(read: PathToRead): void {
+    if (this.#reading.has(read.path)) this.mark(read);
+  }
+
   mark(read: PathToRead): void {
     const underWay = this.#reading.get(read.path);
     if (underWay !== undefined) {

@@ -188,6 +188,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   };
 
   #onLockEvent(path: CachedPath, exists: boolean): void {
+    this.#reader.distrust({ read: 'children', path: lockDirectoryOf(path), id: path.id });
     const queue = this.#lockQueues.get(path.id);
     if (queue !== undefined) queue.push({ path, exists });
     else if (this.#reader.isPending(recordPathOf(path))) this.#lockQueues.set(path.id, [{ path, exists }]);
@@ -364,22 +365,26 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     });
   }
 
+  /**
+   * Reads what was found and what is cached. What is missing is not dropped on the word of the list: one of our commits
+   * may have made it after the list was taken.
+   */
   #onListed(directory: RecordDirectory, names: string[], waitingFor: Set<string>): void {
-    const found = new Set<string>();
+    const ids = new Set<string>();
     for (const name of names) {
-      const path = `${directory.path}/${name}`;
-      const cached = this.#layout.classify(path);
-      if (cached?.kind !== 'record') continue;
-      found.add(cached.id);
+      const cached = this.#layout.classify(`${directory.path}/${name}`);
+      if (cached?.kind === 'record') ids.add(cached.id);
+    }
+    for (const id of this.#records.keys()) if (this.#directoryOf(id) === directory) ids.add(id);
+    for (const id of this.#locks.ids()) if (this.#directoryOf(id) === directory) ids.add(id);
+    for (const id of ids) {
+      const path = this.#layout.recordPath(directory, id);
       waitingFor.add(path);
-      this.#reader.mark({ read: 'data', path, id: cached.id });
+      this.#reader.mark({ read: 'data', path, id });
       if (!this.#layout.locks) continue;
       waitingFor.add(`${path}/lock`);
-      this.#reader.mark({ read: 'children', path: `${path}/lock`, id: cached.id });
+      this.#reader.mark({ read: 'children', path: `${path}/lock`, id });
     }
-    const isGone = (id: string) => !found.has(id) && this.#directoryOf(id) === directory;
-    for (const id of [...this.#records.keys()].filter(isGone)) this.#remove(id);
-    for (const id of [...this.#locks.ids()].filter(isGone)) this.#replaceLock(id, undefined);
   }
 
   #directoryOf(id: string): RecordDirectory | undefined {
@@ -433,12 +438,13 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
       if (path.kind === 'record') {
         if (!records.has(path.id)) records.set(path.id, this.#records.get(path.id));
         this.#applyRecordEffect(path.id, effect);
+        this.#settled(effect.path);
       } else {
         this.#releaseLockQueue(path.id);
         if (!locks.has(path.id)) locks.set(path.id, this.#locks.contenders(path.id));
         this.#changeLock(path, effect.result !== undefined);
+        this.#reader.distrust({ read: 'children', path: lockDirectoryOf(path), id: path.id });
       }
-      this.#settled(effect.path);
     }
     return () => {
       for (const [id, before] of records) {
