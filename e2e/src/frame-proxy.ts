@@ -3,8 +3,11 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 const PING = 11;
 
-/** What becomes of the packet that was waited for. */
-export type Verdict = 'forward' | 'cut';
+/**
+ * What becomes of the packet that was waited for: it goes on its way; or the connection breaks before it arrives; or
+ * it arrives and the connection breaks before the answer does.
+ */
+export type Verdict = 'forward' | 'cut' | 'lose-answer';
 
 interface Trap {
   /** Packets still to let through. */
@@ -70,7 +73,7 @@ export class FrameProxy {
       socket.on('error', () => socket.destroy()); // the other side sees it closed, as it would without a proxy
       socket.on('close', () => {
         this.#sockets.delete(socket);
-        other.destroy();
+        other.end(); // what was forwarded still arrives
       });
     }
     server.pipe(client);
@@ -86,8 +89,10 @@ export class FrameProxy {
         isFirst = false;
         queue = queue.then(async () => {
           if (client.destroyed || server.destroyed) return;
-          if (isPing || (await this.#judge()) === 'forward') server.write(frame);
-          else client.destroy();
+          const verdict = isPing ? 'forward' : await this.#judge();
+          if (verdict === 'lose-answer') server.unpipe(client).resume();
+          if (verdict !== 'cut') server.write(frame);
+          if (verdict !== 'forward') client.destroy();
         });
       }
     });

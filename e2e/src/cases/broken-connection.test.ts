@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import type { Verdict } from '../frame-proxy.js';
+import { nodesOf, simpleSetup } from '../static-config.js';
+import { useHarness } from '../use-harness.js';
+
+const MAX_STEPS = 60;
+
+const get = useHarness({ sshd: { count: 3, keyTypes: ['ed25519'] } });
+
+/** Requests from submission to return, breaking the launcher's connection at its first packet, its second, ... */
+async function breakAtEachPacket(verdict: Verdict): Promise<number> {
+  const proxy = await get().newProxy();
+  await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')), { throughPort: proxy.port });
+  const zuul = await get().newClient();
+  for (let step = 1; step <= MAX_STEPS; step += 1) {
+    await get().assertClean();
+    proxy.trap(step, () => verdict);
+    const ids = await Promise.all([zuul.submit(['small', 'small']), zuul.submit(['small'])]);
+    for (const id of ids) {
+      const { state } = await zuul.wait(id, 10_000);
+      expect(state, `step ${step}`).toBe('fulfilled');
+      const nodes = await zuul.accept(id);
+      await zuul.use(nodes);
+      await zuul.giveBack(nodes);
+    }
+    await get().assertClean();
+    if (!proxy.hasFired) return step;
+  }
+  return MAX_STEPS;
+}
+
+describe('a connection that breaks', () => {
+  it('right before any packet the launcher sends costs no request and no node', async () => {
+    const steps = await breakAtEachPacket('cut');
+
+    expect(steps).toBeGreaterThan(3);
+    expect(steps).toBeLessThan(MAX_STEPS);
+  }, 120_000);
+
+  it('between any packet the launcher sends and its answer costs no request and no node', async () => {
+    const steps = await breakAtEachPacket('lose-answer');
+
+    expect(steps).toBeGreaterThan(3);
+    expect(steps).toBeLessThan(MAX_STEPS);
+  }, 120_000);
+});
