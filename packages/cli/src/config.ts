@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
 import { createDriverRegistry, loadConfig } from '@nodepool/core';
-import type { Config, ConfigMode, DriverRegistry } from '@nodepool/core';
+import type { Config } from '@nodepool/core';
+import { anyDrivers } from './any-driver.js';
 import type { CliContext } from './context.js';
 
 /** Where drivers are looked for: beside the configuration, beside this program, among the global packages. */
@@ -11,13 +12,14 @@ export function driverPlaces(configFile: string): { searchFrom: string[]; global
   };
 }
 
-/** Drivers as the configuration names them. */
-export function createRegistry(context: CliContext): DriverRegistry {
-  return createDriverRegistry(driverPlaces(context.options.configFile));
+/** Reads what commands need to reach ZooKeeper; providers may be of any kind. @throws ConfigError */
+export function loadConnectionConfig({ options, env }: CliContext): Promise<Config> {
+  const { configFile: file, secureFile } = options;
+  return loadConfig({ file, secureFile, env, drivers: anyDrivers, mode: 'service' });
 }
 
-/** Reads the configuration the options name. @throws ConfigError with all problems at once */
-export function loadCliConfig(context: CliContext, mode: ConfigMode = 'service'): Promise<Config> {
-  const { configFile, secureFile } = context.options;
-  return loadConfig({ file: configFile, secureFile, env: context.env, drivers: createRegistry(context), mode });
+/** Reads and checks everything, with the drivers. @throws ConfigError with all problems at once */
+export function loadStrictConfig({ options, env }: CliContext): Promise<Config> {
+  const { configFile: file, secureFile } = options;
+  return loadConfig({ file, secureFile, env, drivers: createDriverRegistry(driverPlaces(file)), mode: 'validate' });
 }

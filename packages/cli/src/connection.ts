@@ -5,7 +5,7 @@ import type { Config } from '@nodepool/core';
 import { configuredConnection } from '@nodepool/core/connection';
 import type { ConfiguredConnection } from '@nodepool/core/connection';
 import { isProcessRunning, readEmbeddedServerInfo, stateDirCandidates } from '@nodepool/core/state-dir';
-import { loadCliConfig } from './config.js';
+import { loadConnectionConfig } from './config.js';
 import type { CliContext } from './context.js';
 import { CliError } from './errors.js';
 
@@ -30,7 +30,7 @@ async function loadIfPresent(context: CliContext): Promise<Config | undefined> {
   } catch (error) {
     if (!context.options.configFileNamed && (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
   }
-  return loadCliConfig(context);
+  return loadConnectionConfig(context);
 }
 
 async function findServers(context: CliContext): Promise<ConfiguredConnection> {

@@ -166,6 +166,15 @@ describe('nodepool', () => {
     );
   });
 
+  it('needs neither drivers nor valid providers to reach ZooKeeper', async () => {
+    const yaml = 'providers:\n  - name: odd\n    driver: not-installed\n    pools: [{name: main, nonsense: 1}]\n';
+    await writeFile(join(directory, 'odd.yaml'), yaml);
+
+    const { status } = await nodepool('-c', join(directory, 'odd.yaml'), '--state-dir', stateDir, 'list');
+
+    expect(status).toBe(0);
+  });
+
   it('says where it looked for an embedded server', async () => {
     const { status, stderr } = await nodepool('-c', join(directory, 'nodepool.yaml'), '--state-dir', directory, 'list');
 

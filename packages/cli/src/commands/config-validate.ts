@@ -1,7 +1,7 @@
 import { formatProblem, type ConfigProblem } from '@nodepool/core';
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import type { Json } from '@nodepool/zk-protocol';
-import { loadCliConfig } from '../config.js';
+import { loadStrictConfig } from '../config.js';
 import { print, printJson, tell } from '../context.js';
 import type { CliContext } from '../context.js';
 
@@ -19,7 +19,7 @@ function problemsOf(error: Error): readonly ConfigProblem[] {
 
 async function findProblems(context: CliContext): Promise<readonly ConfigProblem[]> {
   try {
-    return (await loadCliConfig(context, 'validate')).warnings;
+    return (await loadStrictConfig(context)).warnings;
   } catch (error) {
     if (!isNodepoolError(error)) throw error;
     return problemsOf(error);
