@@ -211,12 +211,18 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     }
   }
 
-  /** Applies the lock changes that waited for the record to be read. */
+  /** Applies and reports the lock changes that waited for the record to be read. */
   #releaseLockQueue(id: string): void {
+    const before = this.#locks.contenders(id);
+    if (this.#applyLockQueue(id)) this.#emitLock(id, before);
+  }
+
+  #applyLockQueue(id: string): boolean {
     const queue = this.#lockQueues.get(id);
-    if (queue === undefined) return;
+    if (queue === undefined) return false;
     this.#lockQueues.delete(id);
-    for (const { path, exists } of queue) this.#applyLock(path, exists);
+    for (const { path, exists } of queue) this.#changeLock(path, exists);
+    return true;
   }
 
   #readAgain(path: string): void {
@@ -282,9 +288,8 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   #remove(id: string): void {
     const before = this.#records.get(id);
     this.#malformed.delete(id);
-    if (before === undefined) return;
     this.#records.delete(id);
-    this.#emit(id, before, undefined);
+    if (before !== undefined) this.#emit(id, before, undefined);
     this.#releaseLockQueue(id);
   }
 
@@ -435,13 +440,14 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     for (const effect of effects) {
       const path = this.#layout.classify(effect.path);
       if (path === undefined) continue;
+      // What was reported before the commit comes first.
+      if (!locks.has(path.id)) locks.set(path.id, this.#locks.contenders(path.id));
+      this.#applyLockQueue(path.id);
       if (path.kind === 'record') {
         if (!records.has(path.id)) records.set(path.id, this.#records.get(path.id));
         this.#applyRecordEffect(path.id, effect);
         this.#settled(effect.path);
       } else {
-        this.#releaseLockQueue(path.id);
-        if (!locks.has(path.id)) locks.set(path.id, this.#locks.contenders(path.id));
         this.#changeLock(path, effect.result !== undefined);
         this.#reader.distrust({ read: 'children', path: lockDirectoryOf(path), id: path.id });
       }
