@@ -66,11 +66,19 @@ async function runCommandLine(line: Extract<CommandLine, { kind: 'command' }>): 
   }
 }
 
+/** A reader that has seen enough, such as `head`, is no error; what holds nodes listens for it by itself. */
+function tolerateClosedOutput(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
 /**
  * Runs a command line and sets the exit status of the process.
  * @param argv - without node and script
  */
 export async function main(argv: readonly string[]): Promise<void> {
+  tolerateClosedOutput();
   try {
     const line = await parseCommandLine(argv, readVersion());
     if (line.kind === 'print') print(line.text);

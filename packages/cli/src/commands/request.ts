@@ -11,21 +11,24 @@ import { withLease } from '../lease/with-lease.js';
 /** How a lease held by hand ended. */
 type HoldEnd = 'interrupted' | 'time is up' | 'lost';
 
-function holdNodes(
+async function holdNodes(
   clock: Clock,
   lease: Lease,
   interrupts: Interrupts,
   holdForMs: number | undefined,
 ): Promise<HoldEnd> {
-  return new Promise((resolve) => {
-    const onAbort = (signal: AbortSignal, end: HoldEnd) => {
-      if (signal.aborted) resolve(end);
-      else signal.addEventListener('abort', () => resolve(end), { once: true });
+  let cancelTimer = () => {};
+  const end = await new Promise<HoldEnd>((resolve) => {
+    const endOn = (signal: AbortSignal, reason: HoldEnd) => {
+      if (signal.aborted) resolve(reason);
+      else signal.addEventListener('abort', () => resolve(reason), { once: true });
     };
-    onAbort(interrupts.signal, 'interrupted');
-    onAbort(lease.lost, 'lost');
-    if (holdForMs !== undefined) clock.setTimer(holdForMs, () => resolve('time is up'));
+    endOn(interrupts.signal, 'interrupted');
+    endOn(lease.lost, 'lost');
+    if (holdForMs !== undefined) cancelTimer = clock.setTimer(holdForMs, () => resolve('time is up'));
   });
+  cancelTimer();
+  return end;
 }
 
 function showLease(context: CliContext, lease: Lease): void {
