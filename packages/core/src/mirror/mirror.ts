@@ -35,6 +35,10 @@ export class Mirror {
   readonly #claimed = new Set<NodeId>();
   readonly #byRequest = new Map<string, Set<NodeId>>();
   readonly #pending = new Set<RequestId>();
+  /** Ready nodes nobody has been promised, by label; includes those locked or claimed at the moment. */
+  readonly #standby = new Map<string, number>();
+  /** When each node that is being deleted began to be, by pool. */
+  readonly #deleting = new Map<string, Map<NodeId, number>>();
   readonly #listeners = new Set<MirrorListener>();
   readonly #unsubscribe: (() => void)[];
 
@@ -86,6 +90,19 @@ export class Mirror {
     return this.#pending;
   }
 
+  /** How many ready nodes of the label, in any pool, are not allocated. */
+  standbyCount(label: string): number {
+    return this.#standby.get(label) ?? 0;
+  }
+
+  /** True while a node of the pool has been in deletion for less than `maxAgeMs`. */
+  isDeletingSince(provider: string, pool: string, nowMs: number, maxAgeMs: number): boolean {
+    for (const sinceMs of this.#deleting.get(poolKey(provider, pool))?.values() ?? []) {
+      if (nowMs - sinceMs < maxAgeMs) return true;
+    }
+    return false;
+  }
+
   /** Keeps a free node for a handler until {@link unclaim}; false when it is not free any more. */
   claim(id: NodeId): boolean {
     const node = this.nodes.get(id);
@@ -117,6 +134,9 @@ export class Mirror {
       if (before?.allocatedTo) this.#unallocate(before.allocatedTo, before.id);
       if (after?.allocatedTo) this.#allocate(after.allocatedTo, after.id);
     }
+    this.#countStandby(before, -1);
+    this.#countStandby(after, 1);
+    this.#trackDeleting(before, after);
     const moved = before && (!after || before.provider !== after.provider || before.pool !== after.pool);
     if (moved) this.#dropFree(before);
     if (after) this.#refreshFree(after);
@@ -152,6 +172,22 @@ export class Mirror {
     if (node.provider === null || node.pool === null) return;
     if (!this.free(node.provider, node.pool).delete(node.id)) return;
     for (const listener of this.#listeners) listener.onFree?.(node, false);
+  }
+
+  #countStandby(node: NodeRecord | undefined, step: 1 | -1): void {
+    if (node?.state !== 'ready' || node.allocatedTo !== null) return;
+    for (const label of node.labels) this.#standby.set(label, (this.#standby.get(label) ?? 0) + step);
+  }
+
+  #trackDeleting(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
+    const was = before?.state === 'deleting';
+    const is = after?.state === 'deleting';
+    if (was && !is) this.#deleting.get(poolKey(before.provider ?? '', before.pool ?? ''))?.delete(before.id);
+    if (!is) return;
+    const key = poolKey(after.provider ?? '', after.pool ?? '');
+    let nodes = this.#deleting.get(key);
+    if (!nodes) this.#deleting.set(key, (nodes = new Map()));
+    nodes.set(after.id, after.stateTimeMs);
   }
 
   #allocate(request: string, id: NodeId): void {

@@ -66,6 +66,17 @@ export class Budget {
     this.#tenantExtra.set(tenant, extra);
   }
 
+  /** Keeps provider resources for a request of another pool. */
+  reserve(need: Resources): void {
+    if (this.#providerRest) accumulate(this.#providerRest, limitedBy(need, this.#providerRest), -1);
+  }
+
+  /** The free node idle longest that no request of this pass takes or waits for. */
+  findSpare(): NodeRecord | undefined {
+    for (const node of this.#view.idleNodes()) if (!this.#taken.has(node.id)) return node;
+    return undefined;
+  }
+
   #takePart(part: AssignmentPart): void {
     if (part.source.kind === 'node') {
       this.#taken.add(part.source.node.id);

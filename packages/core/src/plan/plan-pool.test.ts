@@ -1,5 +1,12 @@
 import fc from 'fast-check';
-import { compareRequests, newNode, newRequest, type NodeId, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
+import {
+  compareRequests,
+  newNode,
+  newRequest,
+  type NodeId,
+  type RequestId,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import type { PoolConfig } from '../driver/types.js';
 import { planPool } from './plan-pool.js';
@@ -45,6 +52,9 @@ function staticView(nodes: ReturnType<typeof node>[], extra: Partial<PoolView> =
     paused: false,
     labelReady: () => true,
     freeNodes: (label) => nodes.filter((n) => n.labels.includes(label)),
+    idleNodes: () => nodes,
+    roomIsComing: false,
+    foreignReservations: [],
     labelCapacity: () => undefined,
     quota: undefined,
     tenantLimit: () => undefined,
@@ -132,9 +142,13 @@ describe('planPool', () => {
   it('leaves the requests of a tenant at its limit alone without holding up others', () => {
     const limited = request(['small'], { tenantName: 't' });
     const free = request(['small'], { tenantName: 'u' });
-    const view = cloudView({ instances: 10 }, {}, {
-      tenantLimit: (tenant) => (tenant === 't' ? { instances: 0 } : undefined),
-    });
+    const view = cloudView(
+      { instances: 10 },
+      {},
+      {
+        tenantLimit: (tenant) => (tenant === 't' ? { instances: 0 } : undefined),
+      },
+    );
 
     const result = plan(view, [limited, free]);
 
@@ -151,7 +165,10 @@ describe('planPool, for any requests and nodes', () => {
       fc.property(fc.array(labels, { maxLength: 12 }), fc.array(labels, { maxLength: 12 }), (wanted, offered) => {
         const nodes = offered.map((list, i) => node(i + 1, [...new Set(list)]));
 
-        const result = plan(staticView(nodes), wanted.map((list) => request(list)));
+        const result = plan(
+          staticView(nodes),
+          wanted.map((list) => request(list)),
+        );
 
         const given = result.accept.flatMap((item) =>
           item.assignment.parts.map((part) => {
@@ -167,26 +184,30 @@ describe('planPool, for any requests and nodes', () => {
 
   it('overtakes nobody on a label he waits for', () => {
     fc.assert(
-      fc.property(fc.array(labels, { maxLength: 15 }), fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 12 }), (wanted, offered) => {
-        const nodes = offered.map((label, i) => node(i + 1, [label]));
-        const requests = wanted.map((list) => request(list));
+      fc.property(
+        fc.array(labels, { maxLength: 15 }),
+        fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 12 }),
+        (wanted, offered) => {
+          const nodes = offered.map((label, i) => node(i + 1, [label]));
+          const requests = wanted.map((list) => request(list));
 
-        const accepted = new Set(plan(staticView(nodes), requests).accept.map((item) => item.request.id));
+          const accepted = new Set(plan(staticView(nodes), requests).accept.map((item) => item.request.id));
 
-        requests.forEach((waiting, i) => {
-          if (accepted.has(waiting.id)) return;
-          const before = requests.slice(0, i).filter((r) => accepted.has(r.id));
-          const lacking = [...new Set(waiting.labels)].filter((label) => {
-            const free = offered.filter((l) => l === label).length;
-            const taken = before.flatMap((r) => r.labels).filter((l) => l === label).length;
-            return free - taken < waiting.labels.filter((l) => l === label).length;
+          requests.forEach((waiting, i) => {
+            if (accepted.has(waiting.id)) return;
+            const before = requests.slice(0, i).filter((r) => accepted.has(r.id));
+            const lacking = [...new Set(waiting.labels)].filter((label) => {
+              const free = offered.filter((l) => l === label).length;
+              const taken = before.flatMap((r) => r.labels).filter((l) => l === label).length;
+              return free - taken < waiting.labels.filter((l) => l === label).length;
+            });
+            for (const label of lacking) {
+              const later = requests.slice(i + 1).filter((r) => accepted.has(r.id) && r.labels.includes(label));
+              expect(later.map((r) => r.id)).toEqual([]);
+            }
           });
-          for (const label of lacking) {
-            const later = requests.slice(i + 1).filter((r) => accepted.has(r.id) && r.labels.includes(label));
-            expect(later.map((r) => r.id)).toEqual([]);
-          }
-        });
-      }),
+        },
+      ),
     );
   });
 });

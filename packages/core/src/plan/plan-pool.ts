@@ -1,4 +1,4 @@
-import type { RequestRecord } from '@nodepool/zk-protocol';
+import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
 import { Budget, type Demand } from './budget.js';
 import type { RequestGroup, RequestOrder } from './queue.js';
 import { MIN_READY_REQUESTOR, reason } from './rules.js';
@@ -18,6 +18,8 @@ export interface PoolPlan {
   readonly resume: readonly { request: RequestRecord; assignment: Assignment }[];
   /** Requests that must not wait for capacity. */
   readonly decline: readonly { request: RequestRecord; reason: Reason }[];
+  /** An unused ready node to delete, because a request waits for the room it takes. */
+  readonly release: NodeRecord | undefined;
   /** Why the first request of each group waits. */
   readonly waiting: readonly { request: RequestRecord; group: string; reason: Reason }[];
 }
@@ -36,18 +38,18 @@ export function planPool(
   order: RequestOrder,
 ): PoolPlan {
   const pass = new PlanningPass(view);
-  for (const item of [...paused].sort((a, b) => order(a.request, b.request))) pass.resume(item);
+  pass.resumeAll(paused, order);
   const heads = new HeadQueue(groups, order);
   for (let head = heads.pop(); head !== undefined; head = heads.pop()) {
     const request = head.group.requests[head.index];
     if (request === undefined) continue;
     if (pass.offer(request, head.group.key)) heads.push(head.group, head.index + 1);
   }
-  return pass.plan;
+  return pass.finish();
 }
 
 class PlanningPass {
-  readonly plan = {
+  readonly #plan = {
     accept: [] as { request: RequestRecord; assignment: Assignment }[],
     resume: [] as { request: RequestRecord; assignment: Assignment }[],
     decline: [] as { request: RequestRecord; reason: Reason }[],
@@ -56,6 +58,8 @@ class PlanningPass {
   readonly #view: PoolView;
   readonly #budget: Budget;
   #paused: boolean;
+  /** Somebody waits for room in the pool or the provider. */
+  #short = false;
 
   constructor(view: PoolView) {
     this.#view = view;
@@ -63,12 +67,30 @@ class PlanningPass {
     this.#paused = view.paused;
   }
 
-  resume(item: PausedRequest): void {
+  /** Accepted requests come before all others; those of sister pools stand in line with ours. */
+  resumeAll(paused: readonly PausedRequest[], order: RequestOrder): void {
+    const foreign = [...this.#view.foreignReservations].sort((a, b) => order(a.request, b.request));
+    for (const item of [...paused].sort((a, b) => order(a.request, b.request))) {
+      while (foreign[0] !== undefined && order(foreign[0].request, item.request) < 0) {
+        this.#budget.reserve(foreign.shift()?.need ?? {});
+      }
+      this.#resume(item);
+    }
+    for (const { need } of foreign) this.#budget.reserve(need);
+  }
+
+  finish(): PoolPlan {
+    const release = this.#short && !this.#view.roomIsComing ? this.#budget.findSpare() : undefined;
+    return { ...this.#plan, release };
+  }
+
+  #resume(item: PausedRequest): void {
     const demand: Demand = { request: item.request, labels: item.missing, az: item.az, accepted: true };
-    const { assignment } = this.#budget.fit(demand);
+    const { assignment, shortage } = this.#budget.fit(demand);
+    this.#short ||= shortage?.rule === 'pool-full';
     this.#budget.take(demand, assignment);
     if (assignment.parts.some((part) => part.source.kind !== 'wait')) {
-      this.plan.resume.push({ request: item.request, assignment });
+      this.#plan.resume.push({ request: item.request, assignment });
     }
   }
 
@@ -78,24 +100,25 @@ class PlanningPass {
     const { assignment, shortage } = this.#budget.fit(demand);
     if (!shortage) {
       this.#budget.take(demand, assignment);
-      this.plan.accept.push({ request, assignment });
+      this.#plan.accept.push({ request, assignment });
       return true;
     }
     if (request.requestor === MIN_READY_REQUESTOR) {
-      this.plan.decline.push({ request, reason: shortage });
+      this.#plan.decline.push({ request, reason: shortage });
       return true;
     }
     if (shortage.rule === 'tenant-quota') {
-      this.plan.waiting.push({ request, group, reason: shortage });
+      this.#plan.waiting.push({ request, group, reason: shortage });
       return false;
     }
     this.#budget.take(demand, assignment);
+    this.#short ||= shortage.rule === 'pool-full';
     if (this.#view.pausesAtQuota && !this.#paused && shortage.rule === 'pool-full') {
       this.#paused = true;
-      this.plan.accept.push({ request, assignment });
+      this.#plan.accept.push({ request, assignment });
       return true;
     }
-    this.plan.waiting.push({ request, group, reason: shortage });
+    this.#plan.waiting.push({ request, group, reason: shortage });
     return false;
   }
 }

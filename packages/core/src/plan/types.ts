@@ -60,6 +60,12 @@ export interface AssignmentPart {
   readonly source: { kind: 'node'; node: NodeRecord } | { kind: 'launch' } | { kind: 'wait' };
 }
 
+/** Provider resources kept for an accepted request that waits for them. */
+export interface Reservation {
+  readonly request: RequestRecord;
+  readonly need: Resources;
+}
+
 /** Quota numbers of a pool at one moment. */
 export interface QuotaView {
   /** Need of one node of the label. */
@@ -94,6 +100,12 @@ export interface PoolView {
   labelReady(label: string): boolean;
   /** Free ready nodes of a label in this pool, the one idle longest first. */
   freeNodes(label: string): Iterable<NodeRecord>;
+  /** All free ready nodes of this pool, the one idle longest first. */
+  idleNodes(): Iterable<NodeRecord>;
+  /** A node of this pool is on its way out and will soon make room. */
+  readonly roomIsComing: boolean;
+  /** What accepted requests of other pools of this provider wait for. */
+  readonly foreignReservations: readonly Reservation[];
   /** How many nodes of the label can exist at the most, e.g. configured slots; `undefined`: not limited by label. */
   labelCapacity(label: string): number | undefined;
   readonly quota: QuotaView | undefined;

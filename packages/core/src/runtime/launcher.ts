@@ -20,6 +20,7 @@ import {
   type LauncherId,
   type NodeCache,
   type NodeId,
+  type NodeRecord,
   type PoolComponentRecord,
   type RequestCache,
   type RequestRecord,
@@ -29,8 +30,11 @@ import type { Config } from '../config/types.js';
 import type { DriverRegistry } from '../discovery/registry-types.js';
 import type { Services } from '../fulfilment/services.js';
 import { removeAbandonedLocks } from '../lifecycle/abandoned.js';
+import { AgeLimits } from '../lifecycle/age-limits.js';
+import { expireNode } from '../lifecycle/expire-node.js';
 import { Leftovers } from '../lifecycle/leftovers.js';
 import { LostRequests } from '../lifecycle/lost-requests.js';
+import { MinReady } from '../lifecycle/min-ready.js';
 import { Reaper, type DeletionStatus } from '../lifecycle/reaper.js';
 import type { Logger } from '../logger.js';
 import { Mirror } from '../mirror/mirror.js';
@@ -74,6 +78,8 @@ export class Launcher {
   readonly #reaper: Reaper;
   readonly #lost: LostRequests;
   readonly #leftovers: Leftovers;
+  readonly #ages: AgeLimits;
+  readonly #minReady: MinReady;
   readonly #registration: Registration<ComponentRecord>;
   readonly #workers = new Map<string, PoolWorker>();
   readonly #stop = new AbortController();
@@ -103,7 +109,10 @@ export class Launcher {
     this.#providers = new ProviderSet(this.#services, options.registry, {
       config: () => this.#config,
       capacityChanged: (provider, pool) => this.#capacityChanged(provider, pool),
-      providerStarted: ({ name }) => this.#capacityChanged(name),
+      providerStarted: ({ name }) => {
+        this.#capacityChanged(name);
+        this.#minReady.checkAll();
+      },
     });
     this.#reaper = new Reaper(this.#services, {
       providerOf: (node) => this.#providers.providerOf(node),
@@ -111,6 +120,17 @@ export class Launcher {
     });
     this.#lost = new LostRequests(this.#services, (id) => this.#workerHandling(id));
     this.#leftovers = new Leftovers(this.#services);
+    this.#ages = new AgeLimits(this.#services, {
+      config: () => this.#config,
+      isConfigured: (node) => this.#providers.providerOf(node) !== undefined,
+      isActive: () => this.#isActive(),
+    });
+    this.#minReady = new MinReady(this.#services, {
+      config: () => this.#config,
+      isActive: () => this.#started && !this.#draining && this.#isActive(),
+      canLaunch: (label) => this.#canLaunch(label),
+      isFirst: (label) => this.#isFirstFor(label),
+    });
     const kind = { kind: 'launcher', hostname: shortName(hostname), version: options.version } as const;
     this.#registration = new Registration(zk, newComponent({ ...kind, state: 'stopped' }), logger);
   }
@@ -209,6 +229,8 @@ export class Launcher {
     this.#cancelSweep?.();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     for (const worker of this.#workers.values()) worker.abandon(this.#stop.signal.reason as Error);
+    this.#minReady.stop();
+    this.#ages.stop();
     this.#lost.stop();
     this.#leftovers.stop();
     this.#registry.close();
@@ -234,6 +256,8 @@ export class Launcher {
     await this.#providers.apply(config);
     await Promise.all([...config.providers.keys()].map((name) => this.#applyPools(name)));
     this.#reaper.sweep();
+    this.#ages.reload();
+    this.#minReady.checkAll();
   }
 
   async #applyPools(name: string): Promise<void> {
@@ -263,6 +287,7 @@ export class Launcher {
       disabledLabels: () => this.#disabledLabels,
       tenantLimit: (tenant: string) => this.#config.tenantLimits.get(tenant),
       isActive: () => this.#isActive(),
+      releaseNode: (node: NodeRecord, why: string) => this.#releaseNode(node, why),
       onAbandoned: (request: RequestRecord, nodes: readonly string[]) => this.#recover(request, nodes as NodeId[]),
     };
   }
@@ -276,6 +301,29 @@ export class Launcher {
   #workerHandling(id: RequestRecord['id']): boolean {
     for (const worker of this.#workers.values()) if (worker.handles(id)) return true;
     return false;
+  }
+
+  #releaseNode(node: NodeRecord, why: string): void {
+    expireNode(this.#services, node, why).catch((error: unknown) =>
+      this.#services.logger.warn('Could not delete an unused node', { nodeId: node.id, error }),
+    );
+  }
+
+  #canLaunch(label: string): boolean {
+    for (const worker of this.#workers.values()) {
+      if (worker.launches && worker.pool.labels.has(label) && worker.pool.maxServers > 0 && worker.labelReady(label)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** The launcher whose pool of this label has the smallest id. Launchers older than the registry do not count. */
+  #isFirstFor(label: string): boolean {
+    const pools = this.#registry.pools.filter((pool) => pool.supportedLabels.includes(label));
+    const ids = pools.map((pool) => pool.launcherId).sort();
+    const first = ids[0];
+    return first === undefined || [...this.#workers.values()].some((worker) => worker.launcherId === first);
   }
 
   #capacityChanged(provider: string, pool?: string): void {
@@ -311,6 +359,7 @@ export class Launcher {
     if (renewed && !this.#draining) void this.#registerAgain();
     this.#reaper.sweep();
     for (const worker of this.#workers.values()) worker.reconsiderAll();
+    this.#minReady.checkAll();
     void this.#lost.checkAll();
   }
 
@@ -336,6 +385,7 @@ export class Launcher {
     if (!this.#isActive()) return;
     const { logger } = this.#services;
     this.#reaper.sweep();
+    this.#minReady.checkAll();
     const tasks = [
       this.#lost.checkAll(),
       this.#leftovers.sweep(),

@@ -20,7 +20,8 @@ import type { FreeNodes } from '../mirror/free-nodes.js';
 import { planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.js';
 import { RequestQueue } from '../plan/queue.js';
 import { judgeStanding } from '../plan/rules.js';
-import type { Assignment, PoolView, QuotaView, Reason } from '../plan/types.js';
+import { sumResources } from '../plan/resources.js';
+import type { Assignment, PoolView, QuotaView, Reason, Reservation } from '../plan/types.js';
 import type { PoolChange, PoolRegistry } from './pool-registry.js';
 import type { ProviderRunner } from './provider-runner.js';
 import { Registration } from './registration.js';
@@ -34,10 +35,14 @@ export interface PoolWorkerHost {
   tenantLimit(tenant: string): Resources | undefined;
   /** Caches are complete and ZooKeeper answers. */
   isActive(): boolean;
+  /** Deletes a free node if it still is one. */
+  releaseNode(node: NodeRecord, why: string): void;
   /** A handler lost track of what it wrote. */
   onAbandoned(request: RequestRecord, nodes: readonly string[]): void;
 }
 
+/** A node in deletion counts as room to come for this long (source: Nodepool's rule for freeing nodes at quota). */
+const DELETION_GRACE_MS = 300_000;
 const FIRST_RETRY_MS = 25;
 const LONGEST_RETRY_MS = 5_000;
 
@@ -218,6 +223,19 @@ export class PoolWorker implements PoolView, HandlerPool {
     return this.#runner.provider.labelCapacity?.(this.#pool.name, label);
   }
 
+  idleNodes(): Iterable<NodeRecord> {
+    return this.#free.all();
+  }
+
+  get roomIsComing(): boolean {
+    const { mirror, clock } = this.#services;
+    return mirror.isDeletingSince(this.provider, this.#pool.name, clock.now(), DELETION_GRACE_MS);
+  }
+
+  get foreignReservations(): readonly Reservation[] {
+    return this.#runner.reservationsBesides(this.#pool.name);
+  }
+
   get quota(): QuotaView | undefined {
     const quota = this.#runner.provider.quota;
     if (!quota) return undefined;
@@ -248,11 +266,17 @@ export class PoolWorker implements PoolView, HandlerPool {
   }
 
   pauseChanged(): void {
-    let paused = 0;
-    for (const handler of this.#handlers.values()) if (handler.paused) paused++;
+    const paused = this.#pausedRequests();
     const was = this.#pausedHandlers > 0;
-    this.#pausedHandlers = paused;
-    if (was !== paused > 0) this.#publish();
+    this.#pausedHandlers = paused.length;
+    this.#runner.setReservations(
+      this.#pool.name,
+      paused.map(({ request, missing }) => ({
+        request,
+        need: sumResources(missing.map((label) => this.needOf(label))),
+      })),
+    );
+    if (was !== paused.length > 0) this.#publish();
     this.wake();
   }
 
@@ -362,11 +386,12 @@ export class PoolWorker implements PoolView, HandlerPool {
   #pass(): void {
     if (this.#stopping || !this.#registered || !this.#runner.running || !this.#host.isActive()) return;
     if (!this.#hasDemand()) return;
-    const paused: PausedRequest[] = [];
-    if (this.#pausedHandlers > 0) {
-      for (const handler of this.#handlers.values()) if (handler.paused) paused.push(handler.paused);
-    }
-    this.#apply(planPool(this, paused, this.#queue.groups(), compareRequests));
+    this.#apply(planPool(this, this.#pausedRequests(), this.#queue.groups(), compareRequests));
+  }
+
+  #pausedRequests(): PausedRequest[] {
+    if (!this.pausesAtQuota) return [];
+    return [...this.#handlers.values()].map((handler) => handler.paused).filter((item) => item !== undefined);
   }
 
   #apply(plan: PoolPlan): void {
@@ -377,6 +402,7 @@ export class PoolWorker implements PoolView, HandlerPool {
       void this.#track(this.#decline(request, reason));
     }
     for (const { request, reason } of plan.waiting) this.#waiting.set(request.id, reason);
+    if (plan.release) this.#host.releaseNode(plan.release, 'a request waits for the room it takes');
   }
 
   #resume(request: RequestRecord, assignment: Assignment): void {

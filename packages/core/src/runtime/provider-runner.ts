@@ -5,6 +5,7 @@ import type { Services } from '../fulfilment/services.js';
 import { backoffMs } from '../lifecycle/backoff.js';
 import type { Logger } from '../logger.js';
 import { accumulate } from '../plan/resources.js';
+import type { Reservation } from '../plan/types.js';
 
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
@@ -21,6 +22,7 @@ export class ProviderRunner {
   readonly #stop = new AbortController();
   readonly #promised: Resources = {};
   readonly #promisedByPool = new Map<string, Resources>();
+  readonly #reservations = new Map<string, readonly Reservation[]>();
   #started: Promise<void> | undefined;
   #error: string | undefined;
   #running = false;
@@ -75,6 +77,18 @@ export class ProviderRunner {
     let ofPool = this.#promisedByPool.get(pool);
     if (!ofPool) this.#promisedByPool.set(pool, (ofPool = {}));
     accumulate(ofPool, need, factor);
+  }
+
+  /** What the accepted requests of a pool wait for; replaced each time it changes. */
+  setReservations(pool: string, reservations: readonly Reservation[]): void {
+    if (reservations.length > 0) this.#reservations.set(pool, reservations);
+    else this.#reservations.delete(pool);
+  }
+
+  /** Reservations of all pools but one. */
+  reservationsBesides(pool: string): Reservation[] {
+    if (this.#reservations.size === 0) return [];
+    return [...this.#reservations].flatMap(([name, list]) => (name === pool ? [] : list));
   }
 
   usedByProvider(): Resources {
