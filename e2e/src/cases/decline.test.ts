@@ -18,6 +18,18 @@ it('fails a request for a label nobody has, telling who declined', async () => {
   expect(request.nodes ?? []).toEqual([]);
 });
 
+it('fails a request for more nodes of a label than its pool could ever have', async () => {
+  await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')));
+  const zuul = await get().newClient();
+  await get().assertClean();
+
+  const id = await zuul.submit(['small', 'small', 'small']);
+  const { state } = await zuul.wait(id);
+  await zuul.cancel(id);
+
+  expect(state).toBe('failed');
+});
+
 it('fails a request for two labels that no single pool has, after every pool has declined', async () => {
   const [a, b] = get().sshd.hosts;
   if (!a || !b) throw new Error('too few hosts');

@@ -27,9 +27,9 @@ it('changes labels and slots of nodes, and requests find them', async () => {
   const [a, b] = hosts();
   const launcher = await get().launch(simpleSetup(nodesOf([a, b], 'small')));
   const zuul = await get().newClient();
-  const id = await zuul.submit(['small', 'small', 'small']);
 
   await get().reconfigure(launcher, simpleSetup([{ host: a, labels: ['small'], maxParallelJobs: 3 }]));
+  const id = await zuul.submit(['small', 'small', 'small']);
   const { state } = await zuul.wait(id);
   await zuul.giveBack(await zuul.accept(id));
   await get().reconfigure(launcher, simpleSetup([{ host: a, labels: ['big', 'new'], maxParallelJobs: 1 }]));
