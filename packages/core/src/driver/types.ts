@@ -13,6 +13,8 @@ import type {
 } from '@nodepool/zk-protocol';
 import type { Config, ConfigProblem, DiskimageConfig, LabelConfig } from '../config/types.js';
 import type { Logger } from '../logger.js';
+import type { OperationMetrics } from '../operations/metrics.js';
+import type { ImageSource } from '../operations/images.js';
 
 /** Version of the contract in this file. A driver package declares the one it was written for. */
 export const DRIVER_API_VERSION = 1;
@@ -125,6 +127,10 @@ export interface ProviderContext {
   capacityChanged(pool?: string): void;
   /** Random number in [0, 1). */
   random(): number;
+  /** Where launches, deletions and calls are counted. */
+  readonly metrics?: OperationMetrics | undefined;
+  /** Uploaded images; missing where nothing follows their records: then labels with a `diskimage` cannot be launched. */
+  readonly images?: ImageSource | undefined;
 }
 
 /** A running provider. */

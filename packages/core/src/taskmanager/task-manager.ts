@@ -1,0 +1,163 @@
+import { systemClock, type Clock } from '@nodepool/zk-protocol';
+import { ProviderUnavailableError, statsdKeyOf } from '../errors.js';
+import { ScanQueue } from '../keyscan/scan-queue.js';
+import { silentLogger, type Logger } from '../logger.js';
+import type { OperationMetrics } from '../operations/metrics.js';
+import { isRateLimited } from './errors.js';
+import { RateLimiter } from './rate-limiter.js';
+import { SharedCalls } from './shared-calls.js';
+import type { Task } from './task.js';
+
+/** How a task manager paces what it is given. */
+export interface TaskManagerOptions {
+  /** Default: the machine's clock. */
+  readonly clock?: Clock | undefined;
+  /** Calls per second; `undefined` or `0`: no limit, until the cloud refuses calls. */
+  readonly requestsPerSecond?: number | undefined;
+  /** Calls at the same time. Default 10. */
+  readonly maxParallel?: number | undefined;
+  /** What the distance between two calls is measured from. Default: the start of the one before. */
+  readonly measuredFrom?: 'start' | 'end' | undefined;
+  /** How often a call the cloud refused for being one too many is repeated. Default 5. */
+  readonly maxRepeats?: number | undefined;
+  readonly metrics?: OperationMetrics | undefined;
+  readonly logger?: Logger | undefined;
+  /** Number in [0, 1) that spreads pauses. */
+  readonly random?: (() => number) | undefined;
+}
+
+/** How to make one call. */
+export interface CallOptions {
+  /** Takes the call out of the queue, or is handed to it. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const NEVER = new AbortController().signal;
+
+/**
+ * Paces calls to one cloud: at most so many a second and so many at once, first come, first served, slower while the
+ * cloud asks for it. Each call is counted in the metrics under its name, e.g. `compute.GET.servers`.
+ */
+export class TaskManager {
+  readonly name: string;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #metrics: OperationMetrics | undefined;
+  readonly #limiter: RateLimiter;
+  readonly #parallel: ScanQueue;
+  readonly #shared = new SharedCalls();
+  readonly #maxRepeats: number;
+  readonly #running = new Set<Promise<unknown>>();
+  #tail: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(name: string, options: TaskManagerOptions = {}) {
+    this.name = name;
+    this.#clock = options.clock ?? systemClock;
+    this.#logger = options.logger ?? silentLogger;
+    this.#metrics = options.metrics;
+    this.#limiter = new RateLimiter({ ...options, clock: this.#clock });
+    this.#parallel = new ScanQueue(options.maxParallel ?? 10);
+    this.#maxRepeats = options.maxRepeats ?? 5;
+  }
+
+  /** Calls under way or waiting. */
+  get pending(): number {
+    return this.#running.size;
+  }
+
+  /**
+   * Makes a call when its turn comes.
+   * @param call - its name for metrics
+   * @throws what the call throws; `ProviderUnavailableError` after `stop`
+   */
+  call<T>(call: string, fn: (signal: AbortSignal) => Promise<T>, options: CallOptions = {}): Promise<T> {
+    return this.#track(() => this.#parallel.run(() => this.#repeat(call, fn, options.signal), options.signal));
+  }
+
+  /**
+   * As `call`, but everybody who asks under the same name before the call has begun gets the same answer. Meant for
+   * lists: ten machines that look at their instances cost one call, and nobody gets an answer older than their question.
+   */
+  list<T>(call: string, fn: (signal: AbortSignal) => Promise<T>, options: CallOptions = {}): Promise<T> {
+    return this.#track(() =>
+      this.#shared.join(
+        call,
+        (signal, begin) =>
+          this.#parallel.run(() => {
+            begin();
+            return this.#repeat(call, fn, signal);
+          }, signal),
+        options.signal,
+      ),
+    );
+  }
+
+  /** Runs a task after all that were submitted before it. Returns the task; its `wait` gives the result. */
+  submitTask<T extends Task<object, unknown>>(task: T): T {
+    if (this.#stopped) {
+      task.refuse(this.#stoppedError());
+      return task;
+    }
+    const run = this.#tail.then(() => task.run(this));
+    this.#tail = run;
+    void this.#track(() => run);
+    return task;
+  }
+
+  /** Makes one call to the cloud from within a task, at the distance that the rate asks for. */
+  rateLimit<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#limiter.run(call, signal);
+  }
+
+  /** Takes nothing new; what was submitted is finished. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Resolves when everything that was submitted has ended. */
+  async join(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled([...this.#running]);
+  }
+
+  async #repeat<T>(call: string, fn: (signal: AbortSignal) => Promise<T>, signal: AbortSignal = NEVER): Promise<T> {
+    for (let attempt = 0; ; attempt++) {
+      await this.#limiter.acquire(signal);
+      signal.throwIfAborted();
+      const startedMs = this.#clock.now();
+      try {
+        const result = await fn(signal);
+        this.#limiter.succeeded();
+        this.#report(call, startedMs, 'ok');
+        return result;
+      } catch (error) {
+        this.#report(call, startedMs, statsdKeyOf(error));
+        if (!isRateLimited(error)) throw error;
+        this.#limiter.refused(error.retryAfterMs);
+        if (attempt >= this.#maxRepeats || signal.aborted) throw error;
+        this.#logger.warn('The cloud asks to slow down', { call, spacingMs: Math.round(this.#limiter.spacingMs) });
+      } finally {
+        this.#limiter.ended();
+      }
+    }
+  }
+
+  #report(call: string, startedMs: number, outcome: string): void {
+    this.#metrics?.apiCall?.(this.name, call, this.#clock.now() - startedMs, outcome);
+  }
+
+  async #track<T>(start: () => Promise<T>): Promise<T> {
+    if (this.#stopped) throw this.#stoppedError();
+    const running = start();
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  #stoppedError(): ProviderUnavailableError {
+    return new ProviderUnavailableError(`task manager "${this.name}" is stopped: it takes no new calls`);
+  }
+}

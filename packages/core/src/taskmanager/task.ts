@@ -1,0 +1,46 @@
+import type { TaskManager } from './task-manager.js';
+
+/**
+ * A piece of work for a {@link TaskManager}, for drivers written in the older style: one class for each kind of call.
+ * New code calls `TaskManager.call`.
+ */
+export abstract class Task<Args extends object = object, Result = unknown> {
+  /** For logs and metrics. Default: the name of the class. */
+  readonly name: string;
+  readonly args: Args;
+  readonly #settled: Promise<Result>;
+  #resolve: (result: Result) => void = () => undefined;
+  #reject: (error: unknown) => void = () => undefined;
+
+  constructor(args: Args, name?: string) {
+    this.args = args;
+    this.name = name ?? new.target.name;
+    this.#settled = new Promise<Result>((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#settled.catch(() => undefined); // whoever cares calls `wait`
+  }
+
+  /** Does the work. Calls to the cloud belong into `manager.rateLimit`. */
+  abstract main(manager: TaskManager): Result | Promise<Result>;
+
+  /** Resolves with what `main` returned, or rejects with what it threw. */
+  wait(): Promise<Result> {
+    return this.#settled;
+  }
+
+  /** Called by the task manager. Never rejects. */
+  async run(manager: TaskManager): Promise<void> {
+    try {
+      this.#resolve(await this.main(manager));
+    } catch (error) {
+      this.#reject(error);
+    }
+  }
+
+  /** The task will not be run. */
+  refuse(error: Error): void {
+    this.#reject(error);
+  }
+}
