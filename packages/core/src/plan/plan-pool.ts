@@ -16,6 +16,8 @@ export interface PoolPlan {
   readonly accept: readonly { request: RequestRecord; assignment: Assignment }[];
   /** Accepted requests that can now get (more of) what they lack. */
   readonly resume: readonly { request: RequestRecord; assignment: Assignment }[];
+  /** Why requests that are or will be accepted still wait. */
+  readonly paused: readonly { request: RequestRecord; reason: Reason }[];
   /** Requests that must not wait for capacity. */
   readonly decline: readonly { request: RequestRecord; reason: Reason }[];
   /** An unused ready node to delete, because a request waits for the room it takes. */
@@ -52,6 +54,7 @@ class PlanningPass {
   readonly #plan = {
     accept: [] as { request: RequestRecord; assignment: Assignment }[],
     resume: [] as { request: RequestRecord; assignment: Assignment }[],
+    paused: [] as { request: RequestRecord; reason: Reason }[],
     decline: [] as { request: RequestRecord; reason: Reason }[],
     waiting: [] as { request: RequestRecord; group: string; reason: Reason }[],
   };
@@ -88,6 +91,7 @@ class PlanningPass {
     const demand: Demand = { request: item.request, labels: item.missing, az: item.az, accepted: true };
     const { assignment, shortage } = this.#budget.fit(demand);
     this.#short ||= shortage?.rule === 'pool-full';
+    if (shortage) this.#plan.paused.push({ request: item.request, reason: shortage });
     this.#budget.take(demand, assignment);
     if (assignment.parts.some((part) => part.source.kind !== 'wait')) {
       this.#plan.resume.push({ request: item.request, assignment });
@@ -115,6 +119,7 @@ class PlanningPass {
     this.#short ||= shortage.rule === 'pool-full';
     if (this.#view.pausesAtQuota && !this.#paused && shortage.rule === 'pool-full') {
       this.#paused = true;
+      this.#plan.paused.push({ request, reason: shortage });
       this.#plan.accept.push({ request, assignment });
       return true;
     }

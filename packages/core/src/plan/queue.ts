@@ -31,6 +31,11 @@ export class RequestQueue {
     return this.#groupOf.has(id);
   }
 
+  /** Key of the group a waiting request is in. */
+  groupOf(id: string): string | undefined {
+    return this.#groupOf.get(id)?.group.key;
+  }
+
   groups(): Iterable<RequestGroup> {
     return this.#groups.values();
   }

@@ -7,6 +7,7 @@ import {
   isZooKeeperError,
   LEGACY_LAUNCHERS_ROOT,
   newComponent,
+  newRequest,
   NODES_ROOT,
   REQUEST_LOCKS_ROOT,
   REQUESTS_ROOT,
@@ -23,6 +24,7 @@ import {
   type NodeRecord,
   type PoolComponentRecord,
   type RequestCache,
+  type RequestId,
   type RequestRecord,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
@@ -39,6 +41,7 @@ import { Reaper, type DeletionStatus } from '../lifecycle/reaper.js';
 import type { Logger } from '../logger.js';
 import { Mirror } from '../mirror/mirror.js';
 import { poolKey } from '../mirror/usage.js';
+import { explainForeign, type RequestExplanation } from './explanation.js';
 import { PoolRegistry } from './pool-registry.js';
 import { PoolWorker, shortName } from './pool-worker.js';
 import { needOfNode, ProviderSet } from './provider-set.js';
@@ -59,6 +62,9 @@ export interface LauncherOptions {
   /** Default: `Math.random`. */
   readonly random?: () => number;
 }
+
+/** Comes after every real request of Zuul's ordinary priority. */
+const HYPOTHETICAL_ID = '200-9999999999' as RequestId;
 
 /** Time between the slow sweeps that catch what a watch missed. */
 const SWEEP_MS = 60_000;
@@ -168,6 +174,37 @@ export class Launcher {
       pool: worker.pool.name,
       ...worker.load,
     }));
+  }
+
+  /**
+   * Why a request is where it is, or what would become of one for these labels. Pools of this launcher are asked, of the
+   * others is told what the registry shows. Changes nothing.
+   * @returns `undefined` for an unknown request id
+   */
+  explain(wanted: { requestId: string } | { labels: readonly string[] }): RequestExplanation | undefined {
+    const now = this.#services.clock.now();
+    const hypothetical = 'labels' in wanted;
+    const request = hypothetical
+      ? { ...newRequest({ labels: wanted.labels }, now), id: HYPOTHETICAL_ID }
+      : this.requests.get(wanted.requestId);
+    if (!request) return undefined;
+    const workers = [...this.#workers.values()];
+    const own = new Set(workers.map((worker) => worker.launcherId));
+    const foreign = this.#registry.pools.filter((pool) => !own.has(pool.launcherId));
+    return {
+      requestId: hypothetical ? undefined : request.id,
+      state: hypothetical ? 'not submitted' : request.state,
+      labels: request.labels,
+      requestor: request.requestor,
+      tenant: request.tenantName,
+      nodes: request.nodeIds,
+      ageMs: hypothetical ? undefined : now - (request.createdTimeMs ?? request.stat?.ctime ?? now),
+      launchError: request.launchError,
+      pools: [
+        ...workers.map((worker) => worker.explain(request)),
+        ...foreign.map((pool) => explainForeign(pool, request)),
+      ],
+    };
   }
 
   /** Resolves when the caches are complete and every provider that could start has started. */

@@ -17,11 +17,12 @@ import type { Services } from '../fulfilment/services.js';
 import { backoffMs } from '../lifecycle/backoff.js';
 import type { Logger } from '../logger.js';
 import type { FreeNodes } from '../mirror/free-nodes.js';
-import { planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.js';
+import { behindReason, planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.js';
 import { RequestQueue } from '../plan/queue.js';
-import { judgeStanding } from '../plan/rules.js';
+import { judgeStanding, reason } from '../plan/rules.js';
 import { sumResources } from '../plan/resources.js';
 import type { Assignment, PoolView, QuotaView, Reason, Reservation } from '../plan/types.js';
+import type { PoolExplanation } from './explanation.js';
 import type { PoolChange, PoolRegistry } from './pool-registry.js';
 import type { ProviderRunner } from './provider-runner.js';
 import { Registration } from './registration.js';
@@ -155,6 +156,54 @@ export class PoolWorker implements PoolView, HandlerPool {
   /** Why a request that heads its group waits here. */
   waitingReason(id: RequestId): Reason | undefined {
     return this.#waiting.get(id);
+  }
+
+  /** What this pool does with a request, or would do with one that has not been submitted. Changes nothing. */
+  explain(request: RequestRecord): PoolExplanation {
+    const base = { provider: this.provider, pool: this.#pool.name, launcherId: this.launcherId, own: true } as const;
+    const told = (action: PoolExplanation['action'], why: Reason, position?: number): PoolExplanation => ({
+      ...base,
+      ...why,
+      action,
+      position,
+    });
+    const handler = this.#handlers.get(request.id);
+    if (handler && !handler.paused) {
+      const working = reason('accept', 'it is collecting nodes for the request', 'nothing: wait');
+      return told('handling', working);
+    }
+    const verdict = handler ? undefined : judgeStanding(request, this);
+    if (verdict) return told(verdict.action, verdict.reason);
+    const known = handler !== undefined || this.#queue.has(request.id);
+    if (!known) this.#queue.put(request);
+    try {
+      const plan = planPool(this, this.#pausedRequests(), this.#queue.groups(), compareRequests);
+      return told(...this.#outcomeOf(plan, request, handler));
+    } finally {
+      if (!known) this.#queue.remove(request.id);
+    }
+  }
+
+  #outcomeOf(
+    plan: PoolPlan,
+    request: RequestRecord,
+    handler: RequestHandler | undefined,
+  ): [PoolExplanation['action'], Reason, number] {
+    const ahead = this.#queue.countAhead(request);
+    const accepted = plan.accept.find((item) => item.request.id === request.id);
+    if (accepted?.assignment.complete) {
+      return ['accept', reason('accept', 'it can be served now', 'nothing'), ahead];
+    }
+    const declined = plan.decline.find((item) => item.request.id === request.id);
+    if (declined) return ['decline', declined.reason, ahead];
+    const paused = plan.paused.find((item) => item.request.id === request.id);
+    if (paused) return handler ? ['handling', paused.reason, 0] : ['wait', paused.reason, ahead];
+    const head = plan.waiting.find((item) => item.request.id === request.id);
+    if (head) return ['wait', head.reason, ahead];
+    const key = this.#queue.groupOf(request.id);
+    const first = plan.waiting.find((item) => item.group === key);
+    if (first) return ['wait', behindReason(first.reason, ahead), ahead];
+    return ['wait', reason('pool-full', 'it is about to be looked at', 'nothing: wait'), ahead];
   }
 
   // --- what the plan sees -----------------------------------------------------------------------------------------
@@ -397,11 +446,11 @@ export class PoolWorker implements PoolView, HandlerPool {
   #apply(plan: PoolPlan): void {
     for (const { request, assignment } of plan.resume) this.#resume(request, assignment);
     for (const { request, assignment } of plan.accept) this.#accept(request, assignment);
-    for (const { request, reason } of plan.decline) {
-      this.#queue.remove(request.id);
-      void this.#track(this.#decline(request, reason));
+    for (const item of plan.decline) {
+      this.#queue.remove(item.request.id);
+      void this.#track(this.#decline(item.request, item.reason));
     }
-    for (const { request, reason } of plan.waiting) this.#waiting.set(request.id, reason);
+    for (const item of plan.waiting) this.#waiting.set(item.request.id, item.reason);
     if (plan.release) this.#host.releaseNode(plan.release, 'a request waits for the room it takes');
   }
 

@@ -1,0 +1,59 @@
+import type { PoolComponentRecord, RequestRecord } from '@nodepool/zk-protocol';
+import type { Reason, RuleName } from '../plan/types.js';
+
+/** What one pool does with a request, and why. */
+export interface PoolExplanation {
+  readonly provider: string;
+  readonly pool: string;
+  readonly launcherId: string;
+  /** `false`: the pool belongs to another launcher, so only what the registry and the request say is known. */
+  readonly own: boolean;
+  /** `handling` is under way · `foreign` another launcher decides · the others as in a plan's verdict. */
+  readonly action: 'accept' | 'wait' | 'yield' | 'defer' | 'decline' | 'skip' | 'handling' | 'foreign';
+  readonly rule: RuleName | undefined;
+  readonly text: string;
+  /** What would have to change. */
+  readonly remedy: string;
+  readonly details: Reason['details'];
+  /** Requests that this pool looks at before this one; `undefined` when it is not in the pool's queue. */
+  readonly position: number | undefined;
+}
+
+/** Why a request is where it is. */
+export interface RequestExplanation {
+  /** `undefined` for labels that have not been asked for. */
+  readonly requestId: string | undefined;
+  readonly state: string;
+  readonly labels: readonly string[];
+  readonly requestor: string | null;
+  readonly tenant: string | null;
+  readonly nodes: readonly string[];
+  /** Since the request was made; `undefined` when unknown. */
+  readonly ageMs: number | undefined;
+  readonly launchError: string | null;
+  readonly pools: readonly PoolExplanation[];
+}
+
+/** What can be said about a pool of another launcher. */
+export function explainForeign(pool: PoolComponentRecord, request: RequestRecord): PoolExplanation {
+  const base = {
+    provider: pool.providerName,
+    pool: pool.name,
+    launcherId: pool.launcherId,
+    own: false,
+    rule: undefined,
+    position: undefined,
+  };
+  const declined = request.declineReasons[pool.launcherId];
+  if (request.declinedBy.includes(pool.launcherId)) {
+    const text = declined?.text ?? 'it has declined the request';
+    return { ...base, action: 'decline', text, remedy: 'another pool, or a new request', details: {} };
+  }
+  const missing = request.labels.filter((label) => !pool.supportedLabels.includes(label));
+  if (missing.length > 0) {
+    const text = `it lacks ${missing.map((label) => `"${label}"`).join(', ')}`;
+    return { ...base, action: 'defer', text, remedy: 'nothing: it is not for this pool', details: { missing } };
+  }
+  const text = pool.paused ? 'it could serve the request, but is paused' : 'it could serve the request';
+  return { ...base, action: 'foreign', text, remedy: 'ask its launcher', details: { paused: pool.paused } };
+}
