@@ -64,6 +64,7 @@ export type ProblemReporter = (
   severity?: ConfigProblem['severity'],
 ) => void;
 
+/** What a driver gets to check a provider entry against. */
 export interface ProviderConfigContext {
   readonly labels: ReadonlyMap<string, LabelConfig>;
   readonly diskimages: ReadonlyMap<string, DiskimageConfig>;
@@ -86,6 +87,7 @@ export interface ProviderConfig {
   readonly managesImages: boolean;
 }
 
+/** A slice of a provider with limits and labels of its own. Drivers extend this with their own keys. */
 export interface PoolConfig {
   readonly name: string;
   readonly labels: ReadonlyMap<string, PoolLabelConfig>;
@@ -126,7 +128,7 @@ export interface ProviderContext {
   /** Asks for a look at waiting requests: call it when capacity appeared without a node record having changed. */
   capacityChanged(pool?: string): void;
   /** Random number in [0, 1). */
-  random(): number;
+  readonly random: () => number;
   /** Where launches, deletions and calls are counted. */
   readonly metrics?: OperationMetrics | undefined;
   /** Uploaded images; missing where nothing follows their records: then labels with a `diskimage` cannot be launched. */
@@ -199,6 +201,7 @@ export interface NodeRequestHandler extends NodeRequestHandlerNotifications {
   setNodeMetadata?(node: NodeRecord): NodeRecord;
 }
 
+/** What the fulfilment algorithm tells a handler. All optional. */
 export interface NodeRequestHandlerNotifications {
   /** A ready node was taken for this request. */
   nodeReusedNotification?(node: NodeRecord): void;
@@ -216,6 +219,7 @@ export interface LaunchOrder {
   store(changes: Partial<NodeRecord>): Promise<NodeRecord>;
 }
 
+/** How a launch ended. */
 export interface LaunchResult {
   /** `aborted`: no quota; not counted as a failure. */
   readonly state: 'ready' | 'failed' | 'aborted';
@@ -236,6 +240,7 @@ export interface QuotaSupport {
   invalidateQuotaCache(): void;
 }
 
+/** One build to upload to a provider. */
 export interface ImageUpload {
   readonly image: string;
   readonly name: string;

@@ -12,5 +12,5 @@ export interface Services {
   /** Fully qualified name of this host. */
   readonly hostname: string;
   /** Random number in [0, 1). */
-  random(): number;
+  readonly random: () => number;
 }

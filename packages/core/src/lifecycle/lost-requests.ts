@@ -24,7 +24,7 @@ export class LostRequests {
   /** Requests a handler of this process works on. */
   readonly #isOurs: (id: RequestId) => boolean;
   readonly #checking = new Map<RequestId, number>();
-  #stopped = false;
+  readonly #stop = new AbortController();
 
   constructor(services: Services, isOurs: (id: RequestId) => boolean) {
     this.#services = services;
@@ -38,13 +38,13 @@ export class LostRequests {
 
   /** Resets the request if it is pending and nobody holds its lock. Never rejects; tries again when it has to. */
   async check(id: RequestId): Promise<void> {
-    if (this.#stopped || this.#isOurs(id) || this.#checking.has(id)) return;
+    if (this.#stop.signal.aborted || this.#isOurs(id) || this.#checking.has(id)) return;
     this.#checking.set(id, 0);
     await this.#try(id);
   }
 
   stop(): void {
-    this.#stopped = true;
+    this.#stop.abort(new Error('the launcher stops'));
   }
 
   async #try(id: RequestId): Promise<void> {
@@ -53,6 +53,7 @@ export class LostRequests {
       await this.#reset(id);
       this.#checking.delete(id);
     } catch (error) {
+      if (this.#stop.signal.aborted) return;
       if (!isRefusal(error) && !isZooKeeperError(error)) {
         this.#checking.delete(id);
         logger.error('Could not reset a lost request', { requestId: id, error });
@@ -66,7 +67,7 @@ export class LostRequests {
       this.#checking.set(id, attempt + 1);
       logger.debug('Lost request cannot be reset yet', { requestId: id, error });
       clock.setTimer(backoffMs(attempt, FIRST_RETRY_MS, LONGEST_RETRY_MS, random), () => {
-        if (this.#stopped) return;
+        if (this.#stop.signal.aborted) return;
         void this.#try(id);
       });
     }
@@ -74,6 +75,8 @@ export class LostRequests {
 
   async #reset(id: RequestId): Promise<void> {
     const { mirror, committer, logger, clock } = this.#services;
+    // a mirror that is being rebuilt may not show all nodes of the request
+    await Promise.all([mirror.nodes.whenReady(this.#stop.signal), mirror.requests.whenReady(this.#stop.signal)]);
     const request = mirror.requests.get(id);
     if (request?.state !== 'pending' || this.#isOurs(id)) return;
     const entries = await this.#lockEntries(id);

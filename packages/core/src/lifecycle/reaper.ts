@@ -8,8 +8,11 @@ import {
   UNLOCKED_GARBAGE_STATES,
   withNode,
   type CancelTimer,
+  decodeRequest,
   type NodeId,
   type NodeRecord,
+  type RequestId,
+  type RequestRecord,
 } from '@nodepool/zk-protocol';
 import type { Provider } from '../driver/types.js';
 import type { Services } from '../fulfilment/services.js';
@@ -63,7 +66,8 @@ export class Reaper {
       onNode: ({ after }) => after && this.consider(after.id),
       onLock: (id, contenders) => contenders === 0 && this.consider(id),
       onRequest: ({ id, after }) => {
-        if (!after) for (const node of services.mirror.allocatedTo(id)) this.consider(node);
+        if (holdsNodes(after)) return;
+        for (const node of services.mirror.allocatedTo(id)) this.consider(node);
       },
     });
   }
@@ -111,7 +115,8 @@ export class Reaper {
   #wantsWork(node: NodeRecord): boolean {
     const { mirror } = this.#services;
     if (mirror.nodes.contenders(node.id) > 0) return false;
-    const abandoned = node.state === 'ready' && node.allocatedTo !== null && !mirror.requests.get(node.allocatedTo);
+    const request = node.allocatedTo === null ? undefined : mirror.requests.get(node.allocatedTo);
+    const abandoned = node.state === 'ready' && node.allocatedTo !== null && !holdsNodes(request);
     if (!abandoned && !UNLOCKED_GARBAGE_STATES.has(node.state)) return false;
     return node.provider === null ? node.state === 'deleted' : this.#host.providerOf(node) !== undefined;
   }
@@ -159,15 +164,30 @@ export class Reaper {
     this.#waiting.set(node.id, deletion);
   }
 
-  /** The request this ready node was kept for is gone: anybody may have it. */
+  /** The request this ready node was kept for does not want it any more: anybody may have it. */
   async #deallocate(node: NodeRecord): Promise<void> {
-    const { zk, clock, committer, mirror, logger } = this.#services;
-    if (node.allocatedTo === null || (await zk.exists(requestPath(node.allocatedTo)))) return;
+    const { clock, committer, mirror, logger } = this.#services;
+    if (node.allocatedTo === null || holdsNodes(await this.#readRequest(node.allocatedTo))) return;
     const transaction = new Transaction<'lock' | 'record'>();
     if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('lock', removeLockDirectory(node));
     transaction.add('record', setNode(withNode(node, { allocatedTo: null }, clock.now())));
     await transaction.commit(committer);
-    logger.info('Node is free again: its request was withdrawn', { nodeId: node.id, requestId: node.allocatedTo });
+    logger.info('Node is free again: its request does not want it any more', {
+      nodeId: node.id,
+      requestId: node.allocatedTo,
+    });
+  }
+
+  /** The mirror may be behind: asks ZooKeeper. */
+  async #readRequest(id: RequestId): Promise<RequestRecord | undefined> {
+    const { zk, clock } = this.#services;
+    try {
+      const { data, stat } = await zk.getData(requestPath(id));
+      return decodeRequest(id, data, stat, clock.now());
+    } catch (error) {
+      if (isZooKeeperError(error, 'ZK_NO_NODE')) return undefined;
+      throw error;
+    }
   }
 
   async #delete(node: NodeRecord): Promise<void> {
@@ -242,6 +262,11 @@ export class Reaper {
       if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
     }
   }
+}
+
+/** Whether nodes allocated to the request belong to it: not once it is gone, back in the queue, or refused by all. */
+function holdsNodes(request: RequestRecord | undefined): boolean {
+  return request !== undefined && request.state !== 'requested' && request.state !== 'failed';
 }
 
 function deleteNode(node: NodeRecord) {

@@ -32,7 +32,7 @@ export class FreeNodes {
     this.#all.set(node.id, node);
     for (const label of node.labels) {
       let nodes = this.#byLabel.get(label);
-      if (!nodes) this.#byLabel.set(label, (nodes = new Map()));
+      if (!nodes) this.#byLabel.set(label, (nodes = new Map<NodeId, NodeRecord>()));
       nodes.set(node.id, node);
     }
   }

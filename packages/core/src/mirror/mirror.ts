@@ -186,7 +186,7 @@ export class Mirror {
     if (!is) return;
     const key = poolKey(after.provider ?? '', after.pool ?? '');
     let nodes = this.#deleting.get(key);
-    if (!nodes) this.#deleting.set(key, (nodes = new Map()));
+    if (!nodes) this.#deleting.set(key, (nodes = new Map<NodeId, number>()));
     nodes.set(after.id, after.stateTimeMs);
   }
 

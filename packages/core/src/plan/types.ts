@@ -20,6 +20,7 @@ export const RULES = [
   'exceeds-quota',
   'accept',
 ] as const;
+/** Name of a rule. */
 export type RuleName = (typeof RULES)[number];
 
 /** Why a rule matched: a sentence for people, the numbers behind it, and who could change it. */
@@ -54,6 +55,7 @@ export interface Assignment {
   readonly az: string | null;
 }
 
+/** How one wanted label is served. */
 export interface AssignmentPart {
   readonly label: string;
   /** `node`: take this ready one; `launch`: make one; `wait`: nothing free yet. */
