@@ -2,7 +2,7 @@ import js from '@eslint/js';
 import jsdoc from 'eslint-plugin-jsdoc';
 import tseslint from 'typescript-eslint';
 
-const TESTS = ['**/*.test.ts', 'packages/*/test/**', 'e2e/**', 'tools/**', 'scripts/**'];
+const TESTS = ['**/*.test.ts', 'packages/*/test/**', 'e2e/**', 'tools/**', 'quickstart/**', 'scripts/**'];
 const PROCESSES = ['packages/cli/**', 'packages/launcher/**', 'packages/builder/**'];
 
 const OWN_PROCESS = 'Only cli, launcher and builder own the process: take it as an argument.';
@@ -93,7 +93,7 @@ export default tseslint.config(
     files: ['packages/zk-protocol/src/clock.ts'],
     rules: { 'no-restricted-properties': 'off', 'no-restricted-globals': 'off' },
   },
-  { files: [...PROCESSES, 'e2e/**', 'tools/**'], rules: { 'no-console': 'off' } },
+  { files: [...PROCESSES, 'e2e/**', 'tools/**', 'quickstart/**'], rules: { 'no-console': 'off' } },
   { files: ['vitest.config.ts', '**/*.d.ts'], rules: { 'no-restricted-syntax': 'off' } },
   {
     files: ['**/*.js', '**/*.mjs', '**/*.cjs'],

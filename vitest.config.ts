@@ -23,6 +23,7 @@ export default defineConfig({
       project('cli', 'packages/cli'),
       project('repository', 'scripts', { include: ['*.test.ts'] }),
       project('test-servers', 'tools/test-servers', { testTimeout: 60_000, hookTimeout: 60_000 }),
+      project('quickstart', 'quickstart', { testTimeout: 60_000 }),
       project('e2e', 'e2e', { testTimeout: 60_000, hookTimeout: 120_000 }),
     ],
   },

@@ -1,0 +1,65 @@
+import { open, readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isProcessRunning, readEmbeddedServerInfo } from '@nodepool/core/state-dir';
+import { LAUNCHER } from './binaries.js';
+import { startNode } from './child.js';
+import type { Child } from './child.js';
+import { LOOPBACK } from './configuration.js';
+import { QuickStartError } from './terminal.js';
+
+const POLL_MS = 50;
+const READY_TIMEOUT_MS = 60_000;
+const LAST_LINES = 15;
+
+/** Two launchers cannot share a state directory: says so before anything is started. */
+export function refuseSecondLauncher(stateDir: string): void {
+  const info = readEmbeddedServerInfo(stateDir);
+  if (info === undefined || !isProcessRunning(info.pid)) return;
+  throw new QuickStartError(
+    `process ${info.pid} already runs a launcher in ${stateDir}: stop that quick start first (or: kill ${info.pid})`,
+  );
+}
+
+/** Starts `nodepool-launcher -f`, which writes its log to `logFile`. */
+export async function startLauncher(
+  configFile: string,
+  stateDir: string,
+  logFile: string,
+  env: NodeJS.ProcessEnv,
+): Promise<Child> {
+  const log = await open(logFile, 'w');
+  const args = ['-f', '-c', configFile, '--state-dir', stateDir, '--drain-timeout', '5'];
+  const child = startNode(LAUNCHER, args, { stdio: ['ignore', log.fd, log.fd], env });
+  await log.close();
+  return child;
+}
+
+async function isReady(webPort: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    const answer = await fetch(`http://${LOOPBACK}:${webPort}/ready`, { signal });
+    await answer.arrayBuffer();
+    return answer.ok;
+  } catch {
+    return false; // not listening yet, or we are being stopped
+  }
+}
+
+/** Waits for `/ready`. @throws QuickStartError with the end of the log when the launcher ends before */
+export async function waitUntilReady(
+  launcher: Child,
+  webPort: number,
+  logFile: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { process: child } = launcher;
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(READY_TIMEOUT_MS)]);
+  while (!(await isReady(webPort, limit))) {
+    signal.throwIfAborted();
+    if (child.exitCode !== null || limit.aborted) {
+      const log = (await readFile(logFile, 'utf8')).trimEnd().split('\n').slice(-LAST_LINES).join('\n');
+      const what = limit.aborted ? 'did not become ready' : `ended with status ${child.exitCode}`;
+      throw new QuickStartError(`the launcher ${what}; the end of ${logFile}:\n${log}`);
+    }
+    await delay(POLL_MS);
+  }
+}

@@ -1,0 +1,159 @@
+// npm start [-- [--once] [LABEL...]]: all of Nodepool on this machine. See README.md.
+import { watch } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { stop } from './child.js';
+import type { Child } from './child.js';
+import { LOOPBACK, readConfiguration } from './configuration.js';
+import type { QuickStartConfiguration } from './configuration.js';
+import { Endpoints } from './endpoints.js';
+import { ensureKey } from './keys.js';
+import { refuseSecondLauncher, startLauncher, waitUntilReady } from './launcher.js';
+import { nodeTable } from './nodepool.js';
+import type { NodepoolCommand } from './nodepool.js';
+import { playRounds } from './rounds.js';
+import { QuickStartError, say, show } from './terminal.js';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const USAGE = 'usage: npm start [-- [--once] [--state-dir DIR] [-c FILE] [LABEL...]]';
+const LAUNCHER_GRACE_MS = 10_000;
+/** Editors save in several steps. */
+const SETTLE_MS = 200;
+
+function readArguments() {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        once: { type: 'boolean', default: false },
+        'state-dir': { type: 'string', default: join(ROOT, '.nodepool', 'quickstart') },
+        c: { type: 'string', short: 'c', default: join(ROOT, 'quickstart', 'nodepool.yaml') },
+      },
+    });
+    return { once: values.once, stateDir: resolve(values['state-dir']), file: resolve(values.c), labels: positionals };
+  } catch (error) {
+    throw new QuickStartError(`${(error as Error).message}\n${USAGE}`);
+  }
+}
+
+/** Everything that runs, and how it ends. */
+class QuickStart {
+  readonly #stateDir: string;
+  readonly #file: string;
+  readonly #endpoints: Endpoints;
+  readonly #clientKey: string;
+  #configuration: QuickStartConfiguration | undefined;
+  #launcher: Child | undefined;
+  #closeWatcher = () => {};
+
+  constructor(file: string, stateDir: string) {
+    this.#file = file;
+    this.#stateDir = stateDir;
+    this.#clientKey = join(stateDir, 'client_key');
+    this.#endpoints = new Endpoints(stateDir, this.#clientKey);
+  }
+
+  get configuration(): QuickStartConfiguration {
+    if (this.#configuration === undefined) throw new Error('not started');
+    return this.#configuration;
+  }
+
+  /** Starts the machines, then the launcher, and waits until it serves requests. */
+  async start(signal: AbortSignal): Promise<NodepoolCommand> {
+    refuseSecondLauncher(this.#stateDir);
+    const temporary = join(this.#stateDir, 'tmp');
+    await mkdir(temporary, { recursive: true, mode: 0o700 });
+    await ensureKey(this.#clientKey, 'ed25519');
+    await this.#configure();
+    const { hosts, webPort, file } = this.configuration;
+    say(`${hosts.length} SSH endpoints listen on ${LOOPBACK}, ports ${hosts.map(({ port }) => port).join(', ')}`);
+    signal.throwIfAborted();
+    const env = { ...process.env, QUICKSTART_KEY: this.#clientKey, TMPDIR: temporary };
+    const log = join(this.#stateDir, 'launcher.log');
+    say(`$ nodepool-launcher -f -c ${relative(ROOT, file)}  (log: ${relative(ROOT, log)})`);
+    this.#launcher = await startLauncher(file, this.#stateDir, log, env);
+    await waitUntilReady(this.#launcher, webPort, log, signal);
+    say(`launcher ready, with a ZooKeeper server of its own; http://${LOOPBACK}:${webPort}/node-list`);
+    this.#watch();
+    return { configFile: file, stateDir: this.#stateDir, env, signal };
+  }
+
+  /** Resolves when the launcher ends; while we run it never should. */
+  async launcherEnd(): Promise<never> {
+    const ended = await this.#launcher?.ended;
+    throw new QuickStartError(`the launcher ended with ${ended?.signal ?? `status ${ended?.code}`}`);
+  }
+
+  async stop(): Promise<void> {
+    this.#closeWatcher();
+    if (this.#launcher) await stop(this.#launcher, LAUNCHER_GRACE_MS);
+    await this.#endpoints.close();
+  }
+
+  async #configure(): Promise<void> {
+    const ours = this.#endpoints.ports;
+    if (this.#launcher !== undefined) ours.add(this.configuration.webPort);
+    const copy = join(this.#stateDir, 'nodepool.yaml');
+    const next = await readConfiguration(this.#file, copy, ours);
+    await this.#endpoints.set(next.hosts);
+    this.#configuration = next;
+  }
+
+  /** Follows changes of the file with machines; the launcher follows them by itself. */
+  #watch(): void {
+    if (this.configuration.file !== this.#file) return;
+    let timer: NodeJS.Timeout | undefined;
+    const onChange = () => {
+      this.#configure().then(
+        () => say(`configuration changed: ${this.configuration.hosts.length} SSH endpoints`),
+        (error: unknown) => say(`configuration not usable: ${error instanceof Error ? error.message : String(error)}`),
+      );
+    };
+    const watcher = watch(this.#file, () => {
+      clearTimeout(timer);
+      timer = setTimeout(onChange, SETTLE_MS);
+    });
+    this.#closeWatcher = () => {
+      clearTimeout(timer);
+      watcher.close();
+    };
+  }
+}
+
+function stopOnSignals(): AbortController {
+  const controller = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(name, () => {
+      if (controller.signal.aborted) return;
+      say('stopping ...');
+      controller.abort();
+    });
+  }
+  return controller;
+}
+
+async function main(): Promise<void> {
+  const { once, stateDir, file, labels } = readArguments();
+  const { signal } = stopOnSignals();
+  const quickStart = new QuickStart(file, stateDir);
+  try {
+    const command = await quickStart.start(signal);
+    const rounds = playRounds(command, { once, fixed: labels, current: () => quickStart.configuration });
+    await Promise.race([rounds, quickStart.launcherEnd()]);
+    show(await nodeTable(command));
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    await quickStart.stop();
+    say('stopped: launcher and SSH endpoints have ended');
+  }
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof QuickStartError ? error.message : error);
+  process.exitCode = 1;
+}

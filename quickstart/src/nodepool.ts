@@ -1,0 +1,104 @@
+import { fileURLToPath } from 'node:url';
+import { NODEPOOL } from './binaries.js';
+import { eachLine, startNode, stop } from './child.js';
+import type { Child } from './child.js';
+import { QuickStartError } from './terminal.js';
+
+const VISIT = fileURLToPath(new URL('./visit.js', import.meta.url));
+/** The command returns its nodes and closes its session within this time. */
+const STOP_GRACE_MS = 7000;
+
+/** How the command is called here. */
+export interface NodepoolCommand {
+  readonly configFile: string;
+  readonly stateDir: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Ends a command under way. */
+  readonly signal: AbortSignal;
+}
+
+type Output = (line: string) => void;
+
+async function call(
+  { configFile, stateDir, env, signal }: NodepoolCommand,
+  args: readonly string[],
+  onOutput: Output,
+  onProgress: Output,
+): Promise<void> {
+  signal.throwIfAborted();
+  const [name = '', ...rest] = args;
+  const common = ['-c', configFile, '--state-dir', stateDir];
+  const child = startNode(NODEPOOL, [name, ...common, ...rest], { stdio: ['ignore', 'pipe', 'pipe'], env });
+  const end = onAbort(signal, child);
+  const [{ code, signal: killedBy }] = await Promise.all([
+    child.ended,
+    eachLine(child.process.stdout, onOutput),
+    eachLine(child.process.stderr, onProgress),
+  ]);
+  await end();
+  signal.throwIfAborted();
+  if (code !== 0) throw new QuickStartError(`nodepool ${name} ended with ${killedBy ?? `status ${code}`}`);
+}
+
+/** Stops the process when the signal aborts. The function returned waits for that, and listens no more. */
+function onAbort(signal: AbortSignal, child: Child): () => Promise<void> {
+  let stopped = Promise.resolve();
+  const onSignal = () => {
+    stopped = stop(child, STOP_GRACE_MS);
+  };
+  signal.addEventListener('abort', onSignal, { once: true });
+  return () => {
+    signal.removeEventListener('abort', onSignal);
+    return stopped;
+  };
+}
+
+/** `nodepool run LABEL... -- node visit.js`: takes nodes, logs in to each, and returns them. */
+export function visitNodes(
+  command: NodepoolCommand,
+  labels: readonly string[],
+  onOutput: Output,
+  onProgress: Output,
+): Promise<void> {
+  return call(command, ['run', ...labels, '--', process.execPath, VISIT], onOutput, onProgress);
+}
+
+/** The table `nodepool list` prints. */
+export async function nodeTable(command: NodepoolCommand): Promise<string> {
+  const lines: string[] = [];
+  await call(
+    command,
+    ['list'],
+    (line) => lines.push(line),
+    () => {},
+  );
+  return lines.join('\n');
+}
+
+/** A row of `nodepool list --json`, as far as it is used here. */
+export interface NodeRow {
+  readonly id: string;
+  readonly state: string;
+  readonly locked: string;
+}
+
+async function json<Row>(command: NodepoolCommand, name: string): Promise<Row[]> {
+  let text = '';
+  await call(
+    command,
+    [name, '--json'],
+    (line) => (text += line),
+    () => {},
+  );
+  return JSON.parse(text) as Row[];
+}
+
+/** All nodes there are. */
+export function listNodes(command: NodepoolCommand): Promise<NodeRow[]> {
+  return json<NodeRow>(command, 'list');
+}
+
+/** How many requests there are. */
+export async function countRequests(command: NodepoolCommand): Promise<number> {
+  return (await json(command, 'request-list')).length;
+}

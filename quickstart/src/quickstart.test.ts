@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isProcessRunning } from '@nodepool/core/state-dir';
+
+const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const CONFIG = fileURLToPath(new URL('../nodepool.yaml', import.meta.url));
+
+describe('npm start', () => {
+  let directory: string;
+  let stateDir: string;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'nodepool-quickstart-'));
+    stateDir = join(directory, 'state');
+  });
+  afterEach(() => rm(directory, { recursive: true }));
+
+  function start(...args: string[]) {
+    const child = spawn(process.execPath, [MAIN, '--state-dir', stateDir, ...args]);
+    let output = '';
+    child.stdout.on('data', (data: Buffer) => (output += data.toString()));
+    child.stderr.on('data', (data: Buffer) => (output += data.toString()));
+    const ended = once(child, 'close').then(([status]) => ({ status: status as number | null, output }));
+    const seen = async (text: string) => {
+      while (!output.includes(text)) await Promise.race([once(child.stdout, 'data'), ended]);
+    };
+    return { child, ended, seen };
+  }
+
+  async function launcherPid(): Promise<number> {
+    const info = JSON.parse(await readFile(join(stateDir, 'embedded-zookeeper.json'), 'utf8')) as { pid: number };
+    return info.pid;
+  }
+
+  it('serves one request from beginning to end, twice on the same state', async () => {
+    const first = await start('--once').ended;
+    const second = await start('--once', 'large', 'small').ended;
+
+    expect(first).toMatchObject({ status: 0, output: expect.stringContaining('host key verified') as string });
+    expect(first.output).toContain('clean: no request, no lock, 5 nodes ready again');
+    expect(second).toMatchObject({ status: 0, output: expect.stringContaining('large: host key verified') as string });
+    expect(second.output).toContain('clean: no request, no lock, 5 nodes ready again');
+  });
+
+  it('uses other ports than those that are taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const file = join(directory, 'nodepool.yaml');
+    await writeFile(file, (await readFile(CONFIG, 'utf8')).replace('22001', String(port)));
+
+    const { status, output } = await start('--once', '-c', file).ended;
+    other.close();
+
+    expect(output).toContain(`port ${port} is taken by another program`);
+    expect(status).toBe(0);
+  });
+
+  it('stops everything it started when told to, in the middle of a request', async () => {
+    const { child, ended, seen } = start();
+    await seen('nodes locked and in use');
+    const launcher = await launcherPid();
+
+    child.kill('SIGINT');
+    const { status, output } = await ended;
+
+    expect(output).toContain('stopped: launcher and SSH endpoints have ended');
+    expect(status).toBe(0);
+    expect(isProcessRunning(launcher)).toBe(false);
+  });
+
+  it('refuses to run twice on one state directory', async () => {
+    const running = start();
+    await running.seen('launcher ready');
+
+    const { status, output } = await start('--once').ended;
+    running.child.kill('SIGTERM');
+    await running.ended;
+
+    expect(status).toBe(1);
+    expect(output).toContain('already runs a launcher');
+  });
+});

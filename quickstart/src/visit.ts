@@ -1,0 +1,60 @@
+// What `nodepool run` starts in the quick start, with nodes in its environment: logs in to each, having compared the host
+// key it meets with those the launcher has read, and runs a command there.
+import { readFileSync } from 'node:fs';
+import ssh2 from 'ssh2';
+
+/** The part of a `NODEPOOL_NODES` entry that is used here. */
+interface Node {
+  readonly id: string;
+  readonly name: string;
+  readonly ip: string;
+  readonly port: number;
+  readonly username: string;
+  /** `<type> <base64>`, as in `known_hosts`. */
+  readonly host_keys: readonly string[];
+}
+
+const COMMAND = 'echo "hello from $USER on $(uname -s), process $$"';
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** Logs in, runs the command, and returns what it wrote with its exit status. */
+function execute(node: Node, privateKey: Buffer): Promise<{ output: string; status: number }> {
+  const known = new Set(node.host_keys.map((line) => line.split(' ')[1]));
+  const client = new ssh2.Client();
+  return new Promise((resolve, reject) => {
+    client.on('error', reject);
+    client.on('ready', () => {
+      client.exec(COMMAND, (error, channel) => {
+        if (error) return reject(error);
+        let output = '';
+        let status = 1;
+        const keep = (data: Buffer) => (output += data.toString());
+        channel.on('data', keep);
+        channel.stderr.on('data', keep);
+        channel.on('exit', (code: number | null) => (status = code ?? 1));
+        channel.on('close', () => {
+          client.end();
+          resolve({ output: output.trim(), status });
+        });
+      });
+    });
+    client.connect({
+      host: node.ip,
+      port: node.port,
+      username: node.username,
+      privateKey,
+      hostVerifier: (key: Buffer) => known.has(key.toString('base64')),
+      readyTimeout: CONNECT_TIMEOUT_MS,
+    });
+  });
+}
+
+const nodes = JSON.parse(process.env['NODEPOOL_NODES'] ?? '[]') as Node[];
+const privateKey = readFileSync(process.env['QUICKSTART_KEY'] ?? '');
+for (const node of nodes) {
+  const types = node.host_keys.map((line) => line.split(' ')[0]).join(', ');
+  console.log(`${node.name}: node ${node.id} at ${node.username}@${node.ip}:${node.port} with host keys ${types}`);
+  const { output, status } = await execute(node, privateKey);
+  console.log(`${node.name}: host key verified, command exited with ${status}: ${output}`);
+  if (status !== 0) process.exitCode = status;
+}
