@@ -23,6 +23,21 @@ async function releaseInTime(context: CliContext, lease: Lease): Promise<void> {
   }
 }
 
+/** Why the use failed matters more than a release that fails after it, most likely for the same reason. */
+async function useAndRelease<T>(context: CliContext, lease: Lease, use: () => Promise<T>): Promise<T> {
+  let result: T;
+  try {
+    result = await use();
+  } catch (error) {
+    await releaseInTime(context, lease).catch((releaseError: unknown) =>
+      context.logger.debug('The nodes could not be returned', { error: releaseError }),
+    );
+    throw error;
+  }
+  await releaseInTime(context, lease);
+  return result;
+}
+
 /**
  * Acquires nodes, runs `use` with them, and returns them however `use` ends. Nothing is left behind on any way out:
  * request and locks belong to the session, which ends with this process at the latest.
@@ -38,11 +53,7 @@ export async function withLease<T>(
     const zk = await connectZooKeeper(context, interrupts.signal);
     try {
       const lease = await acquireNodes(context, zk, options, interrupts.signal);
-      try {
-        return await use(lease, interrupts);
-      } finally {
-        await releaseInTime(context, lease);
-      }
+      return await useAndRelease(context, lease, () => use(lease, interrupts));
     } finally {
       await zk.close();
     }
