@@ -6,6 +6,7 @@ import { createHealthReport } from './health.js';
 import { Reloader } from './reloader.js';
 import type { LauncherRuntime } from './runtime.js';
 import { dumpState } from './state-dump.js';
+import { trimHeap } from './trim-heap.js';
 import { createListingRoutes } from './web/listing-routes.js';
 import type { RouteTable } from './web/routes.js';
 import { startWebServer, type WebServer } from './web/server.js';
@@ -32,6 +33,8 @@ export interface ServiceParts {
   applyConfig(config: Config): Promise<void>;
 }
 
+const TRIM_AFTER_MS = 1_500;
+
 /** A running launcher: the part that serves requests, its web server, and what signals ask of it. */
 export class LauncherService {
   readonly #parts: ServiceParts;
@@ -51,6 +54,7 @@ export class LauncherService {
       apply: async (config) => {
         await parts.applyConfig(config);
         await parts.runtime.reconfigure(config);
+        this.#trimSoon();
       },
       logger: parts.logger,
       now: () => parts.clock.now(),
@@ -88,6 +92,14 @@ export class LauncherService {
       durationMs: clock.now() - this.#startedMs,
       providers: [...config.providers.keys()],
       nodes: runtime.nodes.size,
+    });
+    this.#trimSoon();
+  }
+
+  /** After the rush that follows a start or a reload. */
+  #trimSoon(): void {
+    this.#parts.clock.setTimer(TRIM_AFTER_MS, () => {
+      if (!this.#draining) trimHeap();
     });
   }
 
