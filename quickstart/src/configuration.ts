@@ -16,7 +16,7 @@ export interface QuickStartConfiguration {
   readonly file: string;
   readonly labels: readonly string[];
   readonly hosts: readonly LocalHost[];
-  /** Nodes there will be when all hosts are up. */
+  /** Nodes there will be when all these hosts are up. */
   readonly slots: number;
   readonly webPort: number;
 }
@@ -108,11 +108,11 @@ export async function readConfiguration(
 }
 
 function describe(document: Document, file: string): QuickStartConfiguration {
-  const nodes = staticNodes(document);
+  const nodes = localNodes(document);
   return {
     file,
     labels: maps(document.contents, 'labels').map((label) => String(label.get('name'))),
-    hosts: localNodes(document).map((node) => ({
+    hosts: nodes.map((node) => ({
       port: portOf(node),
       username: userOf(node),
     })),

@@ -82,6 +82,9 @@ export interface NodeRow {
   readonly locked: string;
 }
 
+/** Nobody has or gets the node. */
+export const isFree = ({ state, locked }: NodeRow): boolean => state === 'ready' && locked === 'unlocked';
+
 async function json<Row>(command: NodepoolCommand, name: string): Promise<Row[]> {
   let text = '';
   await call(
@@ -98,7 +101,7 @@ export function listNodes(command: NodepoolCommand): Promise<NodeRow[]> {
   return json<NodeRow>(command, 'list');
 }
 
-/** How many requests there are. */
-export async function countRequests(command: NodepoolCommand): Promise<number> {
-  return (await json(command, 'request-list')).length;
+/** All requests there are. */
+export function listRequests(command: NodepoolCommand): Promise<{ readonly id: string }[]> {
+  return json(command, 'request-list');
 }

@@ -44,9 +44,9 @@ describe('npm start', () => {
     const second = await start('--once', 'large', 'small').ended;
 
     expect(first).toMatchObject({ status: 0, output: expect.stringContaining('host key verified') as string });
-    expect(first.output).toContain('clean: no request, no lock, 5 nodes ready again');
+    expect(first.output).toContain('clean: request, nodes and locks are gone; 5 nodes ready');
     expect(second).toMatchObject({ status: 0, output: expect.stringContaining('large: host key verified') as string });
-    expect(second.output).toContain('clean: no request, no lock, 5 nodes ready again');
+    expect(second.output).toContain('clean: request, nodes and locks are gone; 5 nodes ready');
   });
 
   it('uses other ports than those that are taken', async () => {

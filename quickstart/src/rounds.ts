@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { countRequests, listNodes, visitNodes } from './nodepool.js';
+import { isFree, listNodes, listRequests, visitNodes } from './nodepool.js';
 import type { NodepoolCommand } from './nodepool.js';
 import { QuickStartError, say } from './terminal.js';
 
@@ -15,16 +15,22 @@ export interface Current {
 /** Progress of `nodepool run`, without its own clock: every line here has ours. */
 const withoutTime = (line: string) => line.replace(/^\[ *[\d.]+ s\] /, '');
 
-async function waitUntilClean(command: NodepoolCommand, slots: () => number): Promise<number> {
+/** What a round has used, read from the progress of `nodepool run`. */
+interface Used {
+  request: string;
+  nodes: readonly string[];
+}
+
+/** Waits until the round has left nothing and every slot has a node again. Somebody else may hold some of them. */
+async function waitUntilClean(command: NodepoolCommand, used: Used, slots: () => number): Promise<number> {
   const deadline = performance.now() + CLEAN_TIMEOUT_MS;
   for (;;) {
-    const [nodes, requests] = await Promise.all([listNodes(command), countRequests(command)]);
-    const free = nodes.filter(({ state, locked }) => state === 'ready' && locked === 'unlocked').length;
-    if (requests === 0 && free === nodes.length && free >= slots()) return free;
+    const [nodes, requests] = await Promise.all([listNodes(command), listRequests(command)]);
+    const left = [...nodes, ...requests].filter(({ id }) => id === used.request || used.nodes.includes(id));
+    if (left.length === 0 && nodes.length >= slots()) return nodes.filter(isFree).length;
     if (performance.now() > deadline) {
-      throw new QuickStartError(
-        `still not clean: ${requests} requests, ${free} of ${slots()} nodes ready and unlocked`,
-      );
+      const what = left.length === 0 ? `${nodes.length} of ${slots()} nodes` : left.map(({ id }) => id).join(', ');
+      throw new QuickStartError(`still not clean: ${what}`);
     }
   }
 }
@@ -36,15 +42,17 @@ export async function playRound(
   slots: () => number,
 ): Promise<void> {
   say(`$ nodepool run ${labels.join(' ')} -- node visit.js`);
-  await visitNodes(
-    command,
-    labels,
-    (line) => say(`  ${line}`),
-    (line) => say(`  ${withoutTime(line)}`),
-  );
+  const used: Used = { request: '', nodes: [] };
+  const onProgress = (stamped: string) => {
+    const line = withoutTime(stamped);
+    used.request = /^request (\S+)/.exec(line)?.[1] ?? used.request;
+    used.nodes = /^fulfilled: (.*)/.exec(line)?.[1]?.split(', ') ?? used.nodes;
+    say(`  ${line}`);
+  };
+  await visitNodes(command, labels, (line) => say(`  ${line}`), onProgress);
   say('  returned');
-  const free = await waitUntilClean(command, slots);
-  say(`  clean: no request, no lock, ${free} nodes ready again`);
+  const free = await waitUntilClean(command, used, slots);
+  say(`  clean: request, nodes and locks are gone; ${free} nodes ready`);
 }
 
 /** Each label alone, then all together, and again. */
