@@ -1,0 +1,77 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { LabelValues, MetricDefinition, PrometheusForm } from './definition.js';
+import { METRICS, type PrometheusKey } from './table.js';
+
+/** One value of a metric that is read when asked for. */
+export type Sample = readonly [labels: LabelValues, value: number];
+
+/** Reads a metric. */
+export type Reader = () => Iterable<Sample>;
+
+/** Metrics in the text format of Prometheus. A registry of its own: several may live in one process. */
+export class Exposition {
+  readonly #registry = new Registry();
+  readonly #counters = new Map<PrometheusKey, Counter>();
+  readonly #histograms = new Map<PrometheusKey, Histogram>();
+
+  /** @param readers - metrics that are read when asked for; the others are counted as things happen */
+  constructor(readers: Readonly<Partial<Record<PrometheusKey, Reader>>>) {
+    for (const [key, { help, prometheus }] of Object.entries(METRICS) as [PrometheusKey, MetricDefinition][]) {
+      if (prometheus) this.#add(key, prometheus, help, readers[key]);
+    }
+  }
+
+  /** Value of the `Content-Type` header. */
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  count(key: PrometheusKey, labels: LabelValues, step = 1): void {
+    this.#counters.get(key)?.inc(known(labels), step);
+  }
+
+  /** @param ms - milliseconds; shown in seconds */
+  observe(key: PrometheusKey, labels: LabelValues, ms: number): void {
+    this.#histograms.get(key)?.observe(known(labels), ms / 1000);
+  }
+
+  /** The exposition. */
+  render(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  #add(key: PrometheusKey, { name, type, labels, buckets }: PrometheusForm, help: string, read?: Reader): void {
+    const common = { name, help, labelNames: [...labels], registers: [this.#registry] };
+    if (type === 'histogram') {
+      this.#histograms.set(key, new Histogram({ ...common, buckets: [...(buckets ?? [])] }));
+    } else if (type === 'counter') {
+      this.#counters.set(key, new Counter({ ...common, ...(read && { collect: collectCounter(read) }) }));
+    } else if (read) {
+      // registers itself
+      new Gauge({ ...common, collect: collectGauge(read) });
+    } else {
+      throw new TypeError(`metric "${name}" is a gauge that nobody reads`);
+    }
+  }
+}
+
+function collectGauge(read: Reader) {
+  return function (this: Gauge): void {
+    this.reset();
+    for (const [labels, value] of read()) this.set(known(labels), value);
+  };
+}
+
+function collectCounter(read: Reader) {
+  return function (this: Counter): void {
+    this.reset();
+    for (const [labels, value] of read()) this.inc(known(labels), value);
+  };
+}
+
+/** Prometheus has no null; an empty label is the same as none. */
+function known(labels: LabelValues): Record<string, string> {
+  const values: Record<string, string> = {};
+  for (const name in labels) values[name] = labels[name as keyof LabelValues] ?? '';
+  return values;
+}

@@ -1,0 +1,100 @@
+import { delay, Election, isZooKeeperError, type CancelTimer, type Clock, type ZooKeeper } from '@nodepool/zk-protocol';
+import type { Logger } from '../logger.js';
+
+/** Figures are sent at most this often. */
+const SEND_EVERY_MS = 1_000;
+/** Pause between the end of a leadership and the next candidacy, as Nodepool's launchers have it. */
+const STAND_AGAIN_MS = 5_000;
+
+/** What the leader works with. */
+export interface LeadershipOptions {
+  readonly zk: ZooKeeper;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Shown to others: `<short host name>-<pid>`. */
+  readonly identifier: string;
+  /** Sends the figures. @param everything - or only what changed since the last call */
+  send(everything: boolean): void;
+}
+
+/**
+ * Has one launcher of the installation send its figures. Stands in the election that Nodepool's launchers use, and
+ * while elected sends after changes. No timer runs while nothing changes.
+ */
+export class Leadership {
+  readonly #options: LeadershipOptions;
+  readonly #stop = new AbortController();
+  #leading = false;
+  #sentMs = -Infinity;
+  #cancel: CancelTimer | undefined;
+
+  constructor(options: LeadershipOptions) {
+    this.#options = options;
+  }
+
+  get leading(): boolean {
+    return this.#leading;
+  }
+
+  /** Stands for election until stopped. */
+  start(): void {
+    void this.#run();
+  }
+
+  stop(): void {
+    this.#stop.abort(new Error('the launcher stops'));
+    this.#resign();
+  }
+
+  /** Something changed: it is sent at once, or when a second has passed since the last time. */
+  changed(): void {
+    if (!this.#leading || this.#cancel) return;
+    const { clock } = this.#options;
+    const pause = Math.max(0, this.#sentMs + SEND_EVERY_MS - clock.now());
+    this.#cancel = clock.setTimer(pause, () => {
+      this.#cancel = undefined;
+      this.#send(false);
+    });
+  }
+
+  /** Sends everything, if this is the leader. */
+  refresh(): void {
+    if (this.#leading) this.#send(true);
+  }
+
+  async #run(): Promise<void> {
+    const { zk, clock, identifier, logger } = this.#options;
+    const { signal } = this.#stop;
+    while (!signal.aborted && zk.state !== 'CLOSED') {
+      try {
+        await new Election(zk, undefined, { identifier, clock }).run((lost) => this.#lead(lost), signal);
+      } catch (error) {
+        if (!isZooKeeperError(error)) logger.warn('Standing for the statistics election failed', { error });
+        else logger.debug('Standing for the statistics election was interrupted', { error });
+      }
+      // rejects when stopped, which ends the loop
+      await delay(clock, STAND_AGAIN_MS, signal).catch(() => undefined);
+    }
+  }
+
+  async #lead(lost: AbortSignal): Promise<void> {
+    const end = AbortSignal.any([lost, this.#stop.signal]);
+    if (end.aborted) return;
+    this.#options.logger.info('This launcher sends the statistics of the installation');
+    this.#leading = true;
+    this.#send(true);
+    await new Promise<void>((resolve) => end.addEventListener('abort', () => resolve(), { once: true }));
+    this.#resign();
+  }
+
+  #send(everything: boolean): void {
+    this.#sentMs = this.#options.clock.now();
+    this.#options.send(everything);
+  }
+
+  #resign(): void {
+    this.#leading = false;
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+}

@@ -1,0 +1,126 @@
+import type { Clock, RequestRecord } from '@nodepool/zk-protocol';
+import type { Logger } from '../logger.js';
+import type { LaunchSubject } from '../operations/metrics.js';
+import type { Transition } from '../operations/types.js';
+import { Exposition } from './exposition.js';
+import { Follower } from './follower.js';
+import { createReaders } from './readers.js';
+import { Statsd, type StatsdTarget } from './statsd/statsd.js';
+import type {
+  LauncherMetrics,
+  MetricsAttachment,
+  ObservedLauncher,
+  ProcessUsage,
+  RequestOutcome,
+  SweptWork,
+} from './types.js';
+
+/** What {@link Metrics} are made with. */
+export interface MetricsOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Name of this host; metrics carry it up to the first dot. */
+  readonly hostname: string;
+  readonly pid: number;
+  /** Release of the program. */
+  readonly version: string;
+  /** Missing: nothing is sent. */
+  readonly statsd?: StatsdTarget | undefined;
+  /** Missing: the exposition says nothing about the process. */
+  readonly processUsage?: (() => ProcessUsage) | undefined;
+}
+
+const SLOW_CALL_MS = 1_000;
+const HTTP_STATUS = /^[1-5]\d\d$/;
+
+/** Counts what a launcher does, sends it to statsd and shows it to Prometheus. */
+export class Metrics implements LauncherMetrics {
+  readonly #options: MetricsOptions;
+  readonly #statsd: Statsd | undefined;
+  readonly #exposition: Exposition;
+  #follower: Follower | undefined;
+  #usage: ProcessUsage | undefined;
+
+  constructor(options: MetricsOptions) {
+    const { clock, logger, statsd, version } = options;
+    this.#options = options;
+    this.#statsd = statsd && new Statsd(statsd, { clock, logger });
+    const readers = createReaders({
+      follower: () => this.#follower,
+      version,
+      statsdDropped: () => this.#statsd?.dropped,
+      usage: () => this.#usage,
+    });
+    this.#exposition = new Exposition(readers);
+  }
+
+  /** `Content-Type` of {@link Metrics.render}. */
+  get contentType(): string {
+    return this.#exposition.contentType;
+  }
+
+  /** Everything in the text format of Prometheus. */
+  render(): Promise<string> {
+    this.#usage = this.#options.processUsage?.();
+    return this.#exposition.render();
+  }
+
+  /** Sends what is left. Nothing can be reported afterwards. */
+  async close(): Promise<void> {
+    this.#follower?.stop();
+    await this.#statsd?.close();
+  }
+
+  attach(launcher: ObservedLauncher): MetricsAttachment {
+    const { clock, logger, hostname, pid } = this.#options;
+    const host = hostname.split('.', 1)[0] ?? hostname;
+    this.#follower = new Follower(launcher, { clock, logger, host, pid, statsd: this.#statsd });
+    return this.#follower;
+  }
+
+  requestEnded(outcome: RequestOutcome, request: RequestRecord, provider: string, pool: string): void {
+    this.#exposition.count('requestsEnded', { provider, pool, outcome });
+    if (outcome !== 'fulfilled') return;
+    const createdMs = request.createdTimeMs ?? request.stat?.ctime;
+    if (createdMs === undefined) return;
+    // the requestor's clock may be ahead of ours
+    const waitMs = Math.max(0, this.#options.clock.now() - createdMs);
+    this.#exposition.observe('requestWait', { provider, pool }, waitMs);
+  }
+
+  sweepFound(work: SweptWork, count: number): void {
+    if (count > 0) this.#exposition.count('sweepFound', { work }, count);
+  }
+
+  launchEnded(result: string, ms: number, { provider, az, requestor, image }: LaunchSubject): void {
+    const labels = { result, provider, az, requestor, image };
+    this.#statsd?.report('launches', labels, ms);
+    this.#exposition.count('launches', labels);
+    this.#exposition.observe('launchDuration', { provider, result }, ms);
+  }
+
+  deleteEnded(ms: number, { provider }: { readonly provider: string }): void {
+    this.#exposition.observe('deleteDuration', { provider }, ms);
+  }
+
+  leaked(provider: string, plural: string): void {
+    this.#statsd?.report('leaked', { provider, type: plural });
+    this.#exposition.count('leaked', { provider, type: plural });
+  }
+
+  apiCall(provider: string, call: string, ms: number, outcome: string): void {
+    this.#exposition.count('apiCalls', { provider, call, outcome });
+    this.#exposition.observe('apiCallDuration', { provider, call }, ms);
+    if (!this.#statsd) return;
+    const labels = { provider, call };
+    this.#statsd.report('apiCalls', labels, ms);
+    this.#statsd.report('apiCallAttempted', labels);
+    if (HTTP_STATUS.test(outcome)) this.#statsd.report('apiCallStatus', { ...labels, status: outcome }, ms);
+    else if (outcome !== 'ok') this.#statsd.report('apiCallFailed', labels);
+    if (ms > SLOW_CALL_MS) this.#statsd.report('apiCallSlow', labels);
+  }
+
+  transition(provider: string, { machine, from, elapsedMs }: Transition): void {
+    this.#exposition.observe('operationState', { provider, machine, state: from }, elapsedMs);
+  }
+}

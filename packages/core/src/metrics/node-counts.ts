@@ -1,0 +1,98 @@
+import type { NodeRecord, NodeState, RecordChange } from '@nodepool/zk-protocol';
+
+/** States that are always shown, with 0 where no node is in them. */
+export const NODE_STATES: readonly NodeState[] = [
+  'init',
+  'building',
+  'testing',
+  'ready',
+  'in-use',
+  'used',
+  'hold',
+  'deleting',
+  'failed',
+  'aborted',
+  'deleted',
+];
+
+/** How many nodes of a group are in each state. States nobody was ever in are missing. */
+export class StateCounts {
+  readonly #counts = new Map<string, number>();
+  #total = 0;
+
+  get total(): number {
+    return this.#total;
+  }
+
+  add(state: string, step: 1 | -1): void {
+    this.#counts.set(state, (this.#counts.get(state) ?? 0) + step);
+    this.#total += step;
+  }
+
+  of(state: string): number {
+    return this.#counts.get(state) ?? 0;
+  }
+
+  /** The known states, and those of newer or foreign programs that were seen. */
+  *states(): Generator<string> {
+    yield* NODE_STATES;
+    for (const state of this.#counts.keys()) if (!KNOWN.has(state)) yield state;
+  }
+}
+
+const KNOWN: ReadonlySet<string> = new Set(NODE_STATES);
+const NOBODY = new StateCounts();
+
+/** Groups by name. One without nodes is forgotten, but remembered as changed until somebody has asked. */
+class Groups {
+  readonly #groups = new Map<string, StateCounts>();
+  #changed = new Set<string>();
+
+  add(name: string, state: string, step: 1 | -1): void {
+    let group = this.#groups.get(name);
+    if (!group) this.#groups.set(name, (group = new StateCounts()));
+    group.add(state, step);
+    if (group.total === 0) this.#groups.delete(name);
+    this.#changed.add(name);
+  }
+
+  of(name: string): StateCounts {
+    return this.#groups.get(name) ?? NOBODY;
+  }
+
+  names(): IterableIterator<string> {
+    return this.#groups.keys();
+  }
+
+  takeChanged(): ReadonlySet<string> {
+    const changed = this.#changed;
+    this.#changed = new Set();
+    return changed;
+  }
+}
+
+/** Nodes by state, label and provider, kept up to date change by change; nothing is ever counted anew. */
+export class NodeCounts {
+  readonly all = new StateCounts();
+  readonly labels = new Groups();
+  readonly providers = new Groups();
+
+  /** @returns whether any number changed */
+  change({ before, after }: Pick<RecordChange<NodeRecord>, 'before' | 'after'>): boolean {
+    if (before && after && countsAlike(before, after)) return false;
+    if (before) this.#count(before, -1);
+    if (after) this.#count(after, 1);
+    return true;
+  }
+
+  #count({ state, labels, provider }: NodeRecord, step: 1 | -1): void {
+    this.all.add(state, step);
+    for (const label of labels) this.labels.add(label, state, step);
+    if (provider !== null) this.providers.add(provider, state, step);
+  }
+}
+
+function countsAlike(a: NodeRecord, b: NodeRecord): boolean {
+  if (a.state !== b.state || a.provider !== b.provider) return false;
+  return a.labels === b.labels || (a.labels.length === b.labels.length && a.labels.every((l, i) => l === b.labels[i]));
+}

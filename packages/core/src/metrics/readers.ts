@@ -1,0 +1,127 @@
+import type { Reader, Sample } from './exposition.js';
+import type { Follower } from './follower.js';
+import { maxServersOf } from './limits.js';
+import type { StateCounts } from './node-counts.js';
+import type { PrometheusKey } from './table.js';
+import type { CacheQueues, ObservedLauncher, ProcessUsage } from './types.js';
+
+/** Metrics that are read when somebody asks. */
+export type Readers = Partial<Record<PrometheusKey, Reader>>;
+
+/** What readers look at. */
+export interface ReaderSources {
+  /** `undefined` while no launcher is followed. */
+  follower(): Follower | undefined;
+  readonly version: string;
+  /** Datagrams lost; `undefined` without statsd. */
+  statsdDropped(): number | undefined;
+  /** What the process used when this exposition began. */
+  usage(): ProcessUsage | undefined;
+}
+
+/** Readers of all metrics that are not counted as things happen. */
+export function createReaders(sources: ReaderSources): Readers {
+  return { ...installationReaders(sources), ...launcherReaders(sources), ...processReaders(sources) };
+}
+
+function installationReaders({ follower }: ReaderSources): Readers {
+  const states = (counts: StateCounts, more: Readonly<Record<string, string>> = {}): Sample[] =>
+    [...counts.states()].map((state) => [{ ...more, state }, counts.of(state)] as const);
+  const of =
+    (read: (followed: Follower) => Iterable<Sample>): Reader =>
+    () => {
+      const followed = follower();
+      return followed ? read(followed) : [];
+    };
+  return {
+    nodes: of(({ installation }) => states(installation.nodes.all)),
+    labelNodes: of(({ installation }) =>
+      [...installation.labels()].flatMap((label) => states(installation.nodes.labels.of(label), { label })),
+    ),
+    providerNodes: of(({ installation }) =>
+      [...installation.providers()].flatMap((name) =>
+        states(installation.nodes.providers.of(name), { provider: name }),
+      ),
+    ),
+    addressableRequests: of(({ installation }) =>
+      installation
+        .pools()
+        .map(({ provider, pool, labels }) => [{ provider, pool }, installation.requests.addressable(labels)] as const),
+    ),
+    requests: of(({ installation }) =>
+      [...installation.requests.byState()].map(([state, n]) => [{ state }, n] as const),
+    ),
+    leader: of(({ leading }) => one(leading ? 1 : 0)),
+  };
+}
+
+function launcherReaders({ follower, version, statsdDropped }: ReaderSources): Readers {
+  const of =
+    (read: (launcher: ObservedLauncher) => Iterable<Sample>): Reader =>
+    () => {
+      const launcher = follower()?.launcher;
+      return launcher ? read(launcher) : [];
+    };
+  const caches = (read: (queues: CacheQueues) => number): Reader => {
+    return () => [...(follower()?.caches() ?? [])].map(([cache, queues]) => [{ cache }, read(queues)] as const);
+  };
+  return {
+    maxServers: of((launcher) =>
+      finite([...launcher.config().providers].map(([provider, c]) => [{ provider }, maxServersOf(c)])),
+    ),
+    tenantLimit: of((launcher) => finite(tenantLimits(launcher))),
+    poolRequests: of((launcher) => poolRequests(launcher)),
+    failingDeletions: of((launcher) => one(launcher.failingDeletions())),
+    connectionQueue: of(({ zk }) => one(zk.counters.pending)),
+    eventQueue: caches(({ eventQueue }) => eventQueue),
+    playbackQueue: caches(({ playbackQueue }) => playbackQueue),
+    zooKeeperConnected: of(({ zk }) => one(zk.state === 'CONNECTED' ? 1 : 0)),
+    zooKeeperRequests: of(({ zk }) => one(zk.counters.requests)),
+    zooKeeperOperations: of(({ zk }) => one(zk.counters.operations)),
+    zooKeeperEvents: of(({ zk }) => one(zk.counters.events)),
+    statsdDropped: () => one(statsdDropped()),
+    buildInfo: () => [[{ version }, 1]],
+  };
+}
+
+function processReaders({ usage }: ReaderSources): Readers {
+  const of =
+    (read: (used: ProcessUsage) => number | undefined): Reader =>
+    () => {
+      const used = usage();
+      return used ? one(read(used)) : [];
+    };
+  return {
+    processStart: of((used) => used.startTimeSeconds),
+    processUserCpu: of((used) => used.cpuUserSeconds),
+    processSystemCpu: of((used) => used.cpuSystemSeconds),
+    processCpu: of((used) => used.cpuUserSeconds + used.cpuSystemSeconds),
+    processResident: of((used) => used.residentBytes),
+    processOpenFiles: of((used) => used.openFiles),
+    heapUsed: of((used) => used.heapUsedBytes),
+    heapTotal: of((used) => used.heapTotalBytes),
+    eventLoop: of((used) => used.eventLoopUtilization),
+  };
+}
+
+function one(value: number | undefined): Sample[] {
+  return value === undefined ? [] : [[{}, value]];
+}
+
+function finite(samples: Iterable<Sample>): Sample[] {
+  return [...samples].filter(([, value]) => Number.isFinite(value));
+}
+
+function* tenantLimits(launcher: ObservedLauncher): Generator<Sample> {
+  for (const [tenant, limits] of launcher.config().tenantLimits) {
+    for (const [resource, limit] of Object.entries(limits)) yield [{ tenant, resource }, limit];
+  }
+}
+
+function* poolRequests(launcher: ObservedLauncher): Generator<Sample> {
+  for (const { provider, pool, handling, waiting, paused } of launcher.pools()) {
+    yield [{ provider, pool, state: 'handling' }, handling];
+    yield [{ provider, pool, state: 'waiting' }, waiting];
+    yield [{ provider, pool, state: 'paused' }, paused];
+  }
+}

@@ -1,0 +1,85 @@
+import type {
+  LockAware,
+  NodeRecord,
+  PoolComponentRecord,
+  RecordCache,
+  RequestRecord,
+  ZooKeeper,
+} from '@nodepool/zk-protocol';
+import type { Config } from '../config/types.js';
+import type { OperationMetrics } from '../operations/metrics.js';
+
+/** What a slow sweep can find left undone although events should have caused it to be done. */
+export type SweptWork = 'deletion' | 'lost-request' | 'standby-node';
+
+/** How the work of one pool on a request ended. */
+export type RequestOutcome = 'fulfilled' | 'declined' | 'gone' | 'put-back' | 'busy' | 'abandoned';
+
+/** What a launcher reports while it works. Every method is cheap and none throws. */
+export interface LauncherMetrics extends OperationMetrics {
+  /** Begins to follow a launcher. Called once, before its caches start. */
+  attach(launcher: ObservedLauncher): MetricsAttachment;
+  /** A pool has ended its work on a request. */
+  requestEnded(outcome: RequestOutcome, request: RequestRecord, provider: string, pool: string): void;
+  /** A periodic sweep found something to do that no event had announced: a defect worth a look. */
+  sweepFound(work: SweptWork, count: number): void;
+}
+
+/** What is read of a launcher. Everything is synchronous and in memory. */
+export interface ObservedLauncher {
+  readonly zk: ZooKeeper;
+  readonly nodes: RecordCache<NodeRecord> & LockAware;
+  readonly requests: RecordCache<RequestRecord>;
+  /** Cache of builds and uploads, where there is one. */
+  readonly images?: CacheQueues | undefined;
+  /** Registered pools of all launchers. */
+  readonly registry: {
+    readonly pools: readonly PoolComponentRecord[];
+    onChange(listener: () => void): () => void;
+  };
+  /** The configuration in force. */
+  config(): Config;
+  /** Load of each pool of this launcher. */
+  pools(): readonly PoolLoad[];
+  /** How many deletions keep failing. */
+  failingDeletions(): number;
+}
+
+/** How much a cache is behind. */
+export interface CacheQueues {
+  readonly eventQueue: number;
+  readonly playbackQueue: number;
+}
+
+/** Requests of one pool by what happens to them. */
+export interface PoolLoad {
+  readonly provider: string;
+  readonly pool: string;
+  readonly handling: number;
+  readonly waiting: number;
+  readonly paused: number;
+}
+
+/** The following of one launcher. */
+export interface MetricsAttachment {
+  /** The caches are complete: figures of the whole installation may be sent. */
+  start(): void;
+  /** Another configuration is in force. */
+  configChanged(): void;
+  /** Follows no longer. Safe to repeat. */
+  stop(): void;
+}
+
+/** What the process uses, for the exposition. */
+export interface ProcessUsage {
+  readonly startTimeSeconds: number;
+  readonly cpuUserSeconds: number;
+  readonly cpuSystemSeconds: number;
+  readonly residentBytes: number;
+  readonly heapUsedBytes: number;
+  readonly heapTotalBytes: number;
+  /** Part of the time in which the event loop was busy since the last call, 0 to 1. */
+  readonly eventLoopUtilization: number;
+  /** `undefined` where the system does not tell. */
+  readonly openFiles: number | undefined;
+}
