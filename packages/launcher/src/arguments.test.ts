@@ -15,6 +15,7 @@ describe('command line of nodepool-launcher', () => {
       webapp: true,
       stateDir: undefined,
       drainTimeoutMs: 60_000,
+      announceLegacy: false,
     });
   });
 

@@ -17,6 +17,8 @@ export interface LauncherArguments {
   readonly stateDir: string | undefined;
   /** How long a stop may wait for work under way. */
   readonly drainTimeoutMs: number;
+  /** Also register where launchers older than the component registry look. */
+  readonly announceLegacy: boolean;
 }
 
 /** What to do instead of running: print something and end. */
@@ -69,6 +71,11 @@ function createParser(argv: readonly string[]) {
         requiresArg: true,
         describe: 'seconds a stop waits for work under way',
       },
+      'announce-legacy': {
+        type: 'boolean',
+        default: false,
+        describe: 'also register below /nodepool/launchers, for Zuul and launchers older than the component registry',
+      },
       repl: { type: 'boolean', hidden: true },
       launches: { type: 'boolean', hidden: true },
       deletes: { type: 'boolean', hidden: true },
@@ -107,6 +114,7 @@ function toArguments(parsed: Parsed, home: string, cwd: string): LauncherArgumen
     debug: parsed.d,
     webapp: parsed.webapp,
     stateDir: expand(parsed['state-dir']),
+    announceLegacy: parsed['announce-legacy'],
     drainTimeoutMs: parsed['drain-timeout'] * 1000,
   };
 }

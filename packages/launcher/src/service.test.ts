@@ -27,6 +27,7 @@ describe('launcher service without zookeeper-servers', () => {
         webapp: true,
         stateDir: join(directory, 'state'),
         drainTimeoutMs: 1000,
+        announceLegacy: false,
       },
       env: {},
       clock: systemClock,

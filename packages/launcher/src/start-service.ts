@@ -73,7 +73,10 @@ export async function createService(surroundings: ServiceSurroundings): Promise<
     config,
     zk,
     embedded,
-    runtime: new Launcher({ zk, config, registry, logger, clock, hostname, version }),
+    runtime: new Launcher({
+      ...{ zk, config, registry, logger, clock, hostname, version },
+      announceLegacy: args.announceLegacy,
+    }),
     clock,
     logger,
     version,

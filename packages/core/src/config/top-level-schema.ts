@@ -20,7 +20,7 @@ const ZOOKEEPER_SERVERS: JsonSchema = {
 const ZOOKEEPER_TLS: JsonSchema = {
   type: 'object',
   required: ['cert', 'key', 'ca'],
-  properties: { cert: NAME, key: NAME, ca: NAME },
+  properties: { cert: NAME, key: NAME, ca: NAME, 'verify-hostname': BOOLEAN },
 };
 
 const DISKIMAGE: JsonSchema = {

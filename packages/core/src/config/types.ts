@@ -33,6 +33,8 @@ export interface ZooKeeperTls {
   certFile: string;
   keyFile: string;
   caFile: string;
+  /** Whether the server's certificate must name the host connected to (`verify-hostname`). Default true. */
+  verifyHostname: boolean;
 }
 
 /** How to reach ZooKeeper. */

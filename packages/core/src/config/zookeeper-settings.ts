@@ -32,9 +32,9 @@ export function formatZooKeeperServers(servers: readonly ZooKeeperServer[]): str
 }
 
 function readTls(value: Json | undefined): ZooKeeperTls | undefined {
-  const { cert, key, ca } = mapOf(value);
+  const { cert, key, ca, 'verify-hostname': verifyHostname } = mapOf(value);
   if (typeof cert !== 'string' || typeof key !== 'string' || typeof ca !== 'string') return undefined;
-  return { certFile: cert, keyFile: key, caFile: ca };
+  return { certFile: cert, keyFile: key, caFile: ca, verifyHostname: verifyHostname !== false };
 }
 
 /** The chroot is the same for all servers, wherever in the list it was written. */

@@ -5,6 +5,9 @@ import {
   createNodeCache,
   createRequestCache,
   isZooKeeperError,
+  judgeModelApi,
+  MODEL_API,
+  NodepoolError,
   LEGACY_LAUNCHERS_ROOT,
   newComponent,
   newRequest,
@@ -59,6 +62,8 @@ export interface LauncherOptions {
   readonly hostname: string;
   /** Release, published in the component registry. */
   readonly version: string;
+  /** Also register pools below `/nodepool/launchers`, where old launchers and an old Zuul look. Default: false. */
+  readonly announceLegacy?: boolean;
   /** Default: `Math.random`. */
   readonly random?: () => number;
 }
@@ -226,6 +231,7 @@ export class Launcher {
         if (before && !after) void this.#lost.checkAll();
       }),
     );
+    this.#checkModelApi();
     await this.#registration.register();
     await this.reconfigure(this.#config);
     this.#registration.update(withComponent(this.#registration.body, { state: 'running' }));
@@ -278,6 +284,21 @@ export class Launcher {
     await Promise.resolve();
   }
 
+  /** A process that knows less of the data model than all others could damage what they write. */
+  #checkModelApi(): void {
+    const others = [...this.#componentCache.values()].map((component) => component.modelApi);
+    const { start, system } = judgeModelApi(MODEL_API, others);
+    if (start === 'refuse') {
+      throw new NodepoolError(
+        'NODEPOOL_MODEL_API',
+        `every other component uses data model ${system}, this launcher knows ${MODEL_API}: upgrade it`,
+      );
+    }
+    if (start === 'compatibility') {
+      this.#services.logger.info('Running in compatibility mode: an older component is registered', { system });
+    }
+  }
+
   async #apply(config: Config): Promise<void> {
     this.#config = config;
     this.#disabledLabels = new Set([...config.labels.values()].filter((l) => l.minReady === -1).map((l) => l.name));
@@ -320,6 +341,7 @@ export class Launcher {
   get #workerHost() {
     return {
       version: this.#options.version,
+      announceLegacy: this.#options.announceLegacy ?? false,
       registry: this.#registry,
       disabledLabels: () => this.#disabledLabels,
       tenantLimit: (tenant: string) => this.#config.tenantLimits.get(tenant),

@@ -25,11 +25,13 @@ import type { Assignment, PoolView, QuotaView, Reason, Reservation } from '../pl
 import type { PoolExplanation } from './explanation.js';
 import type { PoolChange, PoolRegistry } from './pool-registry.js';
 import type { ProviderRunner } from './provider-runner.js';
-import { Registration } from './registration.js';
+import { legacyRegistry, Registration } from './registration.js';
 
 /** What a pool worker learns from the launcher around it. */
 export interface PoolWorkerHost {
   readonly version: string;
+  /** Also register below `/nodepool/launchers`. */
+  readonly announceLegacy: boolean;
   readonly registry: PoolRegistry;
   /** Labels with `min-ready: -1`. */
   disabledLabels(): ReadonlySet<string>;
@@ -63,6 +65,7 @@ export class PoolWorker implements PoolView, HandlerPool {
   readonly #running = new Set<Promise<void>>();
   readonly #free: FreeNodes;
   readonly #registration: Registration<PoolComponentRecord>;
+  readonly #legacy: Registration<PoolComponentRecord> | undefined;
   readonly #unsubscribe: (() => void)[] = [];
   #runner: ProviderRunner;
   #pool: PoolConfig;
@@ -85,7 +88,11 @@ export class PoolWorker implements PoolView, HandlerPool {
     this.launcherId = launcherId;
     this.#logger = services.logger.child({ provider: runner.name, pool: pool.name });
     this.#free = services.mirror.free(runner.name, pool.name);
-    this.#registration = new Registration(services.zk, this.#component(), this.#logger);
+    const component = this.#component();
+    this.#registration = new Registration(services.zk, component, this.#logger);
+    if (host.announceLegacy) {
+      this.#legacy = new Registration(services.zk, component, this.#logger, legacyRegistry(launcherId));
+    }
   }
 
   // --- life cycle -------------------------------------------------------------------------------------------------
@@ -101,7 +108,11 @@ export class PoolWorker implements PoolView, HandlerPool {
       }),
       this.#host.registry.onChange((change) => this.#poolsChanged(change)),
     );
-    await this.#registration.register();
+    await this.#register();
+  }
+
+  async #register(): Promise<void> {
+    await Promise.all([this.#registration.register(), this.#legacy?.register()]);
     this.#noticeRegistration();
   }
 
@@ -116,8 +127,7 @@ export class PoolWorker implements PoolView, HandlerPool {
   /** Registers again after a new session; handlers of the old one have been abandoned. */
   async sessionRenewed(): Promise<void> {
     this.#registered = false;
-    await this.#registration.register();
-    this.#noticeRegistration();
+    await this.#register();
   }
 
   /** The session is over: nothing its handlers hold exists any more. */
@@ -130,7 +140,7 @@ export class PoolWorker implements PoolView, HandlerPool {
   async drain(): Promise<void> {
     this.#stopping = true;
     for (const retry of this.#retries.values()) retry.cancel?.();
-    await this.#registration.remove();
+    await Promise.all([this.#registration.remove(), this.#legacy?.remove()]);
     this.#queue.clear();
     for (const handler of this.#handlers.values()) handler.putBackIfPaused();
     while (this.#running.size > 0) await Promise.all(this.#running);
@@ -566,7 +576,9 @@ export class PoolWorker implements PoolView, HandlerPool {
       body.paused === next.paused &&
       body.supportedLabels.length === supportedLabels.length &&
       body.supportedLabels.every((label, i) => label === supportedLabels[i]);
-    if (!same) this.#registration.update(withComponent(body, next));
+    if (same) return;
+    this.#registration.update(withComponent(body, next));
+    this.#legacy?.update(this.#registration.body);
   }
 }
 

@@ -1,14 +1,44 @@
 import {
   componentCreatePath,
-  componentPath,
   componentsPath,
   encodeComponent,
+  encodeLegacyLauncher,
+  LEGACY_LAUNCHERS_ROOT,
+  legacyLauncherPath,
   isZooKeeperError,
   lastPart,
   type ComponentRecord,
+  type LauncherId,
+  type PoolComponentRecord,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
 import type { Logger } from '../logger.js';
+
+/** Where entries stand and what their bodies look like. */
+export interface RegistryLayout<T extends ComponentRecord> {
+  directory(body: T): string;
+  /** What is handed to `create`; a sequential one gets its number appended. */
+  createPath(body: T): string;
+  readonly sequential: boolean;
+  encode(body: T): Buffer;
+}
+
+const COMPONENT_REGISTRY: RegistryLayout<ComponentRecord> = {
+  directory: (body) => componentsPath(body.kind),
+  createPath: (body) => componentCreatePath(body.kind, body.hostname),
+  sequential: true,
+  encode: encodeComponent,
+};
+
+/** Where launchers older than the component registry announce their pools. */
+export function legacyRegistry(launcherId: LauncherId): RegistryLayout<PoolComponentRecord> {
+  return {
+    directory: () => LEGACY_LAUNCHERS_ROOT,
+    createPath: () => legacyLauncherPath(launcherId),
+    sequential: false,
+    encode: encodeLegacyLauncher,
+  };
+}
 
 /**
  * A component's entry in the registry. Changes are written one after another, only the newest body counts, and the entry
@@ -17,6 +47,7 @@ import type { Logger } from '../logger.js';
 export class Registration<T extends ComponentRecord> {
   readonly #zk: ZooKeeper;
   readonly #logger: Logger;
+  readonly #layout: RegistryLayout<T>;
   #body: T;
   #path: string | undefined;
   #epoch = -1;
@@ -25,7 +56,8 @@ export class Registration<T extends ComponentRecord> {
   #writing: Promise<void> | undefined;
   #removed = false;
 
-  constructor(zk: ZooKeeper, body: T, logger: Logger) {
+  constructor(zk: ZooKeeper, body: T, logger: Logger, layout: RegistryLayout<T> = COMPONENT_REGISTRY) {
+    this.#layout = layout;
     this.#zk = zk;
     this.#body = body;
     this.#logger = logger;
@@ -76,7 +108,7 @@ export class Registration<T extends ComponentRecord> {
       const body = this.#body;
       try {
         if (this.#path === undefined || this.#epoch !== this.#zk.sessionEpoch) await this.#create(body);
-        else this.#version = (await this.#zk.setData(this.#path, encodeComponent(body), this.#version)).version;
+        else this.#version = (await this.#zk.setData(this.#path, this.#layout.encode(body), this.#version)).version;
         this.#written = body;
       } catch (error) {
         if (!isZooKeeperError(error)) throw error;
@@ -89,9 +121,10 @@ export class Registration<T extends ComponentRecord> {
 
   async #create(body: T): Promise<void> {
     const epoch = this.#zk.sessionEpoch;
-    await this.#zk.ensurePath(componentsPath(body.kind));
-    const path = componentCreatePath(body.kind, body.hostname);
-    this.#path = await this.#zk.create(path, encodeComponent(body), { ephemeral: true, sequential: true });
+    const { sequential } = this.#layout;
+    await this.#zk.ensurePath(this.#layout.directory(body));
+    const path = this.#layout.createPath(body);
+    this.#path = await this.#zk.create(path, this.#layout.encode(body), { ephemeral: true, sequential });
     this.#epoch = epoch;
     this.#version = 0;
   }
@@ -105,10 +138,10 @@ export class Registration<T extends ComponentRecord> {
       else this.#path = undefined;
       return;
     }
-    const { kind } = this.#body;
-    const wanted = encodeComponent(this.#body);
-    for (const id of await this.#zk.getChildren(componentsPath(kind))) {
-      const path = componentPath(kind, id);
+    const directory = this.#layout.directory(this.#body);
+    const wanted = this.#layout.encode(this.#body);
+    for (const id of await this.#zk.getChildren(directory)) {
+      const path = `${directory}/${id}`;
       const found = await this.#zk.getData(path).catch(() => undefined);
       if (found?.stat.ephemeralOwner !== this.#zk.sessionId || !found.data.equals(wanted)) continue;
       this.#path = path;
