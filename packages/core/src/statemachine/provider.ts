@@ -1,40 +1,256 @@
-import type { NodeRequestHandler, PoolConfig, Provider, ProviderContext } from '../driver/types.js';
 import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
-import type { Adapter, AdapterContext, StateMachineProviderConfig } from './types.js';
+import type {
+  ImageUpload,
+  LaunchOrder,
+  LaunchResult,
+  NodeRequestHandler,
+  PoolConfig,
+  Provider,
+  ProviderContext,
+  QuotaSupport,
+} from '../driver/types.js';
+import { scanHostKeys } from '../keyscan/scan-host-keys.js';
+import { ScanQueue } from '../keyscan/scan-queue.js';
+import { InstanceList } from '../operations/instance-list.js';
+import { TaskManager } from '../taskmanager/task-manager.js';
+import { deleteInstance } from './delete-instance.js';
+import { StateMachineHandler, type HandlerHost } from './handler.js';
+import { LabelNeeds } from './label-needs.js';
+import { Launch, type LaunchServices } from './launch.js';
+import { LeakFinder } from './leaks.js';
+import { imageOfLabel } from './node-fields.js';
+import { ProviderQuota } from './quota.js';
+import { Readiness } from './readiness.js';
+import type { Adapter, AdapterContext, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
+import { Zones } from './zones.js';
 
-/** A running provider of any state-machine driver: makes nodes with the machines of its adapter. */
+/** Parts a test may replace. */
+export interface StateMachineProviderParts {
+  /** Reads host keys. Default: over the network. */
+  readonly scan?: typeof scanHostKeys;
+}
+
+const DEFAULT_PARALLEL_CALLS = 10;
+
+/**
+ * A running provider of any state-machine driver: makes and deletes nodes with the machines of its adapter, knows the
+ * quota, finds leaks. Launches and deletions that have begun are finished after `stop`; `join` waits for them.
+ */
 export class StateMachineProvider implements Provider {
   readonly config: StateMachineProviderConfig;
+  readonly quota: QuotaSupport;
+  /** Paces the calls of the adapter. */
+  protected readonly tasks: TaskManager;
+  protected readonly context: ProviderContext;
+  protected readonly adapter: Adapter;
+  readonly #instances: InstanceList;
+  readonly #services: LaunchServices;
+  readonly #needs: LabelNeeds;
+  readonly #quota: ProviderQuota;
+  readonly #zones: Zones;
+  readonly #readiness: Readiness;
+  readonly #leaks: LeakFinder;
+  readonly #active = new Set<Promise<unknown>>();
+  readonly uploadImage?: Provider['uploadImage'];
+  readonly deleteImage?: Provider['deleteImage'];
+  #idle = false;
+  #joined: Promise<void> | undefined;
 
   constructor(
     config: StateMachineProviderConfig,
-    _context: ProviderContext,
-    _getAdapter: (context: AdapterContext) => Adapter,
+    context: ProviderContext,
+    getAdapter: (context: AdapterContext) => Adapter,
+    parts: StateMachineProviderParts = {},
   ) {
     this.config = config;
+    this.context = context;
+    const { clock, logger, metrics, images, nodes, zk } = context;
+    const random = () => context.random();
+    this.tasks = this.#makeTasks();
+    const made = makeAdapter(context, this.tasks, random, getAdapter);
+    this.adapter = made.adapter;
+    this.#instances = made.instances;
+    const { adapter } = this;
+    const instances = this.#instances;
+    const changed = () => context.capacityChanged();
+    const shared = { config, adapter, clock, logger, random, changed };
+    this.#needs = new LabelNeeds(shared);
+    this.#zones = new Zones(shared);
+    this.#readiness = new Readiness({ ...shared, images });
+    this.#quota = new ProviderQuota({
+      ...shared,
+      provider: config.name,
+      instances,
+      needs: this.#needs,
+      settled: () => this.#zones.settled,
+      nodes,
+      ownNodes: () => context.ownNodes(),
+    });
+    this.quota = this.#quota;
+    this.#leaks = new LeakFinder({ provider: config.name, adapter, nodes, images, zk, logger, metrics });
+    this.#services = {
+      config,
+      adapter,
+      instances,
+      images,
+      scans: new ScanQueue(),
+      scan: parts.scan ?? scanHostKeys,
+      clock,
+      metrics,
+      random,
+    };
+    if (adapter.uploadImage) this.uploadImage = (upload, signal) => this.#upload(upload, signal);
+    if (adapter.deleteImage) this.deleteImage = (externalId, signal) => this.#deleteImage(externalId, signal);
   }
 
-  start(_signal: AbortSignal): Promise<void> {
-    return Promise.reject(new Error('not written yet'));
+  /** Resolves when the adapter is ready; limits, needs and zones are read in the background, and requests wait for them. */
+  async start(signal: AbortSignal): Promise<void> {
+    await this.adapter.start?.(signal);
+    if (this.#idle) return;
+    this.#needs.start();
+    this.#zones.start();
+    this.#quota.start();
+    this.context.capacityChanged();
   }
-  idle(): void {}
-  stop(): void {}
+
+  idle(): void {
+    this.#idle = true;
+    this.#needs.stop();
+    this.#zones.stop();
+    this.#quota.stop();
+    this.#readiness.stop();
+  }
+
+  stop(): void {
+    this.idle();
+  }
+
   join(): Promise<void> {
-    return Promise.resolve();
+    this.#joined ??= this.#end();
+    return this.#joined;
   }
-  labelReady(_pool: string, _label: string): boolean {
-    return true;
+
+  labelReady(pool: string, label: string): boolean {
+    return this.#readiness.isReady(pool, label);
   }
-  getRequestHandler(_pool: PoolConfig, _request: RequestRecord): NodeRequestHandler {
-    throw new Error('not written yet');
-  }
-  startNodeCleanup(_node: NodeRecord, _signal: AbortSignal): Promise<void> | undefined {
-    return undefined;
-  }
-  cleanupLeakedResources(_signal: AbortSignal): Promise<void> {
-    return Promise.resolve();
-  }
+
   errorLabels(): ReadonlySet<string> {
-    return new Set();
+    return this.#needs.errorLabels;
+  }
+
+  getRequestHandler(pool: PoolConfig, request: RequestRecord): NodeRequestHandler {
+    return new StateMachineHandler(this.#handlerHost(), pool, request);
+  }
+
+  startNodeCleanup(node: NodeRecord, signal: AbortSignal): Promise<void> | undefined {
+    if (node.externalId === null) return undefined;
+    const externalId = typeof node.externalId === 'string' ? node.externalId : JSON.stringify(node.externalId);
+    const logger = this.context.logger.child({ nodeId: node.id, pool: node.pool });
+    return this.#track(deleteInstance(this.#services, externalId, node, logger, signal));
+  }
+
+  async cleanupLeakedResources(signal: AbortSignal): Promise<void> {
+    if (!this.#idle) await this.#track(this.#leaks.run(signal));
+  }
+
+  nodeDeletedNotification(node: NodeRecord): void {
+    this.adapter.nodeDeletedNotification?.(node);
+  }
+
+  /** What handlers use; for providers with a handler of their own. */
+  protected handlerHost(): HandlerHost {
+    return this.#handlerHost();
+  }
+
+  #handlerHost(): HandlerHost {
+    const { config, context } = this;
+    return {
+      launch: (order, signal) => this.#launch(order, signal),
+      labelReady: (pool, label) => this.labelReady(pool, label),
+      chooseZone: (pool: StateMachinePoolConfig) => this.#zones.choose(pool),
+      imageFields: (pool, name) => {
+        const label = pool.labels.get(name);
+        return (label && imageOfLabel(config, label, context.images)?.fields) ?? {};
+      },
+    };
+  }
+
+  async #launch(order: LaunchOrder, signal: AbortSignal): Promise<LaunchResult> {
+    const { request } = order;
+    const logger = this.context.logger.child({ requestId: request.id, eventId: request.eventId });
+    const result = await this.#track(new Launch(this.#services, order, signal, logger).run());
+    if (result.state === 'ready') this.#quota.launchSucceeded();
+    if (result.state === 'aborted') this.#quota.invalidateQuotaCache();
+    return result;
+  }
+
+  #upload(upload: ImageUpload, signal: AbortSignal): Promise<string> {
+    const { adapter } = this;
+    if (!adapter.uploadImage) throw new Error('the adapter uploads no images');
+    return this.#track(adapter.uploadImage(upload, signal));
+  }
+
+  async #deleteImage(externalId: string, signal: AbortSignal): Promise<void> {
+    await this.#track(Promise.resolve(this.adapter.deleteImage?.(externalId, signal)));
+  }
+
+  async #track<T>(work: Promise<T>): Promise<T> {
+    this.#active.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#active.delete(work);
+    }
+  }
+
+  async #end(): Promise<void> {
+    while (this.#active.size > 0) await Promise.allSettled([...this.#active]);
+    this.#instances.stop();
+    await this.adapter.stop?.();
+    this.tasks.stop();
+    await this.tasks.join();
+  }
+
+  #makeTasks(): TaskManager {
+    const { clock, logger, metrics } = this.context;
+    return new TaskManager(this.config.name, {
+      clock,
+      logger,
+      metrics,
+      requestsPerSecond: this.config.requestsPerSecond,
+      maxParallel: this.config.maxParallelCalls ?? DEFAULT_PARALLEL_CALLS,
+      random: () => this.context.random(),
+    });
   }
 }
+
+/** The adapter gets the shared list, and the list asks the adapter: neither may be used before both are there. */
+function makeAdapter(
+  context: ProviderContext,
+  tasks: TaskManager,
+  random: () => number,
+  getAdapter: (context: AdapterContext) => Adapter,
+): { adapter: Adapter; instances: InstanceList } {
+  const { clock, logger } = context;
+  const made: { list?: InstanceList } = {};
+  const instances = (): InstanceList => {
+    if (!made.list) throw new Error('the list of instances cannot be used while the adapter is being made');
+    return made.list;
+  };
+  const adapter = getAdapter({
+    ...context,
+    config: () => context.config(),
+    ownNodes: () => context.ownNodes(),
+    capacityChanged: (pool) => context.capacityChanged(pool),
+    random,
+    tasks,
+    instances: {
+      find: (externalId) => instances().find(externalId, instances().mark(), NEVER),
+      list: () => instances().list(instances().mark(), NEVER),
+    },
+  });
+  made.list = new InstanceList({ source: adapter, clock, logger, random });
+  return { adapter, instances: made.list };
+}
+
+const NEVER = new AbortController().signal;

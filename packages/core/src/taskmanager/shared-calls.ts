@@ -24,7 +24,7 @@ export class SharedCalls {
     signal?.throwIfAborted();
     const call = this.#waiting.get(name) ?? this.#start(name, start);
     call.callers++;
-    return await this.#wait<T>(call, signal);
+    return this.#wait<T>(call, signal);
   }
 
   #start<T>(name: string, start: (signal: AbortSignal, begin: () => void) => Promise<T>): SharedCall {
@@ -66,7 +66,7 @@ export class SharedCalls {
         },
         (error: unknown) => {
           leave();
-          reject(error as Error);
+          reject(error);
         },
       );
     });

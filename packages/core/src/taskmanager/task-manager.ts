@@ -94,7 +94,7 @@ export class TaskManager {
   }
 
   /** Runs a task after all that were submitted before it. Returns the task; its `wait` gives the result. */
-  submitTask<T extends Task<object, unknown>>(task: T): T {
+  submitTask<T extends Task>(task: T): T {
     if (this.#stopped) {
       task.refuse(this.#stoppedError());
       return task;

@@ -1,0 +1,89 @@
+import { isNodepoolError, nodePath, type NodeId, type ZooKeeper } from '@nodepool/zk-protocol';
+import type { ProviderContext } from '../driver/types.js';
+import type { Logger } from '../logger.js';
+import type { ImageSource } from '../operations/images.js';
+import { BUILD_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, UPLOAD_ID_TAG, type Resource } from '../operations/instance.js';
+import type { OperationMetrics } from '../operations/metrics.js';
+import type { Adapter } from './types.js';
+
+/** What leaks are told by. */
+export interface LeakFinderOptions {
+  readonly provider: string;
+  readonly adapter: Adapter;
+  readonly nodes: ProviderContext['nodes'];
+  readonly images: ImageSource | undefined;
+  readonly zk: Pick<ZooKeeper, 'exists'>;
+  readonly logger: Logger;
+  readonly metrics: OperationMetrics | undefined;
+}
+
+/** A number of ten digits, as node ids are. */
+const NODE_ID = /^\d{10}$/;
+
+/**
+ * Finds resources that carry the provider's tag although no record knows them, and deletes those that it has found
+ * twice in a row. Without the tag, or with another provider's, nothing is ever touched.
+ */
+export class LeakFinder {
+  readonly #options: LeakFinderOptions;
+  #suspects: ReadonlySet<string> = new Set();
+
+  constructor(options: LeakFinderOptions) {
+    this.#options = options;
+  }
+
+  /** One look. Rejects when the resources cannot be listed. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { adapter, nodes } = this.#options;
+    if (!nodes.ready) return; // without the records everything would look leaked
+    const suspects = new Set<string>();
+    const leaked: Resource[] = [];
+    for (const resource of await adapter.listResources(signal)) {
+      if (!this.#isUnknown(resource)) continue;
+      const key = `${resource.type} ${resource.id}`;
+      suspects.add(key);
+      if (this.#suspects.has(key)) leaked.push(resource);
+    }
+    this.#suspects = suspects;
+    for (const resource of leaked) {
+      signal.throwIfAborted();
+      await this.#delete(resource, signal);
+    }
+  }
+
+  #isUnknown({ metadata }: Resource): boolean {
+    const { provider, nodes, images } = this.#options;
+    if (metadata[PROVIDER_TAG] !== provider) return false;
+    const nodeId = metadata[NODE_ID_TAG];
+    if (nodeId !== undefined) return nodes.get(nodeId)?.provider !== provider;
+    const buildId = metadata[BUILD_ID_TAG];
+    const uploadId = metadata[UPLOAD_ID_TAG];
+    if (buildId === undefined || uploadId === undefined || images?.ready !== true) return false;
+    return !images.hasUpload(buildId, uploadId);
+  }
+
+  async #delete(resource: Resource, signal: AbortSignal): Promise<void> {
+    const { adapter, logger, metrics, provider } = this.#options;
+    const fields = { type: resource.type, id: resource.id, nodeId: resource.metadata[NODE_ID_TAG] };
+    try {
+      if ((await this.#isKnownAfterAll(resource)) || !this.#isUnknown(resource)) return;
+      logger.warn('Deleting a leaked resource', fields);
+      await adapter.deleteResource(resource, signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) {
+        logger.warn('A leaked resource could not be deleted; trying again later', { ...fields, error });
+        return;
+      }
+    }
+    metrics?.leaked?.(provider, resource.pluralMetricName ?? `${resource.type}s`);
+  }
+
+  /** What is deleted is lost, so the last word is ZooKeeper's own and not that of its copy here. */
+  async #isKnownAfterAll({ metadata }: Resource): Promise<boolean> {
+    const nodeId = metadata[NODE_ID_TAG];
+    if (nodeId === undefined || !NODE_ID.test(nodeId)) return false;
+    const exists = (await this.#options.zk.exists(nodePath(nodeId as NodeId))) !== undefined;
+    return exists && this.#options.nodes.get(nodeId) === undefined;
+  }
+}

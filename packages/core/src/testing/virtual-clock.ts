@@ -1,0 +1,92 @@
+import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
+
+interface Timer {
+  readonly atMs: number;
+  readonly seq: number;
+  readonly fn: () => void;
+}
+
+/**
+ * A clock that moves only when told to. Timers fire one by one, by their time and then in the order in which they were
+ * set; between two of them everything that is ready to run runs.
+ */
+export class VirtualClock implements Clock {
+  #nowMs: number;
+  #seq = 0;
+  /** Sorted, earliest last. */
+  readonly #timers: Timer[] = [];
+
+  /** @param nowMs - where time begins; default 1,000,000 */
+  constructor(nowMs = 1_000_000) {
+    this.#nowMs = nowMs;
+  }
+
+  /** Timers that have neither fired nor been cancelled. */
+  get pendingTimers(): number {
+    return this.#timers.length;
+  }
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  setTimer(ms: number, fn: () => void): CancelTimer {
+    const timer: Timer = { atMs: this.#nowMs + Math.max(0, ms), seq: this.#seq++, fn };
+    this.#timers.splice(this.#placeOf(timer), 0, timer);
+    return () => {
+      const index = this.#timers.indexOf(timer);
+      if (index >= 0) this.#timers.splice(index, 1);
+    };
+  }
+
+  /** Moves on by `ms`, firing every timer on the way, those set on the way included. */
+  async advance(ms: number): Promise<void> {
+    const endMs = this.#nowMs + ms;
+    await this.settle();
+    for (let next = this.#timers.at(-1); next && next.atMs <= endMs; next = this.#timers.at(-1)) {
+      await this.#fire(next);
+    }
+    this.#nowMs = endMs;
+  }
+
+  /** Moves on from timer to timer until the promise is settled, and returns what it gives. */
+  async run<T>(promise: Promise<T>, limitMs = 24 * 3_600_000): Promise<T> {
+    const endMs = this.#nowMs + limitMs;
+    let settled = false;
+    const settle = () => (settled = true);
+    promise.then(settle, settle);
+    await this.settle();
+    while (!settled) {
+      const next = this.#timers.at(-1);
+      if (!next) throw new Error('nothing is left that could settle the promise: no timer is set');
+      if (next.atMs > endMs) throw new Error(`the promise is not settled after ${limitMs} ms`);
+      await this.#fire(next);
+    }
+    return promise;
+  }
+
+  /** Lets everything run that does not wait for time. */
+  settle(): Promise<void> {
+    // An immediate comes after all promise callbacks, however many follow from each other.
+    return new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async #fire(timer: Timer): Promise<void> {
+    this.#timers.pop();
+    this.#nowMs = Math.max(this.#nowMs, timer.atMs);
+    timer.fn();
+    await this.settle();
+  }
+
+  #placeOf(timer: Timer): number {
+    let low = 0;
+    let high = this.#timers.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const other = this.#timers[middle];
+      if (other && (other.atMs > timer.atMs || (other.atMs === timer.atMs && other.seq < timer.seq))) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
