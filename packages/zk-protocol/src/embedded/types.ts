@@ -10,6 +10,7 @@ export interface EmbeddedLogger {
   error(message: string, fields?: Record<string, unknown>): void;
 }
 
+/** How to run an embedded server; only the folder is needed. */
 export interface EmbeddedServerOptions {
   /** Folder of the log and the snapshots; made where missing. One server at a time can use it. */
   dataDir: string;

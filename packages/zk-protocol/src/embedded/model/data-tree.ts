@@ -7,6 +7,12 @@ import { createZnode, type Znode } from './znode.js';
 /** Reverts one applied change. */
 export type Undo = () => void;
 
+/** The znode a change was about and the one above it, as they are after it; both objects outlive a deletion. */
+export interface Touched {
+  node: Znode;
+  parent: Znode;
+}
+
 /** Changes of the tree alone. */
 export type TreeChange = Exclude<Change, { change: 'createSession' | 'closeSession' }>;
 
@@ -79,7 +85,7 @@ export class DataTree {
   }
 
   /** Applies a change. With `undo`, what reverts it is appended there. */
-  apply(change: TreeChange, zxid: number, timeMs: number, undo?: Undo[]): void {
+  apply(change: TreeChange, zxid: number, timeMs: number, undo?: Undo[]): Touched {
     switch (change.change) {
       case 'create':
         return this.create(change, zxid, timeMs, undo);
@@ -93,7 +99,7 @@ export class DataTree {
         node.version = change.version;
         node.mzxid = zxid;
         node.mtime = timeMs;
-        return;
+        return { node, parent: node };
       }
       case 'setAcl': {
         const node = this.changing(change.path);
@@ -101,6 +107,7 @@ export class DataTree {
         undo?.push(() => Object.assign(node, { acl, aversion }));
         node.acl = change.acl;
         node.aversion = change.version;
+        return { node, parent: node };
       }
     }
   }
@@ -123,7 +130,7 @@ export class DataTree {
     }
   }
 
-  private create(change: Extract<Change, { change: 'create' }>, zxid: number, timeMs: number, undo?: Undo[]): void {
+  private create(change: Extract<Change, { change: 'create' }>, zxid: number, timeMs: number, undo?: Undo[]): Touched {
     const { path } = change;
     const parent = this.changing(parentOf(path));
     const { childrenCreated, pzxid } = parent;
@@ -136,9 +143,10 @@ export class DataTree {
     const node = createZnode(change.data, change.acl, change.owner, zxid, timeMs);
     node.snapshotMark = this.newNodeMark;
     this.attach(path, node);
+    return { node, parent };
   }
 
-  private delete(path: string, zxid: number, undo?: Undo[]): void {
+  private delete(path: string, zxid: number, undo?: Undo[]): Touched {
     const node = this.changing(path);
     const parent = this.changing(parentOf(path));
     const { pzxid } = parent;
@@ -148,6 +156,7 @@ export class DataTree {
     });
     this.detach(path);
     parent.pzxid = zxid;
+    return { node, parent };
   }
 
   private attach(path: string, node: Znode): void {

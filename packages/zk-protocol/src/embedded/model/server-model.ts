@@ -1,7 +1,7 @@
 import { ErrorCode } from '../wire/constants.js';
 import { digestId } from './acl.js';
 import type { ModelConnection } from './connection.js';
-import { DataTree, type Undo } from './data-tree.js';
+import { DataTree, type Touched, type TreeChange, type Undo } from './data-tree.js';
 import { Expiry } from './expiry.js';
 import { planWrite, type WriteRequest } from './planner.js';
 import { Reads } from './reads.js';
@@ -73,10 +73,10 @@ export class ServerModel {
     const byTime = BigInt(nowMs) << 12n;
     const sessionId = byTime > this.newestSessionId ? byTime : this.newestSessionId + 1n;
     const change: Change = { change: 'createSession', sessionId, timeoutMs, password: wanted.password };
-    const transaction = this.commit([change], nowMs);
+    const committed = this.commit([change], nowMs);
     const session = this.existingSession(sessionId);
     this.bind(session, connection, nowMs);
-    return { session, outcome: { reply: this.reply(), events: [], transaction } };
+    return { session, outcome: { reply: this.reply(), ...committed } };
   }
 
   /**
@@ -89,7 +89,7 @@ export class ServerModel {
     nowMs: number,
   ): { session: Session; replaced: ModelConnection | undefined } | undefined {
     const session = this.sessions.get(credentials.sessionId);
-    if (session === undefined || !session.password.equals(credentials.password)) return undefined;
+    if (!session?.password.equals(credentials.password)) return undefined;
     const replaced = session.connection;
     if (replaced !== undefined) this.detach(replaced);
     this.bind(session, connection, nowMs);
@@ -158,10 +158,8 @@ export class ServerModel {
       passed.outcomes.push(this.closeSession(session, nowMs));
     }
     for (const path of this.expiry.due(nowMs)) {
-      const transaction = this.commit([{ change: 'delete', path }], nowMs);
-      const events: Notification[] = [];
-      for (const change of transaction.changes) this.watches.trigger(change, events);
-      passed.outcomes.push({ reply: this.reply(), events, transaction });
+      const committed = this.commit([{ change: 'delete', path }], nowMs);
+      passed.outcomes.push({ reply: this.reply(), ...committed });
     }
     return passed;
   }
@@ -187,7 +185,7 @@ export class ServerModel {
 
   /** Applies a transaction read back from disk. */
   replay(transaction: Transaction): void {
-    for (const change of transaction.changes) this.applyChange(change, transaction.zxid, transaction.timeMs);
+    for (const change of transaction.changes) this.applyChange(change, transaction.zxid, transaction.timeMs, []);
     this.zxid = transaction.zxid;
   }
 
@@ -235,11 +233,9 @@ export class ServerModel {
   private write(request: WriteRequest, connection: ModelConnection, nowMs: number): Outcome {
     const plan = planWrite(this.tree, request, connection);
     if (typeof plan === 'number') return this.refuse(plan, true, nowMs);
-    if (plan === undefined) return { ...this.refuse(ErrorCode.ok, true, nowMs) };
-    const transaction = this.commit([plan], nowMs);
-    const events: Notification[] = [];
-    this.watches.trigger(plan, events);
-    return { reply: this.reply(ErrorCode.ok, this.writeBody(request, plan)), events, transaction };
+    if (plan === undefined) return this.refuse(ErrorCode.ok, true, nowMs);
+    const committed = this.commit([plan], nowMs);
+    return { reply: this.reply(ErrorCode.ok, this.writeBody(request, plan)), ...committed };
   }
 
   private writeBody(request: WriteRequest, { path, change }: { path: string; change: string }): ReplyBody | undefined {
@@ -251,7 +247,8 @@ export class ServerModel {
 
   private multi(parts: readonly MultiPart[], connection: ModelConnection, nowMs: number): Outcome {
     const zxid = ++this.zxid;
-    const changes: Change[] = [];
+    const changes: TreeChange[] = [];
+    const touched: Touched[] = [];
     const results: MultiResult[] = [];
     const undo: Undo[] = [];
     for (const part of parts) {
@@ -265,13 +262,16 @@ export class ServerModel {
         return { reply, events: [], transaction: { zxid, timeMs: nowMs, changes: [] } };
       }
       if (plan !== undefined) {
-        this.tree.apply(plan, zxid, nowMs, undo);
+        touched.push(this.tree.apply(plan, zxid, nowMs, undo));
         changes.push(plan);
       }
       results.push(this.multiResult(part, plan?.path ?? part.path));
     }
     const events: Notification[] = [];
-    for (const change of changes) this.watches.trigger(change, events);
+    for (const [index, change] of changes.entries()) {
+      const nodes = touched[index];
+      if (nodes !== undefined) this.watches.trigger(change, nodes, events);
+    }
     this.expiry.noteChanges(changes, nowMs);
     return {
       reply: this.reply(ErrorCode.ok, { kind: 'multi', results }),
@@ -292,25 +292,24 @@ export class ServerModel {
 
   private closeSession(session: Session, nowMs: number): Outcome {
     const deletes = [...this.tree.ephemeralsOf(session.id)].map((path): Change => ({ change: 'delete', path }));
-    const transaction = this.commit([...deletes, { change: 'closeSession', sessionId: session.id }], nowMs);
-    const events: Notification[] = [];
-    for (const change of deletes) this.watches.trigger(change, events);
-    return { reply: this.reply(), events, transaction };
+    const committed = this.commit([...deletes, { change: 'closeSession', sessionId: session.id }], nowMs);
+    return { reply: this.reply(), ...committed };
   }
 
   private refuse(error: number, isWrite: boolean, nowMs: number): Outcome {
-    const transaction = isWrite ? this.commit([], nowMs) : undefined;
-    return { reply: this.reply(error), events: [], transaction };
+    const committed = isWrite ? this.commit([], nowMs) : { events: [] };
+    return { reply: this.reply(error), ...committed };
   }
 
-  private commit(changes: readonly Change[], timeMs: number): Transaction {
+  private commit(changes: readonly Change[], timeMs: number): { events: Notification[]; transaction: Transaction } {
     const zxid = ++this.zxid;
-    for (const change of changes) this.applyChange(change, zxid, timeMs);
+    const events: Notification[] = [];
+    for (const change of changes) this.applyChange(change, zxid, timeMs, events);
     this.expiry.noteChanges(changes, timeMs);
-    return { zxid, timeMs, changes };
+    return { events, transaction: { zxid, timeMs, changes } };
   }
 
-  private applyChange(change: Change, zxid: number, timeMs: number): void {
+  private applyChange(change: Change, zxid: number, timeMs: number, events: Notification[]): void {
     if (change.change === 'createSession') {
       const { sessionId: id, timeoutMs, password } = change;
       this.sessions.add({ id, timeoutMs, password, expiresAtMs: timeMs + timeoutMs, connection: undefined });
@@ -318,7 +317,7 @@ export class ServerModel {
     } else if (change.change === 'closeSession') {
       this.sessions.remove(change.sessionId);
     } else {
-      this.tree.apply(change, zxid, timeMs);
+      this.watches.trigger(change, this.tree.apply(change, zxid, timeMs), events);
     }
   }
 

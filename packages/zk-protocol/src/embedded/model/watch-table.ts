@@ -33,7 +33,10 @@ export class WatchTable {
 
   add(path: string, connection: ModelConnection, mode: WatchMode): void {
     let watchers = this.byPath.get(path);
-    if (watchers === undefined) this.byPath.set(path, (watchers = new Map()));
+    if (watchers === undefined) {
+      watchers = new Map<ModelConnection, WatchMode>();
+      this.byPath.set(path, watchers);
+    }
     if (watchers.get(connection) === 'persistent-recursive') this.recursiveCount--;
     if (mode === 'persistent-recursive') this.recursiveCount++;
     watchers.set(connection, mode);

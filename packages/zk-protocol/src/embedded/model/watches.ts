@@ -1,11 +1,13 @@
+import type { Acl } from '../../client/types.js';
 import { EventType, type EventTypeNumber } from '../wire/constants.js';
+import { isAllowed, Permission } from './acl.js';
 import type { ModelConnection } from './connection.js';
-import type { DataTree } from './data-tree.js';
+import type { DataTree, Touched, TreeChange } from './data-tree.js';
 import { parentOf } from './paths.js';
 import type { Notification } from './replies.js';
 import type { SetWatchesRequest, WatcherType } from './requests.js';
-import type { Change } from './transactions.js';
 import { WatchTable } from './watch-table.js';
+import type { Znode } from './znode.js';
 
 /** All watches: which change tells whom. */
 export class Watches {
@@ -33,21 +35,24 @@ export class Watches {
     this.child.removeAll(connection);
   }
 
-  /** Appends the events of an applied change. */
-  trigger(change: Change, events: Notification[]): void {
-    switch (change.change) {
+  /** Appends the events of an applied change. Only who may read a znode hears of it; the watch is used up all the same. */
+  trigger({ change, path }: TreeChange, { node, parent }: Touched, events: Notification[]): void {
+    switch (change) {
       case 'create':
-        this.notify(this.data, change.path, EventType.created, events);
-        this.notify(this.child, parentOf(change.path) || '/', EventType.children, events);
+        this.notify(this.data, { type: EventType.created, path }, node.acl, events);
+        this.notifyParent(path, parent, events);
         return;
       case 'delete': {
-        const told = this.notify(this.data, change.path, EventType.deleted, events);
-        this.notify(this.child, change.path, EventType.deleted, events, told);
-        this.notify(this.child, parentOf(change.path) || '/', EventType.children, events);
+        const event = { type: EventType.deleted, path };
+        const told = this.notify(this.data, event, node.acl, events);
+        this.notify(this.child, event, node.acl, events, told);
+        this.notifyParent(path, parent, events);
         return;
       }
       case 'setData':
-        this.notify(this.data, change.path, EventType.changed, events);
+        this.notify(this.data, { type: EventType.changed, path }, node.acl, events);
+        return;
+      case 'setAcl':
     }
   }
 
@@ -74,17 +79,21 @@ export class Watches {
     for (const path of request.persistentRecursive) this.addPersistent(path, to, 'persistent-recursive');
   }
 
+  private notifyParent(path: string, parent: Znode, events: Notification[]): void {
+    this.notify(this.child, { type: EventType.children, path: parentOf(path) || '/' }, parent.acl, events);
+  }
+
   private notify(
     table: WatchTable,
-    path: string,
-    type: EventTypeNumber,
+    { type, path }: { type: EventTypeNumber; path: string },
+    acl: readonly Acl[],
     events: Notification[],
     except?: ReadonlySet<ModelConnection>,
   ): ReadonlySet<ModelConnection> | undefined {
     const found = table.trigger(path, type);
     if (found === undefined) return undefined;
     for (const to of found) {
-      if (except?.has(to) !== true) events.push({ to, type, path });
+      if (except?.has(to) !== true && isAllowed(acl, Permission.read, to.auth)) events.push({ to, type, path });
     }
     return found;
   }

@@ -1,4 +1,5 @@
 import type { Acl } from '../../client/types.js';
+import { isEphemeral } from './owners.js';
 import type { NodeStat } from './replies.js';
 
 /** A znode as it is kept in memory. */
@@ -58,7 +59,8 @@ export function statOf(node: Znode): NodeStat {
     // Every child created counts once, every child deleted once more.
     cversion: (node.childrenCreated * 2 - numChildren) | 0,
     aversion: node.aversion,
-    ephemeralOwner: node.owner,
+    // Containers and TTL znodes use the same field inside, which clients do not see.
+    ephemeralOwner: isEphemeral(node.owner) ? node.owner : 0n,
     dataLength: node.data?.length ?? 0,
     numChildren,
     pzxid: node.pzxid,

@@ -76,7 +76,10 @@ export class Dispatcher implements ConnectionHandler {
 
   onCommand(connection: ClientConnection, command: string): void {
     const { store } = this;
-    if (store === undefined) return connection.sendText(NOT_SERVING);
+    if (store === undefined) {
+      connection.sendText(NOT_SERVING);
+      return;
+    }
     const { connections, received, sent, startedAtMs, configuration } = this;
     const nowMs = this.clock.now();
     const status = { model: store.model, connections, received, sent, startedAtMs, nowMs, configuration };
@@ -85,7 +88,10 @@ export class Dispatcher implements ConnectionHandler {
 
   onConnect(connection: ClientConnection, request: ConnectRequest): void {
     const { store } = this;
-    if (store === undefined) return connection.close('the server cannot write its data now');
+    if (store === undefined) {
+      connection.close('the server cannot write its data now');
+      return;
+    }
     const nowMs = this.clock.now();
     this.received++;
     if (request.lastZxidSeen > store.model.lastZxid) {
@@ -95,7 +101,8 @@ export class Dispatcher implements ConnectionHandler {
         clientZxid: request.lastZxidSeen,
         serverZxid: store.model.lastZxid,
       });
-      return connection.close('the client is ahead of this server');
+      connection.close('the client is ahead of this server');
+      return;
     }
     if (request.sessionId === 0n) {
       const password = randomBytes(PASSWORD_BYTES);

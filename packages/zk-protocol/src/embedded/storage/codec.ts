@@ -14,6 +14,7 @@ const ChangeKind = { create: 1, delete: 2, setData: 3, setAcl: 4, createSession:
 /** Number of ACL entries that stands for "everybody may do everything". */
 const OPEN_ACL_MARK = -1;
 
+/** Appends a transaction's payload. */
 export function encodeTransaction(writer: JuteWriter, { zxid, timeMs, changes }: Transaction): void {
   writer.byte(Kind.transaction);
   writer.long(zxid);
@@ -22,7 +23,10 @@ export function encodeTransaction(writer: JuteWriter, { zxid, timeMs, changes }:
   for (const change of changes) encodeChange(writer, change);
 }
 
-/** @throws {MalformedPacketError} it is none */
+/**
+ * Reads a transaction's payload.
+ * @throws {MalformedPacketError} it is none
+ */
 export function decodeTransaction(reader: JuteReader): Transaction {
   expectKind(reader, Kind.transaction);
   return { zxid: reader.long(), timeMs: reader.long(), changes: reader.vector(() => decodeChange(reader)) };
@@ -34,6 +38,7 @@ export function expectKind(reader: JuteReader, kind: number): void {
   if (found !== kind) throw new MalformedPacketError(`a record of kind ${kind} was expected, found ${found}`);
 }
 
+/** Appends one znode of a snapshot. */
 export function encodeZnode(writer: JuteWriter, path: string, node: Znode): void {
   writer.string(path);
   writer.bytes(node.data);
@@ -49,6 +54,7 @@ export function encodeZnode(writer: JuteWriter, path: string, node: Znode): void
   writer.bigLong(node.owner);
 }
 
+/** Reads one znode of a snapshot. */
 export function decodeZnode(reader: JuteReader): { path: string; node: Znode } {
   const path = reader.string();
   const node = createZnode(reader.bytes(), decodeAcl(reader), 0n, 0, 0);
@@ -64,12 +70,14 @@ export function decodeZnode(reader: JuteReader): { path: string; node: Znode } {
   return { path, node };
 }
 
+/** Appends one session of a snapshot. */
 export function encodeSession(writer: JuteWriter, { id, timeoutMs, password }: Session): void {
   writer.bigLong(id);
   writer.int(timeoutMs);
   writer.bytes(password);
 }
 
+/** Reads one session of a snapshot; it has no time left until its table is restarted. */
 export function decodeSession(reader: JuteReader): Session {
   return {
     id: reader.bigLong(),
@@ -87,23 +95,39 @@ function encodeChange(writer: JuteWriter, change: Change): void {
       writer.string(change.path);
       writer.bytes(change.data);
       encodeAcl(writer, change.acl);
-      return writer.bigLong(change.owner);
-    case 'delete':
-      return writer.string(change.path);
+      {
+        writer.bigLong(change.owner);
+        return;
+      }
+    case 'delete': {
+      writer.string(change.path);
+      return;
+    }
     case 'setData':
       writer.string(change.path);
       writer.bytes(change.data);
-      return writer.int(change.version);
+      {
+        writer.int(change.version);
+        return;
+      }
     case 'setAcl':
       writer.string(change.path);
       encodeAcl(writer, change.acl);
-      return writer.int(change.version);
+      {
+        writer.int(change.version);
+        return;
+      }
     case 'createSession':
       writer.bigLong(change.sessionId);
       writer.int(change.timeoutMs);
-      return writer.bytes(change.password);
-    case 'closeSession':
-      return writer.bigLong(change.sessionId);
+      {
+        writer.bytes(change.password);
+        return;
+      }
+    case 'closeSession': {
+      writer.bigLong(change.sessionId);
+      return;
+    }
   }
 }
 

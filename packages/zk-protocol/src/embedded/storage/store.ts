@@ -13,6 +13,7 @@ const SNAPSHOT_LOG_BYTES = 64 * 1024 * 1024;
 /** The newest snapshot may be unreadable one day, so the one before stays too. */
 const KEPT_SNAPSHOTS = 2;
 
+/** What a {@link Store} works with. */
 export interface StoreOptions {
   directory: string;
   fs: FileSystem;

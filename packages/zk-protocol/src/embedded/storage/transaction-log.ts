@@ -16,6 +16,7 @@ export interface LogPosition {
   fileBatch: number;
 }
 
+/** What a {@link TransactionLog} works with. */
 export interface TransactionLogOptions {
   fs: FileSystem;
   directory: string;

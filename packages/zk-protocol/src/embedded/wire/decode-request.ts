@@ -3,6 +3,8 @@ import type { MultiPart, ReadPart, Request, WatcherType } from '../model/request
 import { ErrorCode, OpCode } from './constants.js';
 import { type JuteReader, MalformedPacketError } from './jute-reader.js';
 
+const CONTAINER_FLAG = 4;
+
 const WRITES = new Set<number>([
   OpCode.create,
   OpCode.create2,
@@ -56,9 +58,9 @@ function decode(type: number, body: JuteReader): Request | undefined {
     case OpCode.ping:
       return { op: 'ping' };
     case OpCode.multi:
-      return { op: 'multi', parts: decodeParts(body, decodeMultiPart) };
+      return { op: 'multi', parts: decodeParts(body, (type, part) => asInMulti(decodeMultiPart(type, part))) };
     case OpCode.multiRead:
-      return { op: 'multiRead', parts: decodeParts(body, decodeReadPart) };
+      return { op: 'multiRead', parts: decodeParts(body, withoutWatch) };
     case OpCode.reconfig:
       return { op: 'refused', error: ErrorCode.reconfigDisabled, isWrite: true };
     default:
@@ -119,10 +121,24 @@ function decodeMultiPart(type: number, body: JuteReader): MultiPart {
   }
 }
 
+/**
+ * Inside a multi, ZooKeeper 3.8 goes by the flags of a create and forgets which operation asked for it, so that a create2
+ * is answered as a create, without a stat.
+ */
+function asInMulti(part: MultiPart): MultiPart {
+  if (part.op !== 'create2' && part.op !== 'create' && part.op !== 'createContainer') return part;
+  return { ...part, op: part.flags === CONTAINER_FLAG ? 'createContainer' : 'create' };
+}
+
 function decodeReadPart(type: number, body: JuteReader): ReadPart {
   if (type === OpCode.getData) return { op: 'getData', path: body.string(), watch: body.bool() };
   if (type === OpCode.getChildren) return { op: 'getChildren', path: body.string(), watch: body.bool() };
   throw new MalformedPacketError(`operation ${type} cannot be part of a multiRead`);
+}
+
+/** Inside a multiRead, ZooKeeper 3.8 takes no notice of a wish to watch. */
+function withoutWatch(type: number, body: JuteReader): ReadPart {
+  return { ...decodeReadPart(type, body), watch: false };
 }
 
 /** Reads header and body of each part up to the header that says "done". */

@@ -47,16 +47,26 @@ function endPacket(writer: JuteWriter, start: number): void {
 
 function encodeBody(writer: JuteWriter, body: ReplyBody): void {
   switch (body.kind) {
-    case 'path':
-      return writer.string(body.path);
+    case 'path': {
+      writer.string(body.path);
+      return;
+    }
     case 'path-stat':
       writer.string(body.path);
-      return encodeStat(writer, body.stat);
-    case 'stat':
-      return encodeStat(writer, body.stat);
+      {
+        encodeStat(writer, body.stat);
+        return;
+      }
+    case 'stat': {
+      encodeStat(writer, body.stat);
+      return;
+    }
     case 'data':
       writer.bytes(body.data);
-      return encodeStat(writer, body.stat);
+      {
+        encodeStat(writer, body.stat);
+        return;
+      }
     case 'acl':
       writer.int(body.acl.length);
       for (const { permissions, scheme, id } of body.acl) {
@@ -64,17 +74,30 @@ function encodeBody(writer: JuteWriter, body: ReplyBody): void {
         writer.string(scheme);
         writer.string(id);
       }
-      return encodeStat(writer, body.stat);
-    case 'strings':
-      return writer.strings(body.strings, body.strings.length);
+      {
+        encodeStat(writer, body.stat);
+        return;
+      }
+    case 'strings': {
+      writer.strings(body.strings, body.strings.length);
+      return;
+    }
     case 'strings-stat':
       writer.strings(body.strings, body.strings.length);
-      return encodeStat(writer, body.stat);
+      {
+        encodeStat(writer, body.stat);
+        return;
+      }
     case 'multi':
       for (const result of body.results) encodeMultiResult(writer, result);
-      return encodeMultiHeader(writer, OpCode.error, true, -1);
-    case 'count':
-      return writer.int(body.count);
+      {
+        encodeMultiHeader(writer, OpCode.error, true, -1);
+        return;
+      }
+    case 'count': {
+      writer.int(body.count);
+      return;
+    }
     case 'clients':
       writer.int(body.clients.length);
       for (const { scheme, user } of body.clients) {
@@ -87,22 +110,35 @@ function encodeBody(writer: JuteWriter, body: ReplyBody): void {
 function encodeMultiResult(writer: JuteWriter, result: MultiResult | ReadResult): void {
   if (result.result === 'error') {
     encodeMultiHeader(writer, OpCode.error, false, result.error);
-    return writer.int(result.error);
+    writer.int(result.error);
+    return;
   }
   encodeMultiHeader(writer, OpCode[result.result], false, 0);
   switch (result.result) {
-    case 'create':
-      return writer.string(result.path);
+    case 'create': {
+      writer.string(result.path);
+      return;
+    }
     case 'create2':
       writer.string(result.path);
-      return encodeStat(writer, result.stat);
-    case 'setData':
-      return encodeStat(writer, result.stat);
+      {
+        encodeStat(writer, result.stat);
+        return;
+      }
+    case 'setData': {
+      encodeStat(writer, result.stat);
+      return;
+    }
     case 'getData':
       writer.bytes(result.data);
-      return encodeStat(writer, result.stat);
-    case 'getChildren':
-      return writer.strings(result.children, result.children.length);
+      {
+        encodeStat(writer, result.stat);
+        return;
+      }
+    case 'getChildren': {
+      writer.strings(result.children, result.children.length);
+      return;
+    }
     case 'delete':
     case 'check':
   }
