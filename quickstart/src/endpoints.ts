@@ -12,17 +12,27 @@ import { QuickStartError } from './terminal.js';
 const SCRIPT = fileURLToPath(new URL('./endpoint.js', import.meta.url));
 const STOP_GRACE_MS = 2000;
 
-async function startEndpoint(host: LocalHost, stateDir: string, clientKey: string): Promise<Child> {
-  const home = join(stateDir, 'hosts', String(host.port));
+/** A process being started, and the promise that it listens. */
+interface Starting {
+  readonly child: Child;
+  readonly listening: Promise<void>;
+}
+
+async function prepareKeys(home: string): Promise<string[]> {
   await mkdir(home, { recursive: true });
-  const hostKeyFiles = [join(home, '.host_ed25519'), join(home, '.host_ecdsa')];
-  await ensureKey(join(home, '.host_ed25519'), 'ed25519');
-  await ensureKey(join(home, '.host_ecdsa'), 'ecdsa');
-  const options: EndpointOptions = { ...host, host: LOOPBACK, hostKeyFiles, clientKeyFile: `${clientKey}.pub`, home };
+  const [ed25519, ecdsa] = [join(home, '.host_ed25519'), join(home, '.host_ecdsa')];
+  await ensureKey(ed25519, 'ed25519');
+  await ensureKey(ecdsa, 'ecdsa');
+  return [ed25519, ecdsa];
+}
+
+function startEndpoint(options: EndpointOptions): Starting {
   const child = startNode(SCRIPT, [JSON.stringify(options)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-  const listening = new Promise<true>((resolve) => child.process.once('message', () => resolve(true)));
-  if ((await Promise.race([listening, child.ended])) === true) return child;
-  throw new QuickStartError(`the SSH endpoint on port ${host.port} did not start`);
+  const message = new Promise<true>((resolve) => child.process.once('message', () => resolve(true)));
+  const listening = Promise.race([message, child.ended]).then((result) => {
+    if (result !== true) throw new QuickStartError(`the SSH endpoint on port ${options.port} did not start`);
+  });
+  return { child, listening };
 }
 
 /** The machines of the quick start: one SSH server process for each. */
@@ -51,12 +61,17 @@ export class Endpoints {
       }),
     );
     const missing = [...wanted].filter(([name]) => !this.#running.has(name));
-    await Promise.all(
-      missing.map(async ([name, host]) => {
-        const child = await startEndpoint(host, this.stateDir, this.clientKey);
-        this.#running.set(name, { ...host, child });
-      }),
-    );
+    const results = await Promise.allSettled(missing.map(([name, host]) => this.#start(name, host)));
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+  }
+
+  async #start(name: string, host: LocalHost): Promise<void> {
+    const home = join(this.stateDir, 'hosts', String(host.port));
+    const hostKeyFiles = await prepareKeys(home);
+    const clientKeyFile = `${this.clientKey}.pub`;
+    const { child, listening } = startEndpoint({ ...host, host: LOOPBACK, hostKeyFiles, clientKeyFile, home });
+    this.#running.set(name, { ...host, child });
+    await listening;
   }
 
   /** Stops all. */

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -15,12 +16,19 @@ const CONFIG = fileURLToPath(new URL('../nodepool.yaml', import.meta.url));
 describe('npm start', () => {
   let directory: string;
   let stateDir: string;
+  const started: { child: ChildProcess; ended: Promise<unknown> }[] = [];
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'nodepool-quickstart-'));
     stateDir = join(directory, 'state');
   });
-  afterEach(() => rm(directory, { recursive: true }));
+  afterEach(async () => {
+    for (const { child, ended } of started.splice(0)) {
+      child.kill('SIGTERM');
+      await ended;
+    }
+    await rm(directory, { recursive: true });
+  });
 
   function start(...args: string[]) {
     const child = spawn(process.execPath, [MAIN, '--state-dir', stateDir, ...args]);
@@ -28,8 +36,12 @@ describe('npm start', () => {
     child.stdout.on('data', (data: Buffer) => (output += data.toString()));
     child.stderr.on('data', (data: Buffer) => (output += data.toString()));
     const ended = once(child, 'close').then(([status]) => ({ status: status as number | null, output }));
+    started.push({ child, ended });
     const seen = async (text: string) => {
-      while (!output.includes(text)) await Promise.race([once(child.stdout, 'data'), ended]);
+      while (!output.includes(text)) {
+        if (child.exitCode !== null) throw new Error(`ended without saying "${text}":\n${output}`);
+        await Promise.race([once(child.stdout, 'data'), ended]);
+      }
     };
     return { child, ended, seen };
   }
