@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { measure, measureIdle, measureStart, type Measurement, type Scenario } from './scenarios.js';
+import { measure, measureIdle, measureStart, measureTakeovers, type Measurement, type Scenario } from './scenarios.js';
 
 const SCENARIOS: Scenario[] = [
   {
@@ -122,11 +122,18 @@ for (const scenario of SCENARIOS.filter(({ name }) => wanted(name))) {
   measurements.push(...(await measure(scenario)));
 }
 const startMs = wanted('start') ? await measureStart() : undefined;
+const takeoverMs = wanted('takeover') ? await measureTakeovers() : undefined;
 const idle = wanted('idle') ? await measureIdle(10_000, Number(values.idle)) : undefined;
 
 print(measurements);
 for (const line of ratios(measurements)) console.log(line);
 if (startMs !== undefined) console.log(`start to /ready: ${startMs.toFixed(0)} ms`);
+if (takeoverMs) {
+  const { p50, p99 } = takeoverMs;
+  console.log(
+    `lost launcher's session ended to its request fulfilled: p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`,
+  );
+}
 if (idle) {
   console.log(`restart over ${idle.nodes} nodes: ${idle.restartMs.toFixed(0)} ms`);
   console.log(
@@ -135,7 +142,7 @@ if (idle) {
 }
 await mkdir(values.out, { recursive: true });
 const file = `${values.out}/${new Date().toISOString().replaceAll(':', '-')}.json`;
-await writeFile(file, `${JSON.stringify({ measurements, startMs, idle }, undefined, 2)}\n`);
+await writeFile(file, `${JSON.stringify({ measurements, startMs, takeoverMs, idle }, undefined, 2)}\n`);
 console.log(`written: ${file}`);
 
 function print(rows: readonly Measurement[]): void {

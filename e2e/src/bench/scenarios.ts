@@ -7,6 +7,7 @@ import { connect, encodeNode, newNode } from '@nodepool/zk-protocol';
 import { startZooKeeper } from '@nodepool/test-servers';
 import type { LoadOptions, LoadResult } from './load-client.js';
 import { cpuMs, rssMib } from './process-usage.js';
+import { measureTakeover } from './takeover.js';
 import { runLoad, startFloor, startLauncher, staticConfig, type Slots, type Subject } from './subjects.js';
 
 /** One load to measure. */
@@ -130,6 +131,18 @@ async function fillQueue(connectString: string, count: number): Promise<void> {
   }
   await delay(1_000);
   await zk.close();
+}
+
+/** How long requests of a lost launcher wait for another, in milliseconds. */
+export async function measureTakeovers() {
+  return withServer('zookeeper', async (connectString, dir) => {
+    const subject = await startLauncher(dir, (port) => staticConfig(connectString, { a: 10 }, port));
+    try {
+      return await measureTakeover(connectString, 20);
+    } finally {
+      await subject.kill();
+    }
+  });
 }
 
 /** Start, restart and idle costs with many nodes. */
