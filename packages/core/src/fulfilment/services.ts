@@ -1,5 +1,6 @@
 import type { Clock, Committer, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Logger } from '../logger.js';
+import type { LauncherMetrics } from '../metrics/types.js';
 import type { Mirror } from '../mirror/mirror.js';
 
 /** What every part of a launcher works with. */
@@ -11,6 +12,8 @@ export interface Services {
   readonly logger: Logger;
   /** Fully qualified name of this host. */
   readonly hostname: string;
+  /** Missing: nothing is counted. */
+  readonly metrics?: LauncherMetrics | undefined;
   /** Random number in [0, 1). */
   readonly random: () => number;
 }

@@ -11,12 +11,12 @@ export type Readers = Partial<Record<PrometheusKey, Reader>>;
 /** What readers look at. */
 export interface ReaderSources {
   /** `undefined` while no launcher is followed. */
-  follower(): Follower | undefined;
+  readonly follower: () => Follower | undefined;
   readonly version: string;
   /** Datagrams lost; `undefined` without statsd. */
-  statsdDropped(): number | undefined;
+  readonly statsdDropped: () => number | undefined;
   /** What the process used when this exposition began. */
-  usage(): ProcessUsage | undefined;
+  readonly usage: () => ProcessUsage | undefined;
 }
 
 /** Readers of all metrics that are not counted as things happen. */

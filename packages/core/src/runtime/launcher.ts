@@ -42,6 +42,7 @@ import { LostRequests } from '../lifecycle/lost-requests.js';
 import { MinReady } from '../lifecycle/min-ready.js';
 import { Reaper, type DeletionStatus } from '../lifecycle/reaper.js';
 import type { Logger } from '../logger.js';
+import type { LauncherMetrics, MetricsAttachment } from '../metrics/types.js';
 import { Mirror } from '../mirror/mirror.js';
 import { poolKey } from '../mirror/usage.js';
 import { explainForeign, type RequestExplanation } from './explanation.js';
@@ -64,6 +65,8 @@ export interface LauncherOptions {
   readonly version: string;
   /** Also register pools below `/nodepool/launchers`, where old launchers and an old Zuul look. Default: false. */
   readonly announceLegacy?: boolean;
+  /** Where work is counted; the caller closes it. Missing: nowhere. */
+  readonly metrics?: LauncherMetrics | undefined;
   /** Default: `Math.random`. */
   readonly random?: () => number;
 }
@@ -83,6 +86,7 @@ export class Launcher {
   readonly requests: RequestCache;
   readonly #options: LauncherOptions;
   readonly #services: Services;
+  readonly #metrics: MetricsAttachment | undefined;
   readonly #componentCache: ComponentCache;
   readonly #registry: PoolRegistry;
   readonly #providers: ProviderSet;
@@ -104,7 +108,7 @@ export class Launcher {
   #cancelSweep: CancelTimer | undefined;
 
   constructor(options: LauncherOptions) {
-    const { zk, clock, logger, hostname } = options;
+    const { zk, clock, logger, hostname, metrics } = options;
     this.#options = options;
     this.#config = options.config;
     this.nodes = createNodeCache({ zk, clock, logger });
@@ -115,7 +119,7 @@ export class Launcher {
     );
     const committer = createCommitter(zk, [this.nodes, this.requests, this.#componentCache]);
     const random = options.random ?? Math.random;
-    this.#services = { zk, committer, mirror, clock, logger, hostname, random };
+    this.#services = { zk, committer, mirror, clock, logger, hostname, random, metrics };
     this.#registry = new PoolRegistry(this.#componentCache);
     this.#providers = new ProviderSet(this.#services, options.registry, {
       config: () => this.#config,
@@ -141,6 +145,15 @@ export class Launcher {
       isActive: () => this.#started && !this.#draining && this.#isActive(),
       canLaunch: (label) => this.#canLaunch(label),
       isFirst: (label) => this.#isFirstFor(label),
+    });
+    this.#metrics = metrics?.attach({
+      zk,
+      nodes: this.nodes,
+      requests: this.requests,
+      registry: this.#registry,
+      config: () => this.#config,
+      pools: () => this.pools,
+      failingDeletions: () => this.#reaper.failing().length,
     });
     const kind = { kind: 'launcher', hostname: shortName(hostname), version: options.version } as const;
     this.#registration = new Registration(zk, newComponent({ ...kind, state: 'stopped' }), logger);
@@ -236,6 +249,7 @@ export class Launcher {
     await this.reconfigure(this.#config);
     this.#registration.update(withComponent(this.#registration.body, { state: 'running' }));
     this.#started = true;
+    this.#metrics?.start();
     this.#cachesReady();
     this.#scheduleSweep();
   }
@@ -272,6 +286,7 @@ export class Launcher {
     this.#cancelSweep?.();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     for (const worker of this.#workers.values()) worker.abandon(this.#stop.signal.reason as Error);
+    this.#metrics?.stop();
     this.#minReady.stop();
     this.#ages.stop();
     this.#lost.stop();
@@ -316,6 +331,7 @@ export class Launcher {
     this.#reaper.sweep();
     this.#ages.reload();
     this.#minReady.checkAll();
+    this.#metrics?.configChanged();
   }
 
   async #applyPools(name: string): Promise<void> {

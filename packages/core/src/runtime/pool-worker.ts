@@ -498,6 +498,7 @@ export class PoolWorker implements PoolView, HandlerPool {
   #ended(handler: RequestHandler, outcome: HandlerOutcome): void {
     const { id } = handler.request;
     this.#handlers.delete(id);
+    this.#services.metrics?.requestEnded(outcome, handler.request, this.provider, this.#pool.name);
     this.pauseChanged();
     if (outcome === 'fulfilled' || outcome === 'gone') {
       this.#retries.delete(id);
@@ -535,6 +536,7 @@ export class PoolWorker implements PoolView, HandlerPool {
       this.#declining.delete(request.id);
       if (result === 'busy' || result === 'changed') this.#lookAgainLater(request.id);
       if (result !== 'done') return;
+      this.#services.metrics?.requestEnded('declined', request, this.provider, this.#pool.name);
       const { id: requestId, eventId } = request;
       this.#logger.info('Declined request', { requestId, eventId, reason: why.text, state: next.state });
     } catch (error) {

@@ -106,13 +106,14 @@ export class ProviderSet {
   }
 
   #contextFor({ name }: ProviderConfig): ProviderContext {
-    const { zk, clock, committer, mirror, hostname, logger, random } = this.#services;
+    const { zk, clock, committer, mirror, hostname, logger, random, metrics } = this.#services;
     return {
       zk,
       clock,
       committer,
       hostname,
       random,
+      metrics,
       nodes: mirror.nodes,
       requests: mirror.requests,
       logger: logger.child({ provider: name }),
