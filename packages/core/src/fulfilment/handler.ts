@@ -48,8 +48,10 @@ export interface HandlerPool {
  */
 export type HandlerOutcome = 'fulfilled' | 'declined' | 'gone' | 'put-back' | 'busy' | 'abandoned';
 
-/** A node that somebody else was quicker to take is left alone this long. */
+/** A node that somebody else was quicker to take, or that did not answer, is left alone this long. */
 const BUSY_NODE_PAUSE_MS = 50;
+/** Keeps the transaction that fulfils a request far below ZooKeeper's limit of 1 MiB. */
+const UNLOCKS_PER_TRANSACTION = 1_000;
 
 /** Works one request for one pool: collects its nodes and fulfils it. */
 export class RequestHandler {
@@ -241,7 +243,7 @@ export class RequestHandler {
     }
     this.#parts.lose(part);
     this.#driver.nodeRejectedNotification?.(this.#services.mirror.nodes.get(node.id) ?? node);
-    this.#services.mirror.unclaim(node.id);
+    this.#unclaimLater(node.id);
   }
 
   #launch(parts: readonly Part[]): void {
@@ -254,8 +256,7 @@ export class RequestHandler {
   /** @returns `undefined` when something changed and must be looked at again */
   async #fulfil(): Promise<HandlerOutcome | undefined> {
     const nodeIds = this.#parts.nodeIds();
-    const unlocks = new Transaction<'node'>();
-    for (const { entry } of this.#parts.held()) unlocks.add('node', { op: 'delete', path: entry });
+    const unlocks = await this.#unlockMost();
     const now = this.#services.clock.now();
     const fulfilled = withRequest(this.#request, { state: 'fulfilled', nodeIds }, now, 'launcher');
     const result = await this.#heldRequest().writeAndUnlock(fulfilled, unlocks);
@@ -268,6 +269,19 @@ export class RequestHandler {
     else this.#loseLock(result.node.path);
     this.#wake();
     return undefined;
+  }
+
+  /** Unlocks nodes ahead of the last transaction where they are too many for one. @returns the unlocking of the rest */
+  async #unlockMost(): Promise<Transaction<'node'>> {
+    for (;;) {
+      const held = this.#parts.all.filter((part) => part.entry !== undefined);
+      const batch = held.slice(0, UNLOCKS_PER_TRANSACTION);
+      const unlocks = new Transaction<'node'>();
+      for (const { entry } of batch) unlocks.add('node', { op: 'delete', path: entry ?? '' });
+      if (batch.length === held.length) return unlocks;
+      await unlocks.commit(this.#services.committer);
+      for (const part of batch) part.entry = undefined;
+    }
   }
 
   /** Somebody removed our entry from a node's lock: that node is not ours any more. */
@@ -351,10 +365,14 @@ export class RequestHandler {
   /** A node that was to be ours is locked or changed: leave it alone for a moment. */
   #keepAway(subject: Subject): void {
     if (subject.kind !== 'node') return;
-    const { mirror, clock } = this.#services;
     const part = this.#parts.ofNode(subject.id);
     if (part) this.#parts.lose(part);
-    clock.setTimer(BUSY_NODE_PAUSE_MS, () => mirror.unclaim(subject.id));
+    this.#unclaimLater(subject.id);
+  }
+
+  #unclaimLater(id: NodeId): void {
+    const { mirror, clock } = this.#services;
+    clock.setTimer(BUSY_NODE_PAUSE_MS, () => mirror.unclaim(id));
   }
 
   #heldRequest(): HeldRequest {
