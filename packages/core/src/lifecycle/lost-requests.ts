@@ -31,37 +31,42 @@ export class LostRequests {
     this.#isOurs = isOurs;
   }
 
-  /** Looks at every pending request that this process does not handle. */
-  async checkAll(): Promise<void> {
-    await Promise.all([...this.#services.mirror.pendingRequests()].map((id) => this.check(id)));
+  /** Looks at every pending request that this process does not handle. @returns how many of them it reset */
+  async checkAll(): Promise<number> {
+    const resets = await Promise.all([...this.#services.mirror.pendingRequests()].map((id) => this.check(id)));
+    return resets.filter(Boolean).length;
   }
 
-  /** Resets the request if it is pending and nobody holds its lock. Never rejects; tries again when it has to. */
-  async check(id: RequestId): Promise<void> {
-    if (this.#stop.signal.aborted || this.#isOurs(id) || this.#checking.has(id)) return;
+  /**
+   * Resets the request if it is pending and nobody holds its lock. Never rejects; tries again when it has to.
+   * @returns whether the first try reset it
+   */
+  async check(id: RequestId): Promise<boolean> {
+    if (this.#stop.signal.aborted || this.#isOurs(id) || this.#checking.has(id)) return false;
     this.#checking.set(id, 0);
-    await this.#try(id);
+    return this.#try(id);
   }
 
   stop(): void {
     this.#stop.abort(new Error('the launcher stops'));
   }
 
-  async #try(id: RequestId): Promise<void> {
+  async #try(id: RequestId): Promise<boolean> {
     const { clock, random, logger } = this.#services;
     try {
-      await this.#reset(id);
+      const done = await this.#reset(id);
       this.#checking.delete(id);
+      return done;
     } catch (error) {
-      if (this.#stop.signal.aborted) return;
+      if (this.#stop.signal.aborted) return false;
       if (!isRefusal(error) && !isZooKeeperError(error)) {
         this.#checking.delete(id);
         logger.error('Could not reset a lost request', { requestId: id, error });
-        return;
+        return false;
       }
       if (isRefusal(error) && error.kind === 'gone' && error.owner === 'request') {
         this.#checking.delete(id);
-        return;
+        return false;
       }
       const attempt = this.#checking.get(id) ?? 0;
       this.#checking.set(id, attempt + 1);
@@ -70,17 +75,18 @@ export class LostRequests {
         if (this.#stop.signal.aborted) return;
         void this.#try(id);
       });
+      return false;
     }
   }
 
-  async #reset(id: RequestId): Promise<void> {
+  async #reset(id: RequestId): Promise<boolean> {
     const { mirror, committer, logger, clock } = this.#services;
     // a mirror that is being rebuilt may not show all nodes of the request
     await Promise.all([mirror.nodes.whenReady(this.#stop.signal), mirror.requests.whenReady(this.#stop.signal)]);
     const request = mirror.requests.get(id);
-    if (request?.state !== 'pending' || this.#isOurs(id)) return;
+    if (request?.state !== 'pending' || this.#isOurs(id)) return false;
     const entries = await this.#lockEntries(id);
-    if (entries !== undefined && entries.length > 0) return;
+    if (entries !== undefined && entries.length > 0) return false;
     const nodes = [...mirror.allocatedTo(id)]
       .map((node) => mirror.nodes.get(node))
       .filter((node) => node !== undefined);
@@ -91,6 +97,7 @@ export class LostRequests {
       eventId: request.eventId,
       nodes: nodes.map((node) => node.id),
     });
+    return true;
   }
 
   #resetTransaction(

@@ -80,6 +80,13 @@ export class MinReady {
     for (const label of this.#host.config().labels.values()) if (label.minReady > 0) this.check(label.name);
   }
 
+  /** The slow net: looks at all labels now. @returns how many nodes were missing that nobody had asked for */
+  sweep(): number {
+    let found = 0;
+    for (const label of this.#host.config().labels.values()) if (label.minReady > 0) found += this.#fill(label.name);
+    return found;
+  }
+
   /** Looks at one label, once for everything that happens in this turn. */
   check(label: string): void {
     if (this.#stopped || (this.#host.config().labels.get(label)?.minReady ?? 0) <= 0) return;
@@ -95,17 +102,22 @@ export class MinReady {
     });
   }
 
-  #fill(label: string): void {
-    if (this.#stopped || !this.#host.isActive() || !this.#host.canLaunch(label)) return;
+  /** @returns how many nodes it asks for */
+  #fill(label: string): number {
+    if (this.#stopped || !this.#host.isActive() || !this.#host.canLaunch(label)) return 0;
     const wanted = this.#host.config().labels.get(label)?.minReady ?? 0;
     const state = this.#stateOf(label);
     const present = this.#services.mirror.standbyCount(label) + (this.#open.get(label)?.size ?? 0) + state.creating;
     const missing = wanted - present;
-    if (missing <= 0) return;
+    if (missing <= 0) return 0;
     const pause = state.notBeforeMs - this.#services.clock.now();
     if (pause > 0) this.#checkLater(label, pause);
     else if (!this.#host.isFirst(label) && state.failures === 0) this.#checkLater(label, OTHERS_TURN_MS, true);
-    else for (let i = 0; i < missing; i++) void this.#ask(label, state);
+    else {
+      for (let i = 0; i < missing; i++) void this.#ask(label, state);
+      return missing;
+    }
+    return 0;
   }
 
   /** @param alone - after the pause act although others could */

@@ -79,20 +79,25 @@ export class Reaper {
       .map(([nodeId, { attempts, error, nextTryMs }]) => ({ nodeId, attempts, error, nextTryMs }));
   }
 
-  /** Looks at every node: at the start, after a reconnect, and as a slow net under the watches. */
-  sweep(): void {
-    for (const node of this.#services.mirror.nodes.values()) this.consider(node.id);
+  /**
+   * Looks at every node: at the start, after a reconnect, and as a slow net under the watches.
+   * @returns for how many there was something to do that was not being done
+   */
+  sweep(): number {
+    let found = 0;
+    for (const node of this.#services.mirror.nodes.values()) if (this.consider(node.id)) found++;
+    return found;
   }
 
-  /** Looks at one node; cheap when there is nothing to do. */
-  consider(id: NodeId): void {
-    if (this.#stop.signal.aborted || !this.#host.isActive()) return;
+  /** Looks at one node; cheap when there is nothing to do. @returns whether work on it begins */
+  consider(id: NodeId): boolean {
+    if (this.#stop.signal.aborted || !this.#host.isActive()) return false;
     const node = this.#services.mirror.nodes.get(id);
-    if (!node || !this.#wantsWork(node)) return;
-    if (this.#waiting.get(id)?.cancel) return;
+    if (!node || !this.#wantsWork(node)) return false;
+    if (this.#waiting.get(id)?.cancel) return false;
     if (this.#busy.has(id)) {
       this.#again.add(id);
-      return;
+      return false;
     }
     this.#busy.add(id);
     const run = this.#work(node).finally(() => {
@@ -101,6 +106,7 @@ export class Reaper {
       if (this.#again.delete(id)) this.consider(id);
     });
     this.#running.add(run);
+    return true;
   }
 
   /** Starts nothing new and resolves when what is under way has ended. */

@@ -458,11 +458,13 @@ export class Launcher {
 
   async #sweep(): Promise<void> {
     if (!this.#isActive()) return;
-    const { logger } = this.#services;
-    this.#reaper.sweep();
-    this.#minReady.checkAll();
+    const { logger, metrics } = this.#services;
+    const deletions = this.#reaper.sweep();
+    const standby = this.#minReady.sweep();
+    metrics?.sweepFound('deletion', deletions);
+    metrics?.sweepFound('standby-node', standby);
     const tasks = [
-      this.#lost.checkAll(),
+      this.#lost.checkAll().then((found) => metrics?.sweepFound('lost-request', found)),
       this.#leftovers.sweep(),
       this.#providers.cleanupLeakedResources(this.#stop.signal),
     ];
