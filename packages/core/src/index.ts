@@ -42,7 +42,7 @@ export type { ScanHostKeysOptions, CheckPortOptions, KeyScanFailure, KeyType } f
 export type { HostLookup, ResolvedAddress } from './keyscan/index.js';
 export type { LauncherOptions } from './runtime/launcher.js';
 export { Launcher } from './runtime/launcher.js';
-export type { PoolExplanation, RequestExplanation } from './runtime/explanation.js';
+export type { ExplainSubject, PoolExplanation, RequestExplanation } from './runtime/explanation.js';
 export type { DeletionStatus } from './lifecycle/reaper.js';
 export { RULES } from './plan/types.js';
 export type {

@@ -1,4 +1,4 @@
-import type { PoolComponentRecord, RequestRecord } from '@nodepool/zk-protocol';
+import { newRequest, type PoolComponentRecord, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
 import type { Reason, RuleName } from '../plan/types.js';
 
 /** What one pool does with a request, and why. */
@@ -35,7 +35,7 @@ export interface RequestExplanation {
 }
 
 /** What can be said about a pool of another launcher. */
-export function explainForeign(pool: PoolComponentRecord, request: RequestRecord): PoolExplanation {
+function explainForeign(pool: PoolComponentRecord, request: RequestRecord): PoolExplanation {
   const base = {
     provider: pool.providerName,
     pool: pool.name,
@@ -56,4 +56,48 @@ export function explainForeign(pool: PoolComponentRecord, request: RequestRecord
   }
   const text = pool.paused ? 'it could serve the request, but is paused' : 'it could serve the request';
   return { ...base, action: 'foreign', text, remedy: 'ask its launcher', details: { paused: pool.paused } };
+}
+
+/** A request by id, or labels that nobody has asked for yet. */
+export type ExplainSubject = { readonly requestId: string } | { readonly labels: readonly string[] };
+
+/** Who can say something about a request. */
+export interface ExplainSources {
+  readonly requests: { get(id: string): RequestRecord | undefined };
+  readonly workers: readonly { readonly launcherId: string; explain(request: RequestRecord): PoolExplanation }[];
+  /** Registered pools of all launchers. */
+  readonly registered: readonly PoolComponentRecord[];
+  readonly nowMs: number;
+}
+
+/** Comes after every real request of Zuul's ordinary priority. */
+const HYPOTHETICAL_ID = '200-9999999999' as RequestId;
+
+/**
+ * Asks the workers about a request; of pools they do not work for is told what the registry shows.
+ * @returns `undefined` for an unknown request id
+ */
+export function explainRequest(subject: ExplainSubject, sources: ExplainSources): RequestExplanation | undefined {
+  const { requests, workers, registered, nowMs } = sources;
+  const hypothetical = 'labels' in subject;
+  const request = hypothetical
+    ? { ...newRequest({ labels: subject.labels }, nowMs), id: HYPOTHETICAL_ID }
+    : requests.get(subject.requestId);
+  if (!request) return undefined;
+  const own = new Set(workers.map((worker) => worker.launcherId));
+  const foreign = registered.filter((pool) => !own.has(pool.launcherId));
+  return {
+    requestId: hypothetical ? undefined : request.id,
+    state: hypothetical ? 'not submitted' : request.state,
+    labels: request.labels,
+    requestor: request.requestor,
+    tenant: request.tenantName,
+    nodes: request.nodeIds,
+    ageMs: hypothetical ? undefined : nowMs - (request.createdTimeMs ?? request.stat?.ctime ?? nowMs),
+    launchError: request.launchError,
+    pools: [
+      ...workers.map((worker) => worker.explain(request)),
+      ...foreign.map((pool) => explainForeign(pool, request)),
+    ],
+  };
 }

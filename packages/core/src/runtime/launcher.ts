@@ -10,7 +10,6 @@ import {
   NodepoolError,
   LEGACY_LAUNCHERS_ROOT,
   newComponent,
-  newRequest,
   NODES_ROOT,
   REQUEST_LOCKS_ROOT,
   REQUESTS_ROOT,
@@ -27,7 +26,6 @@ import {
   type NodeRecord,
   type PoolComponentRecord,
   type RequestCache,
-  type RequestId,
   type RequestRecord,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
@@ -45,7 +43,7 @@ import type { Logger } from '../logger.js';
 import type { LauncherMetrics, MetricsAttachment } from '../metrics/types.js';
 import { Mirror } from '../mirror/mirror.js';
 import { poolKey } from '../mirror/usage.js';
-import { explainForeign, type RequestExplanation } from './explanation.js';
+import { explainRequest, type ExplainSubject, type RequestExplanation } from './explanation.js';
 import { PoolRegistry } from './pool-registry.js';
 import { PoolWorker, shortName } from './pool-worker.js';
 import { needOfNode, ProviderSet } from './provider-set.js';
@@ -70,9 +68,6 @@ export interface LauncherOptions {
   /** Default: `Math.random`. */
   readonly random?: () => number;
 }
-
-/** Comes after every real request of Zuul's ordinary priority. */
-const HYPOTHETICAL_ID = '200-9999999999' as RequestId;
 
 /** Time between the slow sweeps that catch what a watch missed. */
 const SWEEP_MS = 60_000;
@@ -199,30 +194,13 @@ export class Launcher {
    * others is told what the registry shows. Changes nothing.
    * @returns `undefined` for an unknown request id
    */
-  explain(wanted: { requestId: string } | { labels: readonly string[] }): RequestExplanation | undefined {
-    const now = this.#services.clock.now();
-    const hypothetical = 'labels' in wanted;
-    const request = hypothetical
-      ? { ...newRequest({ labels: wanted.labels }, now), id: HYPOTHETICAL_ID }
-      : this.requests.get(wanted.requestId);
-    if (!request) return undefined;
-    const workers = [...this.#workers.values()];
-    const own = new Set(workers.map((worker) => worker.launcherId));
-    const foreign = this.#registry.pools.filter((pool) => !own.has(pool.launcherId));
-    return {
-      requestId: hypothetical ? undefined : request.id,
-      state: hypothetical ? 'not submitted' : request.state,
-      labels: request.labels,
-      requestor: request.requestor,
-      tenant: request.tenantName,
-      nodes: request.nodeIds,
-      ageMs: hypothetical ? undefined : now - (request.createdTimeMs ?? request.stat?.ctime ?? now),
-      launchError: request.launchError,
-      pools: [
-        ...workers.map((worker) => worker.explain(request)),
-        ...foreign.map((pool) => explainForeign(pool, request)),
-      ],
-    };
+  explain(subject: ExplainSubject): RequestExplanation | undefined {
+    return explainRequest(subject, {
+      requests: this.requests,
+      workers: [...this.#workers.values()],
+      registered: this.#registry.pools,
+      nowMs: this.#services.clock.now(),
+    });
   }
 
   /** Resolves when the caches are complete and every provider that could start has started. */

@@ -17,9 +17,10 @@ import type { Services } from '../fulfilment/services.js';
 import { backoffMs } from '../lifecycle/backoff.js';
 import type { Logger } from '../logger.js';
 import type { FreeNodes } from '../mirror/free-nodes.js';
-import { behindReason, planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.js';
+import { explainInPool } from '../plan/explain-in-pool.js';
+import { planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.js';
 import { RequestQueue } from '../plan/queue.js';
-import { judgeStanding, reason } from '../plan/rules.js';
+import { judgeStanding } from '../plan/rules.js';
 import { sumResources } from '../plan/resources.js';
 import type { Assignment, PoolView, QuotaView, Reason, Reservation } from '../plan/types.js';
 import type { PoolExplanation } from './explanation.js';
@@ -32,7 +33,7 @@ export interface PoolWorkerHost {
   readonly version: string;
   /** Also register below `/nodepool/launchers`. */
   readonly announceLegacy: boolean;
-  readonly registry: PoolRegistry;
+  readonly registry: Pick<PoolRegistry, 'pools' | 'onChange'>;
   /** Labels with `min-ready: -1`. */
   disabledLabels(): ReadonlySet<string>;
   tenantLimit(tenant: string): Resources | undefined;
@@ -170,50 +171,17 @@ export class PoolWorker implements PoolView, HandlerPool {
 
   /** What this pool does with a request, or would do with one that has not been submitted. Changes nothing. */
   explain(request: RequestRecord): PoolExplanation {
-    const base = { provider: this.provider, pool: this.#pool.name, launcherId: this.launcherId, own: true } as const;
-    const told = (action: PoolExplanation['action'], why: Reason, position?: number): PoolExplanation => ({
-      ...base,
-      ...why,
-      action,
-      position,
-    });
     const handler = this.#handlers.get(request.id);
-    if (handler && !handler.paused) {
-      const working = reason('accept', 'it is collecting nodes for the request', 'nothing: wait');
-      return told('handling', working);
-    }
-    const verdict = handler ? undefined : judgeStanding(request, this);
-    if (verdict) return told(verdict.action, verdict.reason);
-    const known = handler !== undefined || this.#queue.has(request.id);
-    if (!known) this.#queue.put(request);
-    try {
-      const plan = planPool(this, this.#pausedRequests(), this.#queue.groups(), compareRequests);
-      return told(...this.#outcomeOf(plan, request, handler));
-    } finally {
-      if (!known) this.#queue.remove(request.id);
-    }
+    const handled = !handler ? 'no' : handler.paused ? 'paused' : 'collecting';
+    const desk = { view: this, queue: this.#queue, paused: this.#pausedRequests(), handled } as const;
+    const { reason, ...finding } = explainInPool(request, desk);
+    const names = { provider: this.provider, pool: this.#pool.name, launcherId: this.launcherId };
+    return { ...names, own: true, ...reason, ...finding };
   }
 
-  #outcomeOf(
-    plan: PoolPlan,
-    request: RequestRecord,
-    handler: RequestHandler | undefined,
-  ): [PoolExplanation['action'], Reason, number] {
-    const ahead = this.#queue.countAhead(request);
-    const accepted = plan.accept.find((item) => item.request.id === request.id);
-    if (accepted?.assignment.complete) {
-      return ['accept', reason('accept', 'it can be served now', 'nothing'), ahead];
-    }
-    const declined = plan.decline.find((item) => item.request.id === request.id);
-    if (declined) return ['decline', declined.reason, ahead];
-    const paused = plan.paused.find((item) => item.request.id === request.id);
-    if (paused) return handler ? ['handling', paused.reason, 0] : ['wait', paused.reason, ahead];
-    const head = plan.waiting.find((item) => item.request.id === request.id);
-    if (head) return ['wait', head.reason, ahead];
-    const key = this.#queue.groupOf(request.id);
-    const first = plan.waiting.find((item) => item.group === key);
-    if (first) return ['wait', behindReason(first.reason, ahead), ahead];
-    return ['wait', reason('pool-full', 'it is about to be looked at', 'nothing: wait'), ahead];
+  /** Fills the queue of a worker that is never started, so that it can {@link explain}. */
+  observe(requests: Iterable<RequestRecord>): void {
+    for (const request of requests) if (!judgeStanding(request, this)) this.#queue.put(request);
   }
 
   // --- what the plan sees -----------------------------------------------------------------------------------------
