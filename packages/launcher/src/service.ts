@@ -1,5 +1,6 @@
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config, Logger } from '@nodepool/core';
+import type { Metrics } from '@nodepool/core/metrics';
 import { CpuProfiler } from './cpu-profile.js';
 import type { EmbeddedZooKeeper } from './embedded-zookeeper.js';
 import { createHealthReport } from './health.js';
@@ -8,6 +9,7 @@ import type { LauncherRuntime } from './runtime.js';
 import { dumpState } from './state-dump.js';
 import { trimHeap } from './trim-heap.js';
 import { createListingRoutes } from './web/listing-routes.js';
+import { createMetricsRoute } from './web/metrics-route.js';
 import type { RouteTable } from './web/routes.js';
 import { startWebServer, type WebServer } from './web/server.js';
 import { createStatusRoutes } from './web/status-routes.js';
@@ -19,6 +21,8 @@ export interface ServiceParts {
   /** The server this process runs itself, when the configuration names none. */
   readonly embedded: EmbeddedZooKeeper | undefined;
   readonly runtime: LauncherRuntime;
+  /** Follow the runtime; closed with the service. */
+  readonly metrics: Metrics;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
@@ -124,7 +128,7 @@ export class LauncherService {
 
   /** Serves no new requests, ends what is under way within the deadline, and leaves ZooKeeper in good order. */
   async stop(drainTimeoutMs: number): Promise<void> {
-    const { runtime, zk, embedded, logger, clock } = this.#parts;
+    const { runtime, metrics, zk, embedded, logger, clock } = this.#parts;
     this.#draining = true;
     const beganMs = clock.now();
     try {
@@ -133,6 +137,7 @@ export class LauncherService {
       logger.error('Could not finish everything before stopping; other launchers will clean up', { error });
     }
     await runtime.stop();
+    await metrics.close();
     await this.#web?.close();
     this.#web = undefined;
     await zk.close();
@@ -141,9 +146,10 @@ export class LauncherService {
   }
 
   #routes(): RouteTable {
-    const { runtime, clock } = this.#parts;
+    const { runtime, metrics, clock } = this.#parts;
     return new Map([
       ...createListingRoutes(runtime, clock),
+      ...createMetricsRoute(metrics),
       ...createStatusRoutes({ notReady: () => this.#notReady(), health: () => this.#health() }),
     ]);
   }

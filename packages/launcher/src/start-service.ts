@@ -3,13 +3,16 @@ import { dirname, join } from 'node:path';
 import { createDriverRegistry, Launcher, loadConfig } from '@nodepool/core';
 import type { Config, DriverRegistry, Logger } from '@nodepool/core';
 import { configuredConnection } from '@nodepool/core/connection';
+import { Metrics } from '@nodepool/core/metrics';
 import { defaultStateDir } from '@nodepool/core/state-dir';
 import { createZooKeeper } from '@nodepool/zk-protocol';
 import type { Clock, ZooKeeperConnection } from '@nodepool/zk-protocol';
 import type { LauncherArguments } from './arguments.js';
 import type { EmbeddedZooKeeper } from './embedded-zookeeper.js';
 import { profileDirs } from './logging.js';
+import { createProcessUsage } from './process-usage.js';
 import { LauncherService } from './service.js';
+import { statsdTarget } from './statsd-target.js';
 
 /** What the process gives to its service. */
 export interface ServiceSurroundings {
@@ -56,12 +59,23 @@ function logWarnings(config: Config, logger: Logger): void {
   }
 }
 
+function createMetrics({ env, clock, logger, hostname, version }: ServiceSurroundings): Metrics {
+  return new Metrics({
+    ...{ clock, hostname, version },
+    logger: logger.child({}, 'stats'),
+    pid: process.pid,
+    statsd: statsdTarget(env),
+    processUsage: createProcessUsage(),
+  });
+}
+
 /**
  * Reads the configuration, connects, and begins to answer the web. Call {@link LauncherService.start} next.
- * @throws ConfigError, NODEPOOL_WEB_LISTEN, NODEPOOL_STATE_DIR, and ZK_BAD_ARGUMENTS for unusable TLS files
+ * @throws ConfigError, NODEPOOL_WEB_LISTEN, NODEPOOL_STATE_DIR, NODEPOOL_STATSD, and ZK_BAD_ARGUMENTS for unusable TLS files
  */
 export async function createService(surroundings: ServiceSurroundings): Promise<LauncherService> {
   const { args, env, clock, logger, version, hostname } = surroundings;
+  const metrics = createMetrics(surroundings);
   const registry = createRegistry(args.configFile);
   const load = () =>
     loadConfig({ file: args.configFile, secureFile: args.secureFile, env, drivers: registry, mode: 'service', clock });
@@ -74,9 +88,10 @@ export async function createService(surroundings: ServiceSurroundings): Promise<
     zk,
     embedded,
     runtime: new Launcher({
-      ...{ zk, config, registry, logger, clock, hostname, version },
+      ...{ zk, config, registry, logger, clock, hostname, version, metrics },
       announceLegacy: args.announceLegacy,
     }),
+    metrics,
     clock,
     logger,
     version,
