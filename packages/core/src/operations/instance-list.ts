@@ -29,7 +29,7 @@ interface Question {
   readonly externalId: string | undefined;
   readonly since: number;
   readonly answer: () => void;
-  readonly refuse: (error: unknown) => void;
+  readonly refuse: (error: Error) => void;
 }
 
 /** Somebody who has looked and waits for a change. */
@@ -144,7 +144,7 @@ export class InstanceList<I extends Instance = Instance> {
     this.#stop.abort(new ProviderUnavailableError('the provider has been stopped'));
     this.#timer?.cancel();
     this.#timer = undefined;
-    for (const { refuse } of [...this.#questions]) refuse(this.#stop.signal.reason);
+    for (const { refuse } of [...this.#questions]) refuse(this.#stop.signal.reason as Error);
   }
 
   /** In a cloud that reports changes, what is known stays true until it reports another. */
@@ -159,8 +159,8 @@ export class InstanceList<I extends Instance = Instance> {
         signal.removeEventListener('abort', onAbort);
         this.#questions.delete(question);
       };
-      const onAbort = () => refuse(signal.reason);
-      const refuse = (error: unknown) => {
+      const onAbort = () => refuse(signal.reason as Error);
+      const refuse = (error: Error) => {
         leave();
         this.#schedule();
         reject(error);
@@ -286,7 +286,7 @@ export class InstanceList<I extends Instance = Instance> {
     } catch (error) {
       this.#failures++;
       if (!this.#stop.signal.aborted) this.#logger.debug('Reading instances failed', { error });
-      for (const { refuse } of [...this.#questions]) refuse(deadline.expired ? hanging(error) : error);
+      for (const { refuse } of [...this.#questions]) refuse(deadline.expired ? hanging(error) : (error as Error));
     } finally {
       deadline.end();
       this.#lastEndedMs = this.#clock.now();

@@ -1,4 +1,4 @@
-import type { Clock, NodeRecord, Resources } from '@nodepool/zk-protocol';
+import type { CancelTimer, Clock, NodeRecord, Resources } from '@nodepool/zk-protocol';
 import type { PoolConfig, ProviderContext, QuotaSupport } from '../driver/types.js';
 import type { Logger } from '../logger.js';
 import { backoffMs } from '../lifecycle/backoff.js';
@@ -40,10 +40,11 @@ const LONGEST_PAUSE_MS = 30_000;
 export class ProviderQuota implements QuotaSupport {
   readonly #options: ProviderQuotaOptions;
   readonly #estimate: Refreshed<Resources>;
-  readonly #stop = new AbortController();
+  #cancelPause: CancelTimer | undefined;
   /** Limits were proved wrong and are being fetched again. */
   #invalid = false;
   #refusals = 0;
+  #stopped = false;
   /** Counts invalidations: limits read before one do not end it. */
   #generation = 0;
   #fetchedGeneration = 0;
@@ -72,7 +73,8 @@ export class ProviderQuota implements QuotaSupport {
   }
 
   stop(): void {
-    this.#stop.abort(new Error('the provider stops'));
+    this.#cancelPause?.();
+    this.#stopped = true;
     this.#estimate.stop();
   }
 
@@ -87,7 +89,7 @@ export class ProviderQuota implements QuotaSupport {
   }
 
   invalidateQuotaCache(): void {
-    if (this.#invalid) return;
+    if (this.#invalid || this.#stopped) return;
     this.#invalid = true;
     this.#generation++;
     const { clock, random, adapter, changed } = this.#options;
@@ -96,9 +98,9 @@ export class ProviderQuota implements QuotaSupport {
       this.#estimate.refresh(pauseMs);
       return;
     }
-    clock.setTimer(pauseMs, () => {
+    this.#cancelPause = clock.setTimer(pauseMs, () => {
       this.#invalid = false;
-      if (!this.#stop.signal.aborted) changed();
+      changed();
     });
   }
 

@@ -64,7 +64,7 @@ export class SharedCalls {
           leave();
           resolve(result as T);
         },
-        (error: unknown) => {
+        (error: Error) => {
           leave();
           reject(error);
         },

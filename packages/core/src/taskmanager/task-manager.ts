@@ -6,7 +6,6 @@ import type { OperationMetrics } from '../operations/metrics.js';
 import { isRateLimited } from './errors.js';
 import { RateLimiter } from './rate-limiter.js';
 import { SharedCalls } from './shared-calls.js';
-import type { Task } from './task.js';
 
 /** How a task manager paces what it is given. */
 export interface TaskManagerOptions {
@@ -30,6 +29,12 @@ export interface TaskManagerOptions {
 export interface CallOptions {
   /** Takes the call out of the queue, or is handed to it. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** What a task manager needs of a task; see `Task`. */
+export interface RunnableTask {
+  run(manager: TaskManager): Promise<void>;
+  refuse(error: Error): void;
 }
 
 const NEVER = new AbortController().signal;
@@ -94,7 +99,7 @@ export class TaskManager {
   }
 
   /** Runs a task after all that were submitted before it. Returns the task; its `wait` gives the result. */
-  submitTask<T extends Task>(task: T): T {
+  submitTask<T extends RunnableTask>(task: T): T {
     if (this.#stopped) {
       task.refuse(this.#stoppedError());
       return task;
@@ -106,8 +111,25 @@ export class TaskManager {
   }
 
   /** Makes one call to the cloud from within a task, at the distance that the rate asks for. */
-  rateLimit<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#limiter.run(call, signal);
+  async rateLimit<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    try {
+      const result = await this.#limiter.run(call, signal);
+      this.#limiter.succeeded();
+      return result;
+    } catch (error) {
+      if (isRateLimited(error)) this.#limiter.refused(error.retryAfterMs);
+      throw error;
+    }
+  }
+
+  /** Counts a call that was not made by `call` or `list`. @param error - what it failed with, if it did */
+  report(call: string, ms: number, error?: unknown): void {
+    this.#metrics?.apiCall?.(this.name, call, ms, error === undefined ? 'ok' : statsdKeyOf(error));
+  }
+
+  /** The present time. */
+  now(): number {
+    return this.#clock.now();
   }
 
   /** Takes nothing new; what was submitted is finished. */
@@ -128,10 +150,10 @@ export class TaskManager {
       try {
         const result = await fn(signal);
         this.#limiter.succeeded();
-        this.#report(call, startedMs, 'ok');
+        this.report(call, this.#clock.now() - startedMs);
         return result;
       } catch (error) {
-        this.#report(call, startedMs, statsdKeyOf(error));
+        this.report(call, this.#clock.now() - startedMs, error);
         if (!isRateLimited(error)) throw error;
         this.#limiter.refused(error.retryAfterMs);
         if (attempt >= this.#maxRepeats || signal.aborted) throw error;
@@ -140,10 +162,6 @@ export class TaskManager {
         this.#limiter.ended();
       }
     }
-  }
-
-  #report(call: string, startedMs: number, outcome: string): void {
-    this.#metrics?.apiCall?.(this.name, call, this.#clock.now() - startedMs, outcome);
   }
 
   async #track<T>(start: () => Promise<T>): Promise<T> {

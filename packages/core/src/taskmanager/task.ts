@@ -1,10 +1,10 @@
-import type { TaskManager } from './task-manager.js';
+import type { RunnableTask, TaskManager } from './task-manager.js';
 
 /**
  * A piece of work for a {@link TaskManager}, for drivers written in the older style: one class for each kind of call.
  * New code calls `TaskManager.call`.
  */
-export abstract class Task<Args extends object = object, Result = unknown> {
+export abstract class Task<Args extends object = object, Result = unknown> implements RunnableTask {
   /** For logs and metrics. Default: the name of the class. */
   readonly name: string;
   readonly args: Args;
@@ -32,9 +32,13 @@ export abstract class Task<Args extends object = object, Result = unknown> {
 
   /** Called by the task manager. Never rejects. */
   async run(manager: TaskManager): Promise<void> {
+    const startedMs = manager.now();
     try {
-      this.#resolve(await this.main(manager));
+      const result = await this.main(manager);
+      manager.report(this.name, manager.now() - startedMs);
+      this.#resolve(result);
     } catch (error) {
+      manager.report(this.name, manager.now() - startedMs, error);
       this.#reject(error);
     }
   }

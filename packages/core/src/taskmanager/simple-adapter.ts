@@ -1,0 +1,79 @@
+import type { Resources } from '@nodepool/zk-protocol';
+import type { Instance } from '../operations/instance.js';
+import type { StateMachineLabelConfig, StateMachineProviderConfig } from '../statemachine/types.js';
+import type { TaskManager } from './task-manager.js';
+
+/**
+ * An instance as a simple driver reads it out of the cloud's own data. Implement `load`, which has to set at least
+ * `ready`, `deleted`, `externalId`, `interfaceIp` and `metadata`.
+ */
+export abstract class SimpleTaskManagerInstance<Data = unknown> implements Instance {
+  ready = false;
+  deleted = false;
+  externalId = '';
+  interfaceIp: string | null = null;
+  metadata: Readonly<Record<string, string>> = {};
+  publicIpv4: string | null = null;
+  publicIpv6: string | null = null;
+  privateIpv4: string | null = null;
+  az: string | null = null;
+  region: string | null = null;
+
+  /** @param data - one entry of the cloud's list */
+  constructor(data: Data) {
+    // Fields of subclasses are set after this: they must not have initial values of their own.
+    this.load(data);
+  }
+
+  /** What it counts against the quota. */
+  get resources(): Resources {
+    return this.getQuotaInformation();
+  }
+
+  /** Reads the cloud's data. */
+  abstract load(data: Data): void;
+
+  /** What it counts against the quota. Default: one instance. */
+  getQuotaInformation(): Resources {
+    return { instances: 1 };
+  }
+}
+
+/**
+ * A cloud in a few methods, called one at a time. Each call to the cloud belongs into `taskManager.rateLimit`, so that
+ * it keeps the provider's rate.
+ */
+export abstract class SimpleTaskManagerAdapter<
+  Config extends StateMachineProviderConfig = StateMachineProviderConfig,
+  Label extends StateMachineLabelConfig = StateMachineLabelConfig,
+> {
+  readonly provider: Config;
+
+  constructor(provider: Config) {
+    this.provider = provider;
+  }
+
+  /** Starts making an instance that carries these tags. Returns its external id without waiting for it to be ready. */
+  abstract createInstance(
+    taskManager: TaskManager,
+    hostname: string,
+    metadata: Readonly<Record<string, string>>,
+    label: Label,
+  ): Promise<string>;
+
+  /** Starts deleting an instance. @throws {NotFoundError} there is none */
+  abstract deleteInstance(taskManager: TaskManager, externalId: string): Promise<void>;
+
+  /** All instances of the project, ours or not. */
+  abstract listInstances(taskManager: TaskManager): Promise<readonly SimpleTaskManagerInstance[]>;
+
+  /** What the cloud allows. Default: everything. */
+  getQuotaLimits(_taskManager: TaskManager): Promise<Resources> {
+    return Promise.resolve({});
+  }
+
+  /** What one node of the label needs. Default: one instance. */
+  getQuotaForLabel(_taskManager: TaskManager, _label: Label): Promise<Resources> {
+    return Promise.resolve({ instances: 1 });
+  }
+}

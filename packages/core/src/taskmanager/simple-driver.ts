@@ -1,0 +1,100 @@
+import type { JsonObject } from '@nodepool/zk-protocol';
+import {
+  DRIVER_API_VERSION,
+  type Driver,
+  type DriverCapabilities,
+  type JsonSchema,
+  type Provider,
+  type ProviderConfig,
+  type ProviderConfigContext,
+  type ProviderContext,
+} from '../driver/types.js';
+import type { Resource } from '../operations/instance.js';
+import { StateMachineProvider } from '../statemachine/provider.js';
+import type { Adapter, StateMachineProviderConfig } from '../statemachine/types.js';
+import type { SimpleTaskManagerAdapter } from './simple-adapter.js';
+import { simpleCreateMachine, simpleDeleteMachine } from './simple-machines.js';
+import {
+  CreateInstanceTask,
+  DeleteInstanceTask,
+  ListInstancesTask,
+  QuotaForLabelTask,
+  QuotaLimitsTask,
+} from './simple-tasks.js';
+import { TaskManager } from './task-manager.js';
+
+/** Name of the tag that carries the public key of an image, where it has one. */
+export const SSH_KEYS_TAG = 'ssh-keys';
+
+/**
+ * Base of simple drivers: implement what is abstract and export an instance as `driver`. Calls of one provider are made
+ * one at a time, at the rate of its configuration; waiting, retries, key scan, quota and leaks are core's.
+ */
+export abstract class SimpleTaskManagerDriver<
+  Config extends StateMachineProviderConfig = StateMachineProviderConfig,
+> implements Driver {
+  abstract readonly name: string;
+  abstract readonly schema: JsonSchema;
+  readonly apiVersion = DRIVER_API_VERSION;
+  readonly capabilities: DriverCapabilities = { launches: true, pausesAtQuota: true, managesImages: false };
+
+  /** Typed form of a provider entry that has passed the schema. */
+  abstract getProviderConfig(entry: JsonObject, context: ProviderConfigContext): Config;
+
+  /** The adapter of a provider. Must not do I/O. */
+  abstract getAdapter(config: Config): SimpleTaskManagerAdapter;
+
+  getProvider(config: ProviderConfig, context: ProviderContext): Provider {
+    if (config.driverName !== this.name) {
+      throw new TypeError(`provider "${config.name}" is not configured for driver "${this.name}"`);
+    }
+    // The host hands back what getProviderConfig of this same driver made.
+    const own = config as Config;
+    const manager = new TaskManager(own.name, {
+      clock: context.clock,
+      logger: context.logger,
+      metrics: context.metrics,
+      requestsPerSecond: own.requestsPerSecond,
+      measuredFrom: 'end',
+      maxParallel: 1,
+      random: () => context.random(),
+    });
+    return new StateMachineProvider(own, context, () => simpleAdapter(this.getAdapter(own), manager));
+  }
+}
+
+/** A simple adapter as the state-machine provider wants it: every call is a task. */
+function simpleAdapter(adapter: SimpleTaskManagerAdapter, manager: TaskManager): Adapter {
+  const listInstances = () => manager.submitTask(new ListInstancesTask({ adapter })).wait();
+  const deleteInstance = (externalId: string) =>
+    manager.submitTask(new DeleteInstanceTask({ adapter, externalId })).wait();
+  return {
+    stop: async () => {
+      manager.stop();
+      await manager.join();
+    },
+    getCreateStateMachine: ({ node, label, metadata, attempt }) => {
+      const tags = { ...metadata, ...sshKeys(adapter, label.cloudImage) };
+      const create = () =>
+        manager
+          .submitTask(new CreateInstanceTask({ adapter, hostname: `nodepool-${node.id}`, metadata: tags, label }))
+          .wait();
+      return simpleCreateMachine({ calls: { create }, metadata: tags, isRepeated: attempt > 1 });
+    },
+    getDeleteStateMachine: ({ externalId }) => simpleDeleteMachine(externalId, { delete: deleteInstance }),
+    listInstances,
+    listResources: async () =>
+      (await listInstances())
+        .filter(({ deleted }) => !deleted)
+        .map(({ externalId, metadata }): Resource => ({ type: 'instance', id: externalId, metadata })),
+    deleteResource: ({ id }) => deleteInstance(id),
+    getQuotaLimits: () => manager.submitTask(new QuotaLimitsTask({ adapter })).wait(),
+    getQuotaForLabel: (label) => manager.submitTask(new QuotaForLabelTask({ adapter, label })).wait(),
+  };
+}
+
+function sshKeys(adapter: SimpleTaskManagerAdapter, image: string | undefined): Record<string, string> {
+  const configured = image === undefined ? undefined : adapter.provider.cloudImages.get(image);
+  if (!configured || !('key' in configured) || typeof configured.key !== 'string') return {};
+  return { [SSH_KEYS_TAG]: `${configured.username ?? 'zuul'}:${configured.key}` };
+}

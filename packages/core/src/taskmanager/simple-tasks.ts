@@ -1,0 +1,52 @@
+import type { Resources } from '@nodepool/zk-protocol';
+import type { StateMachineLabelConfig } from '../statemachine/types.js';
+import type { SimpleTaskManagerAdapter, SimpleTaskManagerInstance } from './simple-adapter.js';
+import type { TaskManager } from './task-manager.js';
+import { Task } from './task.js';
+
+interface OfAdapter {
+  readonly adapter: SimpleTaskManagerAdapter;
+}
+
+/** `createInstance` of a simple adapter. */
+export class CreateInstanceTask extends Task<
+  OfAdapter & {
+    readonly hostname: string;
+    readonly metadata: Readonly<Record<string, string>>;
+    readonly label: StateMachineLabelConfig;
+  },
+  string
+> {
+  override main(manager: TaskManager): Promise<string> {
+    const { adapter, hostname, metadata, label } = this.args;
+    return adapter.createInstance(manager, hostname, metadata, label);
+  }
+}
+
+/** `deleteInstance` of a simple adapter. */
+export class DeleteInstanceTask extends Task<OfAdapter & { readonly externalId: string }, void> {
+  override main(manager: TaskManager): Promise<void> {
+    return this.args.adapter.deleteInstance(manager, this.args.externalId);
+  }
+}
+
+/** `listInstances` of a simple adapter. */
+export class ListInstancesTask extends Task<OfAdapter, readonly SimpleTaskManagerInstance[]> {
+  override main(manager: TaskManager): Promise<readonly SimpleTaskManagerInstance[]> {
+    return this.args.adapter.listInstances(manager);
+  }
+}
+
+/** `getQuotaLimits` of a simple adapter. */
+export class QuotaLimitsTask extends Task<OfAdapter, Resources> {
+  override main(manager: TaskManager): Promise<Resources> {
+    return this.args.adapter.getQuotaLimits(manager);
+  }
+}
+
+/** `getQuotaForLabel` of a simple adapter. */
+export class QuotaForLabelTask extends Task<OfAdapter & { readonly label: StateMachineLabelConfig }, Resources> {
+  override main(manager: TaskManager): Promise<Resources> {
+    return this.args.adapter.getQuotaForLabel(manager, this.args.label);
+  }
+}
