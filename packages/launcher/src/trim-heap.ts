@@ -11,7 +11,7 @@ const WORTH_IT_BYTES = 64 * 1024 * 1024;
 export function trimHeap(): void {
   if (process.memoryUsage().heapUsed < WORTH_IT_BYTES) return;
   setFlagsFromString('--expose-gc');
-  const collect: unknown = runInNewContext('gc');
+  const collect = runInNewContext('gc') as () => void;
   setFlagsFromString('--no-expose-gc');
-  if (typeof collect === 'function') collect();
+  collect();
 }
