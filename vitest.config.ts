@@ -19,6 +19,7 @@ export default defineConfig({
       project('zk-protocol', 'packages/zk-protocol', { testTimeout: 30_000, hookTimeout: 60_000 }),
       project('core', 'packages/core'),
       project('driver-static', 'packages/driver-static'),
+      project('driver-fake', 'packages/driver-fake'),
       project('launcher', 'packages/launcher'),
       project('cli', 'packages/cli'),
       project('repository', 'scripts', { include: ['*.test.ts'] }),

@@ -1,0 +1,10 @@
+#!/usr/bin/env node
+import { main } from '../dist/bin/main.js';
+
+process.exitCode = await main(process.argv.slice(2), {
+  print: (text) => process.stdout.write(`${text}\n`),
+  complain: (text) => process.stderr.write(`nodepool-fake-cloud: ${text}\n`),
+  onStop: (stop) => {
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop);
+  },
+});

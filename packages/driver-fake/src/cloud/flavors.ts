@@ -1,0 +1,36 @@
+import type { Flavor, InstanceOrder } from './types.js';
+
+/** Sizes of a cloud that has none configured. */
+export const DEFAULT_FLAVORS: readonly Flavor[] = [
+  { name: 'tiny', ram: 512, cores: 1 },
+  { name: 'small', ram: 2048, cores: 1 },
+  { name: 'medium', ram: 4096, cores: 2 },
+  { name: 'large', ram: 8192, cores: 4 },
+  { name: 'xlarge', ram: 16384, cores: 8 },
+  { name: '2xlarge', ram: 32768, cores: 16 },
+  { name: '4xlarge', ram: 65536, cores: 32 },
+];
+
+/** RAM in MiB of a flavor that had to be made up. */
+const INVENTED_RAM = 8192;
+const MIB_PER_CORE = 2048;
+
+/**
+ * The flavor of an order: the smallest with the RAM asked for whose name contains the text, else the one of that name.
+ * `undefined`: the cloud has none. A cloud without a configured list has every flavor.
+ */
+export function chooseFlavor(
+  { flavor, minRam = 0 }: Pick<InstanceOrder, 'flavor' | 'minRam'>,
+  configured: readonly Flavor[] | undefined,
+): Flavor | undefined {
+  const sorted = [...(configured ?? DEFAULT_FLAVORS)].sort(
+    (a, b) => a.ram - b.ram || (a.name < b.name ? -1 : Number(a.name > b.name)),
+  );
+  const found =
+    minRam > 0
+      ? sorted.find((one) => one.ram >= minRam && (flavor === undefined || one.name.includes(flavor)))
+      : sorted.find((one) => one.name === flavor);
+  if (found !== undefined || configured !== undefined) return found;
+  const ram = minRam > 0 ? minRam : INVENTED_RAM;
+  return { name: flavor ?? `ram-${ram}`, ram, cores: Math.max(1, Math.ceil(ram / MIB_PER_CORE)) };
+}

@@ -1,0 +1,25 @@
+import type { AdapterContext } from '@nodepool/core';
+import { createCloudClient, type CloudClient } from './client.js';
+import type { FakeProviderConfig } from './config.js';
+import { addressOf } from './server/address.js';
+import { SocketTransport } from './server/socket-transport.js';
+import { spawnServer } from './server/spawn.js';
+
+/** A client of the cloud's own server, which is started when nobody answers. */
+export function connectToServer(
+  config: Pick<FakeProviderConfig, 'cloud' | 'cloudDir' | 'listen'>,
+  { clock, logger }: Pick<AdapterContext, 'clock' | 'logger'>,
+): CloudClient {
+  const { cloud, cloudDir: dir, listen } = config;
+  return createCloudClient(
+    new SocketTransport({
+      address: addressOf(dir, listen),
+      clock,
+      revive() {
+        logger.info('Starting the fake cloud', { cloud, dir });
+        spawnServer({ dir, listen });
+      },
+      onLost: (error) => logger.warn('The connection to the fake cloud is lost', { cloud, error }),
+    }),
+  );
+}

@@ -1,0 +1,29 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import ssh2 from 'ssh2';
+
+/** An ed25519 key pair in OpenSSH's form. */
+export interface KeyPair {
+  readonly private: string;
+  /** `<type> <base64>`. */
+  readonly public: string;
+}
+
+/** The key pair kept in a file and its `.pub`, made at the first use. */
+export function keyPairAt(file: string): KeyPair {
+  if (!existsSync(file)) {
+    const made = ssh2.utils.generateKeyPairSync('ed25519');
+    writeFileSync(`${file}.pub`, `${made.public}\n`, { mode: 0o644 });
+    writeFileSync(`${file}.new`, made.private, { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+  }
+  const [type = '', base64 = ''] = readFileSync(`${file}.pub`, 'utf8').split(/\s+/);
+  return { private: readFileSync(file, 'utf8'), public: `${type} ${base64}` };
+}
+
+/** Keys as they stand in `authorized_keys`; what is none is left out. */
+export function parsePublicKeys(texts: readonly string[]): ssh2.ParsedKey[] {
+  return texts.flatMap((text) => {
+    const key = ssh2.utils.parseKey(text);
+    return key instanceof Error ? [] : [key];
+  });
+}
