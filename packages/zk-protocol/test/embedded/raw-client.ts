@@ -40,7 +40,8 @@ export class RawClient {
     socket.setNoDelay(true);
     socket.on('data', (chunk) => {
       try {
-        this.frames.push(chunk, (packet) => this.onPacket(packet));
+        this.frames.push(chunk);
+        for (let packet = this.frames.next(); packet; packet = this.frames.next()) this.onPacket(packet);
       } catch (error) {
         this.failure = error;
       }
@@ -73,6 +74,11 @@ export class RawClient {
   /** Id of the request sent last. */
   get lastXid(): number {
     return this.xid;
+  }
+
+  /** Requests without an answer. */
+  get pendingReplies(): number {
+    return this.types.size;
   }
 
   get isClosed(): boolean {
@@ -134,20 +140,34 @@ export class RawClient {
     this.socket.write(bytes);
   }
 
+  /** Announces the reply to a request that is sent as bytes. */
+  expect(xid: number, type: number): void {
+    this.types.set(xid, type);
+  }
+
+  /** Takes nothing from the network any more. */
+  pause(): void {
+    this.socket.pause();
+  }
+
+  resume(): void {
+    this.socket.resume();
+  }
+
   /** Cuts the connection; the session lives on. */
   drop(): void {
     this.socket.destroy();
     this.onEnd();
   }
 
-  private onPacket(packet: Buffer): boolean {
+  private onPacket(packet: Buffer): void {
     const reader = new JuteReader(packet);
     if (!this.hasHello) {
       this.hasHello = true;
       reader.int();
       const timeoutMs = reader.int();
       this.session = { timeoutMs, id: reader.bigLong(), password: reader.bytes() ?? Buffer.alloc(0) };
-      return true;
+      return;
     }
     const xid = reader.int();
     const zxid = reader.long();
@@ -160,7 +180,6 @@ export class RawClient {
       this.types.delete(xid);
       this.messages.push(decodeReply(type, { xid, zxid, error }, reader));
     }
-    return true;
   }
 
   private onEnd(): void {

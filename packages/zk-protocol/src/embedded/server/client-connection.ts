@@ -35,6 +35,8 @@ export interface ConnectionHandler {
   onClose(connection: ClientConnection, reason: string): void;
   /** Latest log batch: what is sent now depends on it. */
   readonly lastBatch: number;
+  /** True while the disk is far behind: nothing more should be read from clients. */
+  readonly isBusy: boolean;
 }
 
 /** A client that lets this much pile up on the server is not served further until it reads. */
@@ -72,7 +74,7 @@ export class ClientConnection implements ModelConnection {
     this.outbox = new Outbox(socket);
     socket.setNoDelay(true);
     socket.on('data', (chunk) => this.onData(chunk));
-    socket.on('drain', () => this.resumeIfRead());
+    socket.on('drain', () => this.resumeIfPossible());
     socket.on('end', () => {
       if (this.phase !== 'closing') this.close('the client closed the connection');
     });
@@ -89,9 +91,9 @@ export class ClientConnection implements ModelConnection {
     return this.phase === 'closed';
   }
 
-  /** True while something waits for the log. */
+  /** True while something waits for the log, be it to be sent or to be read. */
   get isWaiting(): boolean {
-    return !this.outbox.isEmpty;
+    return this.isPaused || !this.outbox.isEmpty;
   }
 
   get queuedBytes(): number {
@@ -125,8 +127,7 @@ export class ClientConnection implements ModelConnection {
   release(durableBatch: number): void {
     if (this.phase === 'closed') return;
     this.outbox.release(durableBatch);
-    if (this.outbox.bytes > PAUSE_AT_BYTES) this.pause();
-    else this.resumeIfRead();
+    this.resumeIfPossible();
   }
 
   /** Closes once everything sent so far is out; takes no more requests. */
@@ -150,30 +151,47 @@ export class ClientConnection implements ModelConnection {
     return this.outbox.writerFor(this.handler.lastBatch);
   }
 
-  /** Reads nothing more from this client until {@link release}. */
-  pause(): void {
+  private get isBackedUp(): boolean {
+    return this.handler.isBusy || this.outbox.bytes > PAUSE_AT_BYTES;
+  }
+
+  private pause(): void {
     this.isPaused = true;
     this.socket.pause();
   }
 
-  private resumeIfRead(): void {
-    if (!this.isPaused || this.outbox.bytes > PAUSE_AT_BYTES) return;
+  private resumeIfPossible(): void {
+    if (!this.isPaused || this.isBackedUp) return;
     this.isPaused = false;
-    this.socket.resume();
+    // Others that waited get their turn before what is left of this client's last chunk.
+    setImmediate(() => {
+      if (this.isClosed) return;
+      this.readPackets();
+      if (!this.isPaused) this.socket.resume();
+    });
   }
 
   private onData(chunk: Buffer): void {
     if (this.phase === 'new' && this.received === 0 && this.takeCommand(chunk)) return;
+    this.frames.push(chunk);
+    this.readPackets();
+  }
+
+  /** Handles what has arrived, until the client has more answers to take than is good. */
+  private readPackets(): void {
     try {
-      this.frames.push(chunk, (packet) => this.onPacket(packet));
+      while (!this.isPaused && (this.phase === 'new' || this.phase === 'connected')) {
+        const packet = this.frames.next();
+        if (packet === undefined) break;
+        this.onPacket(packet);
+        if (this.isBackedUp) this.pause();
+      }
     } catch (error) {
       if (!(error instanceof MalformedPacketError)) throw error;
       this.close(`malformed packet: ${error.message}`);
       return;
     }
-    if (this.isClosed) return;
-    if (this.outbox.bytes > PAUSE_AT_BYTES) this.pause();
-    this.handler.onChunkEnd(this);
+    if (!this.isClosed) this.handler.onChunkEnd(this);
   }
 
   private takeCommand(chunk: Buffer): boolean {
@@ -183,13 +201,11 @@ export class ClientConnection implements ModelConnection {
     return true;
   }
 
-  /** @returns false when nothing more is to be read from this client */
-  private onPacket(packet: Buffer): boolean {
+  private onPacket(packet: Buffer): void {
     this.received++;
     const reader = new JuteReader(packet);
     if (this.phase === 'new') this.handler.onConnect(this, readConnectRequest(reader));
-    else if (this.phase === 'connected') this.onRequestPacket(reader);
-    return this.phase === 'connected';
+    else this.onRequestPacket(reader);
   }
 
   private onRequestPacket(reader: JuteReader): void {

@@ -42,6 +42,10 @@ export class Dispatcher implements ConnectionHandler {
     return this.store?.lastBatch ?? 0;
   }
 
+  get isBusy(): boolean {
+    return this.store !== undefined && this.store.pendingBytes > MAX_PENDING_BYTES;
+  }
+
   /** Begins to serve a store's data. */
   serve(store: Store): void {
     this.store = store;
@@ -148,7 +152,6 @@ export class Dispatcher implements ConnectionHandler {
     if (store === undefined) return;
     this.waiting.add(connection);
     if (store.durableBatch >= store.lastBatch) this.onDurable();
-    else if (store.pendingBytes > MAX_PENDING_BYTES) connection.pause();
     store.snapshotIfDue();
     this.timer.notLaterThan(store.model.earliestDeadlineMs);
   }

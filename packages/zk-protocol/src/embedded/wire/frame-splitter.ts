@@ -7,32 +7,46 @@ const LENGTH_BYTES = 4;
 export class FrameSplitter {
   private chunks: Buffer[] = [];
   private bytes = 0;
+  /** Position in the first chunk. */
+  private at = 0;
   private needed = LENGTH_BYTES;
 
-  /**
-   * Takes the next chunk and calls `onPacket` for each packet that is complete; when that returns false, the rest of the
-   * stream is ignored.
-   * @throws {MalformedPacketError} a length is negative or beyond the limit
-   */
-  push(chunk: Buffer, onPacket: (packet: Buffer) => boolean): void {
+  /** Takes the next bytes of the stream. */
+  push(chunk: Buffer): void {
     this.chunks.push(chunk);
     this.bytes += chunk.length;
-    if (this.bytes < this.needed) return;
-    const data = this.chunks.length === 1 ? chunk : Buffer.concat(this.chunks, this.bytes);
-    let at = 0;
-    this.needed = LENGTH_BYTES;
-    while (data.length - at >= LENGTH_BYTES) {
-      const length = data.readInt32BE(at);
-      if (length < 0 || length > MAX_PACKET_BYTES) throw new MalformedPacketError(`a packet claims ${length} bytes`);
-      if (data.length - at < LENGTH_BYTES + length) {
-        this.needed = LENGTH_BYTES + length;
-        break;
-      }
-      const packet = data.subarray(at + LENGTH_BYTES, at + LENGTH_BYTES + length);
-      at += LENGTH_BYTES + length;
-      if (!onPacket(packet)) return;
+  }
+
+  /**
+   * The next packet, without its length; `undefined` until more bytes come.
+   * @throws {MalformedPacketError} a length is negative or beyond the limit
+   */
+  next(): Buffer | undefined {
+    if (this.bytes < this.needed) return undefined;
+    const data = this.joined();
+    const length = data.readInt32BE(this.at);
+    if (length < 0 || length > MAX_PACKET_BYTES) throw new MalformedPacketError(`a packet claims ${length} bytes`);
+    const start = this.at + LENGTH_BYTES;
+    if (data.length < start + length) {
+      this.needed = LENGTH_BYTES + length;
+      return undefined;
     }
-    this.chunks = at === data.length ? [] : [data.subarray(at)];
-    this.bytes = data.length - at;
+    this.needed = LENGTH_BYTES;
+    this.bytes -= LENGTH_BYTES + length;
+    this.at = start + length;
+    if (this.bytes === 0) {
+      this.chunks = [];
+      this.at = 0;
+    }
+    return data.subarray(start, start + length);
+  }
+
+  private joined(): Buffer {
+    const [first] = this.chunks;
+    if (first !== undefined && this.chunks.length === 1) return first;
+    const data = Buffer.concat(this.chunks.map((chunk, index) => (index === 0 ? chunk.subarray(this.at) : chunk)));
+    this.chunks = [data];
+    this.at = 0;
+    return data;
   }
 }

@@ -1,0 +1,41 @@
+import type { Clock } from '../../src/clock.js';
+
+interface Timer {
+  atMs: number;
+  fn: () => void;
+}
+
+/** A clock that moves when it is told to. */
+export class ManualClock implements Clock {
+  private nowMs = 1_700_000_000_000;
+  private readonly timers = new Set<Timer>();
+
+  now(): number {
+    return this.nowMs;
+  }
+
+  setTimer(ms: number, fn: () => void): () => void {
+    const timer = { atMs: this.nowMs + ms, fn };
+    this.timers.add(timer);
+    return () => this.timers.delete(timer);
+  }
+
+  /** Timers that have not fired. */
+  get pending(): number {
+    return this.timers.size;
+  }
+
+  advance(ms: number): void {
+    const endMs = this.nowMs + ms;
+    for (let next = this.next(endMs); next !== undefined; next = this.next(endMs)) {
+      this.timers.delete(next);
+      this.nowMs = Math.max(this.nowMs, next.atMs);
+      next.fn();
+    }
+    this.nowMs = endMs;
+  }
+
+  private next(endMs: number): Timer | undefined {
+    return [...this.timers].filter(({ atMs }) => atMs <= endMs).sort((a, b) => a.atMs - b.atMs)[0];
+  }
+}
