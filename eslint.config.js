@@ -100,6 +100,10 @@ export default tseslint.config(
     languageOptions: { globals: { console: 'readonly', process: 'readonly', URL: 'readonly' } },
   },
   {
+    files: ['examples/**/*.js'],
+    languageOptions: { globals: { AbortController: 'readonly', fetch: 'readonly' } },
+  },
+  {
     files: ['**/*.cjs'],
     languageOptions: {
       sourceType: 'commonjs',

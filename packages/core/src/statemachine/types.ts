@@ -25,6 +25,8 @@ export interface ImageConnection {
 /** An image that is already in the cloud. Drivers extend this with how to find it. */
 export interface CloudImageConfig extends ImageConnection {
   readonly name: string;
+  /** SSH public key for instances of the image, where the driver hands one over. */
+  readonly key?: string | undefined;
 }
 
 /** A managed image as one provider uses it; login data comes from the upload unless it is given here. */
@@ -118,7 +120,9 @@ export interface Adapter<
   listInstances(signal: AbortSignal): Promise<readonly I[]>;
   /** One instance, `undefined` when there is none: used instead of lists while few machines wait. */
   getInstance?(externalId: string, signal: AbortSignal): Promise<I | undefined>;
-  /** Reports changes as they happen, so that no list need be polled. Returns how to end it. */
+  /**
+   * Reports changes as they happen, so that no list need be polled. Called once, before `start`. Returns how to end it.
+   */
   onInstanceChange?(listener: (change: InstanceChange<I>) => void): () => void;
   /** How often lists may be taken while machines wait. Default: every 500 ms to 10 s. */
   readonly polling?: PollingLimits | undefined;

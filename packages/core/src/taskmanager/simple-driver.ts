@@ -95,6 +95,6 @@ function simpleAdapter(adapter: SimpleTaskManagerAdapter, manager: TaskManager):
 
 function sshKeys(adapter: SimpleTaskManagerAdapter, image: string | undefined): Record<string, string> {
   const configured = image === undefined ? undefined : adapter.provider.cloudImages.get(image);
-  if (!configured || !('key' in configured) || typeof configured.key !== 'string') return {};
+  if (configured?.key === undefined) return {};
   return { [SSH_KEYS_TAG]: `${configured.username ?? 'zuul'}:${configured.key}` };
 }

@@ -1,0 +1,44 @@
+import { SimpleTaskManagerAdapter, SimpleTaskManagerInstance } from '@nodepool/core';
+import { ShedClient } from './client.js';
+
+/** One machine as the shed lists it. */
+class ShedInstance extends SimpleTaskManagerInstance {
+  load(machine) {
+    this.ready = machine.status === 'on';
+    this.deleted = machine.status === 'scrapped';
+    this.externalId = machine.id;
+    this.interfaceIp = machine.address;
+    this.publicIpv4 = machine.address;
+    this.metadata = machine.tags;
+  }
+}
+
+/** The shed as Nodepool sees it. Calls are made one at a time; `rateLimit` keeps the distance the rate asks for. */
+export class ShedAdapter extends SimpleTaskManagerAdapter {
+  #client;
+
+  constructor(provider) {
+    super(provider);
+    this.#client = new ShedClient(provider.url);
+  }
+
+  async createInstance(taskManager, hostname, metadata, label) {
+    const order = { name: hostname, size: label.size, tags: metadata };
+    const machine = await taskManager.rateLimit(() => this.#client.create(order));
+    return machine.id;
+  }
+
+  async deleteInstance(taskManager, externalId) {
+    await taskManager.rateLimit(() => this.#client.delete(externalId));
+  }
+
+  async listInstances(taskManager) {
+    const machines = await taskManager.rateLimit(() => this.#client.list());
+    return machines.map((machine) => new ShedInstance(machine));
+  }
+
+  async getQuotaLimits(taskManager) {
+    const limits = await taskManager.rateLimit(() => this.#client.limits());
+    return { instances: limits.machines };
+  }
+}

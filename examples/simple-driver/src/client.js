@@ -1,0 +1,55 @@
+import { NotFoundError, ProviderUnavailableError, QuotaError, RateLimitedError } from '@nodepool/core';
+
+/** The cloud's calls. Its errors leave here as Nodepool's, which say what to do next. */
+export class ShedClient {
+  #url;
+
+  /** @param {string} url */
+  constructor(url) {
+    this.#url = url;
+  }
+
+  list() {
+    return this.#call('GET', '/machines');
+  }
+
+  /** @param {{ name: string, size: string, tags: Record<string, string> }} order */
+  create(order) {
+    return this.#call('POST', '/machines', order);
+  }
+
+  /** @param {string} id */
+  delete(id) {
+    return this.#call('DELETE', `/machines/${encodeURIComponent(id)}`);
+  }
+
+  limits() {
+    return this.#call('GET', '/limits');
+  }
+
+  async #call(method, path, body) {
+    const what = `${method} ${this.#url}${path}`;
+    const response = await this.#fetch(what, method, path, body);
+    if (response.ok) return await response.json();
+    const text = `${what}: ${response.status} ${await response.text()}`;
+    if (response.status === 404) throw new NotFoundError(text);
+    if (response.status === 409) throw new QuotaError(text);
+    if (response.status === 429) throw new RateLimitedError(text, { retryAfterMs: retryAfterMs(response) });
+    if (response.status >= 500) throw new ProviderUnavailableError(text);
+    throw new Error(text);
+  }
+
+  async #fetch(what, method, path, body) {
+    try {
+      const headers = { 'content-type': 'application/json' };
+      return await fetch(`${this.#url}${path}`, { method, headers, body: body && JSON.stringify(body) });
+    } catch (cause) {
+      throw new ProviderUnavailableError(`${what}: the cloud does not answer`, { cause });
+    }
+  }
+}
+
+function retryAfterMs(response) {
+  const seconds = Number(response.headers.get('retry-after'));
+  return seconds > 0 ? seconds * 1000 : undefined;
+}
