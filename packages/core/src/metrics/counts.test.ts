@@ -13,7 +13,7 @@ const node = fc
     labels: fc.subarray(LABELS),
     provider: fc.constantFrom('one', 'two', null),
   })
-  .map(({ state, labels, provider }) => ({ ...newNode({ labels, provider }, 0), state }));
+  .map(({ state, labels, provider }) => ({ ...newNode({ state: 'init', labels, provider }, 0), state }));
 
 const request = fc
   .record({ state: fc.constantFrom('requested', 'fulfilled'), labels: fc.array(fc.constantFrom(...LABELS)) })
@@ -77,7 +77,7 @@ it('counts requests that a pool can serve as a scan of all would', () => {
 it('names states in a fixed order, and foreign ones once they were seen', () => {
   const counts = new NodeCounts();
 
-  counts.change({ before: undefined, after: { ...newNode({}, 0), state: 'odd' } });
+  counts.change({ before: undefined, after: { ...newNode({ state: 'init' }, 0), state: 'odd' } });
 
   expect([...counts.all.states()]).toEqual([
     ...['init', 'building', 'testing', 'ready', 'in-use', 'used', 'hold', 'deleting', 'failed', 'aborted', 'deleted'],

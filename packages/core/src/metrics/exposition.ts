@@ -57,16 +57,22 @@ export class Exposition {
 
 function collectGauge(read: Reader) {
   return function (this: Gauge): void {
-    this.reset();
+    forget(this);
     for (const [labels, value] of read()) this.set(known(labels), value);
   };
 }
 
 function collectCounter(read: Reader) {
   return function (this: Counter): void {
-    this.reset();
+    forget(this);
     for (const [labels, value] of read()) this.inc(known(labels), value);
   };
+}
+
+/** A reset alone leaves a metric without labels at 0, as if that had been read. */
+function forget(metric: Gauge | Counter): void {
+  metric.reset();
+  metric.remove({});
 }
 
 /** Prometheus has no null; an empty label is the same as none. */
