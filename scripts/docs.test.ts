@@ -1,0 +1,116 @@
+// What the documentation must contain, and that its links lead somewhere.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+
+const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((file) => file !== '' && existsSync(join(root, file)));
+const pages = tracked.filter((file) => file.endsWith('.md'));
+const sources = tracked.filter((file) => /^packages\/[^/]+\/src\/.*\.ts$/.test(file) && !file.endsWith('.test.ts'));
+
+interface Schema {
+  properties?: Record<string, Schema>;
+  items?: Schema;
+}
+
+/** Paths of all keys a schema names, e.g. `labels[].min-ready`. */
+function optionsOf(schema: Schema, prefix = ''): string[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([key, value]) => {
+    const path = prefix === '' ? key : `${prefix}.${key}`;
+    return [path, ...optionsOf(value, path), ...optionsOf(value.items ?? {}, `${path}[]`)];
+  });
+}
+
+/** Sources are loaded by address: scripts do not import the inside of packages. */
+const load = (file: string): Promise<Record<string, unknown>> =>
+  import(join(root, file)) as Promise<Record<string, unknown>>;
+
+describe('error codes', () => {
+  const defined = new Set(
+    sources
+      // what a program sets in the environment is named alike
+      .flatMap(
+        (file) =>
+          read(file).match(/(?<!env\[|MARK = )'(NODEPOOL|ZK)_[A-Z_]+'|^ {2}NODEPOOL_[A-Z_]+(?=: 'error\.)/gm) ?? [],
+      )
+      .map((code) => code.replaceAll("'", '').trim()),
+  );
+  const documented = new Set(
+    read('docs/errors.md')
+      .match(/`(NODEPOOL|ZK)_[A-Z_]+`/g)
+      ?.map((code) => code.slice(1, -1)),
+  );
+
+  it('are all explained in docs/errors.md', () => {
+    const missing = [...defined].filter((code) => !documented.has(code));
+
+    expect(defined.size).toBeGreaterThan(30);
+    expect(missing).toEqual([]);
+  });
+
+  it('that no longer exist are not explained', () => {
+    const text = sources.map(read).join('\n');
+
+    const stale = [...documented].filter((code) => !text.includes(code));
+
+    expect(stale).toEqual([]);
+  });
+});
+
+describe('options', () => {
+  it('of the main and secure file, and those all providers have, are in docs/configuration.md', async () => {
+    const top = await load('packages/core/src/config/top-level-schema.ts');
+    const common = await load('packages/core/src/config/compose-schema.ts');
+    const provider = { properties: common['COMMON_PROVIDER_PROPERTIES'] } as Schema;
+    const pool = { properties: common['COMMON_POOL_PROPERTIES'] } as Schema;
+    const options = [
+      ...optionsOf(top['TOP_LEVEL_SCHEMA'] as Schema),
+      ...optionsOf(top['SECURE_SCHEMA'] as Schema),
+      ...optionsOf(provider, 'providers[]'),
+      ...optionsOf(pool, 'providers[].pools[]'),
+    ];
+
+    const page = read('docs/configuration.md');
+
+    expect(options.length).toBeGreaterThan(50);
+    expect(options.filter((option) => !page.includes(`\`${option}\``))).toEqual([]);
+  });
+
+  const drivers = readdirSync(join(root, 'packages')).filter(
+    (name) => name.startsWith('driver-') && existsSync(join(root, 'packages', name, 'src/driver.ts')),
+  );
+
+  it.each(drivers)('of %s are in its README', async (name) => {
+    const { driver } = await load(`packages/${name}/src/index.ts`);
+    const common = await load('packages/core/src/config/compose-schema.ts');
+    const explainedElsewhere = [common['COMMON_PROVIDER_PROPERTIES'], common['COMMON_POOL_PROPERTIES']].flatMap(
+      (keys) => Object.keys(keys as object),
+    );
+    const keys = optionsOf((driver as { schema: Schema }).schema).map((path) => path.replace(/^.*\./, ''));
+
+    const text = read(`packages/${name}/README.md`).replaceAll(/^```[\s\S]*?^```/gm, '');
+    const words = [...text.matchAll(/`([^`]+)`/g)].flatMap(([, code]) => code?.split(/[\s.:[\]]+/) ?? []);
+    const known = new Set([...words, ...explainedElsewhere]);
+
+    expect([...new Set(keys)].filter((key) => !known.has(key))).toEqual([]);
+  });
+});
+
+describe('links', () => {
+  it.each(pages)('of %s lead to files that exist', (page) => {
+    const links = [...read(page).matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)/g)].map(([, target]) => target ?? '');
+
+    const broken = links.filter((target) => !existsSync(join(root, dirname(page), target)));
+
+    expect(broken).toEqual([]);
+  });
+});
