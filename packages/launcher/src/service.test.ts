@@ -89,6 +89,19 @@ describe('launcher service without zookeeper-servers', () => {
     expect(await health()).toMatchObject({ status: 'ok', config: { error: null } });
   });
 
+  it('shows its metrics in the text format of Prometheus', async () => {
+    await service.start();
+
+    const response = await fetch(`http://127.0.0.1:${service.web?.port}/metrics`);
+    const text = await response.text();
+
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(text).toMatch(/^nodepool_build_info\{version="1\.2\.3"\} 1$/m);
+    expect(text).toMatch(/^nodepool_zookeeper_connected 1$/m);
+    expect(Number(/^process_resident_memory_bytes (\d+)$/m.exec(text)?.[1])).toBeGreaterThan(1e6);
+    expect(Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1])).toBeGreaterThan(0);
+  });
+
   it('stops even if it never came to start', async () => {
     await service.stop(1000);
 
