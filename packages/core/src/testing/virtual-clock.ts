@@ -2,7 +2,6 @@ import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
 
 interface Timer {
   readonly atMs: number;
-  readonly seq: number;
   readonly fn: () => void;
 }
 
@@ -12,8 +11,7 @@ interface Timer {
  */
 export class VirtualClock implements Clock {
   #nowMs: number;
-  #seq = 0;
-  /** Sorted, earliest last. */
+  /** Sorted, the next to fire last. */
   readonly #timers: Timer[] = [];
 
   /** @param nowMs - where time begins; default 1,000,000 */
@@ -31,7 +29,7 @@ export class VirtualClock implements Clock {
   }
 
   setTimer(ms: number, fn: () => void): CancelTimer {
-    const timer: Timer = { atMs: this.#nowMs + Math.max(0, ms), seq: this.#seq++, fn };
+    const timer: Timer = { atMs: this.#nowMs + Math.max(0, ms), fn };
     this.#timers.splice(this.#placeOf(timer), 0, timer);
     return () => {
       const index = this.#timers.indexOf(timer);
@@ -84,7 +82,7 @@ export class VirtualClock implements Clock {
     while (low < high) {
       const middle = (low + high) >>> 1;
       const other = this.#timers[middle];
-      if (other && (other.atMs > timer.atMs || (other.atMs === timer.atMs && other.seq < timer.seq))) low = middle + 1;
+      if (other && other.atMs > timer.atMs) low = middle + 1;
       else high = middle;
     }
     return low;
