@@ -54,6 +54,19 @@ export interface Driver {
   getProvider(config: ProviderConfig, context: ProviderContext): Provider;
   /** Checks across all providers of this driver, e.g. identities that must be unique in the file. */
   checkAll?(configs: readonly ProviderConfig[], problem: ProblemReporter): void;
+  /**
+   * What a provider with this configuration would do to the nodes the provider has now, for `nodepool plan`. Must not do
+   * I/O. Missing: nodes are made for requests, and a changed configuration leaves those that exist alone.
+   * @param config - as `getProviderConfig` made it
+   */
+  previewChange?(config: ProviderConfig, nodes: readonly NodeRecord[]): ChangePreview;
+}
+
+/** Nodes a changed configuration would make or take away by itself. */
+export interface ChangePreview {
+  /** `what`: e.g. the host that gets them. */
+  readonly register: readonly { readonly what: string; readonly labels: readonly string[]; readonly count: number }[];
+  readonly delete: readonly { readonly node: NodeId; readonly why: string }[];
 }
 
 /** @param path - keys below the provider entry, e.g. `['pools', 0, 'nodes', 2, 'name']` */

@@ -1,4 +1,9 @@
 export { formatAge } from './age.js';
+export { configChangeToJson, configChangeToText } from './config-change.js';
+export { explanationFromJson, explanationToJson } from './explanation-json.js';
+export { mergeExplanations } from './explanation-merge.js';
+export { summarizeExplanation } from './explanation-summary.js';
+export { explanationToText } from './explanation-text.js';
 export { labelListing, labelsOf } from './labels.js';
 export type { Column, Listing, TableSelection } from './listing.js';
 export { listingToJson, listingToObjects, listingToTable, toCell } from './listing.js';

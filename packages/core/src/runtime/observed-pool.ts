@@ -1,0 +1,17 @@
+import type { QuotaView } from '../plan/types.js';
+import { PoolWorker } from './pool-worker.js';
+
+/**
+ * A pool as its worker would see it, never started. What only a running provider knows is taken to be in order: limits of
+ * the cloud that nobody has read are none, and images are there.
+ */
+export class ObservedPool extends PoolWorker {
+  override get quota(): QuotaView | undefined {
+    const quota = super.quota;
+    return quota && { ...quota, providerTotal: quota.providerTotal ?? {} };
+  }
+
+  override labelReady(label: string): boolean {
+    return this.pool.labels.has(label);
+  }
+}
