@@ -1,6 +1,7 @@
 import type { Driver, ProviderConfig } from '@nodepool/core';
 import { checkIdentities, readProviderConfig } from './config.js';
 import type { StaticProviderConfig } from './config.js';
+import { previewChange } from './preview-change.js';
 import { StaticProvider } from './provider.js';
 import { schema } from './schema.js';
 
@@ -12,6 +13,7 @@ export const driver: Driver = {
   schema,
   getProviderConfig: readProviderConfig,
   getProvider: (config, context) => new StaticProvider(ownConfig(config), context),
+  previewChange: (config, nodes) => previewChange(ownConfig(config), nodes),
   checkAll: (configs, problem) => checkIdentities(configs.map(ownConfig), problem),
 };
 
