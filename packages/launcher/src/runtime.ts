@@ -1,5 +1,5 @@
 import type { LockAware, NodeRecord, PoolComponentRecord, RecordCache, RequestRecord } from '@nodepool/zk-protocol';
-import type { Config } from '@nodepool/core';
+import type { Config, ExplainSubject, RequestExplanation } from '@nodepool/core';
 
 /** What the service and its web server need of the part that serves requests. */
 export interface LauncherRuntime {
@@ -19,6 +19,8 @@ export interface LauncherRuntime {
   readonly providerErrors: readonly { provider: string; error: string }[];
   /** Deletions that keep failing. */
   readonly failingDeletions: readonly { nodeId: string; attempts: number; error: string | undefined }[];
+  /** Why a request is where it is, or what would become of labels; `undefined` for an unknown request. */
+  explain(subject: ExplainSubject): RequestExplanation | undefined;
   /** Accepts nothing more, completes what can be completed within the deadline, and unregisters. */
   drain(deadlineMs: number): Promise<void>;
   /** Ends everything at once. */

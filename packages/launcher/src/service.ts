@@ -8,6 +8,7 @@ import { Reloader } from './reloader.js';
 import type { LauncherRuntime } from './runtime.js';
 import { dumpState } from './state-dump.js';
 import { trimHeap } from './trim-heap.js';
+import { createExplainRoutes } from './web/explain-routes.js';
 import { createListingRoutes } from './web/listing-routes.js';
 import { createMetricsRoute } from './web/metrics-route.js';
 import type { RouteTable } from './web/routes.js';
@@ -149,6 +150,7 @@ export class LauncherService {
     const { runtime, metrics, clock } = this.#parts;
     return new Map([
       ...createListingRoutes(runtime, clock),
+      ...createExplainRoutes(runtime),
       ...createMetricsRoute(metrics),
       ...createStatusRoutes({ notReady: () => this.#notReady(), health: () => this.#health() }),
     ]);

@@ -27,8 +27,14 @@ export interface LiveRoute {
   answer(): LiveAnswer | Promise<LiveAnswer>;
 }
 
+/** An answer computed for each call from all query parameters, as text or JSON by what the client prefers. */
+export interface QueryRoute {
+  readonly kind: 'query';
+  answer(query: RouteQuery): LiveAnswer;
+}
+
 /** What a path answers. */
-export type Route = ListingRoute | LiveRoute;
+export type Route = ListingRoute | LiveRoute | QueryRoute;
 
 /** Routes by exact path. */
 export type RouteTable = ReadonlyMap<string, Route>;

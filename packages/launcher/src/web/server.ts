@@ -6,7 +6,7 @@ import type { Clock } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
 import { negotiate } from './accept.js';
 import { CACHE_MS, ResponseCache } from './response-cache.js';
-import type { ListingRoute, LiveRoute, RouteTable } from './routes.js';
+import type { ListingRoute, LiveRoute, QueryRoute, RouteTable } from './routes.js';
 
 const TEXT = 'text/plain; charset=UTF-8';
 
@@ -88,6 +88,19 @@ async function answerLive(route: LiveRoute, nowMs: number): Promise<Answer> {
   return { status, headers: { ...freshness(nowMs), 'Content-Type': contentType }, body };
 }
 
+function answerQuery(request: IncomingMessage, target: Target, route: QueryRoute): Answer {
+  const representation = negotiate(request.headers.accept);
+  if (!representation) return plain(406, 'Only text/plain and application/json are available');
+  const { status, contentType, body } = route.answer({ representation, parameters: target.parameters });
+  const headers = {
+    'Access-Control-Allow-Origin': '*',
+    'Cache-Control': 'no-store',
+    Vary: 'Accept',
+    'Content-Type': contentType,
+  };
+  return { status, headers, body };
+}
+
 async function answerRequest(
   request: IncomingMessage,
   options: WebServerOptions,
@@ -97,6 +110,7 @@ async function answerRequest(
   const route = options.routes.get(target.path);
   if (!route) return plain(404, 'Not found');
   if (route.kind === 'listing') return answerListing(request, target, route, cache);
+  if (route.kind === 'query') return answerQuery(request, target, route);
   return answerLive(route, options.clock.now());
 }
 

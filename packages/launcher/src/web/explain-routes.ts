@@ -1,0 +1,45 @@
+import { explanationToJson, explanationToText, toPythonJson } from '@nodepool/core/listing';
+import type { ExplainSubject } from '@nodepool/core';
+import type { LauncherRuntime } from '../runtime.js';
+import type { LiveAnswer, RouteQuery, RouteTable } from './routes.js';
+
+const USAGE = 'Ask for one request, /explain?request=200-0000000042, or for labels, /explain?label=small&label=big';
+
+type Representation = RouteQuery['representation'];
+
+function answer(representation: Representation, status: number, text: string, json: string): LiveAnswer {
+  return representation === 'json'
+    ? { status, contentType: 'application/json', body: json }
+    : { status, contentType: 'text/plain; charset=UTF-8', body: `${text}\n` };
+}
+
+function refuse(representation: Representation, status: number, code: string, text: string): LiveAnswer {
+  return answer(representation, status, text, toPythonJson({ error: code, text }));
+}
+
+function subjectOf(parameters: URLSearchParams): ExplainSubject | undefined {
+  const requests = parameters.getAll('request').filter(Boolean);
+  const labels = parameters.getAll('label').filter(Boolean);
+  const [requestId] = requests;
+  if (requestId !== undefined) return requests.length === 1 && labels.length === 0 ? { requestId } : undefined;
+  return labels.length > 0 ? { labels } : undefined;
+}
+
+/** `/explain`: why a request is where it is, or what would become of labels nobody has asked for. Changes nothing. */
+export function createExplainRoutes(runtime: Pick<LauncherRuntime, 'explain' | 'requests'>): RouteTable {
+  const explain = ({ representation, parameters }: RouteQuery): LiveAnswer => {
+    const subject = subjectOf(parameters);
+    if (!subject) return refuse(representation, 400, 'bad-query', USAGE);
+    if (!runtime.requests.ready) {
+      return refuse(representation, 503, 'not-ready', 'The requests are still being read from ZooKeeper; ask again');
+    }
+    const explanation = runtime.explain(subject);
+    if (!explanation) {
+      const id = 'requestId' in subject ? subject.requestId : '';
+      const text = `There is no request ${JSON.stringify(id)}: it has been deleted, or the id is wrong`;
+      return refuse(representation, 404, 'unknown-request', text);
+    }
+    return answer(representation, 200, explanationToText(explanation), toPythonJson(explanationToJson(explanation)));
+  };
+  return new Map([['/explain', { kind: 'query', answer: explain }]]);
+}
