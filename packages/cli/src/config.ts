@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { createDriverRegistry, loadConfig } from '@nodepool/core';
-import type { Config } from '@nodepool/core';
+import type { Config, DriverRegistry } from '@nodepool/core';
 import { anyDrivers } from './any-driver.js';
 import type { CliContext } from './context.js';
 
@@ -16,6 +16,12 @@ export function driverPlaces(configFile: string): { searchFrom: string[]; global
 export function loadConnectionConfig({ options, env }: CliContext): Promise<Config> {
   const { configFile: file, secureFile } = options;
   return loadConfig({ file, secureFile, env, drivers: anyDrivers, mode: 'service' });
+}
+
+/** Reads everything, with the drivers, as a launcher would: what it does not know is left alone. @throws ConfigError */
+export function loadFullConfig({ options, env }: CliContext, drivers: DriverRegistry): Promise<Config> {
+  const { configFile: file, secureFile } = options;
+  return loadConfig({ file, secureFile, env, drivers, mode: 'service' });
 }
 
 /** Reads and checks everything, with the drivers. @throws ConfigError with all problems at once */

@@ -22,8 +22,8 @@ function findEmbeddedServer({ options, env }: CliContext): { host: string; port:
   );
 }
 
-/** What a missing default configuration file stands for: nothing configured. */
-async function loadIfPresent(context: CliContext): Promise<Config | undefined> {
+/** The configuration without its providers; a missing default file stands for nothing configured. @throws ConfigError */
+export async function loadIfPresent(context: CliContext): Promise<Config | undefined> {
   const { access } = await import('node:fs/promises');
   try {
     await access(context.options.configFile);

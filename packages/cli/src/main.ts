@@ -37,6 +37,11 @@ async function execute(command: Command, context: CliContext): Promise<number> {
       return 0;
     case 'config-validate':
       return (await import('./commands/config-validate.js')).configValidate(context);
+    case 'explain':
+      await (await import('./commands/explain.js')).explain(context, command);
+      return 0;
+    case 'plan':
+      return (await import('./commands/plan.js')).plan(context, command);
     case 'request':
       await (await import('./commands/request.js')).request(context, command);
       return 0;

@@ -1,4 +1,5 @@
 import yargs from 'yargs';
+import type { ExplainSubject } from '@nodepool/core';
 import { parseDuration } from './duration.js';
 import { UsageError } from './errors.js';
 import type { GlobalOptions } from './context.js';
@@ -18,12 +19,21 @@ export interface AcquireArguments {
   readonly quiet: boolean;
 }
 
+/** Arguments of `explain`. */
+export interface ExplainArguments {
+  readonly subject: ExplainSubject;
+  /** Web servers to ask instead of those the registry names. */
+  readonly urls: readonly string[];
+}
+
 /** A command with its arguments. */
 export type Command =
   | { name: 'list' | 'request-list'; detail: boolean }
   | { name: 'delete' | 'hold'; id: string }
   | { name: 'info'; provider: string }
   | { name: 'config-validate' | 'drivers' }
+  | ({ name: 'explain' } & ExplainArguments)
+  | { name: 'plan'; currentFile: string | undefined }
   | ({ name: 'request'; holdForMs: number | undefined } & AcquireArguments)
   | ({ name: 'run'; command: readonly string[] } & AcquireArguments);
 
@@ -95,6 +105,24 @@ function createParser(argv: readonly string[]) {
     .command('info <provider>', 'show what ZooKeeper holds about a provider', (parser) =>
       parser.positional('provider', { type: 'string', demandOption: true, describe: 'name of the provider' }),
     )
+    .command('explain [request]', 'say why a request waits, or what would become of labels', (parser) =>
+      parser
+        .positional('request', { type: 'string', describe: 'id of the request' })
+        .option('label', {
+          type: 'string',
+          array: true,
+          requiresArg: true,
+          describe: 'a label nobody has asked for yet',
+        })
+        .option('url', { type: 'string', array: true, requiresArg: true, describe: "a launcher's web server" }),
+    )
+    .command('plan', 'say what the configuration named by -c would change, without doing it', (parser) =>
+      parser.option('current', {
+        type: 'string',
+        requiresArg: true,
+        describe: `configuration in force [${DEFAULT_CONFIG}]`,
+      }),
+    )
     .command('drivers', 'list installed drivers')
     .command('request <labels..>', 'take nodes and keep them until Ctrl-C', (parser) =>
       parser
@@ -132,6 +160,18 @@ function acquireArguments(values: Values): AcquireArguments {
   };
 }
 
+function explainArguments(values: Values): ExplainArguments {
+  const requestId = text(values, 'request');
+  const labels = (values['label'] as string[] | undefined) ?? [];
+  const urls = (values['url'] as string[] | undefined) ?? [];
+  for (const url of urls) {
+    if (!URL.canParse(url) || !/^https?:/.test(url)) throw new UsageError(`--url needs a form like http://nl01:8005`);
+  }
+  if (requestId !== undefined && labels.length === 0) return { subject: { requestId }, urls };
+  if (requestId === undefined && labels.length > 0) return { subject: { labels }, urls };
+  throw new UsageError('explain needs either the id of a request or --label, once for each node');
+}
+
 function toCommand(name: string, values: Values): Command {
   const rest = (values['--'] as string[] | undefined) ?? [];
   if (rest.length > 0 && name !== 'run') throw new UsageError(`unexpected arguments after --: ${rest.join(' ')}`);
@@ -144,6 +184,12 @@ function toCommand(name: string, values: Values): Command {
       return { name, id: text(values, 'id') ?? '' };
     case 'info':
       return { name, provider: text(values, 'provider') ?? '' };
+    case 'explain':
+      return { name, ...explainArguments(values) };
+    case 'plan':
+      if (text(values, 'c') === undefined)
+        throw new UsageError('plan needs the new configuration: nodepool plan -c FILE');
+      return { name, currentFile: text(values, 'current') };
     case 'request': {
       const holdFor = text(values, 'hold-for');
       const holdForMs = holdFor === undefined ? undefined : parseDuration(holdFor, '--hold-for');

@@ -26,17 +26,26 @@ async function findProblems(context: CliContext): Promise<readonly ConfigProblem
   }
 }
 
-/** `nodepool config-validate`: reads the configuration and names everything wrong with it. @returns the exit status */
-export async function configValidate(context: CliContext): Promise<number> {
-  const problems = await findProblems(context);
+/** Says what is wrong with a configuration that could not be loaded. */
+export function reportProblems(context: CliContext, error: Error): void {
+  showProblems(context, problemsOf(error));
+}
+
+/** @returns whether the configuration is valid */
+function showProblems(context: CliContext, problems: readonly ConfigProblem[]): boolean {
   const valid = !problems.some(({ severity }) => severity === 'error');
   if (context.options.format === 'json') {
     printJson({ valid, problems: problems.map(problemToJson) });
-  } else {
-    for (const problem of problems) tell(formatProblem(problem));
-    const file = context.options.configFile;
-    if (valid) print(`Configuration is valid: ${file}`);
-    else tell(`Configuration is not valid: ${file}`);
+    return valid;
   }
-  return valid ? 0 : 1;
+  for (const problem of problems) tell(formatProblem(problem));
+  const file = context.options.configFile;
+  if (valid) print(`Configuration is valid: ${file}`);
+  else tell(`Configuration is not valid: ${file}`);
+  return valid;
+}
+
+/** `nodepool config-validate`: reads the configuration and names everything wrong with it. @returns the exit status */
+export async function configValidate(context: CliContext): Promise<number> {
+  return showProblems(context, await findProblems(context)) ? 0 : 1;
 }

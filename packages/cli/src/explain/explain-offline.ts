@@ -1,0 +1,25 @@
+import { hostname } from 'node:os';
+import { createDriverRegistry, Observer } from '@nodepool/core';
+import type { ExplainSubject, RequestExplanation } from '@nodepool/core';
+import type { ZooKeeper } from '@nodepool/zk-protocol';
+import { driverPlaces, loadFullConfig } from '../config.js';
+import type { CliContext } from '../context.js';
+
+/** Explains from ZooKeeper and the configuration alone. Nothing is registered or written. @throws ConfigError */
+export async function explainOffline(
+  context: CliContext,
+  zk: ZooKeeper,
+  subject: ExplainSubject,
+): Promise<RequestExplanation | undefined> {
+  const { logger, clock, options } = context;
+  const registry = createDriverRegistry(driverPlaces(options.configFile));
+  const config = await loadFullConfig(context, registry);
+  const observer = new Observer({ zk, registry, logger, clock, hostname: hostname() });
+  try {
+    const observed = await observer.add(config);
+    await observer.start(AbortSignal.timeout(options.connectTimeoutMs * 3));
+    return observed.explain(subject);
+  } finally {
+    observer.stop();
+  }
+}
