@@ -11,13 +11,15 @@ export function connectToServer(
   { clock, logger }: Pick<AdapterContext, 'clock' | 'logger'>,
 ): CloudClient {
   const { cloud, cloudDir: dir, listen } = config;
+  let isStarting = () => false;
   return createCloudClient(
     new SocketTransport({
       address: addressOf(dir, listen),
       clock,
       revive() {
+        if (isStarting()) return;
         logger.info('Starting the fake cloud', { cloud, dir });
-        spawnServer({ dir, listen });
+        isStarting = spawnServer({ dir, listen });
       },
       onLost: (error) => logger.warn('The connection to the fake cloud is lost', { cloud, error }),
     }),

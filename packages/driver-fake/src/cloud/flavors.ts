@@ -1,6 +1,6 @@
 import type { Flavor, InstanceOrder } from './types.js';
 
-/** Sizes of a cloud that has none configured. */
+/** Sizes of a cloud that has none configured, the smallest first. */
 export const DEFAULT_FLAVORS: readonly Flavor[] = [
   { name: 'tiny', ram: 512, cores: 1 },
   { name: 'small', ram: 2048, cores: 1 },
@@ -15,21 +15,25 @@ export const DEFAULT_FLAVORS: readonly Flavor[] = [
 const INVENTED_RAM = 8192;
 const MIB_PER_CORE = 2048;
 
+/** Flavors in the order in which they are chosen: the smallest first. */
+export function sortFlavors(flavors: readonly Flavor[]): readonly Flavor[] {
+  return [...flavors].sort((a, b) => a.ram - b.ram || (a.name < b.name ? -1 : Number(a.name > b.name)));
+}
+
 /**
  * The flavor of an order: the smallest with the RAM asked for whose name contains the text, else the one of that name.
  * `undefined`: the cloud has none. A cloud without a configured list has every flavor.
+ * @param configured - sorted
  */
 export function chooseFlavor(
   { flavor, minRam = 0 }: Pick<InstanceOrder, 'flavor' | 'minRam'>,
   configured: readonly Flavor[] | undefined,
 ): Flavor | undefined {
-  const sorted = [...(configured ?? DEFAULT_FLAVORS)].sort(
-    (a, b) => a.ram - b.ram || (a.name < b.name ? -1 : Number(a.name > b.name)),
-  );
+  const flavors = configured ?? DEFAULT_FLAVORS;
   const found =
     minRam > 0
-      ? sorted.find((one) => one.ram >= minRam && (flavor === undefined || one.name.includes(flavor)))
-      : sorted.find((one) => one.name === flavor);
+      ? flavors.find((one) => one.ram >= minRam && (flavor === undefined || one.name.includes(flavor)))
+      : flavors.find((one) => one.name === flavor);
   if (found !== undefined || configured !== undefined) return found;
   const ram = minRam > 0 ? minRam : INVENTED_RAM;
   return { name: flavor ?? `ram-${ram}`, ram, cores: Math.max(1, Math.ceil(ram / MIB_PER_CORE)) };

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { INSTANT, readDistribution, type Distribution } from './distribution.js';
+import { sortFlavors } from './flavors.js';
 import type { Flavor } from './types.js';
 
 /** Ways to fail. Each has a rate from 0 (never, the default) to 1 (always). */
@@ -47,7 +48,7 @@ export interface CloudSettings {
   /** `Infinity`: no limit. */
   readonly quota: { readonly instances: number; readonly cores: number; readonly ram: number };
   readonly zones: readonly string[];
-  /** `undefined`: the default list, and whatever else is asked for is made up. */
+  /** The smallest first. `undefined`: the default list, and whatever else is asked for is made up. */
   readonly flavors: readonly Flavor[] | undefined;
   /** Names of images; `undefined`: every image exists. */
   readonly images: readonly string[] | undefined;
@@ -124,7 +125,7 @@ function readFlavors(value: Json | undefined): readonly Flavor[] | undefined {
   if (!Array.isArray(value) || flavors.includes(undefined)) {
     throw new TypeError('"flavors" must be a list of {"name": text, "ram": MiB, "cores": number}');
   }
-  return flavors.filter((flavor) => flavor !== undefined);
+  return sortFlavors(flavors.filter((flavor) => flavor !== undefined));
 }
 
 function readFlavor(value: Json): Flavor | undefined {

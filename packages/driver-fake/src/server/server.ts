@@ -61,6 +61,12 @@ export class CloudServer {
     this.ended = new Promise((resolve) => this.#server.once('close', resolve));
   }
 
+  /** Where it listens, when that is TCP. */
+  get port(): number | undefined {
+    const address = this.#server.address();
+    return typeof address === 'object' && address ? address.port : undefined;
+  }
+
   /** Loads the cloud and begins to listen. Rejects when the address is taken. */
   static async start(options: CloudServerOptions): Promise<CloudServer> {
     const server = new CloudServer(options);

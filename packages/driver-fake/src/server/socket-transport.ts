@@ -23,7 +23,7 @@ interface Pending {
 }
 
 const FIRST_PAUSE_MS = 20;
-const LAST_PAUSE_MS = 1_000;
+const LAST_PAUSE_MS = 250;
 
 /** A connection to the server of a cloud, made anew whenever it breaks. Calls fail while there is none. */
 export class SocketTransport implements CloudTransport {

@@ -18,8 +18,9 @@ const PROGRAM = fileURLToPath(new URL('../../bin/nodepool-fake-cloud.js', import
 /**
  * Starts the server of a directory as a process of its own, which outlives this one. When one runs already, the new one
  * ends at once. Its messages go to `server.log` in the directory.
+ * @returns whether the process it started still runs
  */
-export function spawnServer({ dir, listen, program = PROGRAM }: SpawnOptions): void {
+export function spawnServer({ dir, listen, program = PROGRAM }: SpawnOptions): () => boolean {
   ensureCloudDir(dir);
   const log = openSync(join(dir, 'server.log'), 'a', 0o600);
   try {
@@ -31,6 +32,7 @@ export function spawnServer({ dir, listen, program = PROGRAM }: SpawnOptions): v
     });
     child.on('error', () => {}); // Nobody will answer then: the connection is tried again and says so.
     child.unref();
+    return () => child.exitCode === null && child.signalCode === null && child.pid !== undefined;
   } finally {
     closeSync(log);
   }
