@@ -8,7 +8,7 @@ import { Differential } from './differential.js';
 
 /** `NODEPOOL_DIFFERENTIAL_SEED` repeats a run, `NODEPOOL_DIFFERENTIAL_OPERATIONS` makes it longer. */
 const firstSeed = Number(process.env.NODEPOOL_DIFFERENTIAL_SEED ?? 1);
-const operations = Number(process.env.NODEPOOL_DIFFERENTIAL_OPERATIONS ?? 1500);
+const operations = Number(process.env.NODEPOOL_DIFFERENTIAL_OPERATIONS ?? 2500);
 const seeds = process.env.NODEPOOL_DIFFERENTIAL_SEED === undefined ? [firstSeed, 2, 3] : [firstSeed];
 
 // ZooKeeper looks for empty containers at times of its own choice; here it never does.

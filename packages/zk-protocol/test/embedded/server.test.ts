@@ -1,5 +1,6 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,6 +63,21 @@ describe('startEmbeddedServer', () => {
       code: 'ZK_EMBEDDED_LOCKED',
       message: expect.stringContaining(String(process.pid)) as string,
     });
+  });
+
+  it('takes over the lock of a process that died, even before its parent has noticed', async () => {
+    const parent = spawn('bash', ['-c', 'sleep 0.01 & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(line.toString());
+    const stat = await statOnceZombie(pid);
+    await writeFile(join(dataDir, 'server.lock'), JSON.stringify({ pid, startTime: stat[21], token: 'x' }));
+
+    const server = await start();
+    parent.kill('SIGKILL');
+
+    expect(server.isServing).toBe(true);
   });
 
   it('says what to do when the port is taken, and leaves the folder free', async () => {
@@ -281,6 +297,14 @@ describe('startEmbeddedServer', () => {
     expect(again.takeMessages()).toMatchObject([{ error: 0 }]);
     expect(fileSystem.names().some((name) => name.startsWith('snapshot.'))).toBe(true);
   });
+
+  /** Fields of /proc/PID/stat, once the process is dead. */
+  async function statOnceZombie(pid: number): Promise<string[]> {
+    for (;;) {
+      const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(' ');
+      if (fields[2] === 'Z') return fields;
+    }
+  }
 
   /** Attaches again as soon as the server takes clients. */
   async function reopened(server: EmbeddedServer, client: RawClient): Promise<RawClient> {

@@ -86,10 +86,14 @@ function isHeld(content: string): boolean {
   return startTime === undefined || startTimeOf(pid) === startTime;
 }
 
-/** Start of a process in clock ticks since boot; tells a process from a later one with its number. Linux only. */
+/**
+ * Start of a process in clock ticks since boot; tells a process from a later one with its number. `undefined` when it is
+ * gone or only waits to be buried by its parent, and where there is no /proc.
+ */
 function startTimeOf(pid: number): string | undefined {
   const stat = readIfPresent(`/proc/${pid}/stat`);
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  const [state, ...fields] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
+  return state === 'Z' || state === 'X' ? undefined : fields[18];
 }
 
 function parse(content: string): { pid?: number; startTime?: string; token?: string } {
