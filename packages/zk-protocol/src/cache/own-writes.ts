@@ -68,20 +68,22 @@ export class OwnWrites {
     return indexes.length === 0 ? undefined : { indexes, operations };
   }
 
-  /** The commit took effect. @returns what to apply, in order; paths others wrote as well are read instead */
-  succeed(write: PendingWrite, results: readonly OperationResult[]): Effect[] {
+  /**
+   * The commit took effect.
+   * @returns what to apply, in order; and paths that others may have written as well, to be read after that
+   */
+  succeed(write: PendingWrite, results: readonly OperationResult[]): { effects: Effect[]; unsure: Set<string> } {
     const effects: Effect[] = [];
-    const foreign = new Set<string>();
+    const unsure = new Set<string>();
     for (const index of write.indexes) {
       const operation = write.operations[index] as Operation;
       const result = results[index] as OperationResult;
       if (result.op === 'create' && operation.op === 'create' && operation.sequential) {
-        if (this.#settleCreate(operation.path, result.path)) foreign.add(result.path);
-      } else if (this.#settle(operation.path)) foreign.add(operation.path);
+        if (this.#settleCreate(operation.path, result.path)) unsure.add(result.path);
+      } else if (this.#settle(operation.path)) unsure.add(operation.path);
       effects.push(effectOf(operation, result));
     }
-    for (const path of foreign) this.readAgain(path);
-    return foreign.size === 0 ? effects : effects.filter(({ path }) => !foreign.has(path));
+    return { effects, unsure };
   }
 
   /**

@@ -426,7 +426,9 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     let report = () => {};
     return {
       apply: (results: readonly OperationResult[]) => {
-        report = this.#applyEffects(this.#own.succeed(write, results));
+        const { effects, unsure } = this.#own.succeed(write, results);
+        report = this.#applyEffects(effects);
+        for (const path of unsure) this.#readAgain(path);
       },
       report: () => report(),
       abandon: (fateUnknown: boolean) => this.#own.fail(write, fateUnknown),
