@@ -2,6 +2,7 @@ import {
   compareRequests,
   newPoolComponent,
   withComponent,
+  withRequest,
   type CancelTimer,
   type LauncherId,
   type NodeRecord,
@@ -373,6 +374,7 @@ export class PoolWorker implements PoolView, HandlerPool {
     if (this.#queue.remove(request.id)) this.wake();
     this.#waiting.delete(request.id);
     if (verdict.action === 'decline') void this.#track(this.#decline(request, verdict.reason));
+    else if (this.#isHopeless(request)) void this.#track(this.#fail(request));
     else if (verdict.reason.rule !== 'not-requested') this.#parked.add(request.id);
   }
 
@@ -495,18 +497,32 @@ export class PoolWorker implements PoolView, HandlerPool {
     this.#retries.set(id, retry);
   }
 
-  async #decline(request: RequestRecord, why: Reason): Promise<void> {
+  /** Every pool has declined it, and the last one that had not has left the registry: nobody else will say so. */
+  #isHopeless({ state, declinedBy }: RequestRecord): boolean {
+    if (state !== 'requested' || !declinedBy.includes(this.launcherId)) return false;
+    return this.#host.registry.pools.every((pool) => declinedBy.includes(pool.launcherId));
+  }
+
+  #decline(request: RequestRecord, why: Reason): Promise<void> {
+    const next = declinedRequest(request, this.launcherId, why, this.registeredIds(), this.#services.clock.now());
+    return this.#refuse(request, next, why.text);
+  }
+
+  #fail(request: RequestRecord): Promise<void> {
+    const next = withRequest(request, { state: 'failed' }, this.#services.clock.now(), 'launcher');
+    return this.#refuse(request, next, 'every registered pool has declined it');
+  }
+
+  async #refuse(request: RequestRecord, next: RequestRecord, why: string): Promise<void> {
     this.#declining.add(request.id);
     try {
-      const now = this.#services.clock.now();
-      const next = declinedRequest(request, this.launcherId, why, this.registeredIds(), now);
       const result = await writeUnlockedRequest(this.#services, next);
       this.#declining.delete(request.id);
       if (result === 'busy' || result === 'changed') this.#lookAgainLater(request.id);
       if (result !== 'done') return;
       this.#services.metrics?.requestEnded('declined', request, this.provider, this.#pool.name);
       const { id: requestId, eventId } = request;
-      this.#logger.info('Declined request', { requestId, eventId, reason: why.text, state: next.state });
+      this.#logger.info('Declined request', { requestId, eventId, reason: why, state: next.state });
     } catch (error) {
       this.#declining.delete(request.id);
       this.#logger.warn('Could not decline a request', { requestId: request.id, error });
