@@ -42,10 +42,13 @@ export function ensureInstalled() {
   runOrExit('npm', ['ci', '--no-progress', '--loglevel=error']);
 }
 
-/** Compiles what changed since the last time, in the order of the project references. */
-export function ensureBuilt() {
+/**
+ * Compiles what changed since the last time, in the order of the project references: everything, or a folder and what it
+ * refers to.
+ */
+export function ensureBuilt(project = '.') {
   ensureInstalled();
-  runOrExit(process.execPath, [bin('typescript/bin/tsc'), '-b']);
+  runOrExit(process.execPath, [bin('typescript/bin/tsc'), '-b', project]);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) ensureBuilt();
