@@ -151,7 +151,7 @@ describe('nodepool explain and plan', () => {
       expect(status).toBe(0);
       expect(stderr).toContain('No launcher answered');
       expect(stdout.split('\n')[0]).toBe(
-        `Request ${id} waits for pool "rack/main": 1 request(s) ahead; the next one waits: 1 of "small" needed, 0 free after requests ahead`,
+        `Request ${id} waits for pool "rack/main": behind another request; the first that wants the same waits: 1 of "small" needed, 0 free after requests ahead`,
       );
     });
 

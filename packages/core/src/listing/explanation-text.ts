@@ -57,7 +57,9 @@ function requestFacts({ labels, requestor, tenant, nodes, ageMs, launchError }: 
 
 function poolLines(pool: PoolExplanation): string[] {
   const rule = pool.rule === undefined ? '' : ` (${pool.rule})`;
-  const numbers = Object.entries(pool.details).map(([name, value]) => `${name}=${String(value)}`);
+  const numbers = Object.entries(pool.details)
+    .filter(([name]) => name !== 'position')
+    .map(([name, value]) => `${name}=${String(value)}`);
   const facts: [string, string | undefined][] = [
     ['why', pool.text],
     ['numbers', numbers.length > 0 ? numbers.join(' ') : undefined],

@@ -144,9 +144,10 @@ export class Budget {
     const over = overProvider ?? findShortage(total, this.#poolRest);
     if (!over) return undefined;
     const whose = overProvider ? `provider "${provider}"` : `pool "${pool.name}"`;
+    const asking = scratch.launches > 0 ? 'the request needs at least' : `label "${label}" needs`;
     return reason(
       'pool-full',
-      `${whose}: label "${label}" needs ${need[over.resource] ?? 0} ${over.resource}, ${over.available} remain`,
+      `${whose}: ${asking} ${over.needed} ${over.resource}, ${over.available} remain`,
       'nodes in use are returned, or limits are raised',
       { label, resource: over.resource, needed: over.needed, available: over.available },
     );

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import {
   compareRequests,
   newNode,
+  newPoolComponent,
   newRequest,
+  type LauncherId,
   type NodeId,
   type RequestId,
   type RequestRecord,
@@ -10,6 +12,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import type { PoolConfig } from '../driver/types.js';
 import { planPool } from './plan-pool.js';
+import { judgeStanding } from './rules.js';
 import { RequestQueue } from './queue.js';
 import type { PoolView } from './types.js';
 
@@ -154,6 +157,25 @@ describe('planPool', () => {
 
     expect(result.accept.map((item) => item.request.id)).toEqual([free.id]);
     expect(result.waiting[0]?.reason.rule).toBe('tenant-quota');
+  });
+});
+
+describe('judgeStanding', () => {
+  const entry = (providerName: string, priority: number) =>
+    newPoolComponent({
+      ...{ hostname: 'h', state: 'running', version: null, launcherId: providerName as LauncherId, name: 'main' },
+      ...{ providerName, supportedLabels: ['a'], priority, paused: false },
+    });
+
+  it('leaves a request to its preferred provider, which does not yield it to pools of better priority', () => {
+    const registered = [entry('preferred', 100), entry('better', 50)];
+    const wanted = request(['a'], { provider: 'preferred' });
+    const nodes = [node(1, ['a'])];
+    const view = (provider: string, priority: number) =>
+      staticView(nodes, { provider, priority, registered, launcherId: provider });
+
+    expect(judgeStanding(wanted, view('better', 50))).toMatchObject({ reason: { rule: 'yield-to-provider' } });
+    expect(judgeStanding(wanted, view('preferred', 100))).toBeUndefined();
   });
 });
 

@@ -162,7 +162,8 @@ class HeadQueue {
 
 /** A reason for a request that was not reached because an equal one before it waits. */
 export function behindReason(ahead: Reason, position: number): Reason {
-  return reason(ahead.rule, `${position} request(s) ahead; the next one waits: ${ahead.text}`, ahead.remedy, {
+  const others = position === 1 ? 'another request' : `${position} requests`;
+  return reason(ahead.rule, `behind ${others}; the first that wants the same waits: ${ahead.text}`, ahead.remedy, {
     ...ahead.details,
     position,
   });

@@ -54,7 +54,11 @@ function judgeCandidates(request: PlannedRequest, view: PoolView): Verdict | und
       );
     }
   }
-  const better = candidates.find((pool) => pool.priority < view.priority && !pool.paused);
+  // All others yield to the preferred provider: were it to yield to them in turn, nobody would ever take the request.
+  const isPreferred = request.provider === view.provider;
+  const better = candidates.find(
+    (pool) => pool.priority < view.priority && !pool.paused && (!isPreferred || pool.providerName === view.provider),
+  );
   if (better) {
     return yieldTo(
       reason(

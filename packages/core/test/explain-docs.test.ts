@@ -1,0 +1,48 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { explanationFromJson, explanationToJson, explanationToText } from '../src/listing/index.js';
+import { RULES } from '../src/plan/types.js';
+import { explainExample } from './stuck-requests.js';
+
+const DOCS = join(import.meta.dirname, '../../../docs/explain.md');
+/** `UPDATE_DOCS=1` writes the examples into the page instead of comparing them. */
+const isUpdating = process.env['UPDATE_DOCS'] === '1';
+
+/** The first text block below the heading of a rule. */
+function blockOf(rule: string): RegExp {
+  return new RegExp(`(### \`${rule}\`\\n(?:(?!\\n##)[\\s\\S])*?\`\`\`text\\n)([\\s\\S]*?)(\\n\`\`\`)`);
+}
+
+describe('docs/explain.md', () => {
+  it.each(RULES)('shows what is said of a request stuck on %s', async (rule) => {
+    const page = await readFile(DOCS, 'utf8');
+    const text = `$ nodepool explain ${explainExample(rule).requestId}\n${explanationToText(explainExample(rule))}`;
+
+    if (isUpdating)
+      await writeFile(
+        DOCS,
+        page.replace(blockOf(rule), (_all, head, _old, tail) => `${head}${text}${tail}`),
+      );
+
+    expect(blockOf(rule).exec(await readFile(DOCS, 'utf8'))?.[2]).toBe(text);
+  });
+
+  it.each(RULES)('has an example in which %s decides in one of the pools', (rule) => {
+    expect(explainExample(rule).pools.map((pool) => pool.rule)).toContain(rule);
+  });
+});
+
+describe('the JSON form of an explanation', () => {
+  it.each(RULES)('loses nothing of the example for %s', (rule) => {
+    const explanation = explainExample(rule);
+
+    const back = explanationFromJson(JSON.parse(JSON.stringify(explanationToJson(explanation))));
+
+    expect({ ...back, pools: new Set(back?.pools) }).toEqual({ ...explanation, pools: new Set(explanation.pools) });
+  });
+
+  it.each([null, [], {}, { state: 'requested', pools: [{}] }, 'text'])('is not mistaken for %j', (value) => {
+    expect(explanationFromJson(value)).toBeUndefined();
+  });
+});

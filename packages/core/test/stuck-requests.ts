@@ -1,0 +1,262 @@
+import {
+  compareRequests,
+  newNode,
+  newPoolComponent,
+  newRequest,
+  type LauncherId,
+  type NodeId,
+  type NodeRecord,
+  type PoolComponentRecord,
+  type RequestId,
+  type RequestRecord,
+  type Resources,
+} from '@nodepool/zk-protocol';
+import type { PoolConfig } from '../src/driver/types.js';
+import { explainInPool, type PoolDesk } from '../src/plan/explain-in-pool.js';
+import { RequestQueue } from '../src/plan/queue.js';
+import type { PoolView, RuleName } from '../src/plan/types.js';
+import { explainRequest, type RequestExplanation } from '../src/runtime/explanation.js';
+
+/** When all examples are asked; requests are older. */
+const NOW_MS = Date.parse('2026-03-01T10:00:00Z');
+const WORKER = '-PoolWorker.';
+
+/** One pool of the launcher that is asked. */
+interface Pool {
+  readonly view: PoolView;
+  readonly paused?: PoolDesk['paused'];
+}
+
+interface Example {
+  readonly request: RequestRecord;
+  readonly pools: readonly Pool[];
+  /** Other requests that wait, in any order. */
+  readonly others?: readonly RequestRecord[];
+}
+
+function launcherId(provider: string, pool: string, host = 'nl01'): LauncherId {
+  return `${host}.example.com${WORKER}${provider}-${pool}-5f0c2b7e9d3a41c88a6b1e4f7d209c35` as LauncherId;
+}
+
+function request(number: number, labels: readonly string[], fields: Partial<RequestRecord> = {}): RequestRecord {
+  const id = `200-${String(number).padStart(10, '0')}` as RequestId;
+  const base = newRequest({ labels, requestor: 'zuul-scheduler', tenantName: 'example' }, NOW_MS - 95_000);
+  return { ...base, id, createdTimeMs: NOW_MS - 95_000, ...fields };
+}
+
+function readyNode(number: number, label: string): NodeRecord {
+  const id = String(number).padStart(10, '0') as NodeId;
+  return { ...newNode({ state: 'ready', labels: [label], provider: 'rack', pool: 'main' }, NOW_MS), id };
+}
+
+function registration(
+  provider: string,
+  pool: string,
+  labels: readonly string[],
+  fields: Partial<PoolComponentRecord> = {},
+) {
+  return newPoolComponent({
+    hostname: 'nl01',
+    state: 'running',
+    version: '1.0.0',
+    launcherId: launcherId(provider, pool),
+    name: pool,
+    providerName: provider,
+    supportedLabels: labels,
+    priority: 100,
+    paused: false,
+    ...fields,
+  });
+}
+
+function poolConfig(name: string, labels: readonly string[], fields: Partial<PoolConfig> = {}): PoolConfig {
+  return {
+    name,
+    labels: new Map(labels.map((label) => [label, { name: label }])),
+    maxServers: Infinity,
+    maxResources: {},
+    nodeAttributes: null,
+    priority: undefined,
+    ignoreProviderQuota: false,
+    azs: undefined,
+    ...fields,
+  };
+}
+
+function view(provider: string, pool: PoolConfig, fields: Partial<PoolView>): PoolView {
+  return {
+    launcherId: launcherId(provider, pool.name),
+    provider,
+    pool,
+    priority: 100,
+    stopping: false,
+    launches: false,
+    pausesAtQuota: false,
+    maxConcurrency: -1,
+    activeLaunches: 0,
+    errorLabels: new Set(),
+    disabledLabels: new Set(),
+    registered: [registration(provider, pool.name, [...pool.labels.keys()])],
+    paused: false,
+    labelReady: () => true,
+    freeNodes: () => [],
+    idleNodes: () => [],
+    roomIsComing: false,
+    foreignReservations: [],
+    labelCapacity: () => undefined,
+    quota: undefined,
+    tenantLimit: () => undefined,
+    tenantUsed: () => ({}),
+    ...fields,
+  };
+}
+
+/** Four machines with label `small`, of which the given ones are free. */
+function rack(free: readonly NodeRecord[], fields: Partial<PoolView> = {}): PoolView {
+  return view('rack', poolConfig('main', ['small']), {
+    freeNodes: (label) => free.filter((node) => node.labels.includes(label)),
+    idleNodes: () => free,
+    labelCapacity: (_label) => 4,
+    ...fields,
+  });
+}
+
+const NEEDS: Readonly<Record<string, Resources>> = {
+  small: { instances: 1, cores: 2, ram: 4096 },
+  big: { instances: 1, cores: 16, ram: 65_536 },
+};
+const CLOUD_TOTAL: Resources = { instances: 20, cores: 64, ram: 262_144 };
+
+/** A cloud of 64 cores with labels `small` and `big`. */
+function cloud(used: Resources, fields: Partial<PoolView> = {}, pool: Partial<PoolConfig> = {}): PoolView {
+  return view('cloud', poolConfig('main', ['small', 'big'], { maxServers: 20, ...pool }), {
+    launches: true,
+    pausesAtQuota: true,
+    quota: {
+      need: (label) => NEEDS[label] ?? { instances: 1 },
+      providerTotal: CLOUD_TOTAL,
+      providerUsed: used,
+      poolUsed: used,
+    },
+    ...fields,
+  });
+}
+
+const bothRegistered = [
+  registration('rack', 'main', ['small']),
+  registration('cloud', 'main', ['small', 'big'], { priority: 50 }),
+];
+
+const equalRegistered = [registration('rack', 'main', ['small']), registration('cloud', 'main', ['small', 'big'])];
+
+/** A request stuck on each rule, as operators meet it. */
+const EXAMPLES: Readonly<Record<RuleName, () => Example>> = {
+  stopping: () => ({ request: request(41, ['small']), pools: [{ view: rack([], { stopping: true }) }] }),
+  'not-requested': () => ({
+    request: request(41, ['small'], { state: 'fulfilled', nodeIds: [readyNode(7, 'small').id] }),
+    pools: [{ view: rack([]) }],
+  }),
+  'already-declined': () => ({
+    request: request(41, ['small', 'small', 'small', 'small', 'small'], { declinedBy: [launcherId('rack', 'main')] }),
+    pools: [
+      { view: rack([], { registered: bothRegistered }) },
+      {
+        view: cloud(
+          { instances: 18, cores: 36, ram: 73_728 },
+          { registered: bothRegistered, paused: true, priority: 50 },
+        ),
+      },
+    ],
+  }),
+  'yield-to-provider': () => ({
+    request: request(41, ['small'], { provider: 'rack' }),
+    pools: [
+      { view: rack([], { registered: bothRegistered }) },
+      { view: cloud({ instances: 2, cores: 4, ram: 8192 }, { registered: bothRegistered, priority: 50 }) },
+    ],
+  }),
+  'yield-to-priority': () => ({
+    request: request(41, ['small']),
+    pools: [
+      { view: rack([readyNode(7, 'small')], { registered: bothRegistered }) },
+      {
+        view: cloud({ instances: 20, cores: 40, ram: 81_920 }, { registered: bothRegistered, priority: 50 }),
+      },
+    ],
+  }),
+  'label-elsewhere': () => ({
+    request: request(41, ['big']),
+    pools: [
+      { view: rack([readyNode(7, 'small')], { registered: equalRegistered }) },
+      { view: cloud({ instances: 5, cores: 64, ram: 212_992 }, { registered: equalRegistered }) },
+    ],
+  }),
+  'label-quota': () => ({
+    request: request(44, ['small', 'small']),
+    others: [request(41, ['small', 'small']), request(42, ['small', 'small']), request(43, ['small', 'small'])],
+    pools: [{ view: rack([readyNode(7, 'small')]) }],
+  }),
+  'tenant-quota': () => ({
+    request: request(41, ['big']),
+    pools: [
+      {
+        view: cloud(
+          { instances: 3, cores: 34, ram: 135_168 },
+          { tenantLimit: () => ({ cores: 40 }), tenantUsed: () => ({ instances: 2, cores: 32, ram: 131_072 }) },
+        ),
+      },
+    ],
+  }),
+  'pool-full': () => ({
+    request: request(43, ['big']),
+    others: [request(41, ['big']), request(42, ['small'])],
+    pools: [{ view: cloud({ instances: 4, cores: 52, ram: 204_800 }, { paused: true }) }],
+  }),
+  'max-concurrency': () => ({
+    request: request(41, ['small']),
+    pools: [{ view: cloud({ instances: 10, cores: 20, ram: 40_960 }, { maxConcurrency: 10, activeLaunches: 10 }) }],
+  }),
+  'pool-disabled': () => ({ request: request(41, ['small']), pools: [{ view: cloud({}, {}, { maxServers: 0 }) }] }),
+  'label-disabled': () => ({
+    request: request(41, ['big']),
+    pools: [{ view: cloud({}, { disabledLabels: new Set(['big']) }) }],
+  }),
+  'label-unavailable': () => ({
+    request: request(41, ['huge']),
+    pools: [{ view: rack([]) }, { view: cloud({}) }],
+  }),
+  'images-unavailable': () => ({
+    request: request(41, ['big']),
+    pools: [{ view: cloud({}, { labelReady: (label) => label !== 'big' }) }],
+  }),
+  'exceeds-quota': () => ({
+    request: request(41, ['big', 'big', 'big', 'big', 'big']),
+    pools: [{ view: cloud({}) }],
+  }),
+  accept: () => ({
+    request: request(41, ['small']),
+    pools: [{ view: rack([readyNode(7, 'small'), readyNode(8, 'small')]) }],
+  }),
+};
+
+/** Explains the example of a rule as a launcher would. */
+export function explainExample(rule: RuleName): RequestExplanation {
+  const { request: asked, pools, others = [] } = EXAMPLES[rule]();
+  const workers = pools.map(({ view: pool, paused = [] }) => {
+    const queue = new RequestQueue(compareRequests);
+    for (const other of others) queue.put(other);
+    return {
+      launcherId: pool.launcherId,
+      explain: (record: RequestRecord) => {
+        const { reason, ...finding } = explainInPool(record, { view: pool, queue, paused, handled: 'no' });
+        const names = { provider: pool.provider, pool: pool.pool.name, launcherId: pool.launcherId, own: true };
+        return { ...names, ...reason, ...finding };
+      },
+    };
+  });
+  const registered = pools[0]?.view.registered ?? [];
+  const requests = { get: (id: string) => (id === asked.id ? asked : undefined) };
+  const explanation = explainRequest({ requestId: asked.id }, { requests, workers, registered, nowMs: NOW_MS });
+  if (!explanation) throw new Error(`the example of rule ${rule} is missing`);
+  return explanation;
+}
