@@ -5,7 +5,7 @@ import { silentLogger } from '../logger.js';
 import type { OperationMetrics } from '../operations/metrics.js';
 import { StateMachineProvider } from '../statemachine/provider.js';
 import type { Adapter, StateMachineLabelConfig, StateMachineProviderConfig } from '../statemachine/types.js';
-import { type VirtualClock } from '../testing/virtual-clock.js';
+import { type VirtualClock } from '../testing/index.js';
 
 /** A provider with one pool `main` and one label `small`, each changed as asked. */
 export function providerConfig(

@@ -4,7 +4,7 @@ import { createStateMachine } from '../operations/state-machine.js';
 import { done, goto, wait } from '../operations/steps.js';
 import type { Handlers, MachineRun, Step } from '../operations/types.js';
 import type { Adapter, CreateOrder } from '../statemachine/types.js';
-import type { VirtualClock } from '../testing/virtual-clock.js';
+import type { VirtualClock } from '../testing/index.js';
 
 /** Calls a memory cloud answers. */
 export type CloudCall = 'create' | 'delete' | 'list' | 'get' | 'limits' | 'need' | 'zones' | 'resources';
