@@ -20,6 +20,7 @@ export default defineConfig({
       project('core', 'packages/core'),
       project('driver-static', 'packages/driver-static'),
       project('driver-fake', 'packages/driver-fake'),
+      project('driver-metastatic', 'packages/driver-metastatic'),
       project('simple-driver', 'examples/simple-driver', { include: ['test/**/*.test.js'] }),
       project('launcher', 'packages/launcher'),
       project('cli', 'packages/cli'),

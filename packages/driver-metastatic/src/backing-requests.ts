@@ -1,0 +1,186 @@
+import type { ProviderContext } from '@nodepool/core';
+import { encodeRequest, isZooKeeperError, newRequest, requestCreatePath, requestPath } from '@nodepool/zk-protocol';
+import { delay, REQUESTS_ROOT, uuidHex } from '@nodepool/zk-protocol';
+import type { CancelTimer, Operation, RequestRecord } from '@nodepool/zk-protocol';
+import type { Allocator } from './allocator.js';
+import type { Books } from './books.js';
+import { settingsOf } from './config.js';
+import type { MetastaticProviderConfig } from './config.js';
+import { deleteRequest, requestorDataFor } from './request-book.js';
+import type { RequestBook } from './request-book.js';
+
+const PRIORITY = 100;
+/** Requests in one transaction. */
+const BATCH = 50;
+/** How long a request must have been one too many before it is withdrawn. */
+const SURPLUS_MS = 1_000;
+const RETRY_MS = 1_000;
+/** How often the caches are given another round trip to catch up before a request is made. */
+const CATCH_UP_ROUNDS = 20;
+
+/** What deciding about requests needs. */
+export interface BackingRequestsOptions {
+  readonly context: ProviderContext;
+  readonly config: MetastaticProviderConfig;
+  readonly owner: string;
+  readonly books: Books;
+  readonly requests: RequestBook;
+  readonly allocator: Allocator;
+}
+
+/**
+ * Asks for as many backing nodes as all launchers together lack, and withdraws what is too much. A request is made on
+ * condition that no other launcher has made one since this one counted: the (empty) body of the requests' parent
+ * is rewritten with each, so that its version tells. Nobody else takes notice of that body.
+ */
+export class BackingRequests {
+  readonly #options: BackingRequestsOptions;
+  readonly #short = new Set<string>();
+  readonly #stop = new AbortController();
+  #asking: Promise<void> | undefined;
+  #cancelSurplus: CancelTimer | undefined;
+  #surplus = new Set<string>();
+
+  constructor(options: BackingRequestsOptions) {
+    this.#options = options;
+  }
+
+  stop(): void {
+    this.#stop.abort(new Error('the provider has stopped'));
+    this.#cancelSurplus?.();
+  }
+
+  /** Resolves when nothing is being asked for. */
+  async settled(): Promise<void> {
+    await this.#asking;
+  }
+
+  /** Compares what is asked for with what is needed. */
+  check(label: string): void {
+    if (this.#stop.signal.aborted) return;
+    const lacking = this.#lacking(label);
+    if (lacking > 0 && this.#options.allocator.waitingFor(label).length > 0) {
+      this.#short.add(label);
+      this.#asking ??= this.#ask();
+    }
+    if (lacking < 0) this.#withdrawLater(label);
+  }
+
+  /** Backing nodes to ask for; negative: requests too many. */
+  #lacking(label: string): number {
+    const { books, config, requests } = this.#options;
+    const settings = settingsOf(config, label);
+    const book = books.label(label);
+    const missing = book.waiting.size - book.reserved - book.supply;
+    const wanted = settings && missing > 0 ? Math.ceil(missing / settings.maxParallelJobs) : 0;
+    return wanted - requests.expected(label);
+  }
+
+  async #ask(): Promise<void> {
+    const { context } = this.#options;
+    while (this.#short.size > 0 && !this.#stop.signal.aborted) {
+      try {
+        const version = await this.#countedVersion();
+        const labels = [...this.#short];
+        if (await this.#create(version, labels)) for (const label of labels) this.#short.delete(label);
+      } catch (error) {
+        if (!isZooKeeperError(error)) {
+          context.logger.error('Could not ask for backing nodes', { error });
+          this.#short.clear();
+          break;
+        }
+        if (this.#stop.signal.aborted) break;
+        context.logger.warn('Could not ask for backing nodes; trying again', { error });
+        await delay(context.clock, RETRY_MS, this.#stop.signal).catch(() => undefined); // the loop looks at the signal
+      }
+    }
+    this.#asking = undefined;
+  }
+
+  /** The version up to which every request is known here. */
+  async #countedVersion(): Promise<number> {
+    const { zk, requests, nodes } = this.#options.context;
+    await Promise.all([requests.whenReady(this.#stop.signal), nodes.whenReady(this.#stop.signal)]);
+    const stat = await zk.exists(REQUESTS_ROOT);
+    for (let round = 0; round < CATCH_UP_ROUNDS && requests.eventQueue + requests.playbackQueue > 0; round++) {
+      await zk.exists(REQUESTS_ROOT);
+    }
+    return stat?.version ?? 0;
+  }
+
+  /** @returns false when another launcher has asked meanwhile, or there is more to ask for */
+  async #create(version: number, labels: readonly string[]): Promise<boolean> {
+    const { config, context, owner } = this.#options;
+    const operations: Operation[] = [];
+    const counts: Record<string, number> = {};
+    for (const label of labels) {
+      const backingLabel = settingsOf(config, label)?.backingLabel;
+      const count = Math.min(this.#lacking(label), BATCH - operations.length);
+      if (backingLabel === undefined || count <= 0) continue;
+      counts[label] = count;
+      for (let i = 0; i < count; i++) operations.push(this.#createRequest(label, backingLabel, owner));
+    }
+    if (operations.length === 0) return true;
+    try {
+      await context.committer.commit([{ op: 'set', path: REQUESTS_ROOT, data: '', version }, ...operations]);
+    } catch (error) {
+      if (isZooKeeperError(error, 'ZK_BAD_VERSION')) return false;
+      throw error;
+    }
+    context.logger.info('Asked for backing nodes', { provider: config.name, nodes: counts });
+    return operations.length < BATCH;
+  }
+
+  #createRequest(label: string, backingLabel: string, requestor: string): Operation {
+    const request = newRequest(
+      { labels: [backingLabel], requestor, requestorData: requestorDataFor(label), eventId: uuidHex() },
+      this.#options.context.clock.now(),
+    );
+    return {
+      op: 'create',
+      path: requestCreatePath(PRIORITY),
+      data: encodeRequest(request),
+      ephemeral: true,
+      sequential: true,
+    };
+  }
+
+  #withdrawLater(label: string): void {
+    this.#surplus.add(label);
+    this.#cancelSurplus ??= this.#options.context.clock.setTimer(SURPLUS_MS, () => {
+      this.#cancelSurplus = undefined;
+      const labels = this.#surplus;
+      this.#surplus = new Set();
+      for (const each of labels) void this.#withdraw(each);
+    });
+  }
+
+  /** The newest go first, the same for every launcher. One that has a node already is taken: its node serves later. */
+  async #withdraw(label: string): Promise<void> {
+    const { context, requests } = this.#options;
+    const surplus = -this.#lacking(label);
+    if (surplus <= 0 || this.#stop.signal.aborted) return;
+    const candidates = requests.ofLabel(label).filter((request) => this.#hasNoNode(request));
+    for (const request of candidates.slice(-surplus)) {
+      if (!requests.isOwn(request)) continue;
+      try {
+        if (await deleteRequest(context, requestPath(request.id), request.stat?.version)) {
+          context.logger.info('Withdrew a backing request that is not needed any more', {
+            requestId: request.id,
+            label,
+          });
+        }
+      } catch (error) {
+        if (!isZooKeeperError(error)) throw error;
+        context.logger.warn('Could not withdraw a backing request', { requestId: request.id, error });
+      }
+    }
+  }
+
+  #hasNoNode(request: RequestRecord): boolean {
+    if (request.state === 'requested') return true;
+    if (request.state !== 'pending') return false;
+    for (const node of this.#options.context.nodes.values()) if (node.allocatedTo === request.id) return false;
+    return true;
+  }
+}

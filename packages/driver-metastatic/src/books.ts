@@ -1,0 +1,293 @@
+import { isZooKeeperError, nodeLockPath, nodePath, ZkLock } from '@nodepool/zk-protocol';
+import type { NodeId, NodeRecord, RecordChange } from '@nodepool/zk-protocol';
+import type { ProviderContext } from '@nodepool/core';
+import { BackingNode } from './backing-node.js';
+import { LabelBook } from './label-book.js';
+import { parseBackingData, placeOf } from './user-data.js';
+
+/** What the books tell. */
+export interface BooksListener {
+  /** Slots, demand or backing nodes of the label are not what they were. */
+  labelChanged(label: string): void;
+  /** Something about the backing node changed; it may be due. */
+  backingChanged(backing: BackingNode): void;
+  /** A backing node cannot be used any more by anybody: it is gone, returned, or not ours. */
+  backingLost(id: NodeId): void;
+}
+
+/**
+ * Which slot of which backing node is whose. There are no books but the records: a backing node is known by its
+ * `user_data` and lasting lock, a slot by the claims in that `user_data` and by `driver_data` of slot nodes. All
+ * launchers see the same; each follows the changes.
+ */
+export class Books {
+  readonly #context: ProviderContext;
+  readonly #provider: string;
+  readonly #owner: string;
+  readonly #listener: BooksListener;
+  readonly #backing = new Map<NodeId, BackingNode>();
+  readonly #labels = new Map<string, LabelBook>();
+  /** Slot nodes by backing node, as their `driver_data` says. */
+  readonly #slotNodes = new Map<NodeId, Map<NodeId, number>>();
+  /** Which backing node's claims name a node. */
+  readonly #claimed = new Map<NodeId, NodeId>();
+  readonly #asking = new Set<string>();
+  #unsubscribe: (() => void)[] = [];
+
+  constructor(context: ProviderContext, provider: string, owner: string, listener: BooksListener) {
+    this.#context = context;
+    this.#provider = provider;
+    this.#owner = owner;
+    this.#listener = listener;
+  }
+
+  /** Reads the records there are and follows them from now on. */
+  open(): void {
+    const { nodes } = this.#context;
+    this.#unsubscribe = [
+      nodes.onChange((change) => this.#changed(change)),
+      nodes.onLockChange((id) => this.#lockChanged(id as NodeId)),
+      nodes.onReady((ready) => ready && this.recheck()),
+    ];
+    for (const node of nodes.values()) this.#changed({ id: node.id, before: undefined, after: node });
+  }
+
+  close(): void {
+    for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
+  }
+
+  get(id: NodeId): BackingNode | undefined {
+    return this.#backing.get(id);
+  }
+
+  all(): Iterable<BackingNode> {
+    return this.#backing.values();
+  }
+
+  label(name: string): LabelBook {
+    let book = this.#labels.get(name);
+    if (!book) this.#labels.set(name, (book = new LabelBook()));
+    return book;
+  }
+
+  labels(): Iterable<string> {
+    return this.#labels.keys();
+  }
+
+  /** Slot nodes on a backing node, known or not. */
+  slotNodesOn(id: NodeId): Iterable<NodeId> {
+    return this.#slotNodes.get(id)?.keys() ?? [];
+  }
+
+  /** Every node that is named as backing node by a slot node. */
+  namedBackingNodes(): Iterable<NodeId> {
+    return this.#slotNodes.keys();
+  }
+
+  /** Promises `count` slots, or gives promises back. */
+  reserve(backing: BackingNode, count: number): void {
+    backing.reserved += count;
+    this.#settle(backing);
+  }
+
+  /** Takes in what somebody changed about the backing node's fields. */
+  update(backing: BackingNode): void {
+    this.#settle(backing);
+  }
+
+  /** Asks again for what could not be found out. */
+  recheck(): void {
+    for (const backing of this.#backing.values()) {
+      if (backing.ownership !== 'ours') void this.#findOwner(backing);
+      this.#refresh(backing);
+    }
+  }
+
+  #changed({ id, before, after }: RecordChange<NodeRecord>): void {
+    if (before?.provider === this.#provider || after?.provider === this.#provider) this.#slotNodeChanged(before, after);
+    const nodeId = id as NodeId;
+    const known = this.#backing.get(nodeId);
+    if (known || typeof after?.userData === 'string') this.#backingNodeChanged(nodeId, known, after);
+    if (after === undefined) this.#claimantGone(nodeId);
+  }
+
+  // ---- slot nodes
+
+  #slotNodeChanged(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
+    const own = (node: NodeRecord | undefined) => (node?.provider === this.#provider ? node : undefined);
+    const [was, is] = [own(before), own(after)];
+    const [left, joined] = [was && placeOf(was), is && placeOf(is)];
+    if (left?.backingNode !== joined?.backingNode || left?.slot !== joined?.slot) {
+      if (left && was) this.#vacate(left.backingNode, was.id);
+      if (joined && is) this.#occupy(joined.backingNode, is.id, joined.slot);
+    }
+    this.#countWaiting(was, is);
+  }
+
+  #occupy(backing: NodeId, node: NodeId, slot: number): void {
+    let nodes = this.#slotNodes.get(backing);
+    if (!nodes) this.#slotNodes.set(backing, (nodes = new Map<NodeId, number>()));
+    nodes.set(node, slot);
+    const known = this.#backing.get(backing);
+    if (known) this.#refresh(known);
+  }
+
+  #vacate(backing: NodeId, node: NodeId): void {
+    const nodes = this.#slotNodes.get(backing);
+    nodes?.delete(node);
+    if (nodes?.size === 0) this.#slotNodes.delete(backing);
+    const known = this.#backing.get(backing);
+    if (known) this.#refresh(known);
+  }
+
+  #countWaiting(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
+    const was = waitingLabel(before);
+    const is = waitingLabel(after);
+    if (was === is) return;
+    if (was !== undefined && before) {
+      this.label(was).waiting.delete(before.id);
+      this.#listener.labelChanged(was);
+    }
+    if (is !== undefined && after) {
+      this.label(is).waiting.add(after.id);
+      this.#listener.labelChanged(is);
+    }
+  }
+
+  #claimantGone(node: NodeId): void {
+    const id = this.#claimed.get(node);
+    const backing = id === undefined ? undefined : this.#backing.get(id);
+    if (!backing) return;
+    backing.gone.add(node);
+    this.#refresh(backing);
+  }
+
+  // ---- backing nodes
+
+  #backingNodeChanged(id: NodeId, known: BackingNode | undefined, after: NodeRecord | undefined): void {
+    const data = after?.state === 'in-use' ? parseBackingData(after.userData, this.#owner) : undefined;
+    if (!after || !data) {
+      if (known) this.#lose(known);
+      return;
+    }
+    if (!known) {
+      const backing = new BackingNode(after, data, this.#context.clock.now());
+      this.#backing.set(id, backing);
+      this.#indexClaims(backing, undefined);
+      void this.#findOwner(backing);
+      this.#refresh(backing);
+      return;
+    }
+    const before = known.data;
+    known.record = after;
+    known.data = before.label === data.label ? data : { ...data, label: before.label };
+    this.#indexClaims(known, before.claims);
+    this.#refresh(known);
+  }
+
+  #indexClaims(backing: BackingNode, before: ReadonlyMap<number, NodeId> | undefined): void {
+    const { claims } = backing.data;
+    for (const [slot, node] of before ?? []) if (claims.get(slot) !== node) this.#claimed.delete(node);
+    const current = new Set(claims.values());
+    for (const node of current) this.#claimed.set(node, backing.id);
+    for (const node of backing.gone) if (!current.has(node)) backing.gone.delete(node);
+  }
+
+  #lose(backing: BackingNode): void {
+    this.#backing.delete(backing.id);
+    for (const node of backing.data.claims.values()) this.#claimed.delete(node);
+    this.label(backing.data.label).remove(backing);
+    this.#listener.labelChanged(backing.data.label);
+    this.#listener.backingLost(backing.id);
+  }
+
+  /** Works out anew which slots are taken. */
+  #refresh(backing: BackingNode): void {
+    const occupied = new Map<number, NodeId>();
+    for (const [slot, node] of backing.data.claims) {
+      if (!this.#hasLeft(backing, slot, node)) occupied.set(slot, node);
+    }
+    for (const [node, slot] of this.#slotNodes.get(backing.id) ?? []) occupied.set(slot, node);
+    const wasFreed = occupied.size < backing.occupied.size;
+    backing.occupied = occupied;
+    if (wasFreed) backing.lastUsedMs = this.#context.clock.now();
+    this.#settle(backing);
+  }
+
+  #hasLeft(backing: BackingNode, slot: number, node: NodeId): boolean {
+    if (backing.gone.has(node)) return true;
+    const record = this.#context.nodes.get(node);
+    if (record === undefined) {
+      void this.#findClaimant(backing, node);
+      return false;
+    }
+    const place = placeOf(record);
+    return place !== undefined && (place.backingNode !== backing.id || place.slot !== slot);
+  }
+
+  #settle(backing: BackingNode): void {
+    if (this.#backing.get(backing.id) !== backing) return;
+    this.label(backing.data.label).put(backing);
+    this.#listener.labelChanged(backing.data.label);
+    this.#listener.backingChanged(backing);
+  }
+
+  // ---- what the cache does not show
+
+  /** A node the cache does not have may be gone, or be so new that it is not here yet. */
+  async #findClaimant(backing: BackingNode, node: NodeId): Promise<void> {
+    await this.#once(node, async () => {
+      if ((await this.#bodyLength(node)) > 0) return;
+      backing.gone.add(node);
+      if (this.#backing.get(backing.id) === backing) this.#refresh(backing);
+    });
+  }
+
+  async #bodyLength(node: NodeId): Promise<number> {
+    try {
+      return (await this.#context.zk.getData(nodePath(node))).data.length;
+    } catch (error) {
+      if (isZooKeeperError(error, 'ZK_NO_NODE')) return 0;
+      throw error;
+    }
+  }
+
+  #lockChanged(id: NodeId): void {
+    const backing = this.#backing.get(id);
+    if (backing) void this.#findOwner(backing);
+  }
+
+  /** A `user_data` is believed only if its owner also has the node's lock. */
+  async #findOwner(backing: BackingNode): Promise<void> {
+    await this.#once(`lock of ${backing.id}`, async () => {
+      let contenders: number;
+      do {
+        contenders = this.#context.nodes.contenders(backing.id);
+        const holder = await ZkLock.lockHolder(this.#context.zk, nodeLockPath(backing.id));
+        backing.ownership = holder?.identifier === this.#owner ? 'ours' : 'foreign';
+        backing.lockEntry = backing.ownership === 'ours' ? holder?.entryPath : undefined;
+      } while (contenders !== this.#context.nodes.contenders(backing.id) && this.#backing.has(backing.id));
+      this.#settle(backing);
+    });
+  }
+
+  /** One question of a kind at a time. A broken connection leaves it open until the next look. */
+  async #once(question: string, ask: () => Promise<void>): Promise<void> {
+    if (this.#asking.has(question)) return;
+    this.#asking.add(question);
+    try {
+      await ask();
+    } catch (error) {
+      if (!isZooKeeperError(error)) throw error;
+      this.#context.logger.debug('Could not look into a backing node; looking again later', { question, error });
+    } finally {
+      this.#asking.delete(question);
+    }
+  }
+}
+
+/** The label for which a node waits to get a slot; `undefined` when it does not wait. */
+function waitingLabel(node: NodeRecord | undefined): string | undefined {
+  if (node?.state !== 'building' && node?.state !== 'init') return undefined;
+  return placeOf(node) === undefined ? node.labels[0] : undefined;
+}

@@ -1,0 +1,178 @@
+import { readCommonPool, readCommonProvider } from '@nodepool/core';
+import type { PoolConfig, PoolLabelConfig, ProviderConfig, ProviderConfigContext } from '@nodepool/core';
+import type { Json, JsonObject } from '@nodepool/zk-protocol';
+
+/** What backing nodes of a label are like and how long they are kept. */
+export interface BackingSettings {
+  /** The label whose nodes are cut into slots. */
+  readonly backingLabel: string;
+  /** Slots of a new backing node. */
+  readonly maxParallelJobs: number;
+  /** How long a backing node is kept without a slot in use. */
+  readonly graceTimeMs: number;
+  /** How long it is kept in any case. */
+  readonly minRetentionTimeMs: number;
+  /** Age from which it gets no more jobs. `undefined`: no limit. */
+  readonly maxAgeMs: number | undefined;
+}
+
+/** A label of a pool. */
+export interface MetastaticLabelConfig extends PoolLabelConfig, BackingSettings {
+  /** Read the SSH host keys each time a slot is given out. */
+  readonly hostKeyChecking: boolean;
+}
+
+/** A pool of a provider of this driver. */
+export interface MetastaticPoolConfig extends PoolConfig {
+  readonly labels: ReadonlyMap<string, MetastaticLabelConfig>;
+}
+
+/** Typed form of a provider entry of this driver. */
+export interface MetastaticProviderConfig extends ProviderConfig {
+  readonly pools: ReadonlyMap<string, MetastaticPoolConfig>;
+  /** Limit of one launch attempt, the launch of a backing node included. */
+  readonly launchTimeoutMs: number;
+  /** Limit of one key scan. */
+  readonly bootTimeoutMs: number;
+  /** Attempts before a launch fails. */
+  readonly launchRetries: number;
+}
+
+/** Whether a label of this driver; the host hands back what the configuration reader made. */
+export function isMetastaticLabel(label: PoolLabelConfig): label is MetastaticLabelConfig {
+  return 'backingLabel' in label && 'maxParallelJobs' in label;
+}
+
+/** How backing nodes of a label are treated; from the first pool that has it, as all must agree. */
+export function settingsOf(config: MetastaticProviderConfig, label: string): BackingSettings | undefined {
+  for (const pool of config.pools.values()) {
+    const found = pool.labels.get(label);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+interface Seen {
+  readonly place: string;
+  readonly settings: BackingSettings;
+}
+
+type Path = readonly (string | number)[];
+
+/** Turns a provider entry that has passed the schema into its typed form. */
+export function readProviderConfig(entry: JsonObject, context: ProviderConfigContext): MetastaticProviderConfig {
+  const common = readCommonProvider(entry, 'metastatic');
+  const pools = new Map<string, MetastaticPoolConfig>();
+  const check = new AgreementCheck(context);
+  objects(entry['pools']).forEach((pool, index) => {
+    const labels = new Map<string, MetastaticLabelConfig>();
+    const { name, ...rest } = readCommonPool(pool, common);
+    objects(pool['labels']).forEach((raw, labelIndex) => {
+      const path = ['pools', index, 'labels', labelIndex];
+      const label = readLabel(raw, pool);
+      checkLabel(label, path, context);
+      check.label(label, name, path);
+      labels.set(label.name, label);
+    });
+    pools.set(name, { name, ...rest, labels, maxResources: {}, azs: undefined });
+  });
+  return {
+    ...common,
+    pools,
+    managesImages: false,
+    launchTimeoutMs: numberOr(entry['launch-timeout'], 3600) * 1000,
+    bootTimeoutMs: numberOr(entry['boot-timeout'], 120) * 1000,
+    launchRetries: numberOr(entry['launch-retries'], 3),
+  };
+}
+
+function readLabel(label: JsonObject, pool: JsonObject): MetastaticLabelConfig {
+  const maxAge = label['max-age'];
+  return {
+    name: textOf(label['name']),
+    backingLabel: textOf(label['backing-label']),
+    maxParallelJobs: numberOr(label['max-parallel-jobs'], 1),
+    graceTimeMs: numberOr(label['grace-time'], 60) * 1000,
+    minRetentionTimeMs: numberOr(label['min-retention-time'], 0) * 1000,
+    maxAgeMs: typeof maxAge === 'number' ? maxAge * 1000 : undefined,
+    hostKeyChecking: (label['host-key-checking'] ?? pool['host-key-checking']) === true,
+  };
+}
+
+function checkLabel(label: MetastaticLabelConfig, path: Path, context: ProviderConfigContext): void {
+  const { name, backingLabel, maxAgeMs, minRetentionTimeMs } = label;
+  if (backingLabel === name) {
+    context.problem(
+      [...path, 'backing-label'],
+      `label "${name}" cannot be its own backing label: name a label of another provider`,
+    );
+  } else if (!context.labels.has(backingLabel)) {
+    context.problem(
+      [...path, 'backing-label'],
+      `backing label "${backingLabel}" is not in the top-level "labels" list of this file: ` +
+        'unless other launchers have it, requests for it will fail',
+      'warning',
+    );
+  }
+  if (maxAgeMs !== undefined && maxAgeMs < minRetentionTimeMs) {
+    context.problem(
+      [...path, 'max-age'],
+      `max-age ${maxAgeMs / 1000} of label "${name}" is less than its min-retention-time ${minRetentionTimeMs / 1000}: ` +
+        'raise the one or lower the other',
+    );
+  }
+}
+
+/** The settings that belong to backing nodes, by their key in the file. */
+const SHARED = {
+  'backing-label': (settings: BackingSettings) => settings.backingLabel,
+  'max-parallel-jobs': (settings: BackingSettings) => settings.maxParallelJobs,
+  'grace-time': (settings: BackingSettings) => settings.graceTimeMs / 1000,
+  'min-retention-time': (settings: BackingSettings) => settings.minRetentionTimeMs / 1000,
+  'max-age': (settings: BackingSettings) => (settings.maxAgeMs === undefined ? 'none' : settings.maxAgeMs / 1000),
+} as const;
+
+/** Labels of one name, and labels of one backing label, must say the same about their backing nodes. */
+class AgreementCheck {
+  readonly #byName = new Map<string, Seen>();
+  readonly #byBackingLabel = new Map<string, Seen>();
+
+  constructor(private readonly context: ProviderConfigContext) {}
+
+  label(label: MetastaticLabelConfig, pool: string, path: Path): void {
+    const seen: Seen = { place: `label "${label.name}" of pool "${pool}"`, settings: label };
+    const sameName = this.#byName.get(label.name);
+    const sameBacking = this.#byBackingLabel.get(label.backingLabel);
+    const other = sameName ?? sameBacking;
+    if (other) this.#compare(label, other, path);
+    if (!sameName) this.#byName.set(label.name, seen);
+    if (!sameBacking) this.#byBackingLabel.set(label.backingLabel, seen);
+  }
+
+  #compare(label: MetastaticLabelConfig, other: Seen, path: Path): void {
+    for (const [key, read] of Object.entries(SHARED)) {
+      const [own, theirs] = [read(label), read(other.settings)];
+      if (own === theirs) continue;
+      this.context.problem(
+        [...path, key],
+        `${key} is ${own} here but ${theirs} in ${other.place}, which uses the same backing nodes: give both one value`,
+      );
+    }
+  }
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function numberOr(value: Json | undefined, fallback: number): number {
+  return typeof value === 'number' ? value : fallback;
+}
+
+function objects(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,26 @@
+import { DRIVER_API_VERSION } from '@nodepool/core';
+import type { Driver, ProviderConfig } from '@nodepool/core';
+import { readProviderConfig } from './config.js';
+import type { MetastaticProviderConfig } from './config.js';
+import { MetastaticProvider } from './provider.js';
+import { schema } from './schema.js';
+
+/** Cuts nodes of other providers into slots: each backing node serves several jobs at the same time. */
+export const driver: Driver = {
+  name: 'metastatic',
+  apiVersion: DRIVER_API_VERSION,
+  capabilities: { launches: true, pausesAtQuota: true, managesImages: false },
+  schema,
+  getProviderConfig: readProviderConfig,
+  getProvider: (config, context) => new MetastaticProvider(ownConfig(config), context),
+};
+
+/** The host hands back what `getProviderConfig` made. */
+function ownConfig(config: ProviderConfig): MetastaticProviderConfig {
+  if (!isOwn(config)) throw new TypeError(`provider "${config.name}" is not configured for driver "metastatic"`);
+  return config;
+}
+
+function isOwn(config: ProviderConfig): config is MetastaticProviderConfig {
+  return config.driverName === 'metastatic';
+}

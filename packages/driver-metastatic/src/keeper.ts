@@ -1,0 +1,209 @@
+import type { ProviderContext } from '@nodepool/core';
+import { encodeNode, isZooKeeperError, nodeLockPath, nodePath, withNode, ZkLock } from '@nodepool/zk-protocol';
+import type { CancelTimer, NodeId, NodeRecord, Operation } from '@nodepool/zk-protocol';
+import type { BackingNode } from './backing-node.js';
+import type { Books } from './books.js';
+import { settingsOf } from './config.js';
+import type { MetastaticProviderConfig } from './config.js';
+import { formatBackingData, parseBackingData } from './user-data.js';
+
+/** Launchers that did not take a backing node over leave its return to the one that did, if that is alive. */
+const OTHERS_TURN_MS = 1_000;
+/** A node given back whose lasting lock is still there after so long was left by a launcher that died in between. */
+const ORPHAN_MS = 30_000;
+const NO_LIMITS = { graceTimeMs: 0, minRetentionTimeMs: 0, maxAgeMs: undefined };
+
+/** What keeping backing nodes needs. */
+export interface KeeperOptions {
+  readonly context: ProviderContext;
+  readonly config: MetastaticProviderConfig;
+  readonly owner: string;
+  readonly books: () => Books;
+  /** Whether this launcher took the node over. */
+  readonly isOurs: (id: NodeId) => boolean;
+}
+
+/**
+ * Gives backing nodes back when they are due, and closes those that are too old or do not work. One timer stands for
+ * the next time at which anything is due.
+ */
+export class Keeper {
+  readonly #options: KeeperOptions;
+  readonly #busy = new Set<NodeId>();
+  readonly #running = new Set<Promise<void>>();
+  #timer: { atMs: number; cancel: CancelTimer } | undefined;
+  #stopped = false;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  /** Resolves when nothing is being written. */
+  async settled(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  /** Looks at one backing node: closes it, gives it back, or remembers when to look again. */
+  look(backing: BackingNode): void {
+    if (this.#stopped || backing.ownership !== 'ours') return;
+    const now = this.#options.context.clock.now();
+    const limits = settingsOf(this.#options.config, backing.data.label) ?? { ...NO_LIMITS, maxAgeMs: 0 };
+    const agedMs = limits.maxAgeMs === undefined ? Infinity : backing.data.launchedMs + limits.maxAgeMs;
+    if (now >= agedMs && !backing.isDrained) {
+      backing.isDrained = true;
+      this.#options.books().update(backing);
+      return;
+    }
+    if (!backing.isClosed) this.#wakeAt(agedMs);
+    if (!backing.isEmpty) {
+      if (backing.isClosed) this.#retireIdleSlots(backing.id);
+      return;
+    }
+    const dueMs = this.#dueMs(backing, backing.isClosed ? NO_LIMITS : limits);
+    if (now >= dueMs) this.#run(backing.id, () => this.#release(backing));
+    else this.#wakeAt(dueMs);
+  }
+
+  /** Looks at everything; the slow net under the events. */
+  sweep(): void {
+    if (this.#stopped) return;
+    const { context, owner } = this.#options;
+    const books = this.#options.books();
+    for (const backing of [...books.all()]) this.look(backing);
+    for (const id of [...books.namedBackingNodes()]) if (!books.get(id)) this.lost(id);
+    for (const node of context.nodes.values()) {
+      const isOver = node.state === 'used' || node.state === 'deleting';
+      if (!isOver || context.nodes.contenders(node.id) === 0) continue;
+      if (parseBackingData(node.userData, owner) && context.clock.now() - node.stateTimeMs > ORPHAN_MS) {
+        this.#run(node.id, () => this.#removeOrphanLock(node.id));
+      }
+    }
+  }
+
+  /** A backing node is not one any more: free slots of it are of no use. */
+  lost(id: NodeId): void {
+    if (!this.#stopped && this.#options.context.nodes.ready) this.#retireIdleSlots(id);
+  }
+
+  /** Closes a backing node that does not work, for all launchers. */
+  fail(backing: BackingNode): void {
+    backing.isFailed = true;
+    this.#options.books().update(backing);
+    this.#run(backing.id, () => this.#storeFailed(backing));
+  }
+
+  /** Gives back whatever has no slot in use, due or not. */
+  async releaseEmpty(): Promise<void> {
+    for (const backing of [...this.#options.books().all()]) {
+      if (backing.ownership === 'ours' && backing.isEmpty) this.#run(backing.id, () => this.#release(backing));
+    }
+    await this.settled();
+  }
+
+  #dueMs(backing: BackingNode, limits: { graceTimeMs: number; minRetentionTimeMs: number }): number {
+    const dueMs = Math.max(
+      backing.lastUsedMs + limits.graceTimeMs,
+      backing.data.launchedMs + limits.minRetentionTimeMs,
+    );
+    return this.#options.isOurs(backing.id) ? dueMs : Math.max(dueMs, backing.lastUsedMs) + OTHERS_TURN_MS;
+  }
+
+  #wakeAt(atMs: number): void {
+    if (atMs === Infinity || (this.#timer && this.#timer.atMs <= atMs)) return;
+    this.#timer?.cancel();
+    const { clock } = this.#options.context;
+    const cancel = clock.setTimer(Math.max(0, atMs - clock.now()), () => {
+      this.#timer = undefined;
+      for (const backing of [...this.#options.books().all()]) this.look(backing);
+    });
+    this.#timer = { atMs, cancel };
+  }
+
+  /** One write at a time for each node; what fails is tried again by the sweep, or when the record changes. */
+  #run(id: NodeId, work: () => Promise<void>): void {
+    if (this.#busy.has(id)) return;
+    this.#busy.add(id);
+    const { logger } = this.#options.context;
+    const run = work()
+      .catch((error: unknown) => {
+        if (!isZooKeeperError(error)) logger.error('Could not take care of a node', { nodeId: id, error });
+        else logger.debug('A node could not be taken care of now; trying again later', { nodeId: id, error });
+      })
+      .finally(() => {
+        this.#busy.delete(id);
+        this.#running.delete(run);
+      });
+    this.#running.add(run);
+  }
+
+  /**
+   * State and lasting lock change together, and only if nobody has written the record since it was seen without a slot
+   * in use: whoever takes a slot writes it.
+   */
+  async #release(backing: BackingNode): Promise<void> {
+    const { context } = this.#options;
+    const { record, lockEntry, data } = backing;
+    if (lockEntry === undefined || backing.isWriting || !context.nodes.ready) return;
+    const used = withNode(record, { state: 'used' }, context.clock.now(), 'metastatic');
+    await context.committer.commit([setNode(used), { op: 'delete', path: lockEntry }]);
+    context.logger.info('Gave a backing node back', {
+      nodeId: record.id,
+      label: data.label,
+      backingProvider: record.provider,
+      ageMs: context.clock.now() - data.launchedMs,
+    });
+  }
+
+  async #storeFailed(backing: BackingNode): Promise<void> {
+    const { context } = this.#options;
+    for (let attempt = 0; attempt < 10 && this.#options.books().get(backing.id) === backing; attempt++) {
+      if (backing.data.failed) return;
+      const claims = new Map(backing.occupied);
+      const userData = formatBackingData({ ...backing.data, failed: true, claims });
+      try {
+        await context.committer.commit([setNode(withNode(backing.record, { userData }, context.clock.now()))]);
+      } catch (error) {
+        if (!isZooKeeperError(error, 'ZK_BAD_VERSION')) throw error;
+        await context.zk.sync('/'); // what was written in between is on its way
+      }
+    }
+  }
+
+  async #removeOrphanLock(id: NodeId): Promise<void> {
+    const { context, owner } = this.#options;
+    const holder = await ZkLock.lockHolder(context.zk, nodeLockPath(id));
+    if (holder?.identifier !== owner) return;
+    await context.committer.commit([{ op: 'delete', path: holder.entryPath }]);
+    context.logger.warn('Removed the lock of a backing node that was given back only half', { nodeId: id });
+  }
+
+  /** Ready nodes nobody has, on a backing node that gets no more jobs, would keep it for ever. */
+  #retireIdleSlots(backing: NodeId): void {
+    const { nodes } = this.#options.context;
+    for (const id of [...this.#options.books().slotNodesOn(backing)]) {
+      const node = nodes.get(id);
+      const isIdle = node?.state === 'ready' && node.allocatedTo === null && nodes.contenders(id) === 0;
+      if (node && isIdle) this.#run(id, () => this.#retire(node));
+    }
+  }
+
+  /** The empty lock directory is removed with it: ZooKeeper refuses that if anybody has, or wants, the lock. */
+  async #retire(node: NodeRecord): Promise<void> {
+    const { context } = this.#options;
+    const operations: Operation[] = [];
+    if (context.nodes.hasLockDirectory(node.id)) operations.push({ op: 'delete', path: nodeLockPath(node.id) });
+    operations.push(setNode(withNode(node, { state: 'deleting' }, context.clock.now(), 'launcher')));
+    await context.committer.commit(operations);
+    context.logger.info('Free slot goes: its backing node gets no more jobs', { nodeId: node.id, pool: node.pool });
+  }
+}
+
+function setNode(node: NodeRecord): Operation {
+  return { op: 'set', path: nodePath(node.id), data: encodeNode(node), version: node.stat?.version ?? -1 };
+}

@@ -1,0 +1,67 @@
+import { LaunchError, ScanQueue } from '@nodepool/core';
+import type { ProviderContext, scanHostKeys } from '@nodepool/core';
+import type { NodeId } from '@nodepool/zk-protocol';
+import type { BackingNode } from './backing-node.js';
+import type { SlotClaim } from './slot-claim.js';
+
+/** Reads host keys, or rejects. */
+export type KeyScanner = typeof scanHostKeys;
+
+/** What scanning needs. */
+export interface KeyScansOptions {
+  readonly context: ProviderContext;
+  readonly scan: KeyScanner;
+  readonly timeoutMs: number;
+  /** The keys of the backing node could not be read. */
+  readonly failed: (backing: BackingNode) => void;
+}
+
+/** Reads the host keys of backing nodes. Launches that want those of one node at the same time share one scan. */
+export class KeyScans {
+  readonly #options: KeyScansOptions;
+  readonly #queue = new ScanQueue();
+  readonly #running = new Map<NodeId, Promise<string[]>>();
+  readonly #stop = new AbortController();
+
+  constructor(options: KeyScansOptions) {
+    this.#options = options;
+  }
+
+  /** Ends every scan under way. */
+  stop(): void {
+    this.#stop.abort(new Error('the provider has stopped'));
+  }
+
+  /** Notes the keys of the backing node in the claim. Rejects, and reports the node, when they cannot be read. */
+  async read(claim: SlotClaim, backing: BackingNode): Promise<void> {
+    let scan = this.#running.get(backing.id);
+    if (!scan) {
+      scan = this.#scan(backing).finally(() => this.#running.delete(backing.id));
+      this.#running.set(backing.id, scan);
+    }
+    claim.hostKeys = await scan;
+  }
+
+  async #scan(backing: BackingNode): Promise<string[]> {
+    const { context, scan, timeoutMs, failed } = this.#options;
+    const { interfaceIp: host, connectionPort: port, connectionType } = backing.record;
+    try {
+      if (host === null || typeof port !== 'number') {
+        throw new LaunchError('address', `backing node ${backing.id} has no address and port to connect to`);
+      }
+      const { clock, logger, random } = context;
+      const signal = this.#stop.signal;
+      const options = { host, port, connectionType, timeoutMs, clock, logger, random, signal };
+      return await this.#queue.run(() => scan(options), signal);
+    } catch (error) {
+      if (!this.#stop.signal.aborted) {
+        context.logger.warn('Backing node gets no more jobs: its host keys cannot be read', {
+          nodeId: backing.id,
+          error,
+        });
+        failed(backing);
+      }
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import { statsdKeyOf, TimeoutError } from '@nodepool/core';
+import type { LaunchOrder, LaunchResult, Logger, OperationMetrics } from '@nodepool/core';
+import { isNodepoolError } from '@nodepool/zk-protocol';
+import type { Clock, NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
+import type { Allocator } from './allocator.js';
+import type { MetastaticLabelConfig, MetastaticProviderConfig } from './config.js';
+import type { SlotClaim } from './slot-claim.js';
+
+/** What launches of one provider share. */
+export interface LaunchServices {
+  readonly config: MetastaticProviderConfig;
+  readonly allocator: Allocator;
+  readonly zk: ZooKeeper;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: OperationMetrics | undefined;
+}
+
+/** Gives one node a slot, attempt after attempt. Never rejects. */
+export async function launchSlot(
+  services: LaunchServices,
+  order: LaunchOrder,
+  label: MetastaticLabelConfig,
+  signal: AbortSignal,
+): Promise<LaunchResult> {
+  const { config, clock, logger, metrics } = services;
+  const { node } = order;
+  for (let attempt = 1; ; attempt++) {
+    const startedMs = clock.now();
+    const outcome = await attemptSlot(services, order, label, signal);
+    if (signal.aborted && outcome instanceof Error) return { state: 'failed', node, error: outcome };
+    const error = outcome instanceof Error ? outcome : undefined;
+    const subject = { provider: config.name, az: az(outcome), requestor: node.requestor, image: null };
+    metrics?.launchEnded?.(error ? statsdKeyOf(error) : 'ready', clock.now() - startedMs, subject);
+    if (!(outcome instanceof Error)) {
+      const { externalId, slot, pool } = outcome;
+      logger.info('Node is ready', { nodeId: node.id, pool, attempt, externalId, slot, ms: clock.now() - startedMs });
+      return { state: 'ready', node: outcome };
+    }
+    if (isNodepoolError(outcome, 'NODEPOOL_LOCK_LOST')) return { state: 'failed', node, error: outcome };
+    if (isNodepoolError(outcome, 'NODEPOOL_CAPACITY')) return { state: 'aborted', node, error: outcome };
+    logger.warn('Launch attempt failed', { nodeId: node.id, attempt, of: config.launchRetries, error: outcome });
+    if (attempt >= config.launchRetries) return { state: 'failed', node, error: outcome };
+  }
+}
+
+function az(outcome: NodeRecord | Error): string | null {
+  return outcome instanceof Error ? null : outcome.az;
+}
+
+/** Waits for a slot until the launch timeout. Resolves with the ready node, or the error. */
+function attemptSlot(
+  { allocator, clock, config, zk }: LaunchServices,
+  order: LaunchOrder,
+  label: MetastaticLabelConfig,
+  signal: AbortSignal,
+): Promise<NodeRecord | Error> {
+  return new Promise((resolve) => {
+    const finish = (outcome: NodeRecord | Error) => {
+      cancelTimer();
+      signal.removeEventListener('abort', onAbort);
+      allocator.remove(claim);
+      resolve(outcome);
+    };
+    const claim: SlotClaim = {
+      node: order.node,
+      label: label.name,
+      pool: order.pool,
+      request: order.request.id,
+      scansKeys: label.hostKeyChecking,
+      epoch: zk.sessionEpoch,
+      hostKeys: undefined,
+      isOver: false,
+      done: finish,
+      failed: finish,
+    };
+    const onAbort = () => finish(signal.reason instanceof Error ? signal.reason : new Error('the launch was aborted'));
+    const cancelTimer = clock.setTimer(config.launchTimeoutMs, () => finish(launchTimeout(config, label)));
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    else allocator.add(claim);
+  });
+}
+
+function launchTimeout(config: MetastaticProviderConfig, label: MetastaticLabelConfig): TimeoutError {
+  const timeoutMs = config.launchTimeoutMs;
+  return new TimeoutError(
+    `no slot of label "${label.name}" was free within ${timeoutMs / 1000} s: see what becomes of the requests for ` +
+      `its backing label "${label.backingLabel}", or allow more with launch-timeout`,
+    { timeoutMs, operation: 'create' },
+  );
+}

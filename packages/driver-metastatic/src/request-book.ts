@@ -1,0 +1,153 @@
+import type { ProviderContext } from '@nodepool/core';
+import { isZooKeeperError } from '@nodepool/zk-protocol';
+import type { CancelTimer, Json, NodeId, RecordChange, RequestId, RequestRecord } from '@nodepool/zk-protocol';
+
+/** How long a node whose request was taken by another launcher counts as coming. */
+const ARRIVAL_MS = 5_000;
+
+/** What the request book tells. */
+export interface RequestBookListener {
+  labelChanged(label: string): void;
+  /** A backing request of this launcher has its node. */
+  fulfilled(request: RequestRecord, label: string): void;
+  /** A backing request of this launcher was refused by everybody. */
+  failed(request: RequestRecord, label: string): void;
+  /** Any request is gone. */
+  gone(id: RequestId): void;
+}
+
+/** What this provider's launchers have asked for: open backing requests, and nodes that are being taken over. */
+export class RequestBook {
+  readonly #context: ProviderContext;
+  readonly #owner: string;
+  /** The label a backing label without further word is for. */
+  readonly #labelOf: (backingLabel: string) => string | undefined;
+  readonly #listener: RequestBookListener;
+  readonly #open = new Map<string, Map<RequestId, RequestRecord>>();
+  readonly #arriving = new Map<NodeId, { label: string; cancel: CancelTimer }>();
+  #unsubscribe: (() => void)[] = [];
+
+  constructor(
+    context: ProviderContext,
+    owner: string,
+    labelOf: (backingLabel: string) => string | undefined,
+    listener: RequestBookListener,
+  ) {
+    this.#context = context;
+    this.#owner = owner;
+    this.#labelOf = labelOf;
+    this.#listener = listener;
+  }
+
+  open(): void {
+    const { requests, nodes } = this.#context;
+    this.#unsubscribe = [
+      requests.onChange((change) => this.#changed(change)),
+      requests.onReady((ready) => ready && this.recheck()),
+      nodes.onChange(({ id }) => this.#arrived(id as NodeId)),
+    ];
+    for (const request of requests.values()) {
+      this.#changed({ id: request.id, before: undefined, after: request });
+    }
+  }
+
+  close(): void {
+    for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
+    for (const { cancel } of this.#arriving.values()) cancel();
+    this.#arriving.clear();
+  }
+
+  /** Backing nodes of the label that were asked for or are about to show up, whoever asked. */
+  expected(label: string): number {
+    let arriving = 0;
+    for (const each of this.#arriving.values()) if (each.label === label) arriving++;
+    return arriving + (this.#open.get(label)?.size ?? 0);
+  }
+
+  /** Open requests of the label, of all launchers, oldest first. */
+  ofLabel(label: string): RequestRecord[] {
+    return [...(this.#open.get(label)?.values() ?? [])].sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  /** Whether this session made the request: only then may it be taken or withdrawn here. */
+  isOwn(request: RequestRecord): boolean {
+    return request.stat?.ephemeralOwner === this.#context.zk.sessionId;
+  }
+
+  /** Reports again what this launcher's requests have come to. */
+  recheck(): void {
+    for (const requests of [...this.#open.values()]) {
+      for (const request of [...requests.values()]) this.#reportEnd(request);
+    }
+  }
+
+  #changed({ id, before, after }: RecordChange<RequestRecord>): void {
+    if (after === undefined) this.#listener.gone(id as RequestId);
+    const request = after ?? before;
+    if (request?.requestor !== this.#owner) return;
+    const label = this.#label(request);
+    if (label === undefined) return;
+    if (after !== undefined && after.state !== 'failed') this.#openOf(label).set(after.id, after);
+    else this.#openOf(label).delete(request.id);
+    if (!after && before) this.#expectNode(before, label);
+    this.#listener.labelChanged(label);
+    if (after) this.#reportEnd(after);
+  }
+
+  #reportEnd(request: RequestRecord): void {
+    const label = this.#label(request);
+    if (label === undefined || !this.isOwn(request)) return;
+    if (request.state === 'fulfilled') this.#listener.fulfilled(request, label);
+    else if (request.state === 'failed') this.#listener.failed(request, label);
+  }
+
+  /** Another launcher has taken the node over, but its record is still to be read. */
+  #expectNode(request: RequestRecord, label: string): void {
+    const [id] = request.nodeIds;
+    if (request.state !== 'fulfilled' || id === undefined || this.isOwn(request)) return;
+    if (this.#context.nodes.get(id)?.state === 'in-use') return;
+    this.#arriving.get(id)?.cancel();
+    const cancel = this.#context.clock.setTimer(ARRIVAL_MS, () => this.#arrived(id));
+    this.#arriving.set(id, { label, cancel });
+  }
+
+  #arrived(id: NodeId): void {
+    const arrival = this.#arriving.get(id);
+    if (!arrival) return;
+    arrival.cancel();
+    this.#arriving.delete(id);
+    this.#listener.labelChanged(arrival.label);
+  }
+
+  #label(request: RequestRecord): string | undefined {
+    return readLabel(request.requestorData) ?? this.#labelOf(request.labels[0] ?? '');
+  }
+
+  #openOf(label: string): Map<RequestId, RequestRecord> {
+    let open = this.#open.get(label);
+    if (!open) this.#open.set(label, (open = new Map<RequestId, RequestRecord>()));
+    return open;
+  }
+}
+
+/** What is stored with a backing request, so that labels with one backing label are told apart. */
+export function requestorDataFor(label: string): Json {
+  return { label };
+}
+
+function readLabel(data: Json): string | undefined {
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return undefined;
+  return typeof data['label'] === 'string' ? data['label'] : undefined;
+}
+
+/** A request that is gone already is as good as deleted. */
+export async function deleteRequest(context: ProviderContext, path: string, version?: number): Promise<boolean> {
+  try {
+    await context.committer.commit([{ op: 'delete', path, ...(version !== undefined && { version }) }]);
+    return true;
+  } catch (error) {
+    if (isZooKeeperError(error, 'ZK_NO_NODE')) return true;
+    if (isZooKeeperError(error, 'ZK_BAD_VERSION')) return false;
+    throw error;
+  }
+}

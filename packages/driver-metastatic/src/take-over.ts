@@ -1,0 +1,84 @@
+import type { ProviderContext } from '@nodepool/core';
+import { decodeNode, delay, encodeNode, isZooKeeperError, lockFailure, lockOps } from '@nodepool/zk-protocol';
+import { nodeLockPath, nodePath, requestPath, withNode } from '@nodepool/zk-protocol';
+import type { NodeId, NodeRecord, Operation, RequestRecord } from '@nodepool/zk-protocol';
+import { deleteRequest } from './request-book.js';
+import { formatBackingData } from './user-data.js';
+
+const FIRST_RETRY_MS = 50;
+const LONGEST_RETRY_MS = 2_000;
+/** A node nobody lets us lock for so long is given up. */
+const PATIENCE_MS = 30_000;
+
+/** What becomes of a fulfilled backing request. */
+export interface TakeOver {
+  readonly request: RequestRecord;
+  readonly owner: string;
+  /** The label whose slots the node is to offer. */
+  readonly label: string;
+  readonly slots: number;
+}
+
+/**
+ * Makes the node of a fulfilled backing request a backing node: lasting lock, `in-use`, `user_data`, and the request
+ * deleted, all in one transaction, so that there is no moment at which the node is nobody's or both's.
+ * @returns false when the node is not to be had; the request is gone then too
+ */
+export async function takeOver(context: ProviderContext, order: TakeOver, signal: AbortSignal): Promise<boolean> {
+  const { clock, random } = context;
+  const [id] = order.request.nodeIds;
+  const path = requestPath(order.request.id);
+  const endsMs = clock.now() + PATIENCE_MS;
+  let directoryExists: boolean | undefined;
+  for (let attempt = 0; ; attempt++) {
+    signal.throwIfAborted();
+    if (context.requests.get(order.request.id) === undefined) return false;
+    const node = id === undefined ? undefined : await readNode(context, id);
+    const isOurs = node?.state === 'ready' && node.allocatedTo === order.request.id;
+    if (!isOurs || clock.now() >= endsMs) {
+      await deleteRequest(context, path);
+      return false;
+    }
+    directoryExists ??= context.nodes.hasLockDirectory(node.id);
+    const outcome = await tryOnce(context, order, node, directoryExists);
+    if (outcome === 'taken') return true;
+    if (outcome === 'stale') directoryExists = !directoryExists;
+    const pause = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** attempt) * (1 - random() / 3);
+    if (outcome !== 'stale' || attempt > 2) await delay(clock, pause, signal);
+  }
+}
+
+async function readNode(context: ProviderContext, id: NodeId): Promise<NodeRecord | undefined> {
+  try {
+    const { data, stat } = await context.zk.getData(nodePath(id));
+    return decodeNode(id, data, stat, context.clock.now());
+  } catch (error) {
+    if (isZooKeeperError(error, 'ZK_NO_NODE')) return undefined;
+    throw error;
+  }
+}
+
+async function tryOnce(
+  context: ProviderContext,
+  { request, owner, label, slots }: TakeOver,
+  node: NodeRecord,
+  directoryExists: boolean,
+): Promise<'taken' | 'stale' | 'busy'> {
+  const now = context.clock.now();
+  const root = nodeLockPath(node.id);
+  const userData = formatBackingData({ owner, label, slots, failed: false, launchedMs: now, claims: new Map() });
+  const taken = withNode(node, { state: 'in-use', userData }, now, 'metastatic');
+  const operations: Operation[] = [
+    ...lockOps(root, { directoryExists, ephemeral: false, identifier: owner }).ops,
+    { op: 'set', path: nodePath(node.id), data: encodeNode(taken), version: node.stat?.version ?? -1 },
+    { op: 'delete', path: requestPath(request.id) },
+  ];
+  try {
+    await context.committer.commit(operations);
+    return 'taken';
+  } catch (error) {
+    if (lockFailure(error, operations, root) === 'stale') return 'stale';
+    if (isZooKeeperError(error, 'ZK_NOT_EMPTY', 'ZK_BAD_VERSION', 'ZK_NO_NODE')) return 'busy';
+    throw error;
+  }
+}

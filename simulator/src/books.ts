@@ -1,0 +1,306 @@
+import type { JsonObject } from '@nodepool/zk-protocol';
+import { classifyPath } from '@nodepool/zk-protocol';
+import type { TransactionListener } from '@nodepool/zk-protocol/in-process';
+import type { Trace } from './trace.js';
+
+/** A node as the books have it. */
+export interface NodeEntry {
+  readonly id: string;
+  readonly body: JsonObject;
+  readonly state: string;
+  readonly allocatedTo: string | null;
+  readonly labels: readonly string[];
+  /** A person has meddled with it: promises about it no longer hold. */
+  readonly touched: boolean;
+}
+
+/** A request as the books have it. */
+export interface RequestEntry {
+  readonly id: string;
+  readonly body: JsonObject;
+  readonly state: string;
+  readonly labels: readonly string[];
+  readonly nodes: readonly string[];
+}
+
+/** Something that must never happen has happened. */
+export class Violation extends Error {
+  override readonly name = 'Violation';
+}
+
+type Transaction = Parameters<TransactionListener>[0];
+type Change = Transaction['changes'][number];
+type TreeChange = Extract<Change, { path: string }>;
+
+const STRUCTURE = [
+  /^\/nodepool$/,
+  /^\/nodepool\/(nodes|requests|requests-lock|launchers|components|images)$/,
+  /^\/nodepool\/components\/[a-z]+$/,
+];
+
+/** Reads every transaction as it happens and checks that nobody does what must not be done. */
+export class Books {
+  readonly nodes = new Map<string, NodeEntry>();
+  readonly requests = new Map<string, RequestEntry>();
+  /** Lock directory to entries and their sessions, in queue order. */
+  readonly locks = new Map<string, Map<string, bigint>>();
+  readonly components = new Map<string, bigint>();
+  /** Who a session belongs to. */
+  readonly owners = new Map<bigint, string>();
+  fulfilled = 0;
+  failed = 0;
+  transactions = 0;
+  readonly #trace: Trace;
+  readonly #report: (violation: Violation) => void;
+
+  constructor(trace: Trace, report: (violation: Violation) => void) {
+    this.#trace = trace;
+    this.#report = report;
+  }
+
+  readonly onTransaction: TransactionListener = (transaction, sessionId) => {
+    if (transaction.changes.length === 0) return;
+    this.transactions++;
+    const who = this.owners.get(sessionId) ?? `0x${sessionId.toString(16)}`;
+    this.#trace.add(who, () => `zk ${transaction.zxid}: ${transaction.changes.map(describeChange).join('; ')}`);
+    for (const change of transaction.changes) this.#apply(change, sessionId, who);
+  };
+
+  /** Session that holds a lock. */
+  holderOf(root: string): bigint | undefined {
+    const entries = this.locks.get(root);
+    if (entries === undefined) return undefined;
+    let first: [string, bigint] | undefined;
+    for (const entry of entries) if (first === undefined || entry[0].slice(-10) < first[0].slice(-10)) first = entry;
+    return first?.[1];
+  }
+
+  #apply(change: Change, sessionId: bigint, who: string): void {
+    if (change.change === 'createSession' || change.change === 'closeSession') return;
+    if (change.change === 'setAcl') return;
+    const shape = classifyPath(change.path);
+    switch (shape.shape) {
+      case 'node':
+        this.#node(change, shape.id, sessionId, who);
+        return;
+      case 'request':
+        this.#request(change, shape.id, sessionId, who);
+        return;
+      case 'node-lock':
+      case 'request-lock':
+        if (change.change === 'create') this.locks.set(change.path, new Map());
+        if (change.change === 'delete') this.locks.delete(change.path);
+        return;
+      case 'node-lock-entry':
+      case 'request-lock-entry':
+        this.#lockEntry(change, sessionId, who);
+        return;
+      case 'component':
+        if (change.change === 'create') this.components.set(change.path, change.owner);
+        if (change.change === 'delete') this.components.delete(change.path);
+        return;
+      default:
+        if (!STRUCTURE.some((pattern) => pattern.test(change.path))) {
+          this.#violate(`${who} ${change.change}s a znode that does not belong there: ${change.path}`);
+        }
+    }
+  }
+
+  #lockEntry(change: TreeChange, sessionId: bigint, who: string): void {
+    const root = change.path.slice(0, change.path.lastIndexOf('/'));
+    const name = change.path.slice(root.length + 1);
+    if (change.change === 'create') this.locks.get(root)?.set(name, change.owner);
+    if (change.change !== 'delete') return;
+    const owner = this.locks.get(root)?.get(name);
+    this.locks.get(root)?.delete(name);
+    const id = root.split('/')[3] ?? '';
+    const isGoing = this.nodes.get(id)?.state === 'deleted';
+    if (owner !== sessionId && !isGoing)
+      this.#violate(`${who} takes the lock entry ${change.path} of ${this.#name(owner)} away`);
+  }
+
+  #node(change: TreeChange, id: string, sessionId: bigint, who: string): void {
+    const before = this.nodes.get(id);
+    this.#checkHolder(`/nodepool/nodes/${id}/lock`, change, sessionId, who);
+    if (change.change === 'delete') {
+      this.nodes.delete(id);
+      if (before !== undefined) this.#checkRemoval(before, 'deletes', who);
+      return;
+    }
+    if (change.change !== 'create' && change.change !== 'setData') return;
+    const body = parse(change.data);
+    if (body === undefined) return;
+    const touched = before?.touched === true || who === 'operator';
+    const after = { ...nodeEntry(id, body), touched };
+    this.nodes.set(id, after);
+    if (before !== undefined) this.#checkNodeChange(before, after, sessionId, who);
+    if (after.allocatedTo !== null && before?.allocatedTo !== after.allocatedTo) this.#checkSlot(after, who);
+  }
+
+  #checkNodeChange(before: NodeEntry, after: NodeEntry, sessionId: bigint, who: string): void {
+    if (before.state === 'ready' && after.state === 'deleting') this.#checkRemoval(before, 'marks for deletion', who);
+    const from = before.allocatedTo;
+    const to = after.allocatedTo;
+    if (from === null || from === to) return;
+    if (to !== null) this.#violate(`${who} gives node ${after.id} of request ${from} to request ${to}`);
+    const request = this.requests.get(from);
+    if (request === undefined || before.touched) return;
+    if (request.state === 'fulfilled') this.#violate(`${who} takes node ${after.id} from fulfilled request ${from}`);
+    const holder = this.holderOf(`/nodepool/requests-lock/${from}`);
+    if (request.state === 'pending' && holder !== undefined && holder !== sessionId) {
+      this.#violate(`${who} takes node ${after.id} from request ${from}, which ${this.#name(holder)} works on`);
+    }
+  }
+
+  #checkRemoval(node: NodeEntry, verb: string, who: string): void {
+    if (node.allocatedTo === null || node.state !== 'ready' || node.touched || who === 'operator') return;
+    const request = this.requests.get(node.allocatedTo);
+    if (request?.state === 'fulfilled' && request.nodes.includes(node.id)) {
+      this.#violate(`${who} ${verb} node ${node.id} of fulfilled request ${request.id}`);
+    }
+  }
+
+  /** One slot of a host must not serve two. */
+  #checkSlot(node: NodeEntry, who: string): void {
+    const key = slotKey(node);
+    if (key === undefined) return;
+    for (const other of this.nodes.values()) {
+      if (other.id === node.id || slotKey(other) !== key || other.touched || node.touched) continue;
+      const isUsed = other.allocatedTo !== null && !['used', 'deleting', 'deleted'].includes(other.state);
+      if (isUsed && this.#isInUse(other)) {
+        this.#violate(
+          `${who} hands out node ${node.id} while node ${other.id} (${other.state}) uses the same slot ${key}`,
+        );
+      }
+    }
+  }
+
+  #isInUse(node: NodeEntry): boolean {
+    if (this.holderOf(`/nodepool/nodes/${node.id}/lock`) !== undefined) return true;
+    return node.allocatedTo !== null && this.requests.get(node.allocatedTo)?.state === 'fulfilled';
+  }
+
+  #request(change: TreeChange, id: string, sessionId: bigint, who: string): void {
+    const before = this.requests.get(id);
+    if (change.change === 'delete') {
+      this.requests.delete(id);
+      return;
+    }
+    if (change.change !== 'create' && change.change !== 'setData') return;
+    this.#checkHolder(`/nodepool/requests-lock/${id}`, change, sessionId, who);
+    const body = parse(change.data);
+    if (body === undefined) return;
+    const after = requestEntry(id, body);
+    this.requests.set(id, after);
+    if (before === undefined || before.state === after.state) return;
+    if (before.state === 'fulfilled' || before.state === 'failed') {
+      this.#violate(`${who} makes ${before.state} request ${id} ${after.state}`);
+    }
+    if (after.state === 'failed') this.failed++;
+    if (after.state !== 'fulfilled') return;
+    this.fulfilled++;
+    this.#checkFulfilled(after, who);
+  }
+
+  #checkFulfilled(request: RequestEntry, who: string): void {
+    const complain = (why: string) => this.#violate(`${who} fulfils request ${request.id} wrongly: ${why}`);
+    if (request.nodes.length !== request.labels.length) {
+      complain(`${request.labels.length} labels, ${request.nodes.length} nodes`);
+    }
+    if (new Set(request.nodes).size !== request.nodes.length) complain(`a node twice: ${request.nodes.join(', ')}`);
+    request.labels.forEach((label, index) => {
+      const id = request.nodes[index] ?? '';
+      const node = this.nodes.get(id);
+      if (node === undefined) complain(`node ${id} does not exist`);
+      else if (node.state !== 'ready') complain(`node ${id} is ${node.state}`);
+      else if (node.allocatedTo !== request.id) complain(`node ${id} is allocated to ${String(node.allocatedTo)}`);
+      else if (!node.labels.includes(label)) complain(`node ${id} has not label ${label}`);
+      else if (this.#name(this.holderOf(`/nodepool/nodes/${id}/lock`)).startsWith('launcher')) {
+        complain(`node ${id} is locked`);
+      }
+    });
+  }
+
+  #checkHolder(root: string, change: TreeChange, sessionId: bigint, who: string): void {
+    const holder = this.holderOf(root);
+    if (holder === undefined || holder === sessionId) return;
+    this.#violate(`${who} ${change.change}s ${change.path} while ${this.#name(holder)} holds its lock`);
+  }
+
+  #name(sessionId: bigint | undefined): string {
+    if (sessionId === undefined) return 'nobody';
+    return this.owners.get(sessionId) ?? `session 0x${sessionId.toString(16)}`;
+  }
+
+  #violate(text: string): void {
+    this.#report(new Violation(text));
+  }
+}
+
+function slotKey({ body }: NodeEntry): string | undefined {
+  if (typeof body['slot'] !== 'number' || typeof body['hostname'] !== 'string') return undefined;
+  return `${body['hostname']}:${JSON.stringify(body['connection_port'])}#${body['slot']}`;
+}
+
+function nodeEntry(id: string, body: JsonObject): Omit<NodeEntry, 'touched'> {
+  const type = body['type'];
+  return {
+    id,
+    body,
+    state: String(body['state']),
+    allocatedTo: typeof body['allocated_to'] === 'string' ? body['allocated_to'] : null,
+    labels: (Array.isArray(type) ? type : [type]) as string[],
+  };
+}
+
+function requestEntry(id: string, body: JsonObject): RequestEntry {
+  return {
+    id,
+    body,
+    state: String(body['state']),
+    labels: (body['node_types'] ?? []) as string[],
+    nodes: (body['nodes'] ?? []) as string[],
+  };
+}
+
+function parse(data: Buffer | null): JsonObject | undefined {
+  if (data === null || data.length === 0) return undefined;
+  return JSON.parse(data.toString('utf8')) as JsonObject;
+}
+
+function describeChange(change: Change): string {
+  switch (change.change) {
+    case 'createSession':
+    case 'closeSession':
+      return `${change.change} 0x${change.sessionId.toString(16)}`;
+    case 'delete':
+      return `delete ${short(change.path)}`;
+    case 'setAcl':
+      return `setAcl ${change.path}`;
+    default:
+      return `${change.change} ${short(change.path)} ${digest(change.data)}`;
+  }
+}
+
+function short(path: string): string {
+  return path.replace('/nodepool/', '').replace(/([0-9a-f]{8})[0-9a-f]{24}/, '$1');
+}
+
+function digest(data: Buffer | null): string {
+  if (data?.[0] !== 0x7b) return data?.toString('utf8') ?? '';
+  const body = parse(data);
+  if (body === undefined) return '';
+  const keys = [
+    'state',
+    'allocated_to',
+    'nodes',
+    'node_types',
+    'type',
+    'hostname',
+    'slot',
+    'relative_priority',
+    'paused',
+  ];
+  const parts = keys.filter((key) => body[key] !== undefined && body[key] !== null);
+  return parts.map((key) => `${key}=${JSON.stringify(body[key])}`).join(' ');
+}

@@ -1,0 +1,54 @@
+import type { Config, Driver, DriverRegistry, LabelConfig } from '@nodepool/core';
+import type { JsonObject } from '@nodepool/zk-protocol';
+
+/** A configuration in short. */
+export interface ConfigSpec {
+  readonly labels: readonly { name: string; minReady?: number; maxReadyAgeMs?: number }[];
+  /** Provider entries as in the file. */
+  readonly providers: readonly JsonObject[];
+}
+
+/** Turns it into what a launcher gets from its file. Throws when a driver finds fault with it. */
+export function makeConfig(spec: ConfigSpec, drivers: ReadonlyMap<string, Driver>): Config {
+  const labels = new Map<string, LabelConfig>(
+    spec.labels.map(({ name, minReady = 0, maxReadyAgeMs = 0 }) => [name, { name, minReady, maxReadyAgeMs }]),
+  );
+  const providers = new Map(
+    spec.providers.map((entry) => {
+      const name = String(entry['name']);
+      const driver = drivers.get(String(entry['driver']));
+      if (driver === undefined) throw new Error(`no driver ${String(entry['driver'])}`);
+      const problem = (_path: readonly (string | number)[], message: string) => {
+        throw new Error(`provider ${name}: ${message}`);
+      };
+      return [name, driver.getProviderConfig(entry, { labels, diskimages: new Map(), problem })];
+    }),
+  );
+  return {
+    file: 'nodepool.yaml',
+    zookeeper: { servers: [], tls: undefined, sessionTimeoutMs: 10_000 },
+    webapp: { port: 0, listenAddress: '' },
+    elementsDir: undefined,
+    imagesDir: undefined,
+    buildLogDir: '',
+    buildLogRetention: 0,
+    labels,
+    diskimages: new Map(),
+    providers,
+    maxHoldAgeMs: 0,
+    tenantLimits: new Map(),
+    warnings: [],
+  };
+}
+
+/** Hands out the given drivers. */
+export function makeRegistry(drivers: ReadonlyMap<string, Driver>): DriverRegistry {
+  return {
+    get: (name) => {
+      const driver = drivers.get(name);
+      return driver === undefined ? Promise.reject(new Error(`no driver ${name}`)) : Promise.resolve(driver);
+    },
+    reset: () => Promise.resolve(),
+    loaded: () => [],
+  };
+}

@@ -1,0 +1,43 @@
+import { createRequire, syncBuiltinESMExports } from 'node:module';
+import { randomUUID } from 'node:crypto';
+import type { Random } from './random.js';
+
+const crypto = createRequire(import.meta.url)('node:crypto') as { randomUUID: () => string };
+const real = { setImmediate, random: Math.random.bind(Math), randomUUID };
+
+/**
+ * Makes what product code takes from the process come from the seed: `Math.random`, uuids, and the turns of the event
+ * loop, which are counted so that the simulation knows when everything has come to rest.
+ */
+export class Environment {
+  #pending = 0;
+
+  /** @param random - everything unpredictable comes from it */
+  constructor(random: Random) {
+    Math.random = random.next;
+    crypto.randomUUID = () =>
+      [8, 4, 4, 4, 12].map((digits) => random.hex(digits)).join('-') as ReturnType<typeof randomUUID>;
+    syncBuiltinESMExports();
+    globalThis.setImmediate = ((fn: (...args: unknown[]) => void, ...args: unknown[]) => {
+      this.#pending++;
+      return real.setImmediate(() => {
+        this.#pending--;
+        fn(...args);
+      });
+    }) as typeof setImmediate;
+  }
+
+  /** Resolves when all that does not wait for a timer has run. */
+  async settle(): Promise<void> {
+    do await new Promise<void>((resolve) => real.setImmediate(resolve));
+    while (this.#pending > 0);
+  }
+
+  /** Gives everything back. */
+  restore(): void {
+    Math.random = real.random;
+    crypto.randomUUID = real.randomUUID;
+    globalThis.setImmediate = real.setImmediate;
+    syncBuiltinESMExports();
+  }
+}

@@ -1,0 +1,114 @@
+import { Scenario } from './scenario.js';
+import { Violation } from './books.js';
+import { World } from './world.js';
+
+/** How one run ended. */
+export interface RunResult {
+  readonly seed: number;
+  /** Empty: all went as it should. */
+  readonly violations: readonly string[];
+  /** What happened, when a trace was asked for. */
+  readonly trace: readonly string[];
+  readonly steps: number;
+  readonly transactions: number;
+  readonly fulfilled: number;
+  readonly failed: number;
+  /** Virtual time. */
+  readonly elapsedMs: number;
+}
+
+/** How much virtual time everything may take to come to rest once faults have ended. */
+const SETTLE_LIMIT_MS = 900_000;
+/** By then whoever was cut off or stalled is back. */
+const CALM_MS = 60_000;
+const LOOK_EVERY_MS = 2_000;
+
+/** Runs one seed. The same seed gives the same run, with or without a trace. */
+export async function simulate(seed: number, trace = false): Promise<RunResult> {
+  const world = new World(seed, trace);
+  try {
+    const scenario = new Scenario(world);
+    scenario.begin();
+    await world.run(world.random.between(20_000, 90_000));
+    world.trace.add('scenario', 'no more faults and no more requests');
+    scenario.end();
+    await world.run(CALM_MS);
+    await settle(world, scenario);
+    if (world.violations.length === 0) await probe(world, scenario);
+    return {
+      seed,
+      violations: world.violations.map(({ message }) => message),
+      trace: world.trace.lines,
+      steps: world.steps,
+      transactions: world.books.transactions,
+      fulfilled: world.books.fulfilled,
+      failed: world.books.failed,
+      elapsedMs: world.elapsedMs,
+    };
+  } finally {
+    world.restore();
+  }
+}
+
+async function settle(world: World, scenario: Scenario): Promise<void> {
+  let problems = ['not looked at yet'];
+  const endMs = world.elapsedMs + SETTLE_LIMIT_MS;
+  while (problems.length > 0 && world.elapsedMs < endMs && world.violations.length === 0) {
+    await world.run(LOOK_EVERY_MS);
+    void scenario.operator.clearHeld();
+    problems = unsettled(world, scenario);
+  }
+  for (const problem of problems) world.violate(new Violation(`does not settle: ${problem}`));
+}
+
+/** Whatever happened before, an ordinary request is now served. */
+async function probe(world: World, scenario: Scenario): Promise<void> {
+  const before = world.books.fulfilled;
+  const count = scenario.probe();
+  await world.run(60_000, () => world.books.fulfilled >= before + count);
+  if (world.books.fulfilled < before + count && world.violations.length === 0) {
+    world.violate(
+      new Violation(`${world.books.fulfilled - before} of ${count} ordinary requests served within a minute`),
+    );
+  }
+  await settle(world, scenario);
+}
+
+/** What is not yet as it has to be when nobody wants anything. */
+function unsettled(world: World, scenario: Scenario): string[] {
+  const { books } = world;
+  const problems: string[] = [];
+  for (const { id, state } of books.requests.values()) problems.push(`request ${id} is ${state}`);
+  for (const client of scenario.clients) if (client.active > 0) problems.push(`${client.active} jobs have not ended`);
+  for (const node of books.nodes.values()) {
+    if (node.allocatedTo !== null) problems.push(`node ${node.id} (${node.state}) is allocated to ${node.allocatedTo}`);
+  }
+  for (const [root, entries] of books.locks) {
+    if (entries.size > 0) problems.push(`${root} has ${entries.size} entries`);
+    else if (root.startsWith('/nodepool/requests-lock/')) problems.push(`${root} is left over`);
+  }
+  for (const fleet of scenario.fleets) problems.push(...fleet.unsettled(books));
+  problems.push(...wrongComponents(world, scenario));
+  for (const launcher of scenario.launchers) {
+    const missing = launcher.running?.notReady ?? ['it does not run'];
+    if (missing.length > 0) problems.push(`${launcher.name}: ${missing.join(', ')}`);
+  }
+  return problems;
+}
+
+function wrongComponents(world: World, scenario: Scenario): string[] {
+  const problems: string[] = [];
+  const sessions = new Map(scenario.launchers.map(({ process, name }) => [process?.zk.sessionId ?? 0n, name]));
+  const counts = new Map<string, number>();
+  for (const [path, session] of world.books.components) {
+    const name = sessions.get(session);
+    if (name === undefined) problems.push(`${path} is of a session that is over`);
+    else counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  for (const { name, spec } of scenario.launchers) {
+    const pools = spec.providers.reduce((sum, { pools }) => sum + (Array.isArray(pools) ? pools.length : 0), 0);
+    if (counts.get(name) !== pools + 1)
+      problems.push(`${name} has ${counts.get(name) ?? 0} components, not ${pools + 1}`);
+  }
+  return problems;
+}

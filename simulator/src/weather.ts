@@ -1,0 +1,39 @@
+import type { LinkConditions } from '@nodepool/zk-protocol/in-process';
+import type { Random } from './random.js';
+
+/** How a process reaches ZooKeeper; may get worse and better. */
+export class Weather implements LinkConditions {
+  /** Mean milliseconds of one way. */
+  latencyMs = 1;
+  /** Share of attempts to connect that fail. */
+  refusal = 0;
+  readonly #random: Random;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  requestDelayMs(): number {
+    return this.#random.exponential(this.latencyMs);
+  }
+
+  replyDelayMs(): number {
+    return this.#random.exponential(this.latencyMs);
+  }
+
+  connectDelayMs(): number {
+    return this.#random.exponential(this.latencyMs * 4);
+  }
+
+  canConnect(): boolean {
+    return !this.#random.chance(this.refusal);
+  }
+
+  survivors(count: number): number {
+    return this.#random.int(0, count);
+  }
+
+  arrange(names: string[]): string[] {
+    return this.#random.shuffle(names);
+  }
+}

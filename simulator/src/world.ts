@@ -1,0 +1,79 @@
+import type { Driver, LogFields } from '@nodepool/core';
+import { InProcessServer } from '@nodepool/zk-protocol/in-process';
+import { Books, Violation } from './books.js';
+import { WorldClock } from './clock.js';
+import { Environment } from './environment.js';
+import { Random } from './random.js';
+import { Trace } from './trace.js';
+
+/** A fixed day, so that traces of one seed are equal to the letter. */
+const BEGIN_MS = 1_800_000_000_000;
+/** Several times what any run needs that is not going round in circles. */
+const STEP_LIMIT = 200_000;
+
+/** Everything the actors of one run share. */
+export class World {
+  readonly clock = new WorldClock(BEGIN_MS);
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly books: Books;
+  readonly server: InProcessServer;
+  readonly drivers = new Map<string, Driver>();
+  readonly latencyMs: number;
+  readonly violations: Violation[] = [];
+  readonly #environment: Environment;
+  readonly #onRejection = (error: unknown): void => {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.violate(new Violation(`unhandled rejection: ${text}`));
+  };
+  steps = 0;
+
+  constructor(seed: number, trace: boolean) {
+    this.random = new Random(seed);
+    this.#environment = new Environment(this.random.fork());
+    this.trace = new Trace(this.clock, trace);
+    this.books = new Books(this.trace, (violation) => this.violate(violation));
+    this.server = new InProcessServer(this.clock, this.books.onTransaction);
+    this.latencyMs = this.random.pick([0.3, 1, 5, 30]);
+    process.on('unhandledRejection', this.#onRejection);
+  }
+
+  /** Milliseconds since the begin. */
+  get elapsedMs(): number {
+    return this.clock.now() - BEGIN_MS;
+  }
+
+  violate(violation: Violation): void {
+    this.trace.add('VIOLATION', violation.message);
+    this.violations.push(violation);
+  }
+
+  errorLogged(who: string, message: string, fields: LogFields | undefined): void {
+    const error = fields?.error;
+    const detail = error instanceof Error ? `: ${error.stack ?? error.message}` : '';
+    this.violate(new Violation(`${who} logs an error: ${message}${detail}`));
+  }
+
+  /** Lets time pass. Ends early at the first violation. */
+  async run(ms: number, until: () => boolean = () => false): Promise<void> {
+    const endMs = this.clock.now() + ms;
+    await this.#environment.settle();
+    while (this.violations.length === 0 && !until() && this.clock.step(endMs)) {
+      this.steps++;
+      if (this.steps === STEP_LIMIT) this.violate(new Violation(`busy: ${STEP_LIMIT} steps and no rest`));
+      await this.#environment.settle();
+    }
+  }
+
+  /** Calls `act` again and again, at random times, until it returns false. */
+  repeat(meanMs: number, act: () => boolean): void {
+    this.clock.setTimer(this.random.exponential(meanMs), () => {
+      if (act()) this.repeat(meanMs, act);
+    });
+  }
+
+  restore(): void {
+    process.off('unhandledRejection', this.#onRejection);
+    this.#environment.restore();
+  }
+}
