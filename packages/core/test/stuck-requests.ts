@@ -260,3 +260,8 @@ export function explainExample(rule: RuleName): RequestExplanation {
   if (!explanation) throw new Error(`the example of rule ${rule} is missing`);
   return explanation;
 }
+
+/** A cloud without room, whose pool is paused. */
+export function busyCloud(): PoolView {
+  return cloud({ instances: 20, cores: 64, ram: 262_144 }, { paused: true });
+}

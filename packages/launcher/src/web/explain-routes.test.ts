@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '@nodepool/core';
+import type { ExplainSubject, RequestExplanation } from '@nodepool/core';
+import { request, tableCache } from '../testing/record-tables.js';
+import { createExplainRoutes } from './explain-routes.js';
+import { startWebServer } from './server.js';
+import type { WebServer } from './server.js';
+
+const KNOWN = '200-0000000001';
+
+function explain(subject: ExplainSubject): RequestExplanation | undefined {
+  if ('requestId' in subject && subject.requestId !== KNOWN) return undefined;
+  const isKnown = 'requestId' in subject;
+  return {
+    requestId: isKnown ? KNOWN : undefined,
+    state: isKnown ? 'requested' : 'not submitted',
+    labels: isKnown ? ['small'] : subject.labels,
+    requestor: 'zuul\u001b[2J',
+    tenant: null,
+    nodes: [],
+    ageMs: isKnown ? 65_000 : undefined,
+    launchError: null,
+    pools: [
+      {
+        provider: 'rack',
+        pool: 'main',
+        launcherId: 'nl01-PoolWorker.rack-main-0',
+        own: true,
+        action: 'wait',
+        rule: 'label-quota',
+        text: '1 of "small" needed, 0 free after requests ahead',
+        remedy: 'nodes of the label are returned or added',
+        details: { label: 'small', needed: 1, available: 0 },
+        position: 3,
+      },
+    ],
+  };
+}
+
+describe('/explain', () => {
+  let server: WebServer;
+  let ready = true;
+
+  beforeEach(async () => {
+    ready = true;
+    const requests = tableCache({ [KNOWN]: request(KNOWN) });
+    const clock = { now: () => 0, setTimer: () => () => {} };
+    const runtime = {
+      explain,
+      get requests() {
+        return { ...requests, ready };
+      },
+    };
+    const routes = createExplainRoutes(runtime);
+    server = await startWebServer({ host: '127.0.0.1', port: 0, routes, clock, logger: silentLogger });
+  });
+  afterEach(() => server.close());
+
+  const get = async (query: string, accept = '*/*') => {
+    const response = await fetch(`http://127.0.0.1:${server.port}/explain${query}`, { headers: { accept } });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+
+  it('tells people why a request waits', async () => {
+    const { status, headers, text } = await get(`?request=${KNOWN}`);
+
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('text/plain; charset=UTF-8');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(text.split('\n')).toEqual([
+      `Request ${KNOWN} waits for pool "rack/main", 3 ahead: 1 of "small" needed, 0 free after requests ahead`,
+      '',
+      '  labels     small',
+      '  age        00:00:01:05',
+      '  requestor  zuul\\x1b[2J',
+      '',
+      'pool "rack/main" keeps it waiting (label-quota)',
+      '  why        1 of "small" needed, 0 free after requests ahead',
+      '  numbers    label=small needed=1 available=0',
+      '  position   3 requests ahead',
+      '  to change  nodes of the label are returned or added',
+      '',
+    ]);
+  });
+
+  it('tells programs the same as JSON', async () => {
+    const { headers, text } = await get('?label=small&label=big&label=big', 'application/json');
+
+    expect(headers.get('content-type')).toBe('application/json');
+    expect(JSON.parse(text)).toMatchObject({
+      request: null,
+      state: 'not submitted',
+      labels: ['small', 'big', 'big'],
+      pools: [{ action: 'wait', rule: 'label-quota', position: 3, details: { needed: 1 } }],
+    });
+  });
+
+  it('does not know a request that is not there', async () => {
+    const text = await get('?request=200-0000000009');
+    const json = await get('?request=200-0000000009', 'application/json');
+
+    expect(text).toMatchObject({
+      status: 404,
+      text: 'There is no request "200-0000000009": it has been deleted, or the id is wrong\n',
+    });
+    expect(json.status).toBe(404);
+    expect(JSON.parse(json.text)).toMatchObject({ error: 'unknown-request' });
+  });
+
+  it.each(['', '?', '?request=', `?request=${KNOWN}&label=a`, `?request=${KNOWN}&request=b`, '?labels=a'])(
+    'says how to ask when asked %j',
+    async (query) => {
+      const { status, text } = await get(query);
+
+      expect(status).toBe(400);
+      expect(text).toContain('/explain?request=');
+    },
+  );
+
+  it('does not answer from records it is still reading', async () => {
+    ready = false;
+
+    expect((await get(`?request=${KNOWN}`)).status).toBe(503);
+  });
+});
