@@ -17,14 +17,13 @@ import type { FakeLabelConfig, FakePoolConfig, FakeProviderConfig } from './conf
 import { createMachine } from './create-node.js';
 import { deleteMachine } from './delete-node.js';
 import { toInstance, type FakeInstance } from './instance.js';
-
-type Call = <T>(name: string, fn: (signal: AbortSignal) => Promise<T>, signal: AbortSignal) => Promise<T>;
+import type { PacedCall } from './paced-call.js';
 
 /** The fake cloud as core's state-machine provider sees it. */
 export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakePoolConfig> {
   readonly #config: FakeProviderConfig;
   readonly #client: CloudClient;
-  readonly #call: Call;
+  readonly #call: PacedCall;
   /** Translations, as long as the cloud shows the same. */
   readonly #translated = new WeakMap<CloudInstance, FakeInstance>();
 

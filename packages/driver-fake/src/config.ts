@@ -58,7 +58,12 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
   const common = readCommonProvider(entry, 'fake');
   const rate = numberOr(entry['rate'], 0);
   const cloud = textOr(entry['cloud'], 'fake');
-  const { 'state-dir': stateDir, listen, ...cloudSettings } = objectOr(entry['cloud-settings']);
+  const {
+    'state-dir': stateDir,
+    listen,
+    'upload-images': uploadImages,
+    ...cloudSettings
+  } = objectOr(entry['cloud-settings']);
   const cloudDir = textOr(stateDir, undefined) ?? defaultCloudDir(cloud);
   const address = textOr(listen, undefined);
   checkCloud(cloudDir, address, cloudSettings, context);
@@ -69,7 +74,7 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
         .map((pool) => readPool(pool, common))
         .map((pool) => [pool.name, pool]),
     ),
-    managesImages: true,
+    managesImages: uploadImages === true,
     launchTimeoutMs: numberOr(entry['launch-timeout'], 3600) * 1000,
     bootTimeoutMs: numberOr(entry['boot-timeout'], 60) * 1000,
     launchRetries: numberOr(entry['launch-retries'], 3),
@@ -82,7 +87,7 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
     ),
     diskimages: new Map(
       objects(entry['diskimages'])
-        .map(readDiskimage)
+        .map((image) => readDiskimage(image, context))
         .map((image) => [image.name, image]),
     ),
     cloud,
@@ -156,12 +161,20 @@ function readCloudImage(image: JsonObject): FakeCloudImageConfig {
   };
 }
 
-function readDiskimage(image: JsonObject): ProviderDiskimageConfig {
+/** Login data of the image itself, which an upload would carry, is read from where the image is defined. */
+function readDiskimage(image: JsonObject, { diskimages }: ProviderConfigContext): ProviderDiskimageConfig {
+  const name = textOr(image['name'], '');
   const type = textOr(image['connection-type'], 'ssh');
+  const defined = diskimages.get(name);
   return {
-    name: textOr(image['name'], ''),
+    name,
     connectionType: type,
     connectionPort: numberOr(image['connection-port'], defaultPort(type)),
+    ...(defined && {
+      username: defined.username,
+      pythonPath: defined.pythonPath,
+      shellType: defined.shellType ?? null,
+    }),
   };
 }
 

@@ -17,6 +17,7 @@ import { isNodepoolError } from '@nodepool/zk-protocol';
 import type { CloudClient } from './client.js';
 import type { CloudInstance, InstanceOrder } from './cloud/types.js';
 import type { FakeInstance } from './instance.js';
+import type { PacedCall } from './paced-call.js';
 
 /** Where a creation stands. */
 export type CreateState =
@@ -33,7 +34,7 @@ export interface CreateContext {
   /** Counts from 1: only a later attempt can find something of an earlier one. */
   readonly attempt: number;
   /** Makes a call when its turn comes. */
-  call<T>(name: string, fn: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T>;
+  readonly call: PacedCall;
   toInstance(shown: CloudInstance): FakeInstance;
 }
 

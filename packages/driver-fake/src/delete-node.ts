@@ -2,6 +2,7 @@ import { createStateMachine, done, goto, wait, type Handlers, type StateMachine 
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import type { CloudClient } from './client.js';
 import type { FakeInstance } from './instance.js';
+import type { PacedCall } from './paced-call.js';
 
 /** Where a deletion stands. */
 export type DeleteState =
@@ -12,7 +13,7 @@ export type DeleteState =
 export interface DeleteContext {
   readonly client: CloudClient;
   /** Makes a call when its turn comes. */
-  call<T>(name: string, fn: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T>;
+  readonly call: PacedCall;
 }
 
 /** Deletes one instance and ends when the cloud no longer shows it. */

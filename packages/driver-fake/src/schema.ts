@@ -83,7 +83,7 @@ const ssh = {
 const rate = { type: 'number', minimum: 0, maximum: 1 };
 
 const cloudSettings = object({
-  ...{ 'state-dir': text, listen: text },
+  ...{ 'state-dir': text, listen: text, 'upload-images': flag },
   ...Object.fromEntries(TIMES.map((name) => [name, distribution])),
   failures: object(Object.fromEntries(FAILURES.map((name) => [name, rate]))),
   quota: object({ instances: limit, cores: limit, ram: limit }),

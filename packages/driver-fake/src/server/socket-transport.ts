@@ -17,8 +17,8 @@ export interface SocketTransportOptions {
 }
 
 interface Pending {
-  resolve(value: unknown): void;
-  reject(error: Error): void;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
   cancel?: () => void;
 }
 

@@ -1,0 +1,131 @@
+import { newNode, newRequest, withNode } from '@nodepool/zk-protocol';
+import type { Clock, JsonObject, NodeId, NodeRecord, RequestId } from '@nodepool/zk-protocol';
+import { silentLogger } from '@nodepool/core';
+import type { LaunchResult, OperationMetrics, Provider, ProviderContext } from '@nodepool/core';
+import { connectInProcess, createFakeDriver, FakeCloud } from '../src/index.js';
+import { seededRandom, VirtualClock } from './virtual-clock.js';
+
+const NEVER = new AbortController().signal;
+
+/** A provider entry with one pool `main` and one label `small`. */
+export function entry(cloudSettings: JsonObject = {}, changes: JsonObject = {}): JsonObject {
+  return {
+    name: 'provider',
+    driver: 'fake',
+    'cloud-images': [{ name: 'debian', username: 'zuul' }],
+    pools: [
+      {
+        name: 'main',
+        'host-key-checking': false,
+        labels: [{ name: 'small', 'cloud-image': 'debian', 'min-ram': 2048 }],
+      },
+    ],
+    'cloud-settings': cloudSettings,
+    ...changes,
+  };
+}
+
+export interface BenchOptions {
+  readonly settings?: JsonObject;
+  readonly changes?: JsonObject;
+  readonly clock?: VirtualClock;
+  readonly seed?: number;
+}
+
+/** A provider as a launcher runs it, on a virtual clock and a cloud in this process; nodes live in memory. */
+export class ProviderBench {
+  readonly clock: VirtualClock;
+  readonly cloud: FakeCloud;
+  readonly provider: Provider;
+  readonly nodes = new Map<string, NodeRecord>();
+  /** What was counted: results of launches, and `leaked <plural>`. */
+  readonly counted: string[] = [];
+  #nextNode = 1;
+
+  constructor({ settings = {}, changes = {}, clock = new VirtualClock(), seed = 1 }: BenchOptions = {}) {
+    this.clock = clock;
+    this.cloud = new FakeCloud({ clock, random: seededRandom(seed) });
+    const driver = createFakeDriver({ connect: (_config, context) => connectInProcess(this.cloud, context.clock) });
+    const config = driver.getProviderConfig(entry(settings, changes), {
+      labels: new Map(),
+      diskimages: new Map(),
+      problem: (_path, message) => {
+        throw new Error(message);
+      },
+    });
+    this.provider = driver.getProvider(config, this.#context(seed));
+  }
+
+  start(): Promise<void> {
+    return this.during(this.provider.start(NEVER));
+  }
+
+  /** Lets time pass until the promise has settled. */
+  async during<T>(promise: Promise<T>): Promise<T> {
+    let settled = false;
+    const settle = () => (settled = true);
+    promise.then(settle, settle);
+    for (let step = 0; step < 100_000 && !settled; step++) await this.clock.advance(100);
+    return promise;
+  }
+
+  launch(): Promise<LaunchResult> {
+    const pool = this.provider.config.pools.get('main');
+    const label = pool?.labels.get('small');
+    if (!pool || !label) throw new Error('there is no label "small" in pool "main"');
+    const id = String(this.#nextNode++).padStart(10, '0') as NodeId;
+    const request = { ...newRequest({ labels: ['small'] }, this.clock.now()), id: '100-0000000001' as RequestId };
+    const fields = { labels: ['small'], provider: 'provider', pool: 'main' };
+    let node: NodeRecord = { ...newNode({ state: 'init', ...fields }, this.clock.now()), id, state: 'building' };
+    this.nodes.set(id, node);
+    const store = async (changes: Partial<NodeRecord>) => {
+      await Promise.resolve();
+      node = withNode(node, changes, this.clock.now(), 'launcher');
+      this.nodes.set(id, node);
+      return node;
+    };
+    const launched = this.provider
+      .getRequestHandler(pool, request)
+      .launch?.({ node, pool, label, request, store }, NEVER);
+    if (!launched) throw new Error('the driver launches nothing');
+    return launched;
+  }
+
+  /** Deletes a node as a launcher does: what is behind it, then its record. */
+  async cleanUp(node: NodeRecord): Promise<void> {
+    await this.provider.startNodeCleanup(node, NEVER);
+    this.nodes.delete(node.id);
+  }
+
+  /** Two looks for leaks, as it takes to be sure. */
+  async findLeaks(): Promise<void> {
+    await this.during(this.provider.cleanupLeakedResources(NEVER));
+    await this.during(this.provider.cleanupLeakedResources(NEVER));
+  }
+
+  async end(): Promise<void> {
+    this.provider.stop();
+    await this.during(this.provider.join());
+    this.cloud.stop();
+  }
+
+  #context(seed: number): ProviderContext {
+    const metrics: OperationMetrics = {
+      launchEnded: (result) => this.counted.push(result),
+      leaked: (_provider, plural) => this.counted.push(`leaked ${plural}`),
+    };
+    const clock: Clock = this.clock;
+    // The state-machine provider uses no more of a launcher than this.
+    return {
+      clock,
+      logger: silentLogger,
+      metrics,
+      hostname: 'launcher.example',
+      nodes: { ready: true, get: (id: string) => this.nodes.get(id), onChange: () => () => {} },
+      zk: { exists: (path: string) => Promise.resolve(this.nodes.get(path.slice(path.lastIndexOf('/') + 1))) },
+      ownNodes: () => this.nodes.values(),
+      capacityChanged: () => {},
+      random: seededRandom(seed + 1),
+    } as unknown as ProviderContext;
+  }
+}
