@@ -6,7 +6,7 @@ import { Reloader } from './reloader.js';
 function config(changes: Partial<Config> = {}): Config {
   return {
     file: '/etc/nodepool/nodepool.yaml',
-    zookeeper: { servers: [], tls: undefined, sessionTimeoutMs: 10_000 },
+    zookeeper: { servers: [], tls: undefined, digest: undefined, sessionTimeoutMs: 10_000 },
     webapp: { port: 8005, listenAddress: '0.0.0.0' },
     elementsDir: undefined,
     imagesDir: undefined,

@@ -50,7 +50,12 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
       : { document: main, value: top[key] };
 
   const zookeeper = readZooKeeperSettings(
-    { servers: section('zookeeper-servers'), tls: section('zookeeper-tls'), timeout: top['zookeeper-timeout'] },
+    {
+      servers: section('zookeeper-servers'),
+      tls: section('zookeeper-tls'),
+      digest: section('zookeeper-digest').value,
+      timeout: top['zookeeper-timeout'],
+    },
     problems,
   );
   reportTopLevelDuplicates(top, main, problems);

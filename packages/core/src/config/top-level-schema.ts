@@ -23,6 +23,12 @@ const ZOOKEEPER_TLS: JsonSchema = {
   properties: { cert: NAME, key: NAME, ca: NAME, 'verify-hostname': BOOLEAN },
 };
 
+const ZOOKEEPER_DIGEST: JsonSchema = {
+  type: 'object',
+  required: ['user', 'password'],
+  properties: { user: NAME, password: { type: 'string', minLength: 1, 'x-secret': true }, protect: BOOLEAN },
+};
+
 const DISKIMAGE: JsonSchema = {
   type: 'object',
   required: ['name'],
@@ -61,6 +67,7 @@ export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
     'build-log-retention': INTEGER,
     'zookeeper-servers': ZOOKEEPER_SERVERS,
     'zookeeper-tls': ZOOKEEPER_TLS,
+    'zookeeper-digest': ZOOKEEPER_DIGEST,
     'zookeeper-timeout': { type: 'number', exclusiveMinimum: 0 },
     labels: {
       type: 'array',
@@ -101,6 +108,7 @@ export const SECURE_SCHEMA: JsonSchema = closeSchema({
   properties: {
     'zookeeper-servers': ZOOKEEPER_SERVERS,
     'zookeeper-tls': ZOOKEEPER_TLS,
+    'zookeeper-digest': ZOOKEEPER_DIGEST,
     diskimages: {
       type: 'array',
       items: { type: 'object', required: ['name'], properties: { name: NAME, 'env-vars': ENV_VARS } },

@@ -38,10 +38,20 @@ export interface ZooKeeperTls {
 }
 
 /** How to reach ZooKeeper. */
+/** Login at servers that ask for one. */
+export interface ZooKeeperDigest {
+  user: string;
+  password: string;
+  /** What is created can be read and written with this login only. Default false: open to everyone, as Zuul expects. */
+  protect: boolean;
+}
+
+/** How to reach ZooKeeper. */
 export interface ZooKeeperSettings {
   /** Empty: the embedded server is used. */
   servers: readonly ZooKeeperServer[];
   tls: ZooKeeperTls | undefined;
+  digest: ZooKeeperDigest | undefined;
   /** Default 10,000. */
   sessionTimeoutMs: number;
 }

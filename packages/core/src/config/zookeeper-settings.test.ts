@@ -21,7 +21,12 @@ function read(yaml: string) {
   const problems = new ProblemCollector();
   const section = (key: string) => ({ document, value: top[key] });
   const settings = readZooKeeperSettings(
-    { servers: section('zookeeper-servers'), tls: section('zookeeper-tls'), timeout: top['zookeeper-timeout'] },
+    {
+      servers: section('zookeeper-servers'),
+      tls: section('zookeeper-tls'),
+      digest: top['zookeeper-digest'],
+      timeout: top['zookeeper-timeout'],
+    },
     problems,
   );
   return { settings, errors: problems.errors, warnings: problems.warnings };

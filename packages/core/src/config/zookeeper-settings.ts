@@ -2,7 +2,7 @@ import type { Json } from '@nodepool/zk-protocol';
 import type { ProblemCollector } from './problems.js';
 import { mapOf, namedEntries, numberOf, textOf } from './raw-values.js';
 import type { SourceDocument } from './source-document.js';
-import type { ZooKeeperServer, ZooKeeperSettings, ZooKeeperTls } from './types.js';
+import type { ZooKeeperDigest, ZooKeeperServer, ZooKeeperSettings, ZooKeeperTls } from './types.js';
 
 const PLAIN_PORT = 2181;
 const TLS_PORT = 2281;
@@ -14,15 +14,22 @@ export interface Section {
   readonly value: Json | undefined;
 }
 
-/** Reads `zookeeper-servers`, `zookeeper-tls` and `zookeeper-timeout` from wherever they were found. */
+/** Reads `zookeeper-servers`, `zookeeper-tls`, `zookeeper-digest` and `zookeeper-timeout` from wherever they were found. */
 export function readZooKeeperSettings(
-  sections: { servers: Section; tls: Section; timeout: Json | undefined },
+  sections: { servers: Section; tls: Section; digest: Json | undefined; timeout: Json | undefined },
   problems: ProblemCollector,
 ): ZooKeeperSettings {
   const tls = readTls(sections.tls.value);
   const servers = readServers(sections.servers, tls === undefined ? PLAIN_PORT : TLS_PORT, problems);
   if (tls === undefined) warnOfPlainText(servers, sections.servers.document, problems);
-  return { servers, tls, sessionTimeoutMs: (numberOf(sections.timeout) ?? DEFAULT_TIMEOUT_SECONDS) * 1000 };
+  const sessionTimeoutMs = (numberOf(sections.timeout) ?? DEFAULT_TIMEOUT_SECONDS) * 1000;
+  return { servers, tls, digest: readDigest(sections.digest), sessionTimeoutMs };
+}
+
+function readDigest(value: Json | undefined): ZooKeeperDigest | undefined {
+  const { user, password, protect } = mapOf(value);
+  if (typeof user !== 'string' || typeof password !== 'string') return undefined;
+  return { user, password, protect: protect === true };
 }
 
 /** `host:port,host:port/chroot`, as connection strings are written and logged. The chroot stands once, at the end. */
