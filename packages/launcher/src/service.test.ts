@@ -52,6 +52,16 @@ describe('launcher service without zookeeper-servers', () => {
     await rm(directory, { recursive: true });
   });
 
+  it('explains what would become of labels once it has read everything', async () => {
+    const before = await get('/explain?label=small');
+    await service.start();
+    const after = await get('/explain?label=small');
+
+    expect(before.status).toBe(503);
+    expect(after.status).toBe(200);
+    expect(after.text).toContain('A request for these labels would wait for a launcher: no pool is registered');
+  });
+
   it('answers before it is ready, and is ready once started', async () => {
     const before = await get('/ready');
     await service.start();

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
@@ -52,7 +52,7 @@ async function nodepool(...argv: string[]): Promise<Outcome> {
 
 /** Nobody listens there, so that launchers are asked in vain. */
 const DEAD_PORT = 'webapp: {port: 1, listen_address: 127.0.0.1}\n';
-const RACK_ID = 'nl01.example.com-PoolWorker.rack-main-0123456789abcdef0123456789abcdef' as LauncherId;
+const RACK_ID = `${hostname()}-PoolWorker.rack-main-0123456789abcdef0123456789abcdef` as LauncherId;
 
 function rackYaml(labels: string[], hosts: string[]): string {
   return (
@@ -122,10 +122,10 @@ describe('nodepool explain and plan', () => {
   }
   async function registerRack(labels: string[]): Promise<void> {
     const body = newPoolComponent({
-      ...{ hostname: 'localhost', state: 'running', version: '1.0', launcherId: RACK_ID, name: 'main' },
+      ...{ hostname: hostname(), state: 'running', version: '1.0', launcherId: RACK_ID, name: 'main' },
       ...{ providerName: 'rack', supportedLabels: labels, priority: 100, paused: false },
     });
-    await zk.create(componentCreatePath('pool', 'localhost'), encodeComponent(body), {
+    await zk.create(componentCreatePath('pool', hostname()), encodeComponent(body), {
       sequential: true,
       ephemeral: true,
     });
@@ -215,6 +215,36 @@ describe('nodepool explain and plan', () => {
         expect((await nodepool(...argv)).status).toBe(2);
       },
     );
+  });
+
+  describe('request-list --detail', () => {
+    it('shows the last reason of each pool, and why a request waits where a launcher answers', async () => {
+      const other = RACK_ID.replace('rack-main', 'cloud-main');
+      const reason = { rule: 'label-unavailable', text: 'no label big', timeMs: 0 };
+      const id = await createRequest(['big'], { declineReasons: { [RACK_ID]: reason, [other]: reason } });
+      await registerRack(['small']);
+      const pool = {
+        provider: 'rack',
+        pool: 'main',
+        launcher: RACK_ID,
+        own: true,
+        action: 'wait',
+        text: 'none is free',
+      };
+      const url = await listen(() => ({
+        status: 200,
+        body: JSON.stringify({ request: id, state: 'requested', labels: ['big'], pools: [pool] }),
+      }));
+      await writeFile(file('live.yaml'), `webapp: {port: ${new URL(url).port}, listen_address: 127.0.0.1}\n`);
+
+      const live = await call('live.yaml', 'request-list', '--detail');
+      const dead = await call('rack.yaml', 'request-list', '--detail');
+
+      expect(live.stdout).toContain('| waits for pool "rack/main": none is free |');
+      expect(live.stdout).toContain('| rack-main, cloud-main: no label big ');
+      expect(dead.status).toBe(0);
+      expect(dead.stdout).not.toContain('Waits For');
+    });
   });
 
   describe('plan', () => {

@@ -20,10 +20,11 @@ export async function findLauncherUrls(zk: ZooKeeper, webapp: Config['webapp'] =
 
 /** Each host once, by its full name where a pool tells it: a launcher's own entry has the short one. */
 export function launcherHosts(components: readonly ComponentRecord[]): string[] {
-  const full = components.flatMap((component) => (isPoolComponent(component) ? [fullName(component.launcherId)] : []));
-  const hosts = new Set(full.filter((host) => host !== undefined));
+  const pools = components.filter(isPoolComponent);
+  const hosts = new Set(pools.map(({ launcherId, hostname: name }) => fullName(launcherId) ?? name));
   const known = new Set([...hosts].map(shortName));
-  for (const { hostname: name } of components) if (!known.has(shortName(name))) hosts.add(name);
+  for (const { kind, hostname: name } of components)
+    if (kind !== 'pool' && !known.has(shortName(name))) hosts.add(name);
   return [...hosts];
 }
 

@@ -30,6 +30,18 @@ export function declineTexts(request: RequestRecord): string[] {
   return [...new Set(Object.values(request.declineReasons).map((reason) => reason.text))];
 }
 
+/** Pool workers are named `<host>-PoolWorker.<provider>-<pool>-<32 hex digits>`. */
+const WORKER_ID = /-PoolWorker\.(.+)-[0-9a-f]{32}$/;
+
+/** The last reason of each pool that left the request alone, e.g. `rack-main: no label big`; equal ones together. */
+function reasonsByPool(request: RequestRecord): string[] {
+  const pools = new Map<string, string[]>();
+  for (const [launcher, { text }] of Object.entries(request.declineReasons)) {
+    pools.set(text, [...(pools.get(text) ?? []), WORKER_ID.exec(launcher)?.[1] ?? launcher]);
+  }
+  return [...pools].map(([text, names]) => `${names.join(', ')}: ${text}`);
+}
+
 /** Columns of `nodepool request-list` and `/request-list`. */
 export const requestListing: Listing<RequestRecord> = [
   column('id', 'Request ID', 'brief', (request) => request.id),
@@ -49,7 +61,7 @@ export const requestListing: Listing<RequestRecord> = [
   ),
   column('provider', 'Provider', 'detail', (request) => request.provider),
   column('tenant_name', 'Tenant', 'detail', (request) => request.tenantName),
-  column('decline_reasons', 'Reasons', 'detail', reasonsToJson, (request) => declineTexts(request).join('; ')),
+  column('decline_reasons', 'Reasons', 'detail', reasonsToJson, (request) => reasonsByPool(request).join('; ')),
   column('launch_error', 'Launch Error', 'detail', (request) => request.launchError),
 ];
 
