@@ -6,6 +6,7 @@ import type { StaticProviderConfig } from './config.js';
 import { StaticRequestHandler } from './handler.js';
 import { HostMonitor, logFields, MonitoredHost } from './host-monitor.js';
 import { slotRecord, staleFields } from './host-record.js';
+import { canPlace } from './placement.js';
 import { SlotIndex } from './slot-index.js';
 import { isFree, planSlots } from './slot-plan.js';
 import { SlotWriter } from './slot-writer.js';
@@ -28,6 +29,8 @@ export class StaticProvider implements Provider {
   readonly #vacated = new Set<MonitoredHost>();
   /** Configured slots by pool and label. */
   readonly #capacities = new Map<string, Map<string, number>>();
+  /** Whether a pool can hold labels; asked again and again for the same few combinations. */
+  readonly #placements = new Map<string, boolean>();
   readonly #unsubscribe: (() => void)[] = [];
   #cancelVacated: CancelTimer | undefined;
   #state: 'new' | 'running' | 'idle' = 'new';
@@ -115,6 +118,19 @@ export class StaticProvider implements Provider {
 
   labelCapacity(poolName: string, label: string): number {
     return this.#capacities.get(poolName)?.get(label) ?? 0;
+  }
+
+  canHold(poolName: string, labels: readonly string[]): boolean {
+    const first = labels[0];
+    // Enough of one label is what `labelCapacity` tells.
+    if (labels.every((label) => label === first)) return true;
+    const key = [poolName, ...[...labels].sort()].join('\0');
+    let answer = this.#placements.get(key);
+    if (answer === undefined) {
+      answer = canPlace(this.config.pools.get(poolName)?.hosts ?? [], labels);
+      this.#placements.set(key, answer);
+    }
+    return answer;
   }
 
   cleanupLeakedResources(): Promise<void> {

@@ -178,6 +178,11 @@ export interface Provider extends ProviderNotifications {
   ownsResource?(node: NodeRecord): boolean;
   /** How many nodes of the label the pool can have at the most, when that is fixed, e.g. configured slots. */
   labelCapacity?(pool: string, label: string): number | undefined;
+  /**
+   * Whether the pool can ever have a node for each of these labels at once. For drivers whose nodes serve several labels,
+   * so that there may be enough for each label, but not for all of them. Default: yes.
+   */
+  canHold?(pool: string, labels: readonly string[]): boolean;
   /** Deletes resources tagged as this provider's that no record knows. Called every minute. */
   cleanupLeakedResources(signal: AbortSignal): Promise<void>;
   /** Labels found permanently unusable. */

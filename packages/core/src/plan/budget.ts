@@ -51,7 +51,8 @@ export class Budget {
     const tenant = demand.accepted ? undefined : this.#tenantShortage(demand);
     if (tenant) return { assignment: { parts: [], complete: false, az: demand.az }, shortage: tenant };
     const scratch = new Scratch(demand.az);
-    const parts = demand.labels.map((label) => this.#fitLabel(label, demand.request, scratch));
+    const parts: AssignmentPart[] = [];
+    for (const label of demand.labels) parts.push(this.#fitLabel(label, demand.request, parts, scratch));
     const complete = parts.every((part) => part.source.kind !== 'wait');
     return { assignment: { parts, complete, az: scratch.az }, shortage: scratch.shortage };
   }
@@ -89,8 +90,10 @@ export class Budget {
     if (part.source.kind === 'launch') this.#launchesLeft--;
   }
 
-  #fitLabel(label: string, request: PlannedRequest, scratch: Scratch): AssignmentPart {
-    const node = request.reuse ? this.#findFree(label, scratch) : undefined;
+  #fitLabel(label: string, request: PlannedRequest, earlier: AssignmentPart[], scratch: Scratch): AssignmentPart {
+    const node = request.reuse
+      ? (this.#findFree(label, scratch) ?? this.#exchange(label, earlier, scratch, new Set()))
+      : undefined;
     if (node) {
       scratch.nodes.add(node.id);
       if (this.#view.launches) scratch.az ??= node.az;
@@ -112,6 +115,26 @@ export class Budget {
     for (const node of this.#offers(label).nodes(this.#taken)) {
       if (scratch.nodes.has(node.id)) continue;
       if (this.#view.launches && scratch.az !== null && node.az !== scratch.az) continue;
+      return node;
+    }
+    return undefined;
+  }
+
+  /**
+   * A node serves several labels: one that an earlier part has may be the only one for this label, while that part can
+   * have another. Without this, a request could wait for ever beside nodes that are enough for it.
+   * @param asked - nodes that were tried already
+   */
+  #exchange(label: string, parts: AssignmentPart[], scratch: Scratch, asked: Set<string>): NodeRecord | undefined {
+    for (const [index, part] of parts.entries()) {
+      if (part.source.kind !== 'node' || part.label === label) continue;
+      const { node } = part.source;
+      if (!node.labels.includes(label) || asked.has(node.id)) continue;
+      asked.add(node.id);
+      const other = this.#findFree(part.label, scratch) ?? this.#exchange(part.label, parts, scratch, asked);
+      if (!other) continue;
+      scratch.nodes.add(other.id);
+      parts[index] = { label: part.label, source: { kind: 'node', node: other } };
       return node;
     }
     return undefined;

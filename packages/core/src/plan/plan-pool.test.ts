@@ -124,6 +124,25 @@ describe('planPool', () => {
     expect(result.accept).toHaveLength(1);
   });
 
+  it('gives each label the node it needs, whatever was idle longest', () => {
+    const view = staticView([node(1, ['a', 'b']), node(2, ['a', 'c']), node(3, ['a'])]);
+
+    const result = plan(view, [request(['a', 'b', 'c'])]);
+
+    const nodes = result.accept[0]?.assignment.parts.map(({ source }) => source.kind === 'node' && source.node.id);
+    expect(nodes).toEqual(['3', '1', '2']);
+  });
+
+  it('declines labels that the pool can never have at once, so that nobody waits behind them', () => {
+    const view = staticView([node(1, ['a', 'b'])], { canHold: (labels) => labels.length < 2 });
+
+    expect(judgeStanding(request(['a', 'b']), view)).toMatchObject({
+      action: 'decline',
+      reason: { rule: 'exceeds-quota', details: { labels: ['a', 'b'] } },
+    });
+    expect(judgeStanding(request(['a']), view)).toBeUndefined();
+  });
+
   it('accepts one request beyond the quota and lets smaller ones that need nothing it waits for go ahead', () => {
     const big = request(['big']);
     const small = request(['small']);

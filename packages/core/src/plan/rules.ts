@@ -150,7 +150,13 @@ function findOverCapacity(request: PlannedRequest, view: PoolView): Reason | und
       );
     }
   }
-  return undefined;
+  if (view.canHold?.(request.labels) ?? true) return undefined;
+  return reason(
+    'exceeds-quota',
+    `it would exceed quota: the pool has nodes for each of [${request.labels.join(',')}], but not for all of them at once`,
+    'ask for fewer nodes or add some to the pool',
+    { labels: request.labels },
+  );
 }
 
 function findOverLimits(request: PlannedRequest, view: PoolView): Reason | undefined {

@@ -110,6 +110,8 @@ export interface PoolView {
   readonly foreignReservations: readonly Reservation[];
   /** How many nodes of the label can exist at the most, e.g. configured slots; `undefined`: not limited by label. */
   labelCapacity(label: string): number | undefined;
+  /** Whether the pool can ever have a node for each of the labels at once; missing: not limited in this way. */
+  canHold?(labels: readonly string[]): boolean;
   readonly quota: QuotaView | undefined;
   tenantLimit(tenant: string): Resources | undefined;
   tenantUsed(tenant: string): Resources;

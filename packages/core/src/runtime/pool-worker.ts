@@ -251,6 +251,10 @@ export class PoolWorker implements PoolView, HandlerPool {
     return this.#runner.provider.labelCapacity?.(this.#pool.name, label);
   }
 
+  canHold(labels: readonly string[]): boolean {
+    return this.#runner.provider.canHold?.(this.#pool.name, labels) ?? true;
+  }
+
   idleNodes(): Iterable<NodeRecord> {
     return this.#free.all();
   }
