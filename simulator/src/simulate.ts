@@ -59,6 +59,22 @@ async function settle(world: World, scenario: Scenario): Promise<void> {
     problems = unsettled(world, scenario);
   }
   for (const problem of problems) world.violate(new Violation(`does not settle: ${problem}`));
+  if (problems.length > 0) explain(world, scenario);
+}
+
+/** What the launchers themselves say about requests that are left. */
+function explain(world: World, scenario: Scenario): void {
+  for (const requestId of world.books.requests.keys()) {
+    for (const { name, running } of scenario.launchers) {
+      for (const { provider, pool, action, text } of running?.explain({ requestId })?.pools ?? []) {
+        world.trace.add(name, `${requestId} ${provider}/${pool}: ${action}, ${text}`);
+      }
+    }
+  }
+  for (const { id, state, body } of world.books.nodes.values()) {
+    const { pool, hostname, slot, type } = body;
+    world.trace.add('books', () => `node ${id} is ${state}: ${JSON.stringify({ pool, hostname, slot, type })}`);
+  }
 }
 
 /** Whatever happened before, an ordinary request is now served. */

@@ -142,8 +142,20 @@ export class ZuulClient {
         isRevised = true;
         await this.#revise(process, request);
       }
-      await delay(clock, this.#random.exponential(200));
+      await this.#change(process, id, this.#random.exponential(1_000));
     }
+  }
+
+  /** Waits for the request to change, but no longer than this. */
+  #change(process: SimulatedProcess, id: RequestId, ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = process.clock.setTimer(ms, resolve);
+      const changed = () => {
+        cancel();
+        resolve();
+      };
+      process.zk.exists(requestPath(id), changed).catch(changed);
+    });
   }
 
   async #revise(process: SimulatedProcess, request: RequestRecord): Promise<void> {
