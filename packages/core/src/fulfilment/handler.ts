@@ -6,7 +6,7 @@ import {
   type RequestRecord,
   type Resources,
 } from '@nodepool/zk-protocol';
-import type { LaunchResult, NodeRequestHandler, PoolConfig } from '../driver/types.js';
+import type { LaunchResult, NodeRequestHandler, PoolConfig, Provider } from '../driver/types.js';
 import type { Logger } from '../logger.js';
 import type { PausedRequest } from '../plan/plan-pool.js';
 import { reason } from '../plan/rules.js';
@@ -25,6 +25,8 @@ export interface HandlerPool {
   readonly launcherId: LauncherId;
   readonly providerName: string;
   readonly pool: PoolConfig;
+  /** The provider in force. */
+  readonly runningProvider: Provider;
   /** Accepted requests may wait for capacity. */
   readonly pausesAtQuota: boolean;
   /** Ids of all registered pools. */
@@ -57,7 +59,7 @@ const UNLOCKS_PER_TRANSACTION = 1_000;
 export class RequestHandler {
   readonly #services: Services;
   readonly #pool: HandlerPool;
-  readonly #driver: NodeRequestHandler;
+  readonly #drivers = new WeakMap<Provider, NodeRequestHandler>();
   readonly #logger: Logger;
   readonly #parts: RequestParts;
   readonly #launches: Launches;
@@ -71,19 +73,26 @@ export class RequestHandler {
   #woken = false;
   #waiter: (() => void) | undefined;
 
-  constructor(services: Services, pool: HandlerPool, driver: NodeRequestHandler, request: RequestRecord) {
+  constructor(services: Services, pool: HandlerPool, request: RequestRecord) {
     this.#services = services;
     this.#pool = pool;
-    this.#driver = driver;
     this.#request = request;
     this.#parts = new RequestParts(request.labels);
     this.#logger = services.logger.child({ requestId: request.id, eventId: request.eventId });
-    this.#launches = new Launches(services, pool, driver, this.#parts, this.#abort.signal, this.#logger);
+    this.#launches = new Launches(services, pool, () => this.#driver, this.#parts, this.#abort.signal, this.#logger);
   }
 
   /** The request as last written or read. */
   get request(): RequestRecord {
     return this.#request;
+  }
+
+  /** The driver's side of this handler; a reload may have replaced the provider since the request was accepted. */
+  get #driver(): NodeRequestHandler {
+    const { runningProvider: provider, pool } = this.#pool;
+    let driver = this.#drivers.get(provider);
+    if (!driver) this.#drivers.set(provider, (driver = provider.getRequestHandler(pool, this.#request)));
+    return driver;
   }
 
   /** What the request still lacks while it waits for capacity. */

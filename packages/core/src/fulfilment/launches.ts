@@ -11,7 +11,7 @@ import { storeNode } from './store-node.js';
 export class Launches {
   readonly #services: Services;
   readonly #pool: HandlerPool;
-  readonly #driver: NodeRequestHandler;
+  readonly #driver: () => NodeRequestHandler;
   readonly #parts: RequestParts;
   readonly #signal: AbortSignal;
   readonly #logger: Logger;
@@ -21,7 +21,7 @@ export class Launches {
   constructor(
     services: Services,
     pool: HandlerPool,
-    driver: NodeRequestHandler,
+    driver: () => NodeRequestHandler,
     parts: RequestParts,
     signal: AbortSignal,
     logger: Logger,
@@ -76,14 +76,15 @@ export class Launches {
       },
       this.#services.clock.now(),
     );
-    const completed = this.#driver.setNodeMetadata?.(draft) ?? draft;
+    const completed = this.#driver().setNodeMetadata?.(draft) ?? draft;
     this.az ??= completed.az;
     return completed;
   }
 
   async #launch(request: RequestRecord, part: Part, node: NodeRecord): Promise<void> {
     const label = this.#pool.pool.labels.get(part.label);
-    if (!label || !this.#driver.launch) {
+    const driver = this.#driver();
+    if (!label || !driver.launch) {
       const error = new Error(`pool "${this.#pool.pool.name}" no longer launches label "${part.label}"`);
       await this.#launched(part, { state: 'failed', node, error });
       return;
@@ -91,7 +92,7 @@ export class Launches {
     this.#pool.launchStarted();
     let result: LaunchResult;
     try {
-      result = await this.#driver.launch(this.#order(request, part, node, label), this.#signal);
+      result = await driver.launch(this.#order(request, part, node, label), this.#signal);
     } catch (error) {
       result = { state: 'failed', node: part.node ?? node, error: asError(error) };
     }

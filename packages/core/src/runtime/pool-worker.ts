@@ -11,7 +11,7 @@ import {
   type RequestRecord,
   type Resources,
 } from '@nodepool/zk-protocol';
-import type { LaunchResult, PoolConfig } from '../driver/types.js';
+import type { LaunchResult, PoolConfig, Provider } from '../driver/types.js';
 import { declinedRequest, writeUnlockedRequest } from '../fulfilment/decline.js';
 import { RequestHandler, type HandlerOutcome, type HandlerPool } from '../fulfilment/handler.js';
 import type { Services } from '../fulfilment/services.js';
@@ -289,6 +289,10 @@ export class PoolWorker implements PoolView, HandlerPool {
 
   // --- what handlers see ------------------------------------------------------------------------------------------
 
+  get runningProvider(): Provider {
+    return this.#runner.provider;
+  }
+
   registeredIds(): string[] {
     return this.#host.registry.pools.map((pool) => pool.launcherId);
   }
@@ -447,8 +451,7 @@ export class PoolWorker implements PoolView, HandlerPool {
     if (!this.#claim(assignment)) return;
     this.#queue.remove(request.id);
     this.#waiting.delete(request.id);
-    const driver = this.#runner.provider.getRequestHandler(this.#pool, request);
-    const handler = new RequestHandler(this.#services, this, driver, request);
+    const handler = new RequestHandler(this.#services, this, request);
     this.#handlers.set(request.id, handler);
     void this.#track(handler.run(assignment).then((outcome) => this.#ended(handler, outcome)));
   }
