@@ -43,18 +43,16 @@ export class Journal {
 
   /**
    * Writes what was noted. Call it before anybody is told.
-   * @param state - called when the file has grown so much that it is written anew
+   * @param cloud - read when the file has grown so much that it is written anew
    */
-  flush(state: () => CloudState): void {
+  flush(cloud: { readonly usage: { readonly instances: number }; readonly state: CloudState }): void {
     const entries = [...this.#others, ...this.#instances.values()];
     if (entries.length === 0) return;
     this.#others = [];
     this.#instances.clear();
     writeAll(this.#fd, entries);
     this.#lines += entries.length;
-    if (this.#lines < SPARE_LINES) return;
-    const now = state();
-    if (this.#lines > SPARE_LINES + 2 * now.instances.size) this.rewrite(now);
+    if (this.#lines > SPARE_LINES + 2 * cloud.usage.instances) this.rewrite(cloud.state);
   }
 
   /** Replaces the file by one that holds just this. */
@@ -67,7 +65,7 @@ export class Journal {
     renameSync(temporary, this.#file);
     closeSync(this.#fd);
     this.#fd = fd;
-    this.#lines = entries.length - state.instances.size;
+    this.#lines = 0;
   }
 
   /** Closes the file. */

@@ -130,7 +130,7 @@ export class CloudServer {
   #flush(): void {
     this.#flushing = false;
     if (this.#closed) return;
-    this.#journal.flush(() => this.cloud.state);
+    this.#journal.flush(this.cloud);
     for (const client of this.#clients) client.flush();
   }
 
