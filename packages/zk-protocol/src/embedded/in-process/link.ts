@@ -55,12 +55,12 @@ class Lane<T> {
     const [first] = this.#messages;
     if (this.#cancel !== undefined || first === undefined) return;
     const atMs = Math.max(first.atMs, this.#heldUntilMs);
-    this.#cancel = this.#clock.setTimer(Math.max(0, atMs - this.#clock.now()), () => this.#deliver());
+    this.#cancel = this.#clock.setTimer(Math.max(0, atMs - this.#clock.now()), () => this.#deliver(atMs));
   }
 
-  #deliver(): void {
+  #deliver(atMs: number): void {
     this.#cancel = undefined;
-    const nowMs = this.#clock.now();
+    const nowMs = Math.max(atMs, this.#clock.now());
     for (let first = this.#messages[0]; first !== undefined; first = this.#messages[0]) {
       if (Math.max(first.atMs, this.#heldUntilMs) > nowMs) break;
       this.#messages.shift();
