@@ -41,6 +41,7 @@ import { MinReady } from '../lifecycle/min-ready.js';
 import { Reaper, type DeletionStatus } from '../lifecycle/reaper.js';
 import type { Logger } from '../logger.js';
 import type { LauncherMetrics, MetricsAttachment } from '../metrics/types.js';
+import { ImageMirror } from '../mirror/image-mirror.js';
 import { Mirror } from '../mirror/mirror.js';
 import { poolKey } from '../mirror/usage.js';
 import { explainRequest, type ExplainSubject, type RequestExplanation } from './explanation.js';
@@ -84,6 +85,7 @@ export class Launcher {
   readonly #metrics: MetricsAttachment | undefined;
   readonly #componentCache: ComponentCache;
   readonly #registry: PoolRegistry;
+  readonly #images: ImageMirror;
   readonly #providers: ProviderSet;
   readonly #reaper: Reaper;
   readonly #lost: LostRequests;
@@ -116,7 +118,15 @@ export class Launcher {
     const random = options.random ?? Math.random;
     this.#services = { zk, committer, mirror, clock, logger, hostname, random, metrics };
     this.#registry = new PoolRegistry(this.#componentCache);
+    this.#images = new ImageMirror({
+      ...{ zk, clock, logger },
+      changed: (provider) => {
+        this.#capacityChanged(provider);
+        this.#minReady.checkAll();
+      },
+    });
     this.#providers = new ProviderSet(this.#services, options.registry, {
+      images: this.#images,
       config: () => this.#config,
       capacityChanged: (provider, pool) => this.#capacityChanged(provider, pool),
       providerStarted: ({ name }) => {
@@ -213,7 +223,7 @@ export class Launcher {
         zk.ensurePath(path),
       ),
     );
-    await Promise.all([this.nodes.start(), this.requests.start(), this.#componentCache.start()]);
+    await Promise.all([this.nodes.start(), this.requests.start(), this.#componentCache.start(), this.#images.start()]);
     this.#unsubscribe.push(
       zk.onState((state) => this.#stateChanged(state)),
       this.nodes.onReady((ready) => ready && this.#cachesReady()),
@@ -274,6 +284,7 @@ export class Launcher {
     this.nodes.stop();
     this.requests.stop();
     this.#componentCache.stop();
+    this.#images.stop();
     await Promise.resolve();
   }
 

@@ -4,10 +4,13 @@ import type { Config } from '../config/types.js';
 import type { DriverRegistry } from '../discovery/registry-types.js';
 import type { PoolConfig, Provider, ProviderConfig, ProviderContext } from '../driver/types.js';
 import type { Services } from '../fulfilment/services.js';
+import type { ImageSource } from '../operations/images.js';
 import { ProviderRunner } from './provider-runner.js';
 
 /** What providers are told about the launcher they run in. */
 export interface ProviderSetHost {
+  /** Uploads of managed images. */
+  readonly images: ImageSource;
   config(): Config;
   /** Capacity appeared that no record shows. */
   capacityChanged(provider: string, pool?: string): void;
@@ -114,6 +117,7 @@ export class ProviderSet {
       hostname,
       random,
       metrics,
+      images: this.#host.images,
       nodes: mirror.nodes,
       requests: mirror.requests,
       logger: logger.child({ provider: name }),

@@ -1,0 +1,61 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, encodeUpload, newUpload, systemClock, uploadsPath, type ZooKeeper } from '@nodepool/zk-protocol';
+import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { silentLogger } from '../src/logger.js';
+import { ImageMirror } from '../src/mirror/image-mirror.js';
+
+let dir: string;
+let server: Awaited<ReturnType<typeof startEmbeddedServer>>;
+let zk: ZooKeeper;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'image-mirror-'));
+  server = await startEmbeddedServer({ dataDir: dir });
+  zk = await connect({ servers: server.connectString });
+});
+
+afterAll(async () => {
+  await zk.close();
+  await server.close();
+  await rm(dir, { recursive: true });
+});
+
+async function addUpload(
+  buildId: string,
+  stateTimeMs: number,
+  state: 'ready' | 'uploading' = 'ready',
+): Promise<string> {
+  const key = { image: 'debian', buildId, provider: 'cloud', id: '' };
+  const upload = newUpload(key, { state, externalId: `image-of-${buildId}` }, stateTimeMs);
+  const directory = uploadsPath('debian', buildId, 'cloud');
+  await zk.ensurePath(directory);
+  return zk.create(`${directory}/`, encodeUpload(upload), { sequential: true });
+}
+
+describe('ImageMirror', () => {
+  it('knows the newest ready upload, from before its start and from after it', async () => {
+    await addUpload('a'.repeat(32), 1_000);
+    const changed: string[] = [];
+    const mirror = new ImageMirror({
+      zk,
+      clock: systemClock,
+      logger: silentLogger,
+      changed: (name) => changed.push(name),
+    });
+
+    await mirror.start();
+    expect(mirror.newestUpload('debian', 'cloud')?.externalId).toBe(`image-of-${'a'.repeat(32)}`);
+    const path = await addUpload('b'.repeat(32), 2_000);
+    await addUpload('c'.repeat(32), 3_000, 'uploading');
+    await vi.waitFor(() => expect(mirror.newestUpload('debian', 'cloud')?.buildId).toBe('b'.repeat(32)));
+    await zk.delete(path);
+
+    await vi.waitFor(() => expect(mirror.newestUpload('debian', 'cloud')?.buildId).toBe('a'.repeat(32)));
+    expect(mirror.newestUpload('debian', 'other')).toBeUndefined();
+    expect(changed).toContain('cloud');
+    mirror.stop();
+  });
+});
