@@ -11,6 +11,8 @@ import { formatBackingData, parseBackingData } from './user-data.js';
 const OTHERS_TURN_MS = 1_000;
 /** A node given back whose lasting lock is still there after so long was left by a launcher that died in between. */
 const ORPHAN_MS = 30_000;
+/** A backing node that is due although launches wait for slots is looked at again so much later. */
+const WANTED_MS = 1_000;
 const NO_LIMITS = { graceTimeMs: 0, minRetentionTimeMs: 0, maxAgeMs: undefined };
 
 /** What keeping backing nodes needs. */
@@ -66,7 +68,8 @@ export class Keeper {
       return;
     }
     const dueMs = this.#dueMs(backing, backing.isClosed ? NO_LIMITS : limits);
-    if (now >= dueMs) this.#run(backing.id, () => this.#release(backing));
+    if (now >= dueMs && this.#isWanted(backing)) this.#wakeAt(now + WANTED_MS);
+    else if (now >= dueMs) this.#run(backing.id, () => this.#release(backing));
     else this.#wakeAt(dueMs);
   }
 
@@ -112,6 +115,12 @@ export class Keeper {
       backing.data.launchedMs + limits.minRetentionTimeMs,
     );
     return this.#options.isOurs(backing.id) ? dueMs : Math.max(dueMs, backing.lastUsedMs) + OTHERS_TURN_MS;
+  }
+
+  /** Launches of whatever launcher are about to take its slots. */
+  #isWanted(backing: BackingNode): boolean {
+    const { waiting, reserved } = this.#options.books().label(backing.data.label);
+    return !backing.isClosed && waiting.size > reserved;
   }
 
   #wakeAt(atMs: number): void {

@@ -8,6 +8,7 @@ import {
   connect,
   createNodeCache,
   createRequestCache,
+  decodeNode,
   decodeRequest,
   encodeNode,
   encodeRequest,
@@ -19,7 +20,7 @@ import type { ZooKeeperConnection } from '@nodepool/zk-protocol';
 import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import { driver } from '../src/index.js';
 
-const WAIT_MS = 15_000;
+const WAIT_MS = 12_000;
 
 /** A registry of exactly these drivers. */
 export function registryOf(...drivers: Driver[]): DriverRegistry {
@@ -119,9 +120,11 @@ export async function startWorld() {
         await launched.stop();
         await zk.close();
       },
+      /** In the middle of whatever it does: the session ends first. */
       kill: async () => {
+        const closed = zk.close();
         await launched.stop();
-        await zk.close();
+        await closed;
       },
     };
   }
@@ -212,12 +215,18 @@ export async function startWorld() {
         const used: NodeRecord[] = [];
         for (const node of request.nodeIds) {
           const { data, stat } = await zk.getData(nodePath(node));
-          const record = (await import('@nodepool/zk-protocol')).decodeNode(node, data, stat, Date.now());
+          const record = decodeNode(node, data, stat, Date.now());
           if (!record) throw new Error(`node ${node} is empty`);
           await zk.setData(nodePath(node), encodeNode(withNode(record, { state: 'in-use' }, Date.now(), 'zuul')));
           used.push(record);
         }
         return used;
+      },
+
+      /** Marks a free node for deletion as an operator does. */
+      expire: async (node: NodeRecord): Promise<void> => {
+        const deleting = encodeNode(withNode(node, { state: 'deleting' }, Date.now(), 'operator'));
+        await zk.setData(nodePath(node.id), deleting, node.stat?.version).catch(() => undefined); // taken after all
       },
 
       /** Returns a node as Zuul does. */
