@@ -69,8 +69,8 @@ export class Launch {
   /** Resolves with the node in its final state. Never rejects. */
   async run(): Promise<LaunchResult> {
     const { config, clock, random } = this.#services;
+    const startedMs = clock.now();
     for (let attempt = 1; ; attempt++) {
-      const startedMs = clock.now();
       const error = await this.#try(attempt);
       if (error && this.#signal.aborted) return { state: 'failed', node: this.#node, error };
       this.#count(error, startedMs);
