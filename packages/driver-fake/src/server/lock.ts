@@ -1,6 +1,6 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isProcessRunning } from '@nodepool/core/state-dir';
+import { isServerProcess } from './server-process.js';
 
 /**
  * Makes this process the only server of a directory. What a killed one left is taken over.
@@ -13,7 +13,7 @@ export function lockCloudDir(dir: string): (() => void) | undefined {
   try {
     if (!tryLink(mine, lock)) {
       const owner = readPid(lock);
-      if (owner !== undefined && owner !== process.pid && isProcessRunning(owner)) return undefined;
+      if (owner !== undefined && owner !== process.pid && isServerProcess(owner)) return undefined;
       if (!removeStale(lock, owner) || !tryLink(mine, lock)) return undefined;
     }
   } finally {
