@@ -13,7 +13,11 @@ const OTHERS_TURN_MS = 1_000;
 const ORPHAN_MS = 30_000;
 /** A backing node that is due although launches wait for slots is looked at again so much later. */
 const WANTED_MS = 1_000;
+const RETRY_MS = 250;
 const NO_LIMITS = { graceTimeMs: 0, minRetentionTimeMs: 0, maxAgeMs: undefined };
+
+/** `later`: it could not be done now. */
+type Outcome = 'done' | 'later';
 
 /** What keeping backing nodes needs. */
 export interface KeeperOptions {
@@ -64,6 +68,7 @@ export class Keeper {
     }
     if (!backing.isClosed) this.#wakeAt(agedMs);
     if (!backing.isEmpty) {
+      if (backing.isFailed && !backing.data.failed) this.#run(backing.id, () => this.#storeFailed(backing));
       if (backing.isClosed) this.#retireIdleSlots(backing.id);
       return;
     }
@@ -98,7 +103,6 @@ export class Keeper {
   fail(backing: BackingNode): void {
     backing.isFailed = true;
     this.#options.books().update(backing);
-    this.#run(backing.id, () => this.#storeFailed(backing));
   }
 
   /** Gives back whatever has no slot in use, due or not. */
@@ -134,19 +138,24 @@ export class Keeper {
     this.#timer = { atMs, cancel };
   }
 
-  /** One write at a time for each node; what fails is tried again by the sweep, or when the record changes. */
-  #run(id: NodeId, work: () => Promise<void>): void {
+  /** One write at a time for each node; afterwards, or a moment after a failure, the node is looked at again. */
+  #run(id: NodeId, work: () => Promise<Outcome>): void {
     if (this.#busy.has(id)) return;
     this.#busy.add(id);
-    const { logger } = this.#options.context;
+    const { clock, logger } = this.#options.context;
     const run = work()
       .catch((error: unknown) => {
         if (!isZooKeeperError(error)) logger.error('Could not take care of a node', { nodeId: id, error });
-        else logger.debug('A node could not be taken care of now; trying again later', { nodeId: id, error });
+        else logger.debug('A node could not be taken care of now; trying again', { nodeId: id, error });
+        return 'later' as const;
       })
-      .finally(() => {
+      .then((outcome) => {
         this.#busy.delete(id);
         this.#running.delete(run);
+        const backing = this.#options.books().get(id);
+        if (this.#stopped || !backing) return;
+        if (outcome === 'later') this.#wakeAt(clock.now() + RETRY_MS);
+        else this.look(backing);
       });
     this.#running.add(run);
   }
@@ -155,10 +164,10 @@ export class Keeper {
    * State and lasting lock change together, and only if nobody has written the record since it was seen without a slot
    * in use: whoever takes a slot writes it.
    */
-  async #release(backing: BackingNode): Promise<void> {
+  async #release(backing: BackingNode): Promise<Outcome> {
     const { context } = this.#options;
     const { record, lockEntry, data } = backing;
-    if (lockEntry === undefined || backing.isWriting || !context.nodes.ready) return;
+    if (lockEntry === undefined || backing.isWriting || !context.nodes.ready) return 'later';
     const used = withNode(record, { state: 'used' }, context.clock.now(), 'metastatic');
     await context.committer.commit([setNode(used), { op: 'delete', path: lockEntry }]);
     context.logger.info('Gave a backing node back', {
@@ -167,12 +176,13 @@ export class Keeper {
       backingProvider: record.provider,
       ageMs: context.clock.now() - data.launchedMs,
     });
+    return 'done';
   }
 
-  async #storeFailed(backing: BackingNode): Promise<void> {
+  async #storeFailed(backing: BackingNode): Promise<Outcome> {
     const { context } = this.#options;
     for (let attempt = 0; attempt < 10 && this.#options.books().get(backing.id) === backing; attempt++) {
-      if (backing.data.failed) return;
+      if (backing.data.failed) return 'done';
       const claims = new Map(backing.occupied);
       const userData = formatBackingData({ ...backing.data, failed: true, claims });
       try {
@@ -182,14 +192,16 @@ export class Keeper {
         await context.zk.sync('/'); // what was written in between is on its way
       }
     }
+    return 'later';
   }
 
-  async #removeOrphanLock(id: NodeId): Promise<void> {
+  async #removeOrphanLock(id: NodeId): Promise<Outcome> {
     const { context, owner } = this.#options;
     const holder = await ZkLock.lockHolder(context.zk, nodeLockPath(id));
-    if (holder?.identifier !== owner) return;
+    if (holder?.identifier !== owner) return 'done';
     await context.committer.commit([{ op: 'delete', path: holder.entryPath }]);
     context.logger.warn('Removed the lock of a backing node that was given back only half', { nodeId: id });
+    return 'done';
   }
 
   /** Ready nodes nobody has, on a backing node that gets no more jobs, would keep it for ever. */
@@ -203,13 +215,14 @@ export class Keeper {
   }
 
   /** The empty lock directory is removed with it: ZooKeeper refuses that if anybody has, or wants, the lock. */
-  async #retire(node: NodeRecord): Promise<void> {
+  async #retire(node: NodeRecord): Promise<Outcome> {
     const { context } = this.#options;
     const operations: Operation[] = [];
     if (context.nodes.hasLockDirectory(node.id)) operations.push({ op: 'delete', path: nodeLockPath(node.id) });
     operations.push(setNode(withNode(node, { state: 'deleting' }, context.clock.now(), 'launcher')));
     await context.committer.commit(operations);
     context.logger.info('Free slot goes: its backing node gets no more jobs', { nodeId: node.id, pool: node.pool });
+    return 'done';
   }
 }
 

@@ -74,6 +74,9 @@ async function run(seed: number): Promise<void> {
     } else if (dice < 0.95) {
       const [id] = open;
       if (id !== undefined && open.delete(id)) await client.zk.delete(`/nodepool/requests/${id}`);
+    } else if (dice < 0.96) {
+      await world.restartServer();
+      await client.zk.whenConnected();
     } else {
       const index = Math.floor(random() * launchers.length);
       const [victim] = launchers.splice(index, 1);

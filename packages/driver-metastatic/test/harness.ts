@@ -79,14 +79,21 @@ export function yamlOf({ hosts = 4, label = '', pool = '', provider = '', more =
 export type World = Awaited<ReturnType<typeof startWorld>>;
 export type TestClient = Awaited<ReturnType<World['client']>>;
 
+/** The `user_data` text of a node. */
+export function userDataOf(client: TestClient, id: string | undefined): string {
+  const userData = id === undefined ? null : client.nodes.get(id)?.userData;
+  return typeof userData === 'string' ? userData : '';
+}
+
 /** A ZooKeeper with launchers and clients on it. */
 export async function startWorld() {
   const dataDir = await mkdtemp(join(tmpdir(), 'metastatic-'));
-  const server = await startEmbeddedServer({ dataDir, fsync: false });
+  let server = await startEmbeddedServer({ dataDir, fsync: false });
+  const { connectString, port } = server;
   const endings: (() => Promise<void>)[] = [];
 
   async function session(): Promise<ZooKeeperConnection> {
-    const zk = await connect({ servers: server.connectString, sessionTimeoutMs: 4_000 });
+    const zk = await connect({ servers: connectString, sessionTimeoutMs: 4_000 });
     endings.push(() => zk.close());
     return zk;
   }
@@ -244,7 +251,11 @@ export async function startWorld() {
   }
 
   return {
-    server,
+    /** Breaks every connection in the middle of what is under way. Sessions live on. */
+    restartServer: async (): Promise<void> => {
+      await server.close();
+      server = await startEmbeddedServer({ dataDir, fsync: false, port });
+    },
     session,
     launcher,
     client,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { encodeNode, nodeLockPath, nodePath, withNode, ZkLock } from '@nodepool/zk-protocol';
 import type { NodeRecord } from '@nodepool/zk-protocol';
-import { startWorld, yamlOf } from './harness.js';
+import { startWorld, userDataOf, yamlOf } from './harness.js';
 import type { TestClient, World } from './harness.js';
 
 let world: World;
@@ -68,7 +68,7 @@ describe('backing nodes', () => {
     await world.launcher(yamlOf({ label: 'grace-time: 0, min-retention-time: 2' }));
     const client = await world.client();
     const slot = await useSlot(client);
-    const launched = Number(/"launched": ([\d.]+)/.exec(String(client.backing()[0]?.userData))?.[1]) * 1000;
+    const launched = Number(/"launched": ([\d.]+)/.exec(userDataOf(client, client.backing()[0]?.id))?.[1]) * 1000;
 
     await client.giveBack(slot.id);
     await client.until('the backing node is given back', () => client.backing().length === 0);
