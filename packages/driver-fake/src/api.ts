@@ -1,5 +1,6 @@
 import { delay, type Clock, type Json, type JsonObject } from '@nodepool/zk-protocol';
-import type { CloudUsage, FakeCloud } from './cloud/cloud.js';
+import type { FakeCloud } from './cloud/cloud.js';
+import type { CloudUsage } from './cloud/ledger.js';
 import { CloudFailure } from './cloud/types.js';
 import type { CloudInstance, Flavor, InstanceOrder, UploadedImage } from './cloud/types.js';
 

@@ -1,51 +1,14 @@
-import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
+import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { sample } from './distribution.js';
+import { Ledger, type CloudUsage } from './ledger.js';
+import type { FakeCloudOptions } from './options.js';
 import { chooseFlavor } from './flavors.js';
 import { readSettings, withSetting, type CloudSettings, type Failure, type TimeName } from './settings.js';
 import { TimerHeap } from './timer-heap.js';
 import { CloudFailure } from './types.js';
 import type { CloudInstance, Flavor, InstanceEvent, InstanceOrder, InstanceRecord } from './types.js';
 import type { Transition, UploadedImage } from './types.js';
-import { emptyState, type CloudState, type StateEntry } from './state.js';
-
-/** Gives instances a real place to be reached at. */
-export interface Endpoints {
-  /**
-   * Begins to listen for an instance. One that had a port before gets the same again.
-   * @returns what is to be known about it
-   */
-  open(
-    instance: CloudInstance,
-    ssh: CloudSettings['ssh'],
-  ): Promise<Pick<CloudInstance, 'address' | 'port' | 'hostKeys'>>;
-  /**
-   * Ends it; fine when there is none.
-   * @param isGone - the instance will never be back
-   */
-  close(id: string, isGone: boolean): void;
-}
-
-/** What a cloud is made of. */
-export interface FakeCloudOptions {
-  readonly clock: Clock;
-  /** Number in [0, 1): everything that happens by chance. The same numbers and calls give the same cloud. */
-  readonly random: () => number;
-  /** Knobs as in YAML. Default: an instant cloud without limits where nothing fails. */
-  readonly settings?: JsonObject | undefined;
-  /** Default: instances have the address `<name>.fake`, which nobody contacts. */
-  readonly endpoints?: Endpoints | undefined;
-  /** What an earlier cloud left. */
-  readonly state?: CloudState | undefined;
-  /** Called with everything that must survive. */
-  readonly save?: ((entry: StateEntry) => void) | undefined;
-}
-
-/** What a cloud has in use, hidden instances included. */
-export interface CloudUsage {
-  instances: number;
-  cores: number;
-  ram: number;
-}
+import { emptyState, type CloudState } from './state.js';
 
 /** An address that is never routed (RFC 5737), for instances whose network does not work. */
 const UNREACHABLE = '192.0.2.1';
@@ -73,7 +36,7 @@ export class FakeCloud {
   readonly #listeners = new Set<(event: InstanceEvent) => void>();
   readonly #unheard = new Map<string, InstanceEvent>();
   readonly #heap: TimerHeap<Due>;
-  readonly #usage: CloudUsage = { instances: 0, cores: 0, ram: 0 };
+  readonly #ledger = new Ledger();
   readonly #idPrefix: string;
   #nextId: number;
   #due = 0;
@@ -109,7 +72,7 @@ export class FakeCloud {
 
   /** What is in use. */
   get usage(): Readonly<CloudUsage> {
-    return this.#usage;
+    return this.#ledger.usage;
   }
 
   /** Everything that must survive, to be written anew. */
@@ -192,7 +155,8 @@ export class FakeCloud {
         `availability zone "${order.az}" does not exist: there are ${zones.join(', ')}`,
       );
     }
-    this.#checkQuota(flavor);
+    this.#ledger.check(flavor, this.#settings.quota);
+    if (this.#happens('quota')) throw new CloudFailure('quota', 'quota exceeded for instances');
     if (this.#happens('capacity')) throw new CloudFailure('capacity', 'no valid host was found: no capacity left');
     const made = this.#make(order, flavor);
     if (this.#happens('duplicate')) this.#make(order, flavor);
@@ -293,21 +257,6 @@ export class FakeCloud {
     for (const event of unheard) this.#emit(event);
   }
 
-  #checkQuota(flavor: Flavor): void {
-    const { quota } = this.#settings;
-    const need = { instances: 1, cores: flavor.cores, ram: flavor.ram };
-    for (const name of ['instances', 'cores', 'ram'] as const) {
-      const free = quota[name] - this.#usage[name];
-      if (need[name] > free) {
-        throw new CloudFailure(
-          'quota',
-          `quota exceeded for ${name}: ${need[name]} asked for, ${Math.max(0, free)} free`,
-        );
-      }
-    }
-    if (this.#happens('quota')) throw new CloudFailure('quota', 'quota exceeded for instances');
-  }
-
   /** An instance on the way to `active`, or not, as the dice will. */
   #make(order: InstanceOrder, flavor: Flavor): string {
     const fate = this.#happens('never-active') ? undefined : this.#happens('error-state') ? 'break' : 'activate';
@@ -337,7 +286,7 @@ export class FakeCloud {
     };
     const live: Live = { record: { instance }, due: 0 };
     this.#instances.set(instance.id, live);
-    this.#count(instance, 1);
+    this.#ledger.count(instance, 1);
     if (status === 'active') this.#planAccident(live);
     this.#publish(live);
     return instance.id;
@@ -346,7 +295,7 @@ export class FakeCloud {
   #restore(record: InstanceRecord): void {
     const live: Live = { record, due: 0 };
     this.#instances.set(record.instance.id, live);
-    if (!record.gone) this.#count(record.instance, 1);
+    if (!record.gone) this.#ledger.count(record.instance, 1);
     if (record.next) this.#heap.add(record.next.atMs, { live, due: (live.due = ++this.#due) });
     if (record.instance.port !== undefined) this.#listen(live);
   }
@@ -371,7 +320,7 @@ export class FakeCloud {
       case 'hide':
         return void this.hide(instance.id);
       case 'return':
-        this.#count(instance, 1);
+        this.#ledger.count(instance, 1);
         return this.#update(live, { hidden: false, gone: false });
       case 'show':
         return this.#update(live, { hidden: false });
@@ -412,7 +361,7 @@ export class FakeCloud {
   /** A deletion comes to its end; perhaps not for good. */
   #endLife(live: Live): void {
     if (!this.#happens('resurrect')) return this.#erase(live);
-    this.#count(live.record.instance, -1);
+    this.#ledger.count(live.record.instance, -1);
     const instance: CloudInstance = { ...live.record.instance, status: 'active' };
     live.record = { instance, hidden: true, gone: true };
     this.#plan(live, 'return', this.#time('hide-time'));
@@ -423,7 +372,7 @@ export class FakeCloud {
     const { instance, gone } = live.record;
     live.due = ++this.#due;
     this.#instances.delete(instance.id);
-    if (!gone) this.#count(instance, -1);
+    if (!gone) this.#ledger.count(instance, -1);
     if (instance.port !== undefined) this.#options.endpoints?.close(instance.id, true);
     this.#options.save?.({ kind: 'gone', id: instance.id });
     if (!live.record.hidden) this.#emit({ id: instance.id, instance: null });
@@ -468,12 +417,6 @@ export class FakeCloud {
   #visible(id: string): Live | undefined {
     const live = this.#instances.get(id);
     return live?.record.hidden ? undefined : live;
-  }
-
-  #count({ cores, ram }: CloudInstance, sign: 1 | -1): void {
-    this.#usage.instances += sign;
-    this.#usage.cores += sign * cores;
-    this.#usage.ram += sign * ram;
   }
 
   #happens(failure: Failure): boolean {

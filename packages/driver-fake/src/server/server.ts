@@ -1,7 +1,8 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Clock } from '@nodepool/zk-protocol';
 import { callCloud, isCallName, type CloudCalls, type CallName } from '../api.js';
-import { FakeCloud, type Endpoints } from '../cloud/cloud.js';
+import { FakeCloud } from '../cloud/cloud.js';
+import type { Endpoints } from '../cloud/options.js';
 import { emptyState } from '../cloud/state.js';
 import { CloudFailure } from '../cloud/types.js';
 import type { InstanceEvent } from '../cloud/types.js';

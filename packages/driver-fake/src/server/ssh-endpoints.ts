@@ -3,7 +3,7 @@ import { createServer, type Server as TcpServer } from 'node:net';
 import { join } from 'node:path';
 import ssh2 from 'ssh2';
 import type { Connection, ParsedKey } from 'ssh2';
-import type { Endpoints } from '../cloud/cloud.js';
+import type { Endpoints } from '../cloud/options.js';
 import type { SshSettings } from '../cloud/settings.js';
 import type { CloudInstance } from '../cloud/types.js';
 import { keyPairAt, parsePublicKeys, type KeyPair } from './keys.js';

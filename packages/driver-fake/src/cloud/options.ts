@@ -1,0 +1,33 @@
+import type { Clock, JsonObject } from '@nodepool/zk-protocol';
+import type { SshSettings } from './settings.js';
+import type { CloudState, StateEntry } from './state.js';
+import type { CloudInstance } from './types.js';
+
+/** Gives instances a real place to be reached at. */
+export interface Endpoints {
+  /**
+   * Begins to listen for an instance. One that had a port before gets the same again.
+   * @returns what is to be known about it
+   */
+  open(instance: CloudInstance, ssh: SshSettings): Promise<Pick<CloudInstance, 'address' | 'port' | 'hostKeys'>>;
+  /**
+   * Ends it; fine when there is none.
+   * @param isGone - the instance will never be back
+   */
+  close(id: string, isGone: boolean): void;
+}
+
+/** What a cloud is made of. */
+export interface FakeCloudOptions {
+  readonly clock: Clock;
+  /** Number in [0, 1): everything that happens by chance. The same numbers and calls give the same cloud. */
+  readonly random: () => number;
+  /** Knobs as in YAML. Default: an instant cloud without limits where nothing fails. */
+  readonly settings?: JsonObject | undefined;
+  /** Default: instances have the address `<name>.fake`, which nobody contacts. */
+  readonly endpoints?: Endpoints | undefined;
+  /** What an earlier cloud left. */
+  readonly state?: CloudState | undefined;
+  /** Called with everything that must survive. */
+  readonly save?: ((entry: StateEntry) => void) | undefined;
+}
