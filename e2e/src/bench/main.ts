@@ -1,5 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { ELASTIC_PROBES } from './elastic-probes.js';
+import { ELASTIC_SCENARIOS } from './elastic-scenarios.js';
+import { describeFinding, type Finding } from './finding.js';
 import { measure, measureIdle, measureStart, measureTakeovers, type Measurement, type Scenario } from './scenarios.js';
 
 const SCENARIOS: Scenario[] = [
@@ -90,6 +93,7 @@ const SCENARIOS: Scenario[] = [
     slots: { a: 1200 },
     floor: true,
   },
+  ...ELASTIC_SCENARIOS,
 ];
 
 const COLUMNS: [string, (m: Measurement) => string][] = [
@@ -105,12 +109,15 @@ const COLUMNS: [string, (m: Measurement) => string][] = [
   ['ZK ops', (m) => m.zkOperationsPerRequest.toFixed(1)],
   ['CPU ms', (m) => m.cpuMsPerRequest.toFixed(2)],
   ['RSS MiB', (m) => m.rssMib.toFixed(0)],
+  ['overtook', (m) => (m.mostInstances === undefined ? '' : String(m.overtaking))],
+  ['instances', (m) => String(m.mostInstances ?? '')],
 ];
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string' },
     idle: { type: 'string', default: '60' },
+    long: { type: 'boolean', default: false },
     out: { type: 'string', default: 'bench-results' },
   },
 });
@@ -121,12 +128,18 @@ for (const scenario of SCENARIOS.filter(({ name }) => wanted(name))) {
   process.stderr.write(`measuring: ${scenario.name}\n`);
   measurements.push(...(await measure(scenario)));
 }
+const findings: Finding[] = [];
+for (const { name, run } of ELASTIC_PROBES.filter((probe) => wanted(probe.name))) {
+  process.stderr.write(`measuring: ${name}\n`);
+  findings.push(...(await run(values)));
+}
 const startMs = wanted('start') ? await measureStart() : undefined;
 const takeoverMs = wanted('takeover') ? await measureTakeovers() : undefined;
 const idle = wanted('idle') ? await measureIdle(10_000, Number(values.idle)) : undefined;
 
 print(measurements);
 for (const line of ratios(measurements)) console.log(line);
+for (const finding of findings) console.log(describeFinding(finding));
 if (startMs !== undefined) console.log(`start to /ready: ${startMs.toFixed(0)} ms`);
 if (takeoverMs) {
   const { p50, p99 } = takeoverMs;
@@ -142,7 +155,7 @@ if (idle) {
 }
 await mkdir(values.out, { recursive: true });
 const file = `${values.out}/${new Date().toISOString().replaceAll(':', '-')}.json`;
-await writeFile(file, `${JSON.stringify({ measurements, startMs, takeoverMs, idle }, undefined, 2)}\n`);
+await writeFile(file, `${JSON.stringify({ measurements, findings, startMs, takeoverMs, idle }, undefined, 2)}\n`);
 console.log(`written: ${file}`);
 
 function print(rows: readonly Measurement[]): void {
@@ -161,6 +174,10 @@ function* ratios(rows: readonly Measurement[]): Generator<string> {
     const share = (launcher.requestsPerSecond / floor.requestsPerSecond) * 100;
     const cpu = launcher.cpuMsPerRequest / floor.cpuMsPerRequest;
     yield `${floor.scenario}: launcher at ${share.toFixed(0)} % of the floor's requests/s, with ${cpu.toFixed(1)} times its CPU`;
+  }
+  for (const { scenario, shareOfCapacity } of rows) {
+    if (shareOfCapacity === undefined) continue;
+    yield `${scenario}: ${(shareOfCapacity * 100).toFixed(0)} % of what the slots can carry`;
   }
   const base = rows.find((row) => row.scenario === '10 in flight' && row.subject === 'launcher');
   for (const name of ['10 in flight, 5000 waiting', '10 in flight, 10000 nodes']) {

@@ -5,7 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import { connect, encodeNode, newNode } from '@nodepool/zk-protocol';
 import { startZooKeeper } from '@nodepool/test-servers';
-import type { LoadOptions, LoadResult } from './load-client.js';
+import { FakeCloudProcess } from '../fake-cloud.js';
+import { cloudConfig, type CloudSetup } from './cloud-config.js';
+import type { LoadResult } from './lean-client.js';
+import type { LoadOptions } from './load-client.js';
 import { cpuMs, rssMib } from './process-usage.js';
 import { measureTakeover } from './takeover.js';
 import { runLoad, startFloor, startLauncher, staticConfig, type Slots, type Subject } from './subjects.js';
@@ -22,6 +25,10 @@ export interface Scenario {
   waiting?: number;
   /** Also measure the floor. Only for single-label scenarios. */
   floor?: boolean;
+  /** Serve from this cloud instead of the slots. */
+  cloud?: CloudSetup;
+  /** Requests a second the cloud can carry at the most. */
+  capacityPerSecond?: number;
 }
 
 /** What was measured for one subject. */
@@ -32,10 +39,14 @@ export interface Measurement extends LoadResult {
   zkOperationsPerRequest: number;
   cpuMsPerRequest: number;
   rssMib: number;
+  /** Share of what the cloud can carry. */
+  shareOfCapacity?: number | undefined;
+  /** The most instances the cloud had at the same time. */
+  mostInstances?: number | undefined;
 }
 
 /** Starts a server for one measurement, so that none sees another's leavings. */
-async function withServer<T>(
+export async function withServer<T>(
   kind: Scenario['server'],
   use: (connectString: string, dir: string) => Promise<T>,
 ): Promise<T> {
@@ -55,20 +66,54 @@ async function startServer(kind: Scenario['server'], dataDir: string) {
   return { connectString: `${server.host}:${server.port}`, stop: () => server.close() };
 }
 
+/** Starts a fake cloud and a launcher that uses it; `prepare` comes in between. */
+export async function withCloud<T>(
+  setup: CloudSetup,
+  use: (started: { connectString: string; subject: Subject; cloud: FakeCloudProcess }) => Promise<T>,
+  prepare: (cloud: FakeCloudProcess, connectString: string) => void = () => undefined,
+): Promise<T> {
+  return withServer('zookeeper', async (connectString, dir) => {
+    const cloud = await FakeCloudProcess.start(join(dir, 'cloud'));
+    try {
+      prepare(cloud, connectString);
+      const subject = await startLauncher(dir, (port) => cloudConfig(connectString, cloud.dir, setup, port));
+      try {
+        return await use({ connectString, subject, cloud });
+      } finally {
+        await subject.kill('SIGKILL');
+      }
+    } finally {
+      await cloud.stop();
+    }
+  });
+}
+
+async function measureOnCloud(scenario: Scenario, setup: CloudSetup): Promise<Measurement> {
+  return withCloud(setup, async ({ connectString, subject, cloud }) => {
+    const measurement = await measureSubject(scenario, subject, connectString);
+    const { capacityPerSecond } = scenario;
+    const share = capacityPerSecond && measurement.requestsPerSecond / capacityPerSecond;
+    return { ...measurement, mostInstances: cloud.most, shareOfCapacity: share };
+  });
+}
+
+async function measureOnSlots(scenario: Scenario): Promise<Measurement> {
+  return withServer(scenario.server, async (connectString, dir) => {
+    const slots = { ...scenario.slots, ...(scenario.waiting ? { busy: 1 } : {}) };
+    const subject = await startLauncher(dir, (port) => staticConfig(connectString, slots, port));
+    try {
+      await fillQueue(connectString, scenario.waiting ?? 0);
+      return await measureSubject(scenario, subject, connectString);
+    } finally {
+      await subject.kill();
+    }
+  });
+}
+
 /** Measures the launcher, and the floor when asked to. */
 export async function measure(scenario: Scenario): Promise<Measurement[]> {
-  const results = [
-    await withServer(scenario.server, async (connectString, dir) => {
-      const slots = { ...scenario.slots, ...(scenario.waiting ? { busy: 1 } : {}) };
-      const subject = await startLauncher(dir, (port) => staticConfig(connectString, slots, port));
-      try {
-        await fillQueue(connectString, scenario.waiting ?? 0);
-        return await measureSubject(scenario, subject, connectString);
-      } finally {
-        await subject.kill();
-      }
-    }),
-  ];
+  const { cloud } = scenario;
+  const results = [cloud ? await measureOnCloud(scenario, cloud) : await measureOnSlots(scenario)];
   if (!scenario.floor) return results;
   const floor = await withServer(scenario.server, async (connectString) => {
     const slot = newNode(

@@ -21,6 +21,8 @@ export interface Subject {
   readonly pid: number;
   /** From the start of the process to being ready. */
   readonly startMs: number;
+  /** Where its web server listens; the floor has none. */
+  readonly url?: string | undefined;
   traffic(): Promise<Traffic>;
   kill(signal?: NodeJS.Signals): Promise<void>;
 }
@@ -62,7 +64,19 @@ export async function startLauncher(dir: string, config: (port: number) => objec
       handlers: { file: { class: 'logging.FileHandler', filename: join(dir, 'launcher.log') } },
     }),
   );
-  const args = [LAUNCHER, '-f', '-c', file, '-l', log, '--state-dir', join(dir, 'state'), '-p', join(dir, 'pid')];
+  const args = [
+    ...process.execArgv,
+    LAUNCHER,
+    '-f',
+    '-c',
+    file,
+    '-l',
+    log,
+    '--state-dir',
+    join(dir, 'state'),
+    '-p',
+    join(dir, 'pid'),
+  ];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   await whenReady(child, `http://127.0.0.1:${port}/ready`);
   const startMs = performance.now() - begin;
@@ -70,6 +84,7 @@ export async function startLauncher(dir: string, config: (port: number) => objec
     name: 'launcher',
     pid: child.pid ?? 0,
     startMs,
+    url: `http://127.0.0.1:${port}`,
     kill: (signal) => end(child, signal),
     async traffic() {
       const answer = (await (await fetch(`http://127.0.0.1:${port}/healthz`)).json()) as { zookeeper: Traffic };
@@ -96,9 +111,17 @@ export async function startFloor(connectString: string, nodes: number, slot: str
   };
 }
 
-/** Runs the load client in a process of its own. @param onMeasuring - called when the warm-up is over */
-export async function runLoad<Result>(options: object, onMeasuring: () => Promise<void>): Promise<Result> {
-  const child = fork(here('./load-client.js'), [JSON.stringify(options)]);
+/**
+ * Runs a load in a process of its own.
+ * @param onMeasuring - called when the warm-up is over
+ * @param script - the program of that process
+ */
+export async function runLoad<Result>(
+  options: object,
+  onMeasuring: () => Promise<void>,
+  script = './load-client.js',
+): Promise<Result> {
+  const child = fork(here(script), [JSON.stringify(options)]);
   return new Promise<Result>((resolve, reject) => {
     child.on('message', (message: 'measuring' | { result: Result }) => {
       if (message === 'measuring') onMeasuring().catch(reject);

@@ -56,7 +56,13 @@ it('tells statsd and Prometheus of a request that a launcher serves', async () =
   const [zk, zuulZk] = connections;
   if (!zk || !zuulZk) throw new Error('no connection');
   const shared = { clock: systemClock, logger: silentLogger, hostname: 'nl01.example.com', version: '1.2.3' };
-  const config = await loadConfig({ file: join(directory, 'nodepool.yaml'), env: {}, drivers: registry, ...shared });
+  const config = await loadConfig({
+    file: join(directory, 'nodepool.yaml'),
+    env: {},
+    drivers: registry,
+    mode: 'service',
+    ...shared,
+  });
   const metrics = new Metrics({ ...shared, pid: 42, statsd });
   const launcher = new Launcher({ ...shared, zk, config, registry, metrics });
   const arrived = (wanted: Record<string, number>) =>

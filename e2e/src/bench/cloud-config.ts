@@ -1,0 +1,44 @@
+/** An elastic provider to measure: pools on the fake cloud, and slots on its nodes when asked for. */
+export interface CloudSetup {
+  /** `max-servers` of the pool. Default: no limit. */
+  maxServers?: number;
+  /** Knobs of the cloud, as in `cloud-settings`. */
+  settings?: Record<string, unknown>;
+  /** Standby nodes of label `a`. */
+  minReady?: number;
+  /** Label `slot` is cut from nodes of label `a`, so many from each. */
+  slotsPerNode?: number;
+}
+
+/** Configuration of one launcher with the fake cloud in the given directory. */
+export function cloudConfig(
+  connectString: string,
+  cloudDir: string,
+  { maxServers, settings, minReady, slotsPerNode }: CloudSetup,
+  port: number,
+): object {
+  const [host, zkPort] = connectString.split(':');
+  const label = { name: 'a', 'cloud-image': 'image', 'min-ram': 1024, 'host-key-checking': false };
+  const pool = { name: 'main', labels: [label], ...(maxServers === undefined ? {} : { 'max-servers': maxServers }) };
+  const cloud = {
+    name: 'cloud',
+    driver: 'fake',
+    'cloud-images': [{ name: 'image' }],
+    'cloud-settings': { 'state-dir': cloudDir, ...settings },
+    pools: [pool],
+  };
+  const slot = {
+    name: 'slot',
+    'backing-label': 'a',
+    'max-parallel-jobs': slotsPerNode,
+    'grace-time': 2,
+    'host-key-checking': false,
+  };
+  const slots = { name: 'slots', driver: 'metastatic', pools: [{ name: 'main', labels: [slot] }] };
+  return {
+    'zookeeper-servers': [{ host, port: Number(zkPort) }],
+    webapp: { port, listen_address: '127.0.0.1' },
+    labels: [{ name: 'a', 'min-ready': minReady ?? 0 }, ...(slotsPerNode === undefined ? [] : [{ name: 'slot' }])],
+    providers: [cloud, ...(slotsPerNode === undefined ? [] : [slots])],
+  };
+}

@@ -1,0 +1,21 @@
+import type { Finding } from './finding.js';
+import { measureExplain } from './explain-waiting.js';
+import { measureManyInstances } from './many-instances.js';
+import { measureMinReady } from './min-ready.js';
+import { measureRoomAgain } from './room-again.js';
+import { measurePacking } from './packing.js';
+
+/** A measurement that ends in a few figures. */
+export interface Probe {
+  name: string;
+  run(options: { long: boolean }): Promise<Finding[]>;
+}
+
+/** What is to be known of elastic pools besides loads. */
+export const ELASTIC_PROBES: readonly Probe[] = [
+  { name: 'room again', run: () => measureRoomAgain(50) },
+  { name: 'min-ready 1000', run: () => measureMinReady(1000) },
+  { name: '10000 instances', run: ({ long }) => measureManyInstances(10_000, 100, long ? 600 : 30) },
+  { name: 'packing', run: () => measurePacking(400, 20) },
+  { name: 'explain, 5000 waiting', run: () => measureExplain(5000) },
+];
