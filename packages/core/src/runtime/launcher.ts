@@ -46,7 +46,8 @@ import { Mirror } from '../mirror/mirror.js';
 import { poolKey } from '../mirror/usage.js';
 import { explainRequest, type ExplainSubject, type RequestExplanation } from './explanation.js';
 import { PoolRegistry } from './pool-registry.js';
-import { PoolWorker, shortName } from './pool-worker.js';
+import { shortName } from './pool-announcement.js';
+import { PoolWorker } from './pool-worker.js';
 import { needOfNode, ProviderSet } from './provider-set.js';
 import { Registration } from './registration.js';
 

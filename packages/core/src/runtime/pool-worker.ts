@@ -1,7 +1,5 @@
 import {
   compareRequests,
-  newPoolComponent,
-  withComponent,
   withRequest,
   type CancelTimer,
   type LauncherId,
@@ -17,64 +15,33 @@ import { RequestHandler, type HandlerOutcome, type HandlerPool } from '../fulfil
 import type { Services } from '../fulfilment/services.js';
 import { backoffMs } from '../lifecycle/backoff.js';
 import type { Logger } from '../logger.js';
-import type { FreeNodes } from '../mirror/free-nodes.js';
 import { explainInPool } from '../plan/explain-in-pool.js';
 import { planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.js';
 import { RequestQueue } from '../plan/queue.js';
 import { judgeStanding } from '../plan/rules.js';
 import { sumResources } from '../plan/resources.js';
-import type { Assignment, PoolView, QuotaView, Reason, Reservation } from '../plan/types.js';
+import type { Assignment, Reason } from '../plan/types.js';
 import type { PoolExplanation } from './explanation.js';
-import type { PoolChange, PoolRegistry } from './pool-registry.js';
+import { PoolAnnouncement } from './pool-announcement.js';
+import type { PoolChange } from './pool-registry.js';
+import { PoolSituation, type PoolWorkerHost } from './pool-situation.js';
 import type { ProviderRunner } from './provider-runner.js';
-import { legacyRegistry, Registration } from './registration.js';
 
-/** What a pool worker learns from the launcher around it. */
-export interface PoolWorkerHost {
-  readonly version: string;
-  /** Also register below `/nodepool/launchers`. */
-  readonly announceLegacy: boolean;
-  readonly registry: Pick<PoolRegistry, 'pools' | 'onChange'>;
-  /** Labels with `min-ready: -1`. */
-  disabledLabels(): ReadonlySet<string>;
-  tenantLimit(tenant: string): Resources | undefined;
-  /** Caches are complete and ZooKeeper answers. */
-  isActive(): boolean;
-  /** Deletes a free node if it still is one. */
-  releaseNode(node: NodeRecord, why: string): void;
-  /** A handler lost track of what it wrote. */
-  onAbandoned(request: RequestRecord, nodes: readonly string[]): void;
-}
-
-/** A node in deletion counts as room to come for this long (source: Nodepool's rule for freeing nodes at quota). */
-const DELETION_GRACE_MS = 300_000;
 const FIRST_RETRY_MS = 25;
 const LONGEST_RETRY_MS = 5_000;
 
 /** Serves requests for one pool of one provider. Works when something changed; otherwise it rests. */
-export class PoolWorker implements PoolView, HandlerPool {
-  readonly launcherId: LauncherId;
-  readonly #services: Services;
-  readonly #host: PoolWorkerHost;
+export class PoolWorker extends PoolSituation implements HandlerPool {
   readonly #logger: Logger;
+  readonly #announcement: PoolAnnouncement;
   readonly #queue = new RequestQueue(compareRequests);
-  /** Requests that are not this pool's business now, to look at again when the registered pools change. */
-  readonly #parked = new Set<RequestId>();
   readonly #handlers = new Map<RequestId, RequestHandler>();
   readonly #declining = new Set<RequestId>();
   readonly #retries = new Map<RequestId, { attempts: number; cancel: CancelTimer | undefined }>();
-  readonly #waiting = new Map<RequestId, Reason>();
   readonly #running = new Set<Promise<void>>();
-  readonly #free: FreeNodes;
-  readonly #registration: Registration<PoolComponentRecord>;
-  readonly #legacy: Registration<PoolComponentRecord> | undefined;
   readonly #unsubscribe: (() => void)[] = [];
-  #runner: ProviderRunner;
-  #pool: PoolConfig;
-  #stopping = false;
   #registered = false;
   #scheduled = false;
-  #pausedHandlers = 0;
 
   constructor(
     services: Services,
@@ -83,46 +50,37 @@ export class PoolWorker implements PoolView, HandlerPool {
     pool: PoolConfig,
     launcherId: LauncherId,
   ) {
-    this.#services = services;
-    this.#host = host;
-    this.#runner = runner;
-    this.#pool = pool;
-    this.launcherId = launcherId;
+    super(services, host, runner, pool, launcherId);
     this.#logger = services.logger.child({ provider: runner.name, pool: pool.name });
-    this.#free = services.mirror.free(runner.name, pool.name);
-    const component = this.#component();
-    this.#registration = new Registration(services.zk, component, this.#logger);
-    if (host.announceLegacy) {
-      this.#legacy = new Registration(services.zk, component, this.#logger, legacyRegistry(launcherId));
-    }
+    this.#announcement = new PoolAnnouncement(services, host, this, this.#logger);
   }
 
   // --- life cycle -------------------------------------------------------------------------------------------------
 
   /** Registers the pool and begins to serve once the registry shows it. */
   async start(): Promise<void> {
-    const { mirror } = this.#services;
+    const { mirror } = this.services;
     this.#unsubscribe.push(
       mirror.listen({
         onRequest: ({ before, after }) => this.#requestChanged(before, after),
         onFree: (node, free) => free && this.#nodeFree(node),
         onNode: ({ before, after }) => this.#nodeChanged(before, after),
       }),
-      this.#host.registry.onChange((change) => this.#poolsChanged(change)),
+      this.host.registry.onChange((change) => this.#poolsChanged(change)),
     );
     await this.#register();
   }
 
   async #register(): Promise<void> {
-    await Promise.all([this.#registration.register(), this.#legacy?.register()]);
+    await this.#announcement.register();
     this.#noticeRegistration();
   }
 
   /** Puts a changed configuration into force. */
   update(runner: ProviderRunner, pool: PoolConfig): void {
-    this.#runner = runner;
-    this.#pool = pool;
-    this.#publish();
+    this.runner = runner;
+    this.poolConfig = pool;
+    this.#refreshAnnouncement();
     this.reconsiderAll();
   }
 
@@ -140,9 +98,9 @@ export class PoolWorker implements PoolView, HandlerPool {
 
   /** Takes nothing new, leaves the registry, lets running handlers finish. Paused ones give their nodes back. */
   async drain(): Promise<void> {
-    this.#stopping = true;
+    this.beginStopping();
     for (const retry of this.#retries.values()) retry.cancel?.();
-    await Promise.all([this.#registration.remove(), this.#legacy?.remove()]);
+    await this.#announcement.remove();
     this.#queue.clear();
     for (const handler of this.#handlers.values()) handler.putBackIfPaused();
     while (this.#running.size > 0) await Promise.all(this.#running);
@@ -151,7 +109,7 @@ export class PoolWorker implements PoolView, HandlerPool {
 
   /** Stops at once; locks go with the session. */
   abandon(cause: Error): void {
-    this.#stopping = true;
+    this.beginStopping();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     for (const handler of this.#handlers.values()) handler.abandon(cause);
   }
@@ -162,12 +120,7 @@ export class PoolWorker implements PoolView, HandlerPool {
 
   /** Requests being worked on and waiting, for status output. */
   get load(): { handling: number; waiting: number; paused: number } {
-    return { handling: this.#handlers.size, waiting: this.#queue.size, paused: this.#pausedHandlers };
-  }
-
-  /** Why a request that heads its group waits here. */
-  waitingReason(id: RequestId): Reason | undefined {
-    return this.#waiting.get(id);
+    return { handling: this.#handlers.size, waiting: this.#queue.size, paused: this.pausedHandlers };
   }
 
   /** What this pool does with a request, or would do with one that has not been submitted. Changes nothing. */
@@ -176,7 +129,7 @@ export class PoolWorker implements PoolView, HandlerPool {
     const handled = !handler ? 'no' : handler.paused ? 'paused' : 'collecting';
     const desk = { view: this, queue: this.#queue, paused: this.#pausedRequests(), handled } as const;
     const { reason, ...finding } = explainInPool(request, desk);
-    const names = { provider: this.provider, pool: this.#pool.name, launcherId: this.launcherId };
+    const names = { provider: this.provider, pool: this.pool.name, launcherId: this.launcherId };
     return { ...names, own: true, ...reason, ...finding };
   }
 
@@ -185,156 +138,50 @@ export class PoolWorker implements PoolView, HandlerPool {
     for (const request of requests) if (!judgeStanding(request, this)) this.#queue.put(request);
   }
 
-  // --- what the plan sees -----------------------------------------------------------------------------------------
-
-  get provider(): string {
-    return this.#runner.name;
-  }
-
-  get providerName(): string {
-    return this.#runner.name;
-  }
-
-  get pool(): PoolConfig {
-    return this.#pool;
-  }
-
-  get priority(): number {
-    return this.#pool.priority ?? this.#runner.config.priority ?? 100;
-  }
-
-  get stopping(): boolean {
-    return this.#stopping;
-  }
-
-  get launches(): boolean {
-    return this.#runner.launches;
-  }
-
-  get pausesAtQuota(): boolean {
-    return this.#runner.pausesAtQuota;
-  }
-
-  get maxConcurrency(): number {
-    return this.#runner.config.maxConcurrency;
-  }
-
-  get activeLaunches(): number {
-    return this.#runner.activeLaunches;
-  }
-
-  get errorLabels(): ReadonlySet<string> {
-    return this.#runner.provider.errorLabels();
-  }
-
-  get disabledLabels(): ReadonlySet<string> {
-    return this.#host.disabledLabels();
-  }
-
-  get registered(): readonly PoolComponentRecord[] {
-    return this.#host.registry.pools;
-  }
-
-  get paused(): boolean {
-    return this.#pausedHandlers > 0;
-  }
-
-  labelReady(label: string): boolean {
-    return this.#runner.provider.labelReady(this.#pool.name, label);
-  }
-
-  freeNodes(label: string): Iterable<NodeRecord> {
-    return this.#free.ofLabel(label);
-  }
-
-  labelCapacity(label: string): number | undefined {
-    return this.#runner.provider.labelCapacity?.(this.#pool.name, label);
-  }
-
-  canHold(labels: readonly string[]): boolean {
-    return this.#runner.provider.canHold?.(this.#pool.name, labels) ?? true;
-  }
-
-  idleNodes(): Iterable<NodeRecord> {
-    return this.#free.all();
-  }
-
-  get roomIsComing(): boolean {
-    const { mirror, clock } = this.#services;
-    return mirror.isDeletingSince(this.provider, this.#pool.name, clock.now(), DELETION_GRACE_MS);
-  }
-
-  get foreignReservations(): readonly Reservation[] {
-    return this.#runner.reservationsBesides(this.#pool.name);
-  }
-
-  get quota(): QuotaView | undefined {
-    const quota = this.#runner.provider.quota;
-    if (!quota) return undefined;
-    return {
-      need: (label) => this.needOf(label),
-      providerTotal: quota.estimatedNodepoolQuota(),
-      providerUsed: this.#runner.usedByProvider(),
-      poolUsed: this.#runner.usedByPool(this.#pool.name),
-    };
-  }
-
-  tenantLimit(tenant: string): Resources | undefined {
-    return this.#host.tenantLimit(tenant);
-  }
-
-  tenantUsed(tenant: string): Resources {
-    return this.#services.mirror.usage.ofTenant(tenant);
-  }
-
   // --- what handlers see ------------------------------------------------------------------------------------------
 
   get runningProvider(): Provider {
-    return this.#runner.provider;
+    return this.runner.provider;
   }
 
   registeredIds(): string[] {
-    return this.#host.registry.pools.map((pool) => pool.launcherId);
-  }
-
-  needOf(label: string): Resources {
-    return this.#runner.needOf(label, this.#pool);
+    return this.host.registry.pools.map((pool) => pool.launcherId);
   }
 
   pauseChanged(): void {
     const paused = this.#pausedRequests();
-    const was = this.#pausedHandlers > 0;
-    this.#pausedHandlers = paused.length;
-    this.#runner.setReservations(
-      this.#pool.name,
+    const was = this.pausedHandlers > 0;
+    this.pausedHandlers = paused.length;
+    this.runner.setReservations(
+      this.pool.name,
       paused.map(({ request, missing }) => ({
         request,
         need: sumResources(missing.map((label) => this.needOf(label))),
       })),
     );
-    if (was !== paused.length > 0) this.#publish();
+    if (was !== paused.length > 0) this.#refreshAnnouncement();
     this.wake();
   }
 
   launchStarted(): void {
-    this.#runner.activeLaunches++;
+    this.runner.activeLaunches++;
   }
 
   launchEnded(result: LaunchResult): void {
-    this.#runner.activeLaunches--;
-    if (result.state === 'aborted') this.#runner.provider.quota?.invalidateQuotaCache();
+    this.runner.activeLaunches--;
+    if (result.state === 'aborted') this.runner.provider.quota?.invalidateQuotaCache();
     this.wake();
   }
 
   promise(need: Resources, factor: 1 | -1): void {
-    this.#runner.promise(this.#pool.name, need, factor);
+    this.runner.promise(this.pool.name, need, factor);
   }
 
   // --- events -----------------------------------------------------------------------------------------------------
 
   /** Plans again, once for everything that happens in this turn. */
   wake(): void {
-    if (this.#scheduled || this.#stopping) return;
+    if (this.#scheduled || this.stopping) return;
     this.#scheduled = true;
     queueMicrotask(() => {
       this.#scheduled = false;
@@ -345,7 +192,7 @@ export class PoolWorker implements PoolView, HandlerPool {
   /** Looks at every request again, e.g. after the configuration or the registered pools changed. */
   reconsiderAll(): void {
     if (!this.#registered) return;
-    for (const request of this.#services.mirror.requests.values()) {
+    for (const request of this.services.mirror.requests.values()) {
       if (request.state === 'requested') this.#consider(request);
     }
     this.wake();
@@ -363,8 +210,6 @@ export class PoolWorker implements PoolView, HandlerPool {
       if (this.#registered) this.#consider(after);
       return;
     }
-    this.#parked.delete(id);
-    this.#waiting.delete(id);
     this.#retries.get(id)?.cancel?.();
     this.#retries.delete(id);
     if (this.#queue.remove(id)) this.wake();
@@ -374,31 +219,28 @@ export class PoolWorker implements PoolView, HandlerPool {
     if (this.#handlers.has(request.id) || this.#declining.has(request.id)) return;
     if (this.#retries.get(request.id)?.cancel) return;
     const verdict = judgeStanding(request, this);
-    this.#parked.delete(request.id);
     if (verdict === undefined) {
       if (this.#queue.put(request)) this.wake();
       return;
     }
     if (this.#queue.remove(request.id)) this.wake();
-    this.#waiting.delete(request.id);
     if (verdict.action === 'decline') void this.#track(this.#decline(request, verdict.reason));
     else if (this.#isHopeless(request)) void this.#track(this.#fail(request));
-    else if (verdict.reason.rule !== 'not-requested') this.#parked.add(request.id);
   }
 
   #nodeFree(node: NodeRecord): void {
-    if (node.provider === this.#runner.name && node.pool === this.#pool.name && this.#hasDemand()) this.wake();
+    if (node.provider === this.runner.name && node.pool === this.pool.name && this.#hasDemand()) this.wake();
   }
 
   #nodeChanged(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
     if (!before || !this.#hasDemand()) return;
-    const freed = before.provider === this.#runner.name && !after && this.#runner.launches;
+    const freed = before.provider === this.runner.name && !after && this.runner.launches;
     const ofTenant = before.tenantName !== null && !after;
     if (freed || ofTenant) this.wake();
   }
 
   #hasDemand(): boolean {
-    return this.#queue.size > 0 || this.#pausedHandlers > 0;
+    return this.#queue.size > 0 || this.pausedHandlers > 0;
   }
 
   #poolsChanged({ before, after }: PoolChange): void {
@@ -411,17 +253,17 @@ export class PoolWorker implements PoolView, HandlerPool {
   }
 
   #noticeRegistration(): void {
-    if (this.#registered || this.#stopping || this.#registration.id === undefined) return;
-    if (!this.#host.registry.pools.some((pool) => pool.launcherId === this.launcherId)) return;
+    if (this.#registered || this.stopping || !this.#announcement.made) return;
+    if (!this.host.registry.pools.some((pool) => pool.launcherId === this.launcherId)) return;
     this.#registered = true;
-    this.#logger.info('Pool is registered', { labels: [...this.#pool.labels.keys()] });
+    this.#logger.info('Pool is registered', { labels: [...this.pool.labels.keys()] });
     this.reconsiderAll();
   }
 
   // --- decisions --------------------------------------------------------------------------------------------------
 
   #pass(): void {
-    if (this.#stopping || !this.#registered || !this.#runner.running || !this.#host.isActive()) return;
+    if (this.stopping || !this.#registered || !this.runner.running || !this.host.isActive()) return;
     if (!this.#hasDemand()) return;
     this.#apply(planPool(this, this.#pausedRequests(), this.#queue.groups(), compareRequests));
   }
@@ -438,8 +280,7 @@ export class PoolWorker implements PoolView, HandlerPool {
       this.#queue.remove(item.request.id);
       void this.#track(this.#decline(item.request, item.reason));
     }
-    for (const item of plan.waiting) this.#waiting.set(item.request.id, item.reason);
-    if (plan.release) this.#host.releaseNode(plan.release, 'a request waits for the room it takes');
+    if (plan.release) this.host.releaseNode(plan.release, 'a request waits for the room it takes');
   }
 
   #resume(request: RequestRecord, assignment: Assignment): void {
@@ -450,14 +291,13 @@ export class PoolWorker implements PoolView, HandlerPool {
   #accept(request: RequestRecord, assignment: Assignment): void {
     if (!this.#claim(assignment)) return;
     this.#queue.remove(request.id);
-    this.#waiting.delete(request.id);
-    const handler = new RequestHandler(this.#services, this, request);
+    const handler = new RequestHandler(this.services, this, request);
     this.#handlers.set(request.id, handler);
     void this.#track(handler.run(assignment).then((outcome) => this.#ended(handler, outcome)));
   }
 
   #claim(assignment: Assignment): boolean {
-    const { mirror } = this.#services;
+    const { mirror } = this.services;
     const claimed: NodeRecord[] = [];
     for (const { source } of assignment.parts) {
       if (source.kind !== 'node') continue;
@@ -475,30 +315,30 @@ export class PoolWorker implements PoolView, HandlerPool {
   #ended(handler: RequestHandler, outcome: HandlerOutcome): void {
     const { id } = handler.request;
     this.#handlers.delete(id);
-    this.#services.metrics?.requestEnded(outcome, handler.request, this.provider, this.#pool.name);
+    this.services.metrics?.requestEnded(outcome, handler.request, this.provider, this.pool.name);
     this.pauseChanged();
     if (outcome === 'fulfilled' || outcome === 'gone') {
       this.#retries.delete(id);
       return;
     }
-    if (outcome === 'abandoned') this.#host.onAbandoned(handler.request, handler.nodeIds);
+    if (outcome === 'abandoned') this.host.onAbandoned(handler.request, handler.nodeIds);
     if (outcome === 'busy') this.#lookAgainLater(id);
     else this.#lookAgain(id);
   }
 
   #lookAgain(id: RequestId): void {
-    const request = this.#services.mirror.requests.get(id);
-    if (request && !this.#stopping) this.#consider(request);
+    const request = this.services.mirror.requests.get(id);
+    if (request && !this.stopping) this.#consider(request);
   }
 
   /** Somebody was quicker, or holds the lock: nothing may tell us when that ends, so look again soon. */
   #lookAgainLater(id: RequestId): void {
     const retry = this.#retries.get(id) ?? { attempts: 0, cancel: undefined };
-    const { clock, random } = this.#services;
+    const { clock, random } = this.services;
     const pause = backoffMs(retry.attempts++, FIRST_RETRY_MS, LONGEST_RETRY_MS, random);
     retry.cancel = clock.setTimer(pause, () => {
       retry.cancel = undefined;
-      if (!this.#services.mirror.requests.get(id)) this.#retries.delete(id);
+      if (!this.services.mirror.requests.get(id)) this.#retries.delete(id);
       else this.#lookAgain(id);
     });
     this.#retries.set(id, retry);
@@ -507,27 +347,27 @@ export class PoolWorker implements PoolView, HandlerPool {
   /** Every pool has declined it, and the last one that had not has left the registry: nobody else will say so. */
   #isHopeless({ state, declinedBy }: RequestRecord): boolean {
     if (state !== 'requested' || !declinedBy.includes(this.launcherId)) return false;
-    return this.#host.registry.pools.every((pool) => declinedBy.includes(pool.launcherId));
+    return this.host.registry.pools.every((pool) => declinedBy.includes(pool.launcherId));
   }
 
   #decline(request: RequestRecord, why: Reason): Promise<void> {
-    const next = declinedRequest(request, this.launcherId, why, this.registeredIds(), this.#services.clock.now());
+    const next = declinedRequest(request, this.launcherId, why, this.registeredIds(), this.services.clock.now());
     return this.#refuse(request, next, why.text);
   }
 
   #fail(request: RequestRecord): Promise<void> {
-    const next = withRequest(request, { state: 'failed' }, this.#services.clock.now(), 'launcher');
+    const next = withRequest(request, { state: 'failed' }, this.services.clock.now(), 'launcher');
     return this.#refuse(request, next, 'every registered pool has declined it');
   }
 
   async #refuse(request: RequestRecord, next: RequestRecord, why: string): Promise<void> {
     this.#declining.add(request.id);
     try {
-      const result = await writeUnlockedRequest(this.#services, next);
+      const result = await writeUnlockedRequest(this.services, next);
       this.#declining.delete(request.id);
       if (result === 'busy' || result === 'changed') this.#lookAgainLater(request.id);
       if (result !== 'done') return;
-      this.#services.metrics?.requestEnded('declined', request, this.provider, this.#pool.name);
+      this.services.metrics?.requestEnded('declined', request, this.provider, this.pool.name);
       const { id: requestId, eventId } = request;
       this.#logger.info('Declined request', { requestId, eventId, reason: why, state: next.state });
     } catch (error) {
@@ -537,47 +377,15 @@ export class PoolWorker implements PoolView, HandlerPool {
     }
   }
 
+  #refreshAnnouncement(): void {
+    if (!this.stopping) this.#announcement.refresh();
+  }
+
   #track(work: Promise<void>): Promise<void> {
     const run = work.finally(() => this.#running.delete(run));
     this.#running.add(run);
     return run;
   }
-
-  // --- registry ---------------------------------------------------------------------------------------------------
-
-  #component(): PoolComponentRecord {
-    return newPoolComponent({
-      hostname: shortName(this.#services.hostname),
-      state: 'running',
-      version: this.#host.version,
-      launcherId: this.launcherId,
-      name: this.#pool.name,
-      providerName: this.#runner.name,
-      supportedLabels: [...this.#pool.labels.keys()],
-      priority: this.priority,
-      paused: false,
-    });
-  }
-
-  #publish(): void {
-    if (this.#stopping) return;
-    const { body } = this.#registration;
-    const supportedLabels = [...this.#pool.labels.keys()];
-    const next = { supportedLabels, priority: this.priority, paused: this.paused };
-    const same =
-      body.priority === next.priority &&
-      body.paused === next.paused &&
-      body.supportedLabels.length === supportedLabels.length &&
-      body.supportedLabels.every((label, i) => label === supportedLabels[i]);
-    if (same) return;
-    this.#registration.update(withComponent(body, next));
-    this.#legacy?.update(this.#registration.body);
-  }
-}
-
-/** Host name up to the first dot. */
-export function shortName(hostname: string): string {
-  return hostname.split('.', 1)[0] ?? hostname;
 }
 
 /** A pool that pauses or not matters only to those it has precedence over. */

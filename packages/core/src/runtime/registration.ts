@@ -113,8 +113,7 @@ export class Registration<T extends ComponentRecord> {
       } catch (error) {
         if (!isZooKeeperError(error)) throw error;
         this.#logger.warn('Could not publish component', { kind: body.kind, error });
-        if (isZooKeeperError(error, 'ZK_CLOSED')) return;
-        await this.#recover();
+        if (!(await this.#recovered(error))) return;
       }
     }
   }
@@ -127,6 +126,20 @@ export class Registration<T extends ComponentRecord> {
     this.#path = await this.#zk.create(path, this.#layout.encode(body), { ephemeral: true, sequential });
     this.#epoch = epoch;
     this.#version = 0;
+  }
+
+  /** Recovers, however often the connection breaks meanwhile. @returns false when the client is closed */
+  async #recovered(error: unknown): Promise<boolean> {
+    for (let cause = error; !isZooKeeperError(cause, 'ZK_CLOSED');) {
+      try {
+        await this.#recover();
+        return true;
+      } catch (next) {
+        if (!isZooKeeperError(next, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED', 'ZK_CLOSED')) throw next;
+        cause = next;
+      }
+    }
+    return false;
   }
 
   /** After an error: learn what is stored. An entry whose making was not confirmed is found by its owner and body. */

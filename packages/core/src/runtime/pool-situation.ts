@@ -1,0 +1,165 @@
+import type { LauncherId, NodeRecord, PoolComponentRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
+import type { PoolConfig } from '../driver/types.js';
+import type { Services } from '../fulfilment/services.js';
+import type { FreeNodes } from '../mirror/free-nodes.js';
+import type { PoolView, QuotaView, Reservation } from '../plan/types.js';
+import type { PoolRegistry } from './pool-registry.js';
+import type { ProviderRunner } from './provider-runner.js';
+
+/** What a pool worker learns from the launcher around it. */
+export interface PoolWorkerHost {
+  readonly version: string;
+  /** Also register below `/nodepool/launchers`. */
+  readonly announceLegacy: boolean;
+  readonly registry: Pick<PoolRegistry, 'pools' | 'onChange'>;
+  /** Labels with `min-ready: -1`. */
+  disabledLabels(): ReadonlySet<string>;
+  tenantLimit(tenant: string): Resources | undefined;
+  /** Caches are complete and ZooKeeper answers. */
+  isActive(): boolean;
+  /** Deletes a free node if it still is one. */
+  releaseNode(node: NodeRecord, why: string): void;
+  /** A handler lost track of what it wrote. */
+  onAbandoned(request: RequestRecord, nodes: readonly string[]): void;
+}
+
+/** A node in deletion counts as room to come for this long (source: Nodepool's rule for freeing nodes at quota). */
+const DELETION_GRACE_MS = 300_000;
+
+/** A pool as the plan sees it: its configuration, its provider, the mirror and the registry at this moment. */
+export class PoolSituation implements PoolView {
+  readonly launcherId: LauncherId;
+  protected readonly services: Services;
+  protected readonly host: PoolWorkerHost;
+  protected runner: ProviderRunner;
+  protected poolConfig: PoolConfig;
+  /** Accepted requests that wait for capacity. */
+  protected pausedHandlers = 0;
+  readonly #free: FreeNodes;
+  #stopping = false;
+
+  constructor(
+    services: Services,
+    host: PoolWorkerHost,
+    runner: ProviderRunner,
+    pool: PoolConfig,
+    launcherId: LauncherId,
+  ) {
+    this.services = services;
+    this.host = host;
+    this.runner = runner;
+    this.poolConfig = pool;
+    this.launcherId = launcherId;
+    this.#free = services.mirror.free(runner.name, pool.name);
+  }
+
+  /** No new requests are taken from now on. */
+  protected beginStopping(): void {
+    this.#stopping = true;
+  }
+
+  get stopping(): boolean {
+    return this.#stopping;
+  }
+
+  get provider(): string {
+    return this.runner.name;
+  }
+
+  get providerName(): string {
+    return this.runner.name;
+  }
+
+  get pool(): PoolConfig {
+    return this.poolConfig;
+  }
+
+  get priority(): number {
+    return this.poolConfig.priority ?? this.runner.config.priority ?? 100;
+  }
+
+  get launches(): boolean {
+    return this.runner.launches;
+  }
+
+  get pausesAtQuota(): boolean {
+    return this.runner.pausesAtQuota;
+  }
+
+  get maxConcurrency(): number {
+    return this.runner.config.maxConcurrency;
+  }
+
+  get activeLaunches(): number {
+    return this.runner.activeLaunches;
+  }
+
+  get errorLabels(): ReadonlySet<string> {
+    return this.runner.provider.errorLabels();
+  }
+
+  get disabledLabels(): ReadonlySet<string> {
+    return this.host.disabledLabels();
+  }
+
+  get registered(): readonly PoolComponentRecord[] {
+    return this.host.registry.pools;
+  }
+
+  get paused(): boolean {
+    return this.pausedHandlers > 0;
+  }
+
+  labelReady(label: string): boolean {
+    return this.runner.provider.labelReady(this.poolConfig.name, label);
+  }
+
+  freeNodes(label: string): Iterable<NodeRecord> {
+    return this.#free.ofLabel(label);
+  }
+
+  labelCapacity(label: string): number | undefined {
+    return this.runner.provider.labelCapacity?.(this.poolConfig.name, label);
+  }
+
+  canHold(labels: readonly string[]): boolean {
+    return this.runner.provider.canHold?.(this.poolConfig.name, labels) ?? true;
+  }
+
+  idleNodes(): Iterable<NodeRecord> {
+    return this.#free.all();
+  }
+
+  get roomIsComing(): boolean {
+    const { mirror, clock } = this.services;
+    return mirror.isDeletingSince(this.provider, this.poolConfig.name, clock.now(), DELETION_GRACE_MS);
+  }
+
+  get foreignReservations(): readonly Reservation[] {
+    return this.runner.reservationsBesides(this.poolConfig.name);
+  }
+
+  get quota(): QuotaView | undefined {
+    const quota = this.runner.provider.quota;
+    if (!quota) return undefined;
+    return {
+      need: (label) => this.needOf(label),
+      providerTotal: quota.estimatedNodepoolQuota(),
+      providerUsed: this.runner.usedByProvider(),
+      poolUsed: this.runner.usedByPool(this.poolConfig.name),
+    };
+  }
+
+  tenantLimit(tenant: string): Resources | undefined {
+    return this.host.tenantLimit(tenant);
+  }
+
+  tenantUsed(tenant: string): Resources {
+    return this.services.mirror.usage.ofTenant(tenant);
+  }
+
+  /** What one node of a label needs. */
+  needOf(label: string): Resources {
+    return this.runner.needOf(label, this.poolConfig);
+  }
+}
