@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { silentLogger } from '@nodepool/core';
 import { isProcessRunning } from '@nodepool/core/state-dir';
 import { systemClock } from '@nodepool/zk-protocol';
@@ -88,6 +88,10 @@ describe('the cloud as a process', { timeout: 60_000 }, () => {
 
     for (const client of clients) expect(await idsOf(client)).toEqual([id]);
     expect(isProcessRunning(pidOf(dir))).toBe(true);
+    // Each of the four has started a server; the directory may only go when three of them have given up.
+    const messages = () => readFileSync(join(dir, 'server.log'), 'utf8').trim().split('\n');
+    await vi.waitFor(() => expect(messages().length).toBeGreaterThanOrEqual(4), 20_000);
+    expect(messages().filter((message) => message.startsWith('serving'))).toHaveLength(1);
   });
 
   it('is looked at and changed from the command line', async () => {
