@@ -12,6 +12,8 @@ export type Effect =
 
 /** One commit as a cache sees it: its operations on paths below the cache's roots. */
 export interface PendingWrite {
+  /** Grows from commit to commit. */
+  readonly number: number;
   readonly indexes: readonly number[];
   readonly operations: readonly Operation[];
 }
@@ -24,6 +26,14 @@ interface Expectation {
   foreign: boolean;
 }
 
+/** Sequential creates under way with one prefix. */
+interface SequentialCreates {
+  /** How many, by the number of their commit, oldest first. */
+  readonly pending: Map<number, number>;
+  /** Paths with the prefix that were reported; each may be of a commit up to `upTo`, as later ones were not sent yet. */
+  readonly seen: Map<string, { events: number; readonly upTo: number }>;
+}
+
 /**
  * Tells watch events of our own commits from those of others, so that our writes need not be read back.
  *
@@ -34,7 +44,8 @@ interface Expectation {
  */
 export class OwnWrites {
   readonly #expected = new Map<string, Expectation>();
-  readonly #sequential = new Map<string, { pending: number; seen: Map<string, number> }>();
+  readonly #sequential = new Map<string, SequentialCreates>();
+  #lastNumber = 0;
 
   constructor(
     private readonly isOurs: (path: string) => boolean,
@@ -51,21 +62,31 @@ export class OwnWrites {
     if (this.#sequential.size === 0) return false;
     const creates = this.#sequential.get(path.slice(0, -SEQUENCE_DIGITS));
     if (creates === undefined) return false;
-    creates.seen.set(path, (creates.seen.get(path) ?? 0) + 1);
-    if (creates.seen.size > MAX_DEFERRED) this.#readDeferred(creates.seen);
+    const seen = creates.seen.get(path);
+    if (seen === undefined) creates.seen.set(path, { events: 1, upTo: this.#lastNumber });
+    else seen.events += 1;
+    if (creates.seen.size > MAX_DEFERRED) this.#readDeferred(creates, Infinity);
     return true;
+  }
+
+  /** Paths that are kept back until it is known whether we made them. */
+  get deferred(): number {
+    let count = 0;
+    for (const { seen } of this.#sequential.values()) count += seen.size;
+    return count;
   }
 
   /** Announces a commit; `undefined` when none of its operations is ours. Must be followed by one of the others. */
   begin(operations: readonly Operation[]): PendingWrite | undefined {
     const indexes: number[] = [];
+    const number = ++this.#lastNumber;
     operations.forEach((operation, index) => {
       if (operation.op === 'check' || !this.isOurs(operation.path)) return;
       indexes.push(index);
-      if (operation.op === 'create' && operation.sequential) this.#expectCreate(operation.path);
+      if (operation.op === 'create' && operation.sequential) this.#expectCreate(operation.path, number);
       else this.#expect(operation.path);
     });
-    return indexes.length === 0 ? undefined : { indexes, operations };
+    return indexes.length === 0 ? undefined : { number, indexes, operations };
   }
 
   /**
@@ -79,7 +100,7 @@ export class OwnWrites {
       const operation = write.operations[index] as Operation;
       const result = results[index] as OperationResult;
       if (result.op === 'create' && operation.op === 'create' && operation.sequential) {
-        if (this.#settleCreate(operation.path, result.path)) unsure.add(result.path);
+        if (this.#settleCreate(write.number, operation.path, result.path)) unsure.add(result.path);
       } else if (this.#settle(operation.path)) unsure.add(operation.path);
       effects.push(effectOf(operation, result));
     }
@@ -94,7 +115,7 @@ export class OwnWrites {
     for (const index of write.indexes) {
       const operation = write.operations[index] as Operation;
       if (operation.op === 'create' && operation.sequential) {
-        this.#settleCreate(operation.path, undefined);
+        this.#settleCreate(write.number, operation.path, undefined);
         continue;
       }
       const entry = this.#expected.get(operation.path);
@@ -109,10 +130,10 @@ export class OwnWrites {
     else entry.expected += 1;
   }
 
-  #expectCreate(prefix: string): void {
-    const creates = this.#sequential.get(prefix);
-    if (creates === undefined) this.#sequential.set(prefix, { pending: 1, seen: new Map() });
-    else creates.pending += 1;
+  #expectCreate(prefix: string, number: number): void {
+    let creates = this.#sequential.get(prefix);
+    if (creates === undefined) this.#sequential.set(prefix, (creates = { pending: new Map(), seen: new Map() }));
+    creates.pending.set(number, (creates.pending.get(number) ?? 0) + 1);
   }
 
   /** @returns true when more events came than all commits under way account for */
@@ -127,25 +148,30 @@ export class OwnWrites {
   }
 
   /** @returns true when somebody else touched the created path as well */
-  #settleCreate(prefix: string, created: string | undefined): boolean {
+  #settleCreate(number: number, prefix: string, created: string | undefined): boolean {
     const creates = this.#sequential.get(prefix);
     if (creates === undefined) return false;
     let events = 0;
     if (created !== undefined) {
-      events = creates.seen.get(created) ?? 0;
+      events = creates.seen.get(created)?.events ?? 0;
       creates.seen.delete(created);
     }
-    creates.pending -= 1;
-    if (creates.pending === 0) {
-      this.#sequential.delete(prefix);
-      this.#readDeferred(creates.seen);
-    }
+    const left = (creates.pending.get(number) ?? 1) - 1;
+    if (left > 0) creates.pending.set(number, left);
+    else creates.pending.delete(number);
+    const [oldest = Infinity] = creates.pending.keys();
+    this.#readDeferred(creates, oldest);
+    if (creates.pending.size === 0) this.#sequential.delete(prefix);
     return events > 1;
   }
 
-  #readDeferred(seen: Map<string, number>): void {
-    for (const path of seen.keys()) this.readAgain(path);
-    seen.clear();
+  /** Reads what none of the commits still under way can have made: all of them were sent after it was reported. */
+  #readDeferred({ seen }: SequentialCreates, oldestPending: number): void {
+    for (const [path, { upTo }] of seen) {
+      if (upTo >= oldestPending) continue;
+      seen.delete(path);
+      this.readAgain(path);
+    }
   }
 }
 

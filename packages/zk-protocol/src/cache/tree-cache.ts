@@ -151,7 +151,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   }
 
   get eventQueue(): number {
-    return this.#reader.waiting + this.#lockQueues.size;
+    return this.#reader.waiting + this.#lockQueues.size + this.#own.deferred;
   }
 
   get playbackQueue(): number {

@@ -1,0 +1,64 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Operation, OperationResult, Stat } from '../client/types.js';
+import { OwnWrites } from './own-writes.js';
+
+const PREFIX = '/nodes/';
+const stat = {} as Stat;
+const create: Operation = { op: 'create', path: PREFIX, sequential: true };
+const set: Operation = { op: 'set', path: '/nodes/0000000001', data: 'x' };
+const created = (number: number): OperationResult => ({ op: 'create', path: pathOf(number), stat });
+const pathOf = (number: number): string => PREFIX + String(number).padStart(10, '0');
+
+describe('OwnWrites', () => {
+  let read: string[];
+  let own: OwnWrites;
+
+  beforeEach(() => {
+    read = [];
+    own = new OwnWrites(
+      () => true,
+      (path) => read.push(path),
+    );
+  });
+
+  const begin = (operation: Operation) => {
+    const write = own.begin([operation]);
+    if (write === undefined) throw new Error('the operation should have been ours');
+    return write;
+  };
+
+  it('applies a write that took effect after another of the same path was refused, and reads the path to be sure', () => {
+    const refused = begin(set);
+    const accepted = begin(set);
+    own.count(set.path);
+
+    own.fail(refused, false);
+    const { effects, unsure } = own.succeed(accepted, [{ op: 'set', stat }]);
+
+    expect(effects.map(({ path }) => path)).toEqual([set.path]);
+    expect([...unsure]).toEqual([set.path]);
+  });
+
+  it('keeps back what others make only until the creates sent before it are answered', () => {
+    const first = begin(create);
+    own.count(pathOf(7));
+    const second = begin(create);
+
+    own.succeed(first, [created(8)]);
+
+    expect(read).toEqual([pathOf(7)]);
+    own.succeed(second, [created(9)]);
+    expect(read).toEqual([pathOf(7)]);
+  });
+
+  it('counts what is kept back', () => {
+    const write = begin(create);
+    own.count(pathOf(7));
+    expect(own.deferred).toBe(1);
+
+    own.fail(write, false);
+
+    expect(own.deferred).toBe(0);
+    expect(read).toEqual([pathOf(7)]);
+  });
+});
