@@ -3,7 +3,7 @@ import type { Clock } from '../clock.js';
 import { isZooKeeperError } from '../client/errors.js';
 import type { WatchEvent, ZooKeeper } from '../client/types.js';
 import { orAborted } from './abort.js';
-import { findPredecessor, newLockEntryPrefix } from './lock-entries.js';
+import { findPredecessor, newLockEntryPrefix, sortContenders } from './lock-entries.js';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 60_000;
@@ -74,6 +74,12 @@ export class LockQueue {
         this.#entryPath = undefined;
         continue;
       }
+      if (this.options.ephemeral && stat.ephemeralOwner !== this.zk.sessionId) {
+        // A session we have given up: the server may keep it for a moment longer, but nothing keeps it alive.
+        this.#entryPath = undefined;
+        this.#mayExist = false;
+        continue;
+      }
       stop.throwIfAborted();
       const predecessor = findPredecessor(children, own);
       if (predecessor === undefined) return true;
@@ -112,7 +118,9 @@ export class LockQueue {
   }
 
   async #findEntry(): Promise<string | undefined> {
-    const name = (await this.#children()).find((child) => child.startsWith(this.#prefix));
+    const own = (await this.#children()).filter((child) => child.startsWith(this.#prefix));
+    // The newest: one from an earlier session may still be there.
+    const name = sortContenders(own).at(-1);
     return name === undefined ? undefined : `${this.root}/${name}`;
   }
 
