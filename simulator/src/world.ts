@@ -23,8 +23,10 @@ export class World {
   readonly violations: Violation[] = [];
   readonly #environment: Environment;
   readonly #onRejection = (error: unknown): void => {
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    this.violate(new Violation(`unhandled rejection: ${text}`));
+    this.violate(new Violation(`unhandled rejection: ${stackOf(error)}`));
+  };
+  readonly #onException = (error: unknown): void => {
+    this.violate(new Violation(`uncaught exception: ${stackOf(error)}`));
   };
   steps = 0;
 
@@ -36,6 +38,7 @@ export class World {
     this.server = new InProcessServer(this.clock, this.books.onTransaction);
     this.latencyMs = this.random.pick([0.3, 1, 5, 30]);
     process.on('unhandledRejection', this.#onRejection);
+    process.on('uncaughtException', this.#onException);
   }
 
   /** Milliseconds since the begin. */
@@ -49,8 +52,7 @@ export class World {
   }
 
   errorLogged(who: string, message: string, fields: LogFields | undefined): void {
-    const error = fields?.error;
-    const detail = error instanceof Error ? `: ${error.stack ?? error.message}` : '';
+    const detail = fields?.error === undefined ? '' : `: ${stackOf(fields.error)}`;
     this.violate(new Violation(`${who} logs an error: ${message}${detail}`));
   }
 
@@ -74,6 +76,11 @@ export class World {
 
   restore(): void {
     process.off('unhandledRejection', this.#onRejection);
+    process.off('uncaughtException', this.#onException);
     this.#environment.restore();
   }
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -142,7 +142,7 @@ export class ZuulClient {
         isRevised = true;
         await this.#revise(process, request);
       }
-      await this.#change(process, id, this.#random.exponential(1_000));
+      await this.#change(process, id, this.#random.exponential(3_000));
     }
   }
 
