@@ -99,9 +99,14 @@ export class LockQueue {
     if (found !== undefined) return found;
     this.#epoch = this.zk.sessionEpoch;
     this.#mayExist = true;
-    const path = await this.#create();
-    this.#mayExist = false;
-    return path;
+    try {
+      const path = await this.#create();
+      this.#mayExist = false;
+      return path;
+    } finally {
+      // What is asked for between two sessions is carried out in the second one.
+      this.#epoch = this.zk.sessionEpoch;
+    }
   }
 
   async #create(): Promise<string> {
