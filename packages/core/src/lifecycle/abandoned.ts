@@ -33,7 +33,8 @@ export async function removeAbandonedLocks(
     } catch (error) {
       if (signal.aborted) return;
       if (!isZooKeeperError(error)) throw error;
-      await delay(clock, RETRY_MS, signal);
+      // An abort ends the wait, and with it the loop.
+      await delay(clock, RETRY_MS, signal).catch(() => undefined);
     }
   }
 }

@@ -10,6 +10,7 @@ import {
   type ComponentRecord,
   type LauncherId,
   type PoolComponentRecord,
+  type Stat,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
 import type { Logger } from '../logger.js';
@@ -52,6 +53,8 @@ export class Registration<T extends ComponentRecord> {
   #path: string | undefined;
   #epoch = -1;
   #written: T | undefined;
+  /** Body of an entry that may have been made: its answer never came. The body wanted may be another by now. */
+  #unconfirmed: Buffer | undefined;
   #version = 0;
   #writing: Promise<void> | undefined;
   #removed = false;
@@ -119,12 +122,14 @@ export class Registration<T extends ComponentRecord> {
   }
 
   async #create(body: T): Promise<void> {
-    const epoch = this.#zk.sessionEpoch;
     const { sequential } = this.#layout;
     await this.#zk.ensurePath(this.#layout.directory(body));
     const path = this.#layout.createPath(body);
-    this.#path = await this.#zk.create(path, this.#layout.encode(body), { ephemeral: true, sequential });
-    this.#epoch = epoch;
+    this.#unconfirmed = this.#layout.encode(body);
+    this.#path = await this.#zk.create(path, this.#unconfirmed, { ephemeral: true, sequential });
+    this.#unconfirmed = undefined;
+    // Not before: a create asked for between two sessions is carried out in the second one.
+    this.#epoch = this.#zk.sessionEpoch;
     this.#version = 0;
   }
 
@@ -152,15 +157,26 @@ export class Registration<T extends ComponentRecord> {
       return;
     }
     const directory = this.#layout.directory(this.#body);
-    const wanted = this.#layout.encode(this.#body);
+    const wanted = this.#unconfirmed;
+    if (wanted === undefined) return;
     for (const id of await this.#zk.getChildren(directory)) {
       const path = `${directory}/${id}`;
-      const found = await this.#zk.getData(path).catch(() => undefined);
+      const found = await this.#read(path);
       if (found?.stat.ephemeralOwner !== this.#zk.sessionId || !found.data.equals(wanted)) continue;
       this.#path = path;
       this.#epoch = this.#zk.sessionEpoch;
       this.#version = found.stat.version;
+      this.#unconfirmed = undefined;
       return;
+    }
+  }
+
+  async #read(path: string): Promise<{ data: Buffer; stat: Stat } | undefined> {
+    try {
+      return await this.#zk.getData(path);
+    } catch (error) {
+      if (isZooKeeperError(error, 'ZK_NO_NODE')) return undefined;
+      throw error;
     }
   }
 }
