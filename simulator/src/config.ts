@@ -26,7 +26,7 @@ export function makeConfig(spec: ConfigSpec, drivers: ReadonlyMap<string, Driver
   );
   return {
     file: 'nodepool.yaml',
-    zookeeper: { servers: [], tls: undefined, sessionTimeoutMs: 10_000 },
+    zookeeper: { servers: [], tls: undefined, digest: undefined, sessionTimeoutMs: 10_000 },
     webapp: { port: 0, listenAddress: '' },
     elementsDir: undefined,
     imagesDir: undefined,

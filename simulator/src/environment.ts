@@ -11,9 +11,15 @@ const real = { setImmediate, random: Math.random.bind(Math), randomUUID };
  */
 export class Environment {
   #pending = 0;
+  readonly #stackTraceLimit = Error.stackTraceLimit;
 
-  /** @param random - everything unpredictable comes from it */
-  constructor(random: Random) {
+  /**
+   * @param random - everything unpredictable comes from it
+   * @param withStacks - errors have stack traces
+   */
+  constructor(random: Random, withStacks: boolean) {
+    // Errors are an everyday matter here, and their stacks are half the cost of a run.
+    if (!withStacks) Error.stackTraceLimit = 0;
     Math.random = random.next;
     crypto.randomUUID = () =>
       [8, 4, 4, 4, 12].map((digits) => random.hex(digits)).join('-') as ReturnType<typeof randomUUID>;
@@ -39,5 +45,6 @@ export class Environment {
     crypto.randomUUID = real.randomUUID;
     globalThis.setImmediate = real.setImmediate;
     syncBuiltinESMExports();
+    Error.stackTraceLimit = this.#stackTraceLimit;
   }
 }

@@ -32,7 +32,7 @@ export class World {
 
   constructor(seed: number, trace: boolean) {
     this.random = new Random(seed);
-    this.#environment = new Environment(this.random.fork());
+    this.#environment = new Environment(this.random.fork(), trace);
     this.trace = new Trace(this.clock, trace);
     this.books = new Books(this.trace, (violation) => this.violate(violation));
     this.server = new InProcessServer(this.clock, this.books.onTransaction);
