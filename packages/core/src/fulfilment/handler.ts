@@ -6,7 +6,7 @@ import {
   type RequestRecord,
   type Resources,
 } from '@nodepool/zk-protocol';
-import type { LaunchResult, NodeRequestHandler, PoolConfig, Provider } from '../driver/types.js';
+import type { NodeRequestHandler, PoolConfig, Provider } from '../driver/types.js';
 import type { Logger } from '../logger.js';
 import type { PausedRequest } from '../plan/plan-pool.js';
 import { reason } from '../plan/rules.js';
@@ -15,6 +15,7 @@ import { allocate, NODES_PER_TRANSACTION, type Subject } from './allocation.js';
 import { declinedRequest } from './decline.js';
 import { HeldRequest } from './held-request.js';
 import { Launches } from './launches.js';
+import type { PlannedLaunch } from './planned-launch.js';
 import { releaseNodes } from './release.js';
 import { RequestParts, type Part } from './request-parts.js';
 import type { Services } from './services.js';
@@ -34,10 +35,8 @@ export interface HandlerPool {
   needOf(label: string): Resources;
   /** A handler began or ceased to wait for capacity. */
   pauseChanged(): void;
-  launchStarted(): void;
-  launchEnded(result: LaunchResult): void;
-  /** Counts resources of nodes that have no record yet. */
-  promise(need: Resources, factor: 1 | -1): void;
+  /** Counts a launch from now on, so that nobody else is given the same room. */
+  planLaunch(label: string): PlannedLaunch;
 }
 
 /**
@@ -69,7 +68,7 @@ export class RequestHandler {
   #gone = false;
   #draining = false;
   #paused = false;
-  readonly #resumed: Assignment[] = [];
+  readonly #resumed: { reused: Part[]; toLaunch: Part[] }[] = [];
   #woken = false;
   #waiter: (() => void) | undefined;
 
@@ -120,7 +119,7 @@ export class RequestHandler {
 
   /** Capacity for a paused request. Nodes named must be claimed in the mirror by the caller. */
   resume(assignment: Assignment): void {
-    this.#resumed.push(assignment);
+    this.#resumed.push(this.#assign(assignment));
     this.#setPaused(false);
     this.#wake();
   }
@@ -144,12 +143,21 @@ export class RequestHandler {
       this.#setPaused(false);
       this.#abort.abort(new Error('the handler has ended'));
       for (const id of this.#parts.nodeIds()) this.#services.mirror.unclaim(id);
+      for (const part of this.#parts.all) part.planned?.ended(undefined);
     }
   }
 
-  async #accept(assignment: Assignment): Promise<boolean> {
-    this.#launches.az = assignment.az;
+  /** What an assignment takes counts at once: the next plan is made before this one has been carried out. */
+  #assign(assignment: Assignment): { reused: Part[]; toLaunch: Part[] } {
+    this.#launches.az ??= assignment.az;
     const { reused, toLaunch } = this.#parts.assign(assignment);
+    for (const part of toLaunch) part.planned = this.#pool.planLaunch(part.label);
+    return { reused, toLaunch };
+  }
+
+  async #accept(assignment: Assignment): Promise<boolean> {
+    const { reused, toLaunch } = this.#assign(assignment);
+    this.#setPaused(this.#parts.has('missing') && this.#pool.pausesAtQuota);
     const first = reused.slice(0, NODES_PER_TRANSACTION);
     const result = await allocate(this.#services, this.#request, recordsOf(first), true);
     if ('conflict' in result) {
@@ -191,10 +199,8 @@ export class RequestHandler {
 
   async #applyResumed(): Promise<void> {
     for (let next = this.#resumed.shift(); next; next = this.#resumed.shift()) {
-      const { reused, toLaunch } = this.#parts.assign(next);
-      this.#launches.az ??= next.az;
-      this.#launch(toLaunch);
-      await this.#take(reused);
+      this.#launch(next.toLaunch);
+      await this.#take(next.reused);
     }
   }
 
@@ -350,6 +356,7 @@ export class RequestHandler {
   }
 
   async #releaseAll(): Promise<void> {
+    this.#setPaused(false);
     const held = this.#parts.held();
     for (const part of this.#parts.all) part.entry = undefined;
     await releaseNodes(this.#services, held, this.#logger);

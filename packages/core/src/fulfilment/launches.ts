@@ -40,19 +40,22 @@ export class Launches {
    * @param settled - called each time a part has reached its end
    */
   async run(request: RequestRecord, parts: readonly Part[], settled: () => void): Promise<void> {
-    const needs = parts.map((part) => this.#pool.needOf(part.label));
-    for (const need of needs) this.#pool.promise(need, 1);
-    const drafts = parts.map((part, i) => this.#draft(request, part.label, needs[i] ?? {}));
-    const made = await createNodes(this.#services, drafts).finally(() => {
-      for (const need of needs) this.#pool.promise(need, -1);
-    });
+    const drafts = parts.map(({ label, planned }) =>
+      this.#draft(request, label, planned?.need ?? this.#pool.needOf(label)),
+    );
+    const made = await createNodes(this.#services, drafts);
     await Promise.all(
       made.map(async ({ node, entry }, i) => {
         const part = parts[i];
         if (!part) return;
         part.node = node;
         part.entry = entry;
-        await this.#launch(request, part, node);
+        const { planned } = part;
+        part.planned = undefined;
+        planned?.recorded();
+        const result = await this.#launch(request, part, node);
+        planned?.ended(result);
+        await this.#launched(part, result);
         settled();
       }),
     );
@@ -81,23 +84,19 @@ export class Launches {
     return completed;
   }
 
-  async #launch(request: RequestRecord, part: Part, node: NodeRecord): Promise<void> {
+  /** Never rejects. */
+  async #launch(request: RequestRecord, part: Part, node: NodeRecord): Promise<LaunchResult> {
     const label = this.#pool.pool.labels.get(part.label);
     const driver = this.#driver();
     if (!label || !driver.launch) {
       const error = new Error(`pool "${this.#pool.pool.name}" no longer launches label "${part.label}"`);
-      await this.#launched(part, { state: 'failed', node, error });
-      return;
+      return { state: 'failed', node, error };
     }
-    this.#pool.launchStarted();
-    let result: LaunchResult;
     try {
-      result = await driver.launch(this.#order(request, part, node, label), this.#signal);
+      return await driver.launch(this.#order(request, part, node, label), this.#signal);
     } catch (error) {
-      result = { state: 'failed', node: part.node ?? node, error: asError(error) };
+      return { state: 'failed', node: part.node ?? node, error: asError(error) };
     }
-    this.#pool.launchEnded(result);
-    await this.#launched(part, result);
   }
 
   #order(request: RequestRecord, part: Part, node: NodeRecord, label: PoolLabelConfig): LaunchOrder {

@@ -1,5 +1,6 @@
 import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import type { Assignment } from '../plan/types.js';
+import type { PlannedLaunch } from './planned-launch.js';
 import type { HeldNode } from './release.js';
 
 /** One wanted label of a request and what stands for it. */
@@ -11,6 +12,8 @@ export interface Part {
   /** Our entry in the node's lock. */
   entry: string | undefined;
   error: Error | undefined;
+  /** A launch that was decided on but has no record yet. */
+  planned: PlannedLaunch | undefined;
 }
 
 /** The wanted labels of one request, in order, with the nodes found or made for them. */
@@ -24,6 +27,7 @@ export class RequestParts {
       node: undefined,
       entry: undefined,
       error: undefined,
+      planned: undefined,
     }));
   }
 

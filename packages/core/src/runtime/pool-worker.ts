@@ -7,11 +7,11 @@ import {
   type PoolComponentRecord,
   type RequestId,
   type RequestRecord,
-  type Resources,
 } from '@nodepool/zk-protocol';
-import type { LaunchResult, PoolConfig, Provider } from '../driver/types.js';
+import type { PoolConfig, Provider } from '../driver/types.js';
 import { declinedRequest, writeUnlockedRequest } from '../fulfilment/decline.js';
 import { RequestHandler, type HandlerOutcome, type HandlerPool } from '../fulfilment/handler.js';
+import type { PlannedLaunch } from '../fulfilment/planned-launch.js';
 import type { Services } from '../fulfilment/services.js';
 import { backoffMs } from '../lifecycle/backoff.js';
 import type { Logger } from '../logger.js';
@@ -163,18 +163,8 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
     this.wake();
   }
 
-  launchStarted(): void {
-    this.runner.activeLaunches++;
-  }
-
-  launchEnded(result: LaunchResult): void {
-    this.runner.activeLaunches--;
-    if (result.state === 'aborted') this.runner.provider.quota?.invalidateQuotaCache();
-    this.wake();
-  }
-
-  promise(need: Resources, factor: 1 | -1): void {
-    this.runner.promise(this.pool.name, need, factor);
+  planLaunch(label: string): PlannedLaunch {
+    return this.runner.planLaunch(this.pool.name, this.needOf(label), () => this.wake());
   }
 
   // --- events -----------------------------------------------------------------------------------------------------

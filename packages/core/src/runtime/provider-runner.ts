@@ -2,6 +2,7 @@ import type { NodeRecord, Resources } from '@nodepool/zk-protocol';
 import type { LoadedProvider } from './types.js';
 import type { PoolConfig, Provider, ProviderConfig } from '../driver/types.js';
 import type { Services } from '../fulfilment/services.js';
+import type { PlannedLaunch } from '../fulfilment/planned-launch.js';
 import { backoffMs } from '../lifecycle/backoff.js';
 import type { Logger } from '../logger.js';
 import { accumulate } from '../plan/resources.js';
@@ -15,14 +16,13 @@ export class ProviderRunner {
   readonly provider: Provider;
   readonly launches: boolean;
   readonly pausesAtQuota: boolean;
-  /** Launches under way, over all pools. */
-  activeLaunches = 0;
   readonly #services: Services;
   readonly #logger: Logger;
   readonly #stop = new AbortController();
   readonly #promised: Resources = {};
   readonly #promisedByPool = new Map<string, Resources>();
   readonly #reservations = new Map<string, readonly Reservation[]>();
+  #activeLaunches = 0;
   #started: Promise<void> | undefined;
   #error: string | undefined;
   #running = false;
@@ -48,6 +48,11 @@ export class ProviderRunner {
     return this.#running;
   }
 
+  /** Launches decided on or under way, over all pools. */
+  get activeLaunches(): number {
+    return this.#activeLaunches;
+  }
+
   /** Why the last start failed; `undefined` once it has succeeded. */
   get startError(): string | undefined {
     return this.#error;
@@ -71,8 +76,34 @@ export class ProviderRunner {
     this.#stop.abort(new Error(`provider "${this.name}" stops`));
   }
 
-  /** Counts needs of nodes that have no record yet, so that two pools do not spend the same quota. */
-  promise(pool: string, need: Resources, factor: 1 | -1): void {
+  /**
+   * Counts a launch, and the need of its node until that has a record, so that two pools do not spend the same quota.
+   * @param onEnd - there may be room for others now
+   */
+  planLaunch(pool: string, need: Resources, onEnd: () => void): PlannedLaunch {
+    let isPromised = true;
+    let isOver = false;
+    const recorded = () => {
+      if (isPromised) this.#promise(pool, need, -1);
+      isPromised = false;
+    };
+    this.#promise(pool, need, 1);
+    this.#activeLaunches++;
+    return {
+      need,
+      recorded,
+      ended: (result) => {
+        if (isOver) return;
+        isOver = true;
+        recorded();
+        this.#activeLaunches--;
+        if (result?.state === 'aborted') this.provider.quota?.invalidateQuotaCache();
+        onEnd();
+      },
+    };
+  }
+
+  #promise(pool: string, need: Resources, factor: 1 | -1): void {
     accumulate(this.#promised, need, factor);
     let ofPool = this.#promisedByPool.get(pool);
     if (!ofPool) this.#promisedByPool.set(pool, (ofPool = {}));
