@@ -1,1 +1,10 @@
 export { VirtualClock } from './virtual-clock.js';
+export { driverContract, testDriverContract } from './contract.js';
+export type {
+  CloudFailureKind,
+  CloudResource,
+  ContractCloud,
+  ContractTest,
+  DriverContractOptions,
+  TestRunner,
+} from './types.js';

@@ -1,0 +1,95 @@
+import {
+  decodeNode,
+  encodeNode,
+  encodeRequest,
+  isZooKeeperError,
+  newRequest,
+  nodeLockPath,
+  nodePath,
+  requestCreatePath,
+  REQUESTS_ROOT,
+  requestPath,
+  withNode,
+  ZkLock,
+  type Clock,
+  type NodeFields,
+  type NodeId,
+  type NodeRecord,
+  type RequestId,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
+
+const LOCK_LIMIT_MS = 60_000;
+
+/** Asks for nodes and uses them as Zuul does. */
+export class Requestor {
+  readonly #zk: ZooKeeper;
+  readonly #clock: Clock;
+
+  constructor(zk: ZooKeeper, clock: Clock) {
+    this.#zk = zk;
+    this.#clock = clock;
+  }
+
+  async submit(labels: readonly string[]): Promise<RequestId> {
+    await this.#zk.ensurePath(REQUESTS_ROOT);
+    const fields = { labels, requestor: 'contract', createdTimeMs: this.#clock.now() };
+    const body = encodeRequest(newRequest(fields, this.#clock.now()));
+    const path = await this.#zk.create(requestCreatePath(200), body, { sequential: true });
+    return path.slice(REQUESTS_ROOT.length + 1) as RequestId;
+  }
+
+  /** Withdraws a request, or says that its nodes have been taken over. */
+  async forget(id: RequestId): Promise<void> {
+    await this.#zk.delete(requestPath(id)).catch((error: unknown) => {
+      if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
+    });
+  }
+
+  /** Takes the nodes of a fulfilled request into use. */
+  async take(id: RequestId, nodes: readonly NodeId[]): Promise<HeldNode[]> {
+    const held: HeldNode[] = [];
+    for (const node of nodes) {
+      const lock = new ZkLock(this.#zk, nodeLockPath(node), { clock: this.#clock, identifier: 'contract' });
+      await lock.acquire({ timeoutMs: LOCK_LIMIT_MS });
+      held.push({ id: node, lock });
+      await this.#store(node, { state: 'in-use' });
+    }
+    await this.forget(id);
+    return held;
+  }
+
+  /** Gives nodes back after use. */
+  async giveBack(held: readonly HeldNode[]): Promise<void> {
+    for (const { id, lock } of held) {
+      await this.#store(id, { state: 'used' });
+      await lock.release();
+    }
+  }
+
+  /** Deletes a free node as an operator does. Rejects when it is not free. */
+  async remove(id: NodeId): Promise<void> {
+    const lock = new ZkLock(this.#zk, nodeLockPath(id), { clock: this.#clock, identifier: 'contract' });
+    if (!(await lock.acquire({ blocking: false }))) throw new Error(`node ${id} is locked`);
+    try {
+      await this.#store(id, { state: 'deleting' });
+    } finally {
+      await lock.release();
+    }
+  }
+
+  async #store(id: NodeId, changes: NodeFields): Promise<NodeRecord> {
+    const { data, stat } = await this.#zk.getData(nodePath(id));
+    const node = decodeNode(id, data, stat, this.#clock.now());
+    if (!node) throw new Error(`node ${id} has no body`);
+    const next = withNode(node, changes, this.#clock.now());
+    await this.#zk.setData(nodePath(id), encodeNode(next), stat.version);
+    return next;
+  }
+}
+
+/** A node in use. */
+export interface HeldNode {
+  readonly id: NodeId;
+  readonly lock: ZkLock;
+}

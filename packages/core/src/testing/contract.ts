@@ -1,0 +1,66 @@
+import { Bench } from './bench/bench.js';
+import type { ContractPart, PartTest } from './part.js';
+import { config } from './parts/config.js';
+import { create } from './parts/create.js';
+import { deletion } from './parts/delete.js';
+import { errors } from './parts/errors.js';
+import { images } from './parts/images.js';
+import { loading } from './parts/loading.js';
+import { nothingLeft } from './parts/nothing-left.js';
+import { quota } from './parts/quota.js';
+import { registered } from './parts/registered.js';
+import { restart } from './parts/restart.js';
+import { reuse } from './parts/reuse.js';
+import { shutdown } from './parts/shutdown.js';
+import type { ContractCloud, ContractTest, DriverContractOptions, TestRunner } from './types.js';
+
+const PARTS: readonly ContractPart[] = [
+  ...[loading, config, create, deletion, errors, quota],
+  ...[restart, nothingLeft, reuse, images, registered, shutdown],
+];
+/**
+ * The contract as a list of checks, each with a cloud and a ZooKeeper of its own. Which apply follows from what the
+ * driver declares it can do.
+ */
+export function driverContract<Cloud extends ContractCloud>(options: DriverContractOptions<Cloud>): ContractTest[] {
+  const { capabilities } = options.driver;
+  // Whoever runs a test gets its clouds from these very options.
+  const any = options as unknown as DriverContractOptions;
+  return PARTS.filter((part) => part.applies?.(capabilities) ?? true).flatMap((part) =>
+    part
+      .tests(any)
+      .filter((test) => test.applies?.(capabilities) ?? true)
+      .map((test) => ({ part: part.name, name: test.name, run: () => runTest(test, any) })),
+  );
+}
+
+/** Registers the contract with a test runner, e.g. `{ describe, it }` of vitest, `node:test`, mocha or jest. */
+export function testDriverContract<Cloud extends ContractCloud>(
+  options: DriverContractOptions<Cloud> & { readonly test: TestRunner },
+): void {
+  const { describe, it } = options.test;
+  const tests = driverContract(options);
+  describe(`driver "${options.driver.name}"`, () => {
+    for (const part of new Set(tests.map((test) => test.part))) {
+      describe(part, () => {
+        for (const test of tests.filter((candidate) => candidate.part === part)) {
+          it(test.name, () => test.run());
+        }
+      });
+    }
+  });
+}
+
+async function runTest(test: PartTest, options: DriverContractOptions): Promise<void> {
+  const benches: Bench[] = [];
+  const open = async (): Promise<Bench> => {
+    const bench = await Bench.open(options);
+    benches.push(bench);
+    return bench;
+  };
+  try {
+    await test.run({ bench: await open(), options, open });
+  } finally {
+    for (const bench of benches) await bench.close();
+  }
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
+import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { sameProviderConfig } from '../../config/compare.js';
+import { formatProblem } from '../../config/problems.js';
+import type { Bench } from '../bench/bench.js';
+import { loadEntry, type LoadedEntry } from '../bench/load-entry.js';
+import type { ContractPart, PartTest } from '../part.js';
+import type { DriverContractOptions } from '../types.js';
+
+const UNKNOWN = 'no-such-key-anywhere';
+
+/** Reading of provider entries. */
+export const config: ContractPart = {
+  name: 'config',
+  tests: ({ invalidConfigs }) => [
+    ...always,
+    ...Object.entries(invalidConfigs).map(([what, entry]) => refusal(what, entry)),
+  ],
+};
+
+const always: readonly PartTest[] = [
+  {
+    name: 'reads a valid entry',
+    run: async ({ bench, options }) => {
+      const { problems, thrown } = await load(bench, bench.entry, options);
+      assert.deepEqual(problems.map(formatProblem), [], 'validConfig has neither errors nor warnings');
+      assert.deepEqual(thrown, []);
+    },
+  },
+  {
+    name: 'takes over what the entry says',
+    run: async ({ bench }) => {
+      const { entry, driver } = bench;
+      const read = await bench.providerConfig();
+      assert.equal(read.name, entry['name'], 'name');
+      assert.equal(read.driverName, driver.name, 'driverName is the name of the driver');
+      assert.deepEqual(read.entry, entry, 'entry is the entry as written: changes are told by it');
+      assert.deepEqual([...read.pools.keys()], poolNames(entry), 'pools are those of the entry, by name');
+      for (const [name, pool] of read.pools) {
+        assert.equal(pool.name, name, 'a pool is kept under its own name');
+        assert.ok(pool.labels.size > 0, `pool "${name}" has labels`);
+        assert.equal(typeof pool.maxServers, 'number', 'maxServers is a number, Infinity without limit');
+      }
+    },
+  },
+  {
+    name: 'leaves the entry as it is',
+    run: async ({ bench }) => {
+      const { driver, entry } = bench;
+      const { labels, diskimages } = await bench.config();
+      const copy = structuredClone(entry);
+      driver.getProviderConfig(copy, { labels, diskimages, problem: () => {} });
+      assert.ok(isDeepStrictEqual(copy, entry), 'getProviderConfig does not change its argument');
+    },
+  },
+  {
+    name: 'reports keys that nobody knows, wherever they stand',
+    run: async ({ bench, options }) => {
+      for (const [place, entry] of withUnknownKeys(bench.entry)) {
+        const { problems } = await load(bench, entry, options);
+        const isTold = problems.some((problem) => formatProblem(problem).includes(UNKNOWN));
+        assert.ok(isTold, `an unknown key in ${place} is reported: close the schema there`);
+      }
+    },
+  },
+  {
+    name: 'differs when its entry differs, and only then',
+    run: async ({ bench }) => {
+      const first = await bench.providerConfig();
+      const second = await bench.providerConfig();
+      assert.ok(sameProviderConfig(first, second), 'the same entry read twice is equal: a reload changes nothing');
+      const other = await bench.providerConfig({ ...structuredClone(bench.entry), 'max-concurrency': 4711 });
+      assert.ok(!sameProviderConfig(first, other), 'another entry is not equal: a reload takes it into use');
+      assert.equal(other.maxConcurrency, 4711, 'max-concurrency is taken over');
+    },
+  },
+];
+
+function refusal(what: string, entry: JsonObject): PartTest {
+  return {
+    name: `refuses ${what}`,
+    run: async ({ bench, options }) => {
+      const { config: read, problems, thrown } = await load(bench, entry, options);
+      assert.deepEqual(thrown, [], 'getProviderConfig does not throw: it calls context.problem');
+      assert.ok(
+        read === undefined,
+        `there is an error: ${problems.map(formatProblem).join('; ') || 'no problem at all'}`,
+      );
+      const placed = problems.filter(({ path, severity }) => severity === 'error' && path.startsWith('providers[0]'));
+      assert.ok(placed.length > 0, 'the error names its place in the provider entry');
+    },
+  };
+}
+
+function load(bench: Bench, entry: JsonObject, options: DriverContractOptions): Promise<LoadedEntry> {
+  return loadEntry(entry, bench.drivers, options.file, { clock: bench.cloud.clock });
+}
+
+function poolNames(entry: JsonObject): Json[] {
+  const pools = Array.isArray(entry['pools']) ? entry['pools'] : [];
+  return pools.filter(isObject).map((pool) => pool['name'] ?? null);
+}
+
+/** Copies of the entry with an unknown key in it, and one for each list of maps below. */
+function* withUnknownKeys(entry: JsonObject): Generator<[place: string, entry: JsonObject]> {
+  for (const path of placesIn(entry, [])) {
+    const copy = structuredClone(entry);
+    let at: Json = copy;
+    for (const key of path) at = (at as Record<string | number, Json>)[key] ?? null;
+    if (isObject(at)) at[UNKNOWN] = true;
+    yield [path.length === 0 ? 'the entry' : path.join('.'), copy];
+  }
+}
+
+function placesIn(value: JsonObject, path: readonly (string | number)[]): (string | number)[][] {
+  const below = Object.entries(value).flatMap(([key, items]) =>
+    Array.isArray(items) && isObject(items[0]) ? placesIn(items[0], [...path, key, 0]) : [],
+  );
+  return [[...path], ...below];
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

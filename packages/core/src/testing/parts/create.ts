@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { launches, type ContractPart } from '../part.js';
+
+/** Making of nodes. */
+export const create: ContractPart = {
+  name: 'create',
+  applies: launches,
+  tests: () => [
+    {
+      name: 'makes a node that can be used',
+      run: async ({ bench }) => {
+        await bench.startLauncher();
+        const [label] = await bench.labels();
+        const { nodes } = await bench.take([label]);
+        const [node] = nodes;
+
+        assert.ok(node && nodes.length === 1, 'one node');
+        assert.equal(node.state, 'ready');
+        assert.ok(node.labels.includes(label), `its labels ${node.labels.join()} have "${label}" among them`);
+        assert.ok(node.interfaceIp, 'interfaceIp says where to reach it');
+        assert.ok(Array.isArray(node.hostKeys), 'hostKeys is a list');
+        assert.notEqual(node.externalId, null, 'externalId says what is behind it');
+        await bench.assertAllReady();
+      },
+    },
+    {
+      name: 'stores the external id under which the cloud knows what it made',
+      run: async ({ bench }) => {
+        await bench.startLauncher();
+        const [label] = await bench.labels();
+        const { nodes } = await bench.take([label]);
+        const ids = (await bench.instances()).map(({ id }) => id);
+
+        assert.deepEqual(
+          ids,
+          nodes.map(({ externalId }) => externalId),
+        );
+      },
+    },
+    {
+      name: 'makes as many as are asked for, at once',
+      run: async ({ bench }) => {
+        await bench.startLauncher();
+        const [label] = await bench.labels();
+        const { nodes } = await bench.take([label, label, label]);
+
+        assert.equal(new Set(nodes.map(({ externalId }) => externalId)).size, 3, 'three nodes, three external ids');
+        assert.equal((await bench.instances()).length, 3, 'three instances');
+      },
+    },
+    {
+      name: 'makes every label it has',
+      run: async ({ bench }) => {
+        await bench.startLauncher();
+        for (const label of await bench.labels()) {
+          const taken = await bench.take([label]);
+          await bench.giveBack(taken);
+        }
+      },
+    },
+  ],
+};

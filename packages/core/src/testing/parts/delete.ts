@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { launches, type ContractPart } from '../part.js';
+
+/** Removing what is behind nodes. */
+export const deletion: ContractPart = {
+  name: 'delete',
+  applies: launches,
+  tests: () => [
+    {
+      name: 'has removed what is behind a node when it says so',
+      run: async ({ bench }) => {
+        const { provider } = await bench.startLauncher();
+        const [label] = await bench.labels();
+        const taken = await bench.take([label]);
+        for (const node of taken.nodes) {
+          const deletion = provider.startNodeCleanup({ ...node, state: 'deleting' }, new AbortController().signal);
+          const looking = Promise.resolve(deletion).then(() => bench.list());
+          const left = await bench.during(looking, 'the deletion ends');
+
+          assert.deepEqual(
+            left,
+            [],
+            'startNodeCleanup resolves when the cloud has nothing of it any more, not earlier',
+          );
+        }
+      },
+    },
+    {
+      name: 'takes it for done when there is nothing left to delete',
+      run: async ({ bench }) => {
+        const { provider } = await bench.startLauncher();
+        const [label] = await bench.labels();
+        const taken = await bench.take([label]);
+        await bench.giveBack(taken);
+        await bench.untilNoNodes();
+        for (const node of taken.nodes) {
+          const again = provider.startNodeCleanup({ ...node, state: 'deleting' }, new AbortController().signal);
+          await bench.during(Promise.resolve(again), 'a second deletion ends', 600_000);
+        }
+      },
+    },
+    {
+      name: 'deletes in the end although the cloud does not answer at first',
+      run: async ({ bench }) => {
+        await bench.startLauncher();
+        const [label] = await bench.labels();
+        const taken = await bench.take([label]);
+        await bench.pass(10_000);
+        bench.fail('unavailable', 2);
+        await bench.giveBack(taken);
+        await bench.untilNoNodes();
+
+        assert.deepEqual(await bench.instances(), []);
+      },
+    },
+    {
+      name: 'knows nothing to delete behind a node that was never made',
+      run: async ({ bench }) => {
+        const { provider } = await bench.startLauncher();
+        const [label] = await bench.labels();
+        const taken = await bench.take([label]);
+        const before = await bench.list();
+        for (const node of taken.nodes) {
+          const nothing = { ...node, id: '9999999999' as typeof node.id, state: 'deleting', externalId: null };
+          const deletion = provider.startNodeCleanup(nothing, new AbortController().signal);
+          await bench.during(Promise.resolve(deletion), 'deleting nothing ends', 600_000);
+        }
+
+        assert.deepEqual(await bench.list(), before, 'other nodes keep what they have');
+      },
+    },
+  ],
+};

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { isNodepoolError } from '@nodepool/zk-protocol';
+import type { Bench } from '../bench/bench.js';
+import type { TestLauncher } from '../bench/launcher.js';
+import { launches, type ContractPart, type PartTest } from '../part.js';
+import type { CloudFailureKind } from '../types.js';
+
+/** More often than any driver tries. */
+const ALWAYS = 10_000;
+
+/** What becomes of failures of the cloud: each has one error class, by which core decides what to do. */
+export const errors: ContractPart = {
+  name: 'errors',
+  applies: launches,
+  tests: () => [
+    {
+      name: 'aborts a launch without counting an attempt when the quota is used up',
+      run: async ({ bench }) => {
+        const launcher = await bench.startLauncher();
+        const happens = await failAndTake(bench, 'quota');
+        if (!happens) return;
+        const [first, second] = launcher.launches;
+        assert.equal(first?.result?.state, 'aborted', 'the launch ends with state "aborted"');
+        assert.ok(isNodepoolError(first.result.error, 'NODEPOOL_QUOTA'), 'its error is a QuotaError');
+        assert.equal(second?.result?.state, 'ready', 'and the next launch succeeds');
+      },
+    },
+    classified('capacity', 'NODEPOOL_CAPACITY', 'reports a cloud without room as a lack of capacity'),
+    recovered('capacity', 'tries again when the cloud has no room'),
+    recovered('unavailable', 'waits out a cloud that does not answer for a while', 8),
+    recovered('error-state', 'replaces an instance that breaks while it is made'),
+    recovered('never-ready', 'replaces an instance that is not ready in time'),
+    recovered('lost-reply', 'makes no second instance when the answer to a creation is lost'),
+  ],
+};
+
+/** The failure is passing: the request is served, by one instance, and never are there two. */
+function recovered(kind: CloudFailureKind, name: string, times = 1): PartTest {
+  return {
+    name,
+    run: async ({ bench }) => {
+      const launcher = await bench.startLauncher();
+      const peak = watchPeak(bench);
+      await failAndTake(bench, kind, times);
+
+      assertOutcomes(launcher);
+      await bench.assertAllReady();
+      assert.equal(await bench.countInstances(), 1, 'what failed attempts made is gone, the rest is in use');
+      assert.ok(peak.instances <= 1, 'there are never two instances for one node: delete before trying again');
+    },
+  };
+}
+
+/** The failure stays: the launch fails, for the right reason. */
+function classified(kind: CloudFailureKind, code: string, name: string): PartTest {
+  return {
+    name,
+    run: async ({ bench }) => {
+      const launcher = await bench.startLauncher();
+      const [label] = await bench.labels();
+      if (!bench.fail(kind, ALWAYS)) return;
+      await bench.submit([label]);
+      await bench.until(() => launcher.launches.length > 0, 'the launch ends');
+      const [launch] = launcher.launches;
+
+      assertOutcomes(launcher);
+      assert.equal(launch?.result?.state, 'failed', 'the launch ends with state "failed"');
+      const { error } = launch.result;
+      assert.ok(isNodepoolError(error, code), `its error has the code ${code}; it is ${String(error)}`);
+    },
+  };
+}
+
+async function failAndTake(bench: Bench, kind: CloudFailureKind, times = 1): Promise<boolean> {
+  const [label] = await bench.labels();
+  await bench.pass(10_000); // whatever a new provider asks the cloud is not what shall fail
+  const happens = bench.fail(kind, times);
+  await bench.take([label]);
+  return happens;
+}
+
+function watchPeak(bench: Bench): { instances: number } {
+  const peak = { instances: 0 };
+  bench.onStep = async () => {
+    peak.instances = Math.max(peak.instances, await bench.countInstances());
+  };
+  return peak;
+}
+
+function assertOutcomes({ launches: ended }: TestLauncher): void {
+  for (const { result, rejection } of ended) {
+    assert.ok(
+      result,
+      `launch never rejects: it resolves with state "failed"; it was rejected with ${String(rejection)}`,
+    );
+  }
+}

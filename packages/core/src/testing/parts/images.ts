@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newRequest } from '@nodepool/zk-protocol';
+import type { ImageUpload } from '../../driver/types.js';
+import type { ContractPart, PartTest } from '../part.js';
+
+const NEVER = new AbortController().signal;
+
+/** Images: of labels, and of builders. */
+export const images: ContractPart = {
+  name: 'images',
+  tests: () => [...always, ...managed],
+};
+
+const always: readonly PartTest[] = [
+  {
+    name: 'says at once whether the images of its labels exist',
+    run: async ({ bench }) => {
+      const { provider } = await bench.startLauncher();
+      for (const pool of provider.config.pools.values()) {
+        for (const label of pool.labels.keys()) {
+          await bench.until(() => provider.labelReady(pool.name, label), `label "${label}" gets ready`, 600_000);
+          assert.equal(provider.labelReady(pool.name, label), true, 'labelReady answers at once, true or false');
+          const request = newRequest({ labels: [label] }, bench.cloud.clock.now());
+          assert.equal(
+            provider.getRequestHandler(pool, request).imagesAvailable(),
+            true,
+            'and so does imagesAvailable',
+          );
+        }
+      }
+    },
+  },
+  {
+    name: 'manages images only if it says that it can',
+    run: async ({ bench }) => {
+      const { provider } = await bench.startLauncher();
+      const { managesImages } = bench.driver.capabilities;
+      if (provider.config.managesImages)
+        assert.ok(managesImages, 'config.managesImages needs capabilities.managesImages');
+      if (!managesImages) return;
+      assert.ok(provider.uploadImage, 'a driver that manages images has uploadImage');
+      assert.ok(provider.deleteImage, 'and deleteImage');
+    },
+  },
+];
+
+const managed: readonly PartTest[] = [
+  {
+    name: 'uploads an image, deletes it, and takes deleting twice for granted',
+    applies: ({ managesImages }) => managesImages,
+    run: async ({ bench }) => {
+      const { provider } = await bench.startLauncher();
+      await withUpload(async (upload) => {
+        const uploading = Promise.resolve(provider.uploadImage?.(upload, NEVER));
+        const externalId = await bench.during(uploading, 'the upload ends');
+        assert.ok(typeof externalId === 'string' && externalId !== '', 'uploadImage returns the external id');
+        for (const what of ['the deletion ends', 'a second deletion ends']) {
+          await bench.during(Promise.resolve(provider.deleteImage?.(externalId, NEVER)), what);
+        }
+      });
+      assert.deepEqual(await bench.list(), []);
+    },
+  },
+];
+
+async function withUpload(use: (upload: ImageUpload) => Promise<void>): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'nodepool-contract-'));
+  try {
+    const file = join(dir, 'image.qcow2');
+    await writeFile(file, 'no real image');
+    await use({
+      image: 'contract',
+      name: 'contract-0000000001',
+      file,
+      format: 'qcow2',
+      metadata: { nodepool_build_id: '0123456789abcdef0123456789abcdef', nodepool_upload_id: '0000000001' },
+      md5: undefined,
+      sha256: undefined,
+    });
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import type { Resources } from '@nodepool/zk-protocol';
+import type { Bench } from '../bench/bench.js';
+import type { QuotaSupport } from '../../driver/types.js';
+import type { ContractPart, PartTest } from '../part.js';
+
+const KNOWN_WITHIN_MS = 600_000;
+
+/** Numbers that decide whether something fits. */
+export const quota: ContractPart = {
+  name: 'quota',
+  applies: ({ launches }) => launches,
+  tests: () => tests,
+};
+
+const tests: readonly PartTest[] = [
+  {
+    name: 'says what a node of each label needs',
+    run: async ({ bench }) => {
+      const { provider } = await bench.startLauncher();
+      for (const pool of provider.config.pools.values()) {
+        for (const label of pool.labels.keys()) {
+          const need = provider.quota?.quotaNeededByLabel(label, pool) ?? { instances: 1 };
+          assertAmounts(need, `need of label "${label}"`);
+          assert.ok((need['instances'] ?? 0) >= 1, `a node of label "${label}" needs at least one instance`);
+        }
+      }
+    },
+  },
+  {
+    name: 'knows its limits soon after it has started',
+    run: async ({ bench }) => {
+      const { provider } = await bench.startLauncher();
+      const limits = await known(bench, provider.quota);
+      assertAmounts(limits, 'limits');
+      const isFinite = Number.isFinite(limits['instances'] ?? Infinity);
+      assert.ok(!isFinite || !bench.cloud.impossible?.includes('quota'), 'a cloud with limits can fail for quota');
+    },
+  },
+  {
+    name: 'reads its limits again when they proved wrong',
+    run: async ({ bench }) => {
+      const { provider } = await bench.startLauncher();
+      await known(bench, provider.quota);
+      provider.quota?.invalidateQuotaCache();
+      provider.quota?.invalidateQuotaCache();
+      assertAmounts(await known(bench, provider.quota), 'limits');
+    },
+  },
+  {
+    name: 'calls no label unusable that it can make',
+    run: async ({ bench }) => {
+      const { provider } = await bench.startLauncher();
+      await known(bench, provider.quota);
+      assert.ok(provider.errorLabels() instanceof Set, 'errorLabels is a Set');
+      assert.deepEqual([...provider.errorLabels()], []);
+    },
+  },
+];
+
+/** Drivers without quota have no limits. */
+async function known(bench: Bench, quotaOf: QuotaSupport | undefined): Promise<Resources> {
+  if (!quotaOf) return {};
+  let limits: Resources | undefined;
+  await bench.until(
+    () => (limits = quotaOf.estimatedNodepoolQuota()) !== undefined,
+    'estimatedNodepoolQuota is known: it may be undefined only for a while',
+    KNOWN_WITHIN_MS,
+  );
+  return limits ?? {};
+}
+
+function assertAmounts(amounts: Resources, what: string): void {
+  assert.equal(typeof amounts, 'object', `${what}: a map of amounts`);
+  assert.ok(!('then' in amounts), `${what}: known at once, not a promise`);
+  for (const [name, amount] of Object.entries(amounts)) {
+    assert.ok(
+      typeof amount === 'number' && !Number.isNaN(amount),
+      `${what}: ${name} is ${String(amount)}, not a number`,
+    );
+  }
+}

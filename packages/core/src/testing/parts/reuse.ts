@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { newRequest } from '@nodepool/zk-protocol';
+import { launches, type ContractPart } from '../part.js';
+
+/** Nodes that were made and not used. */
+export const reuse: ContractPart = {
+  name: 'reuse',
+  applies: launches,
+  tests: () => [
+    {
+      name: 'hands out a node that was made and not used',
+      run: async ({ bench }) => {
+        await bench.startLauncher();
+        const [label] = await bench.labels();
+        const unused = await bench.submit([label]);
+        const [first] = await bench.fulfilled(unused);
+        await bench.forget(unused);
+        await bench.until(() => bench.ownNodes().every(({ allocatedTo }) => allocatedTo === null), 'the node is free');
+        const { nodes } = await bench.take([label]);
+
+        assert.deepEqual(
+          nodes.map(({ id }) => id),
+          [first?.id],
+          'the same node',
+        );
+        assert.equal(await bench.countInstances(), 1, 'and no new instance');
+      },
+    },
+    {
+      name: 'keeps the nodes of a request in one zone',
+      run: async ({ bench }) => {
+        await bench.startLauncher();
+        const [label] = await bench.labels();
+        const { nodes } = await bench.take([label, label, label]);
+
+        assert.equal(new Set(nodes.map(({ az }) => az)).size, 1, `zones: ${nodes.map(({ az }) => String(az)).join()}`);
+      },
+    },
+    {
+      name: 'judges nodes of other zones without failing',
+      run: async ({ bench }) => {
+        const { provider } = await bench.startLauncher();
+        const [label] = await bench.labels();
+        const { nodes } = await bench.take([label]);
+        const request = newRequest({ labels: [label] }, bench.cloud.clock.now());
+        const [pool] = provider.config.pools.values();
+        const [node] = nodes;
+        assert.ok(pool && node);
+        const handler = provider.getRequestHandler(pool, request);
+        for (const az of [node.az, 'no-such-zone', null]) {
+          const answer: unknown = handler.acceptsNode?.({ ...node, az }) ?? true;
+          assert.equal(typeof answer, 'boolean', 'acceptsNode answers at once, true or false');
+        }
+      },
+    },
+    {
+      name: 'completes new records without changing what they are',
+      run: async ({ bench }) => {
+        const { provider } = await bench.startLauncher();
+        const [label] = await bench.labels();
+        const { nodes } = await bench.take([label]);
+        const [pool] = provider.config.pools.values();
+        const [node] = nodes;
+        assert.ok(pool && node);
+        const handler = provider.getRequestHandler(pool, newRequest({ labels: [label] }, bench.cloud.clock.now()));
+        const draft = { ...node, state: 'init' } as const;
+        const { labels, state, provider: name, pool: poolName } = handler.setNodeMetadata?.(draft) ?? draft;
+        const { labels: was, state: before, provider: nameBefore, pool: poolBefore } = draft;
+
+        assert.deepEqual([labels, state, name, poolName], [was, before, nameBefore, poolBefore]);
+      },
+    },
+  ],
+};

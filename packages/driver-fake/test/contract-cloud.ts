@@ -1,0 +1,101 @@
+import type { Clock, JsonObject } from '@nodepool/zk-protocol';
+import { VirtualClock, type CloudFailureKind, type CloudResource, type ContractCloud } from '@nodepool/core/testing';
+import { callCloud, type CallName, type CloudCalls } from '../src/api.js';
+import { CloudFailure, FakeCloud, type CloudTransport, type TransportListener } from '../src/index.js';
+import { seededRandom } from './virtual-clock.js';
+
+/** The fake cloud with failures on order instead of by chance. */
+export class ContractFakeCloud implements ContractCloud {
+  readonly clock = new VirtualClock();
+  readonly cloud: FakeCloud;
+  readonly #unavailable: CloudFailureKind[] = [];
+  readonly #creations: CloudFailureKind[] = [];
+
+  constructor(settings: JsonObject) {
+    this.cloud = new FakeCloud({ clock: this.clock, random: seededRandom(1), settings });
+  }
+
+  advance(ms: number): Promise<void> {
+    return this.clock.advance(ms);
+  }
+
+  list(): CloudResource[] {
+    const images = this.cloud.images().map(({ id }) => ({ id, type: 'image', isReady: true }));
+    return [...Array.from(this.cloud.list(), ({ id, status }) => ({ id, isReady: status === 'active' })), ...images];
+  }
+
+  failNext(kind: CloudFailureKind): void {
+    (kind === 'unavailable' ? this.#unavailable : this.#creations).push(kind);
+  }
+
+  stop(): void {
+    this.cloud.stop();
+  }
+
+  /** A connection of a driver to this cloud. */
+  transport(clock: Clock): CloudTransport {
+    return new FailingTransport(this, clock);
+  }
+
+  /** Makes a call as the failures on order want it. */
+  call<Name extends CallName>(
+    clock: Clock,
+    name: Name,
+    args: CloudCalls[Name][0],
+  ): CloudCalls[Name][1] | Promise<CloudCalls[Name][1]> {
+    if (this.#unavailable.shift()) throw new CloudFailure('unavailable', 'the API is down');
+    const kind = name === 'create' ? this.#creations.shift() : undefined;
+    if (kind === 'quota' || kind === 'capacity') throw new CloudFailure(kind, `no ${kind}`);
+    if (kind === 'error-state' || kind === 'never-ready') {
+      const knob = kind === 'error-state' ? kind : 'never-active';
+      this.cloud.set(`failures.${knob}`, 1);
+      try {
+        return callCloud(this.cloud, clock, name, args);
+      } finally {
+        this.cloud.set(`failures.${knob}`, 0);
+      }
+    }
+    const result = callCloud(this.cloud, clock, name, args);
+    if (kind === 'lost-reply') throw new CloudFailure('reset', 'the connection was reset before the answer came');
+    return result;
+  }
+}
+
+class FailingTransport implements CloudTransport {
+  readonly #of: ContractFakeCloud;
+  readonly #clock: Clock;
+  #unsubscribe: (() => void) | undefined;
+
+  constructor(of: ContractFakeCloud, clock: Clock) {
+    this.#of = of;
+    this.#clock = clock;
+  }
+
+  async call<Name extends CallName>(
+    name: Name,
+    args: CloudCalls[Name][0],
+    signal?: AbortSignal,
+  ): Promise<CloudCalls[Name][1]> {
+    signal?.throwIfAborted();
+    await Promise.resolve();
+    const result = await this.#of.call(this.#clock, name, args);
+    signal?.throwIfAborted();
+    return result;
+  }
+
+  subscribe(listener: TransportListener): void {
+    const { cloud } = this.#of;
+    listener.reset();
+    for (const instance of cloud.list()) listener.event({ id: instance.id, instance });
+    listener.complete();
+    this.#unsubscribe = cloud.onChange((event) => listener.event(event));
+  }
+
+  ready(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): void {
+    this.#unsubscribe?.();
+  }
+}
