@@ -98,7 +98,9 @@ export class Scenario {
     this.#world.trace.add('operator', `changes the configuration: ${this.#random.pick(this.fleets).change()}`);
     const spec = this.spec();
     for (const launcher of this.launchers) {
-      this.#world.clock.setTimer(this.#random.exponential(3_000), () => launcher.reconfigure(spec));
+      this.#world.clock.setTimer(this.#random.exponential(3_000), () => {
+        if (!this.#isOver) launcher.reconfigure(spec);
+      });
     }
   }
 
