@@ -50,7 +50,8 @@ export class Operator {
       await lock.acquire({ timeoutMs: LOCK_LIMIT_MS });
       const { data, stat } = await zk.getData(nodePath(id as NodeId));
       const node = decodeNode(id as NodeId, data, stat, clock.now());
-      if (node) await zk.setData(nodePath(node.id), encodeNode(withNode(node, { state }, clock.now())), stat.version);
+      if (node && lock.held)
+        await zk.setData(nodePath(node.id), encodeNode(withNode(node, { state }, clock.now())), stat.version);
     } catch (error) {
       if (!isZooKeeperError(error) && !String(error).includes('LockTimeout')) throw error;
       this.#world.trace.add('operator', () => `cannot have node ${id}: ${String(error)}`);

@@ -164,7 +164,7 @@ export class ZuulClient {
     try {
       if (!(await lock.acquire({ blocking: false }))) return;
       const current = await this.#readRequest(process, request.id);
-      if (current?.state !== 'requested') return;
+      if (current?.state !== 'requested' || !lock.held) return;
       const next = withRequest(current, { relativePriority: this.#random.int(0, 5) }, clock.now());
       await zk.setData(requestPath(request.id), encodeRequest(next), current.stat?.version);
     } catch (error) {
@@ -246,7 +246,7 @@ export class ZuulClient {
     try {
       const found = await zk.getData(nodePath(node.id));
       const current = decodeNode(node.id, found.data, found.stat, clock.now());
-      if (current?.state !== 'hold' || !(await lock.acquire({ blocking: false }))) return;
+      if (current?.state !== 'hold' || !(await lock.acquire({ blocking: false })) || !lock.held) return;
       await zk.setData(
         nodePath(node.id),
         encodeNode(withNode(current, { state: 'used' }, clock.now())),
