@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import {
   isZooKeeperError,
   nodeLockPath,
@@ -62,6 +63,7 @@ export class Reaper {
   constructor(services: Services, host: ReaperHost) {
     this.#services = services;
     this.#host = host;
+    setMaxListeners(0, this.#stop.signal); // one for each deletion under way
     this.#unsubscribe = services.mirror.listen({
       onNode: ({ after }) => after && this.consider(after.id),
       onLock: (id, contenders) => contenders === 0 && this.consider(id),
