@@ -15,8 +15,8 @@ export interface LeanNode {
   node: string;
   entry: string;
   body: Record<string, unknown>;
-  /** When its record was created, in the order of ZooKeeper's transactions. */
-  czxid: bigint;
+  /** When its record was created, by ZooKeeper's clock. */
+  createdMs: number;
 }
 
 /** A fulfilled request with its nodes. */
@@ -35,7 +35,7 @@ export interface LoadResult {
   /** From the unlocking of a used node to the moment its record is gone. */
   takenBackMs: Percentiles;
   requests: number;
-  /** Requests whose node was made before that of a request ahead of them. */
+  /** Requests whose node was made earlier than that of a request ahead of them. */
   overtaking: number;
 }
 
@@ -145,22 +145,25 @@ export class LeanClient {
     }
   }
 
-  async #readAllocated(path: string, request: string): Promise<Pick<LeanNode, 'body' | 'czxid'>> {
+  async #readAllocated(path: string, request: string): Promise<Pick<LeanNode, 'body' | 'createdMs'>> {
     const { data, stat } = await this.#zk.getData(path);
     const body = JSON.parse(data.toString()) as Record<string, unknown>;
     if (body['allocated_to'] !== request) throw new Error(`${path} is not allocated to ${request}`);
-    return { body, czxid: stat.czxid };
+    return { body, createdMs: stat.ctime };
   }
 }
 
+/** Nodes given out in one decision are made within this time, in any order. */
+const SAME_TIME_MS = 20;
+
 /** How many requests got their node before one that stood ahead of them. */
 export function countOvertaking(grants: readonly LeanGrant[]): number {
-  let latest = -1n;
+  let latestMs = 0;
   let count = 0;
   for (const { nodes } of [...grants].sort((a, b) => a.sequence - b.sequence)) {
-    const czxid = nodes[0]?.czxid ?? 0n;
-    if (czxid < latest) count++;
-    else latest = czxid;
+    const createdMs = nodes[0]?.createdMs ?? 0;
+    if (createdMs < latestMs - SAME_TIME_MS) count++;
+    latestMs = Math.max(latestMs, createdMs);
   }
   return count;
 }
