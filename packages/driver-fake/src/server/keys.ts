@@ -8,10 +8,26 @@ export interface KeyPair {
   readonly public: string;
 }
 
+const PROBE = 'nodepool';
+
+/** Now and then ssh2 makes an ed25519 key that it cannot read back or that does not fit its public half. */
+function isUsable(pair: { private: string; public: string }): boolean {
+  const [secret, open] = [ssh2.utils.parseKey(pair.private), ssh2.utils.parseKey(pair.public)];
+  if (secret instanceof Error || open instanceof Error) return false;
+  return open.verify(PROBE, secret.sign(PROBE)) === true;
+}
+
+function generateUsable(): { private: string; public: string } {
+  for (;;) {
+    const pair = ssh2.utils.generateKeyPairSync('ed25519');
+    if (isUsable(pair)) return pair;
+  }
+}
+
 /** The key pair kept in a file and its `.pub`, made at the first use. */
 export function keyPairAt(file: string): KeyPair {
   if (!existsSync(file)) {
-    const made = ssh2.utils.generateKeyPairSync('ed25519');
+    const made = generateUsable();
     writeFileSync(`${file}.pub`, `${made.public}\n`, { mode: 0o644 });
     writeFileSync(`${file}.new`, made.private, { mode: 0o600 });
     renameSync(`${file}.new`, file);
