@@ -19,6 +19,7 @@ import {
   systemClock,
   type LauncherId,
   type NodeFields,
+  type NodeRecord,
   type PoolComponentRecord,
 } from '@nodepool/zk-protocol';
 import { silentLogger, type Config } from '../src/index.js';
@@ -96,7 +97,7 @@ describe('the figures of the installation', () => {
         registered = changed;
         poolsChanged();
       },
-      addNode: (fields: NodeFields) =>
+      addNode: (fields: NodeFields & Pick<NodeRecord, 'state'>) =>
         zk.create(NODE_CREATE_PATH, encodeNode(newNode(fields, systemClock.now())), { sequential: true }),
       addRequest: (...labels: string[]) =>
         zk.create(requestCreatePath(100), encodeRequest(newRequest({ labels }, 0)), { sequential: true }),
