@@ -15,6 +15,7 @@ export interface AllocatorHost {
 
 /** Gives the launches of this process slots: first come, first served, on the fullest backing node that has one. */
 export class Allocator {
+  readonly #context: ProviderContext;
   readonly #books: Books;
   readonly #host: AllocatorHost;
   readonly #writer: ClaimWriter;
@@ -24,6 +25,7 @@ export class Allocator {
   #scheduled = false;
 
   constructor(context: ProviderContext, books: Books, host: AllocatorHost) {
+    this.#context = context;
     this.#books = books;
     this.#host = host;
     this.#writer = new ClaimWriter(context, books, (claim) => this.#putBack(claim));
@@ -75,6 +77,8 @@ export class Allocator {
   }
 
   #serve(label: string): void {
+    // While the cache is rebuilt nothing can be written; once it is ready every backing node is looked at again.
+    if (!this.#context.nodes.ready) return;
     const queue = this.#queueOf(label);
     const book = this.#books.label(label);
     let taken = 0;

@@ -101,6 +101,7 @@ export class Books {
       if (backing.ownership !== 'ours') void this.#findOwner(backing);
       this.#refresh(backing);
     }
+    for (const label of this.#labels.keys()) this.#listener.labelChanged(label);
   }
 
   #changed({ id, before, after }: RecordChange<NodeRecord>): void {
@@ -286,8 +287,11 @@ export class Books {
   }
 }
 
-/** The label for which a node waits to get a slot; `undefined` when it does not wait. */
+/**
+ * The label for which a node waits to get a slot; `undefined` when it does not wait. `init` does not count: nobody
+ * removes such a node when its launcher dies just then.
+ */
 function waitingLabel(node: NodeRecord | undefined): string | undefined {
-  if (node?.state !== 'building' && node?.state !== 'init') return undefined;
+  if (node?.state !== 'building') return undefined;
   return placeOf(node) === undefined ? node.labels[0] : undefined;
 }

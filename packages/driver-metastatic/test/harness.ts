@@ -5,7 +5,6 @@ import { Launcher, loadConfig, silentLogger } from '@nodepool/core';
 import type { Config, Driver, DriverRegistry, Logger } from '@nodepool/core';
 import { driver as staticDriver } from '@nodepool/driver-static';
 import {
-  connect,
   createNodeCache,
   createRequestCache,
   decodeNode,
@@ -13,12 +12,13 @@ import {
   encodeNode,
   encodeRequest,
 } from '@nodepool/zk-protocol';
-import { newRequest, nodeLockPath, nodePath, requestCreatePath, requestPath, systemClock } from '@nodepool/zk-protocol';
+import { newRequest, nodeLockPath, nodePath, requestCreatePath, requestPath } from '@nodepool/zk-protocol';
 import { withNode, ZkLock } from '@nodepool/zk-protocol';
 import type { NodeId, NodeRecord, NodeState, RequestId, RequestRecord } from '@nodepool/zk-protocol';
-import type { ZooKeeperConnection } from '@nodepool/zk-protocol';
-import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
+import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { driver } from '../src/index.js';
+import { realBackend } from './backend.js';
+import type { Backend } from './backend.js';
 
 const WAIT_MS = 12_000;
 
@@ -85,34 +85,37 @@ export function userDataOf(client: TestClient, id: string | undefined): string {
   return typeof userData === 'string' ? userData : '';
 }
 
-/** A ZooKeeper with launchers and clients on it. */
-export async function startWorld() {
+/** Launchers and clients on one ZooKeeper. */
+export async function startWorld(backend?: Backend) {
   const dataDir = await mkdtemp(join(tmpdir(), 'metastatic-'));
-  let server = await startEmbeddedServer({ dataDir, fsync: false });
-  const { connectString, port } = server;
+  const { clock, session: newSession, breakConnections, kill, stop } = backend ?? (await realBackend());
   const endings: (() => Promise<void>)[] = [];
+  const killed = new Set<ZooKeeper>();
 
-  async function session(): Promise<ZooKeeperConnection> {
-    const zk = await connect({ servers: connectString, sessionTimeoutMs: 4_000 });
-    endings.push(() => zk.close());
+  async function session(random?: () => number): Promise<ZooKeeper> {
+    const zk = await newSession(random);
+    endings.push(() => (killed.has(zk) ? Promise.resolve() : zk.close()));
     return zk;
   }
 
   async function config(yaml: string): Promise<Config> {
     const file = join(dataDir, 'nodepool.yaml');
     await writeFile(file, yaml);
-    return loadConfig({ file, env: {}, drivers, mode: 'daemon' });
+    return loadConfig({ file, env: {}, drivers, mode: 'service' });
   }
 
   /** A real launcher. `kill` ends its session as the death of its process does. */
-  async function launcher(yaml: string, options: { logger?: Logger; registry?: DriverRegistry } = {}) {
-    const zk = await session();
+  async function launcher(
+    yaml: string,
+    options: { logger?: Logger; registry?: DriverRegistry; random?: () => number } = {},
+  ) {
+    const zk = await session(options.random);
     const launched = new Launcher({
       zk,
       config: await config(yaml),
       registry: options.registry ?? drivers,
       logger: options.logger ?? silentLogger,
-      clock: systemClock,
+      clock,
       hostname: 'launcher.example.com',
       version: '1',
     });
@@ -129,9 +132,10 @@ export async function startWorld() {
       },
       /** In the middle of whatever it does: the session ends first. */
       kill: async () => {
-        const closed = zk.close();
+        killed.add(zk);
+        const isDead = kill(zk);
         await launched.stop();
-        await closed;
+        await isDead;
       },
     };
   }
@@ -141,7 +145,7 @@ export async function startWorld() {
     const zk = await session();
     await zk.ensurePath('/nodepool/nodes');
     await zk.ensurePath('/nodepool/requests');
-    const caches = { zk, clock: systemClock, logger: silentLogger };
+    const caches = { zk, clock, logger: silentLogger };
     const nodes = createNodeCache(caches);
     const requests = createRequestCache(caches);
     await Promise.all([nodes.start(), requests.start()]);
@@ -171,7 +175,7 @@ export async function startWorld() {
     }
 
     async function ask(labels: string[]): Promise<RequestId> {
-      const request = newRequest({ labels, requestor: 'test', eventId: 'e' }, Date.now());
+      const request = newRequest({ labels, requestor: 'test', eventId: 'e' }, clock.now());
       const path = await zk.create(requestCreatePath(200), encodeRequest(request), { sequential: true });
       return path.slice(path.lastIndexOf('/') + 1) as RequestId;
     }
@@ -191,7 +195,7 @@ export async function startWorld() {
       const current = nodes.get(id);
       if (!current) throw new Error(`there is no node ${id}`);
       const raw = JSON.parse(data.toString('utf8')) as NodeRecord['raw'];
-      const node = withNode({ ...current, raw }, { state }, Date.now());
+      const node = withNode({ ...current, raw }, { state }, clock.now());
       await zk.setData(nodePath(id), encodeNode({ ...node, allocatedTo: (raw['allocated_to'] ?? null) as RequestId }));
     }
 
@@ -214,7 +218,7 @@ export async function startWorld() {
         const request = await ended(id);
         if (request.state !== 'fulfilled') throw new Error(`request ${id} is ${request.state}`);
         for (const node of request.nodeIds) {
-          const lock = new ZkLock(zk, nodeLockPath(node));
+          const lock = new ZkLock(zk, nodeLockPath(node), { clock });
           await lock.acquire({ timeoutMs: 5_000 });
           held.set(node, lock);
         }
@@ -222,9 +226,9 @@ export async function startWorld() {
         const used: NodeRecord[] = [];
         for (const node of request.nodeIds) {
           const { data, stat } = await zk.getData(nodePath(node));
-          const record = decodeNode(node, data, stat, Date.now());
+          const record = decodeNode(node, data, stat, clock.now());
           if (!record) throw new Error(`node ${node} is empty`);
-          await zk.setData(nodePath(node), encodeNode(withNode(record, { state: 'in-use' }, Date.now(), 'zuul')));
+          await zk.setData(nodePath(node), encodeNode(withNode(record, { state: 'in-use' }, clock.now(), 'zuul')));
           used.push(record);
         }
         return used;
@@ -232,7 +236,7 @@ export async function startWorld() {
 
       /** Marks a free node for deletion as an operator does. */
       expire: async (node: NodeRecord): Promise<void> => {
-        const deleting = encodeNode(withNode(node, { state: 'deleting' }, Date.now(), 'operator'));
+        const deleting = encodeNode(withNode(node, { state: 'deleting' }, clock.now(), 'operator'));
         await zk.setData(nodePath(node.id), deleting, node.stat?.version).catch(() => undefined); // taken after all
       },
 
@@ -245,23 +249,20 @@ export async function startWorld() {
 
       requestOf: async (id: RequestId): Promise<RequestRecord | undefined> => {
         const { data, stat } = await zk.getData(requestPath(id));
-        return decodeRequest(id, data, stat, Date.now());
+        return decodeRequest(id, data, stat, clock.now());
       },
     };
   }
 
   return {
-    /** Breaks every connection in the middle of what is under way. Sessions live on. */
-    restartServer: async (): Promise<void> => {
-      await server.close();
-      server = await startEmbeddedServer({ dataDir, fsync: false, port });
-    },
+    clock,
+    breakConnections,
     session,
     launcher,
     client,
     stop: async (): Promise<void> => {
       for (const end of endings) await end();
-      await server.close();
+      await stop();
       await rm(dataDir, { recursive: true, force: true });
     },
   };

@@ -1,0 +1,81 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, systemClock } from '@nodepool/zk-protocol';
+import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
+import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
+import { InProcessServer, InProcessZooKeeper, perfectConditions } from '@nodepool/zk-protocol/in-process';
+import type { TransactionListener } from '@nodepool/zk-protocol/in-process';
+import { PumpClock } from './pump-clock.js';
+
+const SESSION_TIMEOUT_MS = 4_000;
+
+/** Where sessions come from, and the time they live in. */
+export interface Backend {
+  readonly clock: Clock;
+  /** @param random - makes the way to the server slow and unreliable */
+  session(random?: () => number): Promise<ZooKeeper>;
+  /** Breaks every connection in the middle of what is under way. Sessions live on. */
+  breakConnections(): Promise<void>;
+  /** Ends a session as the death of its process does. */
+  kill(zk: ZooKeeper): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A server with connections over loopback, in real time. */
+export async function realBackend(): Promise<Backend> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'metastatic-'));
+  let server = await startEmbeddedServer({ dataDir, fsync: false });
+  const { connectString, port } = server;
+  return {
+    clock: systemClock,
+    session: () => connect({ servers: connectString, sessionTimeoutMs: SESSION_TIMEOUT_MS }),
+    breakConnections: async () => {
+      await server.close();
+      server = await startEmbeddedServer({ dataDir, fsync: false, port });
+    },
+    kill: (zk) => zk.close(),
+    stop: async () => {
+      await server.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * A server in this process, in virtual time: whatever is on its way when a connection breaks may or may not arrive.
+ * @param onTransaction - called for each change, before anybody hears of it
+ */
+export function virtualBackend(onTransaction?: TransactionListener): Backend {
+  const clock = new PumpClock();
+  const server = new InProcessServer(clock, onTransaction);
+  const sessions = new Set<InProcessZooKeeper>();
+  return {
+    clock,
+    session: async (random) => {
+      const conditions = random && {
+        ...perfectConditions,
+        requestDelayMs: () => random() * 3,
+        replyDelayMs: () => random() * 3,
+        survivors: (count: number) => Math.floor(random() * (count + 1)),
+      };
+      const options = { clock, sessionTimeoutMs: SESSION_TIMEOUT_MS, ...(conditions && { conditions, random }) };
+      const zk = new InProcessZooKeeper(server, options);
+      sessions.add(zk);
+      await zk.whenConnected();
+      return zk;
+    },
+    breakConnections: () => {
+      for (const zk of sessions) zk.breakConnection();
+      return Promise.resolve();
+    },
+    kill: (zk) => {
+      for (const each of sessions) if (each === zk && sessions.delete(each)) each.kill();
+      return Promise.resolve();
+    },
+    stop: () => {
+      clock.stop();
+      return Promise.resolve();
+    },
+  };
+}
