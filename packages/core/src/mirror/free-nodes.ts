@@ -25,16 +25,21 @@ export class FreeNodes {
     return this.#all.values();
   }
 
-  /** Adds a node or refreshes its record, keeping its place unless its labels changed. */
-  put(node: NodeRecord): void {
+  /**
+   * Adds a node or refreshes its record, keeping its place unless its labels changed.
+   * @returns true when it is free for something it was not free for before
+   */
+  put(node: NodeRecord): boolean {
     const before = this.#all.get(node.id);
-    if (before && !sameLabels(before, node)) this.delete(node.id);
+    const isNew = !before || !sameLabels(before, node);
+    if (before && isNew) this.delete(node.id);
     this.#all.set(node.id, node);
     for (const label of node.labels) {
       let nodes = this.#byLabel.get(label);
       if (!nodes) this.#byLabel.set(label, (nodes = new Map<NodeId, NodeRecord>()));
       nodes.set(node.id, node);
     }
+    return isNew;
   }
 
   delete(id: NodeId): boolean {

@@ -163,9 +163,8 @@ export class Mirror {
       this.#dropFree(node);
       return;
     }
-    const known = free.has(node.id);
-    free.put(node);
-    if (!known) for (const listener of this.#listeners) listener.onFree?.(node, true);
+    if (!free.put(node)) return;
+    for (const listener of this.#listeners) listener.onFree?.(node, true);
   }
 
   #dropFree(node: NodeRecord): void {
