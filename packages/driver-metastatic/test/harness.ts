@@ -88,12 +88,13 @@ export function userDataOf(client: TestClient, id: string | undefined): string {
 /** Launchers and clients on one ZooKeeper. */
 export async function startWorld(backend?: Backend) {
   const dataDir = await mkdtemp(join(tmpdir(), 'metastatic-'));
-  const { clock, session: newSession, breakConnections, kill, stop } = backend ?? (await realBackend());
+  const server = backend ?? (await realBackend());
+  const { clock } = server;
   const endings: (() => Promise<void>)[] = [];
   const killed = new Set<ZooKeeper>();
 
   async function session(random?: () => number): Promise<ZooKeeper> {
-    const zk = await newSession(random);
+    const zk = await server.session(random);
     endings.push(() => (killed.has(zk) ? Promise.resolve() : zk.close()));
     return zk;
   }
@@ -133,7 +134,7 @@ export async function startWorld(backend?: Backend) {
       /** In the middle of whatever it does: the session ends first. */
       kill: async () => {
         killed.add(zk);
-        const isDead = kill(zk);
+        const isDead = server.kill(zk);
         await launched.stop();
         await isDead;
       },
@@ -256,13 +257,13 @@ export async function startWorld(backend?: Backend) {
 
   return {
     clock,
-    breakConnections,
+    breakConnections: () => server.breakConnections(),
     session,
     launcher,
     client,
     stop: async (): Promise<void> => {
       for (const end of endings) await end();
-      await stop();
+      await server.stop();
       await rm(dataDir, { recursive: true, force: true });
     },
   };
