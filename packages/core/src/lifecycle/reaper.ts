@@ -43,6 +43,8 @@ interface Deletion {
   cancel: CancelTimer | undefined;
 }
 
+/** A record in state `init` that nobody has locked for this long, and no request wants, is garbage. */
+const NEVER_LOCKED_MS = 60_000;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 300_000;
 
@@ -124,9 +126,15 @@ export class Reaper {
     const { mirror } = this.#services;
     if (mirror.nodes.contenders(node.id) > 0) return false;
     const request = node.allocatedTo === null ? undefined : mirror.requests.get(node.allocatedTo);
-    const abandoned = node.state === 'ready' && node.allocatedTo !== null && !holdsNodes(request);
+    const unwanted = node.allocatedTo !== null && !holdsNodes(request);
+    const abandoned = unwanted && (node.state === 'ready' || this.#wasNeverLocked(node));
     if (!abandoned && !UNLOCKED_GARBAGE_STATES.has(node.state)) return false;
     return node.provider === null ? node.state === 'deleted' : this.#host.providerOf(node) !== undefined;
+  }
+
+  /** Its launcher died before it could lock the record; a living one needs a moment for that, not a minute. */
+  #wasNeverLocked({ state, stateTimeMs }: NodeRecord): boolean {
+    return state === 'init' && this.#services.clock.now() - stateTimeMs > NEVER_LOCKED_MS;
   }
 
   async #work(node: NodeRecord): Promise<void> {
