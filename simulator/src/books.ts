@@ -247,7 +247,7 @@ function nodeEntry(id: string, body: JsonObject): Omit<NodeEntry, 'touched'> {
   return {
     id,
     body,
-    state: String(body['state']),
+    state: typeof body['state'] === 'string' ? body['state'] : '',
     allocatedTo: typeof body['allocated_to'] === 'string' ? body['allocated_to'] : null,
     labels: (Array.isArray(type) ? type : [type]) as string[],
   };
@@ -257,7 +257,7 @@ function requestEntry(id: string, body: JsonObject): RequestEntry {
   return {
     id,
     body,
-    state: String(body['state']),
+    state: typeof body['state'] === 'string' ? body['state'] : '',
     labels: (body['node_types'] ?? []) as string[],
     nodes: (body['nodes'] ?? []) as string[],
   };

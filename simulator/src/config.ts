@@ -1,5 +1,5 @@
 import type { Config, Driver, DriverRegistry, LabelConfig } from '@nodepool/core';
-import type { JsonObject } from '@nodepool/zk-protocol';
+import type { Json, JsonObject } from '@nodepool/zk-protocol';
 
 /** A configuration in short. */
 export interface ConfigSpec {
@@ -15,9 +15,9 @@ export function makeConfig(spec: ConfigSpec, drivers: ReadonlyMap<string, Driver
   );
   const providers = new Map(
     spec.providers.map((entry) => {
-      const name = String(entry['name']);
-      const driver = drivers.get(String(entry['driver']));
-      if (driver === undefined) throw new Error(`no driver ${String(entry['driver'])}`);
+      const name = textOf(entry['name']);
+      const driver = drivers.get(textOf(entry['driver']));
+      if (driver === undefined) throw new Error(`no driver ${textOf(entry['driver'])}`);
       const problem = (_path: readonly (string | number)[], message: string) => {
         throw new Error(`provider ${name}: ${message}`);
       };
@@ -51,4 +51,8 @@ export function makeRegistry(drivers: ReadonlyMap<string, Driver>): DriverRegist
     reset: () => Promise.resolve(),
     loaded: () => [],
   };
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : '';
 }

@@ -21,8 +21,7 @@ export class Environment {
     // Errors are an everyday matter here, and their stacks are half the cost of a run.
     if (!withStacks) Error.stackTraceLimit = 0;
     Math.random = random.next;
-    crypto.randomUUID = () =>
-      [8, 4, 4, 4, 12].map((digits) => random.hex(digits)).join('-') as ReturnType<typeof randomUUID>;
+    crypto.randomUUID = () => [8, 4, 4, 4, 12].map((digits) => random.hex(digits)).join('-');
     syncBuiltinESMExports();
     globalThis.setImmediate = ((fn: (...args: unknown[]) => void, ...args: unknown[]) => {
       this.#pending++;

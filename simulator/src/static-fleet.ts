@@ -88,7 +88,8 @@ export class StaticFleet implements Fleet {
     }
     for (const node of books.nodes.values()) {
       if (node.body['provider'] !== this.name) continue;
-      const key = `${String(node.body['pool'])}/${String(node.body['hostname'])}#${String(node.body['slot'])}`;
+      const { pool, hostname, slot } = node.body;
+      const key = [pool, '/', hostname, '#', slot].map((part) => (typeof part === 'object' ? '?' : part)).join('');
       const labels = wanted.get(key);
       if (labels === undefined) problems.push(`node ${node.id} is for ${key}, which is not configured or has another`);
       else if (labels !== node.labels.join(' '))
