@@ -35,6 +35,7 @@ export class Bench {
   readonly #server: InProcessServer;
   #requestor: { zk: InProcessZooKeeper; requestor: Requestor } | undefined;
   #ownsCloud = true;
+  #config: Promise<Config> | undefined;
   #isClosed = false;
   #seed = 1;
 
@@ -68,22 +69,26 @@ export class Bench {
   }
 
   /** Reads the entry as a launcher does; fails the test when there is anything wrong with it. */
-  async config(entry: JsonObject = this.entry): Promise<Config> {
+  config(): Promise<Config> {
+    this.#config ??= this.readConfig(this.entry);
+    return this.#config;
+  }
+
+  /** Reads an entry afresh. */
+  async readConfig(entry: JsonObject): Promise<Config> {
     const { config, problems } = await loadEntry(entry, this.drivers, this.#file, { clock: this.cloud.clock });
     if (config) return config;
     throw new Error(`validConfig has problems:\n${problems.map(formatProblem).join('\n')}`);
   }
 
-  async providerConfig(entry: JsonObject = this.entry): Promise<ProviderConfig> {
-    const name = String(entry['name']);
-    const config = (await this.config(entry)).providers.get(name);
-    if (!config) throw new Error(`the configuration has no provider "${name}"`);
-    return config;
+  /** Reads a provider's entry afresh. */
+  async readProviderConfig(entry: JsonObject = this.entry): Promise<ProviderConfig> {
+    return providerIn(await this.readConfig(entry), String(entry['name']));
   }
 
   /** Every label of the driver's pools. */
   async labels(): Promise<readonly [string, ...string[]]> {
-    const { pools } = await this.providerConfig();
+    const { pools } = providerIn(await this.config(), String(this.entry['name']));
     const [first, ...rest] = new Set([...pools.values()].flatMap((pool) => [...pool.labels.keys()]));
     if (first === undefined) throw new Error('validConfig has no label: give its first pool one');
     return [first, ...rest];
@@ -210,6 +215,11 @@ export class Bench {
     return (await this.instances()).length;
   }
 
+  /** Ids of all that exists, whatever its state. */
+  async ids(): Promise<string[]> {
+    return (await this.list()).map(({ id }) => id);
+  }
+
   /** Fails the test when there are instances that cannot be used. */
   async assertAllReady(): Promise<void> {
     for (const { id, isReady } of await this.instances()) {
@@ -297,9 +307,15 @@ export class Bench {
   }
 }
 
+function providerIn(config: Config, name: string): ProviderConfig {
+  const provider = config.providers.get(name);
+  if (!provider) throw new Error(`the configuration has no provider "${name}"`);
+  return provider;
+}
+
 /** First what is due now, then ever larger steps: time limits of hours must not take hours. */
 function stepMs(step: number): number {
-  if (step < 3) return 0;
-  if (step < 50) return 100;
+  if (step < 20) return 0;
+  if (step < 70) return 100;
   return step < 200 ? 1_000 : 10_000;
 }

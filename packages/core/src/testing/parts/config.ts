@@ -32,7 +32,7 @@ const always: readonly PartTest[] = [
     name: 'takes over what the entry says',
     run: async ({ bench }) => {
       const { entry, driver } = bench;
-      const read = await bench.providerConfig();
+      const read = await bench.readProviderConfig();
       assert.equal(read.name, entry['name'], 'name');
       assert.equal(read.driverName, driver.name, 'driverName is the name of the driver');
       assert.deepEqual(read.entry, entry, 'entry is the entry as written: changes are told by it');
@@ -67,10 +67,10 @@ const always: readonly PartTest[] = [
   {
     name: 'differs when its entry differs, and only then',
     run: async ({ bench }) => {
-      const first = await bench.providerConfig();
-      const second = await bench.providerConfig();
+      const first = await bench.readProviderConfig();
+      const second = await bench.readProviderConfig();
       assert.ok(sameProviderConfig(first, second), 'the same entry read twice is equal: a reload changes nothing');
-      const other = await bench.providerConfig({ ...structuredClone(bench.entry), 'max-concurrency': 4711 });
+      const other = await bench.readProviderConfig({ ...structuredClone(bench.entry), 'max-concurrency': 4711 });
       assert.ok(!sameProviderConfig(first, other), 'another entry is not equal: a reload takes it into use');
       assert.equal(other.maxConcurrency, 4711, 'max-concurrency is taken over');
     },

@@ -51,7 +51,7 @@ const always: readonly PartTest[] = [
     run: async ({ bench }) => {
       await bench.during(Promise.resolve(bench.driver.reset?.()), 'reset ends', 60_000);
       await bench.during(Promise.resolve(bench.driver.reset?.()), 'reset ends again', 60_000);
-      await bench.config();
+      await bench.readConfig(bench.entry);
     },
   },
   {

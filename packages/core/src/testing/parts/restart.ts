@@ -34,12 +34,12 @@ export const restart: ContractPart = {
         const first = await bench.startLauncher();
         const [label] = await bench.labels();
         await bench.take([label]);
-        const before = await bench.list();
+        const before = await bench.ids();
         first.kill();
         await bench.startLauncher();
         await bench.pass(600_000);
 
-        assert.deepEqual(await bench.list(), before);
+        assert.deepEqual(await bench.ids(), before);
       },
     },
   ],

@@ -63,7 +63,10 @@ const whileLaunching: readonly PartTest[] = [
       const launcher = await bench.startLauncher();
       const [label] = await bench.labels();
       bench.fail('never-ready');
+      let begun = 0;
+      launcher.onMoment = () => begun++;
       await bench.submit([label]);
+      await bench.until(() => begun > 0, 'the launch begins');
       await bench.pass(2_000);
       await bench.during(launcher.launcher.stop(), 'the launcher stops at once');
       const isOver = () => launcher.launches.length > 0;

@@ -1,0 +1,174 @@
+import { isNodepoolError, type JsonObject } from '@nodepool/zk-protocol';
+import {
+  createStateMachine,
+  done,
+  failed,
+  goto,
+  LaunchError,
+  defineStateMachineDriver,
+  readStateMachineProvider,
+  STATE_MACHINE_SCHEMAS,
+  wait,
+  type Adapter,
+  type AdapterContext,
+  type CreateOrder,
+  type DeleteOrder,
+  type Driver,
+  type Handlers,
+  type Instance,
+  type StateMachine,
+  type StateMachineDriverOptions,
+  type StateMachineProviderConfig,
+} from '../../src/index.js';
+import type { Machine, TestCloud } from './test-cloud.js';
+
+const object = (properties: JsonObject, required: string[]) => ({ type: 'object', properties, required });
+const list = (items: JsonObject) => ({ type: 'array', items });
+
+const schema = {
+  type: 'object',
+  required: ['pools'],
+  properties: {
+    ...STATE_MACHINE_SCHEMAS.provider,
+    'cloud-images': list(object(STATE_MACHINE_SCHEMAS.cloudImage, ['name'])),
+    pools: list(
+      object({ ...STATE_MACHINE_SCHEMAS.pool, labels: list(object(STATE_MACHINE_SCHEMAS.label, ['name'])) }, ['name']),
+    ),
+  },
+};
+
+export const validConfig: JsonObject = {
+  name: 'test',
+  driver: 'honest',
+  'launch-timeout': 600,
+  'cloud-images': [{ name: 'debian' }],
+  pools: [
+    {
+      name: 'main',
+      'host-key-checking': false,
+      'availability-zones': ['a', 'b'],
+      labels: [
+        { name: 'small', 'cloud-image': 'debian' },
+        { name: 'large', 'cloud-image': 'debian' },
+      ],
+    },
+  ],
+};
+
+export const invalidConfigs = {
+  'an entry without pools': { name: 'test', driver: 'honest' },
+  'an image called plan9': { ...validConfig, 'cloud-images': [{ name: 'debian' }, { name: 'plan9' }] },
+};
+
+/** An adapter whose methods a broken driver may replace. */
+export type AdapterChanges = (honest: Adapter, cloud: TestCloud, context: AdapterContext) => Partial<Adapter>;
+
+/** What a broken driver does differently. */
+export interface Differences {
+  readonly adapter?: AdapterChanges;
+  readonly create?: Partial<CreateHandlers>;
+  readonly remove?: Partial<DeleteHandlers>;
+  readonly driver?: Partial<StateMachineDriverOptions<StateMachineProviderConfig>>;
+}
+
+/** A driver that keeps the whole contract, but for the differences. */
+export function honestDriver(current: () => TestCloud, differences: Differences = {}): Driver {
+  const name = differences.driver?.name ?? 'honest';
+  const { create = {}, remove = {}, adapter: change = () => ({}) } = differences;
+  return defineStateMachineDriver<StateMachineProviderConfig>({
+    name,
+    schema,
+    managesImages: true,
+    getProviderConfig: (entry, { problem }) => {
+      const config = readStateMachineProvider(entry, { driverName: name });
+      if (config.cloudImages.has('plan9')) problem(['cloud-images'], 'plan9 is not for here, use debian');
+      return { ...config, managesImages: true };
+    },
+    getAdapter: (_config, context) => {
+      const cloud = current();
+      const honest = honestAdapter(cloud, { ...createHandlers, ...create }, { ...deleteHandlers, ...remove });
+      return { ...honest, ...change(honest, cloud, context) };
+    },
+    ...differences.driver,
+  });
+}
+
+type CreateState = { name: 'start' } | { name: 'looking' } | { name: 'waiting'; externalId: string };
+type DeleteState = { name: 'start'; externalId: string } | { name: 'waiting'; externalId: string };
+export interface Work<Order> {
+  readonly cloud: TestCloud;
+  readonly order: Order;
+}
+type CreateHandlers = Handlers<CreateState, Instance, Work<CreateOrder>>;
+type DeleteHandlers = Handlers<DeleteState, void, Work<DeleteOrder>>;
+
+const createHandlers: CreateHandlers = {
+  start: async (_state, { cloud, order }) => {
+    try {
+      return goto({ name: 'waiting', externalId: await cloud.create(order.metadata, order.az) });
+    } catch (error) {
+      if (isNodepoolError(error, 'NODEPOOL_PROVIDER_UNAVAILABLE')) return goto({ name: 'looking' });
+      throw error;
+    }
+  },
+  looking: async (_state, { cloud, order }) => {
+    const own = order.metadata['nodepool_node_id'];
+    const found = (await cloud.all()).find(({ tags }) => tags['nodepool_node_id'] === own);
+    if (found) return goto({ name: 'waiting', externalId: found.id });
+    return failed(new LaunchError('network', 'the cloud did not answer'));
+  },
+  waiting: async ({ externalId }, { cloud }, run) => {
+    const instance = await run.instances.find(externalId);
+    if (cloud.machines.get(externalId)?.status === 'broken') return failed(new LaunchError('status', 'it is broken'));
+    if (!instance) return failed(new LaunchError('status', 'it vanished'));
+    return instance.ready ? done(instance) : wait();
+  },
+};
+
+const deleteHandlers: DeleteHandlers = {
+  start: async ({ externalId }, { cloud }) => {
+    await cloud.delete(externalId);
+    return goto({ name: 'waiting', externalId });
+  },
+  waiting: async ({ externalId }, _work, run) => ((await run.instances.find(externalId)) ? wait() : done()),
+};
+
+export function toInstance({ id, status, tags, az }: Machine): Instance {
+  const ready = status === 'running';
+  return { externalId: id, ready, deleted: false, interfaceIp: ready ? `${id}.fake` : null, metadata: tags, az };
+}
+
+function honestAdapter(cloud: TestCloud, create: CreateHandlers, remove: DeleteHandlers): Adapter {
+  return {
+    getCreateStateMachine: (order): StateMachine<Instance> =>
+      createStateMachine<CreateState, Instance, Work<CreateOrder>>({
+        name: 'create',
+        initial: { name: 'start' },
+        handlers: create,
+        context: { cloud, order },
+      }),
+    getDeleteStateMachine: (order): StateMachine<void> => {
+      const initial: DeleteState = { name: 'start', externalId: order.externalId };
+      return createStateMachine<DeleteState, void, Work<DeleteOrder>>({
+        name: 'delete',
+        initial,
+        handlers: remove,
+        context: { cloud, order },
+      });
+    },
+    listInstances: async () => (await cloud.all()).map(toInstance),
+    listResources: async () => [
+      ...(await cloud.all()).map(({ id, tags }) => ({ type: 'instance', id, metadata: tags })),
+      ...[...cloud.volumes].map((id) => ({ type: 'volume', id, metadata: {} })),
+    ],
+    deleteResource: ({ id }) => cloud.delete(id),
+    getQuotaLimits: () => Promise.resolve({ instances: 10 }),
+    getQuotaForLabel: () => Promise.resolve({ instances: 1, cores: 2 }),
+    uploadImage: ({ name }) => cloud.upload(name),
+    deleteImage: async (name) => {
+      await cloud.deleteImage(name).catch((error: unknown) => {
+        if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;
+      });
+    },
+  };
+}

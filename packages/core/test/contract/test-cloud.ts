@@ -1,0 +1,94 @@
+import type { Clock } from '@nodepool/zk-protocol';
+import { CapacityError, NotFoundError, ProviderUnavailableError, QuotaError } from '../../src/index.js';
+import {
+  VirtualClock,
+  type CloudFailureKind,
+  type CloudResource,
+  type ContractCloud,
+} from '../../src/testing/index.js';
+
+export interface Machine {
+  readonly id: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly az: string | null;
+  readonly status: 'making' | 'running' | 'broken' | 'deleting';
+}
+
+const CREATE_MS = 5_000;
+const DELETE_MS = 3_000;
+
+/** The cloud of the honest driver and of all the broken ones. */
+export class TestCloud implements ContractCloud {
+  readonly clock: Clock & VirtualClock = new VirtualClock();
+  readonly machines = new Map<string, Machine>();
+  readonly images = new Set<string>();
+  /** Things a driver makes beside machines. */
+  readonly volumes = new Set<string>();
+  readonly #outages: CloudFailureKind[] = [];
+  readonly #creations: CloudFailureKind[] = [];
+  #next = 1;
+
+  advance(ms: number): Promise<void> {
+    return this.clock.advance(ms);
+  }
+
+  list(): CloudResource[] {
+    return [
+      ...[...this.machines.values()].map(({ id, status }) => ({ id, isReady: status === 'running' })),
+      ...[...this.volumes].map((id) => ({ id, type: 'volume', isReady: true })),
+      ...[...this.images].map((id) => ({ id, type: 'image', isReady: true })),
+    ];
+  }
+
+  failNext(kind: CloudFailureKind): void {
+    (kind === 'unavailable' ? this.#outages : this.#creations).push(kind);
+  }
+
+  async create(tags: Machine['tags'], az: string | null): Promise<string> {
+    await this.#call();
+    const failure = this.#creations.shift();
+    if (failure === 'quota') throw new QuotaError('the quota is used up');
+    if (failure === 'capacity') throw new CapacityError('there is no room');
+    const id = `m-${this.#next++}`;
+    this.machines.set(id, { id, tags, az, status: 'making' });
+    if (failure !== 'never-ready') {
+      this.clock.setTimer(CREATE_MS, () => this.#become(id, failure === 'error-state' ? 'broken' : 'running'));
+    }
+    if (failure === 'lost-reply') throw new ProviderUnavailableError('the answer was lost');
+    return id;
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#call();
+    if (!this.machines.has(id)) throw new NotFoundError(`there is no machine ${id}`);
+    if (this.machines.get(id)?.status === 'deleting') return;
+    this.#become(id, 'deleting');
+    this.clock.setTimer(DELETE_MS, () => this.machines.delete(id));
+  }
+
+  async all(): Promise<Machine[]> {
+    await this.#call();
+    return [...this.machines.values()];
+  }
+
+  async upload(name: string): Promise<string> {
+    await this.#call();
+    this.images.add(name);
+    return name;
+  }
+
+  async deleteImage(name: string): Promise<void> {
+    await this.#call();
+    if (!this.images.delete(name)) throw new NotFoundError(`there is no image ${name}`);
+  }
+
+  async #call(): Promise<void> {
+    await Promise.resolve();
+    if (this.#outages.shift()) throw new ProviderUnavailableError('the cloud does not answer');
+  }
+
+  #become(id: string, status: Machine['status']): void {
+    const machine = this.machines.get(id);
+    if (machine && machine.status !== 'deleting') this.machines.set(id, { ...machine, status });
+  }
+}
