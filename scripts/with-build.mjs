@@ -1,20 +1,46 @@
 // with-build.mjs SCRIPT [ARGUMENT...]: installs and builds what the script needs, then runs a built script of this repository.
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { clearInterval, setInterval } from 'node:timers';
 import { ensureBuilt, root } from './ensure.mjs';
+
+/** How often to look whether whoever started this, npm mostly, is still there. */
+const WATCH_MS = 1000;
 
 const [script, ...args] = process.argv.slice(2);
 if (script === undefined) {
   console.error('usage: with-build.mjs SCRIPT [ARGUMENT...]');
   process.exit(2);
 }
+/** Parent and, where it can be known, its parent: npm starts scripts through a shell, which outlives npm. */
+function ancestors() {
+  try {
+    const [, , grandparent] = readFileSync(`/proc/${process.ppid}/stat`, 'utf8')
+      .replace(/^.*\) /, '0 ')
+      .split(' ');
+    return `${process.ppid} ${grandparent}`;
+  } catch {
+    return `${process.ppid}`; // a system without /proc
+  }
+}
+
+const started = ancestors();
 ensureBuilt(script.replace(/\/dist\/.*/, ''));
-const child = spawn(process.execPath, [`${root}${script}`, ...args], { stdio: 'inherit' });
+// the channel tells the script when this process is gone, however that ended
+const child = spawn(process.execPath, [`${root}${script}`, ...args], {
+  stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+});
 // the terminal sends Ctrl-C to both processes: the script decides what it means, and this one waits for it
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
     if (signal !== 'SIGINT') child.kill(signal);
   });
 }
+const watch = setInterval(() => {
+  if (ancestors() === started) return;
+  clearInterval(watch);
+  child.kill('SIGTERM');
+}, WATCH_MS);
 child.on('error', (error) => {
   throw error;
 });

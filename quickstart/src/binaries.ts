@@ -10,5 +10,7 @@ function binary(packageName: string, command: string): string {
 
 /** `nodepool-launcher`. */
 export const LAUNCHER = binary('@nodepool/launcher', 'nodepool-launcher');
+/** `nodepool-fake-cloud`. */
+export const FAKE_CLOUD = binary('@nodepool/driver-fake', 'nodepool-fake-cloud');
 /** `nodepool`. */
 export const NODEPOOL = binary('@nodepool/cli', 'nodepool');

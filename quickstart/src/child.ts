@@ -5,6 +5,8 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 
+const END_WITH_PARENT = new URL('./end-with-parent.js', import.meta.url).href;
+
 /** What is left of a process after its end. */
 export interface Ended {
   readonly code: number | null;
@@ -17,12 +19,21 @@ export interface Child {
   readonly ended: Promise<Ended>;
 }
 
+type Stream = 'ignore' | 'pipe' | 'inherit' | number;
+
+/** What becomes of the standard streams, and the environment. */
+export interface StartOptions {
+  readonly stdio: readonly [Stream, Stream, Stream];
+  readonly env?: NodeJS.ProcessEnv;
+}
+
 /**
  * Starts a Node program. It gets a process group of its own: Ctrl-C in the terminal then reaches only us, and we stop
- * things in their order.
+ * things in their order. When we are killed, the pipe between us breaks, and the program is asked to stop.
  */
-export function startNode(script: string, args: readonly string[], options: SpawnOptions): Child {
-  const child = spawn(process.execPath, [script, ...args], { ...options, detached: true });
+export function startNode(script: string, args: readonly string[], { stdio, env }: StartOptions): Child {
+  const options: SpawnOptions = { stdio: [...stdio, 'pipe'], detached: true, ...(env && { env }) };
+  const child = spawn(process.execPath, ['--import', END_WITH_PARENT, script, ...args], options);
   const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => resolve({ code, signal }));

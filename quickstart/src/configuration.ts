@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { isMap, parseDocument } from 'yaml';
+import { isMap, isSeq, parseDocument } from 'yaml';
 import type { Document, YAMLMap } from 'yaml';
 import { QuickStartError, say } from './terminal.js';
 
@@ -10,11 +10,21 @@ export interface LocalHost {
   readonly username: string;
 }
 
+/** A label for which machines come and go. */
+export interface ElasticLabel {
+  readonly name: string;
+  /** Jobs that run on one machine at a time. */
+  readonly slots: number;
+}
+
 /** What the quick start needs to know of its configuration. */
 export interface QuickStartConfiguration {
   /** The file for the launcher: the one given, or a copy with other ports. */
   readonly file: string;
+  /** Labels of the fixed machines. */
   readonly labels: readonly string[];
+  /** Labels whose nodes are slots of machines made on demand. */
+  readonly elastic: readonly ElasticLabel[];
   readonly hosts: readonly LocalHost[];
   /** Nodes there will be when all these hosts are up. */
   readonly slots: number;
@@ -33,12 +43,33 @@ function maps(parent: unknown, key: string): YAMLMap[] {
   return (items as unknown[]).filter((item) => isMap(item));
 }
 
-/** Every `nodes` entry of a static provider. */
-function staticNodes(document: Document): YAMLMap[] {
+function poolsOf(document: Document, driver: string): YAMLMap[] {
   return maps(document.contents, 'providers')
-    .filter((provider) => provider.get('driver') === 'static')
-    .flatMap((provider) => maps(provider, 'pools'))
-    .flatMap((pool) => maps(pool, 'nodes'));
+    .filter((provider) => provider.get('driver') === driver)
+    .flatMap((provider) => maps(provider, 'pools'));
+}
+
+/** Every `nodes` entry of a static provider. */
+const staticNodes = (document: Document) => poolsOf(document, 'static').flatMap((pool) => maps(pool, 'nodes'));
+
+/** Every label of a metastatic provider. */
+function elasticLabels(document: Document): ElasticLabel[] {
+  return poolsOf(document, 'metastatic')
+    .flatMap((pool) => maps(pool, 'labels'))
+    .map((label) => ({ name: String(label.get('name')), slots: Number(label.get('max-parallel-jobs') ?? 1) }));
+}
+
+/** Labels of fixed machines, in the order in which the configuration lists all labels. */
+function fixedLabels(document: Document): string[] {
+  const fixed = new Set(staticNodes(document).flatMap((node) => textsOf(node.get('labels', true))));
+  return maps(document.contents, 'labels')
+    .map((label) => String(label.get('name')))
+    .filter((label) => fixed.has(label));
+}
+
+/** `labels` of an entry: a list or one name. */
+function textsOf(labels: unknown): string[] {
+  return (isSeq(labels) ? labels.items : [labels]).map(String);
 }
 
 function isPortFree(port: number): Promise<boolean> {
@@ -111,7 +142,8 @@ function describe(document: Document, file: string): QuickStartConfiguration {
   const nodes = localNodes(document);
   return {
     file,
-    labels: maps(document.contents, 'labels').map((label) => String(label.get('name'))),
+    labels: fixedLabels(document),
+    elastic: elasticLabels(document),
     hosts: nodes.map((node) => ({
       port: portOf(node),
       username: userOf(node),

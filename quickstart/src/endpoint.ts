@@ -73,7 +73,5 @@ const options = JSON.parse(process.argv[2] ?? '') as EndpointOptions;
 const allowed = readPublicKey(options.clientKeyFile);
 const hostKeys = options.hostKeyFiles.map((file) => readFileSync(file));
 const server = new ssh2.Server({ hostKeys }, (client) => serve(client, options, allowed));
-server.listen(options.port, options.host, () => process.send?.('listening'));
-// the parent is gone, however it ended: so are its machines
-process.on('disconnect', () => process.exit(0));
+server.listen(options.port, options.host, () => console.log('listening'));
 process.on('SIGTERM', () => process.exit(0));

@@ -27,8 +27,8 @@ async function prepareKeys(home: string): Promise<string[]> {
 }
 
 function startEndpoint(options: EndpointOptions): Starting {
-  const child = startNode(SCRIPT, [JSON.stringify(options)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-  const message = new Promise<true>((resolve) => child.process.once('message', () => resolve(true)));
+  const child = startNode(SCRIPT, [JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const message = new Promise<true>((resolve) => child.process.stdout?.once('data', () => resolve(true)));
   const listening = Promise.race([message, child.ended]).then((result) => {
     if (result !== true) throw new QuickStartError(`the SSH endpoint on port ${options.port} did not start`);
   });

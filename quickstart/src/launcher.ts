@@ -4,6 +4,7 @@ import { isProcessRunning, readEmbeddedServerInfo } from '@nodepool/core/state-d
 import { LAUNCHER } from './binaries.js';
 import { startNode } from './child.js';
 import type { Child } from './child.js';
+import type { Cloud } from './cloud.js';
 import { LOOPBACK } from './configuration.js';
 import { QuickStartError } from './terminal.js';
 
@@ -26,10 +27,14 @@ export async function startLauncher(
   stateDir: string,
   logFile: string,
   env: NodeJS.ProcessEnv,
+  cloud: Cloud,
 ): Promise<Child> {
   const log = await open(logFile, 'w');
   const args = ['-f', '-c', configFile, '--state-dir', stateDir, '--drain-timeout', '5'];
-  const child = startNode(LAUNCHER, args, { stdio: ['ignore', log.fd, log.fd], env });
+  const child = startNode(LAUNCHER, args, {
+    stdio: ['ignore', log.fd, log.fd],
+    env: { ...env, QUICKSTART_AFTERWARDS: JSON.stringify(cloud.stopCommand) },
+  });
   await log.close();
   return child;
 }

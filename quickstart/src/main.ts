@@ -1,19 +1,21 @@
 // npm start [-- [--once] [LABEL...]]: all of Nodepool on this machine. See README.md.
 import { watch } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { join, relative, resolve } from 'node:path';
+import { delimiter, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { stop } from './child.js';
 import type { Child } from './child.js';
+import { Cloud } from './cloud.js';
 import { LOOPBACK, readConfiguration } from './configuration.js';
 import type { QuickStartConfiguration } from './configuration.js';
 import { Endpoints } from './endpoints.js';
 import { ensureKey } from './keys.js';
 import { refuseSecondLauncher, startLauncher, waitUntilReady } from './launcher.js';
 import { nodeTable } from './nodepool.js';
-import type { NodepoolCommand } from './nodepool.js';
+import type { Stage } from './elastic-round.js';
 import { playRounds } from './rounds.js';
+import { Story } from './story.js';
 import { QuickStartError, say, show } from './terminal.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -44,14 +46,17 @@ class QuickStart {
   readonly #file: string;
   readonly #endpoints: Endpoints;
   readonly #clientKey: string;
+  readonly #cloud: Cloud;
   #configuration: QuickStartConfiguration | undefined;
   #launcher: Child | undefined;
+  #story: Story | undefined;
   #closeWatcher = () => {};
 
   constructor(file: string, stateDir: string) {
     this.#file = file;
     this.#stateDir = stateDir;
     this.#clientKey = join(stateDir, 'client_key');
+    this.#cloud = new Cloud(stateDir);
     this.#endpoints = new Endpoints(stateDir, this.#clientKey);
   }
 
@@ -61,7 +66,7 @@ class QuickStart {
   }
 
   /** Starts the machines, then the launcher, and waits until it serves requests. */
-  async start(signal: AbortSignal): Promise<NodepoolCommand> {
+  async start(signal: AbortSignal): Promise<Stage> {
     refuseSecondLauncher(this.#stateDir);
     const temporary = join(this.#stateDir, 'tmp');
     await mkdir(temporary, { recursive: true, mode: 0o700 });
@@ -70,14 +75,22 @@ class QuickStart {
     const { hosts, webPort, file } = this.configuration;
     say(`${hosts.length} SSH endpoints listen on ${LOOPBACK}, ports ${hosts.map(({ port }) => port).join(', ')}`);
     signal.throwIfAborted();
-    const env = { ...process.env, QUICKSTART_KEY: this.#clientKey, TMPDIR: temporary };
+    const env = {
+      ...process.env,
+      NODEPOOL_CLOUD_DIR: this.#cloud.dir,
+      QUICKSTART_KEYS: [this.#clientKey, this.#cloud.key].join(delimiter),
+      TMPDIR: temporary,
+    };
     const log = join(this.#stateDir, 'launcher.log');
     say(`$ nodepool-launcher -f -c ${relative(ROOT, file)}  (log: ${relative(ROOT, log)})`);
-    this.#launcher = await startLauncher(file, this.#stateDir, log, env);
+    this.#launcher = await startLauncher(file, this.#stateDir, log, env, this.#cloud);
     await waitUntilReady(this.#launcher, webPort, log, signal);
+    const story = await Story.follow(log);
+    this.#story = story;
     say(`launcher ready, with a ZooKeeper server of its own; http://${LOOPBACK}:${webPort}/node-list`);
     this.#watch();
-    return { configFile: file, stateDir: this.#stateDir, env, signal };
+    const command = { configFile: file, stateDir: this.#stateDir, env, webPort, signal };
+    return { command, story, cloud: this.#cloud, fixedSlots: () => this.configuration.slots };
   }
 
   /** Resolves when the launcher ends; while we run it never should. */
@@ -89,6 +102,8 @@ class QuickStart {
   async stop(): Promise<void> {
     this.#closeWatcher();
     if (this.#launcher) await stop(this.#launcher, LAUNCHER_GRACE_MS);
+    await this.#story?.close();
+    await this.#cloud.stop();
     await this.#endpoints.close();
   }
 
@@ -124,13 +139,15 @@ class QuickStart {
 
 function stopOnSignals(): AbortController {
   const controller = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(name, () => {
-      if (controller.signal.aborted) return;
-      say('stopping ...');
-      controller.abort();
-    });
-  }
+  const onStop = () => {
+    if (controller.signal.aborted) return;
+    say('stopping ...');
+    controller.abort();
+  };
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, onStop);
+  // whoever started us is gone
+  process.on('disconnect', onStop);
+  process.channel?.unref();
   return controller;
 }
 
@@ -139,15 +156,15 @@ async function main(): Promise<void> {
   const { signal } = stopOnSignals();
   const quickStart = new QuickStart(file, stateDir);
   try {
-    const command = await quickStart.start(signal);
-    const rounds = playRounds(command, { once, fixed: labels, current: () => quickStart.configuration });
+    const stage = await quickStart.start(signal);
+    const rounds = playRounds(stage, { once, fixed: labels, current: () => quickStart.configuration });
     await Promise.race([rounds, quickStart.launcherEnd()]);
-    show(await nodeTable(command));
+    show(await nodeTable(stage.command));
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
     await quickStart.stop();
-    say('stopped: launcher and SSH endpoints have ended');
+    say('stopped: launcher, cloud and SSH endpoints have ended');
   }
 }
 

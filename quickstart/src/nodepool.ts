@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { NODEPOOL } from './binaries.js';
 import { eachLine, startNode, stop } from './child.js';
 import type { Child } from './child.js';
+import { LOOPBACK } from './configuration.js';
 import { QuickStartError } from './terminal.js';
 
 const VISIT = fileURLToPath(new URL('./visit.js', import.meta.url));
@@ -13,6 +14,8 @@ export interface NodepoolCommand {
   readonly configFile: string;
   readonly stateDir: string;
   readonly env: NodeJS.ProcessEnv;
+  /** Port of the launcher's web server. */
+  readonly webPort: number;
   /** Ends a command under way. */
   readonly signal: AbortSignal;
 }
@@ -53,14 +56,18 @@ function onAbort(signal: AbortSignal, child: Child): () => Promise<void> {
   };
 }
 
-/** `nodepool run LABEL... -- node visit.js`: takes nodes, logs in to each, and returns them. */
+/**
+ * `nodepool run LABEL... -- node visit.js`: takes nodes, logs in to each, and returns them.
+ * @param workSeconds - how long the command takes on each node
+ */
 export function visitNodes(
   command: NodepoolCommand,
   labels: readonly string[],
-  onOutput: Output,
-  onProgress: Output,
+  output: { readonly onOutput: Output; readonly onProgress: Output },
+  workSeconds = 0,
 ): Promise<void> {
-  return call(command, ['run', ...labels, '--', process.execPath, VISIT], onOutput, onProgress);
+  const args = ['run', ...labels, '--', process.execPath, VISIT, String(workSeconds)];
+  return call(command, args, output.onOutput, output.onProgress);
 }
 
 /** The table `nodepool list` prints. */
@@ -75,7 +82,7 @@ export async function nodeTable(command: NodepoolCommand): Promise<string> {
   return lines.join('\n');
 }
 
-/** A row of `nodepool list --json`, as far as it is used here. */
+/** A row of `/node-list`, as far as it is used here. */
 export interface NodeRow {
   readonly id: string;
   readonly state: string;
@@ -85,23 +92,22 @@ export interface NodeRow {
 /** Nobody has or gets the node. */
 export const isFree = ({ state, locked }: NodeRow): boolean => state === 'ready' && locked === 'unlocked';
 
-async function json<Row>(command: NodepoolCommand, name: string): Promise<Row[]> {
-  let text = '';
-  await call(
-    command,
-    [name, '--json'],
-    (line) => (text += line),
-    () => {},
-  );
-  return JSON.parse(text) as Row[];
+/** The web server's listings are a second old at most. */
+async function listing<Row>({ webPort, signal }: NodepoolCommand, path: string): Promise<Row[]> {
+  const answer = await fetch(`http://${LOOPBACK}:${webPort}${path}`, {
+    headers: { accept: 'application/json' },
+    signal,
+  });
+  if (!answer.ok) throw new QuickStartError(`${path} of the launcher answered ${answer.status}`);
+  return (await answer.json()) as Row[];
 }
 
 /** All nodes there are. */
 export function listNodes(command: NodepoolCommand): Promise<NodeRow[]> {
-  return json<NodeRow>(command, 'list');
+  return listing<NodeRow>(command, '/node-list');
 }
 
 /** All requests there are. */
 export function listRequests(command: NodepoolCommand): Promise<{ readonly id: string }[]> {
-  return json(command, 'request-list');
+  return listing(command, '/request-list');
 }

@@ -2,10 +2,11 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isProcessRunning } from '@nodepool/core/state-dir';
@@ -46,17 +47,41 @@ describe('npm start', () => {
     return { child, ended, seen };
   }
 
+  async function whenEnded(pid: number): Promise<void> {
+    while (isProcessRunning(pid)) await delay(50);
+  }
+
+  /** Whether a server of the cloud answers. */
+  function cloudAnswers(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const socket = connect(join(stateDir, 'cloud', 'socket'));
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+      socket.once('connect', () => socket.destroy());
+    });
+  }
+
   async function launcherPid(): Promise<number> {
     const info = JSON.parse(await readFile(join(stateDir, 'embedded-zookeeper.json'), 'utf8')) as { pid: number };
     return info.pid;
   }
 
-  it('serves one request from beginning to end, twice on the same state', async () => {
-    const first = await start('--once').ended;
+  it('serves one request from beginning to end, and lets the cloud grow and shrink', async () => {
+    const { status, output } = await start('--once').ended;
+
+    expect(status, output).toBe(0);
+    expect(output).toContain('clean: request, nodes and locks are gone; 5 nodes ready');
+    expect(output.match(/job \d: slot: host key verified/g)).toHaveLength(3);
+    expect(output.match(/cloud: machine \d+ has 2 slots/g)).toHaveLength(2);
+    expect(output.match(/cloud: machine \d+ is deleted/g)).toHaveLength(2);
+    expect(output).toContain('clean: the cloud is empty again; requests, nodes and locks are gone');
+    expect(await cloudAnswers()).toBe(false);
+  });
+
+  it('serves given labels, twice on the same state', async () => {
+    const first = await start('--once', 'small').ended;
     const second = await start('--once', 'large', 'small').ended;
 
     expect(first).toMatchObject({ status: 0, output: expect.stringContaining('host key verified') as string });
-    expect(first.output).toContain('clean: request, nodes and locks are gone; 5 nodes ready');
     expect(second).toMatchObject({ status: 0, output: expect.stringContaining('large: host key verified') as string });
     expect(second.output).toContain('clean: request, nodes and locks are gone; 5 nodes ready');
   });
@@ -68,7 +93,7 @@ describe('npm start', () => {
     const file = join(directory, 'nodepool.yaml');
     await writeFile(file, (await readFile(CONFIG, 'utf8')).replace('22001', String(port)));
 
-    const { status, output } = await start('--once', '-c', file).ended;
+    const { status, output } = await start('--once', '-c', file, 'small').ended;
     other.close();
 
     expect(output).toContain(`port ${port} is taken by another program`);
@@ -83,9 +108,24 @@ describe('npm start', () => {
     child.kill('SIGINT');
     const { status, output } = await ended;
 
-    expect(output).toContain('stopped: launcher and SSH endpoints have ended');
+    expect(output).toContain('stopped: launcher, cloud and SSH endpoints have ended');
     expect(status).toBe(0);
     expect(isProcessRunning(launcher)).toBe(false);
+    expect(await cloudAnswers()).toBe(false);
+  });
+
+  it('takes everything with it when it is killed', async () => {
+    const { child, ended, seen } = start('slot');
+    await seen('has 2 slots');
+    const launcher = await launcherPid();
+
+    child.kill('SIGKILL');
+    const { output } = await ended;
+    await whenEnded(launcher);
+
+    while (await cloudAnswers()) await delay(50);
+    const port = /endpoints listen on 127\.0\.0\.1, ports (\d+)/.exec(output)?.[1] ?? expect.fail(output);
+    await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
   });
 
   it('refuses to run twice on one state directory', async () => {

@@ -1,6 +1,7 @@
 // What `nodepool run` starts in the quick start, with nodes in its environment: logs in to each, having compared the host
 // key it meets with those the launcher has read, and runs a command there.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { delimiter } from 'node:path';
 import ssh2 from 'ssh2';
 
 /** The part of a `NODEPOOL_NODES` entry that is used here. */
@@ -14,11 +15,12 @@ interface Node {
   readonly host_keys: readonly string[];
 }
 
-const COMMAND = 'echo "hello from $USER on $(uname -s), process $$"';
+/** Shell command of the visit. Its only argument says how many seconds the work takes. */
+const COMMAND = `sleep ${Number(process.argv[2] ?? 0)}; echo "hello from \${USER:-$HOSTNAME} on $(uname -s), process $$"`;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /** Logs in, runs the command, and returns what it wrote with its exit status. */
-function execute(node: Node, privateKey: Buffer): Promise<{ output: string; status: number }> {
+function execute(node: Node, privateKeys: readonly Buffer[]): Promise<{ output: string; status: number }> {
   const known = new Set(node.host_keys.map((line) => line.split(' ')[1]));
   const client = new ssh2.Client();
   return new Promise((resolve, reject) => {
@@ -42,7 +44,7 @@ function execute(node: Node, privateKey: Buffer): Promise<{ output: string; stat
       host: node.ip,
       port: node.port,
       username: node.username,
-      privateKey,
+      authHandler: privateKeys.map((key) => ({ type: 'publickey' as const, username: node.username, key })),
       hostVerifier: (key: Buffer) => known.has(key.toString('base64')),
       readyTimeout: CONNECT_TIMEOUT_MS,
     });
@@ -50,11 +52,12 @@ function execute(node: Node, privateKey: Buffer): Promise<{ output: string; stat
 }
 
 const nodes = JSON.parse(process.env['NODEPOOL_NODES'] ?? '[]') as Node[];
-const privateKey = readFileSync(process.env['QUICKSTART_KEY'] ?? '');
+const keyFiles = (process.env['QUICKSTART_KEYS'] ?? '').split(delimiter);
+const privateKeys = keyFiles.filter((file) => existsSync(file)).map((file) => readFileSync(file));
 for (const node of nodes) {
   const types = node.host_keys.map((line) => line.split(' ')[0]).join(', ');
   console.log(`${node.name}: node ${node.id} at ${node.username}@${node.ip}:${node.port} with host keys ${types}`);
-  const { output, status } = await execute(node, privateKey);
+  const { output, status } = await execute(node, privateKeys);
   console.log(`${node.name}: host key verified, command exited with ${status}: ${output}`);
   if (status !== 0) process.exitCode = status;
 }

@@ -1,0 +1,75 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Cloud } from './cloud.js';
+import type { ElasticLabel } from './configuration.js';
+import { visitNodes } from './nodepool.js';
+import type { NodepoolCommand } from './nodepool.js';
+import type { Story } from './story.js';
+import { QuickStartError, say } from './terminal.js';
+import { Usage, withoutTime } from './usage.js';
+
+/** The first job works until the others have begun and a machine was launched for them. */
+const FIRST_JOB_S = 3;
+const OTHER_JOBS_S = 1;
+/** From the end of the jobs until the last machine is gone. */
+const SHRINK_TIMEOUT_MS = 60_000;
+const PAUSE_MS = 100;
+/** What the lines about the machines tell better. */
+const TOLD_ELSEWHERE = /^(accepted by|fulfilled)/;
+
+/** What rounds are played on. */
+export interface Stage {
+  readonly command: NodepoolCommand;
+  readonly cloud: Cloud;
+  readonly story: Story;
+  /** Nodes there are when nobody needs any. */
+  readonly fixedSlots: () => number;
+}
+
+interface Job {
+  /** Resolves when it has its slot. */
+  readonly started: Promise<void>;
+  readonly ended: Promise<void>;
+}
+
+function startJob(command: NodepoolCommand, label: string, name: string, seconds: number, usage: Usage): Job {
+  let markStarted = () => {};
+  const started = new Promise<void>((resolve) => (markStarted = resolve));
+  const onOutput = (line: string) => say(`  ${name}: ${line}`);
+  const onProgress = (stamped: string) => {
+    const line = withoutTime(stamped);
+    usage.read(line);
+    if (line === 'nodes locked and in use') markStarted();
+    if (!TOLD_ELSEWHERE.test(line)) onOutput(line);
+  };
+  const ended = visitNodes(command, [label], { onOutput, onProgress }, seconds).then(() => onOutput('returned'));
+  return { started, ended };
+}
+
+/** Waits until Nodepool says so, and then asks the cloud itself. */
+async function waitUntilEmpty({ cloud, story, command: { signal } }: Stage): Promise<void> {
+  const deadline = performance.now() + SHRINK_TIMEOUT_MS;
+  while (story.machines > 0 || (await cloud.countMachines()) > 0) {
+    if (performance.now() > deadline) throw new QuickStartError('there are still machines in the cloud');
+    await delay(PAUSE_MS, undefined, { signal });
+  }
+}
+
+/**
+ * One job for which a machine is launched, then so many that another machine is needed; afterwards all machines are given
+ * back. Resolves when the cloud is empty.
+ */
+export async function playElasticRound(stage: Stage, { name, slots }: ElasticLabel): Promise<void> {
+  const { command } = stage;
+  const usage = new Usage();
+  const start = (number: number, seconds: number) => startJob(command, name, `job ${number}`, seconds, usage);
+  say(`$ nodepool run ${name} -- node visit.js ${FIRST_JOB_S}`);
+  const first = start(1, FIRST_JOB_S);
+  await Promise.race([first.started, first.ended]);
+  say(`demand grows: ${slots} x nodepool run ${name} -- node visit.js ${OTHER_JOBS_S}`);
+  const others = Array.from({ length: slots }, (_, index) => start(index + 2, OTHER_JOBS_S));
+  await Promise.all([first, ...others].map(({ ended }) => ended));
+  say('  all jobs have ended');
+  await waitUntilEmpty(stage);
+  await usage.waitUntilClean(command, stage.fixedSlots);
+  say('  clean: the cloud is empty again; requests, nodes and locks are gone');
+}

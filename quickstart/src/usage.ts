@@ -1,0 +1,37 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isFree, listNodes, listRequests } from './nodepool.js';
+import type { NodepoolCommand } from './nodepool.js';
+import { QuickStartError } from './terminal.js';
+
+const CLEAN_TIMEOUT_MS = 15_000;
+const PAUSE_MS = 50;
+
+/** Progress of `nodepool run`, without its own clock: every line here has ours. */
+export const withoutTime = (line: string) => line.replace(/^\[ *[\d.]+ s\] /, '');
+
+/** Requests and nodes of a round, read from the progress of `nodepool run`. */
+export class Usage {
+  readonly #ids = new Set<string>();
+
+  /** Takes note of what a line of progress names. */
+  read(line: string): void {
+    const request = /^request (\S+)/.exec(line)?.[1];
+    const nodes = /^fulfilled: (.*)/.exec(line)?.[1]?.split(', ') ?? [];
+    for (const id of request === undefined ? nodes : [request, ...nodes]) this.#ids.add(id);
+  }
+
+  /** Waits until all of it is gone and every slot has a node again. @returns how many of these are free: somebody else may hold some */
+  async waitUntilClean(command: NodepoolCommand, slots: () => number): Promise<number> {
+    const deadline = performance.now() + CLEAN_TIMEOUT_MS;
+    for (;;) {
+      const [nodes, requests] = await Promise.all([listNodes(command), listRequests(command)]);
+      const left = [...nodes, ...requests].filter(({ id }) => this.#ids.has(id));
+      if (left.length === 0 && nodes.length >= slots()) return nodes.filter(isFree).length;
+      if (performance.now() > deadline) {
+        const what = left.length === 0 ? `${nodes.length} of ${slots()} nodes` : left.map(({ id }) => id).join(', ');
+        throw new QuickStartError(`still not clean: ${what}`);
+      }
+      await delay(PAUSE_MS, undefined, { signal: command.signal });
+    }
+  }
+}
