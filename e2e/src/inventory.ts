@@ -4,7 +4,7 @@ import { contenders } from './zuul-lock.js';
 import { type NodeBody, parseBody } from './zuul-records.js';
 
 /** Children of a path; none when it does not exist. */
-async function children(zk: ZooKeeper, path: string): Promise<string[]> {
+export async function children(zk: ZooKeeper, path: string): Promise<string[]> {
   try {
     return await zk.getChildren(path);
   } catch (error) {
@@ -19,7 +19,7 @@ const slotKey = ({ provider, pool, address, slot }: ExpectedSlot): string =>
   `${provider}/${pool} ${address} slot ${slot}`;
 
 /** A node as it was found; `undefined` when it vanished meanwhile. */
-async function readNode(zk: ZooKeeper, id: string): Promise<NodeBody | 'unreadable' | undefined> {
+export async function readNode(zk: ZooKeeper, id: string): Promise<NodeBody | 'unreadable' | undefined> {
   try {
     return parseBody<NodeBody>((await zk.getData(`/nodepool/nodes/${id}`)).data);
   } catch (error) {
@@ -54,7 +54,8 @@ async function nodeProblems(zk: ZooKeeper, expected: readonly ExpectedSlot[]): P
   return problems;
 }
 
-async function requestProblems(zk: ZooKeeper): Promise<string[]> {
+/** Requests and request locks that are left. */
+export async function requestProblems(zk: ZooKeeper): Promise<string[]> {
   const problems: string[] = [];
   for (const id of await children(zk, '/nodepool/requests')) problems.push(`request ${id} is left`);
   for (const id of await children(zk, '/nodepool/requests-lock')) {
@@ -64,7 +65,8 @@ async function requestProblems(zk: ZooKeeper): Promise<string[]> {
   return problems;
 }
 
-async function otherProblems(zk: ZooKeeper, launchers: number, pools: number): Promise<string[]> {
+/** What is wrong outside nodes and requests. */
+export async function otherProblems(zk: ZooKeeper, launchers: number, pools: number): Promise<string[]> {
   const problems: string[] = [];
   for (const name of await children(zk, '/nodepool')) {
     if (!ROOT_CHILDREN.has(name)) problems.push(`/nodepool/${name} should not be there`);

@@ -42,14 +42,23 @@ export class LauncherProcess {
   /**
    * Starts it with `config` as nodepool.yaml (JSON is YAML) plus a web server on a free port; does not wait.
    * @param dir - a directory of its own
+   * @param env - further environment variables
    */
-  static async start(dir: string, name: string, config: Record<string, unknown>): Promise<LauncherProcess> {
+  static async start(
+    dir: string,
+    name: string,
+    config: Record<string, unknown>,
+    env: Record<string, string> = {},
+  ): Promise<LauncherProcess> {
     const [port = 0] = await freePorts(1);
     await mkdir(dir, { recursive: true });
     const configFile = join(dir, 'nodepool.yaml');
     await writeFile(configFile, LauncherProcess.#configText(config, port));
     const args = [BINARY, '-d', '-c', configFile, '--state-dir', join(dir, 'state'), '-p', join(dir, 'launcher.pid')];
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
+    });
     return new LauncherProcess(name, port, configFile, child);
   }
 

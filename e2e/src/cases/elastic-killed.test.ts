@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest';
+import { oneProvider } from '../elastic-config.js';
+import type { FrameProxy, Verdict } from '../frame-proxy.js';
+import type { LauncherProcess } from '../launcher-process.js';
+import { useElastic } from '../use-elastic.js';
+import type { ZuulClient } from '../zuul-client.js';
+
+const MAX_STEPS = 60;
+/** Instances nobody knows of are deleted when two sweeps, a minute apart, have seen them. */
+const LEAKS_FOUND_MS = 150_000;
+
+const get = useElastic({ tickMs: 200, minSessionTimeoutMs: 1000 });
+const setup = oneProvider(
+  { maxServers: 6 },
+  { more: { 'zookeeper-timeout': 1.5 }, cloudSettings: { 'create-time': 0.05 } },
+);
+
+interface Victim {
+  proxy: FrameProxy;
+  launcher: LauncherProcess;
+}
+
+async function startVictim(name: string): Promise<Victim> {
+  const proxy = await get().newProxy();
+  return { proxy, launcher: await get().launch(setup, { name, throughPort: proxy.port }) };
+}
+
+/** One request from its submission to the return of its nodes. */
+async function serveOne(zuul: ZuulClient): Promise<void> {
+  const id = await zuul.submit(['small', 'small']);
+  const { state } = await zuul.wait(id, 20_000);
+  expect(state).toBe('fulfilled');
+  const nodes = await zuul.accept(id);
+  await zuul.use(nodes);
+  await zuul.giveBack(nodes);
+}
+
+it('a launcher killed before any packet while it launches leaves the request to another, and nothing in the cloud', async () => {
+  const zuul = await get().newClient();
+  let victim = await startVictim('launcher-0');
+  let steps = 1;
+  for (; steps < MAX_STEPS; steps += 1) {
+    const { launcher, proxy } = victim;
+    let successor: Promise<Victim> | undefined;
+    const name = `launcher-${steps}`;
+    proxy.trap(steps, async (): Promise<Verdict> => {
+      await launcher.kill();
+      successor = startVictim(name);
+      return 'cut';
+    });
+    await serveOne(zuul);
+    // what the successor does afterwards would meet the trap of the next round too early
+    if (successor === undefined) break;
+    victim = await successor;
+  }
+  await get().assertClean(LEAKS_FOUND_MS);
+
+  expect(steps).toBeGreaterThan(5);
+  expect(steps).toBeLessThan(MAX_STEPS);
+}, 600_000);

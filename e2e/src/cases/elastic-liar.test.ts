@@ -1,0 +1,82 @@
+import { expect, it } from 'vitest';
+import { oneProvider } from '../elastic-config.js';
+import { useElastic } from '../use-elastic.js';
+
+const get = useElastic();
+
+it('keeps a node whose instance the cloud does not show for a while', async () => {
+  const zuul = await get().newClient();
+  await get().launch(oneProvider({ maxServers: 1 }));
+  const nodes = await zuul.getNodes(['small']);
+  const id = String(nodes[0]?.body['external_id']);
+
+  await get().cloud.call('hide', { id, forMs: 500 });
+  await get().cloud.until((instances) => instances.length === 0);
+  await get().cloud.until((instances) => instances.length === 1);
+  const { body } = await zuul.readNode(nodes[0]?.id ?? '');
+  await zuul.giveBack(nodes);
+  await get().cloud.until((instances) => instances.length === 0);
+
+  expect(body.state).toBe('in-use');
+  expect(body['external_id']).toBe(id);
+});
+
+it('uses an instance that is not shown while it is being made, or another, but never two', async () => {
+  const zuul = await get().newClient();
+  await get().launch(oneProvider({}, { cloudSettings: { 'create-time': 0.3 } }));
+  let hidden = false;
+  get().cloud.onChange(({ id, instance }) => {
+    if (hidden || instance?.status !== 'building') return;
+    hidden = true;
+    void get().cloud.call('hide', { id, forMs: 200 });
+  });
+
+  const nodes = await zuul.getNodes(['small']);
+  await zuul.giveBack(nodes);
+  await get().assertClean(150_000);
+
+  expect(hidden).toBe(true);
+}, 180_000);
+
+it('deletes both of two instances with the tags of one node', async () => {
+  const zuul = await get().newClient();
+  await get().launch(oneProvider({}, { cloudSettings: { failures: { duplicate: 1 } } }));
+
+  const nodes = await zuul.getNodes(['small']);
+  const made = get().cloud.instances.size;
+  await zuul.giveBack(nodes);
+  await get().assertClean(150_000);
+
+  expect(made).toBe(2);
+}, 180_000);
+
+it('finds an instance again whose creation was not answered', async () => {
+  const zuul = await get().newClient();
+  await get().launch(oneProvider({}, { cloudSettings: { failures: { 'connection-reset': 1 } } }));
+
+  const id = await zuul.submit(['small']);
+  const { state } = await zuul.wait(id);
+  await get().cloud.set('failures.connection-reset', 0);
+  const nodes = await zuul.accept(id);
+  await zuul.use(nodes);
+  await zuul.giveBack(nodes);
+
+  expect(state).toBe('fulfilled');
+  expect(get().cloud.most).toBe(1);
+});
+
+it('does not touch instances of others', async () => {
+  const zuul = await get().newClient();
+  await get().launch(oneProvider());
+  const { id } = (await get().cloud.call('leak', { metadata: { nodepool_provider_name: 'another' } })) as {
+    id: string;
+  };
+
+  const nodes = await zuul.getNodes(['small']);
+  await zuul.giveBack(nodes);
+  await get().cloud.until((instances) => instances.length === 1);
+  const [left] = get().cloud.instances.keys();
+  await get().cloud.call('kill', id);
+
+  expect(left).toBe(id);
+});

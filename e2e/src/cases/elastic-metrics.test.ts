@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startStatsd, type StatsdHandle } from '@nodepool/test-servers';
+import { oneProvider } from '../elastic-config.js';
+import { useElastic } from '../use-elastic.js';
+
+const get = useElastic();
+let statsd: StatsdHandle;
+
+beforeAll(async () => {
+  statsd = await startStatsd();
+});
+
+afterAll(async () => {
+  await statsd.stop();
+});
+
+it('tells statsd and Prometheus of launches, calls and nodes', async () => {
+  const zuul = await get().newClient();
+  const zones = { 'availability-zones': ['nova-1'] };
+  const env = { STATSD_HOST: statsd.host, STATSD_PORT: String(statsd.port) };
+  const launcher = await get().launch(oneProvider({ maxServers: 7 }, { cloudSettings: zones }), { env });
+
+  const nodes = await zuul.getNodes(['small', 'small']);
+  const { gauges } = await statsd.waitFor((seen) => seen.gauges['nodepool.nodes.in-use'] === 2);
+  await zuul.giveBack(nodes);
+  await get().cloud.until((instances) => instances.length === 0);
+  const { counters, timers } = await statsd.waitFor(
+    (seen) => seen.gauges['nodepool.nodes.in-use'] === 0 && seen.gauges['nodepool.nodes.deleting'] === 0,
+  );
+  const prometheus = await (await fetch(`http://127.0.0.1:${launcher.webPort}/metrics`)).text();
+
+  expect(gauges).toMatchObject({
+    'nodepool.label.small.nodes.in-use': 2,
+    'nodepool.provider.cloud-one.nodes.in-use': 2,
+    'nodepool.provider.cloud-one.max_servers': 7,
+  });
+  const requestor = zuul.systemId;
+  for (const name of [
+    'nodepool.launch.ready',
+    'nodepool.launch.provider.cloud-one.ready',
+    'nodepool.launch.provider.cloud-one.nova-1.ready',
+    `nodepool.launch.requestor.${requestor}.ready`,
+    'nodepool.launch.image.debian.ready',
+  ]) {
+    expect(counters[name], name).toBe(2);
+    expect(timers[name], name).toHaveLength(2);
+  }
+  expect(counters['nodepool.task.cloud-one.compute.POST.servers.attempted']).toBe(2);
+  expect(counters['nodepool.task.cloud-one.compute.DELETE.servers.attempted']).toBe(2);
+  expect(await statsd.badLines()).toBe(0);
+  expect(prometheus).toMatch(/^nodepool_launches_total\{result="ready",provider="cloud-one",az="nova-1",.*\} 2$/m);
+  expect(prometheus).toMatch(/^nodepool_delete_duration_seconds_count\{provider="cloud-one"\} 2$/m);
+});
+
+it('counts failed launches by what was wrong', async () => {
+  const zuul = await get().newClient();
+  const env = { STATSD_HOST: statsd.host, STATSD_PORT: String(statsd.port) };
+  await get().launch(oneProvider({}, { cloudSettings: { failures: { 'error-state': 1 } } }), { env });
+
+  const id = await zuul.submit(['small']);
+  const { state } = await zuul.wait(id);
+  await zuul.cancel(id);
+  const { counters } = await statsd.waitFor((seen) => seen.counters['nodepool.launch.error.status'] === 3);
+
+  expect(state).toBe('failed');
+  expect(counters['nodepool.launch.provider.cloud-one.error.status']).toBe(3);
+});

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { oneProvider } from '../elastic-config.js';
+import { useElastic } from '../use-elastic.js';
+import type { HeldNode, ZuulClient } from '../zuul-client.js';
+
+const get = useElastic();
+
+async function serve(zuul: ZuulClient): Promise<HeldNode[]> {
+  const nodes = await zuul.getNodes(['small']);
+  await zuul.giveBack(nodes);
+  return nodes;
+}
+
+describe('a request beyond the quota', () => {
+  it('waits, can be explained, and is served as soon as a node is gone', async () => {
+    const zuul = await get().newClient();
+    const launcher = await get().launch(oneProvider({ maxServers: 1 }, { cloudSettings: { 'delete-time': 0.2 } }));
+    const nodes = await zuul.getNodes(['small']);
+
+    const id = await zuul.submit(['small']);
+    await zuul.waitForRequest(id, ({ state }) => state === 'pending');
+    const behind = await zuul.submit(['small']);
+    const told = (await launcher.getJson(`/explain?request=${id}`)) as { pools: Record<string, unknown>[] };
+    const toldBehind = JSON.stringify(await launcher.getJson(`/explain?request=${behind}`));
+    await zuul.giveBack(nodes);
+    await zuul.wait(id);
+    await zuul.giveBack(await zuul.accept(id));
+    for (const request of [id, behind]) {
+      if (request === behind) await zuul.wait(request);
+      const taken = request === behind ? await zuul.accept(request) : [];
+      await zuul.use(taken);
+      await zuul.giveBack(taken);
+    }
+
+    expect(told.pools).toHaveLength(1);
+    expect(told.pools[0]).toMatchObject({ provider: 'cloud-one', pool: 'main', rule: 'pool-full' });
+    expect(toldBehind).toContain('pool-full');
+    expect(get().cloud.most).toBe(1);
+  });
+
+  it('that others leave of the cloud fails, for it would wait for nothing of ours', async () => {
+    const zuul = await get().newClient();
+    const leak = () => get().cloud.call('leak', { metadata: { owner: 'somebody else' } }) as Promise<{ id: string }>;
+    const foreign = await Promise.all([leak(), leak(), leak()]);
+    await get().launch(oneProvider({}, { cloudSettings: { quota: { instances: 2 } } }));
+
+    const id = await zuul.submit(['small']);
+    const request = await zuul.wait(id);
+    await zuul.cancel(id);
+    for (const instance of foreign) await get().cloud.call('kill', instance.id);
+
+    expect(request.state).toBe('failed');
+    expect(JSON.stringify(request['decline_reasons'])).toContain('allows -1 in all');
+    expect(get().cloud.most).toBe(3);
+  });
+});
+
+describe('several launchers', () => {
+  it('of one provider share its max-servers', async () => {
+    const setup = oneProvider({ maxServers: 4 });
+    await Promise.all([get().launch(setup, { name: 'launcher-a' }), get().launch(setup, { name: 'launcher-b' })]);
+    const zuul = await get().newClient();
+
+    await Promise.all(Array.from({ length: 40 }, () => serve(zuul)));
+
+    // each of them may decide on the same free room at the same moment, but they learn of each other within a round trip
+    expect(get().cloud.most).toBeLessThanOrEqual(8);
+  });
+
+  it('of one provider share the quota of its cloud, which is never asked for long in vain', async () => {
+    const setup = oneProvider({}, { cloudSettings: { quota: { instances: 4 } } });
+    await Promise.all([get().launch(setup, { name: 'launcher-a' }), get().launch(setup, { name: 'launcher-b' })]);
+    const zuul = await get().newClient();
+
+    await Promise.all(Array.from({ length: 40 }, () => serve(zuul)));
+
+    expect(get().cloud.most).toBeLessThanOrEqual(4);
+  });
+
+  it('of different pools of one provider serve what the other cannot', async () => {
+    const both = [
+      { name: 'left', labels: ['small'], maxServers: 1 },
+      { name: 'right', labels: ['small'], maxServers: 1 },
+    ];
+    const zuul = await get().newClient();
+    await get().launch({ providers: [{ name: 'cloud-one', pools: both }] });
+
+    const held = [await zuul.getNodes(['small']), await zuul.getNodes(['small'])].flat();
+    await zuul.giveBack(held);
+
+    expect(held.map(({ body }) => body.pool).sort()).toEqual(['left', 'right']);
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { oneProvider } from '../elastic-config.js';
+import { useElastic } from '../use-elastic.js';
+
+const get = useElastic();
+const AT_ONCE_MS = 2_000;
+
+async function expectFailure(labels: string[]): Promise<Record<string, unknown>> {
+  const zuul = await get().newClient();
+  const id = await zuul.submit(labels);
+  const request = await zuul.wait(id, AT_ONCE_MS);
+  await zuul.cancel(id);
+  expect(request.state).toBe('failed');
+  expect(request.declined_by).toHaveLength(1);
+  return request;
+}
+
+describe('at once fails', () => {
+  it('a request for a label that nobody has', async () => {
+    await get().launch(oneProvider());
+
+    const request = await expectFailure(['unheard-of']);
+
+    expect(JSON.stringify(request['decline_reasons'])).toContain('unheard-of');
+  });
+
+  it('a request for one label that the pool has and one that nobody has', async () => {
+    await get().launch(oneProvider());
+
+    await expectFailure(['small', 'unheard-of']);
+
+    expect(get().cloud.most).toBe(0);
+  });
+
+  it('a request that only a pool with max-servers 0 could serve', async () => {
+    await get().launch(oneProvider({ maxServers: 0 }));
+
+    await expectFailure(['small']);
+
+    expect(get().cloud.most).toBe(0);
+  });
+
+  it('a request that only a pool with a negative max-servers could serve', async () => {
+    await get().launch(oneProvider({ maxServers: -5 }));
+
+    await expectFailure(['small']);
+
+    expect(get().cloud.most).toBe(0);
+  });
+
+  it('a request for 5,000 nodes of a pool of 100, and the pool goes on serving', async () => {
+    const zuul = await get().newClient();
+    await get().launch(oneProvider({ maxServers: 100 }));
+
+    await expectFailure(Array<string>(5_000).fill('small'));
+    const nodes = await zuul.getNodes(['small']);
+    await zuul.giveBack(nodes);
+
+    expect(get().cloud.most).toBe(1);
+  });
+});
+
+describe('a pool without limits', () => {
+  it('survives a request for 5,000 nodes and lets go of them when it is withdrawn', async () => {
+    const zuul = await get().newClient();
+    const launcher = await get().launch(oneProvider({}, { labels: { small: { 'max-ready-age': 2 } } }));
+
+    const id = await zuul.submit(Array<string>(5_000).fill('small'));
+    const request = await zuul.wait(id, 60_000);
+    const readyWhileServing = await fetch(`http://127.0.0.1:${launcher.webPort}/ready`);
+    await zuul.cancel(id);
+    await get().assertClean(90_000);
+
+    expect(request.state).toBe('fulfilled');
+    expect(new Set(request.nodes).size).toBe(5_000);
+    expect(get().cloud.most).toBe(5_000);
+    expect(readyWhileServing.ok).toBe(true);
+  }, 180_000);
+
+  it('takes -1 as no limit wherever a quota may say so', async () => {
+    const zuul = await get().newClient();
+    const unlimited = { 'max-cores': -1, 'max-ram': -1, 'max-volumes': -1, 'max-volume-gb': -1 };
+    const quota = { instances: -1, cores: -1, ram: -1 };
+    await get().launch(oneProvider({ more: unlimited }, { cloudSettings: { quota } }));
+
+    const nodes = await zuul.getNodes(['small', 'small']);
+    await zuul.giveBack(nodes);
+
+    expect(nodes).toHaveLength(2);
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { oneProvider } from '../elastic-config.js';
+import { useElastic } from '../use-elastic.js';
+
+const get = useElastic();
+
+describe('min-ready', () => {
+  it('keeps nodes on standby, never one too many, and replaces those that are used', async () => {
+    get().standby = 3;
+    const zuul = await get().newClient();
+    await get().launch(oneProvider({}, { labels: { small: { 'min-ready': 3 } } }));
+    await get().assertClean();
+    const standby = new Set(get().cloud.instances.keys());
+
+    const nodes = await zuul.getNodes(['small']);
+    await get().cloud.until((instances) => instances.length === 4);
+    await zuul.giveBack(nodes);
+    await get().assertClean();
+
+    expect(standby).toContain(nodes[0]?.body['external_id']);
+    expect(get().cloud.most).toBe(4);
+  });
+
+  it('is kept by one of several launchers', async () => {
+    get().standby = 5;
+    const setup = oneProvider({}, { labels: { small: { 'min-ready': 5 } } });
+
+    await Promise.all([get().launch(setup, { name: 'launcher-a' }), get().launch(setup, { name: 'launcher-b' })]);
+    await get().assertClean();
+
+    expect(get().cloud.most).toBe(5);
+  });
+
+  it('gives way to a request that has room for nothing else', async () => {
+    get().standby = 1;
+    const zuul = await get().newClient();
+    const setup = oneProvider({ labels: ['small', 'big'], maxServers: 1 }, { labels: { small: { 'min-ready': 1 } } });
+    await get().launch(setup);
+    await get().assertClean();
+
+    const nodes = await zuul.getNodes(['big']);
+    await zuul.giveBack(nodes);
+    await get().assertClean(20_000);
+
+    expect(get().cloud.most).toBe(1);
+  });
+
+  it('is not pursued without pause when launches fail', async () => {
+    await get().launch(
+      oneProvider(
+        {},
+        {
+          labels: { small: { 'min-ready': 1 } },
+          cloudSettings: { failures: { 'error-state': 1 }, 'create-time': 0.01 },
+        },
+      ),
+    );
+    const made = new Set<string>();
+    get().cloud.onChange(({ id }) => made.add(id));
+
+    await get().cloud.until(() => made.size >= 3);
+    await get().cloud.set('failures.error-state', 0);
+    get().standby = 1;
+    await get().assertClean(20_000);
+
+    expect(made.size).toBeLessThan(30);
+  });
+});
+
+describe('age limits', () => {
+  it('renew standby nodes older than max-ready-age', async () => {
+    get().standby = 2;
+    await get().launch(oneProvider({}, { labels: { small: { 'min-ready': 2, 'max-ready-age': 2 } } }));
+    await get().assertClean();
+    const first = [...get().cloud.instances.keys()];
+
+    await get().cloud.until(
+      (instances) => instances.length === 2 && instances.every(({ id }) => !first.includes(id)),
+      10_000,
+    );
+
+    expect(get().cloud.most).toBeLessThanOrEqual(4);
+  });
+
+  it('end what is held, by max-hold-age or by an earlier hold_expiration', async () => {
+    const zuul = await get().newClient();
+    await get().launch(oneProvider({}, { more: { 'max-hold-age': 4 } }));
+    const [long, short] = [await zuul.getNodes(['small']), await zuul.getNodes(['small'])];
+    const gone: unknown[] = [];
+    get().cloud.onChange(({ id, instance }) => {
+      if (!instance) gone.push(id);
+    });
+
+    await zuul.hold(long, 'for a look');
+    await zuul.hold(short, 'for a short look', 1);
+    await get().cloud.until((instances) => instances.length === 0);
+
+    expect(gone).toEqual([short, long].map((nodes) => nodes[0]?.body['external_id']));
+  });
+});
