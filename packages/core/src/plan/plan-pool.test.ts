@@ -179,13 +179,39 @@ describe('planPool', () => {
   });
 });
 
-describe('judgeStanding', () => {
-  const entry = (providerName: string, priority: number) =>
-    newPoolComponent({
-      ...{ hostname: 'h', state: 'running', version: null, launcherId: providerName as LauncherId, name: 'main' },
-      ...{ providerName, supportedLabels: ['a'], priority, paused: false },
-    });
+function entry(providerName: string, priority: number, more: { supportedLabels?: string[]; paused?: boolean } = {}) {
+  return newPoolComponent({
+    ...{ hostname: 'h', state: 'running', version: null, launcherId: providerName as LauncherId, name: 'main' },
+    ...{ providerName, supportedLabels: ['a'], priority, paused: false, ...more },
+  });
+}
 
+describe('planPool at the quota, with other pools for the label', () => {
+  const small = { supportedLabels: ['small'] };
+  const pausesBeside = (...others: ReturnType<typeof entry>[]) => {
+    const registered = [entry('me', 100, small), ...others];
+    const result = plan(cloudView({ instances: 1 }, { instances: 1 }, { registered }), [request(['small'])]);
+    expect(result.paused.length + result.waiting.length).toBe(1);
+    return result.paused.length === 1;
+  };
+
+  it('accepts a request to wait for room when nobody else can have it', () => {
+    expect(pausesBeside()).toBe(true);
+    expect(pausesBeside(entry('other', 100, { supportedLabels: ['big'] }))).toBe(true);
+  });
+
+  it('leaves it to a pool of the same priority while that does not wait itself', () => {
+    expect(pausesBeside(entry('other', 100, small))).toBe(false);
+    expect(pausesBeside(entry('other', 100, { ...small, paused: true }))).toBe(true);
+  });
+
+  it('pauses when a pool of lower priority waits for that', () => {
+    expect(pausesBeside(entry('lower', 200, small))).toBe(true);
+    expect(pausesBeside(entry('other', 100, small), entry('lower', 200, small))).toBe(true);
+  });
+});
+
+describe('judgeStanding', () => {
   it('leaves a request to its preferred provider, which does not yield it to pools of better priority', () => {
     const registered = [entry('preferred', 100), entry('better', 50)];
     const wanted = request(['a'], { provider: 'preferred' });

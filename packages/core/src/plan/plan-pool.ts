@@ -1,7 +1,7 @@
 import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
 import { Budget, type Demand } from './budget.js';
 import type { RequestGroup, RequestOrder } from './queue.js';
-import { MIN_READY_REQUESTOR, reason } from './rules.js';
+import { mayHaveRoomElsewhere, MIN_READY_REQUESTOR, reason } from './rules.js';
 import type { Assignment, PoolView, Reason } from './types.js';
 
 /** An accepted request that waits for capacity, and what it still lacks. */
@@ -117,7 +117,7 @@ class PlanningPass {
     }
     this.#budget.take(demand, assignment);
     this.#short ||= shortage.rule === 'pool-full';
-    if (this.#view.pausesAtQuota && !this.#paused && shortage.rule === 'pool-full') {
+    if (this.#mayPause(shortage) && !mayHaveRoomElsewhere(request, this.#view)) {
       this.#paused = true;
       this.#plan.paused.push({ request, reason: shortage });
       this.#plan.accept.push({ request, assignment });
@@ -125,6 +125,10 @@ class PlanningPass {
     }
     this.#plan.waiting.push({ request, group, reason: shortage });
     return false;
+  }
+
+  #mayPause(shortage: Reason): boolean {
+    return this.#view.pausesAtQuota && !this.#paused && shortage.rule === 'pool-full';
   }
 }
 

@@ -85,6 +85,19 @@ function judgeCandidates(request: PlannedRequest, view: PoolView): Verdict | und
   return undefined;
 }
 
+/**
+ * Whether a request for which there is no room here is better left in the queue, because another pool may have room: one
+ * of the same priority that does not wait for room itself. Pools of a lower priority only begin when this one has paused,
+ * so where there are any, it has to.
+ */
+export function mayHaveRoomElsewhere(request: PlannedRequest, view: PoolView): boolean {
+  const others = findCandidates(request, view).filter((pool) => pool.launcherId !== view.launcherId);
+  return (
+    others.some((pool) => pool.priority === view.priority && !pool.paused) &&
+    others.every((pool) => pool.priority <= view.priority)
+  );
+}
+
 /** Why this pool can never serve the request, first reason found; `undefined` when it could. */
 export function judgeDecline(request: PlannedRequest, view: PoolView): Verdict | undefined {
   const found =
