@@ -1,6 +1,8 @@
 export type * from './config/types.js';
 export type * from './driver/types.js';
 export { DRIVER_API_VERSION } from './driver/types.js';
+export type { Clock, CancelTimer, Json, JsonObject, NodeRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
+export { delay, isNodepoolError, NodepoolError } from '@nodepool/zk-protocol';
 export type { Logger, LogFields } from './logger.js';
 export { silentLogger } from './logger.js';
 export type { CoreErrorCode, CoreErrorOptions, LaunchErrorReason } from './errors.js';

@@ -1,4 +1,6 @@
+export { CallTracker } from './call-tracker.js';
 export { VirtualClock } from './virtual-clock.js';
+export type { VirtualClockOptions } from './virtual-clock.js';
 export { driverContract, testDriverContract } from './contract.js';
 export type {
   CloudFailureKind,

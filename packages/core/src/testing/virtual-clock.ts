@@ -5,18 +5,32 @@ interface Timer {
   readonly fn: () => void;
 }
 
+/** How a {@link VirtualClock} begins, and what it waits for. */
+export interface VirtualClockOptions {
+  /** Where time begins. Default: 1,000,000. */
+  readonly nowMs?: number | undefined;
+  /**
+   * Waited for before time moves on: for what takes turns of the event loop, e.g. calls over a socket.
+   * @returns whether there was anything to wait for
+   */
+  idle?(): Promise<boolean>;
+}
+
 /**
  * A clock that moves only when told to. Timers fire one by one, by their time and then in the order in which they were
  * set; between two of them everything that is ready to run runs.
  */
 export class VirtualClock implements Clock {
+  readonly #idle: VirtualClockOptions['idle'];
   #nowMs: number;
   /** Sorted, the next to fire last. */
   readonly #timers: Timer[] = [];
 
-  /** @param nowMs - where time begins; default 1,000,000 */
-  constructor(nowMs = 1_000_000) {
+  /** @param begin - where time begins, or more about the clock; default 1,000,000 */
+  constructor(begin: number | VirtualClockOptions = {}) {
+    const { nowMs = 1_000_000, idle } = typeof begin === 'number' ? { nowMs: begin } : begin;
     this.#nowMs = nowMs;
+    this.#idle = idle;
   }
 
   /** Timers that have neither fired nor been cancelled. */
@@ -64,9 +78,10 @@ export class VirtualClock implements Clock {
   }
 
   /** Lets everything run that does not wait for time. */
-  settle(): Promise<void> {
+  async settle(): Promise<void> {
     // An immediate comes after all promise callbacks, however many follow from each other.
-    return new Promise((resolve) => setImmediate(resolve));
+    do await new Promise((resolve) => setImmediate(resolve));
+    while (await this.#idle?.());
   }
 
   async #fire(timer: Timer): Promise<void> {

@@ -1,0 +1,87 @@
+import {
+  CapacityError,
+  NotFoundError,
+  ProviderUnavailableError,
+  QuotaError,
+  RateLimitedError,
+  type TaskManager,
+} from '@nodepool/core';
+
+/** How the cloud describes a machine. */
+export interface Machine {
+  readonly id: string;
+  readonly status: 'starting' | 'running' | 'broken' | 'stopping';
+  readonly address: string | null;
+  readonly size: string;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/** What to make. */
+export interface MachineOrder {
+  readonly name: string;
+  readonly size: string;
+  readonly image: string;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/** The few calls of the cloud that are needed. Their errors are Nodepool's, which say what to do next. */
+export interface CloudClient {
+  list(signal: AbortSignal): Promise<Machine[]>;
+  create(order: MachineOrder, signal: AbortSignal): Promise<Machine>;
+  /** @throws {NotFoundError} there is no such machine */
+  delete(id: string, signal: AbortSignal): Promise<void>;
+  limits(signal: AbortSignal): Promise<{ machines: number }>;
+}
+
+/** As much of `fetch` as is used. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** The cloud over HTTP. Calls are paced by Nodepool's task manager, which also counts them. */
+export function createClient(url: string, tasks: TaskManager, fetch: Fetch): CloudClient {
+  const call = <T>(name: string, method: string, path: string, signal: AbortSignal, body?: unknown): Promise<T> =>
+    tasks.call(name, (own) => send<T>(fetch, method, `${url}${path}`, own, body), { signal });
+  return {
+    list: (signal) => call('machines.GET', 'GET', '/machines', signal),
+    create: (order, signal) => call('machines.POST', 'POST', '/machines', signal, order),
+    delete: (id, signal) => call('machines.DELETE', 'DELETE', `/machines/${encodeURIComponent(id)}`, signal),
+    limits: (signal) => call('limits.GET', 'GET', '/limits', signal),
+  };
+}
+
+async function send<T>(fetch: Fetch, method: string, url: string, signal: AbortSignal, body?: unknown): Promise<T> {
+  const what = `${method} ${url}`;
+  let response: Response;
+  let text: string;
+  try {
+    const headers = { 'content-type': 'application/json' };
+    response = await fetch(url, { method, headers, signal, ...(body !== undefined && { body: JSON.stringify(body) }) });
+    text = await response.text();
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new ProviderUnavailableError(`${what}: the cloud does not answer`, { cause });
+  }
+  // The answers of this cloud are taken as its documentation describes them.
+  if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
+  throw errorOf(response, `${what}: ${response.status} ${text}`);
+}
+
+/** Sorted by what the caller does next, not by what happened. */
+function errorOf(response: Response, message: string): Error {
+  switch (response.status) {
+    case 404:
+      return new NotFoundError(message);
+    case 403:
+      return new QuotaError(message);
+    case 507:
+      return new CapacityError(message);
+    case 429:
+      return new RateLimitedError(message, { retryAfterMs: retryAfterMs(response) });
+    default:
+      return response.status >= 500 ? new ProviderUnavailableError(message) : new Error(message);
+  }
+}
+
+function retryAfterMs(response: Response): number | undefined {
+  const seconds = Number(response.headers.get('retry-after'));
+  return seconds > 0 ? seconds * 1_000 : undefined;
+}

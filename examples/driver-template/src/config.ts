@@ -1,0 +1,87 @@
+import {
+  readStateMachineProvider,
+  STATE_MACHINE_SCHEMAS,
+  type JsonObject,
+  type JsonSchema,
+  type ProviderConfigContext,
+  type StateMachineLabelConfig,
+  type StateMachinePoolConfig,
+  type StateMachineProviderConfig,
+} from '@nodepool/core';
+
+/** A label: which size its instances have. */
+export interface TemplateLabelConfig extends StateMachineLabelConfig {
+  readonly size: string;
+}
+
+/** A pool with its labels. */
+export interface TemplatePoolConfig extends StateMachinePoolConfig {
+  readonly labels: ReadonlyMap<string, TemplateLabelConfig>;
+}
+
+/** Typed form of a provider entry. */
+export interface TemplateProviderConfig extends StateMachineProviderConfig {
+  readonly pools: ReadonlyMap<string, TemplatePoolConfig>;
+  /** Address of the cloud's API. */
+  readonly url: string;
+}
+
+const list = (items: JsonSchema): JsonSchema => ({ type: 'array', items });
+const text: JsonSchema = { type: 'string', minLength: 1 };
+
+const label: JsonSchema = {
+  type: 'object',
+  required: ['name', 'cloud-image', 'size'],
+  properties: { ...STATE_MACHINE_SCHEMAS.label, size: text },
+};
+const pool: JsonSchema = {
+  type: 'object',
+  required: ['name', 'labels'],
+  properties: { ...STATE_MACHINE_SCHEMAS.pool, labels: list(label) },
+};
+
+/** The driver's own keys. Keys that stand nowhere here are reported by Nodepool. */
+export const schema: JsonSchema = {
+  type: 'object',
+  required: ['url', 'pools'],
+  properties: {
+    ...STATE_MACHINE_SCHEMAS.provider,
+    url: text,
+    'cloud-images': list({ type: 'object', required: ['name'], properties: STATE_MACHINE_SCHEMAS.cloudImage }),
+    pools: list(pool),
+  },
+};
+
+/** Reads an entry that fits the schema; what the schema cannot see is reported as a problem. */
+export function readProviderConfig(entry: JsonObject, context: ProviderConfigContext): TemplateProviderConfig {
+  const common = readStateMachineProvider(entry, { driverName: 'template' });
+  const url = String(entry['url']);
+  if (!URL.canParse(url)) context.problem(['url'], `"${url}" is no URL, expected something like http://cloud:8080`);
+  const pools = objects(entry['pools']).map((one, index) => readPool(one, index, common, context));
+  return { ...common, url: url.replace(/\/+$/, ''), pools: new Map(pools.map((one) => [one.name, one])) };
+}
+
+function readPool(
+  entry: JsonObject,
+  index: number,
+  { pools, cloudImages }: StateMachineProviderConfig,
+  context: ProviderConfigContext,
+): TemplatePoolConfig {
+  const common = pools.get(String(entry['name']));
+  if (!common) throw new Error(`pool ${index} was not read`); // readStateMachineProvider reads them all
+  const labels = objects(entry['labels']).flatMap((one, at): TemplateLabelConfig[] => {
+    const known = common.labels.get(String(one['name']));
+    if (!known) return [];
+    if (!cloudImages.has(known.cloudImage ?? '')) {
+      const place = ['pools', index, 'labels', at, 'cloud-image'];
+      context.problem(place, `"${known.cloudImage}" is not defined: add it to "cloud-images"`);
+    }
+    return [{ ...known, size: String(one['size']) }];
+  });
+  return { ...common, labels: new Map(labels.map((one) => [one.name, one])) };
+}
+
+function objects(value: JsonObject[string] | undefined): JsonObject[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter((one): one is JsonObject => typeof one === 'object' && one !== null && !Array.isArray(one));
+}

@@ -1,0 +1,3 @@
+export { createDriver, driver } from './driver.js';
+export type { TemplateDriverOptions } from './driver.js';
+export type { TemplateLabelConfig, TemplatePoolConfig, TemplateProviderConfig } from './config.js';

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { loadConfig, type DriverRegistry } from '@nodepool/core';
+import { driver } from '../src/index.js';
+
+const folder = fileURLToPath(new URL('../../examples/', import.meta.url));
+const drivers: DriverRegistry = { get: () => Promise.resolve(driver), reset: async () => {}, loaded: () => [] };
+
+for (const name of readdirSync(folder)) {
+  it(`examples/${name} is valid`, async () => {
+    const { providers, warnings } = await loadConfig({ file: `${folder}${name}`, env: {}, drivers, mode: 'validate' });
+
+    assert.ok(providers.size > 0);
+    assert.deepEqual(warnings, []);
+  });
+}
