@@ -81,8 +81,8 @@ export class LostRequests {
 
   async #reset(id: RequestId): Promise<boolean> {
     const { mirror, committer, logger, clock } = this.#services;
-    // a mirror that is being rebuilt may not show all nodes of the request
-    await Promise.all([mirror.nodes.whenReady(this.#stop.signal), mirror.requests.whenReady(this.#stop.signal)]);
+    // a mirror that is being rebuilt may not show all nodes of the request; once it is complete all are checked again
+    if (!mirror.nodes.ready || !mirror.requests.ready) return false;
     const request = mirror.requests.get(id);
     if (request?.state !== 'pending' || this.#isOurs(id)) return false;
     const entries = await this.#lockEntries(id);

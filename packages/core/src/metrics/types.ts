@@ -10,7 +10,7 @@ import type { Config } from '../config/types.js';
 import type { OperationMetrics } from '../operations/metrics.js';
 
 /** What a slow sweep can find left undone although events should have caused it to be done. */
-export type SweptWork = 'deletion' | 'lost-request' | 'standby-node';
+export type SweptWork = 'deletion' | 'lost-request' | 'standby-node' | 'waiting-request';
 
 /** How the work of one pool on a request ended. */
 export type RequestOutcome = 'fulfilled' | 'declined' | 'gone' | 'put-back' | 'busy' | 'abandoned';

@@ -37,6 +37,8 @@ export class Mirror {
   readonly #pending = new Set<RequestId>();
   /** Ready nodes nobody has been promised, by label; includes those locked or claimed at the moment. */
   readonly #standby = new Map<string, number>();
+  /** Nodes that are or will be of use again, by pool and label. */
+  readonly #present = new Map<string, Map<string, number>>();
   /** When each node that is being deleted began to be, by pool. */
   readonly #deleting = new Map<string, Map<NodeId, number>>();
   readonly #listeners = new Set<MirrorListener>();
@@ -95,6 +97,11 @@ export class Mirror {
     return this.#standby.get(label) ?? 0;
   }
 
+  /** How many nodes of the label the pool has, free or in use; those on hold are out of reach. */
+  presentCount(provider: string, pool: string, label: string): number {
+    return this.#present.get(poolKey(provider, pool))?.get(label) ?? 0;
+  }
+
   /** True while a node of the pool has been in deletion for less than `maxAgeMs`. */
   isDeletingSince(provider: string, pool: string, nowMs: number, maxAgeMs: number): boolean {
     for (const sinceMs of this.#deleting.get(poolKey(provider, pool))?.values() ?? []) {
@@ -136,6 +143,8 @@ export class Mirror {
     }
     this.#countStandby(before, -1);
     this.#countStandby(after, 1);
+    this.#countPresent(before, -1);
+    this.#countPresent(after, 1);
     this.#trackDeleting(before, after);
     const moved = before && (!after || before.provider !== after.provider || before.pool !== after.pool);
     if (moved) this.#dropFree(before);
@@ -176,6 +185,14 @@ export class Mirror {
   #countStandby(node: NodeRecord | undefined, step: 1 | -1): void {
     if (node?.state !== 'ready' || node.allocatedTo !== null) return;
     for (const label of node.labels) this.#standby.set(label, (this.#standby.get(label) ?? 0) + step);
+  }
+
+  #countPresent(node: NodeRecord | undefined, step: 1 | -1): void {
+    if (!node || node.state === 'hold' || node.provider === null || node.pool === null) return;
+    const key = poolKey(node.provider, node.pool);
+    let counts = this.#present.get(key);
+    if (!counts) this.#present.set(key, (counts = new Map<string, number>()));
+    for (const label of node.labels) counts.set(label, (counts.get(label) ?? 0) + step);
   }
 
   #trackDeleting(before: NodeRecord | undefined, after: NodeRecord | undefined): void {

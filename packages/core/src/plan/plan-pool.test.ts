@@ -116,6 +116,17 @@ describe('planPool', () => {
     expect(result.waiting.map((item) => item.request.id)).toEqual([needsBoth.id, needsA.id]);
   });
 
+  it('keeps nothing for a request that waits for a host which is not there', () => {
+    const needsGone = request(['a', 'gone']);
+    const needsA = request(['a']);
+    const view = staticView([node(1, ['a'])], { presentNodes: (label) => (label === 'a' ? 1 : 0) });
+
+    const result = plan(view, [needsGone, needsA]);
+
+    expect(result.accept.map((item) => item.request.id)).toEqual([needsA.id]);
+    expect(result.waiting[0]?.reason).toMatchObject({ rule: 'label-quota', details: { label: 'gone' } });
+  });
+
   it('serves a node with two labels once', () => {
     const view = staticView([node(1, ['a', 'b'])]);
 

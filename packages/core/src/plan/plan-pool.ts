@@ -1,7 +1,7 @@
 import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
 import { Budget, type Demand } from './budget.js';
 import type { RequestGroup, RequestOrder } from './queue.js';
-import { mayHaveRoomElsewhere, MIN_READY_REQUESTOR, reason } from './rules.js';
+import { countOf, mayHaveRoomElsewhere, MIN_READY_REQUESTOR, reason } from './rules.js';
 import type { Assignment, PoolView, Reason } from './types.js';
 
 /** An accepted request that waits for capacity, and what it still lacks. */
@@ -115,6 +115,10 @@ class PlanningPass {
       this.#plan.waiting.push({ request, group, reason: shortage });
       return false;
     }
+    if (!this.#isWithinReach(request)) {
+      this.#plan.waiting.push({ request, group, reason: shortage });
+      return false;
+    }
     this.#budget.take(demand, assignment);
     this.#short ||= shortage.rule === 'pool-full';
     if (this.#mayPause(shortage) && !mayHaveRoomElsewhere(request, this.#view)) {
@@ -125,6 +129,18 @@ class PlanningPass {
     }
     this.#plan.waiting.push({ request, group, reason: shortage });
     return false;
+  }
+
+  /**
+   * Whether returned nodes could serve the request. One that waits for a host which is not there keeps nothing from
+   * others in the meantime: that could be for ever.
+   */
+  #isWithinReach(request: RequestRecord): boolean {
+    if (this.#view.launches || !this.#view.presentNodes) return true;
+    for (const label of new Set(request.labels)) {
+      if (this.#view.presentNodes(label) < countOf(request.labels, label)) return false;
+    }
+    return true;
   }
 
   #mayPause(shortage: Reason): boolean {

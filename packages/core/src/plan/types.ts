@@ -110,6 +110,8 @@ export interface PoolView {
   readonly foreignReservations: readonly Reservation[];
   /** How many nodes of the label can exist at the most, e.g. configured slots; `undefined`: not limited by label. */
   labelCapacity(label: string): number | undefined;
+  /** How many nodes of the label the pool has now, free or in use; missing: not known. For pools that launch nothing. */
+  presentNodes?(label: string): number;
   /** Whether the pool can ever have a node for each of the labels at once; missing: not limited in this way. */
   canHold?(labels: readonly string[]): boolean;
   readonly quota: QuotaView | undefined;

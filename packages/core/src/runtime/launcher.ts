@@ -451,6 +451,8 @@ export class Launcher {
     const { logger, metrics } = this.#services;
     const deletions = this.#reaper.sweep();
     const standby = this.#minReady.sweep();
+    const woken = [...this.#workers.values()].reduce((sum, worker) => sum + worker.sweep(), 0);
+    metrics?.sweepFound('waiting-request', woken);
     metrics?.sweepFound('deletion', deletions);
     metrics?.sweepFound('standby-node', standby);
     const tasks = [

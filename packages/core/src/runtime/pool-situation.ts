@@ -122,6 +122,10 @@ export class PoolSituation implements PoolView {
     return this.runner.provider.labelCapacity?.(this.poolConfig.name, label);
   }
 
+  presentNodes(label: string): number {
+    return this.services.mirror.presentCount(this.provider, this.pool.name, label);
+  }
+
   canHold(labels: readonly string[]): boolean {
     return this.runner.provider.canHold?.(this.poolConfig.name, labels) ?? true;
   }

@@ -253,9 +253,24 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
   // --- decisions --------------------------------------------------------------------------------------------------
 
   #pass(): void {
-    if (this.stopping || !this.#registered || !this.runner.running || !this.host.isActive()) return;
-    if (!this.#hasDemand()) return;
+    if (!this.#canPlan()) return;
     this.#apply(planPool(this, this.#pausedRequests(), this.#queue.groups(), compareRequests));
+  }
+
+  #canPlan(): boolean {
+    const serves = !this.stopping && this.#registered && this.runner.running && this.host.isActive();
+    return serves && this.#hasDemand();
+  }
+
+  /**
+   * Looks at everything again, as a net under the watches.
+   * @returns how many requests could go on that no event had woken
+   */
+  sweep(): number {
+    if (this.#scheduled || !this.#canPlan()) return 0;
+    const plan = planPool(this, this.#pausedRequests(), this.#queue.groups(), compareRequests);
+    this.#apply(plan);
+    return plan.accept.length + plan.resume.length;
   }
 
   #pausedRequests(): PausedRequest[] {
