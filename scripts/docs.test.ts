@@ -114,3 +114,27 @@ describe('links', () => {
     expect(broken).toEqual([]);
   });
 });
+
+describe('docs/state-machines.md', () => {
+  const page = read('docs/state-machines.md');
+
+  /** Arrows of the picture in a section, e.g. `in_use>used`; the beginning and the end are empty. */
+  const arrowsOf = (section: string): Set<string> => {
+    const [, picture = ''] = new RegExp(`^## ${section}\\n[^]*?\`\`\`mermaid\\n([^]*?)\`\`\``, 'm').exec(page) ?? [];
+    const arrows = [...picture.matchAll(/^ *(\S+) --> (\S+?)(?::|$)/gm)];
+    return new Set(arrows.map(([, from = '', to = '']) => `${from}>${to}`.replaceAll('[*]', '')));
+  };
+  const named = (state: string | undefined): string => (state ?? '').replaceAll('-', '_');
+
+  it.each([
+    ['Nodes', 'NODE_TRANSITIONS'],
+    ['Requests', 'REQUEST_TRANSITIONS'],
+  ])('shows the transitions of %s, and no others', async (section, table) => {
+    const states = await load('packages/zk-protocol/src/records/states.ts');
+    const transitions = states[table] as { from?: string; to?: string }[];
+
+    const wanted = new Set(transitions.map(({ from, to }) => `${named(from)}>${named(to)}`));
+
+    expect([...arrowsOf(section)].sort()).toEqual([...wanted].sort());
+  });
+});
