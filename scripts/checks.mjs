@@ -7,11 +7,14 @@ const published = readdirSync(`${root}packages`).filter(
   (name) => !JSON.parse(readFileSync(`${root}packages/${name}/package.json`, 'utf8')).private,
 );
 
+/** Folders whose imports are looked after. */
+const SOURCES = ['packages', 'tools', 'e2e', 'quickstart', 'simulator'];
+
 const CHECKS = [
   ['types of tests', 'typescript/bin/tsc', '-p', 'tsconfig.check.json'],
   ['eslint', 'eslint/bin/eslint.js', '.', '--max-warnings=0'],
   ['prettier', 'prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.'],
-  ['dependency-cruiser', 'dependency-cruiser/bin/dependency-cruise.mjs', 'packages', 'tools', 'e2e', '--config'],
+  ['dependency-cruiser', 'dependency-cruiser/bin/dependency-cruise.mjs', ...SOURCES, '--config'],
   ['knip', 'knip/bin/knip.js', '--no-progress'],
   ...published.map((name) => [`publint ${name}`, 'publint/src/cli.js', `packages/${name}`, '--strict']),
 ];

@@ -32,7 +32,7 @@ interface Manifest {
 }
 
 const packages = files
-  .filter((file) => /^(packages\/[^/]+|tools\/[^/]+|e2e)\/package\.json$/.test(file))
+  .filter((file) => /^(packages\/[^/]+|tools\/[^/]+|e2e|quickstart|simulator)\/package\.json$/.test(file))
   .map((file) => ({ dir: file.replace('/package.json', ''), manifest: JSON.parse(read(file)) as Manifest }));
 const published = packages.filter(({ manifest }) => manifest.private !== true);
 
@@ -88,10 +88,10 @@ describe('package.json files', () => {
     const declared = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.peerDependencies };
     // what is loaded at run time, or used by tests alone, is not compiled against
     const isOptional = (name: string): boolean => name.startsWith('driver-') || name === 'test-servers';
-    const compiled = ours(declared).filter((name) => dir === 'e2e' || !isOptional(name));
-    const referenced = references
-      .map(({ path }) => basename(path))
-      .filter((name) => dir === 'e2e' || !isOptional(name));
+    // these run everything, so they wait for all of it to be built
+    const isWhole = ['e2e', 'quickstart', 'simulator'].includes(dir);
+    const compiled = ours(declared).filter((name) => isWhole || !isOptional(name));
+    const referenced = references.map(({ path }) => basename(path)).filter((name) => isWhole || !isOptional(name));
 
     expect(referenced.sort()).toEqual(compiled.sort());
   });
@@ -119,7 +119,9 @@ describe('files', () => {
   });
 
   it('have kebab-case names that say what is inside', () => {
-    const sources = files.filter((file) => /^(packages|tools|e2e|scripts)\/.*\.(ts|mjs|cjs|js)$/.test(file));
+    const sources = files.filter((file) =>
+      /^(packages|tools|e2e|quickstart|simulator|examples|scripts)\/.*\.(ts|mjs|cjs|js)$/.test(file),
+    );
 
     const wrong = sources.filter((file) => !/^\.?[a-z0-9]+([-.][a-z0-9]+)*$/.test(basename(file)));
     const vague = sources.filter((file) => /^(utils?|helpers?|common|misc)$/.test(basename(file, extname(file))));
