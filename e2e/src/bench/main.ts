@@ -129,9 +129,9 @@ for (const scenario of SCENARIOS.filter(({ name }) => wanted(name))) {
   measurements.push(...(await measure(scenario)));
 }
 const findings: Finding[] = [];
-for (const { name, run } of ELASTIC_PROBES.filter((probe) => wanted(probe.name))) {
-  process.stderr.write(`measuring: ${name}\n`);
-  findings.push(...(await run(values)));
+for (const probe of ELASTIC_PROBES.filter(({ name }) => wanted(name))) {
+  process.stderr.write(`measuring: ${probe.name}\n`);
+  findings.push(...(await probe.run(values)));
 }
 const startMs = wanted('start') ? await measureStart() : undefined;
 const takeoverMs = wanted('takeover') ? await measureTakeovers() : undefined;

@@ -8,16 +8,27 @@ import { runLoad, type Subject } from './subjects.js';
 interface Sample {
   cpu: number;
   rss: number;
+  heap: number;
 }
 
-/** Looks at the launcher so many times at even distances. */
-async function sample(subject: Subject, seconds: number, parts: number): Promise<Sample[]> {
+/** How often the launcher is looked at, at even distances. */
+const PARTS = 30;
+const THIRD = PARTS / 3;
+
+async function sample(subject: Subject, seconds: number): Promise<Sample[]> {
   const samples: Sample[] = [];
-  for (let i = 0; i <= parts; i++) {
-    samples.push({ cpu: await cpuMs(subject.pid), rss: await rssMib(subject.pid) });
-    if (i < parts) await delay((seconds * 1000) / parts);
+  for (let i = 0; i <= PARTS; i++) {
+    const [cpu, rss, heap] = await Promise.all([cpuMs(subject.pid), rssMib(subject.pid), heapMib(subject)]);
+    samples.push({ cpu, rss, heap });
+    if (i < PARTS) await delay((seconds * 1000) / PARTS);
   }
   return samples;
+}
+
+/** What the launcher says its heap holds, garbage included: of several values the smallest is nearest to the truth. */
+async function heapMib(subject: Subject): Promise<number> {
+  const text = await (await fetch(`${subject.url}/metrics`)).text();
+  return Number(/^nodejs_heap_size_used_bytes (\S+)/m.exec(text)?.[1] ?? 0) / 1024 ** 2;
 }
 
 const average = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -26,24 +37,36 @@ const average = (values: readonly number[]): number => values.reduce((sum, value
 export async function measureManyInstances(nodes: number, perSecond: number, seconds: number): Promise<Finding[]> {
   return withCloud({}, async ({ connectString, subject }) => {
     const options: ChurnOptions = { connectString, nodes, perSecond, seconds };
-    const parts = 6;
     let sampling: Promise<Sample[]> = Promise.resolve([]);
     const begin = () => {
-      sampling = sample(subject, seconds, parts);
+      sampling = sample(subject, seconds);
       return Promise.resolve();
     };
     const result = await runLoad<ChurnResult>(options, begin, './churn-client.js');
     const samples = await sampling;
-    const perPart = (perSecond * seconds) / parts;
+    const perPart = (perSecond * seconds) / PARTS;
     const cpu = samples.slice(1).map((after, i) => (after.cpu - (samples[i]?.cpu ?? 0)) / perPart);
     const rss = samples.map((one) => one.rss);
+    const heap = samples.map((one) => one.heap);
     const what = (text: string) => `${nodes} instances, ${perSecond} replaced a second for ${seconds} s: ${text}`;
     return [
-      { what: what('CPU per replacement, first third'), value: average(cpu.slice(0, 2)), unit: 'ms' },
-      { what: what('CPU per replacement, last third'), value: average(cpu.slice(-2)), unit: 'ms', wanted: 'the same' },
+      { what: what('CPU per replacement, first third'), value: average(cpu.slice(0, THIRD)), unit: 'ms' },
+      {
+        what: what('CPU per replacement, last third'),
+        value: average(cpu.slice(-THIRD)),
+        unit: 'ms',
+        wanted: 'the same',
+      },
       { what: what('RSS at the beginning'), value: rss[0] ?? 0, unit: 'MiB' },
       { what: what('RSS, greatest'), value: Math.max(...rss), unit: 'MiB', wanted: 'below 300' },
-      { what: what('RSS at the end'), value: rss.at(-1) ?? 0, unit: 'MiB', wanted: 'not growing' },
+      { what: what('least heap in the first third'), value: Math.min(...heap.slice(0, THIRD)), unit: 'MiB' },
+      {
+        what: what('least heap in the last third'),
+        value: Math.min(...heap.slice(-THIRD)),
+        unit: 'MiB',
+        wanted: 'not growing',
+      },
+      { what: what('RSS at the end'), value: rss.at(-1) ?? 0, unit: 'MiB' },
       { what: what('fulfilled, p50'), value: result.fulfilMs.p50, unit: 'ms' },
       { what: what('fulfilled, p99'), value: result.fulfilMs.p99, unit: 'ms' },
       { what: what('most waiting at once'), value: result.mostWaiting, unit: 'requests' },
