@@ -57,7 +57,9 @@ export class FakeCloudProcess {
 
   /** Starts the server and resolves when it answers. @param dir - its own directory, with a short path */
   static async start(dir: string): Promise<FakeCloudProcess> {
-    const child = spawn(process.execPath, [PROGRAM, '--dir', dir, 'serve'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    // it ends by itself should this process be killed
+    const args = ['--dir', dir, '--idle-timeout', '60', 'serve'];
+    const child = spawn(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
     const [said] = (await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])) as [unknown];
     if (!String(said).startsWith('serving')) throw new Error(`the fake cloud in ${dir} did not start: ${String(said)}`);
     const socket = connect(join(dir, 'socket'));
