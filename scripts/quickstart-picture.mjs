@@ -8,8 +8,8 @@ const LINE_HEIGHT = 19;
 const MARGIN = 18;
 const BAR = 34;
 
-ensureBuilt();
-const { stdout, status } = spawnSync(process.execPath, [`${root}quickstart/dist/main.js`, '--once', 'small', 'large'], {
+ensureBuilt('quickstart');
+const { stdout, status } = spawnSync(process.execPath, [`${root}quickstart/dist/main.js`, '--once'], {
   cwd: root,
   encoding: 'utf8',
 });
@@ -23,6 +23,8 @@ const escape = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').r
 function color(text) {
   if (/^\$ /.test(text)) return '#e6edf3';
   if (/host key verified|clean:/.test(text)) return '#7ee787';
+  if (/^cloud:/.test(text)) return '#79c0ff';
+  if (/^demand grows/.test(text)) return '#ffa657';
   if (/^[+|]/.test(text)) return '#a5b4c3';
   return '#c3ccd6';
 }
@@ -36,13 +38,13 @@ function line(text, index) {
   return `<text x="${MARGIN}" y="${y}" xml:space="preserve">${dimmed}<tspan fill="${color(rest.trim())}">${escape(rest)}</tspan></text>`;
 }
 
-const lines = ['$ npm start -- --once small large', ...stdout.trimEnd().split('\n')];
+const lines = ['$ npm start -- --once', ...stdout.trimEnd().split('\n')];
 const width = Math.ceil(Math.max(...lines.map((text) => text.length)) * CHARACTER_WIDTH + 2 * MARGIN);
 const height = BAR + MARGIN + lines.length * LINE_HEIGHT;
 const dots = ['#ff5f57', '#febc2e', '#28c840'].map(
   (fill, i) => `<circle cx="${20 + i * 20}" cy="17" r="6" fill="${fill}"/>`,
 );
-const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="Terminal: npm start -- --once small large">
+const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="Terminal: npm start -- --once">
 <rect width="${width}" height="${height}" rx="10" fill="#0d1117"/>
 <rect width="${width}" height="${BAR}" rx="10" fill="#161b22"/>
 ${dots.join('')}

@@ -46,9 +46,10 @@ function startJob(command: NodepoolCommand, label: string, name: string, seconds
 }
 
 /** Waits until Nodepool says so, and then asks the cloud itself. */
-async function waitUntilEmpty({ cloud, story, command: { signal } }: Stage): Promise<void> {
+async function waitUntilEmpty({ cloud, story, command: { signal } }: Stage, onWait = () => {}): Promise<void> {
   const deadline = performance.now() + SHRINK_TIMEOUT_MS;
-  while (story.machines > 0 || (await cloud.countMachines()) > 0) {
+  for (let looks = 0; story.machines > 0 || (await cloud.countMachines()) > 0; looks++) {
+    if (looks === 0) onWait();
     if (performance.now() > deadline) throw new QuickStartError('there are still machines in the cloud');
     await delay(PAUSE_MS, undefined, { signal });
   }
@@ -60,6 +61,8 @@ async function waitUntilEmpty({ cloud, story, command: { signal } }: Stage): Pro
  */
 export async function playElasticRound(stage: Stage, { name, slots }: ElasticLabel): Promise<void> {
   const { command } = stage;
+  await waitUntilEmpty(stage, () => say('the cloud has machines of an earlier run: they are given back first'));
+  say('the cloud is empty');
   const usage = new Usage();
   const start = (number: number, seconds: number) => startJob(command, name, `job ${number}`, seconds, usage);
   say(`$ nodepool run ${name} -- node visit.js ${FIRST_JOB_S}`);
