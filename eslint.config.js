@@ -22,7 +22,7 @@ const SIGNALS = {
 };
 
 export default tseslint.config(
-  { ignores: ['**/dist/**', '**/node_modules/**', '**/fixtures/**', 'bench-results/**'] },
+  { ignores: ['**/dist/**', 'examples/*/build/**', '**/node_modules/**', '**/fixtures/**', 'bench-results/**'] },
   { linterOptions: { noInlineConfig: true } },
   js.configs.recommended,
   {

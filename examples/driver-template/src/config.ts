@@ -1,6 +1,7 @@
 import {
   readStateMachineProvider,
   STATE_MACHINE_SCHEMAS,
+  type Json,
   type JsonObject,
   type JsonSchema,
   type ProviderConfigContext,
@@ -55,7 +56,7 @@ export const schema: JsonSchema = {
 /** Reads an entry that fits the schema; what the schema cannot see is reported as a problem. */
 export function readProviderConfig(entry: JsonObject, context: ProviderConfigContext): TemplateProviderConfig {
   const common = readStateMachineProvider(entry, { driverName: 'template' });
-  const url = String(entry['url']);
+  const url = textOf(entry['url']);
   if (!URL.canParse(url)) context.problem(['url'], `"${url}" is no URL, expected something like http://cloud:8080`);
   const pools = objects(entry['pools']).map((one, index) => readPool(one, index, common, context));
   return { ...common, url: url.replace(/\/+$/, ''), pools: new Map(pools.map((one) => [one.name, one])) };
@@ -67,21 +68,26 @@ function readPool(
   { pools, cloudImages }: StateMachineProviderConfig,
   context: ProviderConfigContext,
 ): TemplatePoolConfig {
-  const common = pools.get(String(entry['name']));
+  const common = pools.get(textOf(entry['name']));
   if (!common) throw new Error(`pool ${index} was not read`); // readStateMachineProvider reads them all
   const labels = objects(entry['labels']).flatMap((one, at): TemplateLabelConfig[] => {
-    const known = common.labels.get(String(one['name']));
+    const known = common.labels.get(textOf(one['name']));
     if (!known) return [];
     if (!cloudImages.has(known.cloudImage ?? '')) {
       const place = ['pools', index, 'labels', at, 'cloud-image'];
       context.problem(place, `"${known.cloudImage}" is not defined: add it to "cloud-images"`);
     }
-    return [{ ...known, size: String(one['size']) }];
+    return [{ ...known, size: textOf(one['size']) }];
   });
   return { ...common, labels: new Map(labels.map((one) => [one.name, one])) };
 }
 
-function objects(value: JsonObject[string] | undefined): JsonObject[] {
+/** The schema has seen to it that it is text. */
+function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function objects(value: Json | undefined): JsonObject[] {
   if (!Array.isArray(value)) return [];
   return value.filter((one): one is JsonObject => typeof one === 'object' && one !== null && !Array.isArray(one));
 }

@@ -9,7 +9,7 @@ const folder = fileURLToPath(new URL('../../examples/', import.meta.url));
 const drivers: DriverRegistry = { get: () => Promise.resolve(driver), reset: async () => {}, loaded: () => [] };
 
 for (const name of readdirSync(folder)) {
-  it(`examples/${name} is valid`, async () => {
+  void it(`examples/${name} is valid`, async () => {
     const { providers, warnings } = await loadConfig({ file: `${folder}${name}`, env: {}, drivers, mode: 'validate' });
 
     assert.ok(providers.size > 0);

@@ -8,5 +8,6 @@ export type {
   ContractCloud,
   ContractTest,
   DriverContractOptions,
+  Entry,
   TestRunner,
 } from './types.js';

@@ -1,4 +1,4 @@
-import type { Clock, JsonObject } from '@nodepool/zk-protocol';
+import type { Clock } from '@nodepool/zk-protocol';
 import type { Driver } from '../driver/types.js';
 
 /**
@@ -38,6 +38,9 @@ export interface ContractCloud {
   stop?(): void | Promise<void>;
 }
 
+/** A part of a configuration file, of whatever JSON can say. */
+export type Entry = Readonly<Record<string, unknown>>;
+
 /** What the kit needs of a driver's author. */
 export interface DriverContractOptions<Cloud extends ContractCloud = ContractCloud> {
   readonly driver: Driver;
@@ -50,13 +53,13 @@ export interface DriverContractOptions<Cloud extends ContractCloud = ContractClo
    * A complete provider entry with at least one pool and one label. Its instances must be reachable without a network:
    * by addresses with `fake` in their names, or without key scan.
    */
-  readonly validConfig: JsonObject | ((cloud: Cloud) => JsonObject);
+  readonly validConfig: Entry | ((cloud: Cloud) => Entry);
   /** Entries in error, by what is wrong with them, e.g. `a label without a size`. */
-  readonly invalidConfigs: Readonly<Record<string, JsonObject>>;
+  readonly invalidConfigs: Readonly<Record<string, Entry>>;
   /** The package's `package.json`; checked when given. */
   readonly packageFile?: string | URL | undefined;
   /** Other top-level keys of the file, e.g. `diskimages`, and further `providers` that this one builds on. */
-  readonly file?: JsonObject | undefined;
+  readonly file?: Entry | undefined;
   /** Drivers of those further providers. */
   readonly otherDrivers?: readonly Driver[] | undefined;
 }
@@ -68,11 +71,11 @@ export interface ContractTest {
   /** A sentence without its subject: `ends a launch that is aborted`. */
   readonly name: string;
   /** Rejects when the driver breaks the rule. */
-  run(): Promise<void>;
+  readonly run: () => Promise<void>;
 }
 
 /** The two functions every test runner has. */
 export interface TestRunner {
-  describe(name: string, body: () => void): unknown;
-  it(name: string, body: () => Promise<void>): unknown;
+  readonly describe: (name: string, body: () => void) => unknown;
+  readonly it: (name: string, body: () => Promise<void>) => unknown;
 }

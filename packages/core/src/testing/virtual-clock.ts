@@ -13,7 +13,7 @@ export interface VirtualClockOptions {
    * Waited for before time moves on: for what takes turns of the event loop, e.g. calls over a socket.
    * @returns whether there was anything to wait for
    */
-  idle?(): Promise<boolean>;
+  readonly idle?: (() => Promise<boolean>) | undefined;
 }
 
 /**

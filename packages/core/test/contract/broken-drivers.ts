@@ -27,7 +27,7 @@ export interface BrokenDriver {
   readonly packageFile?: JsonObject;
   /** What configurations call it. Default: `honest`. */
   readonly driverName?: string;
-  make(current: () => TestCloud): Driver;
+  readonly make: (current: () => TestCloud) => Driver;
 }
 
 const CREATION = 'restart: loses nothing of a creation, at whatever moment the launcher dies';
@@ -158,9 +158,9 @@ export const BROKEN: readonly BrokenDriver[] = [
     breaks: 'config: reads a valid entry',
     make: differing({
       driver: {
-        getProviderConfig: (entry, { problem }) => {
-          problem([], 'bad weather', entry['cloud-images'] === undefined ? 'error' : 'warning');
-          if (JSON.stringify(entry).includes('plan9')) problem([], 'no plan9');
+        getProviderConfig: (entry, context) => {
+          context.problem([], 'bad weather', entry['cloud-images'] === undefined ? 'error' : 'warning');
+          if (JSON.stringify(entry).includes('plan9')) context.problem([], 'no plan9');
           return readEntry(entry);
         },
       },

@@ -79,9 +79,9 @@ export function honestDriver(current: () => TestCloud, differences: Differences 
     name,
     schema,
     managesImages: true,
-    getProviderConfig: (entry, { problem }) => {
+    getProviderConfig: (entry, context) => {
       const config = readStateMachineProvider(entry, { driverName: name });
-      if (config.cloudImages.has('plan9')) problem(['cloud-images'], 'plan9 is not for here, use debian');
+      if (config.cloudImages.has('plan9')) context.problem(['cloud-images'], 'plan9 is not for here, use debian');
       return { ...config, managesImages: true };
     },
     getAdapter: (_config, context) => {

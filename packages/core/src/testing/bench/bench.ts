@@ -1,12 +1,13 @@
 import type { JsonObject, NodeId, NodeRecord, RequestId } from '@nodepool/zk-protocol';
 import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
 import { formatProblem } from '../../config/problems.js';
+import { textOf } from '../../config/raw-values.js';
 import type { Config } from '../../config/types.js';
 import type { Driver, ProviderConfig } from '../../driver/types.js';
 import type { CloudFailureKind, CloudResource, ContractCloud, DriverContractOptions } from '../types.js';
 import { Books } from './books.js';
 import { TestLauncher } from './launcher.js';
-import { loadEntry } from './load-entry.js';
+import { loadEntry, toJson } from './load-entry.js';
 import { Requestor, type HeldNode } from './requestor.js';
 
 /** Six hours: longer than any time limit a configuration is likely to have. */
@@ -31,7 +32,8 @@ export class Bench {
   readonly launchers: TestLauncher[] = [];
   /** Called after each step of time. */
   onStep: () => void | Promise<void> = () => {};
-  readonly #file: JsonObject;
+  /** Other top-level keys. */
+  readonly file: JsonObject;
   readonly #server: InProcessServer;
   #requestor: { zk: InProcessZooKeeper; requestor: Requestor } | undefined;
   #ownsCloud = true;
@@ -49,7 +51,7 @@ export class Bench {
     this.driver = drivers[0];
     this.drivers = drivers;
     this.entry = entry;
-    this.#file = file;
+    this.file = file;
     this.#server = new InProcessServer(cloud.clock, this.books.onTransaction);
   }
 
@@ -58,12 +60,12 @@ export class Bench {
     const cloud = await options.cloud();
     const { driver, validConfig, otherDrivers = [] } = options;
     const entry = typeof validConfig === 'function' ? validConfig(cloud) : validConfig;
-    return new Bench(cloud, [driver, ...otherDrivers], structuredClone(entry), options.file ?? {});
+    return new Bench(cloud, [driver, ...otherDrivers], toJson(entry), toJson(options.file ?? {}));
   }
 
   /** Another installation, with a ZooKeeper of its own, in the same cloud. */
   neighbour(name: string): Bench {
-    const bench = new Bench(this.cloud, this.drivers, { ...structuredClone(this.entry), name }, this.#file);
+    const bench = new Bench(this.cloud, this.drivers, { ...structuredClone(this.entry), name }, this.file);
     bench.#ownsCloud = false;
     return bench;
   }
@@ -76,19 +78,19 @@ export class Bench {
 
   /** Reads an entry afresh. */
   async readConfig(entry: JsonObject): Promise<Config> {
-    const { config, problems } = await loadEntry(entry, this.drivers, this.#file, { clock: this.cloud.clock });
+    const { config, problems } = await loadEntry(entry, this.drivers, this.file, { clock: this.cloud.clock });
     if (config) return config;
     throw new Error(`validConfig has problems:\n${problems.map(formatProblem).join('\n')}`);
   }
 
   /** Reads a provider's entry afresh. */
   async readProviderConfig(entry: JsonObject = this.entry): Promise<ProviderConfig> {
-    return providerIn(await this.readConfig(entry), String(entry['name']));
+    return providerIn(await this.readConfig(entry), textOf(entry['name']) ?? '');
   }
 
   /** Every label of the driver's pools. */
   async labels(): Promise<readonly [string, ...string[]]> {
-    const { pools } = providerIn(await this.config(), String(this.entry['name']));
+    const { pools } = providerIn(await this.config(), textOf(this.entry['name']) ?? '');
     const [first, ...rest] = new Set([...pools.values()].flatMap((pool) => [...pool.labels.keys()]));
     if (first === undefined) throw new Error('validConfig has no label: give its first pool one');
     return [first, ...rest];

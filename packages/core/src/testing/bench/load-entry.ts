@@ -7,6 +7,7 @@ import type { Config, ConfigMode, ConfigProblem } from '../../config/types.js';
 import type { DriverRegistry } from '../../discovery/registry-types.js';
 import type { Driver } from '../../driver/types.js';
 import { ConfigError, DriverError } from '../../errors.js';
+import type { Entry } from '../types.js';
 
 /** What came of reading a provider entry. */
 export interface LoadedEntry {
@@ -43,6 +44,11 @@ export async function loadEntry(
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
+}
+
+/** What a YAML file would say: keys without a value are not there. */
+export function toJson(entry: Entry): JsonObject {
+  return JSON.parse(JSON.stringify(entry)) as JsonObject;
 }
 
 /** A registry of exactly these drivers. */

@@ -4,9 +4,9 @@ import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { sameProviderConfig } from '../../config/compare.js';
 import { formatProblem } from '../../config/problems.js';
 import type { Bench } from '../bench/bench.js';
-import { loadEntry, type LoadedEntry } from '../bench/load-entry.js';
+import { loadEntry, toJson, type LoadedEntry } from '../bench/load-entry.js';
 import type { ContractPart, PartTest } from '../part.js';
-import type { DriverContractOptions } from '../types.js';
+import type { Entry } from '../types.js';
 
 const UNKNOWN = 'no-such-key-anywhere';
 
@@ -22,8 +22,8 @@ export const config: ContractPart = {
 const always: readonly PartTest[] = [
   {
     name: 'reads a valid entry',
-    run: async ({ bench, options }) => {
-      const { problems, thrown } = await load(bench, bench.entry, options);
+    run: async ({ bench }) => {
+      const { problems, thrown } = await load(bench, bench.entry);
       assert.deepEqual(problems.map(formatProblem), [], 'validConfig has neither errors nor warnings');
       assert.deepEqual(thrown, []);
     },
@@ -56,9 +56,9 @@ const always: readonly PartTest[] = [
   },
   {
     name: 'reports keys that nobody knows, wherever they stand',
-    run: async ({ bench, options }) => {
+    run: async ({ bench }) => {
       for (const [place, entry] of withUnknownKeys(bench.entry)) {
-        const { problems } = await load(bench, entry, options);
+        const { problems } = await load(bench, entry);
         const isTold = problems.some((problem) => formatProblem(problem).includes(UNKNOWN));
         assert.ok(isTold, `an unknown key in ${place} is reported: close the schema there`);
       }
@@ -77,11 +77,11 @@ const always: readonly PartTest[] = [
   },
 ];
 
-function refusal(what: string, entry: JsonObject): PartTest {
+function refusal(what: string, entry: Entry): PartTest {
   return {
     name: `refuses ${what}`,
-    run: async ({ bench, options }) => {
-      const { config: read, problems, thrown } = await load(bench, entry, options);
+    run: async ({ bench }) => {
+      const { config: read, problems, thrown } = await load(bench, toJson(entry));
       assert.deepEqual(thrown, [], 'getProviderConfig does not throw: it calls context.problem');
       assert.ok(
         read === undefined,
@@ -93,8 +93,8 @@ function refusal(what: string, entry: JsonObject): PartTest {
   };
 }
 
-function load(bench: Bench, entry: JsonObject, options: DriverContractOptions): Promise<LoadedEntry> {
-  return loadEntry(entry, bench.drivers, options.file, { clock: bench.cloud.clock });
+function load(bench: Bench, entry: JsonObject): Promise<LoadedEntry> {
+  return loadEntry(entry, bench.drivers, bench.file, { clock: bench.cloud.clock });
 }
 
 function poolNames(entry: JsonObject): Json[] {

@@ -41,8 +41,8 @@ const always: readonly PartTest[] = [
       if (provider.config.managesImages)
         assert.ok(managesImages, 'config.managesImages needs capabilities.managesImages');
       if (!managesImages) return;
-      assert.ok(provider.uploadImage, 'a driver that manages images has uploadImage');
-      assert.ok(provider.deleteImage, 'and deleteImage');
+      assert.equal(typeof provider.uploadImage, 'function', 'a driver that manages images has uploadImage');
+      assert.equal(typeof provider.deleteImage, 'function', 'and deleteImage');
     },
   },
 ];

@@ -42,7 +42,7 @@ export const registered: ContractPart = {
         assert.ok(pool);
         const handler = provider.getRequestHandler(pool, newRequest({ labels: [label] }, bench.cloud.clock.now()));
 
-        assert.equal(handler.launch, undefined, 'a driver with launches: false has no launch');
+        assert.equal(typeof handler.launch, 'undefined', 'a driver with launches: false has no launch');
       },
     },
     {

@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** Top folder of the repository. */
+export const root = fileURLToPath(new URL('../../..', import.meta.url));
+/** What npm would ask the registry for anyway. */
+const QUIET = ['--no-audit', '--no-fund', '--no-progress', '--prefer-offline', '--loglevel=error'];
+
+/** Runs npm in a folder. Rejects with what it printed. */
+export async function npm(cwd: string, ...args: string[]): Promise<string> {
+  try {
+    return (await run('npm', args, { cwd, maxBuffer: 16 * 1024 * 1024 })).stdout;
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
+    throw new Error(`npm ${args.join(' ')} in ${cwd}:\n${stdout.slice(-4_000)}\n${stderr.slice(-4_000)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Packs a folder as `npm publish` would, and returns the tarball. */
+export async function pack(folder: string, into: string, ...args: string[]): Promise<string> {
+  const printed = await npm(folder, 'pack', '--json', '--pack-destination', into, ...args);
+  const [{ filename } = { filename: '' }] = JSON.parse(printed.slice(printed.indexOf('['))) as { filename: string }[];
+  return join(into, basename(filename));
+}
+
+/** Packs packages of this repository; they must be built. */
+export async function packPackages(names: readonly string[], into: string): Promise<string[]> {
+  await mkdir(into, { recursive: true });
+  return Promise.all(names.map((name) => pack(join(root, 'packages', name), into, '--ignore-scripts')));
+}
+
+/** Installs tarballs, and what they need, into a folder. */
+export async function install(folder: string, tarballs: readonly string[]): Promise<void> {
+  await npm(folder, 'install', '--no-save', ...QUIET, ...tarballs);
+}
+
+/** An empty folder that is a package of nobody. */
+export async function makeSite(folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'package.json'), '{ "private": true }\n');
+  return folder;
+}
+
+/** A copy of an example, without what was built or installed in it. */
+export async function copyExample(name: string, to: string): Promise<string> {
+  const left = new Set(['node_modules', 'build', 'dist', 'package-lock.json']);
+  const filter = (path: string) => !left.has(basename(path));
+  await cp(join(root, 'examples', name), to, { recursive: true, filter });
+  return to;
+}
