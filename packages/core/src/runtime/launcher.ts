@@ -47,6 +47,7 @@ import { poolKey } from '../mirror/usage.js';
 import { explainRequest, type ExplainSubject, type RequestExplanation } from './explanation.js';
 import { PoolRegistry } from './pool-registry.js';
 import { shortName } from './pool-announcement.js';
+import type { PoolSituation } from './pool-situation.js';
 import { PoolWorker } from './pool-worker.js';
 import { needOfNode, ProviderSet } from './provider-set.js';
 import { Registration } from './registration.js';
@@ -353,6 +354,7 @@ export class Launcher {
       tenantLimit: (tenant: string) => this.#config.tenantLimits.get(tenant),
       isActive: () => this.#isActive(),
       releaseNode: (node: NodeRecord, why: string) => this.#releaseNode(node, why),
+      reservationsEnded: (pool: PoolSituation) => this.#wakeSisters(pool),
       onAbandoned: (request: RequestRecord, nodes: readonly string[]) => this.#recover(request, nodes as NodeId[]),
     };
   }
@@ -366,6 +368,13 @@ export class Launcher {
   #workerHandling(id: RequestRecord['id']): boolean {
     for (const worker of this.#workers.values()) if (worker.handles(id)) return true;
     return false;
+  }
+
+  /** Pools of one provider share its quota. */
+  #wakeSisters(pool: PoolSituation): void {
+    for (const worker of this.#workers.values()) {
+      if (worker !== pool && worker.provider === pool.provider) worker.wake();
+    }
   }
 
   #releaseNode(node: NodeRecord, why: string): void {

@@ -19,6 +19,8 @@ export interface PoolWorkerHost {
   isActive(): boolean;
   /** Deletes a free node if it still is one. */
   releaseNode(node: NodeRecord, why: string): void;
+  /** The pool has ceased to wait for resources of its provider, which others may have now. */
+  reservationsEnded(pool: PoolSituation): void;
   /** A handler lost track of what it wrote. */
   onAbandoned(request: RequestRecord, nodes: readonly string[]): void;
 }

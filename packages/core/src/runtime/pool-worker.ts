@@ -150,7 +150,7 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
 
   pauseChanged(): void {
     const paused = this.#pausedRequests();
-    const was = this.pausedHandlers > 0;
+    const before = this.pausedHandlers;
     this.pausedHandlers = paused.length;
     this.runner.setReservations(
       this.pool.name,
@@ -159,7 +159,8 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
         need: sumResources(missing.map((label) => this.needOf(label))),
       })),
     );
-    if (was !== paused.length > 0) this.#refreshAnnouncement();
+    if (before > 0 !== paused.length > 0) this.#refreshAnnouncement();
+    if (paused.length < before) this.host.reservationsEnded(this);
     this.wake();
   }
 

@@ -10,6 +10,7 @@ import type { Reservation } from '../plan/types.js';
 
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
+const START_PATIENCE_MS = 30_000;
 
 /** One configured provider while it runs: its driver object, and what all its pools share. */
 export class ProviderRunner {
@@ -58,9 +59,12 @@ export class ProviderRunner {
     return this.#error;
   }
 
-  /** Starts the provider; a failed start is repeated with growing pauses. @returns when the first attempt has ended */
+  /**
+   * Starts the provider; a failed start is repeated with growing pauses.
+   * @returns when the first attempt has ended, or takes so long that nobody should wait for it
+   */
   start(onRunning: () => void): Promise<void> {
-    this.#started ??= this.#attempt(0, onRunning);
+    this.#started ??= this.#patiently(this.#attempt(0, onRunning));
     return this.#started;
   }
 
@@ -137,6 +141,20 @@ export class ProviderRunner {
 
   ownsNode(node: NodeRecord): boolean {
     return node.provider === this.name;
+  }
+
+  /** A start that hangs goes on in the background, so that the other providers can begin to work. */
+  async #patiently(attempt: Promise<void>): Promise<void> {
+    const { clock } = this.#services;
+    let cancel = (): void => {};
+    const late = new Promise<void>((resolve) => {
+      cancel = clock.setTimer(START_PATIENCE_MS, () => {
+        this.#error = `its start has not ended for ${START_PATIENCE_MS / 1_000} s; it goes on in the background`;
+        this.#logger.error('Provider does not start; going on without it for now', { afterMs: START_PATIENCE_MS });
+        resolve();
+      });
+    });
+    await Promise.race([attempt, late]).finally(cancel);
   }
 
   async #attempt(attempt: number, onRunning: () => void): Promise<void> {

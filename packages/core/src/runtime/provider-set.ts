@@ -5,6 +5,7 @@ import type { DriverRegistry } from '../discovery/registry-types.js';
 import type { PoolConfig, Provider, ProviderConfig, ProviderContext } from '../driver/types.js';
 import type { Services } from '../fulfilment/services.js';
 import type { ImageSource } from '../operations/images.js';
+import { GuardedProvider } from './guard/guarded-provider.js';
 import { ProviderRunner } from './provider-runner.js';
 
 /** What providers are told about the launcher they run in. */
@@ -94,7 +95,13 @@ export class ProviderSet {
 
   async #create(config: ProviderConfig): Promise<ProviderRunner> {
     const driver = await this.#registry.get(config.driverName);
-    const provider = driver.getProvider(config, this.#contextFor(config));
+    const { clock, logger } = this.#services;
+    const provider = new GuardedProvider({
+      config,
+      make: () => driver.getProvider(config, this.#contextFor(config)),
+      clock,
+      logger: logger.child({ provider: config.name }),
+    });
     return new ProviderRunner(this.#services, { driver }, provider);
   }
 
