@@ -8,6 +8,7 @@ import { checkPort, scanHostKeys } from '@nodepool/core';
 import { systemClock, type JsonObject } from '@nodepool/zk-protocol';
 import { addressOf, CloudServer, SshEndpoints } from '../src/index.js';
 import type { CloudInstance, InstanceOrder } from '../src/index.js';
+import { generateUsable } from '../src/server/keys.js';
 import { makeTempDir } from './temp-dir.js';
 
 const order: InstanceOrder = { name: 'np1', minRam: 2048, image: 'any', az: null, metadata: {} };
@@ -88,13 +89,13 @@ describe('an instance with an SSH server', () => {
   it('lets nobody else in', async () => {
     const { create } = await startCloud({ ssh: true });
     const instance = await create();
-    const stranger = ssh2.utils.generateKeyPairSync('ed25519').private;
+    const stranger = generateUsable().private;
 
     await expect(execute(instance, stranger, 'id')).rejects.toThrow('authentication');
   });
 
   it('lets in the keys its settings name', async () => {
-    const { private: key, public: authorized } = ssh2.utils.generateKeyPairSync('ed25519');
+    const { private: key, public: authorized } = generateUsable();
     const { create } = await startCloud({ ssh: { 'authorized-keys': [authorized] } });
 
     expect(await execute(await create(), key, 'true')).toMatchObject({ code: 0 });

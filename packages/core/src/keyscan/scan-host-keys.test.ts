@@ -8,9 +8,18 @@ import { checkPort, KeyScanError, scanHostKeys } from './index.js';
 import type { KeyType } from './index.js';
 
 const { Server: SshServer, utils } = ssh2;
-const ED25519 = utils.generateKeyPairSync('ed25519');
+const ED25519 = usableKeyPair();
 const ECDSA = utils.generateKeyPairSync('ecdsa', { bits: 256 });
 const RSA = utils.generateKeyPairSync('rsa', { bits: 2048 });
+
+/** ssh2 makes some ed25519 pairs that it cannot read back itself. */
+function usableKeyPair(): { private: string; public: string } {
+  for (;;) {
+    const pair = utils.generateKeyPairSync('ed25519');
+    if (!(utils.parseKey(pair.private) instanceof Error) && !(utils.parseKey(pair.public) instanceof Error))
+      return pair;
+  }
+}
 
 const cleanups: (() => void | Promise<void>)[] = [];
 afterEach(async () => {

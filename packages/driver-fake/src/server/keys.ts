@@ -17,7 +17,8 @@ function isUsable(pair: { private: string; public: string }): boolean {
   return open.verify(PROBE, secret.sign(PROBE)) === true;
 }
 
-function generateUsable(): { private: string; public: string } {
+/** A new ed25519 pair. ssh2 makes some that it cannot read back itself; those are thrown away. */
+export function generateUsable(): { private: string; public: string } {
   for (;;) {
     const pair = ssh2.utils.generateKeyPairSync('ed25519');
     if (isUsable(pair)) return pair;
