@@ -1,26 +1,24 @@
-import { DRIVER_API_VERSION, listInstalledDrivers } from '@nodepool/core';
-import type { InstalledDriver } from '@nodepool/core';
+import { inspectDrivers } from '@nodepool/core';
+import type { InspectedDriver } from '@nodepool/core';
 import type { Listing } from '@nodepool/core/listing';
 import { driverPlaces } from '../config.js';
-import { printListing } from '../context.js';
+import { printListing, tell } from '../context.js';
 import type { CliContext } from '../context.js';
 
-const driverListing: Listing<InstalledDriver> = [
+const driverListing: Listing<InspectedDriver> = [
   { key: 'name', header: 'Driver', level: 'brief', value: ({ name }) => name },
   { key: 'package', header: 'Package', level: 'brief', value: ({ packageName }) => packageName },
   { key: 'version', header: 'Version', level: 'brief', value: ({ packageVersion }) => packageVersion },
-  {
-    key: 'usable',
-    header: 'Usable',
-    level: 'brief',
-    value: ({ isUsable }) => isUsable,
-    cell: ({ isUsable, apiVersion }) =>
-      isUsable ? true : `no: made for driver API ${apiVersion ?? 'unknown'}, this is ${DRIVER_API_VERSION}`,
-  },
+  { key: 'api', header: 'API', level: 'brief', value: ({ apiVersion }) => apiVersion ?? null },
+  { key: 'usable', header: 'Usable', level: 'brief', value: ({ problem }) => problem === undefined },
   { key: 'path', header: 'Path', level: 'brief', value: ({ path }) => path },
+  { key: 'problem', header: 'Problem', level: 'extra', value: ({ problem }) => problem ?? null },
 ];
 
-/** `nodepool drivers`: driver packages installed on this machine, and from where they are taken. */
+/** `nodepool drivers`: driver packages installed on this machine, where they are, and what is wrong with them. */
 export async function drivers(context: CliContext): Promise<void> {
-  printListing(context, driverListing, await listInstalledDrivers(driverPlaces(context.options.configFile)));
+  const found = await inspectDrivers(driverPlaces(context.options.configFile));
+  printListing(context, driverListing, found);
+  if (context.options.format === 'json') return;
+  for (const { problem } of found) if (problem !== undefined) tell(problem);
 }

@@ -4,6 +4,7 @@ import type { Clock } from '@nodepool/zk-protocol';
 import { tempDir } from '../test-support/temp-dir.js';
 import { plainDriver, registryOf } from '../test-support/plain-driver.js';
 import { ConfigError } from '../errors.js';
+import type { ProviderConfig } from '../driver/types.js';
 import { loadConfig, type LoadConfigOptions } from './load-config.js';
 import type { Config } from './types.js';
 
@@ -226,6 +227,27 @@ diskimages: [{name: i}]
     expect(await problemsOf({ yaml, drivers: registryOf(picky) })).toEqual([
       'nodepool.yaml:2:9: providers[0].name: seen by all',
       'nodepool.yaml:4:18: providers[0].pools[0].name: does not please',
+    ]);
+  });
+
+  it('survives a driver that returns nonsense, or throws when it compares its entries', async () => {
+    const nonsense = plainDriver('nonsense', { getProviderConfig: () => 'x' as unknown as ProviderConfig });
+    const quarrels = plainDriver('quarrels', {
+      checkAll: () => {
+        throw new Error('x is undefined');
+      },
+    });
+    const yaml = `
+providers:
+  - {name: a, driver: nonsense}
+  - {name: b, driver: quarrels}
+`;
+
+    expect(await problemsOf({ yaml, drivers: registryOf(nonsense, quarrels) })).toEqual([
+      expect.stringContaining('driver "quarrels" cannot check its entries: x is undefined'),
+      expect.stringContaining(
+        'cannot read this entry: getProviderConfig returned no configuration with a name and pools',
+      ),
     ]);
   });
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 import { DriverError } from '../errors.js';
 import type { DriverRegistry } from '../discovery/registry-types.js';
-import type { Driver, JsonSchema, ProviderConfig } from '../driver/types.js';
+import type { Driver, JsonSchema, ProblemReporter, ProviderConfig } from '../driver/types.js';
 import { composeProviderSchema } from './compose-schema.js';
 import { reportDuplicates } from './duplicates.js';
 import type { ProblemCollector } from './problems.js';
@@ -100,13 +100,15 @@ function getProviderConfig(
 ): ProviderConfig | undefined {
   const { document, problems, labels, diskimages } = reading;
   try {
-    return driver.getProviderConfig(entry, {
+    const config: unknown = driver.getProviderConfig(entry, {
       labels,
       diskimages,
       problem(path, message, severity = 'error') {
         problems.add(document, ['providers', index, ...path], message, { severity });
       },
     });
+    if (isProviderConfig(config)) return config;
+    throw new TypeError('getProviderConfig returned no configuration with a name and pools');
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     problems.add(document, ['providers', index], `driver "${driver.name}" cannot read this entry: ${reason}`);
@@ -114,17 +116,30 @@ function getProviderConfig(
   }
 }
 
+/** The members without which nothing works. */
+function isProviderConfig(value: unknown): value is ProviderConfig {
+  if (value === null || typeof value !== 'object') return false;
+  const { name, driverName, pools } = value as Partial<ProviderConfig>;
+  return typeof name === 'string' && typeof driverName === 'string' && pools instanceof Map;
+}
+
 function checkAcrossProviders({ document, problems }: ProviderReading, read: readonly ReadProvider[]): void {
   for (const driver of new Set(read.map((provider) => provider.driver))) {
     const own = read.filter((provider) => provider.driver === driver);
     const indexes = new Map(own.map(({ config, index }) => [config.name, index]));
-    driver.checkAll?.(
-      own.map(({ config }) => config),
-      (provider, path, message, severity = 'error') => {
-        const index = indexes.get(provider);
-        const place = index === undefined ? ['providers'] : ['providers', index, ...path];
-        problems.add(document, place, message, { severity });
-      },
-    );
+    const report: ProblemReporter = (provider, path, message, severity = 'error') => {
+      const index = indexes.get(provider);
+      const place = index === undefined ? ['providers'] : ['providers', index, ...path];
+      problems.add(document, place, message, { severity });
+    };
+    try {
+      driver.checkAll?.(
+        own.map(({ config }) => config),
+        report,
+      );
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      problems.add(document, ['providers'], `driver "${driver.name}" cannot check its entries: ${reason}`);
+    }
   }
 }

@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempDir } from '../test-support/temp-dir.js';
 import { discoverDriver } from './discover-driver.js';
+import { plainDriver } from '../test-support/plain-driver.js';
+import { inspectDrivers } from './inspect-drivers.js';
 import { listInstalledDrivers } from './list-drivers.js';
 import { createDriverRegistry } from './registry.js';
 
@@ -180,5 +182,40 @@ describe('the list of installed drivers', () => {
       expect.objectContaining({ name: 'static', packageName: '@nodepool/driver-static', isUsable: true }),
       expect.objectContaining({ name: 'x', packageVersion: '1.2.3', apiVersion: 9, isUsable: false }),
     ]);
+  });
+});
+
+describe('the inspection of installed drivers', () => {
+  it('says of each what is wrong, and what to do', async () => {
+    const files = {
+      ...packageFiles('node_modules', '@nodepool/driver-x'),
+      ...packageFiles('node_modules', 'nodepool-driver-x'),
+      ...packageFiles('node_modules', 'nodepool-driver-old', { driver: 'old', apiVersion: 0 }),
+      ...packageFiles('node_modules', 'nodepool-driver-broken', { driver: 'broken', code: 'throw new Error("no")' }),
+    };
+    const found = await inspectDrivers({ searchFrom: [tempDir(files)] });
+
+    expect(found.map(({ packageName, problem }) => [packageName, problem])).toEqual([
+      ['nodepool-driver-broken', expect.stringMatching(/cannot be loaded: no;/)],
+      ['nodepool-driver-old', expect.stringMatching(/made for driver API 0 .* update it with: npm install/)],
+      ['@nodepool/driver-x', undefined],
+      [
+        'nodepool-driver-x',
+        expect.stringMatching(/^hidden by @nodepool\/driver-x in .* write driver: "nodepool-driver-x"$/),
+      ],
+    ]);
+  });
+});
+
+describe('a registry whose driver cannot be reset', () => {
+  it('says which one', async () => {
+    const driver = plainDriver('x', {
+      reset: () => {
+        throw new Error('stuck');
+      },
+    });
+    const registry = createDriverRegistry({ searchFrom: [], drivers: [driver] });
+
+    await expect(registry.reset()).rejects.toThrow('driver "x" cannot drop its state: stuck');
   });
 });

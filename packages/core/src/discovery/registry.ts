@@ -1,4 +1,5 @@
 import type { Driver } from '../driver/types.js';
+import { DriverError } from '../errors.js';
 import { type DiscoverOptions, discoverDriver } from './discover-driver.js';
 import type { DriverRegistry, LoadedDriver } from './registry-types.js';
 
@@ -37,7 +38,16 @@ class DiscoveringRegistry implements DriverRegistry {
 
   async reset(): Promise<void> {
     const drivers = new Set([...this.#given.values(), ...this.loaded().map(({ driver }) => driver)]);
-    for (const driver of drivers) await driver.reset?.();
+    for (const driver of drivers) {
+      try {
+        await driver.reset?.();
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new DriverError(driver.name, `driver "${driver.name}" cannot drop its state: ${reason}`, {
+          cause: error,
+        });
+      }
+    }
   }
 
   loaded(): readonly LoadedDriver[] {

@@ -455,16 +455,24 @@ export const BROKEN: readonly BrokenDriver[] = [
     make: differing({ adapter: () => ({ getQuotaForLabel: () => Promise.resolve({ cores: 1 }) }) }),
   },
   {
-    flaw: 'knows limits that are no numbers',
+    flaw: 'takes twenty minutes to know its limits',
     breaks: 'quota: knows its limits soon after it has started',
-    also: ['quota: reads its limits again when they proved wrong'],
-    make: providerWith((provider) => ({
-      quota: {
-        quotaNeededByLabel: () => ({ instances: 1 }),
-        invalidateQuotaCache: () => provider.quota?.invalidateQuotaCache(),
-        estimatedNodepoolQuota: () => ({ instances: 10, cores: NaN }),
-      },
-    })),
+    also: [
+      'quota: reads its limits again when they proved wrong',
+      'quota: calls no label unusable that it can make',
+      'shutdown: finishes what is under way when it is stopped in peace',
+    ],
+    make: providerWith((provider, cloud) => {
+      const madeMs = cloud.clock.now();
+      const estimatedNodepoolQuota = () => (cloud.clock.now() - madeMs < 1_200_000 ? undefined : { instances: 10 });
+      return {
+        quota: {
+          quotaNeededByLabel: () => ({ instances: 1 }),
+          invalidateQuotaCache: () => provider.quota?.invalidateQuotaCache(),
+          estimatedNodepoolQuota,
+        },
+      };
+    }),
   },
   {
     flaw: 'forgets its limits for good',
@@ -631,6 +639,7 @@ export const BROKEN: readonly BrokenDriver[] = [
   {
     flaw: 'promises an answer about images',
     breaks: 'images: says at once whether the images of its labels exist',
+    spoilsAll: true, // what is no answer counts as "no"
     make: providerWith(() => ({ labelReady: () => Promise.resolve(true) as unknown as boolean })),
   },
   {

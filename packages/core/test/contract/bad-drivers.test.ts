@@ -1,0 +1,256 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Driver, Provider } from '../../src/index.js';
+import { Bench } from '../../src/testing/bench/bench.js';
+import type { TestLauncher } from '../../src/testing/bench/launcher.js';
+import { honestDriver, validConfig } from './honest-driver.js';
+import { TestCloud } from './test-cloud.js';
+
+const HANGS = new Promise<never>(() => undefined);
+let bench: Bench | undefined;
+
+afterEach(async () => {
+  await bench?.close();
+});
+
+/** A launcher with an honest provider `test` and one, `bad`, whose provider is changed. Not started yet. */
+async function setUp(change: (provider: Provider) => Partial<Provider>, driverChanges: Partial<Driver> = {}) {
+  let cloud = new TestCloud();
+  const current = () => cloud;
+  const honest = honestDriver(current);
+  const base = honestDriver(current, { driver: { name: 'bad' } });
+  const bad: Driver = {
+    ...base,
+    getProvider: (config, context) => {
+      const provider = base.getProvider(config, context);
+      return changed(provider, change(provider));
+    },
+    ...driverChanges,
+  };
+  const badEntry = {
+    ...validConfig,
+    name: 'bad',
+    driver: 'bad',
+    pools: [{ name: 'main', 'host-key-checking': false, labels: [{ name: 'odd', 'cloud-image': 'debian' }] }],
+  };
+  bench = await Bench.open({
+    driver: honest,
+    otherDrivers: [bad],
+    file: { providers: [badEntry] },
+    cloud: () => (cloud = new TestCloud()),
+    validConfig,
+    invalidConfigs: {},
+  });
+  return { bench, launcher: await bench.makeLauncher() };
+}
+
+function changed(provider: Provider, changes: Partial<Provider>): Provider {
+  return new Proxy(provider, {
+    get(from, key) {
+      const value = (key in changes ? Reflect.get(changes, key) : Reflect.get(from, key)) as unknown;
+      return typeof value === 'function' ? (value.bind(from) as unknown) : value;
+    },
+  });
+}
+
+async function start(bench: Bench, { launcher }: TestLauncher): Promise<void> {
+  await bench.during(launcher.start(), 'the launcher starts', 60_000);
+}
+
+/** The other provider works as if nothing were. */
+async function expectOthersServed(bench: Bench): Promise<void> {
+  const taken = await bench.take(['small']);
+  await bench.giveBack(taken);
+  expect(taken.nodes[0]?.provider).toBe('test');
+}
+
+async function ends(bench: Bench, label: string): Promise<string | undefined> {
+  const id = await bench.submit([label]);
+  const stateOf = () => bench.books.requests.get(id)?.state;
+  await bench.until(() => stateOf() === 'fulfilled' || stateOf() === 'failed', 'the request is answered', 600_000);
+  return stateOf();
+}
+
+const throws = (): never => {
+  throw new Error('the driver is broken');
+};
+
+describe('a driver whose provider', () => {
+  it('cannot be made is left out with the reason, and tried again until it can', async () => {
+    let isMended = false;
+    const { bench, launcher } = await setUp((provider) => (isMended ? provider : throws()));
+
+    await start(bench, launcher);
+    const [error] = launcher.launcher.providerErrors;
+    await expectOthersServed(bench);
+    isMended = true;
+    await bench.until(() => launcher.launcher.providerErrors.length === 0, 'it is made', 120_000);
+
+    expect(error).toEqual({ provider: 'bad', error: 'the driver is broken' });
+    expect(await ends(bench, 'odd')).toBe('fulfilled');
+  });
+
+  it('is none is left out with what it lacks', async () => {
+    const { bench, launcher } = await setUp(() => ({}), { getProvider: () => ({}) as Provider });
+
+    await start(bench, launcher);
+    await expectOthersServed(bench);
+
+    expect(launcher.launcher.providerErrors[0]?.error).toMatch(/getProvider returned a provider without start, idle,/);
+  });
+
+  it('hangs while it starts keeps nobody else from working, and joins in when it is done', async () => {
+    let open = (): void => {};
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    const { bench, launcher } = await setUp((provider) => ({
+      start: (signal) => gate.then(() => provider.start(signal)),
+    }));
+
+    await start(bench, launcher);
+    const notReady = launcher.launcher.notReady;
+    const [error] = launcher.launcher.providerErrors;
+    await expectOthersServed(bench);
+    open();
+
+    expect(notReady).toEqual([]);
+    expect(error?.error).toMatch(/start has not ended for 30 s/);
+    expect(await ends(bench, 'odd')).toBe('fulfilled');
+    expect(launcher.launcher.providerErrors).toEqual([]);
+  });
+
+  it.each<[string, Partial<Provider>]>([
+    ['has no handler', { getRequestHandler: throws }],
+    ['gives a handler that is none', { getRequestHandler: () => ({}) as ReturnType<Provider['getRequestHandler']> }],
+    ['throws when asked for images', { labelReady: throws }],
+    ['says nothing about images', { labelReady: () => 'perhaps' as unknown as boolean }],
+  ])('%s declines its requests', async (_what, changes) => {
+    const { bench, launcher } = await setUp(() => changes);
+    await start(bench, launcher);
+
+    expect(await ends(bench, 'odd')).toBe('failed');
+    await expectOthersServed(bench);
+  });
+
+  it.each<[string, (provider: Provider) => Partial<Provider>]>([
+    ['throws when asked for broken labels', () => ({ errorLabels: throws })],
+    ['names broken labels as a list', () => ({ errorLabels: () => ['odd'] as unknown as Set<string> })],
+    ['throws when told of a deletion', () => ({ nodeDeletedNotification: throws })],
+    ['throws when asked for a successor', () => ({ successorOf: throws })],
+    ['knows a capacity that is no number', () => ({ labelCapacity: () => NaN })],
+    ['needs what is no number', ({ quota }) => ({ quota: quota && { ...bound(quota), quotaNeededByLabel: nonsense } })],
+    ['hangs while it looks for leaks', () => ({ cleanupLeakedResources: () => HANGS })],
+    ['throws when it looks for leaks', () => ({ cleanupLeakedResources: throws })],
+  ])('%s works all the same', async (_what, change) => {
+    const { bench, launcher } = await setUp(change);
+    await start(bench, launcher);
+
+    const taken = await bench.take(['odd']);
+    await bench.giveBack(taken);
+    await bench.until(() => [...bench.books.nodes.keys()].length === 0, 'its node is deleted', 600_000);
+    await expectOthersServed(bench);
+  });
+
+  it.each<[string, () => unknown]>([
+    ['does not know its limits', throws],
+    ['has limits that are no numbers', () => ({ instances: 'many' })],
+    ['promises its limits', () => Promise.resolve({ instances: 10 })],
+  ])('%s lets its requests wait, and no others', async (_what, limits) => {
+    const { bench, launcher } = await setUp(({ quota }) => ({
+      quota: quota && { ...bound(quota), estimatedNodepoolQuota: limits as () => undefined },
+    }));
+    await start(bench, launcher);
+    const id = await bench.submit(['odd']);
+    await expectOthersServed(bench);
+    await bench.pass(600_000);
+
+    expect(bench.books.requests.get(id)?.state).toBe('pending');
+    expect(
+      launcher.launcher.explain({ requestId: id })?.pools.find(({ provider }) => provider === 'bad')?.text,
+    ).toMatch(/limits of provider "bad" are not known yet/);
+  });
+
+  it('throws on a deletion is asked again until it is done', async () => {
+    let failures = 3;
+    const { bench, launcher } = await setUp((provider) => ({
+      startNodeCleanup: (node, signal) => (failures-- > 0 ? throws() : provider.startNodeCleanup(node, signal)),
+    }));
+    await start(bench, launcher);
+    const taken = await bench.take(['odd']);
+
+    await bench.giveBack(taken);
+    await bench.until(() => bench.books.nodes.size === 0, 'the node is deleted', 600_000);
+
+    expect(await bench.instances()).toEqual([]);
+  });
+
+  it('hangs in a deletion is asked again after an hour', async () => {
+    let isHung = true;
+    const { bench, launcher } = await setUp((provider) => ({
+      startNodeCleanup: (node, signal) => (isHung ? HANGS : provider.startNodeCleanup(node, signal)),
+    }));
+    await start(bench, launcher);
+    await bench.giveBack(await bench.take(['odd']));
+    await bench.pass(60_000);
+    isHung = false;
+
+    await bench.until(() => bench.books.nodes.size === 0, 'the node is deleted', 2 * 3_600_000);
+
+    expect(await bench.instances()).toEqual([]);
+  });
+
+  it('cannot end does not keep the launcher from ending', async () => {
+    const { bench, launcher } = await setUp(() => ({ idle: throws, stop: throws, join: () => HANGS }));
+    await start(bench, launcher);
+
+    await bench.stopLauncher(launcher, 20_000);
+
+    expect(launcher.zk.state).toBe('CLOSED');
+  });
+});
+
+describe('a driver whose launch', () => {
+  const launching = (launch: unknown) => (provider: Provider) => ({
+    getRequestHandler: (...args: Parameters<Provider['getRequestHandler']>) => ({
+      ...provider.getRequestHandler(...args),
+      imagesAvailable: () => true,
+      launch: launch as () => never,
+    }),
+  });
+
+  it.each<[string, unknown]>([
+    ['throws', throws],
+    ['rejects', () => Promise.reject(new Error('the driver is broken'))],
+    ['gives nothing', () => Promise.resolve(undefined)],
+    ['ends in a state that is none', (order: object) => Promise.resolve({ ...order, state: 'done' })],
+    ['says ready and has stored nothing', (order: object) => Promise.resolve({ ...order, state: 'ready' })],
+    ['gives another node', () => Promise.resolve({ state: 'ready', node: { id: '0000000099' } })],
+  ])('%s has failed, and its node is deleted', async (_what, launch) => {
+    const { bench, launcher } = await setUp(launching(launch));
+    await start(bench, launcher);
+
+    expect(await ends(bench, 'odd')).toBe('failed');
+    await bench.until(() => bench.books.nodes.size === 0, 'the node is deleted', 600_000);
+    await expectOthersServed(bench);
+  });
+
+  it('hangs fails after a day, and keeps nobody else waiting', async () => {
+    const { bench, launcher } = await setUp(launching(() => HANGS));
+    await start(bench, launcher);
+    const id = await bench.submit(['odd']);
+    await expectOthersServed(bench);
+
+    const isFailed = () => bench.books.requests.get(id)?.state === 'failed';
+    await bench.until(isFailed, 'the request fails', 25 * 3_600_000);
+
+    expect(bench.books.requests.get(id)?.launchError).toMatch(/has not ended within 86400 s/);
+  });
+});
+
+const nonsense = () => ({ instances: 'one' }) as unknown as Record<string, number>;
+
+function bound(quota: NonNullable<Provider['quota']>): NonNullable<Provider['quota']> {
+  return {
+    quotaNeededByLabel: (label, pool) => quota.quotaNeededByLabel(label, pool),
+    estimatedNodepoolQuota: () => quota.estimatedNodepoolQuota(),
+    invalidateQuotaCache: () => quota.invalidateQuotaCache(),
+  };
+}
