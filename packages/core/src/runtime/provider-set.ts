@@ -100,6 +100,7 @@ export class ProviderSet {
       config,
       make: () => driver.getProvider(config, this.#contextFor(config)),
       clock,
+      nodes: this.#services.mirror.nodes,
       logger: logger.child({ provider: config.name }),
     });
     return new ProviderRunner(this.#services, { driver }, provider);

@@ -1,4 +1,4 @@
-import type { Clock, NodeRecord } from '@nodepool/zk-protocol';
+import type { Clock, NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import { DriverError, TimeoutError } from '../../errors.js';
 import type { LaunchOrder, LaunchResult, NodeRequestHandler } from '../../driver/types.js';
 import type { Complaints } from './complaints.js';
@@ -15,6 +15,8 @@ export interface HandlerGuardOptions {
   readonly driver: string;
   readonly clock: Clock;
   readonly complaints: Complaints;
+  /** The node as ZooKeeper has it: a driver may store it in a transaction of its own. */
+  readonly storedNode: (id: NodeId) => NodeRecord | undefined;
 }
 
 const isBoolean = (answer: unknown) => typeof answer === 'boolean';
@@ -50,7 +52,7 @@ async function launch(
   handler: NodeRequestHandler,
   order: LaunchOrder,
   signal: AbortSignal,
-  { driver, clock, complaints }: HandlerGuardOptions,
+  { driver, clock, complaints, storedNode }: HandlerGuardOptions,
 ): Promise<LaunchResult> {
   let { node } = order;
   const store: LaunchOrder['store'] = async (changes) => (node = await order.store(changes));
@@ -58,7 +60,7 @@ async function launch(
     const started = Promise.resolve(handler.launch?.({ ...order, store }, signal));
     const limited = withTimeLimit(clock, LAUNCH_LIMIT_MS, `launch of node ${node.id}`, started);
     const result = await untilAborted(limited, signal, clock);
-    const problem = problemOf(result, node);
+    const problem = problemOf(result, storedNode(node.id) ?? node);
     if (!problem && result) return result;
     throw new DriverError(driver, `driver "${driver}" launched node ${node.id} and returned ${problem}`);
   } catch (error) {

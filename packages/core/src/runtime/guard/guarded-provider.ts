@@ -1,4 +1,4 @@
-import type { Clock, NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
+import type { Clock, NodeRecord, RecordCache, RequestRecord } from '@nodepool/zk-protocol';
 import { DriverError } from '../../errors.js';
 import type { NodeRequestHandler, PoolConfig, Provider, ProviderConfig, QuotaSupport } from '../../driver/types.js';
 import type { Logger } from '../../logger.js';
@@ -13,6 +13,7 @@ export interface ProviderGuardOptions {
   /** Makes the driver's provider; tried again by `start` when it fails. */
   readonly make: () => Provider | Promise<Provider>;
   readonly clock: Clock;
+  readonly nodes: Pick<RecordCache<NodeRecord>, 'get'>;
   /** Carries the provider's name. */
   readonly logger: Logger;
 }
@@ -95,7 +96,12 @@ export class GuardedProvider implements Provider {
         throw new DriverError(this.#driver, `driver "${this.#driver}": getRequestHandler returned no handler`);
       }
       const { clock } = this.#options;
-      return guardHandler(handler, { driver: this.#driver, clock, complaints: this.#complaints });
+      return guardHandler(handler, {
+        driver: this.#driver,
+        clock,
+        complaints: this.#complaints,
+        storedNode: (id) => this.#options.nodes.get(id),
+      });
     } catch (error) {
       this.#complaints.tell('getRequestHandler', error);
       return failingHandler(error instanceof Error ? error : new Error(String(error)));
@@ -127,6 +133,10 @@ export class GuardedProvider implements Provider {
   }
 
   /** One look at a time, and not for ever: the looks of other providers follow. */
+  canHold(pool: string, labels: readonly string[]): boolean {
+    return this.#complaints.ask('canHold', true, () => this.#provider?.canHold?.(pool, labels) ?? true, isBoolean);
+  }
+
   async cleanupLeakedResources(signal: AbortSignal): Promise<void> {
     const provider = this.#provider;
     if (!provider || this.#isLookingForLeaks) return;
