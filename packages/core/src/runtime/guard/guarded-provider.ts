@@ -29,6 +29,9 @@ const REQUIRED = [
   ...['startNodeCleanup', 'cleanupLeakedResources', 'errorLabels'],
 ] as const;
 
+/** Every method, the optional ones too: one that is forgotten here would be lost to all drivers. */
+type WholeProvider = Provider & Required<Omit<Provider, 'quota' | 'uploadImage' | 'deleteImage'>>;
+
 const isBoolean = (answer: unknown) => typeof answer === 'boolean';
 
 /**
@@ -36,7 +39,7 @@ const isBoolean = (answer: unknown) => typeof answer === 'boolean';
  * contract does not allow it, waits for nothing for ever, and says what is wrong in the log. So one driver's fault stays
  * with its own provider.
  */
-export class GuardedProvider implements Provider {
+export class GuardedProvider implements WholeProvider {
   readonly config: ProviderConfig;
   readonly #options: ProviderGuardOptions;
   readonly #complaints: Complaints;
@@ -122,6 +125,10 @@ export class GuardedProvider implements Provider {
     return this.#complaints.ask('ownsResource', hasId, () => this.#provider?.ownsResource?.(node) ?? hasId, isBoolean);
   }
 
+  canHold(pool: string, labels: readonly string[]): boolean {
+    return this.#complaints.ask('canHold', true, () => this.#provider?.canHold?.(pool, labels) ?? true, isBoolean);
+  }
+
   labelCapacity(pool: string, label: string): number | undefined {
     const isAnswer = (answer: unknown) => answer === undefined || (typeof answer === 'number' && !Number.isNaN(answer));
     return this.#complaints.ask(
@@ -132,11 +139,11 @@ export class GuardedProvider implements Provider {
     );
   }
 
-  /** One look at a time, and not for ever: the looks of other providers follow. */
   canHold(pool: string, labels: readonly string[]): boolean {
     return this.#complaints.ask('canHold', true, () => this.#provider?.canHold?.(pool, labels) ?? true, isBoolean);
   }
 
+  /** One look at a time, and not for ever: the looks of other providers follow. */
   async cleanupLeakedResources(signal: AbortSignal): Promise<void> {
     const provider = this.#provider;
     if (!provider || this.#isLookingForLeaks) return;
