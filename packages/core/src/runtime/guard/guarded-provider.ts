@@ -125,10 +125,6 @@ export class GuardedProvider implements WholeProvider {
     return this.#complaints.ask('ownsResource', hasId, () => this.#provider?.ownsResource?.(node) ?? hasId, isBoolean);
   }
 
-  canHold(pool: string, labels: readonly string[]): boolean {
-    return this.#complaints.ask('canHold', true, () => this.#provider?.canHold?.(pool, labels) ?? true, isBoolean);
-  }
-
   labelCapacity(pool: string, label: string): number | undefined {
     const isAnswer = (answer: unknown) => answer === undefined || (typeof answer === 'number' && !Number.isNaN(answer));
     return this.#complaints.ask(
