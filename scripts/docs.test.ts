@@ -138,3 +138,35 @@ describe('docs/state-machines.md', () => {
     expect([...arrowsOf(section)].sort()).toEqual([...wanted].sort());
   });
 });
+
+describe('docs/writing-a-driver.md', () => {
+  const page = read('docs/writing-a-driver.md');
+  const types = read('packages/core/src/driver/types.ts');
+
+  /** Members of an interface of the driver contract. */
+  const membersOf = (name: string): string[] => {
+    const [, body = ''] = new RegExp(`^export interface ${name} [^{]*\\{\\n([^]*?)^\\}`, 'm').exec(types) ?? [];
+    return [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm)].map(([, member = '']) => member);
+  };
+
+  it.each(['Driver', 'DriverCapabilities', 'Provider', 'ProviderNotifications', 'NodeRequestHandler', 'QuotaSupport'])(
+    'explains every member of %s',
+    (name) => {
+      const members = membersOf(name).filter((member) => member !== 'config');
+
+      expect(members.length).toBeGreaterThan(0);
+      expect(members.filter((member) => !new RegExp(`\\b${member}\\b`).test(page))).toEqual([]);
+    },
+  );
+
+  it('names every part of the kit, and every failure it asks for', () => {
+    const parts = tracked.filter((file) => /^packages\/core\/src\/testing\/parts\/[^/]+\.ts$/.test(file));
+    const names = parts.map((file) => /^ {2}name: '(.*)',$/m.exec(read(file))?.[1] ?? file);
+    const [, kinds = ''] = /CloudFailureKind =([^;]*);/.exec(read('packages/core/src/testing/types.ts')) ?? [];
+
+    expect(names.filter((name) => !page.includes(`| ${name.padEnd(16)} |`))).toEqual([]);
+    expect(
+      [...kinds.matchAll(/'([a-z-]+)'/g)].map(([, kind = '']) => kind).filter((kind) => !page.includes(kind)),
+    ).toEqual([]);
+  });
+});

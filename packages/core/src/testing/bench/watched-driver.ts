@@ -33,8 +33,11 @@ export interface DriverWatch {
   moment(what: string): void;
 }
 
+/** With every member named, the optional ones too: one that is forgotten would be kept from the launcher. */
+type Whole<T> = { [Member in keyof Required<T>]: T[Member] };
+
 /** The driver, with everything it is told and does seen on the way. */
-export function watchDriver(driver: Driver, watch: DriverWatch): Driver {
+export function watchDriver(driver: Driver, watch: DriverWatch): Whole<Driver> {
   return {
     name: driver.name,
     apiVersion: driver.apiVersion,
@@ -78,7 +81,7 @@ function countCalls<T extends object>(target: T, called: () => void): T {
   });
 }
 
-function watchProvider(provider: Provider, watch: DriverWatch): Provider {
+function watchProvider(provider: Provider, watch: DriverWatch): Whole<Provider> {
   return {
     get config() {
       return provider.config;
@@ -98,6 +101,7 @@ function watchProvider(provider: Provider, watch: DriverWatch): Provider {
       watchHandler(provider.getRequestHandler(pool, request), watch),
     startNodeCleanup: (node, signal) => provider.startNodeCleanup(node, signal),
     ownsResource: provider.ownsResource?.bind(provider),
+    canHold: provider.canHold?.bind(provider),
     labelCapacity: provider.labelCapacity?.bind(provider),
     cleanupLeakedResources: (signal) => provider.cleanupLeakedResources(signal),
     errorLabels: () => provider.errorLabels(),
@@ -108,7 +112,7 @@ function watchProvider(provider: Provider, watch: DriverWatch): Provider {
   };
 }
 
-function watchHandler(handler: NodeRequestHandler, watch: DriverWatch): NodeRequestHandler {
+function watchHandler(handler: NodeRequestHandler, watch: DriverWatch): Whole<NodeRequestHandler> {
   const launch = handler.launch?.bind(handler);
   return {
     imagesAvailable: () => handler.imagesAvailable(),
