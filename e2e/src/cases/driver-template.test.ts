@@ -107,7 +107,7 @@ describe('examples/driver-template, as a package of somebody else', () => {
   it('is found by its name', async () => {
     const printed = await installed('nodepool', 'drivers');
 
-    expect(printed).toMatch(/\| template\s*\| nodepool-driver-template\s*\| 0\.1\.0\s*\| True\s*\|/);
+    expect(printed).toMatch(/\| template\s*\| nodepool-driver-template\s*\| 0\.1\.0\s*\| 1\s*\| True\s*\|/);
     expect(printed).toContain(join(site, 'node_modules', 'nodepool-driver-template'));
   });
 
