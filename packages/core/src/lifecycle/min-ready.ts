@@ -22,6 +22,8 @@ export interface MinReadyHost {
   isActive(): boolean;
   /** A running pool of this launcher makes nodes of the label, and its image is there. */
   canLaunch(label: string): boolean;
+  /** How long until the registry has been quiet for a moment: launchers that start together must see each other. */
+  registryRestMs(): number;
   /** This launcher is the first of those that serve the label; the others wait, lest two ask for the same nodes. */
   isFirst(label: string): boolean;
 }
@@ -110,7 +112,7 @@ export class MinReady {
     const present = this.#services.mirror.standbyCount(label) + (this.#open.get(label)?.size ?? 0) + state.creating;
     const missing = wanted - present;
     if (missing <= 0) return 0;
-    const pause = state.notBeforeMs - this.#services.clock.now();
+    const pause = Math.max(state.notBeforeMs - this.#services.clock.now(), this.#host.registryRestMs());
     if (pause > 0) this.#checkLater(label, pause);
     else if (!this.#host.isFirst(label) && state.failures === 0) this.#checkLater(label, OTHERS_TURN_MS, true);
     else {

@@ -72,6 +72,9 @@ export interface LauncherOptions {
   readonly random?: () => number;
 }
 
+/** Standby nodes are asked for only when no pool has been added for this long. */
+const REGISTRY_REST_MS = 300;
+
 /** Time between the slow sweeps that catch what a watch missed. */
 const SWEEP_MS = 60_000;
 
@@ -101,6 +104,8 @@ export class Launcher {
   #config: Config;
   #disabledLabels: ReadonlySet<string> = new Set();
   #reconfiguring: Promise<void> = Promise.resolve();
+  /** When a pool was last added to the registry. */
+  #poolAddedMs = -Infinity;
   #epoch = 0;
   #started = false;
   #draining = false;
@@ -152,6 +157,7 @@ export class Launcher {
       isActive: () => this.#started && !this.#draining && this.#isActive(),
       canLaunch: (label) => this.#canLaunch(label),
       isFirst: (label) => this.#isFirstFor(label),
+      registryRestMs: () => this.#poolAddedMs + REGISTRY_REST_MS - this.#services.clock.now(),
     });
     this.#metrics = metrics?.attach({
       zk,
@@ -217,7 +223,7 @@ export class Launcher {
 
   /** Resolves when the caches are complete and every provider that could start has started. */
   async start(): Promise<void> {
-    const { zk } = this.#options;
+    const { zk, clock } = this.#options;
     await zk.whenConnected(this.#stop.signal);
     this.#epoch = zk.sessionEpoch;
     await Promise.all(
@@ -231,6 +237,7 @@ export class Launcher {
       this.nodes.onReady((ready) => ready && this.#cachesReady()),
       this.requests.onReady((ready) => ready && this.#cachesReady()),
       this.#registry.onChange(({ before, after }) => {
+        if (!before) this.#poolAddedMs = clock.now();
         if (before && !after) void this.#lost.checkAll();
       }),
     );
