@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseArguments, UsageError } from './arguments.js';
 
-const parse = (...argv: string[]) => parseArguments(argv, { home: '/home/u', cwd: '/work', version: '1.2.3' });
+const parse = (...argv: string[]) => parseArguments(argv, { home: '/home/u', cwd: '/srv', version: '1.2.3' });
 
 describe('command line of nodepool-launcher', () => {
   it('has the documented defaults', async () => {
@@ -23,7 +23,7 @@ describe('command line of nodepool-launcher', () => {
     expect(
       await parse('-c', 'a.yaml', '-s', '~/s.yaml', '-l', '/l.yaml', '-p', '../x.pid', '--state-dir', '~'),
     ).toMatchObject({
-      configFile: '/work/a.yaml',
+      configFile: '/srv/a.yaml',
       secureFile: '/home/u/s.yaml',
       logConfigFile: '/l.yaml',
       pidFile: '/x.pid',
