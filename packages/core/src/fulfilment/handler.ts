@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import {
   isZooKeeperError,
   withRequest,
@@ -76,6 +77,7 @@ export class RequestHandler {
     this.#services = services;
     this.#pool = pool;
     this.#request = request;
+    setMaxListeners(0, this.#abort.signal); // several for each node being launched or checked
     this.#parts = new RequestParts(request.labels);
     this.#logger = services.logger.child({ requestId: request.id, eventId: request.eventId });
     this.#launches = new Launches(services, pool, () => this.#driver, this.#parts, this.#abort.signal, this.#logger);
