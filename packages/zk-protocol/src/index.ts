@@ -11,6 +11,7 @@ export type { ZooKeeperLogger } from './client/logger.js';
 export { formatServer, parseConnectString, toEnsemble } from './client/servers.js';
 export type { Ensemble, ServerAddress } from './client/servers.js';
 export type * from './records/types.js';
+export { NODE_STATES, REQUEST_STATES } from './records/types.js';
 export type * from './cache/types.js';
 export { RecordError, TransitionError } from './records/errors.js';
 export type { NodeFields } from './records/node.js';

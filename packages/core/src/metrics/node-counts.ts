@@ -1,19 +1,4 @@
-import type { NodeRecord, NodeState, RecordChange } from '@nodepool/zk-protocol';
-
-/** States that are always shown, with 0 where no node is in them. */
-export const NODE_STATES: readonly NodeState[] = [
-  'init',
-  'building',
-  'testing',
-  'ready',
-  'in-use',
-  'used',
-  'hold',
-  'deleting',
-  'failed',
-  'aborted',
-  'deleted',
-];
+import { isKnownNodeState, NODE_STATES, type NodeRecord, type RecordChange } from '@nodepool/zk-protocol';
 
 /** How many nodes of a group are in each state. States nobody was ever in are missing. */
 export class StateCounts {
@@ -33,14 +18,13 @@ export class StateCounts {
     return this.#counts.get(state) ?? 0;
   }
 
-  /** The known states, and those of newer or foreign programs that were seen. */
+  /** The known states, even with 0 nodes, and those of newer or foreign programs that were seen. */
   *states(): Generator<string> {
     yield* NODE_STATES;
-    for (const state of this.#counts.keys()) if (!KNOWN.has(state)) yield state;
+    for (const state of this.#counts.keys()) if (!isKnownNodeState(state)) yield state;
   }
 }
 
-const KNOWN: ReadonlySet<string> = new Set(NODE_STATES);
 const NOBODY = new StateCounts();
 
 /** Groups by name. One without nodes is forgotten, but remembered as changed until somebody has asked. */

@@ -1,7 +1,4 @@
-import type { RecordChange, RequestRecord, RequestState } from '@nodepool/zk-protocol';
-
-/** States that are always shown. */
-const REQUEST_STATES: readonly RequestState[] = ['requested', 'pending', 'fulfilled', 'failed'];
+import { REQUEST_STATES, type RecordChange, type RequestRecord } from '@nodepool/zk-protocol';
 
 interface LabelSet {
   readonly labels: readonly string[];
@@ -10,6 +7,7 @@ interface LabelSet {
 
 /** Requests by state and by the set of labels they ask for, kept up to date change by change. */
 export class RequestCounts {
+  /** Known states are there from the beginning, so that figures show their 0. */
   readonly #states = new Map<string, number>(REQUEST_STATES.map((state) => [state, 0]));
   readonly #labelSets = new Map<string, LabelSet>();
 

@@ -1,5 +1,5 @@
 import { TransitionError } from './errors.js';
-import type { NodeState, RequestState } from './types.js';
+import { NODE_STATES, REQUEST_STATES, type NodeState, type RequestState } from './types.js';
 
 /** Who writes a node's state. `launcher` stands for all its workers, `operator` for the command line. */
 export type NodeActor = 'launcher' | 'static' | 'metastatic' | 'zuul' | 'operator';
@@ -30,31 +30,14 @@ export const UNLOCKED_GARBAGE_STATES: ReadonlySet<string> = new Set<NodeState>([
   'deleted',
 ]);
 
-const KNOWN_NODE_STATES: ReadonlySet<string> = new Set<NodeState>([
-  'init',
-  'building',
-  'testing',
-  'ready',
-  'in-use',
-  'used',
-  'hold',
-  'deleting',
-  'failed',
-  'aborted',
-  'deleted',
-]);
+const KNOWN_NODE_STATES: ReadonlySet<string> = new Set(NODE_STATES);
 
 /** False for a state of a newer or foreign program: such a node is kept and left alone. */
 export function isKnownNodeState(state: string): state is NodeState {
   return KNOWN_NODE_STATES.has(state);
 }
 
-const KNOWN_REQUEST_STATES: ReadonlySet<string> = new Set<RequestState>([
-  'requested',
-  'pending',
-  'fulfilled',
-  'failed',
-]);
+const KNOWN_REQUEST_STATES: ReadonlySet<string> = new Set(REQUEST_STATES);
 
 /** False for a state of a newer or foreign program: such a request is kept and left alone. */
 export function isKnownRequestState(state: string): state is RequestState {

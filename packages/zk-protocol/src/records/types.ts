@@ -15,21 +15,26 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 /** A JSON object. */
 export type JsonObject = { [key: string]: Json };
 
-/** Known node states; a record may carry another text, which is kept and left alone. */
-export type NodeState =
-  | 'init'
-  | 'building'
-  | 'testing'
-  | 'ready'
-  | 'in-use'
-  | 'used'
-  | 'hold'
-  | 'deleting'
-  | 'failed'
-  | 'aborted'
-  | 'deleted';
-/** Known request states. */
-export type RequestState = 'requested' | 'pending' | 'fulfilled' | 'failed';
+/** Known node states, in the order in which figures show them. */
+export const NODE_STATES = [
+  'init',
+  'building',
+  'testing',
+  'ready',
+  'in-use',
+  'used',
+  'hold',
+  'deleting',
+  'failed',
+  'aborted',
+  'deleted',
+] as const;
+/** A known node state; a record may carry another text, which is kept and left alone. */
+export type NodeState = (typeof NODE_STATES)[number];
+/** Known request states, in the order in which figures show them. */
+export const REQUEST_STATES = ['requested', 'pending', 'fulfilled', 'failed'] as const;
+/** A known request state; a record may carry another text, which is kept and left alone. */
+export type RequestState = (typeof REQUEST_STATES)[number];
 
 /** Amounts by resource name (`instances`, `cores`, `ram` in MiB, `volumes`, `volume-gb`, ...). */
 export type Resources = Record<string, number>;
