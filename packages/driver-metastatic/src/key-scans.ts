@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { LaunchError, ScanQueue } from '@nodepool/core';
 import type { ProviderContext, scanHostKeys } from '@nodepool/core';
 import type { NodeId } from '@nodepool/zk-protocol';
@@ -24,6 +25,7 @@ export class KeyScans {
   readonly #stop = new AbortController();
 
   constructor(options: KeyScansOptions) {
+    setMaxListeners(0, this.#stop.signal); // one for each scan under way
     this.#options = options;
   }
 

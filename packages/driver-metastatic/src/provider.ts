@@ -1,4 +1,4 @@
-import { requestPath } from '@nodepool/zk-protocol';
+import { delay, requestPath } from '@nodepool/zk-protocol';
 import type { NodeId, NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import { CapacityError, LaunchError, scanHostKeys } from '@nodepool/core';
 import type { LaunchOrder, LaunchResult, Provider, ProviderContext } from '@nodepool/core';
@@ -184,27 +184,34 @@ export class MetastaticProvider implements Provider {
     this.#taking.set(request.id, run);
   }
 
-  async #tryTakeOver(request: RequestRecord, label: string): Promise<void> {
-    const { logger, clock } = this.#context;
+  async #tryTakeOver(first: RequestRecord, label: string): Promise<void> {
+    const { logger, clock, requests } = this.#context;
+    const { signal } = this.#stop;
+    let request: RequestRecord | undefined = first;
+    while (request?.state === 'fulfilled' && !signal.aborted && this.#requests.isOwn(request)) {
+      try {
+        await this.#takeOverOnce(request, label);
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn('Could not take a backing node over; trying again', { requestId: request.id, label, error });
+      }
+      await delay(clock, TAKE_OVER_RETRY_MS, signal).catch(() => undefined); // the loop looks at the signal
+      request = requests.get(first.id);
+    }
+  }
+
+  async #takeOverOnce(request: RequestRecord, label: string): Promise<void> {
+    const { logger } = this.#context;
     const fields = { requestId: request.id, nodeId: request.nodeIds[0], label };
     const slots = settingsOf(this.config, label)?.maxParallelJobs ?? 1;
-    try {
-      const order = { request, owner: this.#owner, label, slots };
-      const [node] = request.nodeIds;
-      if (node !== undefined) this.#taken.add(node);
-      const isTaken = await takeOver(this.#context, order, this.#stop.signal);
-      if (!isTaken && node !== undefined) this.#taken.delete(node);
-      if (isTaken) logger.info('Took a backing node over', { ...fields, slots });
-      else logger.warn('The node of a backing request was not to be had', fields);
-    } catch (error) {
-      if (this.#stop.signal.aborted) return;
-      logger.warn('Could not take a backing node over; trying again', { ...fields, error });
-      clock.setTimer(TAKE_OVER_RETRY_MS, () => {
-        const current = this.#context.requests.get(request.id);
-        const isWanted = current?.state === 'fulfilled' && !this.#stop.signal.aborted && this.#requests.isOwn(current);
-        if (isWanted) this.#takeOver(current, label);
-      });
-    }
+    const order = { request, owner: this.#owner, label, slots };
+    const [node] = request.nodeIds;
+    if (node !== undefined) this.#taken.add(node);
+    const isTaken = await takeOver(this.#context, order, this.#stop.signal);
+    if (!isTaken && node !== undefined) this.#taken.delete(node);
+    if (isTaken) logger.info('Took a backing node over', { ...fields, slots });
+    else logger.warn('The node of a backing request was not to be had', fields);
   }
 
   /** Nobody can make the backing node: as many launches as waited for it have failed. */

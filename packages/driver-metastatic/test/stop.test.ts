@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Driver, Provider, ProviderContext } from '@nodepool/core';
+import { driver as staticDriver } from '@nodepool/driver-static';
+import type { Clock } from '@nodepool/zk-protocol';
+import { driver } from '../src/index.js';
+import { registryOf, startWorld, yamlOf } from './harness.js';
+import type { World } from './harness.js';
+
+let world: World;
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world.stop());
+
+it('leaves no timer when the provider stops between two attempts to take a backing node over', async () => {
+  const timers = new Set<() => void>();
+  let attempted = () => {};
+  const attempt = new Promise<void>((resolve) => (attempted = resolve));
+  let provider: Provider | undefined;
+  const clumsy: Driver = {
+    ...driver,
+    getProvider: (config, context) => {
+      const committer: ProviderContext['committer'] = {
+        commit: (operations) => {
+          const isTakeOver = operations.some(({ op, path }) => op === 'create' && path.includes('/lock'));
+          if (!isTakeOver) return context.committer.commit(operations);
+          attempted();
+          return Promise.reject(new Error('out of order'));
+        },
+      };
+      return (provider = driver.getProvider(config, {
+        ...context,
+        clock: countTimers(context.clock, timers),
+        committer,
+      }));
+    },
+  };
+  await world.launcher(yamlOf({ hosts: 1 }), { registry: registryOf(staticDriver, clumsy) });
+  const client = await world.client();
+  const request = await client.ask(['small']);
+  await attempt;
+  await client.zk.delete(`/nodepool/requests/${request}`);
+  await client.until('the launch is over', () => client.slots().length === 0);
+
+  provider?.stop();
+  await provider?.join();
+
+  expect(timers.size).toBe(0);
+});
+
+/** A clock whose timers are known until they fire or are cancelled. */
+function countTimers(clock: Clock, timers: Set<() => void>): Clock {
+  return {
+    now: () => clock.now(),
+    setTimer: (ms, fn) => {
+      const cancel = clock.setTimer(ms, () => {
+        timers.delete(cancel);
+        fn();
+      });
+      timers.add(cancel);
+      return () => {
+        timers.delete(cancel);
+        cancel();
+      };
+    },
+  };
+}
