@@ -1,4 +1,4 @@
-import type { Clock } from '@nodepool/zk-protocol';
+import type { Clock, NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import type { Driver } from '../driver/types.js';
 
 /**
@@ -20,6 +20,13 @@ export interface CloudResource {
   readonly type?: string | undefined;
   /** It can be used: it is complete, not broken, and not being deleted. */
   readonly isReady: boolean;
+  /**
+   * How long it stays.
+   * - `node` until a deletion of what is behind the node has ended, which is before the record goes (default)
+   * - `record` as long as the node's record: it is nothing but a part of something else, e.g. a slot of a machine
+   * - `shared` longer than each node on it, but not for ever, e.g. a machine with slots
+   */
+  readonly lifetime?: 'node' | 'record' | 'shared' | undefined;
 }
 
 /** A driver author's fake cloud, as the kit sees it. Each test gets a new one. */
@@ -28,12 +35,20 @@ export interface ContractCloud {
   readonly clock: Clock;
   /** Lets so many milliseconds pass, and everything happen that happens in them. `0`: what is due now. */
   advance(ms: number): Promise<void>;
-  /** All that exists, also what is broken or being deleted. */
-  list(): readonly CloudResource[] | Promise<readonly CloudResource[]>;
+  /**
+   * All that exists, also what is broken or being deleted.
+   * @param nodes - all node records there are; only of use to drivers whose nodes are parts of other nodes
+   */
+  list(nodes: ReadonlyMap<NodeId, NodeRecord>): readonly CloudResource[] | Promise<readonly CloudResource[]>;
   /** Arranges a failure. Several calls queue up, also of one kind. */
   failNext(kind: CloudFailureKind): void;
   /** Kinds that cannot happen in a cloud of this kind, e.g. `quota` where there is none. Default: all can. */
   readonly impossible?: readonly CloudFailureKind[] | undefined;
+  /**
+   * Kinds that happen, but to another provider: a driver that builds on one sees that it takes longer, or fails, and
+   * never why. How such a launch ends is not looked at then; that requests are served in the end is. Default: none.
+   */
+  readonly unseen?: readonly CloudFailureKind[] | undefined;
   /** Ends it, after the test. */
   stop?(): void | Promise<void>;
 }

@@ -703,7 +703,8 @@ export const BROKEN: readonly BrokenDriver[] = [
 ];
 
 /** A first step that reports one kind of failure as another. */
-function translate(code: string, error: () => Error): NonNullable<NonNullable<Differences['create']>['start']> {
+/** A creation that has its own error in place of the one with this code. */
+export function translate(code: string, error: () => Error): NonNullable<NonNullable<Differences['create']>['start']> {
   return async (_state, { cloud, order }) => {
     try {
       return goto({ name: 'waiting', externalId: await cloud.create(order.metadata, order.az) });

@@ -1,4 +1,4 @@
-import type { JsonObject, NodeId, NodeRecord, RequestId } from '@nodepool/zk-protocol';
+import type { Json, JsonObject, NodeId, NodeRecord, RequestId } from '@nodepool/zk-protocol';
 import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
 import { formatProblem } from '../../config/problems.js';
 import { textOf } from '../../config/raw-values.js';
@@ -8,7 +8,7 @@ import type { CloudFailureKind, CloudResource, ContractCloud, DriverContractOpti
 import { Books } from './books.js';
 import { TestLauncher } from './launcher.js';
 import { loadEntry, toJson } from './load-entry.js';
-import { Requestor, type HeldNode } from './requestor.js';
+import { Requestor, REQUESTOR, type HeldNode } from './requestor.js';
 
 /** Six hours: longer than any time limit a configuration is likely to have. */
 const LIMIT_MS = 6 * 3_600_000;
@@ -63,9 +63,12 @@ export class Bench {
     return new Bench(cloud, [driver, ...otherDrivers], toJson(entry), toJson(options.file ?? {}));
   }
 
-  /** Another installation, with a ZooKeeper of its own, in the same cloud. */
+  /** Another installation, with a ZooKeeper of its own, in the same cloud. None of its providers has a name of ours. */
   neighbour(name: string): Bench {
-    const bench = new Bench(this.cloud, this.drivers, { ...structuredClone(this.entry), name }, this.file);
+    const { providers } = this.file;
+    const others = Array.isArray(providers) ? providers.map((entry) => renamed(entry, name)) : [];
+    const file = providers === undefined ? this.file : { ...this.file, providers: others };
+    const bench = new Bench(this.cloud, this.drivers, { ...structuredClone(this.entry), name }, file);
     bench.#ownsCloud = false;
     return bench;
   }
@@ -97,6 +100,11 @@ export class Bench {
   }
 
   // --- launchers --------------------------------------------------------------------------------------------------
+
+  /** Whether nodes of the driver need nodes of the file's further providers. */
+  get buildsOnOthers(): boolean {
+    return this.file['providers'] !== undefined;
+  }
 
   /** A launcher that is not started yet. */
   async makeLauncher(): Promise<TestLauncher> {
@@ -198,6 +206,12 @@ export class Bench {
     return [...this.books.nodes.values()].filter(({ provider }) => provider === this.entry['name']);
   }
 
+  /** Requests of the requestor; a driver may make others. */
+  ownRequests(): RequestId[] {
+    const own = [...this.books.requests.values()].filter(({ requestor }) => requestor === REQUESTOR);
+    return own.map(({ id }) => id);
+  }
+
   describeNodes(): string {
     const ids = [...new Set(this.books.nodeHistory.map(({ id }) => id))];
     return `nodes: ${ids.map((id) => `${id} ${this.books.statesOf(id).join('>')}`).join(', ') || 'none'}`;
@@ -206,7 +220,7 @@ export class Bench {
   // --- the cloud --------------------------------------------------------------------------------------------------
 
   async list(): Promise<readonly CloudResource[]> {
-    return this.cloud.list();
+    return this.cloud.list(this.books.nodes);
   }
 
   async instances(): Promise<readonly CloudResource[]> {
@@ -235,6 +249,11 @@ export class Bench {
     if (this.cloud.impossible?.includes(kind)) return false;
     for (let i = 0; i < times; i++) this.cloud.failNext(kind);
     return true;
+  }
+
+  /** Whether the driver cannot know that such a failure is what it meets with. */
+  isUnseen(kind: CloudFailureKind): boolean {
+    return this.cloud.unseen?.includes(kind) ?? false;
   }
 
   // --- time -------------------------------------------------------------------------------------------------------
@@ -307,6 +326,11 @@ export class Bench {
       return state / 0x1_0000_0000;
     };
   }
+}
+
+function renamed(entry: Json, prefix: string): Json {
+  if (entry === null || typeof entry !== 'object' || Array.isArray(entry)) return entry;
+  return { ...structuredClone(entry), name: `${prefix}-${textOf(entry['name']) ?? ''}` };
 }
 
 function providerIn(config: Config, name: string): ProviderConfig {

@@ -21,6 +21,9 @@ import {
 
 const LOCK_LIMIT_MS = 60_000;
 
+/** What requests and locks say about whose they are. */
+export const REQUESTOR = 'contract';
+
 /** Asks for nodes and uses them as Zuul does. */
 export class Requestor {
   readonly #zk: ZooKeeper;
@@ -33,7 +36,7 @@ export class Requestor {
 
   async submit(labels: readonly string[]): Promise<RequestId> {
     await this.#zk.ensurePath(REQUESTS_ROOT);
-    const fields = { labels, requestor: 'contract', createdTimeMs: this.#clock.now() };
+    const fields = { labels, requestor: REQUESTOR, createdTimeMs: this.#clock.now() };
     const body = encodeRequest(newRequest(fields, this.#clock.now()));
     const path = await this.#zk.create(requestCreatePath(200), body, { sequential: true });
     return path.slice(REQUESTS_ROOT.length + 1) as RequestId;
@@ -50,7 +53,7 @@ export class Requestor {
   async take(id: RequestId, nodes: readonly NodeId[]): Promise<HeldNode[]> {
     const held: HeldNode[] = [];
     for (const node of nodes) {
-      const lock = new ZkLock(this.#zk, nodeLockPath(node), { clock: this.#clock, identifier: 'contract' });
+      const lock = new ZkLock(this.#zk, nodeLockPath(node), { clock: this.#clock, identifier: REQUESTOR });
       await lock.acquire({ timeoutMs: LOCK_LIMIT_MS });
       held.push({ id: node, lock });
       await this.#store(node, { state: 'in-use' });
@@ -69,7 +72,7 @@ export class Requestor {
 
   /** Deletes a free node as an operator does. Rejects when it is not free. */
   async remove(id: NodeId): Promise<void> {
-    const lock = new ZkLock(this.#zk, nodeLockPath(id), { clock: this.#clock, identifier: 'contract' });
+    const lock = new ZkLock(this.#zk, nodeLockPath(id), { clock: this.#clock, identifier: REQUESTOR });
     if (!(await lock.acquire({ blocking: false }))) throw new Error(`node ${id} is locked`);
     try {
       await this.#store(id, { state: 'deleting' });

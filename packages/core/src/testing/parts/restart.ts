@@ -100,7 +100,7 @@ function onMoments(bench: Bench, launcher: TestLauncher, listener: (what: string
 }
 
 async function endRequests(bench: Bench): Promise<void> {
-  for (const id of [...bench.books.requests.keys()]) {
+  for (const id of bench.ownRequests()) {
     await bench.fulfilled(id);
     await bench.forget(id);
   }

@@ -87,9 +87,18 @@ const whileLaunching: readonly PartTest[] = [
       const launcher = await bench.startLauncher();
       const [label] = await bench.labels();
       const request = await bench.submit([label]);
+      // A launcher that stops accepts nothing more, not even what its own drivers ask of each other.
+      const successor = bench.buildsOnOthers ? await bench.makeLauncher() : undefined;
       await bench.until(() => bench.books.requests.get(request)?.state !== 'requested', 'a pool takes the request');
+      const starting = successor?.launcher.start();
       await bench.stopLauncher(launcher);
+      await starting;
 
+      assert.deepEqual(
+        launcher.launches.map(({ result }) => result?.state),
+        ['ready'],
+        'the launch is brought to its end',
+      );
       assert.equal(bench.books.requests.get(request)?.state, 'fulfilled', bench.describeNodes());
       assert.equal(launcher.clock.pendingTimers, 0, 'no timer is left after join');
     },

@@ -1,0 +1,122 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
+import { ConfigError, LaunchError, readStateMachineProvider } from '../../src/index.js';
+import { Bench } from '../../src/testing/bench/bench.js';
+import { driverContract, type CloudFailureKind, type CloudResource } from '../../src/testing/index.js';
+import { translate } from './broken-drivers.js';
+import { honestDriver, validConfig, type Differences } from './honest-driver.js';
+import { TestCloud } from './test-cloud.js';
+
+/** Machines stand on a host that is kept for a while after the last of them. */
+class HostedCloud extends TestCloud {
+  unseen: readonly CloudFailureKind[] = ['quota', 'capacity'];
+  keptMs = 60_000;
+  lifetime: CloudResource['lifetime'] = 'shared';
+  seen: ReadonlyMap<NodeId, NodeRecord> = new Map();
+  #usedMs = -Infinity;
+
+  override delete(id: string): Promise<void> {
+    this.#usedMs = this.clock.now();
+    return super.delete(id);
+  }
+
+  override list(nodes: ReadonlyMap<NodeId, NodeRecord> = new Map()): CloudResource[] {
+    this.seen = nodes;
+    const nowMs = this.clock.now();
+    const isKept = this.machines.size > 0 || nowMs - this.#usedMs < this.keptMs;
+    const host = { id: 'host', type: 'host', isReady: true, lifetime: this.lifetime };
+    return [...super.list(), ...(isKept ? [host] : [])];
+  }
+}
+
+const options = (current: () => TestCloud, differences: Differences = {}) => ({
+  driver: honestDriver(current, differences),
+  validConfig,
+  invalidConfigs: {},
+});
+
+/** The rules that a driver breaks, of some parts of the contract. */
+async function failuresOf(parts: readonly string[], differences: Differences, cloudIs: Partial<HostedCloud> = {}) {
+  let current = new HostedCloud();
+  const cloud = () => (current = Object.assign(new HostedCloud(), cloudIs));
+  const failed: string[] = [];
+  for (const { part, name, run } of driverContract({ ...options(() => current, differences), cloud })) {
+    if (parts.includes(part)) await run().catch(() => failed.push(name)); // which one fails is what is looked at
+  }
+  return failed;
+}
+
+describe('the driver contract, where machines share something', () => {
+  it('lets it stay for a while after a node', async () => {
+    expect(await failuresOf(['delete', 'nothing left'], {})).toEqual([]);
+  });
+
+  it('does not let it stay for ever', async () => {
+    expect(await failuresOf(['nothing left'], {}, { keptMs: Infinity })).toEqual([
+      'leaves nothing in the cloud after use',
+      'leaves nothing in the cloud when the requestor goes away',
+    ]);
+  });
+
+  it('does not let anything stay that belongs to one node', async () => {
+    expect(await failuresOf(['delete'], {}, { lifetime: 'node' })).toEqual([
+      'has removed what is behind a node when it says so',
+    ]);
+  });
+});
+
+describe('the driver contract, where the driver cannot see why something fails', () => {
+  const vague = { create: { start: translate('NODEPOOL_CAPACITY', () => new LaunchError('status', 'failed')) } };
+
+  it('wants no reason', async () => {
+    expect(await failuresOf(['errors'], vague)).toEqual([]);
+    expect(await failuresOf(['errors'], vague, { unseen: [] })).toEqual([
+      'reports a cloud without room as a lack of capacity',
+    ]);
+  });
+
+  it('wants requests to be served all the same', async () => {
+    const hopeless = { create: { start: translate('NODEPOOL_CAPACITY', () => new ConfigError('hopeless')) } };
+
+    expect(await failuresOf(['errors'], hopeless)).toEqual(['tries again when the cloud has no room']);
+  });
+});
+
+describe('the bench of a driver that builds on others', () => {
+  let bench: Bench | undefined;
+  afterEach(() => bench?.close());
+
+  async function open(cloud: HostedCloud): Promise<Bench> {
+    const base = honestDriver(() => cloud, {
+      driver: { name: 'base', getProviderConfig: (entry) => readStateMachineProvider(entry, { driverName: 'base' }) },
+    });
+    const pools = [{ name: 'main', 'host-key-checking': false, labels: [{ name: 'big', 'cloud-image': 'debian' }] }];
+    return (bench = await Bench.open({
+      ...options(() => cloud),
+      cloud: () => cloud,
+      otherDrivers: [base],
+      file: { providers: [{ ...validConfig, name: 'below', driver: 'base', pools }] },
+    }));
+  }
+
+  it('shows the cloud all records', async () => {
+    const cloud = new HostedCloud();
+    const own = await open(cloud);
+    await own.startLauncher();
+    const { nodes: above } = await own.take(['small']);
+    const { nodes: below } = await own.take(['big']);
+    await own.list();
+
+    expect([...cloud.seen.keys()]).toEqual([...above, ...below].map(({ id }) => id));
+  });
+
+  it('gives no provider of another installation a name of this one', async () => {
+    const own = await open(new HostedCloud());
+    const neighbour = own.neighbour('another');
+
+    const names = [...(await neighbour.config()).providers.keys()];
+
+    expect(names).toEqual(['another', 'another-below']);
+    expect([...(await own.config()).providers.keys()]).toEqual(['test', 'below']);
+  });
+});
