@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import {
   decodeRequest,
   encodeNode,
   encodeRequest,
+  lastPart,
   newNode,
   NODE_CREATE_PATH,
   nodeLockPath,
@@ -85,7 +86,7 @@ describe('taking nodes from a launcher', () => {
   async function createNode(fields: NodeFields = {}): Promise<NodeId> {
     const node = newNode({ state: 'ready', provider: 'rack', labels: ['small'], ...fields }, Date.now());
     const path = await launcher.create(NODE_CREATE_PATH, encodeNode(node), { sequential: true });
-    return path.slice(path.lastIndexOf('/') + 1) as NodeId;
+    return lastPart(path) as NodeId;
   }
 
   async function readNode(id: NodeId) {
@@ -124,21 +125,15 @@ describe('taking nodes from a launcher', () => {
     return request;
   }
 
+  /** Asks as the command does. */
+  const acquire = (changes: Partial<AcquireOptions> = {}, signal = new AbortController().signal) =>
+    acquireNodes(context, zk, { ...options, ...changes }, signal);
+
   it('asks as Zuul does, but with a request that cannot outlive the session', async () => {
-    const acquiring = acquireNodes(
-      context,
-      zk,
-      { ...options, labels: ['a', 'b', 'a'], priority: 100 },
-      AbortSignal.abort(),
-    );
+    const acquiring = acquire({ labels: ['a', 'b', 'a'], priority: 100 }, AbortSignal.abort());
     await expect(acquiring).rejects.toThrow();
 
-    const waiting = acquireNodes(
-      context,
-      zk,
-      { ...options, labels: ['a', 'b', 'a'], priority: 100 },
-      new AbortController().signal,
-    );
+    const waiting = acquire({ labels: ['a', 'b', 'a'], priority: 100 });
     const request = await nextRequest();
     await deleteRequest(launcher, request.id);
 
@@ -153,10 +148,7 @@ describe('taking nodes from a launcher', () => {
     const first = await createNode();
     const second = await createNode({ labels: ['big'] });
 
-    const [lease] = await Promise.all([
-      acquireNodes(context, zk, { ...options, labels: ['big', 'small'] }, new AbortController().signal),
-      fulfil([second, first]),
-    ]);
+    const [lease] = await Promise.all([acquire({ labels: ['big', 'small'] }), fulfil([second, first])]);
 
     expect(lease.nodes.map(({ node, label }) => [node.id, label])).toEqual([
       [second, 'big'],
@@ -172,7 +164,7 @@ describe('taking nodes from a launcher', () => {
 
   it('returns the nodes as used and unlocked', async () => {
     const id = await createNode();
-    const [lease] = await Promise.all([acquireNodes(context, zk, options, new AbortController().signal), fulfil([id])]);
+    const [lease] = await Promise.all([acquire(), fulfil([id])]);
 
     await lease.release();
 
@@ -183,7 +175,7 @@ describe('taking nodes from a launcher', () => {
 
   it('leaves a node alone that an operator has changed meanwhile', async () => {
     const id = await createNode();
-    const [lease] = await Promise.all([acquireNodes(context, zk, options, new AbortController().signal), fulfil([id])]);
+    const [lease] = await Promise.all([acquire(), fulfil([id])]);
     const node = await readNode(id);
     if (node) await launcher.setData(nodePath(id), encodeNode(withNode(node, { state: 'hold' }, 0)));
 
@@ -194,12 +186,7 @@ describe('taking nodes from a launcher', () => {
 
   it('gives back everything when one node is allocated to somebody else', async () => {
     const [good, bad] = [await createNode(), await createNode()];
-    const acquiring = acquireNodes(
-      context,
-      zk,
-      { ...options, labels: ['small', 'small'] },
-      new AbortController().signal,
-    );
+    const acquiring = acquire({ labels: ['small', 'small'] });
     const outcome = expect(acquiring).rejects.toThrow(`Node ${bad} is no longer allocated`);
     const request = await nextRequest();
     const node = await readNode(good);
@@ -214,7 +201,7 @@ describe('taking nodes from a launcher', () => {
   });
 
   it('says why a request failed', async () => {
-    const acquiring = acquireNodes(context, zk, options, new AbortController().signal);
+    const acquiring = acquire();
     const outcome = expect(acquiring).rejects.toThrow(/for small failed: label small is not here/);
     const request = await nextRequest();
     const declineReasons = { worker: { rule: 'label', text: 'label small is not here', timeMs: 0 } };
@@ -227,11 +214,11 @@ describe('taking nodes from a launcher', () => {
 
   it('gives up when told to, or when the time is over, and takes the request back', async () => {
     const abort = new AbortController();
-    const interrupted = acquireNodes(context, zk, options, abort.signal);
+    const interrupted = acquire({}, abort.signal);
     await nextRequest();
     abort.abort(new Error('Ctrl-C'));
     await expect(interrupted).rejects.toThrow('Ctrl-C');
-    const late = acquireNodes(context, zk, { ...options, timeoutMs: 20 }, new AbortController().signal);
+    const late = acquire({ timeoutMs: 20 });
     await expect(late).rejects.toThrow('was not fulfilled within 0.02 s');
 
     expect(await launcher.getChildren(REQUESTS_ROOT)).toEqual([]);
@@ -239,7 +226,7 @@ describe('taking nodes from a launcher', () => {
 
   it('notices that a lock was taken away', async () => {
     const id = await createNode();
-    const [lease] = await Promise.all([acquireNodes(context, zk, options, new AbortController().signal), fulfil([id])]);
+    const [lease] = await Promise.all([acquire(), fulfil([id])]);
     const lost = new Promise((resolve) => lease.lost.addEventListener('abort', resolve, { once: true }));
 
     await ZkLock.forceUnlock(launcher, nodeLockPath(id));
@@ -247,26 +234,5 @@ describe('taking nodes from a launcher', () => {
     await lost;
     await lease.release();
     expect((await readNode(id))?.state).toBe('in-use');
-  });
-});
-
-describe('run files', () => {
-  it('are readable by this user only, and go away', async () => {
-    const { writeRunFiles } = await import('./run-files.js');
-    const node = newNode(
-      { state: 'in-use', interfaceIp: '192.0.2.1', connectionPort: 2222, hostKeys: ['ssh-ed25519 AAAA'] },
-      0,
-    );
-
-    const files = await writeRunFiles([{ node: { ...node, id: '0000000001' as NodeId }, label: 'small' }]);
-    const knownHosts = await readFile(files.knownHostsFile, 'utf8');
-    const inventory = JSON.parse(await readFile(files.inventoryFile, 'utf8')) as {
-      all: { hosts: Record<string, Record<string, unknown>> };
-    };
-    await files.remove();
-
-    expect(knownHosts).toBe('[192.0.2.1]:2222 ssh-ed25519 AAAA\n');
-    expect(inventory.all.hosts['small']).toMatchObject({ ansible_host: '192.0.2.1', ansible_port: 2222 });
-    await expect(readdir(join(files.inventoryFile, '..'))).rejects.toThrow('ENOENT');
   });
 });

@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
-import { main } from '../main.js';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { nodepool } from './program.js';
 
 const CODE = `export const driver = { name: 'sky', apiVersion: 1, capabilities: {}, schema: {},
   getProviderConfig() {}, getProvider() {} };`;
@@ -23,20 +23,12 @@ beforeAll(async () => {
   await Promise.all([installDriver('sky', 1), installDriver('rain', 7)]);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
-afterEach(() => vi.restoreAllMocks());
 
 it('lists drivers with version, API version and origin, and says what is wrong with one', async () => {
-  const captured = { stdout: '', stderr: '' };
-  for (const stream of ['stdout', 'stderr'] as const) {
-    vi.spyOn(process[stream], 'write').mockImplementation((text) => Boolean((captured[stream] += String(text))));
-  }
+  const { stdout, stderr } = await nodepool('-c', join(folder, 'nodepool.yaml'), 'drivers');
 
-  await main(['-c', join(folder, 'nodepool.yaml'), 'drivers']);
-
-  expect(captured.stdout).toMatch(/\| Driver .*\| Package .*\| Version \| API \| Usable \| Path/);
-  expect(captured.stdout).toMatch(
-    /\| sky +\| nodepool-driver-sky +\| 1\.2\.3 +\| 1 +\| True +\| .*nodepool-driver-sky/,
-  );
-  expect(captured.stdout).toMatch(/\| rain +\| nodepool-driver-rain +\| 1\.2\.3 +\| 7 +\| False +\|/);
-  expect(captured.stderr).toMatch(/nodepool-driver-rain 1\.2\.3 .* is made for driver API 7 .*: update Nodepool/);
+  expect(stdout).toMatch(/\| Driver .*\| Package .*\| Version \| API \| Usable \| Path/);
+  expect(stdout).toMatch(/\| sky +\| nodepool-driver-sky +\| 1\.2\.3 +\| 1 +\| True +\| .*nodepool-driver-sky/);
+  expect(stdout).toMatch(/\| rain +\| nodepool-driver-rain +\| 1\.2\.3 +\| 7 +\| False +\|/);
+  expect(stderr).toMatch(/nodepool-driver-rain 1\.2\.3 .* is made for driver API 7 .*: update Nodepool/);
 });

@@ -1,0 +1,145 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { NODE_CREATE_PATH, nodeLockPath, ZkLock, type NodeId } from '@nodepool/zk-protocol';
+import { useInstallation } from './installation.js';
+import { nodepool } from './program.js';
+
+const get = useInstallation();
+
+beforeAll(() => get().write('nodepool.yaml', 'labels:\n  - name: small\n'));
+
+const call = (...argv: string[]) => get().nodepool('nodepool.yaml', ...argv);
+
+describe('nodepool', () => {
+  it('lists the nodes of the embedded server it finds in the state directory', async () => {
+    const id = await get().createNode();
+
+    const { status, stdout } = await call('list', '--json');
+
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject([{ id, provider: 'rack', label: ['small'], locked: 'unlocked' }]);
+  });
+
+  it('prints an empty table when there is nothing', async () => {
+    const { stdout } = await call('request-list');
+
+    expect(stdout.split('\n')[1]).toMatch(/^\| Request ID \| Priority \|/);
+    expect(stdout.split('\n')).toHaveLength(5);
+  });
+
+  it('ignores records that nobody can read', async () => {
+    await get().zk.create(NODE_CREATE_PATH, '', { sequential: true });
+    await get().zk.create(NODE_CREATE_PATH, 'not JSON', { sequential: true });
+    const id = await get().createNode();
+
+    const { stdout, stderr } = await call('list', '--format', 'json');
+
+    expect((JSON.parse(stdout) as { id: string }[]).map((node) => node.id)).toEqual([id]);
+    expect(stderr).toContain('Cannot read a record');
+  });
+
+  it.each([
+    ['delete', 'deleting'],
+    ['hold', 'hold'],
+  ])('%s changes the state and lists the node', async (command, state) => {
+    const id = await get().createNode();
+
+    const { status, stdout } = await call(command, id);
+
+    expect(status).toBe(0);
+    expect(stdout).toMatch(new RegExp(`\\| ${id} .*\\| ${state} .*\\| unlocked \\|`));
+  });
+
+  it('reports an unknown node with status 0, or 1 when strict', async () => {
+    const lenient = await call('delete', '0000000099');
+    const strict = await call('hold', '0000000099', '--strict');
+
+    expect(lenient).toMatchObject({ status: 0, stdout: 'Node id 0000000099 not found\n' });
+    expect(strict).toMatchObject({ status: 1, stderr: 'nodepool: Node id 0000000099 not found\n' });
+  });
+
+  it('shows what is known about a provider', async () => {
+    const id = await get().createNode();
+    await get().createNode({ provider: 'other' });
+    await get().zk.ensurePath('/nodepool/images/debian/builds/b1/providers/rack/images/0000000003');
+
+    const { stdout } = await call('info', 'rack');
+
+    expect(stdout.split('\n')).toEqual([
+      'ZooKeeper data for provider rack',
+      '',
+      'Image data:',
+      '+------------+----------+------------+',
+      '| Image Name | Build ID | Upload IDs |',
+      '+------------+----------+------------+',
+      '| debian     | b1       | 0000000003 |',
+      '+------------+----------+------------+',
+      '',
+      'Nodes:',
+      '+------------+-----------+',
+      '| ID         | Server ID |',
+      '+------------+-----------+',
+      `| ${id} | host1     |`,
+      '+------------+-----------+',
+      '',
+    ]);
+  });
+
+  it('says in one line that nobody answers', async () => {
+    await get().write('dead.yaml', 'zookeeper-servers:\n  - host: 127.0.0.1\n    port: 1\n');
+
+    const { status, stderr } = await nodepool('-c', get().file('dead.yaml'), '--connect-timeout', '0.2', 'list');
+
+    expect(status).toBe(1);
+    expect(stderr.trimEnd().split('\n').at(-1)).toMatch(
+      /^nodepool: No ZooKeeper server answered within 0.2 s: 127.0.0.1:1\./,
+    );
+  });
+
+  it('needs neither drivers nor valid providers to reach ZooKeeper', async () => {
+    const yaml = 'providers:\n  - name: odd\n    driver: not-installed\n    pools: [{name: main, nonsense: 1}]\n';
+    await get().write('odd.yaml', yaml);
+
+    const { status } = await get().nodepool('odd.yaml', 'list');
+
+    expect(status).toBe(0);
+  });
+
+  it('says where it looked for an embedded server', async () => {
+    const { status, stderr } = await nodepool(
+      '-c',
+      get().file('nodepool.yaml'),
+      '--state-dir',
+      get().directory,
+      'list',
+    );
+
+    expect(status).toBe(1);
+    expect(stderr).toContain(`looked in ${get().directory}`);
+  });
+
+  it('validates the configuration without ZooKeeper', async () => {
+    await get().write('bad.yaml', 'labels:\n  - nam: small\n');
+
+    const good = await call('config-validate');
+    const bad = await nodepool('-c', get().file('bad.yaml'), 'config-validate');
+
+    expect(good.status).toBe(0);
+    expect(bad.status).toBe(1);
+    expect(bad.stderr).toMatch(/bad\.yaml:2:\d+: labels\[0\]/);
+  });
+
+  it('ends with status 2 for what it does not understand', async () => {
+    expect(await call('nonsense')).toMatchObject({ status: 2, stdout: '' });
+  });
+
+  it('says who holds a locked node', async () => {
+    const id = await get().createNode({ state: 'in-use' });
+    const lock = new ZkLock(get().zk, nodeLockPath(id as NodeId), { identifier: 'zuul@executor' });
+    await lock.acquire();
+
+    const { status, stderr } = await call('delete', id);
+
+    expect(status).toBe(1);
+    expect(stderr).toMatch(new RegExp(`Node ${id} is locked \\(state in-use, held by session 0x.* "zuul@executor"\\)`));
+  }, 15_000);
+});
