@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import {
   COMPONENTS_ROOT,
   createCommitter,
@@ -113,6 +114,7 @@ export class Launcher {
 
   constructor(options: LauncherOptions) {
     const { zk, clock, logger, hostname, metrics } = options;
+    setMaxListeners(0, this.#stop.signal); // one for each request that is recovered once the connection is back
     this.#options = options;
     this.#config = options.config;
     this.nodes = createNodeCache({ zk, clock, logger });

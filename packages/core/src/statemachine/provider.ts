@@ -12,6 +12,7 @@ import type {
 import { scanHostKeys } from '../keyscan/scan-host-keys.js';
 import { ScanQueue } from '../keyscan/scan-queue.js';
 import { InstanceList } from '../operations/instance-list.js';
+import { NEVER_ABORTED } from '../operations/never-aborted.js';
 import { TaskManager } from '../taskmanager/task-manager.js';
 import { deleteInstance } from './delete-instance.js';
 import { StateMachineHandler, type HandlerHost } from './handler.js';
@@ -245,12 +246,10 @@ function makeAdapter(
     random,
     tasks,
     instances: {
-      find: (externalId) => instances().find(externalId, instances().mark(), NEVER),
-      list: () => instances().list(instances().mark(), NEVER),
+      find: (externalId) => instances().find(externalId, instances().mark(), NEVER_ABORTED),
+      list: () => instances().list(instances().mark(), NEVER_ABORTED),
     },
   });
   made.list = new InstanceList({ source: adapter, clock, logger, random });
   return { adapter, instances: made.list };
 }
-
-const NEVER = new AbortController().signal;

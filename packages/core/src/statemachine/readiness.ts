@@ -1,6 +1,7 @@
 import type { Clock } from '@nodepool/zk-protocol';
 import type { Logger } from '../logger.js';
 import type { ImageSource } from '../operations/images.js';
+import { NEVER_ABORTED } from '../operations/never-aborted.js';
 import { imageOfLabel } from './node-fields.js';
 import { Refreshed } from './refreshed.js';
 import type { Adapter, StateMachineLabelConfig, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
@@ -56,7 +57,7 @@ export class Readiness {
       void known.value;
       return !this.#missing.has(key);
     }
-    const first = this.#options.adapter.labelReady?.(label, pool, NEVER) ?? true;
+    const first = this.#options.adapter.labelReady?.(label, pool, NEVER_ABORTED) ?? true;
     if (typeof first === 'boolean') return first;
     this.#follow(key, pool, label, first);
     return true;
@@ -89,5 +90,3 @@ export class Readiness {
     answer.refresh();
   }
 }
-
-const NEVER = new AbortController().signal;

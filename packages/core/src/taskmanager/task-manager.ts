@@ -3,6 +3,7 @@ import { ProviderUnavailableError, statsdKeyOf } from '../errors.js';
 import { ScanQueue } from '../keyscan/scan-queue.js';
 import { silentLogger, type Logger } from '../logger.js';
 import type { OperationMetrics } from '../operations/metrics.js';
+import { NEVER_ABORTED } from '../operations/never-aborted.js';
 import { isRateLimited } from './errors.js';
 import { RateLimiter } from './rate-limiter.js';
 import { SharedCalls } from './shared-calls.js';
@@ -36,8 +37,6 @@ export interface RunnableTask {
   run(manager: TaskManager): Promise<void>;
   refuse(error: Error): void;
 }
-
-const NEVER = new AbortController().signal;
 
 /**
  * Paces calls to one cloud: at most so many a second and so many at once, first come, first served, slower while the
@@ -142,7 +141,11 @@ export class TaskManager {
     while (this.#running.size > 0) await Promise.allSettled([...this.#running]);
   }
 
-  async #repeat<T>(call: string, fn: (signal: AbortSignal) => Promise<T>, signal: AbortSignal = NEVER): Promise<T> {
+  async #repeat<T>(
+    call: string,
+    fn: (signal: AbortSignal) => Promise<T>,
+    signal: AbortSignal = NEVER_ABORTED,
+  ): Promise<T> {
     for (let attempt = 0; ; attempt++) {
       await this.#limiter.acquire(signal);
       signal.throwIfAborted();

@@ -154,7 +154,7 @@ export class LockQueue {
     }
   }
 
-  async #pause(attempt: number, stop: AbortSignal): Promise<void> {
+  async #pause(attempt: number, stop?: AbortSignal): Promise<void> {
     const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS);
     const jittered = pauseMs * (1 + JITTER * (2 * Math.random() - 1));
     await delay(this.options.clock, Math.min(jittered, LONGEST_PAUSE_MS), stop);
@@ -173,7 +173,7 @@ export class LockQueue {
         if (isZooKeeperError(error, 'ZK_NO_NODE')) break;
         if (!isPassing(error)) throw error;
       }
-      await this.#pause(attempt, NEVER);
+      await this.#pause(attempt);
     }
     this.#entryPath = undefined;
     this.#mayExist = false;
@@ -192,8 +192,6 @@ export class LockQueue {
     return this.options.ephemeral && (sessionEpoch !== this.#epoch || state === 'LOST' || state === 'CLOSED');
   }
 }
-
-const NEVER = new AbortController().signal;
 
 /** Errors that end when the connection is back. */
 function isPassing(error: unknown): boolean {
