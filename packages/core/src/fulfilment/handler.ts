@@ -55,6 +55,9 @@ const BUSY_NODE_PAUSE_MS = 50;
 /** Keeps the transaction that fulfils a request far below ZooKeeper's limit of 1 MiB. */
 const UNLOCKS_PER_TRANSACTION = 1_000;
 
+/** Made once: an error for each handler would have its stack recorded for nobody. */
+const ENDED = new Error('the handler has ended');
+
 /** Works one request for one pool: collects its nodes and fulfils it. */
 export class RequestHandler {
   readonly #services: Services;
@@ -143,7 +146,7 @@ export class RequestHandler {
       return await this.#escape(error);
     } finally {
       this.#setPaused(false);
-      this.#abort.abort(new Error('the handler has ended'));
+      this.#abort.abort(ENDED);
       for (const id of this.#parts.nodeIds()) this.#services.mirror.unclaim(id);
       for (const part of this.#parts.all) part.planned?.ended(undefined);
     }

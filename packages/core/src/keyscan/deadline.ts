@@ -12,6 +12,9 @@ export interface Deadline {
   end(): void;
 }
 
+/** Made once: an error for each deadline would have its stack recorded for nobody. */
+const ENDED = new Error('the work under this deadline has ended');
+
 /** Starts a deadline `timeoutMs` milliseconds from now. */
 export function startDeadline(clock: Clock, timeoutMs: number, signal: AbortSignal | undefined): Deadline {
   const controller = new AbortController();
@@ -35,7 +38,7 @@ export function startDeadline(clock: Clock, timeoutMs: number, signal: AbortSign
     end() {
       cancel();
       signal?.removeEventListener('abort', onAbort);
-      controller.abort(new Error('the scan has ended'));
+      controller.abort(ENDED);
     },
   };
 }
