@@ -28,8 +28,8 @@ interface Expectation {
 
 /** Sequential creates under way with one prefix. */
 interface SequentialCreates {
-  /** How many, by the number of their commit, oldest first. */
-  readonly pending: Map<number, number>;
+  /** The number of its commit for each, oldest first. */
+  readonly pending: number[];
   /** Paths with the prefix that were reported; each may be of a commit up to `upTo`, as later ones were not sent yet. */
   readonly seen: Map<string, { events: number; readonly upTo: number }>;
 }
@@ -131,9 +131,9 @@ export class OwnWrites {
   }
 
   #expectCreate(prefix: string, number: number): void {
-    let creates = this.#sequential.get(prefix);
-    if (creates === undefined) this.#sequential.set(prefix, (creates = { pending: new Map(), seen: new Map() }));
-    creates.pending.set(number, (creates.pending.get(number) ?? 0) + 1);
+    const creates = this.#sequential.get(prefix);
+    if (creates === undefined) this.#sequential.set(prefix, { pending: [number], seen: new Map() });
+    else creates.pending.push(number);
   }
 
   /** @returns true when more events came than all commits under way account for */
@@ -156,12 +156,11 @@ export class OwnWrites {
       events = creates.seen.get(created)?.events ?? 0;
       creates.seen.delete(created);
     }
-    const left = (creates.pending.get(number) ?? 1) - 1;
-    if (left > 0) creates.pending.set(number, left);
-    else creates.pending.delete(number);
-    const [oldest = Infinity] = creates.pending.keys();
-    this.#readDeferred(creates, oldest);
-    if (creates.pending.size === 0) this.#sequential.delete(prefix);
+    const at = creates.pending.indexOf(number);
+    if (at >= 0) creates.pending.splice(at, 1);
+    const [oldest] = creates.pending;
+    this.#readDeferred(creates, oldest ?? Infinity);
+    if (oldest === undefined) this.#sequential.delete(prefix);
     return events > 1;
   }
 
