@@ -16,6 +16,8 @@ import { explainInPool, type PoolDesk } from '../src/plan/explain-in-pool.js';
 import { RequestQueue } from '../src/plan/queue.js';
 import type { PoolView, RuleName } from '../src/plan/types.js';
 import { explainRequest, type RequestExplanation } from '../src/runtime/explanation.js';
+import { poolConfig } from '../src/test-support/pool-config.js';
+import { poolView } from '../src/test-support/pool-view.js';
 
 /** When all examples are asked; requests are older. */
 const NOW_MS = Date.parse('2026-03-01T10:00:00Z');
@@ -69,46 +71,10 @@ function registration(
   });
 }
 
-function poolConfig(name: string, labels: readonly string[], fields: Partial<PoolConfig> = {}): PoolConfig {
-  return {
-    name,
-    labels: new Map(labels.map((label) => [label, { name: label }])),
-    maxServers: Infinity,
-    maxResources: {},
-    nodeAttributes: null,
-    priority: undefined,
-    ignoreProviderQuota: false,
-    azs: undefined,
-    ...fields,
-  };
-}
-
+/** A pool that is registered as it is configured. */
 function view(provider: string, pool: PoolConfig, fields: Partial<PoolView>): PoolView {
-  return {
-    launcherId: launcherId(provider, pool.name),
-    provider,
-    pool,
-    priority: 100,
-    stopping: false,
-    launches: false,
-    pausesAtQuota: false,
-    maxConcurrency: -1,
-    activeLaunches: 0,
-    errorLabels: new Set(),
-    disabledLabels: new Set(),
-    registered: [registration(provider, pool.name, [...pool.labels.keys()])],
-    paused: false,
-    labelReady: () => true,
-    freeNodes: () => [],
-    idleNodes: () => [],
-    roomIsComing: false,
-    foreignReservations: [],
-    labelCapacity: () => undefined,
-    quota: undefined,
-    tenantLimit: () => undefined,
-    tenantUsed: () => ({}),
-    ...fields,
-  };
+  const registered = [registration(provider, pool.name, [...pool.labels.keys()])];
+  return poolView({ launcherId: launcherId(provider, pool.name), provider, pool, registered, ...fields });
 }
 
 /** Four machines with label `small`, of which the given ones are free. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Json, NodeId, NodeRecord, RequestId } from '@nodepool/zk-protocol';
+import { newNode, type Json, type NodeId, type NodeRecord, type RequestId } from '@nodepool/zk-protocol';
 import {
   extendedNodeListing,
   formatAge,
@@ -14,49 +14,8 @@ import type { NodeRow } from './index.js';
 const NOW_MS = 1_700_000_000_000;
 
 function nodeRow(changes: Partial<NodeRecord>, locked: boolean): NodeRow {
-  const node: NodeRecord = {
-    id: '0000000001' as NodeId,
-    raw: {},
-    stat: undefined,
-    state: 'ready',
-    stateTimeMs: NOW_MS,
-    createdTimeMs: null,
-    cloud: null,
-    provider: null,
-    pool: 'main',
-    labels: [],
-    allocatedTo: null,
-    az: null,
-    region: null,
-    publicIpv4: null,
-    privateIpv4: null,
-    publicIpv6: null,
-    hostId: null,
-    interfaceIp: null,
-    connectionPort: 22,
-    imageId: null,
-    launcher: null,
-    externalId: null,
-    hostname: null,
-    comment: null,
-    userData: null,
-    holdJob: null,
-    hostKeys: [],
-    username: 'zuul',
-    connectionType: null,
-    shellType: null,
-    holdExpirationMs: null,
-    resources: null,
-    slot: null,
-    attributes: null,
-    pythonPath: null,
-    tenantName: null,
-    driverData: null,
-    requestor: null,
-    launchError: null,
-    ...changes,
-  };
-  return { node, locked };
+  const node = newNode({ state: 'ready', pool: 'main', username: 'zuul' }, NOW_MS);
+  return { node: { ...node, id: '0000000001' as NodeId, ...changes }, locked };
 }
 
 const LAUNCHER = 'nl01.example.com-PoolWorker.cloud-a-main-0f3c1f2c7be94b6f9d0c0a4b1f5e6a7d';

@@ -10,7 +10,8 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import type { PoolConfig } from '../driver/types.js';
+import { poolConfig } from '../test-support/pool-config.js';
+import { poolView } from '../test-support/pool-view.js';
 import { planPool } from './plan-pool.js';
 import { judgeStanding } from './rules.js';
 import { RequestQueue } from './queue.js';
@@ -28,42 +29,14 @@ function node(id: number, labels: string[]) {
 }
 
 function staticView(nodes: ReturnType<typeof node>[], extra: Partial<PoolView> = {}): PoolView {
-  const names = new Set(nodes.flatMap((n) => n.labels));
-  const pool: PoolConfig = {
-    name: 'main',
-    labels: new Map([...names].map((name) => [name, { name }])),
-    maxServers: Infinity,
-    maxResources: {},
-    nodeAttributes: null,
-    priority: undefined,
-    ignoreProviderQuota: false,
-    azs: undefined,
-  };
-  return {
+  return poolView({
     launcherId: 'me',
     provider: 'p',
-    pool,
-    priority: 100,
-    stopping: false,
-    launches: false,
-    pausesAtQuota: false,
-    maxConcurrency: -1,
-    activeLaunches: 0,
-    errorLabels: new Set(),
-    disabledLabels: new Set(),
-    registered: [],
-    paused: false,
-    labelReady: () => true,
-    freeNodes: (label) => nodes.filter((n) => n.labels.includes(label)),
+    pool: poolConfig('main', [...new Set(nodes.flatMap(({ labels }) => labels))]),
+    freeNodes: (label) => nodes.filter(({ labels }) => labels.includes(label)),
     idleNodes: () => nodes,
-    roomIsComing: false,
-    foreignReservations: [],
-    labelCapacity: () => undefined,
-    quota: undefined,
-    tenantLimit: () => undefined,
-    tenantUsed: () => ({}),
     ...extra,
-  };
+  });
 }
 
 function cloudView(limit: Record<string, number>, used: Record<string, number> = {}, extra: Partial<PoolView> = {}) {
@@ -74,7 +47,7 @@ function cloudView(limit: Record<string, number>, used: Record<string, number> =
   return staticView([], {
     launches: true,
     pausesAtQuota: true,
-    pool: { ...staticView([node(0, ['small', 'big'])]).pool },
+    pool: poolConfig('main', ['small', 'big']),
     quota: { need: (label) => needs[label] ?? {}, providerTotal: limit, providerUsed: used, poolUsed: used },
     ...extra,
   });

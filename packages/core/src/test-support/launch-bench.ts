@@ -6,6 +6,7 @@ import type { OperationMetrics } from '../operations/metrics.js';
 import { StateMachineProvider } from '../statemachine/provider.js';
 import type { Adapter, StateMachineLabelConfig, StateMachineProviderConfig } from '../statemachine/types.js';
 import { type VirtualClock } from '../testing/index.js';
+import { poolConfig } from './pool-config.js';
 
 /** A provider with one pool `main` and one label `small`, each changed as asked. */
 export function providerConfig(
@@ -13,6 +14,7 @@ export function providerConfig(
   label: Partial<StateMachineLabelConfig> = {},
   pool: object = {},
 ): StateMachineProviderConfig {
+  const small = { name: 'small', cloudImage: 'debian', hostKeyChecking: false, ...label };
   return {
     name: 'cloud',
     driverName: 'memory',
@@ -37,22 +39,7 @@ export function providerConfig(
       ],
     ]),
     diskimages: new Map(),
-    pools: new Map([
-      [
-        'main',
-        {
-          name: 'main',
-          labels: new Map([['small', { name: 'small', cloudImage: 'debian', hostKeyChecking: false, ...label }]]),
-          maxServers: Infinity,
-          maxResources: {},
-          nodeAttributes: null,
-          priority: undefined,
-          ignoreProviderQuota: false,
-          azs: undefined,
-          ...pool,
-        },
-      ],
-    ]),
+    pools: new Map([['main', { ...poolConfig('main', []), labels: new Map([['small', small]]), ...pool }]]),
     ...changes,
   };
 }

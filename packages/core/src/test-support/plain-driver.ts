@@ -1,7 +1,8 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
-import type { Driver, DriverRegistry, JsonSchema, PoolConfig, ProviderConfig } from '../index.js';
+import type { Driver, DriverRegistry, JsonSchema, ProviderConfig } from '../index.js';
 import { textOf } from '../config/raw-values.js';
 import { DriverError } from '../errors.js';
+import { poolConfig } from './pool-config.js';
 
 /** Schema of the smallest driver with pools and labels. */
 export const PLAIN_SCHEMA: JsonSchema = {
@@ -62,21 +63,16 @@ function plainProviderConfig(driverName: string, entry: JsonObject): ProviderCon
     entry,
     maxConcurrency: -1,
     priority: undefined,
-    pools: new Map(pools.map((pool) => [pool.name, plainPool(pool)])),
+    pools: new Map(
+      pools.map(({ name, labels = [] }) => [
+        name,
+        poolConfig(
+          name,
+          labels.map((label) => label.name),
+        ),
+      ]),
+    ),
     managesImages: false,
-  };
-}
-
-function plainPool(pool: { name: string; labels?: { name: string }[] }): PoolConfig {
-  return {
-    name: pool.name,
-    labels: new Map((pool.labels ?? []).map((label) => [label.name, { name: label.name }])),
-    maxServers: Infinity,
-    maxResources: {},
-    nodeAttributes: null,
-    priority: undefined,
-    ignoreProviderQuota: false,
-    azs: undefined,
   };
 }
 

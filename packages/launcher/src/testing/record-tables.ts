@@ -1,3 +1,4 @@
+import { newNode, newRequest } from '@nodepool/zk-protocol';
 import type { LockAware, NodeId, NodeRecord, RecordCache, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 
 /** A record cache whose content the test sets. */
@@ -34,71 +35,13 @@ export function nodeTable(
 
 /** A free ready node. */
 export function node(id: string, changes: Partial<NodeRecord> = {}): NodeRecord {
-  return {
-    id: id as NodeId,
-    raw: {},
-    stat: undefined,
-    state: 'ready',
-    stateTimeMs: 0,
-    createdTimeMs: null,
-    cloud: null,
-    provider: 'rack',
-    pool: 'main',
-    labels: ['small'],
-    allocatedTo: null,
-    az: null,
-    region: null,
-    publicIpv4: null,
-    privateIpv4: null,
-    publicIpv6: null,
-    hostId: null,
-    interfaceIp: null,
-    connectionPort: 22,
-    imageId: null,
-    launcher: null,
-    externalId: null,
-    hostname: null,
-    comment: null,
-    userData: null,
-    holdJob: null,
-    hostKeys: [],
-    username: 'zuul',
-    connectionType: null,
-    shellType: null,
-    holdExpirationMs: null,
-    resources: null,
-    slot: null,
-    attributes: null,
-    pythonPath: null,
-    tenantName: null,
-    driverData: null,
-    requestor: null,
-    launchError: null,
-    ...changes,
-  };
+  const fields = { provider: 'rack', pool: 'main', labels: ['small'], username: 'zuul', createdTimeMs: null } as const;
+  return { ...newNode({ state: 'ready', ...fields }, 0), id: id as NodeId, ...changes };
 }
 
 /** A waiting request of Zuul's. */
 export function request(id: string, changes: Partial<RequestRecord> = {}): RequestRecord {
-  return {
-    id: id as RequestId,
-    raw: {},
-    stat: undefined,
-    state: 'requested',
-    stateTimeMs: 1_600_000_000_500,
-    declinedBy: [],
-    labels: ['small', 'big'],
-    nodeIds: [],
-    reuse: true,
-    requestor: 'zuul-system',
-    requestorData: null,
-    provider: null,
-    relativePriority: 3,
-    eventId: 'event',
-    createdTimeMs: null,
-    tenantName: 'tenant',
-    declineReasons: {},
-    launchError: null,
-    ...changes,
-  };
+  const zuul = { requestor: 'zuul-system', eventId: 'event', tenantName: 'tenant', relativePriority: 3 };
+  const asked = newRequest({ labels: ['small', 'big'], ...zuul }, 1_600_000_000_500);
+  return { ...asked, id: id as RequestId, ...changes };
 }
