@@ -20,6 +20,7 @@ export type {
   Transition,
   UploadedImage,
 } from './cloud/types.js';
+export { callCloud } from './api.js';
 export type { CallName, CloudCalls, CloudStatus } from './api.js';
 export type { CloudClient, CloudTransport, TransportListener } from './client.js';
 export { createCloudClient } from './client.js';

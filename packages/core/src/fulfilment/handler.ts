@@ -2,8 +2,10 @@ import { setMaxListeners } from 'node:events';
 import {
   isZooKeeperError,
   withRequest,
+  type CancelTimer,
   type LauncherId,
   type NodeId,
+  type NodeRecord,
   type RequestRecord,
   type Resources,
 } from '@nodepool/zk-protocol';
@@ -36,6 +38,10 @@ export interface HandlerPool {
   needOf(label: string): Resources;
   /** A handler began or ceased to wait for capacity. */
   pauseChanged(): void;
+  /** Whether a request with a better place may be waiting for what this one holds. */
+  standsInTheWay(request: RequestRecord): boolean;
+  /** Deletes a free node if it still is one. */
+  releaseNode(node: NodeRecord, why: string): void;
   /** Counts a launch from now on, so that nobody else is given the same room. */
   planLaunch(label: string): PlannedLaunch;
 }
@@ -45,13 +51,16 @@ export interface HandlerPool {
  * - `fulfilled`, `declined` written to the request
  * - `gone` the requestor withdrew it; its nodes are free again
  * - `put-back` nothing to give after all; it is `requested` again
+ * - `gave-way` it held machines that another may need, and is `requested` again (ADR 0015)
  * - `busy` somebody else holds its lock, or was quicker; look again later
  * - `abandoned` session or connection trouble; what was begun is undone by whoever sees it
  */
-export type HandlerOutcome = 'fulfilled' | 'declined' | 'gone' | 'put-back' | 'busy' | 'abandoned';
+export type HandlerOutcome = 'fulfilled' | 'declined' | 'gone' | 'put-back' | 'gave-way' | 'busy' | 'abandoned';
 
 /** A node that somebody else was quicker to take, or that did not answer, is left alone this long. */
 const BUSY_NODE_PAUSE_MS = 50;
+/** A request that waits for the rest of its nodes holds those it has no longer than this in another's way. */
+const PATIENCE_MS = 120_000;
 /** Keeps the transaction that fulfils a request far below ZooKeeper's limit of 1 MiB. */
 const UNLOCKS_PER_TRANSACTION = 1_000;
 
@@ -72,6 +81,8 @@ export class RequestHandler {
   #gone = false;
   #draining = false;
   #paused = false;
+  #cancelPatience: CancelTimer | undefined;
+  #givesWay = false;
   readonly #resumed: { reused: Part[]; toLaunch: Part[] }[] = [];
   #woken = false;
   #waiter: (() => void) | undefined;
@@ -199,7 +210,10 @@ export class RequestHandler {
     const failed = this.#parts.find('failed');
     if (failed) return this.#declineAfterFailure(failed);
     if (!this.#parts.has('missing')) return this.#fulfil();
-    return this.#pool.pausesAtQuota && !this.#draining ? undefined : this.#putBack();
+    if (!this.#pool.pausesAtQuota || this.#draining) {
+      return this.#putBack('a node it was to get is not available');
+    }
+    return this.#givesWay ? this.#giveWay() : undefined;
   }
 
   async #applyResumed(): Promise<void> {
@@ -339,8 +353,19 @@ export class RequestHandler {
     }
   }
 
-  /** Nothing free after all: the request waits again, unlocked and without nodes. */
-  async #putBack(): Promise<HandlerOutcome> {
+  /** What the request holds makes room for others; it waits for its turn like everybody else. */
+  async #giveWay(): Promise<HandlerOutcome> {
+    const nodeIds = this.#parts.nodeIds();
+    const outcome = await this.#putBack('a request with a better place may need what it holds');
+    for (const id of nodeIds) {
+      const node = this.#services.mirror.nodes.get(id);
+      if (node) this.#pool.releaseNode(node, 'its request waited too long for the rest of its nodes');
+    }
+    return outcome === 'put-back' ? 'gave-way' : outcome;
+  }
+
+  /** The request waits again, unlocked and without nodes. */
+  async #putBack(why: string): Promise<HandlerOutcome> {
     await this.#releaseAll();
     for (;;) {
       const next = withRequest(this.#request, { state: 'requested', nodeIds: [] }, this.#services.clock.now());
@@ -349,7 +374,7 @@ export class RequestHandler {
       if (result === 'done') break;
       await this.#rereadRequest();
     }
-    this.#logger.info('Put request back: a node it was to get is not available');
+    this.#logger.info('Put request back', { reason: why });
     return 'put-back';
   }
 
@@ -416,7 +441,22 @@ export class RequestHandler {
   #setPaused(paused: boolean): void {
     if (this.#paused === paused) return;
     this.#paused = paused;
+    this.#cancelPatience?.();
+    this.#givesWay = false;
+    if (paused) this.#losePatienceLater();
     this.#pool.pauseChanged();
+  }
+
+  /**
+   * Requests that each hold a part of what the other waits for would wait for ever: pools share a quota, and each of
+   * several launchers sees to its own requests only.
+   */
+  #losePatienceLater(): void {
+    this.#cancelPatience = this.#services.clock.setTimer(PATIENCE_MS, () => {
+      this.#givesWay = this.#parts.held().length > 0 && this.#pool.standsInTheWay(this.#request);
+      if (this.#givesWay) this.#wake();
+      else this.#losePatienceLater();
+    });
   }
 
   #wake(): void {

@@ -10,14 +10,21 @@ import type { Services } from '../fulfilment/services.js';
 
 const RETRY_MS = 1_000;
 
+/** Whose locks to look through. */
+export interface Abandoned {
+  /** Nodes allocated to it count as well. */
+  readonly request?: RequestId;
+  readonly nodes: readonly NodeId[];
+}
+
 /**
- * Removes lock entries of our own session that a handler left behind when the connection broke in the middle of a
- * write and it could not know whether the write had taken effect. With a new session there is nothing to remove.
+ * Removes lock entries of our own session that were left behind when the connection broke in the middle of a write, and
+ * nobody could know whether the write had taken effect. With a new session there is nothing to remove.
+ * @param epoch - of the session in which the write was begun
  */
 export async function removeAbandonedLocks(
   services: Services,
-  request: RequestId,
-  nodes: readonly NodeId[],
+  { request, nodes }: Abandoned,
   epoch: number,
   signal: AbortSignal,
 ): Promise<void> {
@@ -26,8 +33,8 @@ export async function removeAbandonedLocks(
     try {
       await zk.whenConnected(signal);
       await mirror.nodes.whenReady(signal);
-      const all = new Set([...nodes, ...mirror.allocatedTo(request)]);
-      await removeOwnEntries(services, requestLockPath(request));
+      const all = new Set([...nodes, ...(request === undefined ? [] : mirror.allocatedTo(request))]);
+      if (request !== undefined) await removeOwnEntries(services, requestLockPath(request));
       await Promise.all([...all].map((id) => removeOwnEntries(services, nodeLockPath(id))));
       return;
     } catch (error) {

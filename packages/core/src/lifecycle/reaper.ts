@@ -18,6 +18,7 @@ import {
 import type { Provider } from '../driver/types.js';
 import type { Services } from '../fulfilment/services.js';
 import { createdPath, isRefusal, removeLockDirectory, setNode, Transaction } from '../fulfilment/transaction.js';
+import { removeAbandonedLocks } from './abandoned.js';
 import { backoffMs } from './backoff.js';
 
 /** What the reaper needs of the running configuration. */
@@ -138,6 +139,7 @@ export class Reaper {
   }
 
   async #work(node: NodeRecord): Promise<void> {
+    const epoch = this.#services.zk.sessionEpoch;
     try {
       if (node.state === 'ready') await this.#deallocate(node);
       else await this.#delete(node);
@@ -145,6 +147,8 @@ export class Reaper {
     } catch (error) {
       if (this.#stop.signal.aborted || isZooKeeperError(error)) {
         this.#services.logger.debug('Taking a node back was interrupted', { nodeId: node.id, error });
+        // its lock may be ours without our knowing
+        await removeAbandonedLocks(this.#services, { nodes: [node.id] }, epoch, this.#stop.signal);
         this.#retryLater(node, undefined);
         return;
       }
@@ -246,12 +250,12 @@ export class Reaper {
     let locked = mirror.nodes.get(node.id) ?? node;
     try {
       await provider.startNodeCleanup(locked, this.#stop.signal);
+      locked = mirror.nodes.get(node.id) ?? locked;
+      await this.#removeLocked(locked, entry);
     } catch (error) {
       await this.#unlock(entry);
       throw error;
     }
-    locked = mirror.nodes.get(node.id) ?? locked;
-    await this.#removeLocked(locked, entry);
     logger.info('Deleted node', { nodeId: node.id, provider: node.provider, externalId: node.externalId });
     provider.nodeDeletedNotification?.(locked);
   }

@@ -13,7 +13,7 @@ import type { OperationMetrics } from '../operations/metrics.js';
 export type SweptWork = 'deletion' | 'lost-request' | 'standby-node' | 'waiting-request';
 
 /** How the work of one pool on a request ended. */
-export type RequestOutcome = 'fulfilled' | 'declined' | 'gone' | 'put-back' | 'busy' | 'abandoned';
+export type RequestOutcome = 'fulfilled' | 'declined' | 'gone' | 'put-back' | 'gave-way' | 'busy' | 'abandoned';
 
 /** What a launcher reports while it works. Every method is cheap and none throws. */
 export interface LauncherMetrics extends OperationMetrics {

@@ -419,7 +419,7 @@ export class Launcher {
   #recover(request: RequestRecord, nodes: readonly NodeId[]): void {
     const { zk, logger } = this.#services;
     const epoch = zk.sessionEpoch;
-    void removeAbandonedLocks(this.#services, request.id, nodes, epoch, this.#stop.signal)
+    void removeAbandonedLocks(this.#services, { request: request.id, nodes }, epoch, this.#stop.signal)
       .then(() => this.#lost.check(request.id))
       .catch((error: unknown) =>
         logger.error('Could not clean up after an abandoned request', { requestId: request.id, error }),

@@ -29,6 +29,8 @@ import type { ProviderRunner } from './provider-runner.js';
 
 const FIRST_RETRY_MS = 25;
 const LONGEST_RETRY_MS = 5_000;
+/** A request that has given way is not taken up again before the room it made has reached others. */
+const GAVE_WAY_PAUSE_MS = 30_000;
 
 /** Serves requests for one pool of one provider. Works when something changed; otherwise it rests. */
 export class PoolWorker extends PoolSituation implements HandlerPool {
@@ -164,6 +166,21 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
     this.wake();
   }
 
+  standsInTheWay(request: RequestRecord): boolean {
+    const { mirror } = this.services;
+    for (const id of mirror.pendingRequests()) {
+      const other = mirror.requests.get(id);
+      if (!other || compareRequests(other, request) >= 0) continue;
+      const held = mirror.allocatedTo(id).size;
+      if (held > 0 && held < other.labels.length) return true;
+    }
+    return false;
+  }
+
+  releaseNode(node: NodeRecord, why: string): void {
+    this.host.releaseNode(node, why);
+  }
+
   planLaunch(label: string): PlannedLaunch {
     return this.runner.planLaunch(this.pool.name, this.needOf(label), () => this.wake());
   }
@@ -286,7 +303,7 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
       this.#queue.remove(item.request.id);
       void this.#track(this.#decline(item.request, item.reason));
     }
-    if (plan.release) this.host.releaseNode(plan.release, 'a request waits for the room it takes');
+    if (plan.release) this.releaseNode(plan.release, 'a request waits for the room it takes');
   }
 
   #resume(request: RequestRecord, assignment: Assignment): void {
@@ -329,6 +346,7 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
     }
     if (outcome === 'abandoned') this.host.onAbandoned(handler.request, handler.nodeIds);
     if (outcome === 'busy') this.#lookAgainLater(id);
+    else if (outcome === 'gave-way') this.#lookAgainLater(id, GAVE_WAY_PAUSE_MS);
     else this.#lookAgain(id);
   }
 
@@ -338,10 +356,10 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
   }
 
   /** Somebody was quicker, or holds the lock: nothing may tell us when that ends, so look again soon. */
-  #lookAgainLater(id: RequestId): void {
+  #lookAgainLater(id: RequestId, firstMs = FIRST_RETRY_MS): void {
     const retry = this.#retries.get(id) ?? { attempts: 0, cancel: undefined };
     const { clock, random } = this.services;
-    const pause = backoffMs(retry.attempts++, FIRST_RETRY_MS, LONGEST_RETRY_MS, random);
+    const pause = backoffMs(retry.attempts++, firstMs, Math.max(firstMs, LONGEST_RETRY_MS), random);
     retry.cancel = clock.setTimer(pause, () => {
       retry.cancel = undefined;
       if (!this.services.mirror.requests.get(id)) this.#retries.delete(id);
