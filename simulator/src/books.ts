@@ -23,6 +23,15 @@ export interface RequestEntry {
   readonly nodes: readonly string[];
 }
 
+/** Whether a metastatic provider has taken it to cut it into slots. */
+export function isBacking({ state, body }: NodeEntry): boolean {
+  const userData = body['user_data'];
+  return state === 'in-use' && typeof userData === 'string' && userData.includes('NodePool:metastatic:');
+}
+
+/** Told about every node that is made or changed. */
+export type NodeWatcher = (before: NodeEntry | undefined, after: NodeEntry, who: string) => void;
+
 /** Something that must never happen has happened. */
 export class Violation extends Error {
   override readonly name = 'Violation';
@@ -31,6 +40,9 @@ export class Violation extends Error {
 type Transaction = Parameters<TransactionListener>[0];
 type Change = Transaction['changes'][number];
 type TreeChange = Extract<Change, { path: string }>;
+
+/** Owner of a lock that outlives sessions, as metastatic providers keep on their backing nodes. */
+const LASTING = 0n;
 
 const STRUCTURE = [
   /^\/nodepool$/,
@@ -50,6 +62,7 @@ export class Books {
   fulfilled = 0;
   failed = 0;
   transactions = 0;
+  readonly #watchers: NodeWatcher[] = [];
   readonly #trace: Trace;
   readonly #report: (violation: Violation) => void;
 
@@ -65,6 +78,11 @@ export class Books {
     this.#trace.add(who, () => `zk ${transaction.zxid}: ${transaction.changes.map(describeChange).join('; ')}`);
     for (const change of transaction.changes) this.#apply(change, sessionId, who);
   };
+
+  /** For checks that only one kind of provider needs. */
+  watch(watcher: NodeWatcher): void {
+    this.#watchers.push(watcher);
+  }
 
   /** Session that holds a lock. */
   holderOf(root: string): bigint | undefined {
@@ -115,7 +133,7 @@ export class Books {
     this.locks.get(root)?.delete(name);
     const id = root.split('/')[3] ?? '';
     const isGoing = this.nodes.get(id)?.state === 'deleted';
-    if (owner !== sessionId && !isGoing)
+    if (owner !== sessionId && owner !== LASTING && !isGoing)
       this.#violate(`${who} takes the lock entry ${change.path} of ${this.#name(owner)} away`);
   }
 
@@ -134,6 +152,7 @@ export class Books {
     const after = { ...nodeEntry(id, body), touched };
     this.nodes.set(id, after);
     if (before !== undefined) this.#checkNodeChange(before, after, sessionId, who);
+    for (const watcher of this.#watchers) watcher(before, after, who);
     if (after.allocatedTo !== null && before?.allocatedTo !== after.allocatedTo) this.#checkSlot(after, who);
   }
 
@@ -144,7 +163,7 @@ export class Books {
     if (from === null || from === to) return;
     if (to !== null) this.#violate(`${who} gives node ${after.id} of request ${from} to request ${to}`);
     const request = this.requests.get(from);
-    if (request === undefined || before.touched) return;
+    if (request === undefined || before.touched || request.body['requestor'] === 'NodePool:min-ready') return;
     if (request.state === 'fulfilled') this.#violate(`${who} takes node ${after.id} from fulfilled request ${from}`);
     const holder = this.holderOf(`/nodepool/requests-lock/${from}`);
     if (request.state === 'pending' && holder !== undefined && holder !== sessionId) {
@@ -223,7 +242,7 @@ export class Books {
 
   #checkHolder(root: string, change: TreeChange, sessionId: bigint, who: string): void {
     const holder = this.holderOf(root);
-    if (holder === undefined || holder === sessionId) return;
+    if (holder === undefined || holder === sessionId || holder === LASTING) return;
     this.#violate(`${who} ${change.change}s ${change.path} while ${this.#name(holder)} holds its lock`);
   }
 

@@ -1,3 +1,4 @@
+import type { Fleet } from './fleet.js';
 import type { SimulatedLauncher } from './launcher.js';
 import type { SimulatedProcess } from './process.js';
 import type { World } from './world.js';
@@ -8,10 +9,17 @@ export class Chaos {
   readonly #world: World;
   readonly #launchers: readonly SimulatedLauncher[];
   readonly #clients: readonly ZuulClient[];
+  readonly #fleets: readonly Fleet[];
   #isOver = false;
 
-  constructor(world: World, launchers: readonly SimulatedLauncher[], clients: readonly ZuulClient[]) {
+  constructor(
+    world: World,
+    launchers: readonly SimulatedLauncher[],
+    clients: readonly ZuulClient[],
+    fleets: readonly Fleet[],
+  ) {
     this.#world = world;
+    this.#fleets = fleets;
     this.#launchers = launchers;
     this.#clients = clients;
   }
@@ -35,6 +43,8 @@ export class Chaos {
 
   #strike(): void {
     const { random } = this.#world;
+    const fleet = random.pick(this.#fleets);
+    if (fleet.strike && random.chance(0.4)) return fleet.strike();
     const process = random.pick([...this.#launchers, ...this.#clients]).process;
     const roll = random.int(0, 99);
     if (roll < 12) this.#crashLauncher();

@@ -1,9 +1,11 @@
 import type { Config, Driver, DriverRegistry, LabelConfig } from '@nodepool/core';
-import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import type { Json, JsonObject, Resources } from '@nodepool/zk-protocol';
 
 /** A configuration in short. */
 export interface ConfigSpec {
   readonly labels: readonly { name: string; minReady?: number; maxReadyAgeMs?: number }[];
+  readonly maxHoldAgeMs: number;
+  readonly tenantLimits: ReadonlyMap<string, Resources>;
   /** Provider entries as in the file. */
   readonly providers: readonly JsonObject[];
 }
@@ -35,8 +37,8 @@ export function makeConfig(spec: ConfigSpec, drivers: ReadonlyMap<string, Driver
     labels,
     diskimages: new Map(),
     providers,
-    maxHoldAgeMs: 0,
-    tenantLimits: new Map(),
+    maxHoldAgeMs: spec.maxHoldAgeMs,
+    tenantLimits: spec.tenantLimits,
     warnings: [],
   };
 }

@@ -13,8 +13,10 @@ export interface Fleet {
   change(): string;
   /** What is not as it has to be when nothing is asked for any more; empty when all is well. */
   unsettled(books: Books): string[];
-  /** Labels it can serve now. */
-  offers(): ConfigSpec['labels'];
+  /** Labels it can serve when nothing is in use but what a metastatic provider holds. */
+  offers(books: Books): ConfigSpec['labels'];
   /** Faults end: whatever it simulates answers from now on. */
   calm?(): void;
+  /** Something goes wrong outside of ZooKeeper. */
+  strike?(): void;
 }

@@ -1,14 +1,21 @@
+import type { Driver } from '@nodepool/core';
+import type { Resources } from '@nodepool/zk-protocol';
 import { Chaos } from './chaos.js';
+import { SimulatedCloud } from './cloud/cloud.js';
+import { cloudDriver, CloudFleet } from './cloud/fleet.js';
 import type { ConfigSpec } from './config.js';
 import type { Fleet } from './fleet.js';
 import { SimulatedLauncher } from './launcher.js';
+import { MetastaticFleet } from './metastatic-fleet.js';
 import { Operator } from './operator.js';
 import type { Random } from './random.js';
 import { StaticFleet } from './static-fleet.js';
 import type { World } from './world.js';
 import { ZuulClient, type JobPlan } from './zuul.js';
 
-const LABELS = ['small', 'medium', 'large'];
+const SIZES = ['small', 'medium', 'large'];
+const SLOT = 'slot';
+const TENANTS = ['one', 'two'];
 
 /** Who takes part in one run, and what they do; all of it from the seed. */
 export class Scenario {
@@ -17,32 +24,48 @@ export class Scenario {
   readonly clients: ZuulClient[] = [];
   readonly operator: Operator;
   readonly chaos: Chaos;
+  /** `0`: held nodes stay until somebody deletes them. */
+  readonly maxHoldAgeMs: number;
   readonly #world: World;
   readonly #random: Random;
+  readonly #clouds = new Map<string, SimulatedCloud>();
+  readonly #cloudDriver: Driver = cloudDriver(this.#clouds);
+  readonly #labels = new Map<string, ConfigSpec['labels'][number]>();
+  readonly #tenantLimits = new Map<string, Resources>();
+  /** Providers that are not in the configuration at the moment. */
+  readonly #absent = new Set<Fleet>();
   #isOver = false;
 
   constructor(world: World) {
     this.#world = world;
     this.#random = world.random.fork();
     const random = this.#random;
-    for (let i = random.int(1, 2); i > 0; i--) this.#addFleet(new StaticFleet(`rack${i}`, LABELS, random.fork()));
+    this.maxHoldAgeMs = random.pick([0, 20_000]);
+    if (random.chance(0.3)) this.#tenantLimits.set('one', { instances: random.int(3, 6) });
+    this.#addFleets();
+    for (const name of SIZES) this.#setLabel(name);
     for (let i = random.int(1, 3); i > 0; i--) {
       this.launchers.push(new SimulatedLauncher(world, `launcher${i}`, this.spec()));
     }
+    world.launcherCount = this.launchers.length;
     for (let i = random.int(1, 2); i > 0; i--) this.clients.push(new ZuulClient(world, `zuul${i}`));
     this.operator = new Operator(world);
-    this.chaos = new Chaos(world, this.launchers, this.clients);
+    this.chaos = new Chaos(world, this.launchers, this.clients, this.fleets);
   }
 
   /** The configuration as it should be everywhere. */
   spec(): ConfigSpec {
-    return { labels: LABELS.map((name) => ({ name })), providers: this.fleets.map((fleet) => fleet.entry()) };
+    return {
+      labels: [...this.#labels.values()],
+      maxHoldAgeMs: this.maxHoldAgeMs,
+      tenantLimits: new Map(this.#tenantLimits),
+      providers: this.fleets.filter((fleet) => !this.#absent.has(fleet)).map((fleet) => fleet.entry()),
+    };
   }
 
   begin(): void {
     const random = this.#random;
-    for (const { start } of [...this.launchers, ...this.clients].map((actor) => ({ start: () => actor.start() })))
-      start();
+    for (const actor of [...this.launchers, ...this.clients]) actor.start();
     this.#world.repeat(random.pick([200, 1_000, 4_000]), () => this.#whileOn(() => this.#submit()));
     if (random.chance(0.5)) this.#world.repeat(20_000, () => this.#whileOn(() => this.#changeConfig()));
     if (random.chance(0.5)) this.#world.repeat(15_000, () => this.#whileOn(() => this.#meddle()));
@@ -54,23 +77,61 @@ export class Scenario {
     this.#isOver = true;
     this.chaos.end();
     for (const fleet of this.fleets) fleet.calm?.();
+    this.#absent.clear();
     for (const launcher of this.launchers) launcher.reconfigure(this.spec());
   }
 
   /** One ordinary request for each label on offer. @returns how many */
   probe(): number {
-    const labels = new Set(this.fleets.flatMap((fleet) => fleet.offers().map(({ name }) => name)));
+    const { books } = this.#world;
+    const labels = new Set(this.fleets.flatMap((fleet) => fleet.offers(books).map(({ name }) => name)));
     const [client] = this.clients;
     for (const label of labels) {
-      const never = { cancelAfterMs: undefined, reviseAfterMs: undefined, holdMs: undefined };
-      client?.submit({ labels: [label], priority: 200, relativePriority: 0, provider: null, useMs: 1_000, ...never });
+      client?.submit({
+        ...{ labels: [label], priority: 200, relativePriority: 0, provider: null, tenantName: null, useMs: 1_000 },
+        ...{ cancelAfterMs: undefined, reviseAfterMs: undefined, holdMs: undefined },
+      });
     }
     return labels.size;
+  }
+
+  #addFleets(): void {
+    const random = this.#random;
+    const racks = random.pick([0, 0, 1, 2]);
+    const accounts = racks === 0 ? random.int(1, 2) : random.int(0, 1);
+    for (let i = racks; i > 0; i--) this.#addFleet(new StaticFleet(`rack${i}`, SIZES, random.fork()));
+    for (let i = accounts; i > 0; i--) {
+      const fleet = new CloudFleet(this.#world, `account${i}`, this.#cloudDriver, this.#someCloud(), SIZES);
+      this.#addFleet(fleet);
+    }
+    if (!random.chance(0.35)) return;
+    // Slots nobody wants are given up, so that their backing nodes serve others again.
+    this.#labels.set(SLOT, { name: SLOT, maxReadyAgeMs: random.int(20_000, 60_000) });
+    this.#addFleet(new MetastaticFleet(this.#world, 'slots', SLOT, SIZES, [...this.fleets]));
+  }
+
+  /** A new cloud, or one that somebody else uses as well. */
+  #someCloud(): SimulatedCloud {
+    const [known] = this.#clouds.values();
+    if (known && this.#random.chance(0.5)) return known;
+    const cloud = new SimulatedCloud(this.#world, `cloud${this.#clouds.size + 1}`);
+    this.#clouds.set(cloud.name, cloud);
+    return cloud;
   }
 
   #addFleet(fleet: Fleet): void {
     this.#world.drivers.set(fleet.driver.name, fleet.driver);
     this.fleets.push(fleet);
+  }
+
+  #setLabel(name: string): string {
+    const random = this.#random;
+    const minReady = random.chance(0.2) ? random.int(1, 3) : 0;
+    // Idle machines of one account make no room for another of the same cloud.
+    const mayIdle = this.fleets.length < 2 || this.#clouds.size === 0;
+    const maxReadyAgeMs = !mayIdle || random.chance(0.2) ? random.int(20_000, 60_000) : 0;
+    this.#labels.set(name, { name, minReady, maxReadyAgeMs });
+    return `label ${name} has min-ready ${minReady}, max-ready-age ${maxReadyAgeMs / 1000}`;
   }
 
   #whileOn(act: () => void): boolean {
@@ -81,11 +142,13 @@ export class Scenario {
   #submit(): void {
     const random = this.#random;
     const maybe = (share: number, meanMs: number) => (random.chance(share) ? random.exponential(meanMs) : undefined);
+    const names = [...this.#labels.keys()];
     const plan: JobPlan = {
-      labels: Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () => random.pick(LABELS)),
+      labels: Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () => random.pick(names)),
       priority: random.pick([100, 200, 200, 300]),
       relativePriority: random.int(0, 3),
       provider: random.chance(0.1) ? random.pick(this.fleets).name : null,
+      tenantName: random.pick([null, ...TENANTS]),
       useMs: random.exponential(random.pick([10, 1_000, 5_000])),
       cancelAfterMs: maybe(0.15, 1_000),
       reviseAfterMs: maybe(0.2, 500),
@@ -95,7 +158,7 @@ export class Scenario {
   }
 
   #changeConfig(): void {
-    this.#world.trace.add('operator', `changes the configuration: ${this.#random.pick(this.fleets).change()}`);
+    this.#world.trace.add('operator', `changes the configuration: ${this.#change()}`);
     const spec = this.spec();
     for (const launcher of this.launchers) {
       this.#world.clock.setTimer(this.#random.exponential(3_000), () => {
@@ -104,9 +167,22 @@ export class Scenario {
     }
   }
 
+  #change(): string {
+    const random = this.#random;
+    const fleet = random.pick(this.fleets);
+    const roll = random.int(0, 9);
+    if (roll === 0) return this.#setLabel(random.pick(SIZES));
+    if (roll > 1) return fleet.change();
+    if (this.#absent.delete(fleet)) return `${fleet.name} is back`;
+    this.#absent.add(fleet);
+    return `${fleet.name} goes`;
+  }
+
   #meddle(): void {
     const ids = [...this.#world.books.nodes.keys()];
     if (ids.length === 0) return;
-    void this.operator.deleteNode(this.#random.pick(ids));
+    const id = this.#random.pick(ids);
+    if (this.#random.chance(0.7)) void this.operator.deleteNode(id);
+    else void this.operator.holdNode(id);
   }
 }

@@ -1,6 +1,6 @@
 import { driver } from '@nodepool/driver-static';
 import type { JsonObject } from '@nodepool/zk-protocol';
-import type { Books } from './books.js';
+import { isBacking, type Books } from './books.js';
 import type { ConfigSpec } from './config.js';
 import type { Fleet } from './fleet.js';
 import type { Random } from './random.js';
@@ -94,15 +94,19 @@ export class StaticFleet implements Fleet {
       if (labels === undefined) problems.push(`node ${node.id} is for ${key}, which is not configured or has another`);
       else if (labels !== node.labels.join(' '))
         problems.push(`node ${node.id} of ${key} has other labels than ${labels}`);
-      if (node.state !== 'ready') problems.push(`node ${node.id} of ${key} is ${node.state}`);
+      if (node.state !== 'ready' && !isBacking(node)) problems.push(`node ${node.id} of ${key} is ${node.state}`);
       wanted.delete(key);
     }
     for (const key of wanted.keys()) problems.push(`${key} has no node`);
     return problems;
   }
 
-  offers(): ConfigSpec['labels'] {
-    const names = new Set(this.#pools.flatMap(({ hosts }) => hosts.flatMap((host) => host.labels)));
+  offers(books: Books): ConfigSpec['labels'] {
+    const names = new Set<string>();
+    for (const node of books.nodes.values()) {
+      if (node.body['provider'] !== this.name || isBacking(node)) continue;
+      for (const label of node.labels) names.add(label);
+    }
     return [...names].map((name) => ({ name }));
   }
 }

@@ -8,6 +8,14 @@ import { Trace } from './trace.js';
 
 /** A fixed day, so that traces of one seed are equal to the letter. */
 const BEGIN_MS = 1_800_000_000_000;
+/** Errors that tell what a cloud has said. */
+const CLOUD_ERRORS = new Set([
+  'ProviderUnavailableError',
+  'RateLimitedError',
+  'QuotaError',
+  'CapacityError',
+  'LaunchError',
+]);
 /** Several times what any run needs that is not going round in circles. */
 const STEP_LIMIT = 200_000;
 
@@ -28,6 +36,8 @@ export class World {
   readonly #onException = (error: unknown): void => {
     this.violate(new Violation(`uncaught exception: ${stackOf(error)}`));
   };
+  /** How many launchers take part. */
+  launcherCount = 0;
   steps = 0;
 
   constructor(seed: number, trace: boolean) {
@@ -51,7 +61,9 @@ export class World {
     this.violations.push(violation);
   }
 
+  /** What a process logs as an error is a mistake of its own, unless it is about what a cloud has said. */
   errorLogged(who: string, message: string, fields: LogFields | undefined): void {
+    if (fields?.error instanceof Error && CLOUD_ERRORS.has(fields.error.name)) return;
     const detail = fields?.error === undefined ? '' : `: ${stackOf(fields.error)}`;
     this.violate(new Violation(`${who} logs an error: ${message}${detail}`));
   }

@@ -40,6 +40,7 @@ export interface JobPlan {
   readonly priority: number;
   readonly relativePriority: number;
   readonly provider: string | null;
+  readonly tenantName: string | null;
   readonly useMs: number;
   readonly cancelAfterMs: number | undefined;
   readonly reviseAfterMs: number | undefined;
@@ -106,8 +107,15 @@ export class ZuulClient {
     const { zk, clock } = process;
     await zk.whenConnected();
     await zk.ensurePath(REQUESTS_ROOT);
-    const { labels, provider, relativePriority } = plan;
-    const fields = { labels, provider, relativePriority, requestor: this.#name, createdTimeMs: clock.now() };
+    const { labels, provider, tenantName, relativePriority } = plan;
+    const fields = {
+      labels,
+      provider,
+      tenantName,
+      relativePriority,
+      requestor: this.#name,
+      createdTimeMs: clock.now(),
+    };
     const body = encodeRequest(newRequest(fields, clock.now()));
     const path = await zk.create(requestCreatePath(plan.priority), body, { sequential: true });
     const id = path.slice(REQUESTS_ROOT.length + 1) as RequestId;

@@ -1,0 +1,217 @@
+import { NODE_ID_TAG, PROVIDER_TAG } from '@nodepool/core';
+import {
+  createCloudClient,
+  FakeCloud,
+  FAILURES,
+  type CallName,
+  type CloudCalls,
+  type CloudClient,
+  type CloudInstance,
+} from '@nodepool/driver-fake';
+import type { Clock, JsonObject } from '@nodepool/zk-protocol';
+import { Violation, type NodeEntry } from '../books.js';
+import type { Random } from '../random.js';
+import type { World } from '../world.js';
+import { CloudLink } from './link.js';
+import { CloudWeather } from './weather.js';
+
+/** Failures after which nobody can know what exists. */
+const LIES = ['duplicate', 'hide', 'resurrect'];
+/** Failures the drivers must cope with and nobody can see in the books. */
+const HONEST = FAILURES.filter((failure) => !LIES.includes(failure) && failure !== 'no-ssh');
+/** Sizes, the smallest first; a label is named for its size. */
+const FLAVORS = [
+  { name: 'small', ram: 1024, cores: 1 },
+  { name: 'medium', ram: 2048, cores: 2 },
+  { name: 'large', ram: 8192, cores: 4 },
+];
+
+/** A cloud that one or more providers use, with troubles, and with somebody who checks what it is told to do. */
+export class SimulatedCloud {
+  readonly fake: FakeCloud;
+  readonly weather: CloudWeather;
+  /** As every provider that uses it has them in its configuration. */
+  readonly settings: JsonObject;
+  /** Whether it shows things as they are. */
+  readonly isHonest: boolean;
+  readonly #world: World;
+  readonly #random: Random;
+  readonly #foreign: string[] = [];
+  /** Nodes whose order arrived after its caller had given up: who looked for an instance meanwhile found none. */
+  readonly #excused = new Set<string>();
+  #isCalm = false;
+
+  constructor(
+    world: World,
+    readonly name: string,
+  ) {
+    this.#world = world;
+    this.#random = world.random.fork();
+    const random = this.#random;
+    this.isHonest = random.chance(0.7);
+    this.weather = new CloudWeather(random.fork());
+    this.settings = this.#chooseSettings();
+    this.fake = new FakeCloud({ clock: world.clock, random: random.fork().next, settings: this.settings });
+    if (random.chance(0.3)) this.#foreign.push(this.fake.leak({ name: 'foreign' }).id);
+    this.fake.onChange(({ id, instance }) => {
+      world.trace.add(this.name, () => `${id} ${describe(instance)}`);
+      if (instance?.status === 'building' || instance?.status === 'active') this.#checkOnlyOne(instance);
+    });
+  }
+
+  /** A launcher's client of it. */
+  connect(clock: Clock): CloudClient {
+    return createCloudClient(
+      new CloudLink({
+        cloud: this.fake,
+        weather: this.weather,
+        worldClock: this.#world.clock,
+        clock,
+        onCall: (name, args, isAwaited) => {
+          if (name === 'remove' && typeof args === 'string') this.#checkRemoval(args);
+          if (name === 'create' && !isAwaited) this.#excuse(args);
+        },
+      }),
+    );
+  }
+
+  /** Whether it could make an instance for a label, were it empty but for these. */
+  hasRoomFor(label: string, taken: number): boolean {
+    const { instances, cores, ram } = this.fake.settings.quota;
+    const flavor = FLAVORS.find(({ name }) => name === label);
+    // Others may be of any size.
+    const others = taken + this.#foreign.length;
+    return flavor !== undefined && instances > others && cores - 4 * others >= flavor.cores && ram >= flavor.ram;
+  }
+
+  /** Something goes wrong, for a while. */
+  strike(): void {
+    const { random, weather } = { random: this.#random, weather: this.weather };
+    switch (random.int(0, 7)) {
+      case 0:
+      case 1:
+        return this.#fail(random.pick(this.isHonest ? HONEST : [...HONEST, ...LIES]), random.pick([0.1, 0.5, 1]));
+      case 2:
+        return this.#during('loses calls', () => (weather.lostCalls = random.pick([0.1, 0.5, 1])));
+      case 3:
+        return this.#during('loses answers', () => (weather.lostAnswers = random.pick([0.1, 0.5, 1])));
+      case 4:
+        return this.#during('is slow', () => (weather.latencyMs = random.pick([200, 2_000, 10_000])));
+      case 5:
+        return this.#accident();
+      case 6:
+        return this.#fail('api-down', 1);
+      default:
+        return this.#changeQuota();
+    }
+  }
+
+  /** No more troubles. What can never end of its own accord is ended by hand. */
+  calm(): void {
+    this.#isCalm = true;
+    this.weather.calm();
+    this.fake.set('failures', null);
+    for (const instance of [...this.fake.list()]) if (instance.status === 'deleting') this.fake.kill(instance.id);
+  }
+
+  /** What is not as it has to be at rest, of one provider. */
+  unsettled(provider: string, nodes: ReadonlyMap<string, NodeEntry>): string[] {
+    const problems: string[] = [];
+    const shown = new Map([...this.fake.list()].map((instance) => [instance.id, instance]));
+    for (const { id, metadata, status } of shown.values()) {
+      if (metadata[PROVIDER_TAG] !== provider) continue;
+      const nodeId = metadata[NODE_ID_TAG] ?? '';
+      if (nodes.get(nodeId)?.body['external_id'] !== id)
+        problems.push(`instance ${id} (${status}) of node ${nodeId} is left over in ${this.name}`);
+    }
+    for (const id of this.#foreign) {
+      if (!shown.has(id)) problems.push(`somebody else's instance ${id} in ${this.name} was deleted`);
+    }
+    return problems;
+  }
+
+  #chooseSettings(): JsonObject {
+    const { pick, int } = { pick: <T>(items: readonly T[]) => this.#random.pick(items), int: this.#random };
+    const quota = { instances: int.int(2, 12), ...(int.chance(0.3) && { cores: int.int(8, 32) }) };
+    return {
+      'create-time': pick([0, 0.5, { exponential: 3 }, { exponential: 15 }]),
+      'delete-time': pick([0, 0.5, { exponential: 3 }]),
+      'api-time': pick([0, 0, 0.05, { exponential: 0.5 }]),
+      'vanish-time': { exponential: 20 },
+      'availability-zones': pick([[], ['az1', 'az2']]),
+      flavors: FLAVORS,
+      ...(int.chance(0.7) && { quota }),
+    };
+  }
+
+  #fail(failure: string, rate: number): void {
+    this.#during(`has ${failure} ${rate}`, () => this.fake.set(`failures.${failure}`, rate));
+  }
+
+  #during(what: string, begin: () => void): void {
+    if (this.#isCalm) return;
+    const ms = this.#random.exponential(10_000);
+    this.#world.trace.add('chaos', `${this.name} ${what} for ${Math.round(ms)} ms`);
+    begin();
+    this.#world.clock.setTimer(ms, () => {
+      this.weather.calm();
+      this.fake.set('failures', null);
+    });
+  }
+
+  #accident(): void {
+    const random = this.#random;
+    const instances = [...this.fake.list()];
+    if (instances.length === 0) return;
+    const { id, metadata } = random.pick(instances);
+    if (this.#foreign.includes(id)) return;
+    const roll = random.int(0, 2);
+    this.#world.trace.add('chaos', `accident ${roll} to ${id} in ${this.name}`);
+    if (roll === 0) this.fake.kill(id);
+    else if (roll === 1) this.fake.breakDown(id);
+    else if (!this.isHonest) this.fake.leak({ name: 'leaked', metadata });
+  }
+
+  #changeQuota(): void {
+    const instances = this.#random.int(1, 10);
+    this.#world.trace.add('chaos', `${this.name} has a quota of ${instances} instances`);
+    this.fake.set('quota.instances', instances);
+  }
+
+  #excuse(order: CloudCalls[CallName][0]): void {
+    if (typeof order !== 'object' || order === null || !('metadata' in order)) return;
+    this.#excused.add(order.metadata?.[NODE_ID_TAG] ?? '');
+  }
+
+  /** A node has one instance, however often an answer was lost, as long as the cloud tells what it knows. */
+  #checkOnlyOne({ id, metadata }: CloudInstance): void {
+    const nodeId = metadata[NODE_ID_TAG];
+    if (nodeId === undefined || !this.isHonest || this.#excused.has(nodeId)) return;
+    for (const other of this.fake.list()) {
+      const isOther = other.id !== id && other.metadata[NODE_ID_TAG] === nodeId && other.status !== 'deleting';
+      if (isOther && other.status !== 'error') {
+        this.#world.violate(new Violation(`${this.name}: instances ${other.id} and ${id} are both for node ${nodeId}`));
+      }
+    }
+  }
+
+  /** Nobody's machine is taken away while it is used, or about to be. */
+  #checkRemoval(id: string): void {
+    const metadata = this.fake.get(id)?.metadata;
+    if (this.#foreign.includes(id)) {
+      this.#world.violate(new Violation(`${this.name}: somebody else's instance ${id} is deleted`));
+    }
+    const node = this.#world.books.nodes.get(metadata?.[NODE_ID_TAG] ?? '');
+    if (node === undefined || node.body['external_id'] !== id || node.touched) return;
+    const isPromised = node.state === 'ready' && node.allocatedTo !== null;
+    if (isPromised || node.state === 'in-use' || node.state === 'hold') {
+      this.#world.violate(
+        new Violation(`${this.name}: ${id} is deleted, the ${node.state} machine of node ${node.id}`),
+      );
+    }
+  }
+}
+
+function describe(instance: CloudInstance | null): string {
+  return instance === null ? 'is gone' : `is ${instance.status}, node ${instance.metadata[NODE_ID_TAG] ?? 'none'}`;
+}

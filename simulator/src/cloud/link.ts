@@ -1,0 +1,137 @@
+import {
+  callCloud,
+  CloudFailure,
+  type CallName,
+  type CloudCalls,
+  type CloudTransport,
+  type FakeCloud,
+  type TransportListener,
+} from '@nodepool/driver-fake';
+import type { Clock } from '@nodepool/zk-protocol';
+import type { CloudWeather } from './weather.js';
+
+/** What a link connects. */
+export interface LinkOptions {
+  readonly cloud: FakeCloud;
+  readonly weather: CloudWeather;
+  /** Time of the cloud, and of what is on its way. */
+  readonly worldClock: Clock;
+  /** Time of the caller: a process that has died or stalls neither asks nor hears. */
+  readonly clock: Clock;
+  /** Called as a call takes effect, before it does. `isAwaited`: its caller has not given up. */
+  readonly onCall: <Name extends CallName>(name: Name, args: CloudCalls[Name][0], isAwaited: boolean) => void;
+}
+
+/**
+ * A launcher's way to its cloud: calls take time and may get lost before or after they took effect. Answers and events
+ * arrive in the order in which the cloud sent them, as on one connection.
+ */
+export class CloudLink implements CloudTransport {
+  readonly #options: LinkOptions;
+  #isClosed = false;
+  #arrivesMs = 0;
+  #unsubscribe: (() => void) | undefined;
+  /** Resolves when all instances of the beginning have been reported. */
+  #shown: Promise<void> = Promise.resolve();
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+  }
+
+  call<Name extends CallName>(
+    name: Name,
+    args: CloudCalls[Name][0],
+    signal?: AbortSignal,
+  ): Promise<CloudCalls[Name][1]> {
+    return new Promise((resolve, reject) => {
+      const onAbort = () => reject(reasonOf(signal));
+      if (signal?.aborted) return onAbort();
+      signal?.addEventListener('abort', onAbort, { once: true });
+      const end = (act: () => void) => {
+        signal?.removeEventListener('abort', onAbort);
+        act();
+      };
+      this.#options.clock.setTimer(0, () => {
+        if (signal?.aborted) return;
+        if (this.#isClosed) return end(() => reject(new CloudFailure('unavailable', 'the client is closed')));
+        this.#send(
+          name,
+          args,
+          () => signal?.aborted !== true,
+          (result) => end(() => resolve(result)),
+          (error) => end(() => reject(error)),
+        );
+      });
+    });
+  }
+
+  subscribe(listener: TransportListener): void {
+    const { cloud } = this.#options;
+    this.#unsubscribe = cloud.onChange((event) => this.#deliver(() => listener.event(event)));
+    const instances = [...cloud.list()];
+    this.#shown = new Promise((resolve) => {
+      this.#deliver(() => {
+        listener.reset();
+        for (const instance of instances) listener.event({ id: instance.id, instance });
+        listener.complete();
+        resolve();
+      });
+    });
+  }
+
+  ready(): Promise<void> {
+    return this.#shown;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#unsubscribe?.();
+  }
+
+  #send<Name extends CallName>(
+    name: Name,
+    args: CloudCalls[Name][0],
+    isAwaited: () => boolean,
+    resolve: (result: CloudCalls[Name][1]) => void,
+    reject: (error: Error) => void,
+  ): void {
+    const { cloud, weather, worldClock, onCall } = this.#options;
+    const isLost = weather.losesCall();
+    const isAnswerLost = weather.losesAnswer();
+    const giveUp = () => this.#later(weather.silenceMs(), () => reject(new CloudFailure('reset', 'no answer came')));
+    worldClock.setTimer(weather.delayMs(), () => {
+      if (isLost) return giveUp();
+      answerOf(() => {
+        onCall(name, args, isAwaited());
+        return callCloud(cloud, worldClock, name, args);
+      }).then(
+        (result) => (isAnswerLost ? giveUp() : this.#deliver(() => resolve(result))),
+        (error: unknown) => (isAnswerLost ? giveUp() : this.#deliver(() => reject(toError(error)))),
+      );
+    });
+  }
+
+  #deliver(act: () => void): void {
+    const { weather, worldClock } = this.#options;
+    const nowMs = worldClock.now();
+    this.#arrivesMs = Math.max(this.#arrivesMs, nowMs + weather.delayMs());
+    this.#later(this.#arrivesMs - nowMs, act);
+  }
+
+  #later(ms: number, act: () => void): void {
+    const { clock, worldClock } = this.#options;
+    worldClock.setTimer(ms, () => void clock.setTimer(0, act));
+  }
+}
+
+async function answerOf<T>(call: () => T | Promise<T>): Promise<T> {
+  return call();
+}
+
+function reasonOf(signal: AbortSignal | undefined): Error {
+  return toError(signal?.reason);
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
