@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { delay, requestPath } from '@nodepool/zk-protocol';
 import type { NodeId, NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import { CapacityError, LaunchError, scanHostKeys } from '@nodepool/core';
@@ -45,6 +46,7 @@ export class MetastaticProvider implements Provider {
   constructor(config: MetastaticProviderConfig, context: ProviderContext, scan: KeyScanner = scanHostKeys) {
     this.config = config;
     this.#context = context;
+    setMaxListeners(0, this.#stop.signal); // one for each backing node being taken over
     this.#owner = identityOf(config.name);
     const keeper = new Keeper({
       ...{ context, config, owner: this.#owner },
