@@ -2,20 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  type SshdHandle,
-  type SshdOptions,
-  startSshd,
-  startZooKeeper,
-  type ZooKeeperHandle,
-  type ZooKeeperOptions,
-} from '@nodepool/test-servers';
+import { startZooKeeper, type ZooKeeperHandle, type ZooKeeperOptions } from '@nodepool/test-servers';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { FrameProxy } from './frame-proxy.js';
-import { problemsAtRest } from './inventory.js';
+import { otherProblems, requestProblems } from './inventory.js';
 import { LauncherProcess } from './launcher-process.js';
 import { openSession } from './session.js';
-import { type ExpectedSlot, expectedSlots, staticConfig, type StaticSetup } from './static-config.js';
 import { timeline } from './timeline.js';
 import { ZuulClient } from './zuul-client.js';
 
@@ -24,68 +16,94 @@ export interface LaunchOptions {
   name?: string;
   /** Port of a proxy in front of ZooKeeper to go through. Default: straight to the servers. */
   throughPort?: number;
+  /** Further environment variables. */
+  env?: Record<string, string>;
 }
 
-interface StartedLauncher {
+/** What every kind of setup tells of its pools. */
+interface AnySetup {
+  providers: readonly { pools: readonly unknown[] }[];
+}
+
+interface StartedLauncher<Setup> {
   process: LauncherProcess;
-  setup: StaticSetup;
+  setup: Setup;
   throughPort: number | undefined;
 }
 
-const uniqueSlots = (slots: ExpectedSlot[]): ExpectedSlot[] => [
-  ...new Map(slots.map((slot) => [JSON.stringify(slot), slot])).values(),
-];
+/** ZooKeeper, a session with it, and a folder for all that a file of tests writes. */
+export interface Ground {
+  readonly dir: string;
+  readonly zookeeper: ZooKeeperHandle;
+  readonly zk: ZooKeeper;
+}
 
-/** Real servers, real launchers and clients like Zuul, and a check that nothing is left behind. */
-export class Harness {
-  readonly #launchers: StartedLauncher[] = [];
+/** Starts ZooKeeper. The folder has a short path: sockets are made in it. */
+export async function startGround(options: ZooKeeperOptions = {}): Promise<Ground> {
+  const dir = await mkdtemp(join(tmpdir(), 'np-e2e-'));
+  const zookeeper = await startZooKeeper(options);
+  return { dir, zookeeper, zk: await openSession(zookeeper) };
+}
+
+/**
+ * Real ZooKeeper, real launchers and clients like Zuul, and a check that nothing is left behind. What the machines are
+ * is up to the two kinds: {@link StaticHarness} and {@link ElasticHarness}.
+ */
+export abstract class Harness<Setup extends AnySetup> implements Ground {
+  readonly dir: string;
+  readonly zookeeper: ZooKeeperHandle;
+  /** A session of this harness, for looking at and meddling with records. */
+  readonly zk: ZooKeeper;
+  readonly #launchers: StartedLauncher<Setup>[] = [];
   readonly #clients: ZuulClient[] = [];
   readonly #proxies: FrameProxy[] = [];
+  #tests = 0;
 
-  private constructor(
-    readonly dir: string,
-    readonly zookeeper: ZooKeeperHandle,
-    readonly sshd: SshdHandle,
-    private readonly observer: ZooKeeper,
-  ) {}
-
-  /** Starts ZooKeeper and SSH servers. */
-  static async start(options: { zookeeper?: ZooKeeperOptions; sshd?: SshdOptions } = {}): Promise<Harness> {
-    const dir = await mkdtemp(join(tmpdir(), 'nodepool-e2e-'));
-    const [zookeeper, sshd] = await Promise.all([
-      startZooKeeper(options.zookeeper),
-      startSshd({ keyTypes: ['ed25519', 'ecdsa'], ...options.sshd }),
-    ]);
-    return new Harness(dir, zookeeper, sshd, await openSession(zookeeper));
+  protected constructor({ dir, zookeeper, zk }: Ground) {
+    this.dir = dir;
+    this.zookeeper = zookeeper;
+    this.zk = zk;
   }
 
-  /** A session of this harness, for looking at and meddling with records. */
-  get zk(): ZooKeeper {
-    return this.observer;
+  /** The `labels` and `providers` of nodepool.yaml. */
+  protected abstract configOf(setup: Setup): Record<string, unknown>;
+
+  /** What is wrong with the nodes, and with the machines behind them, while nobody wants any. */
+  protected abstract nodeProblems(setups: readonly Setup[]): Promise<string[]>;
+
+  /** The folder of the present test. */
+  protected get testDir(): string {
+    return join(this.dir, String(this.#tests));
   }
 
-  #config(setup: StaticSetup, throughPort: number | undefined): Record<string, unknown> {
+  /** Begins the next test. */
+  startTest(): Promise<void> {
+    this.#tests += 1;
+    return Promise.resolve();
+  }
+
+  #config(setup: Setup, throughPort: number | undefined): Record<string, unknown> {
     const { servers, tlsFiles } = this.zookeeper;
     const places = throughPort === undefined ? servers : [{ host: '127.0.0.1', port: throughPort }];
     return {
       'zookeeper-servers': places.map(({ host, port }) => ({ host, port })),
       ...(tlsFiles ? { 'zookeeper-tls': { ca: tlsFiles.ca, cert: tlsFiles.cert, key: tlsFiles.key } } : {}),
-      ...staticConfig(setup),
+      ...this.configOf(setup),
     };
   }
 
   /** Starts a launcher and waits until it is ready. */
-  async launch(setup: StaticSetup, options: LaunchOptions = {}): Promise<LauncherProcess> {
-    const name = options.name ?? `launcher-${this.#launchers.length + 1}`;
-    const config = this.#config(setup, options.throughPort);
-    const process = await LauncherProcess.start(join(this.dir, name), name, config);
-    this.#launchers.push({ process, setup, throughPort: options.throughPort });
+  async launch(setup: Setup, options: LaunchOptions = {}): Promise<LauncherProcess> {
+    const { name = `launcher-${this.#launchers.length + 1}`, throughPort, env } = options;
+    const config = this.#config(setup, throughPort);
+    const process = await LauncherProcess.start(join(this.testDir, name), name, config, env);
+    this.#launchers.push({ process, setup, throughPort });
     await process.whenReady();
     return process;
   }
 
   /** Puts another configuration in force in a running launcher, and waits until the launcher says it is. */
-  async reconfigure(launcher: LauncherProcess, setup: StaticSetup): Promise<void> {
+  async reconfigure(launcher: LauncherProcess, setup: Setup): Promise<void> {
     const started = this.#launchers.find(({ process }) => process === launcher);
     if (started === undefined) throw new Error(`launcher ${launcher.name} is not one of this harness`);
     started.setup = setup;
@@ -95,8 +113,8 @@ export class Harness {
   }
 
   /** A client with a session of its own. */
-  async newClient(systemId?: string): Promise<ZuulClient> {
-    const client = new ZuulClient(await openSession(this.zookeeper), systemId);
+  async newClient(): Promise<ZuulClient> {
+    const client = new ZuulClient(await openSession(this.zookeeper));
     this.#clients.push(client);
     return client;
   }
@@ -109,20 +127,21 @@ export class Harness {
   }
 
   /**
-   * Waits until everything is back at rest: no request, no lock entry, no allocation, each configured slot registered
-   * once and ready, the components of the running launchers, and nothing else.
+   * Waits until everything is back at rest: no request, no lock entry, no allocation, nodes as this kind of harness
+   * wants them, the components of the running launchers, and nothing else.
    * @throws {Error} it is not so in time; with all that is wrong
    */
   async assertClean(timeoutMs = 10_000): Promise<void> {
-    const live = this.#launchers.filter(({ process }) => process.isRunning);
-    const rest = {
-      slots: uniqueSlots(live.flatMap(({ setup }) => expectedSlots(setup))),
-      launchers: live.length,
-      pools: live.flatMap(({ setup }) => setup.providers.flatMap(({ pools }) => pools)).length,
-    };
+    const setups = this.#launchers.filter(({ process }) => process.isRunning).map(({ setup }) => setup);
+    const pools = setups.flatMap(({ providers }) => providers.flatMap((provider) => provider.pools));
     const deadline = Date.now() + timeoutMs;
     for (;;) {
-      const problems = await problemsAtRest(this.observer, rest);
+      const found = await Promise.all([
+        requestProblems(this.zk),
+        this.nodeProblems(setups),
+        otherProblems(this.zk, setups.length, pools.length),
+      ]);
+      const problems = found.flat();
       if (problems.length === 0) return;
       if (Date.now() > deadline) throw new Error(`not clean after ${timeoutMs} ms:\n${problems.join('\n')}`);
       await delay(25);
@@ -137,20 +156,19 @@ export class Harness {
     );
   }
 
-  /** Ends all launchers started so far at once and forgets them and the clients; ZooKeeper and sshd go on. */
-  async endLaunchers(): Promise<void> {
+  /** Ends all clients, launchers and proxies at once and deletes all records; the servers go on. */
+  async endTest(): Promise<void> {
     await Promise.all(this.#clients.splice(0).map(({ zk }) => zk.close()));
-    await Promise.all(this.#launchers.map(({ process }) => process.kill()));
-    this.#launchers.length = 0;
+    await Promise.all(this.#launchers.splice(0).map(({ process }) => process.kill()));
     await Promise.all(this.#proxies.splice(0).map((proxy) => proxy.stop()));
-    await this.observer.deleteRecursive('/nodepool');
+    await this.zk.deleteRecursive('/nodepool');
   }
 
   /** Ends everything. */
   async stop(): Promise<void> {
-    await Promise.all(this.#launchers.map(({ process }) => process.kill()));
-    await Promise.all([this.observer, ...this.#clients.map(({ zk }) => zk)].map((zk) => zk.close()));
-    await Promise.all([this.zookeeper, this.sshd, ...this.#proxies].map((server) => server.stop()));
+    await this.endTest();
+    await this.zk.close();
+    await this.zookeeper.stop();
     await rm(this.dir, { recursive: true, force: true });
   }
 }

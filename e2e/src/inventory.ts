@@ -1,10 +1,11 @@
 import { isZooKeeperError, type ZooKeeper } from '@nodepool/zk-protocol';
+import type { CloudInstance } from './fake-cloud.js';
 import type { ExpectedSlot } from './static-config.js';
 import { contenders } from './zuul-lock.js';
 import { type NodeBody, parseBody } from './zuul-records.js';
 
 /** Children of a path; none when it does not exist. */
-export async function children(zk: ZooKeeper, path: string): Promise<string[]> {
+async function children(zk: ZooKeeper, path: string): Promise<string[]> {
   try {
     return await zk.getChildren(path);
   } catch (error) {
@@ -19,7 +20,7 @@ const slotKey = ({ provider, pool, address, slot }: ExpectedSlot): string =>
   `${provider}/${pool} ${address} slot ${slot}`;
 
 /** A node as it was found; `undefined` when it vanished meanwhile. */
-export async function readNode(zk: ZooKeeper, id: string): Promise<NodeBody | 'unreadable' | undefined> {
+async function readNode(zk: ZooKeeper, id: string): Promise<NodeBody | 'unreadable' | undefined> {
   try {
     return parseBody<NodeBody>((await zk.getData(`/nodepool/nodes/${id}`)).data);
   } catch (error) {
@@ -29,28 +30,62 @@ export async function readNode(zk: ZooKeeper, id: string): Promise<NodeBody | 'u
   }
 }
 
-async function nodeProblems(zk: ZooKeeper, expected: readonly ExpectedSlot[]): Promise<string[]> {
-  const problems: string[] = [];
-  const missing = new Map<string, number>();
-  for (const slot of expected) missing.set(slotKey(slot), (missing.get(slotKey(slot)) ?? 0) + 1);
-  for (const id of await children(zk, '/nodepool/nodes')) {
-    const body = await readNode(zk, id);
+interface FoundNodes {
+  nodes: (NodeBody & { nodeId: string })[];
+  problems: string[];
+}
+
+/** All nodes, and what is wrong with those that somebody still uses or that cannot be read. */
+async function idleNodes(zk: ZooKeeper): Promise<FoundNodes> {
+  const found: FoundNodes = { nodes: [], problems: [] };
+  for (const nodeId of await children(zk, '/nodepool/nodes')) {
+    const body = await readNode(zk, nodeId);
     if (body === undefined) continue;
     if (body === 'unreadable') {
-      problems.push(`node ${id} cannot be read`);
+      found.problems.push(`node ${nodeId} cannot be read`);
       continue;
     }
-    const locks = await contenders(zk, `/nodepool/nodes/${id}/lock`);
-    if (locks.length > 0) problems.push(`node ${id} has lock entries: ${locks.join(', ')}`);
-    if (body.allocated_to !== null) problems.push(`node ${id} is allocated to ${body.allocated_to}`);
-    if (body.state !== 'ready') problems.push(`node ${id} is ${body.state}`);
-    const { provider, pool, interface_ip: address, slot } = body;
+    found.nodes.push({ ...body, nodeId });
+    const locks = await contenders(zk, `/nodepool/nodes/${nodeId}/lock`);
+    if (locks.length > 0) found.problems.push(`node ${nodeId} has lock entries: ${locks.join(', ')}`);
+    if (body.allocated_to !== null) found.problems.push(`node ${nodeId} is allocated to ${body.allocated_to}`);
+    if (body.state !== 'ready') found.problems.push(`node ${nodeId} is ${body.state}`);
+  }
+  return found;
+}
+
+/** What is wrong when each of these slots should be registered once, and nothing else. */
+export async function staticNodeProblems(zk: ZooKeeper, expected: readonly ExpectedSlot[]): Promise<string[]> {
+  const { nodes, problems } = await idleNodes(zk);
+  const missing = new Map<string, number>();
+  for (const slot of expected) missing.set(slotKey(slot), (missing.get(slotKey(slot)) ?? 0) + 1);
+  for (const { nodeId, provider, pool, interface_ip: address, slot } of nodes) {
     const key = slotKey({ provider: provider ?? '', pool: pool ?? '', address: address ?? '', slot: slot ?? -1 });
     const open = missing.get(key) ?? 0;
-    if (open === 0) problems.push(`node ${id} should not be there: ${key}`);
+    if (open === 0) problems.push(`node ${nodeId} should not be there: ${key}`);
     else missing.set(key, open - 1);
   }
   for (const [key, count] of missing) if (count > 0) problems.push(`no node for ${key}`);
+  return problems;
+}
+
+/** What is wrong when there should be so many nodes on standby, each with its instance, and no other instance. */
+export async function elasticNodeProblems(
+  zk: ZooKeeper,
+  standby: number,
+  instances: ReadonlyMap<string, CloudInstance>,
+): Promise<string[]> {
+  const { nodes, problems } = await idleNodes(zk);
+  if (nodes.length !== standby) problems.push(`${nodes.length} nodes instead of ${standby}`);
+  const known = new Set<unknown>();
+  for (const { nodeId, external_id: externalId } of nodes) {
+    known.add(externalId);
+    const isThere = typeof externalId === 'string' && instances.has(externalId);
+    if (!isThere) problems.push(`node ${nodeId} has no instance`);
+  }
+  for (const { id, status, metadata } of instances.values()) {
+    if (!known.has(id)) problems.push(`instance ${id} (${status}) of node ${metadata['nodepool_node_id']} is left`);
+  }
   return problems;
 }
 
@@ -77,18 +112,4 @@ export async function otherProblems(zk: ZooKeeper, launchers: number, pools: num
   }
   for (const name of await children(zk, '/nodepool/images')) problems.push(`/nodepool/images/${name} is left`);
   return problems;
-}
-
-/** What a system at rest should look like. */
-export interface Rest {
-  slots: readonly ExpectedSlot[];
-  launchers: number;
-  /** Registered pools over all launchers. */
-  pools: number;
-}
-
-/** Everything in ZooKeeper that is not as it should be when nobody wants anything; empty when all is well. */
-export async function problemsAtRest(zk: ZooKeeper, rest: Rest): Promise<string[]> {
-  const found = [requestProblems(zk), nodeProblems(zk, rest.slots), otherProblems(zk, rest.launchers, rest.pools)];
-  return (await Promise.all(found)).flat();
 }

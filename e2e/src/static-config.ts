@@ -43,9 +43,14 @@ export interface ExpectedSlot {
   slot: number;
 }
 
+/** A provider with the given nodes in one pool, `main`. */
+export function providerOf(name: string, nodes: StaticNode[], priority?: number): StaticProvider {
+  return { name, pools: [{ name: 'main', nodes }], ...(priority === undefined ? {} : { priority }) };
+}
+
 /** One provider and pool over the given nodes: enough for most tests. */
 export function simpleSetup(nodes: StaticNode[], more: Partial<StaticSetup> = {}): StaticSetup {
-  return { providers: [{ name: 'static-one', pools: [{ name: 'main', nodes }] }], ...more };
+  return { providers: [providerOf('static-one', nodes)], ...more };
 }
 
 /** Each of these hosts with one slot and the same labels. */

@@ -1,34 +1,49 @@
-import type { SshdOptions, ZooKeeperOptions } from '@nodepool/test-servers';
+import type { ZooKeeperOptions } from '@nodepool/test-servers';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
-import { Harness } from './harness.js';
+import { ElasticHarness } from './elastic-harness.js';
+import { type StaticOptions, StaticHarness } from './static-harness.js';
 
 /**
  * Gives all tests of a file the same ZooKeeper and SSH servers, and each test launchers and records of its own. After
  * every test nothing may be left: no request, no lock entry, no allocation, no stray record.
  * @returns the harness, once tests run
  */
-export function useHarness(options: { zookeeper?: ZooKeeperOptions; sshd?: SshdOptions } = {}): () => Harness {
-  let harness: Harness | undefined;
-  const get = (): Harness => {
+export function useStatic(options: StaticOptions = {}): () => StaticHarness {
+  return useHarness(() => StaticHarness.start(options));
+}
+
+/**
+ * Gives all tests of a file the same ZooKeeper, and each test a cloud, launchers and records of its own. After every
+ * test nothing may be left, in ZooKeeper or in the cloud, but the standby nodes it has announced.
+ * @returns the harness, once tests run
+ */
+export function useElastic(options: ZooKeeperOptions = {}): () => ElasticHarness {
+  return useHarness(() => ElasticHarness.start(options));
+}
+
+function useHarness<H extends StaticHarness | ElasticHarness>(start: () => Promise<H>): () => H {
+  let harness: H | undefined;
+  const get = (): H => {
     if (harness === undefined) throw new Error('the harness has not been started');
     return harness;
   };
 
   beforeAll(async () => {
-    harness = await Harness.start(options);
+    harness = await start();
   });
 
   let story = '';
-  beforeEach(({ onTestFailed }) => {
+  beforeEach(async ({ onTestFailed }) => {
     onTestFailed(() => console.error(`--- timeline\n${story}\n---`));
+    await get().startTest();
   });
 
-  afterEach(async () => {
+  afterEach(async ({ task }) => {
     try {
-      await get().assertClean();
+      if (task.result?.state !== 'fail') await get().assertClean();
     } finally {
       story = get().timeline();
-      await get().endLaunchers();
+      await get().endTest();
     }
   });
 

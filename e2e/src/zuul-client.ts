@@ -269,13 +269,29 @@ export class ZuulClient {
     return true;
   }
 
-  /** Submit, wait, accept and use in one go. @throws {Error} the request failed */
-  async getNodes(labels: string[], options: SubmitOptions = {}): Promise<HeldNode[]> {
-    const id = await this.submit(labels, options);
-    const { state } = await this.wait(id);
+  /** Waits for a request, and accepts and uses its nodes. @throws {Error} the request failed */
+  async take(id: string, timeoutMs?: number): Promise<HeldNode[]> {
+    const { state } = await this.wait(id, timeoutMs);
     if (state !== 'fulfilled') throw new Error(`request ${id} is ${state}`);
     const nodes = await this.accept(id);
     await this.use(nodes);
     return nodes;
+  }
+
+  /** Takes the nodes of a request and gives them back. @throws {Error} the request failed */
+  async finish(id: string, timeoutMs?: number): Promise<void> {
+    await this.giveBack(await this.take(id, timeoutMs));
+  }
+
+  /** Asks for nodes and takes them. @throws {Error} the request failed */
+  async getNodes(labels: string[], options: SubmitOptions = {}): Promise<HeldNode[]> {
+    return this.take(await this.submit(labels, options));
+  }
+
+  /** Asks for one node and takes it. @throws {Error} the request failed */
+  async getNode(label: string): Promise<HeldNode> {
+    const [node] = await this.getNodes([label]);
+    if (!node) throw new Error(`the request for ${label} was fulfilled without a node`);
+    return node;
   }
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Verdict } from '../frame-proxy.js';
 import { nodesOf, simpleSetup } from '../static-config.js';
-import { useHarness } from '../use-harness.js';
+import { useStatic } from '../use-harness.js';
 
 const MAX_STEPS = 60;
 
-const get = useHarness({ sshd: { count: 3, keyTypes: ['ed25519'] } });
+const get = useStatic({ sshd: { count: 3, keyTypes: ['ed25519'] } });
 
 /** Requests from submission to return, breaking the launcher's connection at its first packet, its second, ... */
 async function breakAtEachPacket(verdict: Verdict): Promise<number> {

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { requestByPython } from '../python-client.js';
 import { nodesOf, simpleSetup } from '../static-config.js';
-import { useHarness } from '../use-harness.js';
-import type { ZuulClient } from '../zuul-client.js';
+import { useStatic } from '../use-harness.js';
 
 describe('a single server', () => {
-  const get = useHarness({
+  const get = useStatic({
     zookeeper: { tickMs: 200, minSessionTimeoutMs: 1000 },
     sshd: { count: 2, keyTypes: ['ed25519'] },
   });
@@ -71,7 +70,7 @@ describe('a single server', () => {
 });
 
 describe('TLS with client certificates', () => {
-  const get = useHarness({ zookeeper: { tls: true }, sshd: { count: 1, keyTypes: ['ed25519'] } });
+  const get = useStatic({ zookeeper: { tls: true }, sshd: { count: 1, keyTypes: ['ed25519'] } });
 
   it('carries a request from submission to return, for our client and for one made with kazoo', async () => {
     await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')));
@@ -87,7 +86,7 @@ describe('TLS with client certificates', () => {
 });
 
 describe('an ensemble', () => {
-  const get = useHarness({ zookeeper: { ensemble: true }, sshd: { count: 4, keyTypes: ['ed25519'] } });
+  const get = useStatic({ zookeeper: { ensemble: true }, sshd: { count: 4, keyTypes: ['ed25519'] } });
 
   it('that loses its leader loses no request', async () => {
     await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')));
@@ -99,7 +98,7 @@ describe('an ensemble', () => {
     await get().zookeeper.kill(leader);
     try {
       await zuul.giveBack(held);
-      await Promise.all(ids.map((id) => finish(zuul, id)));
+      await Promise.all(ids.map((id) => zuul.finish(id)));
     } finally {
       await get().zookeeper.restart(leader);
     }
@@ -122,12 +121,4 @@ describe('an ensemble', () => {
       }
     }
   });
-
-  async function finish(zuul: ZuulClient, id: string): Promise<void> {
-    const { state } = await zuul.wait(id);
-    expect(state).toBe('fulfilled');
-    const nodes = await zuul.accept(id);
-    await zuul.use(nodes);
-    await zuul.giveBack(nodes);
-  }
 });

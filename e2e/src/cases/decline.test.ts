@@ -1,8 +1,23 @@
 import { expect, it } from 'vitest';
-import { nodesOf, simpleSetup } from '../static-config.js';
-import { useHarness } from '../use-harness.js';
+import { nodesOf, providerOf, simpleSetup } from '../static-config.js';
+import { useStatic } from '../use-harness.js';
 
-const get = useHarness({ sshd: { count: 2, keyTypes: ['ed25519'] } });
+const get = useStatic({ sshd: { count: 2, keyTypes: ['ed25519'] } });
+
+interface Offer {
+  label: string;
+  priority?: number;
+}
+
+/** Starts a launcher with the providers `static-one` and `static-two`, one host each. */
+async function launchTwo(one: Offer, two: Offer): Promise<void> {
+  await get().launch({
+    providers: [
+      providerOf('static-one', nodesOf([get().host(0)], one.label), one.priority),
+      providerOf('static-two', nodesOf([get().host(1)], two.label), two.priority),
+    ],
+  });
+}
 
 it('fails a request for a label nobody has, telling who declined', async () => {
   await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small'), { extraLabels: ['huge'] }));
@@ -31,14 +46,7 @@ it('fails a request for more nodes of a label than its pool could ever have', as
 });
 
 it('fails a request for two labels that no single pool has, after every pool has declined', async () => {
-  const [a, b] = get().sshd.hosts;
-  if (!a || !b) throw new Error('too few hosts');
-  await get().launch({
-    providers: [
-      { name: 'static-one', pools: [{ name: 'main', nodes: nodesOf([a], 'small') }] },
-      { name: 'static-two', pools: [{ name: 'main', nodes: nodesOf([b], 'big') }] },
-    ],
-  });
+  await launchTwo({ label: 'small' }, { label: 'big' });
   const zuul = await get().newClient();
 
   const id = await zuul.submit(['small', 'big']);
@@ -50,14 +58,7 @@ it('fails a request for two labels that no single pool has, after every pool has
 });
 
 it('leaves a request to the pool that has the label', async () => {
-  const [a, b] = get().sshd.hosts;
-  if (!a || !b) throw new Error('too few hosts');
-  await get().launch({
-    providers: [
-      { name: 'static-one', pools: [{ name: 'main', nodes: nodesOf([a], 'small') }] },
-      { name: 'static-two', pools: [{ name: 'main', nodes: nodesOf([b], 'big') }] },
-    ],
-  });
+  await launchTwo({ label: 'small' }, { label: 'big' });
   const zuul = await get().newClient();
 
   const id = await zuul.submit(['big']);
@@ -70,14 +71,7 @@ it('leaves a request to the pool that has the label', async () => {
 });
 
 it('serves a request by the provider it names while that is there', async () => {
-  const [a, b] = get().sshd.hosts;
-  if (!a || !b) throw new Error('too few hosts');
-  await get().launch({
-    providers: [
-      { name: 'static-one', pools: [{ name: 'main', nodes: nodesOf([a], 'small') }] },
-      { name: 'static-two', pools: [{ name: 'main', nodes: nodesOf([b], 'small') }] },
-    ],
-  });
+  await launchTwo({ label: 'small' }, { label: 'small' });
   const zuul = await get().newClient();
 
   const named = await zuul.getNodes(['small'], { provider: 'static-two' });
@@ -89,14 +83,7 @@ it('serves a request by the provider it names while that is there', async () => 
 });
 
 it('prefers the pool with the smaller priority number', async () => {
-  const [a, b] = get().sshd.hosts;
-  if (!a || !b) throw new Error('too few hosts');
-  await get().launch({
-    providers: [
-      { name: 'static-one', priority: 200, pools: [{ name: 'main', nodes: nodesOf([a], 'small') }] },
-      { name: 'static-two', priority: 50, pools: [{ name: 'main', nodes: nodesOf([b], 'small') }] },
-    ],
-  });
+  await launchTwo({ label: 'small', priority: 200 }, { label: 'small', priority: 50 });
   const zuul = await get().newClient();
 
   const nodes = await zuul.getNodes(['small']);

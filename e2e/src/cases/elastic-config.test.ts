@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { oneProvider } from '../elastic-config.js';
-import { useElastic } from '../use-elastic.js';
+import { useElastic } from '../use-harness.js';
 
 const get = useElastic();
 const one = { name: 'cloud-one', pools: [{ labels: ['small'] }] };
@@ -35,11 +35,8 @@ it('finishes launches of a provider that is removed meanwhile', async () => {
   await get().cloud.until((instances) => instances.length === 1);
   await get().reconfigure(launcher, { providers: [one] });
   const { state } = await zuul.wait(id);
-  if (state === 'fulfilled') {
-    const nodes = await zuul.accept(id);
-    await zuul.use(nodes);
-    await zuul.giveBack(nodes);
-  } else await zuul.cancel(id);
+  if (state === 'fulfilled') await zuul.finish(id);
+  else await zuul.cancel(id);
   await get().reconfigure(launcher, { providers: [one, slow] });
   await get().cloud.until((instances) => instances.length === 0);
 
@@ -73,10 +70,8 @@ it('serves a waiting request when max-servers is raised', async () => {
   await zuul.waitForRequest(waiting, ({ state }) => state === 'pending');
 
   await get().reconfigure(launcher, oneProvider({ maxServers: 2 }));
-  const { state } = await zuul.wait(waiting);
-  const nodes = await zuul.accept(waiting);
-  await zuul.use(nodes);
+  const nodes = await zuul.take(waiting);
   await zuul.giveBack([...held, ...nodes]);
 
-  expect(state).toBe('fulfilled');
+  expect(nodes).toHaveLength(1);
 });

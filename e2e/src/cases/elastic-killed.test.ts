@@ -2,8 +2,7 @@ import { expect, it } from 'vitest';
 import { oneProvider } from '../elastic-config.js';
 import type { FrameProxy, Verdict } from '../frame-proxy.js';
 import type { LauncherProcess } from '../launcher-process.js';
-import { useElastic } from '../use-elastic.js';
-import type { ZuulClient } from '../zuul-client.js';
+import { useElastic } from '../use-harness.js';
 
 const MAX_STEPS = 60;
 /** Instances nobody knows of are deleted when two sweeps, a minute apart, have seen them. */
@@ -25,16 +24,6 @@ async function startVictim(name: string): Promise<Victim> {
   return { proxy, launcher: await get().launch(setup, { name, throughPort: proxy.port }) };
 }
 
-/** One request from its submission to the return of its nodes. */
-async function serveOne(zuul: ZuulClient): Promise<void> {
-  const id = await zuul.submit(['small', 'small']);
-  const { state } = await zuul.wait(id, 20_000);
-  expect(state).toBe('fulfilled');
-  const nodes = await zuul.accept(id);
-  await zuul.use(nodes);
-  await zuul.giveBack(nodes);
-}
-
 it('a launcher killed before any packet while it launches leaves the request to another, and nothing in the cloud', async () => {
   const zuul = await get().newClient();
   let victim = await startVictim('launcher-0');
@@ -48,7 +37,7 @@ it('a launcher killed before any packet while it launches leaves the request to 
       successor = startVictim(name);
       return 'cut';
     });
-    await serveOne(zuul);
+    await zuul.finish(await zuul.submit(['small', 'small']));
     // what the successor does afterwards would meet the trap of the next round too early
     if (successor === undefined) break;
     victim = await successor;

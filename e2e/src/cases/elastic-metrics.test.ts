@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startStatsd, type StatsdHandle } from '@nodepool/test-servers';
 import { oneProvider } from '../elastic-config.js';
-import { useElastic } from '../use-elastic.js';
+import { useElastic } from '../use-harness.js';
 
 const get = useElastic();
 let statsd: StatsdHandle;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { oneProvider } from '../elastic-config.js';
-import { useElastic } from '../use-elastic.js';
+import { useElastic } from '../use-harness.js';
 
 const get = useElastic();
 

@@ -1,16 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { requestByPython } from '../python-client.js';
 import { nodesOf, simpleSetup } from '../static-config.js';
-import { useHarness } from '../use-harness.js';
+import { useStatic } from '../use-harness.js';
 import { ZuulClient } from '../zuul-client.js';
 
-const get = useHarness({ sshd: { count: 4 } });
+const get = useStatic({ sshd: { count: 4 } });
 
 describe('a request', () => {
   it('for one node gets a node whose host keys are those of the real host', async () => {
-    const { sshd } = get();
-    const [host] = sshd.hosts;
-    if (!host) throw new Error('no host');
+    const host = get().host(0);
     await get().launch(simpleSetup(nodesOf([host], 'small')));
     const zuul = await get().newClient();
 
@@ -39,9 +37,12 @@ describe('a request', () => {
   });
 
   it('for many labels, some of them repeated, gets its nodes in the order asked for', async () => {
-    const [a, b, c, d] = get().sshd.hosts;
-    if (!a || !b || !c || !d) throw new Error('too few hosts');
-    await get().launch(simpleSetup([...nodesOf([a, b], 'small'), ...nodesOf([c], 'big'), ...nodesOf([d], 'arm')]));
+    const setup = simpleSetup([
+      ...nodesOf([get().host(0), get().host(1)], 'small'),
+      ...nodesOf([get().host(2)], 'big'),
+      ...nodesOf([get().host(3)], 'arm'),
+    ]);
+    await get().launch(setup);
     const zuul = await get().newClient();
 
     const nodes = await zuul.getNodes(['big', 'small', 'arm', 'small']);
@@ -52,8 +53,7 @@ describe('a request', () => {
   });
 
   it('waits until a node is returned when all are taken, and then gets that host again', async () => {
-    const [host] = get().sshd.hosts;
-    if (!host) throw new Error('no host');
+    const host = get().host(0);
     await get().launch(simpleSetup(nodesOf([host], 'small')));
     const zuul = await get().newClient();
     const first = await zuul.getNodes(['small']);
@@ -63,12 +63,9 @@ describe('a request', () => {
     await zuul.giveBack(first);
     await zuul.wait(thirdId);
     const { body: secondMeanwhile } = await zuul.readRequest(secondId);
-    const third = await zuul.accept(thirdId);
-    await zuul.use(third);
+    const third = await zuul.take(thirdId);
     await zuul.giveBack(third);
-    await zuul.wait(secondId);
-    const second = await zuul.accept(secondId);
-    await zuul.use(second);
+    const second = await zuul.take(secondId);
     await zuul.giveBack(second);
 
     expect(secondMeanwhile.state).toBe('requested');
@@ -76,8 +73,7 @@ describe('a request', () => {
   });
 
   it('takes any node that carries its label, also one with more labels', async () => {
-    const [host] = get().sshd.hosts;
-    if (!host) throw new Error('no host');
+    const host = get().host(0);
     await get().launch(simpleSetup([{ host, labels: ['small', 'fast'], maxParallelJobs: 2 }]));
     const zuul = await get().newClient();
 
@@ -92,7 +88,7 @@ describe('a request', () => {
   });
 
   it('keeps keys the launcher does not know, and all that Zuul wrote', async () => {
-    await get().launch(simpleSetup(nodesOf(get().sshd.hosts.slice(0, 1), 'small')));
+    await get().launch(simpleSetup(nodesOf([get().host(0)], 'small')));
     const zuul = await get().newClient();
     const extra = { image_upload_uuid: 'abc', later: { nested: [1, null, 'ü'] } };
 
@@ -108,7 +104,7 @@ describe('a request', () => {
   });
 
   it('can be revised while it waits, which changes who is served first', async () => {
-    await get().launch(simpleSetup(nodesOf(get().sshd.hosts.slice(0, 1), 'small')));
+    await get().launch(simpleSetup(nodesOf([get().host(0)], 'small')));
     const zuul = await get().newClient();
     const busy = await zuul.getNodes(['small']);
     const early = await zuul.submit(['small'], { relativePriority: 1 });
@@ -140,12 +136,10 @@ describe('a request', () => {
 
 describe('a node', () => {
   it('put on hold stays until it is released, and then is available again', async () => {
-    const [host] = get().sshd.hosts;
-    if (!host) throw new Error('no host');
+    const host = get().host(0);
     await get().launch(simpleSetup(nodesOf([host], 'small')));
     const zuul = await get().newClient();
-    const [node] = await zuul.getNodes(['small']);
-    if (!node) throw new Error('no node');
+    const node = await zuul.getNode('small');
 
     await zuul.hold([node], 'look at this', 3600);
     const waiting = await zuul.submit(['small']);
@@ -159,14 +153,12 @@ describe('a node', () => {
   });
 
   it('whose host shows other keys than configured is not offered, and the others are', async () => {
-    const [good, bad] = get().sshd.hosts;
-    if (!good || !bad) throw new Error('too few hosts');
+    const [good, bad] = [get().host(0), get().host(1)];
     const nodes = [...nodesOf([good], 'small'), { host: bad, labels: ['small'], hostKeys: good.hostKeys }];
     const launcher = await get().launch(simpleSetup(nodes));
     const zuul = await get().newClient();
 
-    const [node] = await zuul.getNodes(['small']);
-    if (!node) throw new Error('no node');
+    const node = await zuul.getNode('small');
     await zuul.giveBack([node]);
     const listed = await get().zk.getChildren('/nodepool/nodes');
     await get().reconfigure(launcher, simpleSetup(nodesOf([good, bad], 'small')));
@@ -176,8 +168,7 @@ describe('a node', () => {
   });
 
   it('that cannot be reached is no longer offered, without delaying the others', async () => {
-    const [good, dying] = get().sshd.hosts;
-    if (!good || !dying) throw new Error('too few hosts');
+    const [good, dying] = [get().host(0), get().host(1)];
     await get().launch(simpleSetup(nodesOf([good, dying], 'small')));
     const zuul = await get().newClient();
     await get().assertClean();

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { FrameProxy, Verdict } from '../frame-proxy.js';
 import type { LauncherProcess } from '../launcher-process.js';
 import { nodesOf, simpleSetup } from '../static-config.js';
-import { useHarness } from '../use-harness.js';
+import { useStatic } from '../use-harness.js';
 import type { HeldNode } from '../zuul-client.js';
 
 const MAX_STEPS = 60;
 
-const get = useHarness({
+const get = useStatic({
   zookeeper: { tickMs: 200, minSessionTimeoutMs: 1000 },
   sshd: { count: 2, keyTypes: ['ed25519'] },
 });
@@ -57,11 +57,7 @@ describe('a launcher killed', () => {
       () => Promise.resolve(),
       async () => {
         const id = await zuul.submit(['small', 'small']);
-        const { state } = await zuul.wait(id, 15_000);
-        expect(state).toBe('fulfilled');
-        const nodes = await zuul.accept(id);
-        await zuul.use(nodes);
-        await zuul.giveBack(nodes);
+        await zuul.finish(id, 15_000);
       },
     );
 

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { nodesOf, simpleSetup } from '../static-config.js';
-import { useHarness } from '../use-harness.js';
+import { useStatic } from '../use-harness.js';
 
-const get = useHarness({ sshd: { count: 2, keyTypes: ['ed25519'] } });
+const get = useStatic({ sshd: { count: 2, keyTypes: ['ed25519'] } });
 
 describe('a node returned dirty', () => {
   it('in use, with its lock gone, is taken back', async () => {
-    const [host] = get().sshd.hosts;
-    if (!host) throw new Error('no host');
+    const host = get().host(0);
     await get().launch(simpleSetup(nodesOf([host], 'small')));
     const scheduler = await get().newClient();
     const executor = await get().newClient();
@@ -18,8 +17,7 @@ describe('a node returned dirty', () => {
     await executor.use([node]);
 
     await executor.zk.close();
-    const [again] = await scheduler.getNodes(['small']);
-    if (!again) throw new Error('no node');
+    const again = await scheduler.getNode('small');
     await scheduler.giveBack([again]);
 
     expect(again.id).not.toBe(node.id);
@@ -55,8 +53,7 @@ describe('records that make no sense', () => {
 
     const nodes = await zuul.getNodes(['small', 'small']);
     await zuul.giveBack(nodes);
-    const [emptied] = await zuul.getNodes(['small']);
-    if (!emptied) throw new Error('no node');
+    const emptied = await zuul.getNode('small');
     await zk.setData(`/nodepool/nodes/${emptied.id}`, '');
     await emptied.lock.release();
 

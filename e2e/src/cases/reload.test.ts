@@ -1,14 +1,10 @@
 import { expect, it } from 'vitest';
-import { nodesOf, simpleSetup, type StaticSetup } from '../static-config.js';
-import { useHarness } from '../use-harness.js';
+import { nodesOf, providerOf, simpleSetup, type StaticSetup } from '../static-config.js';
+import { useStatic } from '../use-harness.js';
 
-const get = useHarness({ sshd: { count: 3, keyTypes: ['ed25519'] } });
+const get = useStatic({ sshd: { count: 3, keyTypes: ['ed25519'] } });
 
-function hosts() {
-  const [a, b, c] = get().sshd.hosts;
-  if (!a || !b || !c) throw new Error('too few hosts');
-  return [a, b, c] as const;
-}
+const hosts = () => [get().host(0), get().host(1), get().host(2)] as const;
 
 it('registers added nodes and lets go of removed ones', async () => {
   const [a, b] = hosts();
@@ -43,17 +39,16 @@ it('changes labels and slots of nodes, and requests find them', async () => {
 
 it('adds and removes pools and providers', async () => {
   const [a, b, c] = hosts();
-  const one = { name: 'static-one', pools: [{ name: 'main', nodes: nodesOf([a], 'small') }] };
+  const one = providerOf('static-one', nodesOf([a], 'small'));
   const twoPools = { ...one, pools: [...one.pools, { name: 'other', nodes: nodesOf([b], 'big') }] };
-  const two = { name: 'static-two', pools: [{ name: 'main', nodes: nodesOf([c], 'arm') }] };
+  const two = providerOf('static-two', nodesOf([c], 'arm'));
   const launcher = await get().launch({ providers: [one] });
   const zuul = await get().newClient();
 
   await get().reconfigure(launcher, { providers: [twoPools, two] });
   await get().assertClean();
   const nodes = await zuul.getNodes(['arm']);
-  const [big] = await zuul.getNodes(['big']);
-  if (!big) throw new Error('no node');
+  const big = await zuul.getNode('big');
   await zuul.giveBack([...nodes, big]);
   await get().assertClean();
   await get().reconfigure(launcher, { providers: [twoPools] });

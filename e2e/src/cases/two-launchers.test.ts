@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { nodesOf, simpleSetup } from '../static-config.js';
-import { useHarness } from '../use-harness.js';
+import { nodesOf, providerOf, simpleSetup } from '../static-config.js';
+import { useStatic } from '../use-harness.js';
 import type { ZuulClient } from '../zuul-client.js';
 
-const get = useHarness({ sshd: { count: 4, keyTypes: ['ed25519'] } });
+const get = useStatic({ sshd: { count: 4, keyTypes: ['ed25519'] } });
 
 /** Asks, uses and gives back, again and again; reports each node while it is held. */
 async function runJobs(zuul: ZuulClient, jobs: string[][], held: Set<string>): Promise<number> {
@@ -38,10 +38,9 @@ it('share a pool without ever giving a node to two requests', async () => {
 });
 
 it('serve the same label from pools of their own', async () => {
-  const [a, b, c, d] = get().sshd.hosts;
-  if (!a || !b || !c || !d) throw new Error('too few hosts');
-  const first = { providers: [{ name: 'static-one', pools: [{ name: 'main', nodes: nodesOf([a, b], 'small') }] }] };
-  const second = { providers: [{ name: 'static-two', pools: [{ name: 'main', nodes: nodesOf([c, d], 'small') }] }] };
+  const { hosts } = get().sshd;
+  const first = { providers: [providerOf('static-one', nodesOf(hosts.slice(0, 2), 'small'))] };
+  const second = { providers: [providerOf('static-two', nodesOf(hosts.slice(2), 'small'))] };
   await Promise.all([get().launch(first, { name: 'one' }), get().launch(second, { name: 'two' })]);
   const zuul = await get().newClient();
 
@@ -58,13 +57,7 @@ it('go on without the one that is stopped in the usual way, and lose nothing', a
   const ids = await Promise.all(Array.from({ length: 12 }, () => zuul.submit(['small'])));
 
   const stopped = first.stop();
-  for (const id of ids) {
-    const { state } = await zuul.wait(id);
-    expect(state).toBe('fulfilled');
-    const nodes = await zuul.accept(id);
-    await zuul.use(nodes);
-    await zuul.giveBack(nodes);
-  }
+  for (const id of ids) await zuul.finish(id);
   await stopped;
 
   expect(first.exitCode).toBe(0);

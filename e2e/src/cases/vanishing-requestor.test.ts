@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Verdict } from '../frame-proxy.js';
 import { nodesOf, simpleSetup } from '../static-config.js';
-import { useHarness } from '../use-harness.js';
+import { useStatic } from '../use-harness.js';
 import { AcceptError, RequestGoneError } from '../zuul-client.js';
 
 const MAX_STEPS = 60;
 
-const get = useHarness({ sshd: { count: 2, keyTypes: ['ed25519'] } });
+const get = useStatic({ sshd: { count: 2, keyTypes: ['ed25519'] } });
 
 const launch = (throughPort?: number) => get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')), { throughPort });
 

@@ -1,16 +1,13 @@
 import { expect, it } from 'vitest';
 import { nodesOf, simpleSetup } from '../static-config.js';
-import { useHarness } from '../use-harness.js';
+import { useStatic } from '../use-harness.js';
 
-const get = useHarness({ sshd: { count: 1, keyTypes: ['ed25519'] } });
+const get = useStatic({ sshd: { count: 1, keyTypes: ['ed25519'] } });
 
 it('tells nodes, requests and labels over HTTP as they are in ZooKeeper', async () => {
-  const [host] = get().sshd.hosts;
-  if (!host) throw new Error('no host');
-  const launcher = await get().launch(simpleSetup(nodesOf([host], 'small')));
+  const launcher = await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')));
   const zuul = await get().newClient();
-  const [node] = await zuul.getNodes(['small']);
-  if (!node) throw new Error('no node');
+  const node = await zuul.getNode('small');
   const waiting = await zuul.submit(['small'], { relativePriority: 3 });
 
   const answer = (path: string) => expect.poll(() => launcher.getJson(path), { timeout: 5_000 });
