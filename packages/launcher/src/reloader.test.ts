@@ -22,7 +22,7 @@ function config(changes: Partial<Config> = {}): Config {
   };
 }
 
-function harness(load: () => Promise<Config>) {
+function harness(load: (signal: AbortSignal) => Promise<Config>) {
   const lines: [string, LogFields | undefined][] = [];
   const record = (message: string, fields?: LogFields) => lines.push([message, fields]);
   const logger: Logger = { ...silentLogger, info: record, warn: record, error: record };
@@ -78,6 +78,23 @@ describe('reload', () => {
     await Promise.all([reloader.reload(), reloader.reload(), reloader.reload()]);
 
     expect(loads).toBe(2);
+  });
+
+  it('gives up a load that hangs as soon as there is something newer, which then decides', async () => {
+    const next = config({ maxHoldAgeMs: 1 });
+    let loads = 0;
+    const hanging = (signal: AbortSignal) =>
+      new Promise<Config>((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+      });
+    const { reloader, applied } = harness((signal) => (++loads === 1 ? hanging(signal) : Promise.resolve(next)));
+
+    const first = reloader.reload();
+    await reloader.reload();
+    await first;
+
+    expect(applied).toEqual([next]);
+    expect(reloader.status.error).toBeUndefined();
   });
 
   it('names settings that need a restart', async () => {

@@ -12,8 +12,8 @@ export interface ReloadStatus {
 export interface ReloaderOptions {
   /** The configuration the service started with. */
   readonly initial: Config;
-  /** Reads the files. Rejects when they are not valid. */
-  readonly load: () => Promise<Config>;
+  /** Reads the files. Rejects when they are not valid; the signal says that newer files have come meanwhile. */
+  readonly load: (signal: AbortSignal) => Promise<Config>;
   /** Puts a configuration in force. */
   readonly apply: (config: Config) => Promise<void>;
   readonly logger: Logger;
@@ -23,6 +23,9 @@ export interface ReloaderOptions {
 function describe(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** A load was given up for a newer one. */
+class SupersededError extends Error {}
 
 /** Values that are read once, and how to tell that they changed. */
 function changesNeedingRestart(before: Config, after: Config): string[] {
@@ -38,7 +41,8 @@ function changesNeedingRestart(before: Config, after: Config): string[] {
 
 /**
  * Replaces the running configuration. An invalid one changes nothing: the old one stays in force, and the log and the
- * status say why. Reloads never overlap; asking during one makes one more follow.
+ * status say why. Reloads never overlap; asking during one makes one more follow, at once when this one still waits for
+ * something to load.
  */
 export class Reloader {
   readonly #options: ReloaderOptions;
@@ -46,6 +50,7 @@ export class Reloader {
   #status: ReloadStatus;
   #running: Promise<void> | undefined;
   #again = false;
+  #loading: AbortController | undefined;
 
   constructor(options: ReloaderOptions) {
     this.#options = options;
@@ -66,6 +71,7 @@ export class Reloader {
   reload(): Promise<void> {
     if (this.#running) {
       this.#again = true;
+      this.#loading?.abort(new Error('the configuration changed once more while it was loaded'));
       return this.#running;
     }
     this.#running = this.#loop().finally(() => {
@@ -82,9 +88,9 @@ export class Reloader {
   }
 
   async #reloadOnce(): Promise<void> {
-    const { logger, load, apply, now } = this.#options;
+    const { logger, apply, now } = this.#options;
     try {
-      const config = await load();
+      const config = await this.#load();
       for (const name of changesNeedingRestart(this.#config, config)) {
         logger.warn('A changed setting takes effect at the next start', { setting: name });
       }
@@ -95,8 +101,24 @@ export class Reloader {
       this.#status = { loadedMs: now(), error: undefined };
       logger.info('Configuration reloaded', { file: config.file });
     } catch (error) {
+      if (error instanceof SupersededError) {
+        logger.info('Configuration changed once more while it was loaded; loading it anew');
+        return;
+      }
       this.#status = { ...this.#status, error: describe(error) };
       logger.error('New configuration is not valid; the old one stays in force', { error });
+    }
+  }
+
+  async #load(): Promise<Config> {
+    const loading = new AbortController();
+    this.#loading = loading;
+    try {
+      return await this.#options.load(loading.signal);
+    } catch (error) {
+      throw loading.signal.aborted ? new SupersededError() : error;
+    } finally {
+      this.#loading = undefined;
     }
   }
 }

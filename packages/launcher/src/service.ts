@@ -32,8 +32,8 @@ export interface ServiceParts {
   readonly webapp: boolean;
   /** Directories for CPU profiles, best first. */
   readonly profileDirs: readonly string[];
-  /** Reads the configuration again. */
-  loadConfig(): Promise<Config>;
+  /** Reads the configuration again; the signal gives up waiting for drivers. */
+  loadConfig(signal?: AbortSignal): Promise<Config>;
   /** Puts a configuration in force beyond the runtime, e.g. another server list. */
   applyConfig(config: Config): Promise<void>;
 }
@@ -55,7 +55,7 @@ export class LauncherService {
     this.#profiler = new CpuProfiler(parts.profileDirs);
     this.#reloader = new Reloader({
       initial: parts.config,
-      load: () => parts.loadConfig(),
+      load: (signal) => parts.loadConfig(signal),
       apply: async (config) => {
         await parts.applyConfig(config);
         await parts.runtime.reconfigure(config);

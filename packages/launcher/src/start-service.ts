@@ -77,8 +77,9 @@ export async function createService(surroundings: ServiceSurroundings): Promise<
   const { args, env, clock, logger, version, hostname } = surroundings;
   const metrics = createMetrics(surroundings);
   const registry = createRegistry(args.configFile);
-  const load = () =>
-    loadConfig({ file: args.configFile, secureFile: args.secureFile, env, drivers: registry, mode: 'service', clock });
+  const { configFile: file, secureFile } = args;
+  const load = (signal?: AbortSignal) =>
+    loadConfig({ file, secureFile, env, drivers: registry, mode: 'service', clock, signal });
   const config = await load();
   logWarnings(config, logger);
   const embedded = await startEmbedded(surroundings, config);

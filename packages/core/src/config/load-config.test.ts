@@ -283,3 +283,20 @@ describe('a file that is missing', () => {
     expect(pauses).toEqual([500, 500]);
   });
 });
+
+it('gives up waiting for a driver as soon as it is told to', async () => {
+  const abort = new AbortController();
+  const drivers = registryOf();
+  const asked = new Promise<void>((resolve) => {
+    drivers.get = () => {
+      resolve();
+      return new Promise(() => undefined);
+    };
+  });
+  const file = join(tempDir({ 'nodepool.yaml': 'providers: [{name: p, driver: hung}]' }), 'nodepool.yaml');
+
+  const loading = loadConfig({ file, env: {}, drivers, mode: 'service', signal: abort.signal });
+  void asked.then(() => abort.abort(new Error('there is a newer file')));
+
+  await expect(loading).rejects.toThrow('there is a newer file');
+});

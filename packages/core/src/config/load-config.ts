@@ -11,6 +11,7 @@ import type { SourceDocument } from './source-document.js';
 import { didYouMean } from './suggest.js';
 import { SECURE_SCHEMA, TOP_LEVEL_SCHEMA } from './top-level-schema.js';
 import type { Config, ConfigMode, LabelConfig } from './types.js';
+import { untilAborted } from './until-aborted.js';
 import { readZooKeeperSettings, type Section } from './zookeeper-settings.js';
 
 /** What {@link loadConfig} needs. */
@@ -25,19 +26,22 @@ export interface LoadConfigOptions {
   mode: ConfigMode;
   /** Default: the machine's clock. */
   clock?: Clock | undefined;
+  /** Gives up waiting for drivers: there is something newer to load. */
+  signal?: AbortSignal | undefined;
 }
 
 /**
  * Reads and checks the configuration, and fills in defaults. May be called as often as wanted.
- * @throws {ConfigError} with all problems at once; the caller keeps the configuration it has
+ * @throws {ConfigError} with all problems at once; the caller keeps the configuration it has. The signal's reason when it
+ * was aborted
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
-  const { file, secureFile, env, drivers, mode, clock = systemClock } = options;
+  const { file, secureFile, env, drivers, mode, clock = systemClock, signal } = options;
   const problems = new ProblemCollector();
   const [main, secure] = await Promise.all([
     readSource(file, env, clock),
     secureFile === undefined ? undefined : readSource(secureFile, env, clock),
-    drivers.reset(),
+    untilAborted(drivers.reset(), signal),
   ]);
   for (const document of secure === undefined ? [main] : [main, secure]) problems.addAll(document.problems);
   problems.throwIfErrors();
@@ -63,7 +67,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const secureEnvVars = secure && secureTop && readSecureEnvVars(secureTop, top, secure, problems);
   const diskimages = readDiskimages(top['diskimages'], secureEnvVars ?? new Map(), main, problems);
   const providers = await readProviders(
-    { document: main, drivers, mode, labels, diskimages, problems },
+    { document: main, drivers, mode, labels, diskimages, problems, signal },
     listOf(top['providers']).map(mapOf),
   );
   problems.throwIfErrors();

@@ -9,6 +9,7 @@ import { checkPools, checkPoolLabelsAreKnown, checkProviderDiskimages } from './
 import { textOf } from './raw-values.js';
 import { assertCompiles, checkSchema } from './schema-validator.js';
 import type { SourceDocument } from './source-document.js';
+import { untilAborted } from './until-aborted.js';
 import type { ConfigMode, DiskimageConfig, LabelConfig } from './types.js';
 
 const DEFAULT_DRIVER = 'openstack';
@@ -21,6 +22,8 @@ export interface ProviderReading {
   readonly labels: ReadonlyMap<string, LabelConfig>;
   readonly diskimages: ReadonlyMap<string, DiskimageConfig>;
   readonly problems: ProblemCollector;
+  /** Gives up waiting for a driver. */
+  readonly signal: AbortSignal | undefined;
 }
 
 interface ReadProvider {
@@ -77,10 +80,10 @@ async function readProvider(
 
 /** A driver that cannot be used is a problem of each entry naming it. */
 async function findDriver(reading: ProviderReading, entry: JsonObject, index: number): Promise<Driver | undefined> {
-  const { document, problems, drivers } = reading;
+  const { document, problems, drivers, signal } = reading;
   const name = textOf(entry['driver']) ?? DEFAULT_DRIVER;
   try {
-    const driver = await drivers.get(name);
+    const driver = await untilAborted(drivers.get(name), signal);
     assertCompiles(name, providerSchema(driver));
     return driver;
   } catch (error) {

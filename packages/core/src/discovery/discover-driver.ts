@@ -1,13 +1,14 @@
-import { pathToFileURL } from 'node:url';
+import { isNodepoolError } from '@nodepool/zk-protocol';
 import { DRIVER_API_VERSION, type Driver } from '../driver/types.js';
 import { DriverError } from '../errors.js';
 import { type DriverPackage, resolveEntry } from './driver-package.js';
 import { findDriver, isFullName } from './find-driver.js';
+import { type ImportLimit, importModule } from './import-module.js';
 import type { DriverPlaces } from './places.js';
 import type { LoadedDriver } from './registry-types.js';
 
 /** Where to look for a driver and how to load it. */
-export interface DiscoverOptions extends DriverPlaces {
+export interface DiscoverOptions extends DriverPlaces, ImportLimit {
   /** Export conditions tried besides Node's own, e.g. those under which a workspace offers its sources. Default none. */
   conditions?: readonly string[] | undefined;
 }
@@ -22,7 +23,7 @@ export async function discoverDriver(name: string, options: DiscoverOptions): Pr
   checkManifest(name, found);
   const file = resolveEntry(found, options.conditions ?? []);
   if (file === undefined) throw new DriverError(name, `${nameOf(name, found)} has no main entry in its "exports"`);
-  const driver = await importDriver(name, found, file);
+  const driver = await importDriver(name, found, file, options);
   checkExport(name, found, driver);
   return { driver, packageName: found.packageName, packageVersion: found.packageVersion, path: found.path };
 }
@@ -50,13 +51,12 @@ function checkVersion(name: string, found: DriverPackage, version: number | unde
   throw new DriverError(name, message);
 }
 
-async function importDriver(name: string, found: DriverPackage, file: string): Promise<Driver> {
-  let module: Record<string, unknown>;
+async function importDriver(name: string, found: DriverPackage, file: string, limit: ImportLimit): Promise<Driver> {
+  let module: Readonly<Record<string, unknown>>;
   try {
-    module = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Record<string, unknown>;
+    module = await importModule(file, limit);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = `${nameOf(name, found)} cannot be loaded: ${reason}; try: npm install ${found.packageName}`;
+    const message = `${nameOf(name, found)} cannot be loaded: ${whyNotLoaded(found, error)}`;
     throw new DriverError(name, message, { cause: error });
   }
   const { driver } = module;
@@ -64,6 +64,19 @@ async function importDriver(name: string, found: DriverPackage, file: string): P
   const lack = driver === undefined ? 'has no named export "driver"' : 'exports a "driver" that is none';
   const expected = 'expected: export const driver: Driver = { name, apiVersion, capabilities, schema, ... }';
   throw new DriverError(name, `${nameOf(name, found)} ${lack}, ${expected}`);
+}
+
+/** Installing again only helps against what is missing; all else is in the code of the package. */
+function whyNotLoaded({ packageName }: DriverPackage, error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  const report = `report this to the author of ${packageName}, or try another version of it`;
+  if (isNodepoolError(error, 'NODEPOOL_TIMEOUT')) {
+    return `${reason}, it must not wait for anything while it is imported: ${report}, then start this program again`;
+  }
+  const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+  return isMissing
+    ? `${reason}; a file or package it needs is missing: install ${packageName} again`
+    : `${reason}; ${report}`;
 }
 
 /** The members without which nothing works; the driver kit checks the rest. */

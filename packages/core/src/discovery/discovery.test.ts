@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { tempDir } from '../test-support/temp-dir.js';
+import { VirtualClock } from '../testing/virtual-clock.js';
 import { discoverDriver } from './discover-driver.js';
 import { plainDriver } from '../test-support/plain-driver.js';
 import { inspectDrivers } from './inspect-drivers.js';
@@ -139,7 +140,16 @@ describe('a driver that cannot be used', () => {
   it.each([
     ['exports nothing', 'export const something = 1;', /has no named export "driver"/],
     ['exports something else', 'export const driver = {};', /exports a "driver" that is none/],
-    ['throws when loaded', 'throw new Error("no native part");', /cannot be loaded: no native part/],
+    [
+      'throws when loaded',
+      'throw new Error("no native part");',
+      /cannot be loaded: no native part; report this to the author of nodepool-driver-x, or try another version of it$/,
+    ],
+    [
+      'imports what is not there',
+      'import "acme-sdk";',
+      /cannot be loaded: Cannot find package 'acme-sdk' .*; a file or package it needs is missing: install nodepool-driver-x again$/,
+    ],
     ['exports another name', codeOf('z'), /package\.json says "x", its export "z"/],
   ])('%s', async (_, code, expected) => {
     expect(await failure('x', packageFiles('node_modules', 'nodepool-driver-x', { code }))).toMatch(expected);
@@ -153,6 +163,65 @@ describe('a driver that cannot be used', () => {
 
   it('has a package.json that is not JSON', async () => {
     expect(await failure('x', { 'node_modules/nodepool-driver-x/package.json': '{' })).toMatch(/cannot be read/);
+  });
+});
+
+const HANGING = 'await new Promise(() => {}); ';
+
+/** Time passes once a driver is being loaded. */
+async function untilLate<T>(clock: VirtualClock, loading: Promise<T>): Promise<T> {
+  loading.catch(() => undefined); // the caller looks at it, but not before the time has passed
+  await vi.waitFor(() => expect(clock.pendingTimers).toBeGreaterThan(0));
+  await clock.advance(15_000);
+  return loading;
+}
+
+describe('a package that has no key "nodepool"', () => {
+  const manifest = '{"name": "nodepool-driver-x", "version": "1.0.0", "main": "index.js"}';
+
+  it.each([
+    ['x', 'node_modules/nodepool-driver-x'],
+    ['nodepool-driver-x', 'node_modules/nodepool-driver-x'],
+    ['x', 'node_modules/@acme/nodepool-driver-x'],
+    ['@acme/cloud', 'node_modules/@acme/cloud'],
+  ])('as driver %s in %s is told from one that is not installed', async (name, folder) => {
+    const message = await failure(name, { [`${folder}/package.json`]: manifest });
+
+    expect(message).toContain(`the package in <dir>/${folder} has no \`nodepool.driver\` in its package.json`);
+    expect(message).toMatch(/has to add "nodepool": \{"driver": ".*", "apiVersion": 1\}$/);
+    expect(message).not.toContain('npm install');
+  });
+});
+
+describe('a driver whose import never ends', () => {
+  it('is given up with its package, its file and what to do', async () => {
+    const clock = new VirtualClock();
+    const dir = tempDir(packageFiles('node_modules', 'nodepool-driver-x', { code: HANGING + codeOf('x') }));
+
+    const failing = untilLate(clock, discoverDriver('x', { searchFrom: [dir], clock }));
+
+    await expect(failing).rejects.toMatchObject({
+      code: 'NODEPOOL_DRIVER',
+      message: expect.stringMatching(
+        /package nodepool-driver-x 1\.2\.3 in .* cannot be loaded: .*main\.js has not ended loading within 15 s, .*: report this to the author/,
+      ) as string,
+    });
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('is one problem among the installed drivers; the others are inspected', async () => {
+    const clock = new VirtualClock();
+    const dir = tempDir({
+      ...packageFiles('node_modules', 'nodepool-driver-hung', { driver: 'hung', code: HANGING + codeOf('hung') }),
+      ...packageFiles('node_modules', 'nodepool-driver-y', { driver: 'y' }),
+    });
+
+    const found = await untilLate(clock, inspectDrivers({ searchFrom: [dir], clock }));
+
+    expect(found.map(({ name, problem }) => [name, problem])).toEqual([
+      ['hung', expect.stringMatching(/has not ended loading within 15 s/)],
+      ['y', undefined],
+    ]);
   });
 });
 
@@ -196,7 +265,7 @@ describe('the inspection of installed drivers', () => {
     const found = await inspectDrivers({ searchFrom: [tempDir(files)] });
 
     expect(found.map(({ packageName, problem }) => [packageName, problem])).toEqual([
-      ['nodepool-driver-broken', expect.stringMatching(/cannot be loaded: no;/)],
+      ['nodepool-driver-broken', expect.stringMatching(/cannot be loaded: no; report this/)],
       ['nodepool-driver-old', expect.stringMatching(/made for driver API 0 .* update it with: npm install/)],
       ['@nodepool/driver-x', undefined],
       [
@@ -217,5 +286,15 @@ describe('a registry whose driver cannot be reset', () => {
     const registry = createDriverRegistry({ searchFrom: [], drivers: [driver] });
 
     await expect(registry.reset()).rejects.toThrow('driver "x" cannot drop its state: stuck');
+  });
+
+  it('says which one hangs', async () => {
+    const clock = new VirtualClock();
+    const driver = plainDriver('x', { reset: () => new Promise<void>(() => undefined) });
+    const registry = createDriverRegistry({ searchFrom: [], drivers: [driver], clock });
+
+    await expect(clock.run(registry.reset())).rejects.toThrow(
+      'driver "x" cannot drop its state: its reset has not ended within 15 s',
+    );
   });
 });

@@ -1,4 +1,4 @@
-import { readFile, realpath } from 'node:fs/promises';
+import { access, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** What a driver package's `package.json` says, as far as it matters here. */
@@ -38,6 +38,14 @@ export async function readDriverPackage(folder: string): Promise<DriverPackage |
     apiVersion: typeof apiVersion === 'number' ? apiVersion : undefined,
     entry: manifest['exports'] ?? manifest['main'],
   };
+}
+
+/** Whether there is a package in the folder, of whatever kind. */
+export function hasManifest(folder: string): Promise<boolean> {
+  return access(join(folder, 'package.json')).then(
+    () => true,
+    () => false, // what cannot be reached cannot be used: for the caller it is not there
+  );
 }
 
 /**

@@ -1,7 +1,8 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { DRIVER_API_VERSION } from '../driver/types.js';
 import { DriverError } from '../errors.js';
-import { type DriverPackage, readDriverPackage } from './driver-package.js';
+import { type DriverPackage, hasManifest, readDriverPackage } from './driver-package.js';
 import { type DriverPlaces, moduleFolders, scopesIn } from './places.js';
 
 /**
@@ -18,6 +19,8 @@ export async function findDriver(name: string, places: DriverPlaces): Promise<Dr
   }
   const found = name.includes('/') ? undefined : await findInScopes(folders, name);
   if (found !== undefined) return found;
+  const other = await findOtherPackage(folders, name);
+  if (other !== undefined) throw new DriverError(name, noDriver(name, other));
   throw new DriverError(name, notInstalled(name, places));
 }
 
@@ -69,6 +72,20 @@ async function findInScopes(folders: readonly string[], name: string): Promise<D
   return undefined;
 }
 
+/** Folder of a package that has the name of a driver and is none. A bare name may be anything's: it is passed over. */
+async function findOtherPackage(folders: readonly string[], name: string): Promise<string | undefined> {
+  const names = candidateNames(name).filter((candidate) => candidate !== name || /[/]|^nodepool-driver-/.test(name));
+  for (const folder of folders) {
+    const scoped = name.includes('/')
+      ? []
+      : (await scopesIn(folder)).map((scope) => `${scope}/nodepool-driver-${name}`);
+    for (const candidate of [...names, ...scoped]) {
+      if (await hasManifest(join(folder, candidate))) return join(folder, candidate);
+    }
+  }
+  return undefined;
+}
+
 async function read(folder: string, name: string): Promise<DriverPackage | undefined> {
   try {
     return await readDriverPackage(folder);
@@ -88,6 +105,13 @@ function notInstalled(name: string, { searchFrom }: DriverPlaces): string {
   const wanted = name.includes('/') ? name : packageName;
   const from = searchFrom.join(', ') || 'the global folder';
   return `driver "${name}" is not installed (searched from ${from}), install it with: npm install ${wanted}`;
+}
+
+function noDriver(name: string, folder: string): string {
+  const lacks = 'has no `nodepool.driver` in its package.json, so that it is not loaded';
+  const short = isFullName(name) ? '<name>' : name;
+  const wanted = `"nodepool": {"driver": "${short}", "apiVersion": ${DRIVER_API_VERSION}}`;
+  return `driver "${name}": the package in ${folder} ${lacks}; its author has to add ${wanted}`;
 }
 
 function ambiguous(name: string, first: DriverPackage, second: DriverPackage): string {

@@ -1,5 +1,7 @@
+import { systemClock } from '@nodepool/zk-protocol';
 import type { Driver } from '../driver/types.js';
 import { DriverError } from '../errors.js';
+import { withTimeLimit } from '../runtime/guard/time-limit.js';
 import { type DiscoverOptions, discoverDriver } from './discover-driver.js';
 import type { DriverRegistry, LoadedDriver } from './registry-types.js';
 
@@ -13,6 +15,9 @@ export interface DriverRegistryOptions extends DiscoverOptions {
 export function createDriverRegistry(options: DriverRegistryOptions): DriverRegistry {
   return new DiscoveringRegistry(options);
 }
+
+/** Dropping state is a matter of memory. */
+const RESET_LIMIT_MS = 15_000;
 
 class DiscoveringRegistry implements DriverRegistry {
   readonly #loaded = new Map<string, LoadedDriver>();
@@ -38,9 +43,11 @@ class DiscoveringRegistry implements DriverRegistry {
 
   async reset(): Promise<void> {
     const drivers = new Set([...this.#given.values(), ...this.loaded().map(({ driver }) => driver)]);
+    const { clock = systemClock } = this.options;
     for (const driver of drivers) {
       try {
-        await driver.reset?.();
+        const reset: unknown = driver.reset?.();
+        if (reset instanceof Promise) await withTimeLimit(clock, RESET_LIMIT_MS, 'its reset', reset);
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         throw new DriverError(driver.name, `driver "${driver.name}" cannot drop its state: ${reason}`, {
