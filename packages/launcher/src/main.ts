@@ -4,6 +4,7 @@ import { NodepoolError, systemClock } from '@nodepool/zk-protocol';
 import { parseArguments, UsageError } from './arguments.js';
 import type { LauncherArguments } from './arguments.js';
 import { detach, isDaemon, reportToTerminal } from './daemon.js';
+import { boundHeapGrowth } from './heap-growth.js';
 import { waitForPidFile } from './pid-file.js';
 import { installSignals } from './signals.js';
 import type { SignalActions } from './signals.js';
@@ -38,6 +39,7 @@ function earlyActions(): SignalActions {
 }
 
 async function start(args: LauncherArguments, version: string): Promise<void> {
+  boundHeapGrowth(process.execArgv);
   let actions = earlyActions();
   installSignals({
     stop: (signal) => actions.stop(signal),
