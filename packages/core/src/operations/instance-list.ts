@@ -60,6 +60,7 @@ export class InstanceList<I extends Instance = Instance> {
   readonly #known = new InstanceKnowledge<I>();
   readonly #questions = new Set<Question>();
   readonly #watchers = new Map<string, Set<Watcher>>();
+  readonly #learners = new Set<(externalId: string | undefined) => void>();
   readonly #stop = new AbortController();
   readonly #unsubscribe: (() => void) | undefined;
   readonly #minMs: number;
@@ -138,6 +139,21 @@ export class InstanceList<I extends Instance = Instance> {
     });
   }
 
+  /** The instance as it was last seen, however long ago; `undefined`: it was not there. */
+  lastSeen(externalId: string): I | undefined {
+    return this.#known.get(externalId);
+  }
+
+  /**
+   * Reports that something was learned, by whomever it was asked for: of one instance, or of all (`undefined`). Nothing
+   * is read for it.
+   * @returns how to end it
+   */
+  onLearned(listener: (externalId: string | undefined) => void): () => void {
+    this.#learners.add(listener);
+    return () => this.#learners.delete(listener);
+  }
+
   /** Ends all reading; whoever still asks is refused. */
   stop(): void {
     this.#unsubscribe?.();
@@ -183,10 +199,17 @@ export class InstanceList<I extends Instance = Instance> {
   #reported(change: InstanceChange<I>): void {
     const { externalId, instance } = change;
     if (instance === undefined) this.#known.outdate(externalId);
-    else this.#known.report(externalId, instance ?? undefined);
+    else {
+      this.#known.report(externalId, instance ?? undefined);
+      this.#tellLearned(externalId);
+    }
     for (const question of [...this.#questions]) if (question.externalId === externalId) this.#answerIfKnown(question);
     for (const watcher of [...(this.#watchers.get(externalId) ?? [])]) watcher.wake();
     this.#schedule();
+  }
+
+  #tellLearned(externalId: string | undefined): void {
+    for (const learner of this.#learners) learner(externalId);
   }
 
   #answerIfKnown(question: Question): void {
@@ -310,6 +333,8 @@ export class InstanceList<I extends Instance = Instance> {
   }
 
   #delivered(ids: ReadonlySet<string> | false): void {
+    if (ids) for (const externalId of ids) this.#tellLearned(externalId);
+    else this.#tellLearned(undefined);
     for (const question of [...this.#questions]) this.#answerIfKnown(question);
     for (const [externalId, watchers] of [...this.#watchers]) {
       if (!ids || ids.has(externalId)) for (const watcher of [...watchers]) watcher.wake();

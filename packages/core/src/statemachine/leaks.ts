@@ -15,6 +15,8 @@ export interface LeakFinderOptions {
   readonly zk: Pick<ZooKeeper, 'exists'>;
   readonly logger: Logger;
   readonly metrics: OperationMetrics | undefined;
+  /** A leaked resource was told to go; it may still take its time. */
+  readonly deleted: (resource: Resource) => void;
 }
 
 /** A number of ten digits, as node ids are. */
@@ -77,6 +79,7 @@ export class LeakFinder {
       }
     }
     metrics?.leaked?.(provider, resource.pluralMetricName ?? `${resource.type}s`);
+    this.#options.deleted(resource);
   }
 
   /** What is deleted is lost, so the last word is ZooKeeper's own and not that of its copy here. */

@@ -58,6 +58,87 @@ describe('the quota of a state-machine provider', () => {
     expect(provider.quota.estimatedNodepoolQuota()).toEqual({ instances: 10, cores: 28 });
   });
 
+  it.each([
+    ['which are listed', {}],
+    ['which are read one by one', { single: true }],
+    ['which are reported', { push: true, single: true }],
+  ])('grows as soon as a leaked instance is gone, in a cloud the instances of %s', async (_name, features) => {
+    const { bench, clock, cloud, provider } = await setUp({
+      features,
+      cloud: { deleteMs: 8_000 },
+      adapter: { getQuotaLimits: () => Promise.resolve({ instances: 3 }) },
+    });
+    cloud.put({ externalId: 'leaked', metadata: ours('0000009999') });
+    cloud.put({ externalId: 'foreign', metadata: {} });
+    provider.quota.invalidateQuotaCache();
+    await clock.advance(1_000);
+    await provider.cleanupLeakedResources(SIGNAL);
+    await provider.cleanupLeakedResources(SIGNAL);
+    await clock.advance(7_000);
+    const before = [provider.quota.estimatedNodepoolQuota(), bench.capacityChanges] as const;
+
+    await clock.advance(4_000);
+
+    expect(before[0]).toEqual({ instances: 1 });
+    expect(provider.quota.estimatedNodepoolQuota()).toEqual({ instances: 2 });
+    expect(bench.capacityChanges).toBeGreaterThan(before[1]);
+  });
+
+  it('grows when a cloud reports that an instance has gone that is not ours, without asking it', async () => {
+    const { bench, clock, cloud, provider } = await setUp({
+      features: { push: true },
+      adapter: { getQuotaLimits: () => Promise.resolve({ instances: 3 }) },
+    });
+    cloud.put({ externalId: 'a', metadata: {} });
+    cloud.put({ externalId: 'b', metadata: {} });
+    provider.quota.invalidateQuotaCache();
+    await clock.advance(1_000);
+    const before = provider.quota.estimatedNodepoolQuota();
+    const [changes, calls] = [bench.capacityChanges, cloud.calls.length];
+
+    cloud.remove('a');
+    cloud.put({ externalId: 'b', deleted: true });
+
+    expect([before, provider.quota.estimatedNodepoolQuota()]).toEqual([{ instances: 1 }, { instances: 3 }]);
+    expect([bench.capacityChanges - changes, cloud.calls.length - calls]).toEqual([2, 0]);
+  });
+
+  it('does not count an instance that goes while the limits are on their way', async () => {
+    let answer: (limits: { instances: number }) => void = () => undefined;
+    const { clock, cloud, provider } = await setUp({
+      features: { push: true },
+      adapter: { getQuotaLimits: () => new Promise((resolve) => (answer = resolve)) },
+    });
+    answer({ instances: 3 });
+    cloud.put({ externalId: 'foreign', metadata: {} });
+    provider.quota.invalidateQuotaCache();
+    await clock.advance(1_000);
+    cloud.remove('foreign');
+
+    answer({ instances: 3 });
+    await clock.settle();
+
+    expect(provider.quota.estimatedNodepoolQuota()).toEqual({ instances: 3 });
+  });
+
+  it('is asked for again when a leaked resource was deleted that is no instance', async () => {
+    let limits = 3;
+    const volume = { type: 'volume', id: 'v-1', metadata: ours('0000009999') };
+    const { clock, provider } = await setUp({
+      adapter: {
+        getQuotaLimits: () => Promise.resolve({ instances: 3, volumes: limits }),
+        listResources: () => Promise.resolve([volume]),
+        deleteResource: () => Promise.resolve(void limits++),
+      },
+    });
+    await provider.cleanupLeakedResources(SIGNAL);
+    await provider.cleanupLeakedResources(SIGNAL);
+
+    await clock.advance(1_000);
+
+    expect(provider.quota.estimatedNodepoolQuota()).toEqual({ instances: 3, volumes: 4 });
+  });
+
   it('does not call a node foreign that is deleted while the list is on its way', async () => {
     const { bench, clock, cloud, provider } = await setUp({
       adapter: {

@@ -88,7 +88,10 @@ export class StateMachineProvider implements Provider {
       ownNodes: () => context.ownNodes(),
     });
     this.quota = this.#quota;
-    this.#leaks = new LeakFinder({ provider: config.name, adapter, nodes, images, zk, logger, metrics });
+    this.#leaks = new LeakFinder({
+      ...{ provider: config.name, adapter, nodes, images, zk, logger, metrics },
+      deleted: ({ id }) => this.#quota.leakDeleted(id),
+    });
     this.#services = {
       config,
       adapter,

@@ -4,8 +4,9 @@ import type { Logger } from '../logger.js';
 import { backoffMs } from '../lifecycle/backoff.js';
 import type { InstanceList } from '../operations/instance-list.js';
 import { NODE_ID_TAG, PROVIDER_TAG, type Instance } from '../operations/instance.js';
-import { accumulate, subtractFromLimit } from '../plan/resources.js';
+import { startDeadline } from '../keyscan/deadline.js';
 import type { LabelNeeds } from './label-needs.js';
+import { QuotaEstimate } from './quota-estimate.js';
 import { Refreshed } from './refreshed.js';
 import type { Adapter } from './types.js';
 
@@ -32,19 +33,25 @@ const LONGEST_RETRY_MS = 60_000;
 /** After a launch ran into the quota: how long nothing is tried; grows while it goes on like that. */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
+/** How long a leaked instance is waited for after it was told to go. */
+const RELEASE_TIMEOUT_MS = 600_000;
 
 /**
  * What is left of a cloud's limits for our nodes: the limits minus the use by instances that are not ours. Refreshed in
- * the background; while a launch has just proved it wrong it is unknown, so that requests wait.
+ * the background, and whenever one of those instances is seen to be gone; while a launch has just proved it wrong it is
+ * unknown, so that requests wait.
  */
 export class ProviderQuota implements QuotaSupport {
   readonly #options: ProviderQuotaOptions;
-  readonly #estimate: Refreshed<Resources>;
+  readonly #estimate: Refreshed<QuotaEstimate>;
+  readonly #unsubscribe: () => void;
+  readonly #stop = new AbortController();
+  /** The last one fetched; the same as the value of `#estimate` as soon as that has noticed. */
+  #latest: QuotaEstimate | undefined;
   #cancelPause: CancelTimer | undefined;
   /** Limits were proved wrong and are being fetched again. */
   #invalid = false;
   #refusals = 0;
-  #stopped = false;
   /** Counts invalidations: limits read before one do not end it. */
   #generation = 0;
   #fetchedGeneration = 0;
@@ -52,7 +59,7 @@ export class ProviderQuota implements QuotaSupport {
   constructor(options: ProviderQuotaOptions) {
     this.#options = options;
     const { clock, random, logger } = options;
-    this.#estimate = new Refreshed<Resources>({
+    this.#estimate = new Refreshed<QuotaEstimate>({
       clock,
       random,
       lifeMs: LIFE_MS,
@@ -65,6 +72,7 @@ export class ProviderQuota implements QuotaSupport {
         options.changed();
       },
     });
+    this.#unsubscribe = options.instances.onLearned((externalId) => this.#learned(externalId));
   }
 
   /** Begins to read the limits. */
@@ -74,7 +82,8 @@ export class ProviderQuota implements QuotaSupport {
 
   stop(): void {
     this.#cancelPause?.();
-    this.#stopped = true;
+    this.#unsubscribe();
+    this.#stop.abort(new Error('the provider stops'));
     this.#estimate.stop();
   }
 
@@ -85,11 +94,11 @@ export class ProviderQuota implements QuotaSupport {
   estimatedNodepoolQuota(): Resources | undefined {
     const { adapter, needs, settled } = this.#options;
     if (!needs.settled || !settled() || this.#invalid) return undefined;
-    return adapter.getQuotaLimits ? this.#estimate.value : UNLIMITED;
+    return adapter.getQuotaLimits ? this.#estimate.value?.left : UNLIMITED;
   }
 
   invalidateQuotaCache(): void {
-    if (this.#invalid || this.#stopped) return;
+    if (this.#invalid || this.#stop.signal.aborted) return;
     this.#invalid = true;
     this.#generation++;
     const { clock, random, adapter, changed } = this.#options;
@@ -109,7 +118,43 @@ export class ProviderQuota implements QuotaSupport {
     this.#refusals = 0;
   }
 
-  async #fetch(signal: AbortSignal): Promise<Resources> {
+  /**
+   * A leaked resource was told to go. What an instance used is free when it is seen to be gone, which is looked for; of
+   * other resources only the cloud can tell, so it is asked.
+   */
+  leakDeleted(id: string): void {
+    if (!this.#options.adapter.getQuotaLimits || this.#stop.signal.aborted) return;
+    if (!isGone(this.#options.instances.lastSeen(id))) void this.#awaitRelease(id);
+    else if (!this.#invalid) this.#estimate.refresh();
+  }
+
+  /** Keeps an instance under observation until it is gone; what the list learns of it by that is seen in `#learned`. */
+  async #awaitRelease(externalId: string): Promise<void> {
+    const { clock, instances, logger } = this.#options;
+    const sinceMs = clock.now();
+    const deadline = startDeadline(clock, RELEASE_TIMEOUT_MS, this.#stop.signal);
+    try {
+      while (!isGone(instances.lastSeen(externalId))) await instances.news(externalId, sinceMs, deadline.signal);
+    } catch (error) {
+      // else the provider stops, and its successor reads the quota anew
+      if (deadline.expired) logger.warn('A leaked instance was deleted but is still there', { externalId, error });
+    } finally {
+      deadline.end();
+    }
+  }
+
+  #learned(externalId: string | undefined): void {
+    const { instances, changed } = this.#options;
+    const estimate = this.#latest;
+    if (!estimate) return;
+    let isMore = false;
+    for (const id of externalId === undefined ? estimate.unmanaged : [externalId]) {
+      if (isGone(instances.lastSeen(id)) && estimate.release(id)) isMore = true;
+    }
+    if (isMore) changed();
+  }
+
+  async #fetch(signal: AbortSignal): Promise<QuotaEstimate> {
     const { adapter, instances, nodes, ownNodes } = this.#options;
     this.#fetchedGeneration = this.#generation;
     // A node deleted while the list is on its way was ours all the same.
@@ -119,18 +164,25 @@ export class ProviderQuota implements QuotaSupport {
       adapter.getQuotaLimits?.(signal),
       instances.list(instances.mark(), signal),
     ]);
-    const unmanaged: Resources = {};
+    const unmanaged = new Map<string, Resources>();
     for (const instance of listed) {
-      if (instance.deleted || this.#isOurs(instance, (id) => before.has(id) || nodes.get(id) !== undefined)) continue;
-      accumulate(unmanaged, instance.resources ?? { instances: 1 });
+      const { externalId, resources } = instance;
+      if (isGone(instances.lastSeen(externalId))) continue; // it may have gone while the limits were on their way
+      if (this.#isOurs(instance, (id) => before.has(id) || nodes.get(id) !== undefined)) continue;
+      unmanaged.set(externalId, resources ?? { instances: 1 });
     }
-    return subtractFromLimit(limits ?? UNLIMITED, unmanaged);
+    this.#latest = new QuotaEstimate(limits ?? UNLIMITED, unmanaged);
+    return this.#latest;
   }
 
   #isOurs({ metadata }: Instance, isKnown: (nodeId: string) => boolean): boolean {
     const nodeId = metadata[NODE_ID_TAG];
     return metadata[PROVIDER_TAG] === this.#options.provider && nodeId !== undefined && isKnown(nodeId);
   }
+}
+
+function isGone(instance: Instance | undefined): boolean {
+  return instance === undefined || instance.deleted;
 }
 
 const UNLIMITED: Resources = Object.freeze({});
