@@ -5,7 +5,6 @@ import {
   type CancelTimer,
   type LauncherId,
   type NodeId,
-  type NodeRecord,
   type RequestRecord,
   type Resources,
 } from '@nodepool/zk-protocol';
@@ -19,7 +18,7 @@ import { declinedRequest } from './decline.js';
 import { HeldRequest } from './held-request.js';
 import { Launches } from './launches.js';
 import type { PlannedLaunch } from './planned-launch.js';
-import { releaseNodes } from './release.js';
+import { releaseNodes, type NodeFate } from './release.js';
 import { RequestParts, type Part } from './request-parts.js';
 import type { Services } from './services.js';
 import { Transaction } from './transaction.js';
@@ -40,8 +39,6 @@ export interface HandlerPool {
   pauseChanged(): void;
   /** Whether a request with a better place may be waiting for what this one holds. */
   standsInTheWay(request: RequestRecord): boolean;
-  /** Deletes a free node if it still is one. */
-  releaseNode(node: NodeRecord, why: string): void;
   /** Counts a launch from now on, so that nobody else is given the same room. */
   planLaunch(label: string): PlannedLaunch;
 }
@@ -83,6 +80,7 @@ export class RequestHandler {
   #paused = false;
   #cancelPatience: CancelTimer | undefined;
   #givesWay = false;
+  #givesUp = false;
   readonly #resumed: { reused: Part[]; toLaunch: Part[] }[] = [];
   #woken = false;
   #waiter: (() => void) | undefined;
@@ -124,6 +122,12 @@ export class RequestHandler {
   /** The process stops: a request that waits for capacity is better served by another launcher. */
   putBackIfPaused(): void {
     this.#draining = true;
+    this.#wake();
+  }
+
+  /** Nothing the request waits for will ever come: it is put back, to be judged anew. */
+  giveUp(): void {
+    this.#givesUp = true;
     this.#wake();
   }
 
@@ -213,6 +217,7 @@ export class RequestHandler {
     if (!this.#pool.pausesAtQuota || this.#draining) {
       return this.#putBack('a node it was to get is not available');
     }
+    if (this.#givesUp) return this.#putBack('the pool can no longer hold all its nodes');
     return this.#givesWay ? this.#giveWay() : undefined;
   }
 
@@ -355,12 +360,8 @@ export class RequestHandler {
 
   /** What the request holds makes room for others; it waits for its turn like everybody else. */
   async #giveWay(): Promise<HandlerOutcome> {
-    const nodeIds = this.#parts.nodeIds();
+    await this.#releaseAll('deleting');
     const outcome = await this.#putBack('a request with a better place may need what it holds');
-    for (const id of nodeIds) {
-      const node = this.#services.mirror.nodes.get(id);
-      if (node) this.#pool.releaseNode(node, 'its request waited too long for the rest of its nodes');
-    }
     return outcome === 'put-back' ? 'gave-way' : outcome;
   }
 
@@ -385,11 +386,11 @@ export class RequestHandler {
     return 'gone';
   }
 
-  async #releaseAll(): Promise<void> {
+  async #releaseAll(fate: NodeFate = 'free'): Promise<void> {
     this.#setPaused(false);
     const held = this.#parts.held();
     for (const part of this.#parts.all) part.entry = undefined;
-    await releaseNodes(this.#services, held, this.#logger);
+    await releaseNodes(this.#services, held, this.#logger, fate);
   }
 
   async #escape(error: unknown): Promise<HandlerOutcome> {

@@ -10,19 +10,33 @@ export interface HeldNode {
   readonly entry: string;
 }
 
+/** What becomes of ready nodes that are given back: others may have them, or they make room. */
+export type NodeFate = 'free' | 'deleting';
+
 /**
- * Gives nodes back: those that are ready are unallocated, all are unlocked. A node that vanished or was changed by
- * somebody else is only unlocked.
+ * Gives nodes back: those that are ready are unallocated or marked for deletion, all are unlocked. A node that vanished
+ * or was changed by somebody else is only unlocked.
  */
-export async function releaseNodes(services: Services, held: readonly HeldNode[], logger: Logger): Promise<void> {
-  await Promise.all(held.map((item) => releaseNode(services, item, logger)));
+export async function releaseNodes(
+  services: Services,
+  held: readonly HeldNode[],
+  logger: Logger,
+  fate: NodeFate = 'free',
+): Promise<void> {
+  await Promise.all(held.map((item) => releaseNode(services, item, logger, fate)));
 }
 
-async function releaseNode(services: Services, { node, entry }: HeldNode, logger: Logger): Promise<void> {
+async function releaseNode(
+  services: Services,
+  { node, entry }: HeldNode,
+  logger: Logger,
+  fate: NodeFate,
+): Promise<void> {
   const current = services.mirror.nodes.get(node.id) ?? node;
   const transaction = new Transaction<'record' | 'lock'>();
   if (current.allocatedTo !== null && current.state === 'ready') {
-    transaction.add('record', setNode(withNode(current, { allocatedTo: null }, services.clock.now())));
+    const changes = fate === 'free' ? { allocatedTo: null } : { allocatedTo: null, state: fate };
+    transaction.add('record', setNode(withNode(current, changes, services.clock.now(), 'launcher')));
   }
   transaction.add('lock', { op: 'delete', path: entry });
   try {

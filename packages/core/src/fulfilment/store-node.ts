@@ -23,7 +23,10 @@ export async function storeNode(
       signal.throwIfAborted();
       const [result] = await committer.commit([{ op: 'set', path, data, version: node.stat?.version ?? -1 }]);
       const stat = result?.op === 'set' ? result.stat : undefined;
-      return mirror.nodes.get(node.id) ?? { ...next, stat };
+      const shown = mirror.nodes.get(node.id);
+      // the mirror may still be catching up after a lost connection
+      const isCurrent = (shown?.stat?.mzxid ?? 0n) >= (stat?.mzxid ?? 0n);
+      return shown && isCurrent ? shown : { ...next, stat };
     } catch (error) {
       if (isZooKeeperError(error, 'ZK_CONNECTION_LOSS')) {
         await zk.whenConnected(signal);

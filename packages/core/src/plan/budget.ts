@@ -1,7 +1,7 @@
 import type { NodeRecord, Resources } from '@nodepool/zk-protocol';
 import { accumulate, findShortage, subtractFromLimit, sumResources } from './resources.js';
 import { countOf, reason } from './rules.js';
-import type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason } from './types.js';
+import type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason, Reservation } from './types.js';
 
 /** What one request may get now, and what keeps it from getting the rest. */
 export interface Fit {
@@ -67,8 +67,9 @@ export class Budget {
     this.#tenantExtra.set(tenant, extra);
   }
 
-  /** Keeps provider resources for a request of another pool. */
-  reserve(need: Resources): void {
+  /** Keeps resources for a request that somebody else works on. */
+  reserve({ need, isInPool = false }: Pick<Reservation, 'need' | 'isInPool'>): void {
+    if (isInPool) accumulate(this.#poolRest, limitedBy(need, this.#poolRest), -1);
     if (this.#providerRest) accumulate(this.#providerRest, limitedBy(need, this.#providerRest), -1);
   }
 

@@ -70,16 +70,17 @@ class PlanningPass {
     this.#paused = view.paused;
   }
 
-  /** Accepted requests come before all others; those of sister pools stand in line with ours. */
+  /** Accepted requests come before all others; those of sister pools and other launchers stand in line with ours. */
   resumeAll(paused: readonly PausedRequest[], order: RequestOrder): void {
     const foreign = [...this.#view.foreignReservations].sort((a, b) => order(a.request, b.request));
     for (const item of [...paused].sort((a, b) => order(a.request, b.request))) {
-      while (foreign[0] !== undefined && order(foreign[0].request, item.request) < 0) {
-        this.#budget.reserve(foreign.shift()?.need ?? {});
+      for (let next = foreign[0]; next && order(next.request, item.request) < 0; next = foreign[0]) {
+        this.#budget.reserve(next);
+        foreign.shift();
       }
       this.#resume(item);
     }
-    for (const { need } of foreign) this.#budget.reserve(need);
+    for (const reservation of foreign) this.#budget.reserve(reservation);
   }
 
   finish(): PoolPlan {

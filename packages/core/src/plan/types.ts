@@ -62,10 +62,12 @@ export interface AssignmentPart {
   readonly source: { kind: 'node'; node: NodeRecord } | { kind: 'launch' } | { kind: 'wait' };
 }
 
-/** Provider resources kept for an accepted request that waits for them. */
+/** Resources kept for an accepted request that waits for them elsewhere. */
 export interface Reservation {
   readonly request: RequestRecord;
   readonly need: Resources;
+  /** Another launcher serves it from this very pool, so it needs room there as well. Default false. */
+  readonly isInPool?: boolean | undefined;
 }
 
 /** Quota numbers of a pool at one moment. */

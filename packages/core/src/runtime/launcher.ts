@@ -47,6 +47,7 @@ import { Mirror } from '../mirror/mirror.js';
 import { poolKey } from '../mirror/usage.js';
 import { explainRequest, type ExplainSubject, type RequestExplanation } from './explanation.js';
 import { PoolRegistry } from './pool-registry.js';
+import type { DrainingStatus } from './draining-providers.js';
 import { shortName } from './pool-announcement.js';
 import type { PoolSituation } from './pool-situation.js';
 import { PoolWorker } from './pool-worker.js';
@@ -100,6 +101,8 @@ export class Launcher {
   readonly #minReady: MinReady;
   readonly #registration: Registration<ComponentRecord>;
   readonly #workers = new Map<string, PoolWorker>();
+  /** Pools that left the configuration and still work on what they had accepted. */
+  readonly #leaving = new Set<PoolWorker>();
   readonly #stop = new AbortController();
   readonly #unsubscribe: (() => void)[] = [];
   #config: Config;
@@ -121,7 +124,7 @@ export class Launcher {
     this.requests = createRequestCache({ zk, clock, logger });
     this.#componentCache = createComponentCache({ zk, clock, logger });
     const mirror = new Mirror(this.nodes, this.requests, (node) =>
-      needOfNode(node.provider === null ? undefined : this.#providers.get(node.provider), node),
+      needOfNode(this.#providers.runnerOf(node), node),
     );
     const committer = createCommitter(zk, [this.nodes, this.requests, this.#componentCache]);
     const random = options.random ?? Math.random;
@@ -142,6 +145,9 @@ export class Launcher {
         this.#capacityChanged(name);
         this.#minReady.checkAll();
       },
+      isWorkedFor: (name) => [...this.#leaving].some((worker) => worker.provider === name),
+      isServedElsewhere: (name) => this.#registry.pools.some((pool) => pool.providerName === name),
+      releaseNode: (node, why) => this.#releaseNode(node, why),
     });
     this.#reaper = new Reaper(this.#services, {
       providerOf: (node) => this.#providers.providerOf(node),
@@ -193,6 +199,11 @@ export class Launcher {
     return [...this.#providers.all()]
       .filter((runner) => runner.startError !== undefined)
       .map((runner) => ({ provider: runner.name, error: runner.startError ?? '' }));
+  }
+
+  /** Providers that left the configuration and still have nodes. They end when the last one is gone. */
+  get drainingProviders(): readonly DrainingStatus[] {
+    return this.#providers.draining;
   }
 
   /** Deletions that keep failing. */
@@ -268,7 +279,8 @@ export class Launcher {
     if (this.#draining) return;
     this.#draining = true;
     const { clock, logger } = this.#services;
-    const finished = Promise.all([...this.#workers.values()].map((worker) => worker.drain()));
+    const finished = Promise.all([...this.#allWorkers()].map((worker) => worker.drain()));
+    this.#providers.close();
     const expired = Symbol('expired');
     const timeout = new Promise<typeof expired>((resolve) => clock.setTimer(deadlineMs, () => resolve(expired)));
     if ((await Promise.race([finished, timeout])) === expired) {
@@ -284,7 +296,7 @@ export class Launcher {
     this.#stop.abort(new Error('the launcher stops'));
     this.#cancelSweep?.();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    for (const worker of this.#workers.values()) worker.abandon(this.#stop.signal.reason as Error);
+    for (const worker of this.#allWorkers()) worker.abandon(this.#stop.signal.reason as Error);
     this.#metrics?.stop();
     this.#minReady.stop();
     this.#ages.stop();
@@ -324,7 +336,7 @@ export class Launcher {
     for (const [key, worker] of this.#workers) {
       if (wanted.has(key)) continue;
       this.#workers.delete(key);
-      void worker.drain();
+      this.#leave(worker);
     }
     await this.#providers.apply(config);
     await Promise.all([...config.providers.keys()].map((name) => this.#applyPools(name)));
@@ -332,6 +344,21 @@ export class Launcher {
     this.#ages.reload();
     this.#minReady.checkAll();
     this.#metrics?.configChanged();
+  }
+
+  /** The pool ends what it has begun. */
+  #leave(worker: PoolWorker): void {
+    this.#leaving.add(worker);
+    const { provider, pool } = worker;
+    worker
+      .drain()
+      .catch((error: unknown) =>
+        this.#services.logger.warn('A removed pool did not end cleanly', { provider, pool: pool.name, error }),
+      )
+      .finally(() => {
+        this.#leaving.delete(worker);
+        this.#providers.poolEnded(provider);
+      });
   }
 
   async #applyPools(name: string): Promise<void> {
@@ -362,6 +389,7 @@ export class Launcher {
       disabledLabels: () => this.#disabledLabels,
       tenantLimit: (tenant: string) => this.#config.tenantLimits.get(tenant),
       isActive: () => this.#isActive(),
+      isOurs: (id: RequestRecord['id']) => this.#workerHandling(id),
       releaseNode: (node: NodeRecord, why: string) => this.#releaseNode(node, why),
       reservationsEnded: (pool: PoolSituation) => this.#wakeSisters(pool),
       onAbandoned: (request: RequestRecord, nodes: readonly string[]) => this.#recover(request, nodes as NodeId[]),
@@ -375,8 +403,13 @@ export class Launcher {
   }
 
   #workerHandling(id: RequestRecord['id']): boolean {
-    for (const worker of this.#workers.values()) if (worker.handles(id)) return true;
+    for (const worker of this.#allWorkers()) if (worker.handles(id)) return true;
     return false;
+  }
+
+  *#allWorkers(): Generator<PoolWorker> {
+    yield* this.#workers.values();
+    yield* this.#leaving;
   }
 
   /** Pools of one provider share its quota. */
@@ -431,7 +464,7 @@ export class Launcher {
     if (state !== 'LOST') return;
     this.#services.logger.warn('ZooKeeper session lost; its locks are gone, starting over in a new one');
     const cause = new Error('the ZooKeeper session was lost');
-    for (const worker of this.#workers.values()) worker.sessionLost(cause);
+    for (const worker of this.#allWorkers()) worker.sessionLost(cause);
   }
 
   /** Caches are complete, at the start or after a reconnect: look at everything once. */
@@ -467,6 +500,7 @@ export class Launcher {
   async #sweep(): Promise<void> {
     if (!this.#isActive()) return;
     const { logger, metrics } = this.#services;
+    this.#providers.sweep();
     const deletions = this.#reaper.sweep();
     const standby = this.#minReady.sweep();
     const woken = [...this.#workers.values()].reduce((sum, worker) => sum + worker.sweep(), 0);

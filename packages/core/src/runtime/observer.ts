@@ -176,6 +176,7 @@ export class ObservedConfig {
       disabledLabels: () => disabled,
       tenantLimit: (tenant: string) => tenantLimits.get(tenant),
       isActive: () => false,
+      isOurs: () => false,
       releaseNode: (_node: NodeRecord) => undefined,
       reservationsEnded: () => undefined,
       onAbandoned: () => undefined,

@@ -1,9 +1,17 @@
-import type { LauncherId, NodeRecord, PoolComponentRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
+import type {
+  LauncherId,
+  NodeRecord,
+  PoolComponentRecord,
+  RequestId,
+  RequestRecord,
+  Resources,
+} from '@nodepool/zk-protocol';
 import type { PoolConfig } from '../driver/types.js';
 import type { Services } from '../fulfilment/services.js';
 import type { FreeNodes } from '../mirror/free-nodes.js';
 import type { PoolView, QuotaView, Reservation } from '../plan/types.js';
 import type { PoolRegistry } from './pool-registry.js';
+import { sumResources } from '../plan/resources.js';
 import type { ProviderRunner } from './provider-runner.js';
 
 /** What a pool worker learns from the launcher around it. */
@@ -17,6 +25,8 @@ export interface PoolWorkerHost {
   tenantLimit(tenant: string): Resources | undefined;
   /** Caches are complete and ZooKeeper answers. */
   isActive(): boolean;
+  /** A pool of this process works on the request. */
+  isOurs(request: RequestId): boolean;
   /** Deletes a free node if it still is one. */
   releaseNode(node: NodeRecord, why: string): void;
   /** The pool has ceased to wait for resources of its provider, which others may have now. */
@@ -25,6 +35,7 @@ export interface PoolWorkerHost {
   onAbandoned(request: RequestRecord, nodes: readonly string[]): void;
 }
 
+const ONE_INSTANCE: Resources = Object.freeze({ instances: 1 });
 /** A node in deletion counts as room to come for this long (source: Nodepool's rule for freeing nodes at quota). */
 const DELETION_GRACE_MS = 300_000;
 
@@ -142,7 +153,8 @@ export class PoolSituation implements PoolView {
   }
 
   get foreignReservations(): readonly Reservation[] {
-    return this.runner.reservationsBesides(this.poolConfig.name);
+    const sisters = this.runner.reservationsBesides(this.poolConfig.name);
+    return this.launches ? [...sisters, ...this.#reservationsElsewhere()] : sisters;
   }
 
   get quota(): QuotaView | undefined {
@@ -162,6 +174,31 @@ export class PoolSituation implements PoolView {
 
   tenantUsed(tenant: string): Resources {
     return this.services.mirror.usage.ofTenant(tenant);
+  }
+
+  /** What requests lack that another launcher has begun to serve from this provider. */
+  *#reservationsElsewhere(): Generator<Reservation> {
+    const { mirror } = this.services;
+    for (const id of mirror.pendingRequests()) {
+      const held = mirror.allocatedTo(id);
+      const request = mirror.requests.get(id);
+      if (!request || held.size === 0 || held.size >= request.labels.length || this.host.isOurs(id)) continue;
+      const missing = [...request.labels];
+      let isHere = false;
+      let isInPool = false;
+      for (const nodeId of held) {
+        const { provider, pool, labels: [label = ''] = [] } = mirror.nodes.get(nodeId) ?? {};
+        isHere ||= provider === this.provider;
+        isInPool ||= provider === this.provider && pool === this.poolConfig.name;
+        const index = missing.indexOf(label);
+        if (index >= 0) missing.splice(index, 1);
+      }
+      if (isHere) yield { request, need: this.#needOfAll(missing), isInPool };
+    }
+  }
+
+  #needOfAll(labels: readonly string[]): Resources {
+    return sumResources(labels.map((label) => (this.poolConfig.labels.has(label) ? this.needOf(label) : ONE_INSTANCE)));
   }
 
   /** What one node of a label needs. */

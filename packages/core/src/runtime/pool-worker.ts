@@ -18,7 +18,7 @@ import type { Logger } from '../logger.js';
 import { explainInPool } from '../plan/explain-in-pool.js';
 import { planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.js';
 import { RequestQueue } from '../plan/queue.js';
-import { judgeStanding } from '../plan/rules.js';
+import { judgeDecline, judgeStanding } from '../plan/rules.js';
 import { sumResources } from '../plan/resources.js';
 import type { Assignment, Reason } from '../plan/types.js';
 import type { PoolExplanation } from './explanation.js';
@@ -177,10 +177,6 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
     return false;
   }
 
-  releaseNode(node: NodeRecord, why: string): void {
-    this.host.releaseNode(node, why);
-  }
-
   planLaunch(label: string): PlannedLaunch {
     return this.runner.planLaunch(this.pool.name, this.needOf(label), () => this.wake());
   }
@@ -203,6 +199,9 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
     for (const request of this.services.mirror.requests.values()) {
       if (request.state === 'requested') this.#consider(request);
     }
+    for (const { request } of this.#pausedRequests()) {
+      if (judgeDecline(request, this)) this.#handlers.get(request.id)?.giveUp();
+    }
     this.wake();
   }
 
@@ -214,6 +213,8 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
       if (!after) handler.requestGone();
       return;
     }
+    // room may have been kept for it
+    if (before?.state === 'pending' && after?.state !== 'pending' && this.launches && this.#hasDemand()) this.wake();
     if (after) {
       if (this.#registered) this.#consider(after);
       return;
@@ -303,7 +304,7 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
       this.#queue.remove(item.request.id);
       void this.#track(this.#decline(item.request, item.reason));
     }
-    if (plan.release) this.releaseNode(plan.release, 'a request waits for the room it takes');
+    if (plan.release) this.host.releaseNode(plan.release, 'a request waits for the room it takes');
   }
 
   #resume(request: RequestRecord, assignment: Assignment): void {
