@@ -15,8 +15,7 @@ export interface ScanTarget {
 const REPORT_TIMEOUT_MS = 30_000;
 
 /**
- * Reads the host keys of a new node within the provider's boot timeout, counted from now although the scan may have to
- * queue.
+ * Reads the host keys of a new node within the provider's limit, counted from now although the scan may have to queue.
  */
 export async function readKeys(
   services: LaunchServices,
@@ -24,13 +23,13 @@ export async function readKeys(
   logger: Logger,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const { clock, config, scans, scan, random } = services;
-  const endsMs = clock.now() + config.bootTimeoutMs;
+  const { clock, keyScanTimeoutMs, scans, scan, random } = services;
+  const endsMs = clock.now() + keyScanTimeoutMs;
   return scans.run(async () => {
     const timeoutMs = endsMs - clock.now();
     if (timeoutMs <= 0) {
-      throw new TimeoutError(`${target.host}: its key scan waited ${config.bootTimeoutMs} ms for others to end`, {
-        timeoutMs: config.bootTimeoutMs,
+      throw new TimeoutError(`${target.host}: its key scan waited ${keyScanTimeoutMs} ms for others to end`, {
+        timeoutMs: keyScanTimeoutMs,
         statsdKey: 'error.keyscan',
       });
     }

@@ -24,6 +24,7 @@ export interface LaunchServices {
   readonly images: ImageSource | undefined;
   readonly scans: ScanQueue;
   readonly scan: typeof scanHostKeys;
+  readonly keyScanTimeoutMs: number;
   readonly clock: Clock;
   readonly metrics: OperationMetrics | undefined;
   /** Number in [0, 1). */

@@ -25,8 +25,10 @@ import { Readiness } from './readiness.js';
 import type { Adapter, AdapterContext, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
 import { Zones } from './zones.js';
 
-/** Parts a test may replace. */
+/** Parts that may be replaced. */
 export interface StateMachineProviderParts {
+  /** Limit of the key scan. Default: the boot timeout. */
+  readonly keyScanTimeoutMs?: number;
   /** Reads host keys. Default: over the network. */
   readonly scan?: typeof scanHostKeys;
 }
@@ -99,6 +101,7 @@ export class StateMachineProvider implements Provider {
       images,
       scans: new ScanQueue(),
       scan: parts.scan ?? scanHostKeys,
+      keyScanTimeoutMs: parts.keyScanTimeoutMs ?? config.bootTimeoutMs,
       clock,
       metrics,
       random,

@@ -10,7 +10,7 @@ import {
   type ProviderContext,
 } from '../driver/types.js';
 import type { Resource } from '../operations/instance.js';
-import { StateMachineProvider } from '../statemachine/provider.js';
+import { StateMachineProvider, type StateMachineProviderParts } from '../statemachine/provider.js';
 import type { Adapter, StateMachineProviderConfig } from '../statemachine/types.js';
 import type { SimpleTaskManagerAdapter } from './simple-adapter.js';
 import { simpleCreateMachine, simpleDeleteMachine } from './simple-machines.js';
@@ -22,13 +22,18 @@ import {
   QuotaLimitsTask,
 } from './simple-tasks.js';
 import { TaskManager } from './task-manager.js';
+import type { Task } from './task.js';
 
 /** Name of the tag that carries the public key of an image, where it has one. */
 export const SSH_KEYS_TAG = 'ssh-keys';
 
+/** Least limit of the key scan: an instance that such a cloud calls ready may still have to boot. */
+const KEY_SCAN_MS = 180_000;
+
 /**
  * Base of simple drivers: implement what is abstract and export an instance as `driver`. Calls of one provider are made
- * one at a time, at the rate of its configuration; waiting, retries, key scan, quota and leaks are core's.
+ * one at a time, at the rate of its configuration; waiting, retries, key scan, quota and leaks are core's. The key scan
+ * has three minutes, or the provider's boot timeout when that is longer.
  */
 export abstract class SimpleTaskManagerDriver<
   Config extends StateMachineProviderConfig = StateMachineProviderConfig,
@@ -38,13 +43,16 @@ export abstract class SimpleTaskManagerDriver<
   readonly apiVersion = DRIVER_API_VERSION;
   readonly capabilities: DriverCapabilities = { launches: true, pausesAtQuota: true, managesImages: false };
 
+  /** How long one call of the adapter may take; then it fails, and the next one is made. Default 300,000. */
+  readonly taskTimeoutMs?: number | undefined;
+
   /** Typed form of a provider entry that has passed the schema. */
   abstract getProviderConfig(entry: JsonObject, context: ProviderConfigContext): Config;
 
   /** The adapter of a provider. Must not do I/O. */
   abstract getAdapter(config: Config): SimpleTaskManagerAdapter;
 
-  getProvider(config: ProviderConfig, context: ProviderContext): Provider {
+  getProvider(config: ProviderConfig, context: ProviderContext, parts: StateMachineProviderParts = {}): Provider {
     if (config.driverName !== this.name) {
       throw new TypeError(`provider "${config.name}" is not configured for driver "${this.name}"`);
     }
@@ -55,19 +63,25 @@ export abstract class SimpleTaskManagerDriver<
       logger: context.logger,
       metrics: context.metrics,
       requestsPerSecond: own.requestsPerSecond,
+      taskTimeoutMs: this.taskTimeoutMs,
       measuredFrom: 'end',
       maxParallel: 1,
       random: () => context.random(),
     });
-    return new StateMachineProvider(own, context, () => simpleAdapter(this.getAdapter(own), manager));
+    const keyScanTimeoutMs = Math.max(KEY_SCAN_MS, own.bootTimeoutMs);
+    return new StateMachineProvider(own, context, () => simpleAdapter(this.getAdapter(own), manager), {
+      keyScanTimeoutMs,
+      ...parts,
+    });
   }
 }
 
 /** A simple adapter as the state-machine provider wants it: every call is a task. */
 function simpleAdapter(adapter: SimpleTaskManagerAdapter, manager: TaskManager): Adapter {
-  const listInstances = () => manager.submitTask(new ListInstancesTask({ adapter })).wait();
-  const deleteInstance = (externalId: string) =>
-    manager.submitTask(new DeleteInstanceTask({ adapter, externalId })).wait();
+  const run = <T>(task: Task<object, T>, signal: AbortSignal) => manager.submitTask(task, { signal }).wait();
+  const listInstances = (signal: AbortSignal) => run(new ListInstancesTask({ adapter }), signal);
+  const deleteInstance = (externalId: string, signal: AbortSignal) =>
+    run(new DeleteInstanceTask({ adapter, externalId }), signal);
   return {
     stop: async () => {
       manager.stop();
@@ -75,21 +89,19 @@ function simpleAdapter(adapter: SimpleTaskManagerAdapter, manager: TaskManager):
     },
     getCreateStateMachine: ({ node, label, metadata, attempt }) => {
       const tags = { ...metadata, ...sshKeys(adapter, label.cloudImage) };
-      const create = () =>
-        manager
-          .submitTask(new CreateInstanceTask({ adapter, hostname: `nodepool-${node.id}`, metadata: tags, label }))
-          .wait();
+      const order = { adapter, hostname: `nodepool-${node.id}`, metadata: tags, label };
+      const create = (signal: AbortSignal) => run(new CreateInstanceTask(order), signal);
       return simpleCreateMachine({ calls: { create }, metadata: tags, isRepeated: attempt > 1 });
     },
     getDeleteStateMachine: ({ externalId }) => simpleDeleteMachine(externalId, { delete: deleteInstance }),
     listInstances,
-    listResources: async () =>
-      (await listInstances())
+    listResources: async (signal) =>
+      (await listInstances(signal))
         .filter(({ deleted }) => !deleted)
         .map(({ externalId, metadata }): Resource => ({ type: 'instance', id: externalId, metadata })),
-    deleteResource: ({ id }) => deleteInstance(id),
-    getQuotaLimits: () => manager.submitTask(new QuotaLimitsTask({ adapter })).wait(),
-    getQuotaForLabel: (label) => manager.submitTask(new QuotaForLabelTask({ adapter, label })).wait(),
+    deleteResource: ({ id }, signal) => deleteInstance(id, signal),
+    getQuotaLimits: (signal) => run(new QuotaLimitsTask({ adapter }), signal),
+    getQuotaForLabel: (label, _pool, signal) => run(new QuotaForLabelTask({ adapter, label }), signal),
   };
 }
 

@@ -7,17 +7,47 @@ import type { Handlers, MachineRun, StateMachine, Step } from '../operations/typ
 
 /** The calls the machines make. */
 export interface SimpleCalls {
-  create(): Promise<string>;
-  delete(externalId: string): Promise<void>;
+  create(signal: AbortSignal): Promise<string>;
+  delete(externalId: string, signal: AbortSignal): Promise<void>;
 }
 
 type CreateState = { readonly name: 'start' } | { readonly name: 'waiting for instance'; readonly externalId: string };
 type DeleteState = { readonly name: 'start' | 'waiting for absence'; readonly externalId: string };
 
-interface CreateContext {
+/** What a creation is made of. */
+export interface CreateOptions {
   readonly calls: Pick<SimpleCalls, 'create'>;
+  /** Tags the instance gets. */
   readonly metadata: Readonly<Record<string, string>>;
+  /** An earlier attempt may have left an instance with these tags. */
   readonly isRepeated: boolean;
+}
+
+interface CreateContext extends CreateOptions {
+  readonly presence: Presence;
+}
+
+/** Some clouds list a new instance late; one that is not listed after this long will never be. */
+const LATE_LISTING_MS = 30_000;
+/** One list may miss an instance that exists, two in a row do not. */
+const MISSES = 2;
+
+/** Whether lists show the instance, told of each list that was taken. */
+class Presence {
+  #seen = false;
+  #misses = 0;
+
+  /** The list shows it. */
+  found(): void {
+    this.#seen = true;
+    this.#misses = 0;
+  }
+
+  /** The list does not show it. @returns whether it is gone for good */
+  missed(waitedMs: number): boolean {
+    this.#misses++;
+    return this.#misses >= MISSES && (this.#seen || waitedMs >= LATE_LISTING_MS);
+  }
 }
 
 /** Adopts what an attempt whose answer was lost may have left, else creates. */
@@ -30,24 +60,30 @@ async function create(
     const left = (await run.instances.list()).find((instance) => isSame(instance, context.metadata));
     if (left) return goto({ name: 'waiting for instance', externalId: left.externalId });
   }
-  return goto({ name: 'waiting for instance', externalId: await context.calls.create() });
+  return goto({ name: 'waiting for instance', externalId: await context.calls.create(run.signal) });
 }
 
 const createHandlers = {
   start: create,
-  'waiting for instance': async ({ externalId }, _context, run) => {
+  'waiting for instance': async ({ externalId }, { presence }, run) => {
+    // Each visit but the first follows news: it sees a list of its own.
     const instance = await run.instances.find(externalId);
-    if (!instance) return wait();
-    if (instance.deleted)
+    if (!instance) {
+      if (!presence.missed(run.nowMs - run.enteredMs)) return wait();
+      return failed(new LaunchError('status', `instance ${externalId} vanished while it started`));
+    }
+    presence.found();
+    if (instance.deleted) {
       return failed(new LaunchError('status', `instance ${externalId} was deleted while it started`));
+    }
     return instance.ready ? done(instance) : wait();
   },
 } satisfies Handlers<CreateState, Instance, CreateContext>;
 
 const deleteHandlers = {
-  start: async ({ externalId }, calls) => {
+  start: async ({ externalId }, calls, run) => {
     try {
-      await calls.delete(externalId);
+      await calls.delete(externalId, run.signal);
     } catch (error) {
       if (isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) return done();
       throw error;
@@ -60,13 +96,13 @@ const deleteHandlers = {
   },
 } satisfies Handlers<DeleteState, void, Pick<SimpleCalls, 'delete'>>;
 
-/** Creates an instance and waits until the list shows it ready. */
-export function simpleCreateMachine(context: CreateContext): StateMachine<Instance> {
+/** Creates an instance and waits until the list shows it ready. Fails as soon as it is sure that it has vanished. */
+export function simpleCreateMachine(options: CreateOptions): StateMachine<Instance> {
   return createStateMachine<CreateState, Instance, CreateContext>({
     name: 'create',
     initial: { name: 'start' },
     handlers: createHandlers,
-    context,
+    context: { ...options, presence: new Presence() },
   });
 }
 
