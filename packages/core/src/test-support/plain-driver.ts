@@ -1,5 +1,5 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
-import type { Driver, DriverRegistry, JsonSchema, ProviderConfig } from '../index.js';
+import type { Driver, DriverRegistry, JsonSchema, PoolConfig, ProviderConfig } from '../index.js';
 import { textOf } from '../config/raw-values.js';
 import { DriverError } from '../errors.js';
 import { poolConfig } from './pool-config.js';
@@ -63,17 +63,14 @@ function plainProviderConfig(driverName: string, entry: JsonObject): ProviderCon
     entry,
     maxConcurrency: -1,
     priority: undefined,
-    pools: new Map(
-      pools.map(({ name, labels = [] }) => [
-        name,
-        poolConfig(
-          name,
-          labels.map((label) => label.name),
-        ),
-      ]),
-    ),
+    pools: new Map(pools.map((pool) => [pool.name, plainPool(pool)])),
     managesImages: false,
   };
+}
+
+function plainPool({ name, labels = [] }: { name: string; labels?: { name: string }[] }): PoolConfig {
+  const names = labels.map((label) => label.name);
+  return poolConfig(name, names);
 }
 
 /** A registry of exactly these drivers. */
