@@ -23,10 +23,7 @@ export async function storeNode(
       signal.throwIfAborted();
       const [result] = await committer.commit([{ op: 'set', path, data, version: node.stat?.version ?? -1 }]);
       const stat = result?.op === 'set' ? result.stat : undefined;
-      const shown = mirror.nodes.get(node.id);
-      // the mirror may still be catching up after a lost connection
-      const isCurrent = (shown?.stat?.mzxid ?? 0n) >= (stat?.mzxid ?? 0n);
-      return shown && isCurrent ? shown : { ...next, stat };
+      return newerOf({ ...next, stat }, mirror.nodes.get(node.id));
     } catch (error) {
       if (isZooKeeperError(error, 'ZK_CONNECTION_LOSS')) {
         await zk.whenConnected(signal);
@@ -45,4 +42,9 @@ export async function storeNode(
 
 function lockLost(node: NodeRecord, why: string, cause: unknown): LockLostError {
   return new LockLostError(`node ${node.id}: could not store it, ${why}`, { cause });
+}
+
+/** What was written, or what the mirror shows: that may be later, or still be catching up after a lost connection. */
+export function newerOf(written: NodeRecord, shown: NodeRecord | undefined): NodeRecord {
+  return shown && (shown.stat?.mzxid ?? 0n) >= (written.stat?.mzxid ?? 0n) ? shown : written;
 }

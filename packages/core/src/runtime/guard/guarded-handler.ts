@@ -1,6 +1,7 @@
 import type { Clock, NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import { DriverError, TimeoutError } from '../../errors.js';
 import type { LaunchOrder, LaunchResult, NodeRequestHandler } from '../../driver/types.js';
+import { newerOf } from '../../fulfilment/store-node.js';
 import type { Complaints } from './complaints.js';
 import { withTimeLimit } from './time-limit.js';
 
@@ -60,7 +61,7 @@ async function launch(
     const started = Promise.resolve(handler.launch?.({ ...order, store }, signal));
     const limited = withTimeLimit(clock, LAUNCH_LIMIT_MS, `launch of node ${node.id}`, started);
     const result = await untilAborted(limited, signal, clock);
-    const problem = problemOf(result, storedNode(node.id) ?? node);
+    const problem = problemOf(result, newerOf(node, storedNode(node.id)));
     if (!problem && result) return result;
     throw new DriverError(driver, `driver "${driver}" launched node ${node.id} and returned ${problem}`);
   } catch (error) {
