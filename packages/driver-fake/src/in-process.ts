@@ -9,18 +9,25 @@ import { CloudFailure } from './cloud/types.js';
  * simulation has its own.
  */
 export function connectInProcess(cloud: FakeCloud, clock: Clock): CloudClient {
-  return createCloudClient(new InProcessTransport(cloud, clock));
+  return createCloudClient(new InProcessTransport(cloud, (name, args) => callCloud(cloud, clock, name, args)));
 }
 
-class InProcessTransport implements CloudTransport {
+/** Makes a call of a cloud in the same process; what it throws is the answer. */
+export type InProcessCall = <Name extends CallName>(
+  name: Name,
+  args: CloudCalls[Name][0],
+) => CloudCalls[Name][1] | Promise<CloudCalls[Name][1]>;
+
+/** The connection of one driver to a cloud in the same process. */
+export class InProcessTransport implements CloudTransport {
   readonly #cloud: FakeCloud;
-  readonly #clock: Clock;
+  readonly #makeCall: InProcessCall;
   #unsubscribe: (() => void) | undefined;
   #closed = false;
 
-  constructor(cloud: FakeCloud, clock: Clock) {
+  constructor(cloud: FakeCloud, makeCall: InProcessCall) {
     this.#cloud = cloud;
-    this.#clock = clock;
+    this.#makeCall = makeCall;
   }
 
   async call<Name extends CallName>(
@@ -32,7 +39,7 @@ class InProcessTransport implements CloudTransport {
     if (this.#closed) throw new CloudFailure('unavailable', 'the client is closed');
     // Never in the caller's own turn: an answer of a real cloud is not either.
     await Promise.resolve();
-    const result = await callCloud(this.#cloud, this.#clock, name, args);
+    const result = await this.#makeCall(name, args);
     signal?.throwIfAborted();
     return result;
   }

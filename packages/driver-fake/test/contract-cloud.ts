@@ -1,7 +1,8 @@
 import type { Clock, JsonObject } from '@nodepool/zk-protocol';
 import { VirtualClock, type CloudFailureKind, type CloudResource, type ContractCloud } from '@nodepool/core/testing';
 import { callCloud, type CallName, type CloudCalls } from '../src/api.js';
-import { CloudFailure, FakeCloud, type CloudTransport, type TransportListener } from '../src/index.js';
+import { InProcessTransport } from '../src/in-process.js';
+import { CloudFailure, FakeCloud, type CloudTransport } from '../src/index.js';
 import { seededRandom } from './virtual-clock.js';
 
 /** The fake cloud with failures on order instead of by chance. */
@@ -34,7 +35,7 @@ export class ContractFakeCloud implements ContractCloud {
 
   /** A connection of a driver to this cloud. */
   transport(clock: Clock): CloudTransport {
-    return new FailingTransport(this, clock);
+    return new InProcessTransport(this.cloud, (name, args) => this.call(clock, name, args));
   }
 
   /** Makes a call as the failures on order want it. */
@@ -58,44 +59,5 @@ export class ContractFakeCloud implements ContractCloud {
     const result = callCloud(this.cloud, clock, name, args);
     if (kind === 'lost-reply') throw new CloudFailure('reset', 'the connection was reset before the answer came');
     return result;
-  }
-}
-
-class FailingTransport implements CloudTransport {
-  readonly #of: ContractFakeCloud;
-  readonly #clock: Clock;
-  #unsubscribe: (() => void) | undefined;
-
-  constructor(of: ContractFakeCloud, clock: Clock) {
-    this.#of = of;
-    this.#clock = clock;
-  }
-
-  async call<Name extends CallName>(
-    name: Name,
-    args: CloudCalls[Name][0],
-    signal?: AbortSignal,
-  ): Promise<CloudCalls[Name][1]> {
-    signal?.throwIfAborted();
-    await Promise.resolve();
-    const result = await this.#of.call(this.#clock, name, args);
-    signal?.throwIfAborted();
-    return result;
-  }
-
-  subscribe(listener: TransportListener): void {
-    const { cloud } = this.#of;
-    listener.reset();
-    for (const instance of cloud.list()) listener.event({ id: instance.id, instance });
-    listener.complete();
-    this.#unsubscribe = cloud.onChange((event) => listener.event(event));
-  }
-
-  ready(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  close(): void {
-    this.#unsubscribe?.();
   }
 }
