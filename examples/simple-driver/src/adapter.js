@@ -13,7 +13,10 @@ class ShedInstance extends SimpleTaskManagerInstance {
   }
 }
 
-/** The shed as Nodepool sees it. Calls are made one at a time; `rateLimit` keeps the distance the rate asks for. */
+/**
+ * The shed as Nodepool sees it. Calls are made one at a time; `rateLimit` keeps the distance the rate asks for. A call
+ * that takes longer than the driver's `taskTimeoutMs` fails: the signal ends it.
+ */
 export class ShedAdapter extends SimpleTaskManagerAdapter {
   #client;
 
@@ -22,23 +25,23 @@ export class ShedAdapter extends SimpleTaskManagerAdapter {
     this.#client = new ShedClient(provider.url);
   }
 
-  async createInstance(taskManager, hostname, metadata, label) {
+  async createInstance(taskManager, hostname, metadata, label, signal) {
     const order = { name: hostname, size: label.size, tags: metadata };
-    const machine = await taskManager.rateLimit(() => this.#client.create(order));
+    const machine = await taskManager.rateLimit(() => this.#client.create(order, signal), signal);
     return machine.id;
   }
 
-  async deleteInstance(taskManager, externalId) {
-    await taskManager.rateLimit(() => this.#client.delete(externalId));
+  async deleteInstance(taskManager, externalId, signal) {
+    await taskManager.rateLimit(() => this.#client.delete(externalId, signal), signal);
   }
 
-  async listInstances(taskManager) {
-    const machines = await taskManager.rateLimit(() => this.#client.list());
+  async listInstances(taskManager, signal) {
+    const machines = await taskManager.rateLimit(() => this.#client.list(signal), signal);
     return machines.map((machine) => new ShedInstance(machine));
   }
 
-  async getQuotaLimits(taskManager) {
-    const limits = await taskManager.rateLimit(() => this.#client.limits());
+  async getQuotaLimits(taskManager, signal) {
+    const limits = await taskManager.rateLimit(() => this.#client.limits(signal), signal);
     return { instances: limits.machines };
   }
 }

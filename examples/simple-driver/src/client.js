@@ -9,27 +9,35 @@ export class ShedClient {
     this.#url = url;
   }
 
-  list() {
-    return this.#call('GET', '/machines');
+  /** @param {AbortSignal} signal */
+  list(signal) {
+    return this.#call(signal, 'GET', '/machines');
   }
 
-  /** @param {{ name: string, size: string, tags: Record<string, string> }} order */
-  create(order) {
-    return this.#call('POST', '/machines', order);
+  /**
+   * @param {{ name: string, size: string, tags: Record<string, string> }} order
+   * @param {AbortSignal} signal
+   */
+  create(order, signal) {
+    return this.#call(signal, 'POST', '/machines', order);
   }
 
-  /** @param {string} id */
-  delete(id) {
-    return this.#call('DELETE', `/machines/${encodeURIComponent(id)}`);
+  /**
+   * @param {string} id
+   * @param {AbortSignal} signal
+   */
+  delete(id, signal) {
+    return this.#call(signal, 'DELETE', `/machines/${encodeURIComponent(id)}`);
   }
 
-  limits() {
-    return this.#call('GET', '/limits');
+  /** @param {AbortSignal} signal */
+  limits(signal) {
+    return this.#call(signal, 'GET', '/limits');
   }
 
-  async #call(method, path, body) {
+  async #call(signal, method, path, body) {
     const what = `${method} ${this.#url}${path}`;
-    const response = await this.#fetch(what, method, path, body);
+    const response = await this.#fetch(what, path, { method, body: body && JSON.stringify(body), signal });
     if (response.ok) return await response.json();
     const text = `${what}: ${response.status} ${await response.text()}`;
     if (response.status === 404) throw new NotFoundError(text);
@@ -39,10 +47,10 @@ export class ShedClient {
     throw new Error(text);
   }
 
-  async #fetch(what, method, path, body) {
+  async #fetch(what, path, options) {
     try {
       const headers = { 'content-type': 'application/json' };
-      return await fetch(`${this.#url}${path}`, { method, headers, body: body && JSON.stringify(body) });
+      return await fetch(`${this.#url}${path}`, { ...options, headers });
     } catch (cause) {
       throw new ProviderUnavailableError(`${what}: the cloud does not answer`, { cause });
     }

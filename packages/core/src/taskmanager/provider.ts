@@ -6,6 +6,8 @@ import { TaskManager } from './task-manager.js';
 export interface TaskManagerProviderConfig extends ProviderConfig {
   /** Calls per second; `undefined` or `0`: no limit. */
   readonly rateLimit?: number | undefined;
+  /** How long one task may take; then it fails, and the next one runs. Default 300,000. */
+  readonly taskTimeoutMs?: number | undefined;
 }
 
 /**
@@ -25,6 +27,7 @@ export abstract class BaseTaskManagerProvider implements Provider {
       logger: context.logger,
       metrics: context.metrics,
       requestsPerSecond: config.rateLimit,
+      taskTimeoutMs: config.taskTimeoutMs,
       measuredFrom: 'end',
       maxParallel: 1,
       random: () => context.random(),

@@ -41,7 +41,8 @@ export abstract class SimpleTaskManagerInstance<Data = unknown> implements Insta
 
 /**
  * A cloud in a few methods, called one at a time. Each call to the cloud belongs into `taskManager.rateLimit`, so that
- * it keeps the provider's rate.
+ * it keeps the provider's rate. Each method is handed a signal, for `fetch` and the like: it says that nobody waits for the
+ * answer any more, as the method took longer than the driver's `taskTimeoutMs`, or its launch was given up.
  */
 export abstract class SimpleTaskManagerAdapter<
   Config extends StateMachineProviderConfig = StateMachineProviderConfig,
@@ -59,21 +60,22 @@ export abstract class SimpleTaskManagerAdapter<
     hostname: string,
     metadata: Readonly<Record<string, string>>,
     label: Label,
+    signal: AbortSignal,
   ): Promise<string>;
 
   /** Starts deleting an instance. @throws {NotFoundError} there is none */
-  abstract deleteInstance(taskManager: TaskManager, externalId: string): Promise<void>;
+  abstract deleteInstance(taskManager: TaskManager, externalId: string, signal: AbortSignal): Promise<void>;
 
   /** All instances of the project, ours or not. */
-  abstract listInstances(taskManager: TaskManager): Promise<readonly SimpleTaskManagerInstance[]>;
+  abstract listInstances(taskManager: TaskManager, signal: AbortSignal): Promise<readonly SimpleTaskManagerInstance[]>;
 
   /** What the cloud allows. Default: everything. */
-  getQuotaLimits(_taskManager: TaskManager): Promise<Resources> {
+  getQuotaLimits(_taskManager: TaskManager, _signal: AbortSignal): Promise<Resources> {
     return Promise.resolve({});
   }
 
   /** What one node of the label needs. Default: one instance. */
-  getQuotaForLabel(_taskManager: TaskManager, _label: Label): Promise<Resources> {
+  getQuotaForLabel(_taskManager: TaskManager, _label: Label, _signal: AbortSignal): Promise<Resources> {
     return Promise.resolve({ instances: 1 });
   }
 }

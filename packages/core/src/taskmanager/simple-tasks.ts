@@ -17,36 +17,36 @@ export class CreateInstanceTask extends Task<
   },
   string
 > {
-  override main(manager: TaskManager): Promise<string> {
+  override main(manager: TaskManager, signal: AbortSignal): Promise<string> {
     const { adapter, hostname, metadata, label } = this.args;
-    return adapter.createInstance(manager, hostname, metadata, label);
+    return adapter.createInstance(manager, hostname, metadata, label, signal);
   }
 }
 
 /** `deleteInstance` of a simple adapter. */
 export class DeleteInstanceTask extends Task<OfAdapter & { readonly externalId: string }, void> {
-  override main(manager: TaskManager): Promise<void> {
-    return this.args.adapter.deleteInstance(manager, this.args.externalId);
+  override main(manager: TaskManager, signal: AbortSignal): Promise<void> {
+    return this.args.adapter.deleteInstance(manager, this.args.externalId, signal);
   }
 }
 
 /** `listInstances` of a simple adapter. */
 export class ListInstancesTask extends Task<OfAdapter, readonly SimpleTaskManagerInstance[]> {
-  override main(manager: TaskManager): Promise<readonly SimpleTaskManagerInstance[]> {
-    return this.args.adapter.listInstances(manager);
+  override main(manager: TaskManager, signal: AbortSignal): Promise<readonly SimpleTaskManagerInstance[]> {
+    return this.args.adapter.listInstances(manager, signal);
   }
 }
 
 /** `getQuotaLimits` of a simple adapter. */
 export class QuotaLimitsTask extends Task<OfAdapter, Resources> {
-  override main(manager: TaskManager): Promise<Resources> {
-    return this.args.adapter.getQuotaLimits(manager);
+  override main(manager: TaskManager, signal: AbortSignal): Promise<Resources> {
+    return this.args.adapter.getQuotaLimits(manager, signal);
   }
 }
 
 /** `getQuotaForLabel` of a simple adapter. */
 export class QuotaForLabelTask extends Task<OfAdapter & { readonly label: StateMachineLabelConfig }, Resources> {
-  override main(manager: TaskManager): Promise<Resources> {
-    return this.args.adapter.getQuotaForLabel(manager, this.args.label);
+  override main(manager: TaskManager, signal: AbortSignal): Promise<Resources> {
+    return this.args.adapter.getQuotaForLabel(manager, this.args.label, signal);
   }
 }

@@ -158,3 +158,65 @@ describe('TaskManager', () => {
     await expect(tasks.call('x', () => Promise.resolve())).rejects.toThrow('stopped');
   });
 });
+
+/** Never ends, and remembers what it was told. */
+class Hung extends Task<{ signals: AbortSignal[] }, void> {
+  override main(_tasks: TaskManager, signal: AbortSignal): Promise<void> {
+    this.args.signals.push(signal);
+    return new Promise(() => undefined);
+  }
+}
+
+describe('a task that hangs', () => {
+  it('fails after five minutes, is told so, and the next one runs', async () => {
+    const tasks = manager();
+    const signals: AbortSignal[] = [];
+    const hung = tasks.submitTask(new Hung({ signals }));
+    const next = tasks.submitTask(new Sum({ a: 1, b: 2 }));
+    void hung.wait().catch(() => undefined);
+
+    expect(await clock.run(next.wait())).toBe(3);
+
+    expect(clock.now()).toBe(300_100);
+    await expect(hung.wait()).rejects.toMatchObject({
+      code: 'NODEPOOL_PROVIDER_UNAVAILABLE',
+      message: expect.stringMatching(/^Hung of "cloud" has not ended within 300 s; it may have taken effect/) as string,
+    });
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    expect(counted).toEqual(['Hung 300000 error.network', 'Sum 100 ok']);
+  });
+
+  it('fails after the time its driver gives it', async () => {
+    const tasks = manager({ taskTimeoutMs: 20_000 });
+    const hung = tasks.submitTask(new Hung({ signals: [] }));
+
+    await expect(clock.run(hung.wait())).rejects.toThrow('within 20 s');
+  });
+
+  it('ends when nobody wants it any more, whether it runs or waits', async () => {
+    const tasks = manager();
+    const signals: AbortSignal[] = [];
+    const abort = new AbortController();
+    const both = [1, 2].map(() => tasks.submitTask(new Hung({ signals }), { signal: abort.signal }).wait());
+    const next = tasks.submitTask(new Sum({ a: 1, b: 2 }));
+    await clock.settle();
+
+    abort.abort(new Error('the launch was given up'));
+
+    expect(await Promise.allSettled(both)).toMatchObject([1, 2].map(() => ({ reason: abort.signal.reason as Error })));
+    expect(await clock.run(next.wait())).toBe(3);
+    expect(signals).toHaveLength(1);
+  });
+
+  it('does not keep its task manager from ending', async () => {
+    const tasks = manager();
+    const left = [1, 2, 3].map(() => tasks.submitTask(new Hung({ signals: [] })).wait());
+    const outcomes = Promise.allSettled(left);
+
+    tasks.stop();
+    await clock.run(tasks.join());
+
+    expect(clock.now()).toBe(60_000);
+    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  });
+});

@@ -7,6 +7,7 @@ import { NEVER_ABORTED } from '../operations/never-aborted.js';
 import { isRateLimited } from './errors.js';
 import { RateLimiter } from './rate-limiter.js';
 import { SharedCalls } from './shared-calls.js';
+import { DEFAULT_TASK_TIMEOUT_MS, TaskQueue } from './task-queue.js';
 
 /** How a task manager paces what it is given. */
 export interface TaskManagerOptions {
@@ -20,6 +21,8 @@ export interface TaskManagerOptions {
   readonly measuredFrom?: 'start' | 'end' | undefined;
   /** How often a call the cloud refused for being one too many is repeated. Default 5. */
   readonly maxRepeats?: number | undefined;
+  /** How long one task may take, the wait for its turn not included; then it fails and the next one runs. Default 300,000. */
+  readonly taskTimeoutMs?: number | undefined;
   readonly metrics?: OperationMetrics | undefined;
   readonly logger?: Logger | undefined;
   /** Number in [0, 1) that spreads pauses. */
@@ -34,7 +37,11 @@ export interface CallOptions {
 
 /** What a task manager needs of a task; see `Task`. */
 export interface RunnableTask {
-  run(manager: TaskManager): Promise<void>;
+  /** For messages. */
+  readonly name?: string | undefined;
+  /** The signal says that nobody waits for the task any more. */
+  run(manager: TaskManager, signal: AbortSignal): Promise<void>;
+  /** It is not run, or not waited for any longer. */
   refuse(error: Error): void;
 }
 
@@ -52,7 +59,7 @@ export class TaskManager {
   readonly #shared = new SharedCalls();
   readonly #maxRepeats: number;
   readonly #running = new Set<Promise<unknown>>();
-  #tail: Promise<void> = Promise.resolve();
+  readonly #tasks: TaskQueue;
   #stopped = false;
 
   constructor(name: string, options: TaskManagerOptions = {}) {
@@ -63,6 +70,8 @@ export class TaskManager {
     this.#limiter = new RateLimiter({ ...options, clock: this.#clock });
     this.#parallel = new ScanQueue(options.maxParallel ?? 10);
     this.#maxRepeats = options.maxRepeats ?? 5;
+    const taskTimeoutMs = options.taskTimeoutMs ?? DEFAULT_TASK_TIMEOUT_MS;
+    this.#tasks = new TaskQueue({ clock: this.#clock, taskTimeoutMs, manager: this });
   }
 
   /** Calls under way or waiting. */
@@ -97,15 +106,13 @@ export class TaskManager {
     );
   }
 
-  /** Runs a task after all that were submitted before it. Returns the task; its `wait` gives the result. */
-  submitTask<T extends RunnableTask>(task: T): T {
-    if (this.#stopped) {
-      task.refuse(this.#stoppedError());
-      return task;
-    }
-    const run = this.#tail.then(() => task.run(this));
-    this.#tail = run;
-    void this.#track(() => run);
+  /**
+   * Runs a task after all that were submitted before it. Returns the task; its `wait` gives the result. A task that takes
+   * longer than it may, or whose signal is aborted, fails, and the next one runs.
+   */
+  submitTask<T extends RunnableTask>(task: T, { signal }: CallOptions = {}): T {
+    if (this.#stopped) task.refuse(this.#stoppedError());
+    else void this.#track(() => this.#tasks.add(task, signal));
     return task;
   }
 
@@ -131,9 +138,10 @@ export class TaskManager {
     return this.#clock.now();
   }
 
-  /** Takes nothing new; what was submitted is finished. */
+  /** Takes nothing new. What was submitted is finished; tasks that have not ended a minute later fail. */
   stop(): void {
     this.#stopped = true;
+    this.#tasks.stop();
   }
 
   /** Resolves when everything that was submitted has ended. */

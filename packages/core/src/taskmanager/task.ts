@@ -1,3 +1,5 @@
+import { NEVER_ABORTED } from '../operations/never-aborted.js';
+import { orAbort } from '../operations/or-abort.js';
 import type { RunnableTask, TaskManager } from './task-manager.js';
 
 /**
@@ -22,8 +24,11 @@ export abstract class Task<Args extends object = object, Result = unknown> imple
     this.#settled.catch(() => undefined); // whoever cares calls `wait`
   }
 
-  /** Does the work. Calls to the cloud belong into `manager.rateLimit`. */
-  abstract main(manager: TaskManager): Result | Promise<Result>;
+  /**
+   * Does the work. Calls to the cloud belong into `manager.rateLimit`.
+   * @param signal - nobody waits for the task any more: it took too long, or was given up. The next task runs already
+   */
+  abstract main(manager: TaskManager, signal: AbortSignal): Result | Promise<Result>;
 
   /** Resolves with what `main` returned, or rejects with what it threw. */
   wait(): Promise<Result> {
@@ -31,10 +36,10 @@ export abstract class Task<Args extends object = object, Result = unknown> imple
   }
 
   /** Called by the task manager. Never rejects. */
-  async run(manager: TaskManager): Promise<void> {
+  async run(manager: TaskManager, signal: AbortSignal = NEVER_ABORTED): Promise<void> {
     const startedMs = manager.now();
     try {
-      const result = await this.main(manager);
+      const result = await orAbort((async () => this.main(manager, signal))(), signal);
       manager.report(this.name, manager.now() - startedMs);
       this.#resolve(result);
     } catch (error) {
@@ -43,7 +48,7 @@ export abstract class Task<Args extends object = object, Result = unknown> imple
     }
   }
 
-  /** The task will not be run. */
+  /** The task will not be run, or is not waited for any longer. */
   refuse(error: Error): void {
     this.#reject(error);
   }
