@@ -1,5 +1,7 @@
 import { type Clock, type Json, type JsonObject, type Resources, systemClock } from '@nodepool/zk-protocol';
 import type { DriverRegistry } from '../discovery/registry-types.js';
+import { NEVER_ABORTED } from '../operations/never-aborted.js';
+import { orAbort } from '../operations/or-abort.js';
 import { readDiskimages } from './diskimages.js';
 import { reportDuplicates } from './duplicates.js';
 import { ProblemCollector } from './problems.js';
@@ -11,7 +13,6 @@ import type { SourceDocument } from './source-document.js';
 import { didYouMean } from './suggest.js';
 import { SECURE_SCHEMA, TOP_LEVEL_SCHEMA } from './top-level-schema.js';
 import type { Config, ConfigMode, LabelConfig } from './types.js';
-import { untilAborted } from './until-aborted.js';
 import { readZooKeeperSettings, type Section } from './zookeeper-settings.js';
 
 /** What {@link loadConfig} needs. */
@@ -36,12 +37,12 @@ export interface LoadConfigOptions {
  * was aborted
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
-  const { file, secureFile, env, drivers, mode, clock = systemClock, signal } = options;
+  const { file, secureFile, env, drivers, mode, clock = systemClock, signal = NEVER_ABORTED } = options;
   const problems = new ProblemCollector();
   const [main, secure] = await Promise.all([
     readSource(file, env, clock),
     secureFile === undefined ? undefined : readSource(secureFile, env, clock),
-    untilAborted(drivers.reset(), signal),
+    orAbort(drivers.reset(), signal),
   ]);
   for (const document of secure === undefined ? [main] : [main, secure]) problems.addAll(document.problems);
   problems.throwIfErrors();

@@ -2,6 +2,7 @@ import type { JsonObject } from '@nodepool/zk-protocol';
 import { DriverError } from '../errors.js';
 import type { DriverRegistry } from '../discovery/registry-types.js';
 import type { Driver, JsonSchema, ProblemReporter, ProviderConfig } from '../driver/types.js';
+import { orAbort } from '../operations/or-abort.js';
 import { composeProviderSchema } from './compose-schema.js';
 import { reportDuplicates } from './duplicates.js';
 import type { ProblemCollector } from './problems.js';
@@ -9,7 +10,6 @@ import { checkPools, checkPoolLabelsAreKnown, checkProviderDiskimages } from './
 import { textOf } from './raw-values.js';
 import { assertCompiles, checkSchema } from './schema-validator.js';
 import type { SourceDocument } from './source-document.js';
-import { untilAborted } from './until-aborted.js';
 import type { ConfigMode, DiskimageConfig, LabelConfig } from './types.js';
 
 const DEFAULT_DRIVER = 'openstack';
@@ -23,7 +23,7 @@ export interface ProviderReading {
   readonly diskimages: ReadonlyMap<string, DiskimageConfig>;
   readonly problems: ProblemCollector;
   /** Gives up waiting for a driver. */
-  readonly signal: AbortSignal | undefined;
+  readonly signal: AbortSignal;
 }
 
 interface ReadProvider {
@@ -83,7 +83,7 @@ async function findDriver(reading: ProviderReading, entry: JsonObject, index: nu
   const { document, problems, drivers, signal } = reading;
   const name = textOf(entry['driver']) ?? DEFAULT_DRIVER;
   try {
-    const driver = await untilAborted(drivers.get(name), signal);
+    const driver = await orAbort(drivers.get(name), signal);
     assertCompiles(name, providerSchema(driver));
     return driver;
   } catch (error) {
