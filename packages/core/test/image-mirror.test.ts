@@ -1,7 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect, encodeUpload, newUpload, systemClock, uploadsPath, type ZooKeeper } from '@nodepool/zk-protocol';
+import {
+  connect,
+  encodeUpload,
+  IMAGES_ROOT,
+  newUpload,
+  systemClock,
+  uploadsPath,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
 import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { silentLogger } from '../src/logger.js';
@@ -56,6 +64,27 @@ describe('ImageMirror', () => {
     await vi.waitFor(() => expect(mirror.newestUpload('debian', 'cloud')?.buildId).toBe('a'.repeat(32)));
     expect(mirror.newestUpload('debian', 'other')).toBeUndefined();
     expect(changed).toContain('cloud');
+    mirror.stop();
+  });
+
+  it('tells how far it is behind', async () => {
+    const mirror = new ImageMirror({ zk, clock: systemClock, logger: silentLogger, changed: () => undefined });
+    await mirror.start();
+    const waiting: number[] = [];
+    const reading: number[] = [];
+    // called after the mirror's own, for the same event
+    const observe = () => {
+      waiting.push(mirror.eventQueue);
+      queueMicrotask(() => queueMicrotask(() => reading.push(mirror.playbackQueue)));
+    };
+    await zk.addWatch(IMAGES_ROOT, 'persistent-recursive', observe);
+
+    await addUpload('d'.repeat(32), 4_000);
+    await vi.waitFor(() => expect(mirror.newestUpload('debian', 'cloud')?.buildId).toBe('d'.repeat(32)));
+
+    expect([Math.max(...waiting), Math.max(...reading)]).toEqual([1, 1]);
+    expect([mirror.eventQueue, mirror.playbackQueue]).toEqual([0, 0]);
+    await zk.removeWatch(IMAGES_ROOT, observe);
     mirror.stop();
   });
 });

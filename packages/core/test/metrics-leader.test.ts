@@ -65,7 +65,7 @@ describe('the figures of the installation', () => {
     let registered = pools;
     let poolsChanged: () => void = () => undefined;
     const attached = metrics.attach({
-      ...{ zk, nodes, requests },
+      ...{ zk, nodes, requests, images: { eventQueue: 3, playbackQueue: 4 } },
       registry: {
         get pools() {
           return registered;
@@ -125,7 +125,11 @@ describe('the figures of the installation', () => {
       'nodepool.provider.rack.pool.main.addressable_requests': 1,
       'nodepool.tenant_limits.a_b.cores': 8,
       'nodepool.launcher.nl01.zk.node_cache.event_queue': 0,
+      'nodepool.launcher.nl01.zk.node_cache.playback_queue': 0,
+      'nodepool.launcher.nl01.zk.request_cache.event_queue': 0,
       'nodepool.launcher.nl01.zk.request_cache.playback_queue': 0,
+      'nodepool.launcher.nl01.zk.image_cache.event_queue': 3,
+      'nodepool.launcher.nl01.zk.image_cache.playback_queue': 4,
     });
     const { gauges } = await daemon.metrics();
     expect(gauges).toHaveProperty(['nodepool.launcher.nl01.zk.client.connection_queue']);

@@ -5,6 +5,7 @@ import { Installation } from './installation.js';
 import { InstallationGauges } from './installation-gauges.js';
 import { Leadership } from './leadership.js';
 import type { Statsd } from './statsd/statsd.js';
+import { CACHES, type CacheName } from './table.js';
 import type { CacheQueues, MetricsAttachment, ObservedLauncher } from './types.js';
 
 /** Time between two reports of the launcher's own figures. */
@@ -71,11 +72,10 @@ export class Follower implements MetricsAttachment {
   }
 
   /** The caches by their names in metrics. */
-  *caches(): Generator<[cache: string, queues: CacheQueues]> {
+  caches(): readonly (readonly [cache: CacheName, queues: CacheQueues])[] {
     const { nodes, requests, images } = this.launcher;
-    yield ['node', nodes];
-    yield ['request', requests];
-    if (images) yield ['image', images];
+    const queues: Record<CacheName, CacheQueues> = { node: nodes, request: requests, image: images };
+    return CACHES.map((cache) => [cache, queues[cache]] as const);
   }
 
   #createLeadership(statsd: Statsd): Leadership {

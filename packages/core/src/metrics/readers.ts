@@ -63,7 +63,7 @@ function launcherReaders({ follower, version, statsdDropped }: ReaderSources): R
       return launcher ? read(launcher) : [];
     };
   const caches = (read: (queues: CacheQueues) => number): Reader => {
-    return () => [...(follower()?.caches() ?? [])].map(([cache, queues]) => [{ cache }, read(queues)] as const);
+    return () => (follower()?.caches() ?? []).map(([cache, queues]) => [{ cache }, read(queues)] as const);
   };
   return {
     maxServers: of((launcher) =>

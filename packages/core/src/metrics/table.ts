@@ -211,6 +211,12 @@ const PROCESS = {
   },
 } as const satisfies Record<string, MetricDefinition>;
 
+/** What `<cache>` stands for. */
+export const CACHES = ['node', 'request', 'image'] as const;
+
+/** One of the caches of which metrics are kept. */
+export type CacheName = (typeof CACHES)[number];
+
 /** Every metric of a launcher, for statsd, for Prometheus and for the documentation. */
 export const METRICS = { ...INSTALLATION, ...LIMITS, ...WORK, ...CALLS, ...INTERNALS, ...PROCESS } as const;
 

@@ -30,8 +30,8 @@ export interface ObservedLauncher {
   readonly zk: ZooKeeper;
   readonly nodes: RecordCache<NodeRecord> & LockAware;
   readonly requests: RecordCache<RequestRecord>;
-  /** Cache of builds and uploads, where there is one. */
-  readonly images?: CacheQueues | undefined;
+  /** What is known of uploads. */
+  readonly images: CacheQueues;
   /** Registered pools of all launchers. */
   readonly registry: {
     readonly pools: readonly PoolComponentRecord[];

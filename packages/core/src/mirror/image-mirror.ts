@@ -33,6 +33,7 @@ export class ImageMirror implements ImageSource {
   readonly #uploads = new Map<string, UploadRecord>();
   readonly #dirty = new Set<string>();
   #isReading = false;
+  #readsUnderWay = 0;
   #unsubscribe: (() => void) | undefined;
   #ready = false;
 
@@ -42,6 +43,16 @@ export class ImageMirror implements ImageSource {
 
   get ready(): boolean {
     return this.#ready;
+  }
+
+  /** Changed uploads that wait to be read (metric `event_queue`). */
+  get eventQueue(): number {
+    return this.#dirty.size;
+  }
+
+  /** Reads under way (metric `playback_queue`). */
+  get playbackQueue(): number {
+    return this.#readsUnderWay;
   }
 
   newestUpload(image: string, provider: string): UploadRecord | undefined {
@@ -124,7 +135,12 @@ export class ImageMirror implements ImageSource {
     const results: ReadResult[] = [];
     for (let at = 0; at < paths.length; at += READS_AT_ONCE) {
       const batch = paths.slice(at, at + READS_AT_ONCE).map((path) => ({ read, path }));
-      results.push(...(await this.#options.zk.multiRead(batch)));
+      this.#readsUnderWay += batch.length;
+      try {
+        results.push(...(await this.#options.zk.multiRead(batch)));
+      } finally {
+        this.#readsUnderWay -= batch.length;
+      }
     }
     return results;
   }

@@ -171,6 +171,7 @@ export class Launcher {
       zk,
       nodes: this.nodes,
       requests: this.requests,
+      images: this.#images,
       registry: this.#registry,
       config: () => this.#config,
       pools: () => this.pools,
