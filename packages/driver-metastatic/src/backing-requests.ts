@@ -1,7 +1,8 @@
+import { CapacityError } from '@nodepool/core';
 import type { ProviderContext } from '@nodepool/core';
 import { encodeRequest, isZooKeeperError, newRequest, requestCreatePath, requestPath } from '@nodepool/zk-protocol';
 import { delay, REQUESTS_ROOT, uuidHex } from '@nodepool/zk-protocol';
-import type { CancelTimer, Operation, RequestRecord } from '@nodepool/zk-protocol';
+import type { CancelTimer, Operation, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import type { Allocator } from './allocator.js';
 import type { Books } from './books.js';
 import { settingsOf } from './config.js';
@@ -28,6 +29,9 @@ export interface BackingRequestsOptions {
   readonly allocator: Allocator;
 }
 
+/** Why nothing more is asked for: the provider left the configuration, or the launcher stops. */
+export type ClosedFor = 'removal' | 'stop';
+
 /**
  * Asks for as many backing nodes as all launchers together lack, and withdraws what is too much. A request is made on
  * condition that no other launcher has made one since this one counted: the (empty) body of the requests' parent
@@ -37,6 +41,8 @@ export class BackingRequests {
   readonly #options: BackingRequestsOptions;
   readonly #short = new Set<string>();
   readonly #stop = new AbortController();
+  readonly #withdrawing = new Map<RequestId, Promise<void>>();
+  #closed: ClosedFor | undefined;
   #asking: Promise<void> | undefined;
   #cancelSurplus: CancelTimer | undefined;
   #surplus = new Set<string>();
@@ -50,20 +56,66 @@ export class BackingRequests {
     this.#cancelSurplus?.();
   }
 
-  /** Resolves when nothing is being asked for. */
+  /**
+   * Asks for nothing more. Launches that no backing node will serve end `aborted`, so that others get their requests;
+   * when the launcher stops, those whose backing node is being made go on.
+   */
+  close(why: ClosedFor): void {
+    this.#closed = why;
+    for (const label of this.#options.requests.labels()) this.#options.allocator.schedule(label);
+    for (const label of this.#options.books.labels()) this.#options.allocator.schedule(label);
+  }
+
+  /** Resolves when nothing is being asked for or withdrawn. */
   async settled(): Promise<void> {
     await this.#asking;
+    await Promise.all(this.#withdrawing.values());
+  }
+
+  /** Withdraws whatever this launcher has asked for. @returns whether nothing of it is left */
+  async withdrawAll(): Promise<boolean> {
+    for (const request of this.#own()) this.#withdrawNow(request);
+    await this.settled();
+    return this.#own().length === 0;
+  }
+
+  #own(): RequestRecord[] {
+    const { requests } = this.#options;
+    return requests.labels().flatMap((label) => requests.ofLabel(label).filter((request) => requests.isOwn(request)));
   }
 
   /** Compares what is asked for with what is needed. */
   check(label: string): void {
     if (this.#stop.signal.aborted) return;
+    if (this.#closed) {
+      this.#windUp(label, this.#closed);
+      return;
+    }
     const lacking = this.#lacking(label);
     if (lacking > 0 && this.#options.allocator.waitingFor(label).length > 0) {
       this.#short.add(label);
       this.#asking ??= this.#ask();
     }
     if (lacking < 0) this.#withdrawLater(label);
+  }
+
+  /** Ends what nobody has begun to serve. */
+  #windUp(label: string, why: ClosedFor): void {
+    const { allocator, books, config, requests } = this.#options;
+    const own = requests.ofLabel(label).filter((request) => requests.isOwn(request));
+    const begun = why === 'removal' ? [] : own.filter((request) => !this.#hasNoNode(request));
+    for (const request of own) if (!begun.includes(request)) this.#withdrawNow(request);
+    const supply = why === 'removal' ? 0 : books.label(label).supply;
+    const served = begun.length * (settingsOf(config, label)?.maxParallelJobs ?? 1) + supply;
+    for (const claim of allocator.waitingFor(label).slice(served)) {
+      claim.failed(
+        new CapacityError(
+          why === 'removal'
+            ? `provider "${config.name}" left the configuration before a slot of label "${label}" was free`
+            : `the launcher stops and nobody makes a backing node for label "${label}" yet`,
+        ),
+      );
+    }
   }
 
   /** Backing nodes to ask for; negative: requests too many. */
@@ -76,9 +128,13 @@ export class BackingRequests {
     return wanted - requests.expected(label);
   }
 
+  get #isOver(): boolean {
+    return this.#closed !== undefined || this.#stop.signal.aborted;
+  }
+
   async #ask(): Promise<void> {
     const { context } = this.#options;
-    while (this.#short.size > 0 && !this.#stop.signal.aborted) {
+    while (this.#short.size > 0 && !this.#isOver) {
       try {
         const version = await this.#countedVersion();
         const labels = [...this.#short];
@@ -89,7 +145,7 @@ export class BackingRequests {
           this.#short.clear();
           break;
         }
-        if (this.#stop.signal.aborted) break;
+        if (this.#isOver) break;
         context.logger.warn('Could not ask for backing nodes; trying again', { error });
         await delay(context.clock, RETRY_MS, this.#stop.signal).catch(() => undefined); // the loop looks at the signal
       }
@@ -120,7 +176,7 @@ export class BackingRequests {
       counts[label] = count;
       for (let i = 0; i < count; i++) operations.push(this.#createRequest(label, backingLabel, owner));
     }
-    if (operations.length === 0) return true;
+    if (operations.length === 0 || this.#isOver) return true;
     try {
       await context.committer.commit([{ op: 'set', path: REQUESTS_ROOT, data: '', version }, ...operations]);
     } catch (error) {
@@ -151,30 +207,31 @@ export class BackingRequests {
       this.#cancelSurplus = undefined;
       const labels = this.#surplus;
       this.#surplus = new Set();
-      for (const each of labels) void this.#withdraw(each);
+      for (const each of labels) this.#withdraw(each);
     });
   }
 
   /** The newest go first, the same for every launcher. One that has a node already is taken: its node serves later. */
-  async #withdraw(label: string): Promise<void> {
-    const { context, requests } = this.#options;
+  #withdraw(label: string): void {
+    const { requests } = this.#options;
     const surplus = -this.#lacking(label);
-    if (surplus <= 0 || this.#stop.signal.aborted) return;
+    if (surplus <= 0 || this.#isOver) return;
     const candidates = requests.ofLabel(label).filter((request) => this.#hasNoNode(request));
-    for (const request of candidates.slice(-surplus)) {
-      if (!requests.isOwn(request)) continue;
-      try {
-        if (await deleteRequest(context, requestPath(request.id), request.stat?.version)) {
-          context.logger.info('Withdrew a backing request that is not needed any more', {
-            requestId: request.id,
-            label,
-          });
-        }
-      } catch (error) {
-        if (!isZooKeeperError(error)) throw error;
-        context.logger.warn('Could not withdraw a backing request', { requestId: request.id, error });
-      }
-    }
+    for (const request of candidates.slice(-surplus)) if (requests.isOwn(request)) this.#withdrawNow(request);
+  }
+
+  /** Unless somebody has written it meanwhile: its change is looked at then. */
+  #withdrawNow({ id, stat, labels }: RequestRecord): void {
+    if (this.#withdrawing.has(id)) return;
+    const { context } = this.#options;
+    const fields = { requestId: id, backingLabel: labels[0] };
+    const run = deleteRequest(context, requestPath(id), stat?.version)
+      .then((isGone) => {
+        if (isGone) context.logger.info('Withdrew a backing request that is not needed any more', fields);
+      })
+      .catch((error: unknown) => context.logger.warn('Could not withdraw a backing request', { ...fields, error }))
+      .finally(() => this.#withdrawing.delete(id));
+    this.#withdrawing.set(id, run);
   }
 
   #hasNoNode(request: RequestRecord): boolean {

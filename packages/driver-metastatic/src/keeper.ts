@@ -3,8 +3,7 @@ import { encodeNode, isZooKeeperError, nodeLockPath, nodePath, withNode, ZkLock 
 import type { CancelTimer, NodeId, NodeRecord, Operation } from '@nodepool/zk-protocol';
 import type { BackingNode } from './backing-node.js';
 import type { Books } from './books.js';
-import { settingsOf } from './config.js';
-import type { MetastaticProviderConfig } from './config.js';
+import type { BackingSettings } from './config.js';
 import { formatBackingData, parseBackingData } from './user-data.js';
 
 /** Launchers that did not take a backing node over leave its return to the one that did, if that is alive. */
@@ -22,7 +21,8 @@ type Outcome = 'done' | 'later';
 /** What keeping backing nodes needs. */
 export interface KeeperOptions {
   readonly context: ProviderContext;
-  readonly config: MetastaticProviderConfig;
+  /** How backing nodes of a label are treated; `undefined`: the label is gone, they get no more jobs. */
+  readonly settingsOf: (label: string) => BackingSettings | undefined;
   readonly owner: string;
   readonly books: () => Books;
   /** Whether this launcher took the node over. */
@@ -59,7 +59,7 @@ export class Keeper {
   look(backing: BackingNode): void {
     if (this.#stopped || backing.ownership !== 'ours') return;
     const now = this.#options.context.clock.now();
-    const limits = settingsOf(this.#options.config, backing.data.label) ?? { ...NO_LIMITS, maxAgeMs: 0 };
+    const limits = this.#options.settingsOf(backing.data.label) ?? { ...NO_LIMITS, maxAgeMs: 0 };
     const agedMs = limits.maxAgeMs === undefined ? Infinity : backing.data.launchedMs + limits.maxAgeMs;
     if (now >= agedMs && !backing.isDrained) {
       backing.isDrained = true;
@@ -83,7 +83,7 @@ export class Keeper {
     if (this.#stopped) return;
     const { context, owner } = this.#options;
     const books = this.#options.books();
-    for (const backing of [...books.all()]) this.look(backing);
+    this.lookAtAll();
     for (const id of [...books.namedBackingNodes()]) if (!books.get(id)) this.lost(id);
     for (const node of context.nodes.values()) {
       const isOver = node.state === 'used' || node.state === 'deleting';
@@ -105,12 +105,18 @@ export class Keeper {
     this.#options.books().update(backing);
   }
 
-  /** Gives back whatever has no slot in use, due or not. */
-  async releaseEmpty(): Promise<void> {
+  /** Looks at every backing node, e.g. because their labels are gone. */
+  lookAtAll(): void {
+    for (const backing of [...this.#options.books().all()]) this.look(backing);
+  }
+
+  /** Gives back whatever has no slot in use, due or not. @returns whether there was nothing more to give back */
+  async releaseEmpty(): Promise<boolean> {
     for (const backing of [...this.#options.books().all()]) {
       if (backing.ownership === 'ours' && backing.isEmpty) this.#run(backing.id, () => this.#release(backing));
     }
     await this.settled();
+    return [...this.#options.books().all()].every((backing) => backing.ownership === 'foreign' || !backing.isEmpty);
   }
 
   #dueMs(backing: BackingNode, limits: { graceTimeMs: number; minRetentionTimeMs: number }): number {
@@ -133,7 +139,7 @@ export class Keeper {
     const { clock } = this.#options.context;
     const cancel = clock.setTimer(Math.max(0, atMs - clock.now()), () => {
       this.#timer = undefined;
-      for (const backing of [...this.#options.books().all()]) this.look(backing);
+      this.lookAtAll();
     });
     this.#timer = { atMs, cancel };
   }

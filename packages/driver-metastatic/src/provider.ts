@@ -20,6 +20,9 @@ import { identityOf, placeOf } from './user-data.js';
 
 const NO_LABELS: ReadonlySet<string> = new Set();
 const TAKE_OVER_RETRY_MS = 1_000;
+const DISMANTLE_RETRY_MS = 250;
+/** How often a removed provider tries to give its backing nodes back; by then ZooKeeper has been away for long. */
+const DISMANTLE_ATTEMPTS = 40;
 
 /**
  * Gives out slots on nodes that it gets through Nodepool itself. What is whose stands in the records alone, so several
@@ -41,6 +44,9 @@ export class MetastaticProvider implements Provider {
   readonly #launching = new Set<Promise<LaunchResult>>();
   readonly #stop = new AbortController();
   #isIdle = false;
+  #isStopped = false;
+  /** The provider has left the configuration: its books stay open until its last slot has ended. */
+  #isRemoved = false;
 
   /** @param scan - reads host keys; default: over the network */
   constructor(config: MetastaticProviderConfig, context: ProviderContext, scan: KeyScanner = scanHostKeys) {
@@ -49,7 +55,8 @@ export class MetastaticProvider implements Provider {
     setMaxListeners(0, this.#stop.signal); // one for each backing node being taken over
     this.#owner = identityOf(config.name);
     const keeper = new Keeper({
-      ...{ context, config, owner: this.#owner },
+      ...{ context, owner: this.#owner },
+      settingsOf: (label) => (this.#isRemoved ? undefined : settingsOf(config, label)),
       books: () => this.#books,
       isOurs: (id) => this.#taken.has(id),
     });
@@ -78,28 +85,36 @@ export class MetastaticProvider implements Provider {
   }
 
   start(): Promise<void> {
+    const { closing } = this.#context;
     this.#requests.open();
     this.#books.open();
+    if (closing?.aborted) this.#close();
+    else closing?.addEventListener('abort', () => this.#close(), { once: true });
     return Promise.resolve();
   }
 
   idle(): void {
     if (this.#isIdle) return;
     this.#isIdle = true;
+    if (this.#isRemoved) return;
     this.#keeper.stop();
     this.#endWhenUnused();
   }
 
   stop(): void {
-    this.idle();
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    this.#isIdle = true;
+    this.#isRemoved = !this.#isConfigured;
+    this.#keeper.stop();
+    this.#endWhenUnused();
   }
 
   async join(): Promise<void> {
     await Promise.all(this.#launching);
     await Promise.all([this.#allocator.settled(), this.#keeper.settled(), this.#backingRequests.settled()]);
+    if (this.#isRemoved) await this.#dismantle();
     await Promise.all(this.#taking.values());
-    const isRemoved = !this.#context.config().providers.has(this.config.name);
-    if (isRemoved) await this.#dismantle();
   }
 
   labelReady(pool: string, label: string): boolean {
@@ -154,9 +169,27 @@ export class MetastaticProvider implements Provider {
     return launch;
   }
 
-  /** A replaced provider goes on until its launches have ended: their requests are handled by it. */
+  get #isConfigured(): boolean {
+    return this.#context.config().providers.has(this.config.name);
+  }
+
+  /** Nothing more will be asked of this provider. */
+  #close(): void {
+    this.#isRemoved = !this.#isConfigured;
+    this.#backingRequests.close(this.#isRemoved ? 'removal' : 'stop');
+    if (this.#isRemoved) this.#keeper.lookAtAll();
+  }
+
+  /**
+   * A replaced provider goes on until its launches have ended: their requests are handled by it. A removed one ends when
+   * it has given back what it can.
+   */
   #endWhenUnused(): void {
-    if (!this.#isIdle || this.#launching.size > 0 || this.#stop.signal.aborted) return;
+    if (this.#isIdle && !this.#isRemoved && this.#launching.size === 0) this.#end();
+  }
+
+  #end(): void {
+    if (this.#stop.signal.aborted) return;
     this.#stop.abort(new Error(`provider "${this.config.name}" has stopped`));
     this.#backingRequests.stop();
     this.#scans.stop();
@@ -166,22 +199,29 @@ export class MetastaticProvider implements Provider {
 
   /** Nobody here will care for what the provider leaves: withdraws its requests and gives back what is not in use. */
   async #dismantle(): Promise<void> {
-    const { logger, requests } = this.#context;
+    const { clock, logger } = this.#context;
     try {
-      const own = [...requests.values()].filter(({ requestor }) => requestor === this.#owner);
-      for (const request of own.filter((each) => this.#requests.isOwn(each))) {
-        await deleteRequest(this.#context, requestPath(request.id));
+      for (let attempt = 0; attempt < DISMANTLE_ATTEMPTS && !this.#stop.signal.aborted; attempt++) {
+        const isWithdrawn = await this.#backingRequests.withdrawAll();
+        if ((await this.#keeper.releaseEmpty()) && isWithdrawn) break;
+        this.#books.recheck();
+        await delay(clock, DISMANTLE_RETRY_MS, this.#stop.signal);
       }
-      await this.#keeper.releaseEmpty();
     } catch (error) {
       logger.warn('Could not give back everything of a removed provider', { error });
     }
+    const left = [...this.#books.all()].filter(({ ownership }) => ownership !== 'foreign').map(({ id }) => id);
+    if (left.length > 0) {
+      const fix = 'they stay locked until a launcher has the provider in its configuration again';
+      logger.warn(`Backing nodes of a removed provider could not be given back: ${fix}`, { nodes: left });
+    }
+    this.#end();
   }
 
   // ---- backing requests
 
   #takeOver(request: RequestRecord, label: string): void {
-    if (this.#taking.has(request.id)) return;
+    if (this.#taking.has(request.id) || this.#isRemoved) return;
     const run = this.#tryTakeOver(request, label).finally(() => this.#taking.delete(request.id));
     this.#taking.set(request.id, run);
   }

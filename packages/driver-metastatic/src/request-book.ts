@@ -64,6 +64,11 @@ export class RequestBook {
     return arriving + (this.#open.get(label)?.size ?? 0);
   }
 
+  /** Labels for which there were requests. */
+  labels(): string[] {
+    return [...this.#open.keys()];
+  }
+
   /** Open requests of the label, of all launchers, oldest first. */
   ofLabel(label: string): RequestRecord[] {
     return [...(this.#open.get(label)?.values() ?? [])].sort((a, b) => (a.id < b.id ? -1 : 1));

@@ -218,6 +218,55 @@ describe('a provider that leaves the configuration', () => {
     await client.until('the machine is free', () => client.all().length === 1 && client.all()[0]?.state === 'ready');
   });
 
+  it('stays until the last slot has ended, and gives the backing node back then', async () => {
+    const yaml = yamlOf({ hosts: 1, label: 'grace-time: 600' });
+    const { launcher, reconfigure } = await world.launcher(yaml);
+    const client = await world.client();
+    const slot = await useSlot(client);
+
+    await reconfigure(yaml.slice(0, yaml.indexOf('- name: meta')));
+    const [draining] = launcher.drainingProviders;
+    await client.giveBack(slot.id);
+    await client.until('the machine is free', () => client.all().length === 1 && client.all()[0]?.state === 'ready');
+
+    expect(draining).toMatchObject({ provider: 'meta', nodes: 1 });
+    expect(launcher.drainingProviders).toEqual([]);
+  });
+
+  it('takes no backing node any more, and puts requests without a slot back', async () => {
+    const yaml = yamlOf({ hosts: 1 });
+    const { launcher, reconfigure } = await world.launcher(yaml);
+    const client = await world.client();
+    const [direct] = await client.use(await client.ask(['big']));
+    const id = await client.ask(['small']);
+    await client.until('a backing node is asked for', () => client.backingRequests().length === 1);
+
+    await reconfigure(yaml.slice(0, yaml.indexOf('- name: meta')));
+    await client.until('nothing is left of the launch', () => client.slots().length === 0);
+    await client.giveBack((direct as NodeRecord).id);
+    await client.until('the machine is free', () => client.all()[0]?.state === 'ready');
+
+    expect(client.backingRequests()).toEqual([]);
+    expect(client.requests.get(id)?.state).not.toBe('pending');
+    expect(launcher.drainingProviders).toEqual([]);
+  });
+
+  it('is taken up again when it comes back while it drains', async () => {
+    const yaml = yamlOf({ hosts: 1, label: 'grace-time: 600' });
+    const { launcher, reconfigure } = await world.launcher(yaml);
+    const client = await world.client();
+    const slot = await useSlot(client);
+
+    await reconfigure(yaml.slice(0, yaml.indexOf('- name: meta')));
+    await reconfigure(yaml);
+    const [second] = await client.use(await client.ask(['small']));
+    await client.giveBack(slot.id);
+    await client.until('the slot is gone', () => client.slots().length === 1);
+
+    expect(second?.driverData).toMatchObject({ backing_node: client.backing()[0]?.id });
+    expect(launcher.drainingProviders).toEqual([]);
+  });
+
   it('goes on with launches when it is only changed', async () => {
     const { reconfigure } = await world.launcher(yamlOf({ hosts: 1 }));
     const client = await world.client();

@@ -48,6 +48,22 @@ it('leaves no timer when the provider stops between two attempts to take a backi
   expect(timers.size).toBe(0);
 });
 
+it('puts a launch whose backing node nobody makes back at once when the launcher stops', async () => {
+  const { launcher } = await world.launcher(yamlOf({ hosts: 1 }));
+  const client = await world.client();
+  await client.use(await client.ask(['big']));
+  const request = await client.ask(['small']);
+  await client.until('a backing node is asked for', () => client.backingRequests().length === 1);
+
+  const startedMs = Date.now();
+  await launcher.drain(60_000);
+  const tookMs = Date.now() - startedMs;
+
+  await client.until('the request waits for others', () => client.requests.get(request)?.state === 'requested');
+  expect(client.backingRequests()).toEqual([]);
+  expect(tookMs).toBeLessThan(10_000);
+});
+
 /** A clock whose timers are known until they fire or are cancelled. */
 function countTimers(clock: Clock, timers: Set<() => void>): Clock {
   return {

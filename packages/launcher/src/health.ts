@@ -48,6 +48,12 @@ export function createHealthReport(facts: HealthFacts): HealthReport {
       providers: [...config.providers.keys()],
     },
     provider_errors: runtime.providerErrors,
+    draining_providers: runtime.drainingProviders.map(({ provider, nodes, sinceMs }) => ({
+      provider,
+      state: 'draining',
+      nodes,
+      since: new Date(sinceMs).toISOString(),
+    })),
     failing_deletions: runtime.failingDeletions.map(({ nodeId, attempts, error }) => ({
       node: nodeId,
       attempts,

@@ -17,6 +17,8 @@ export interface LauncherRuntime {
   readonly pools: readonly { provider: string; pool: string; handling: number; waiting: number; paused: number }[];
   /** Providers that could not be started, and why. */
   readonly providerErrors: readonly { provider: string; error: string }[];
+  /** Providers that left the configuration and still have nodes, since when in ms since the epoch. */
+  readonly drainingProviders: readonly { provider: string; nodes: number; sinceMs: number }[];
   /** Deletions that keep failing. */
   readonly failingDeletions: readonly { nodeId: string; attempts: number; error: string | undefined }[];
   /** Why a request is where it is, or what would become of labels; `undefined` for an unknown request. */

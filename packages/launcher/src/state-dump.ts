@@ -35,6 +35,8 @@ export function dumpState(runtime: LauncherRuntime, zk: ZooKeeper, nowMs: number
   }
   for (const load of runtime.pools) lines.push(`own pool ${JSON.stringify(load)}`);
   for (const failing of runtime.providerErrors) lines.push(`provider ${failing.provider} failed: ${failing.error}`);
+  for (const { provider, nodes } of runtime.drainingProviders)
+    lines.push(`provider ${provider} drains: ${nodes} nodes left`);
   for (const { nodeId, attempts, error } of runtime.failingDeletions) {
     lines.push(`deletion of node ${nodeId} failed ${attempts} times: ${error ?? ''}`);
   }

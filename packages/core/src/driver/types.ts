@@ -146,6 +146,12 @@ export interface ProviderContext {
   readonly metrics?: OperationMetrics | undefined;
   /** Uploaded images; missing where nothing follows their records: then labels with a `diskimage` cannot be launched. */
   readonly images?: ImageSource | undefined;
+  /**
+   * Aborted when the launcher takes no more requests for the provider: it left the configuration, or the launcher stops.
+   * Launches under way may finish. One that waits for what nobody has begun to make should end `aborted`: its request is
+   * then put back for others. Nodes of a provider that left are still deleted by it; `stop` follows when none is left.
+   */
+  readonly closing?: AbortSignal | undefined;
 }
 
 /** A running provider. */

@@ -96,6 +96,8 @@ export class Launcher {
   readonly #providers: ProviderSet;
   readonly #reaper: Reaper;
   readonly #lost: LostRequests;
+  /** Requests whose abandoned locks are being removed. */
+  readonly #recovering = new Set<RequestRecord['id']>();
   readonly #leftovers: Leftovers;
   readonly #ages: AgeLimits;
   readonly #minReady: MinReady;
@@ -123,9 +125,7 @@ export class Launcher {
     this.nodes = createNodeCache({ zk, clock, logger });
     this.requests = createRequestCache({ zk, clock, logger });
     this.#componentCache = createComponentCache({ zk, clock, logger });
-    const mirror = new Mirror(this.nodes, this.requests, (node) =>
-      needOfNode(this.#providers.runnerOf(node), node),
-    );
+    const mirror = new Mirror(this.nodes, this.requests, (node) => needOfNode(this.#providers.runnerOf(node), node));
     const committer = createCommitter(zk, [this.nodes, this.requests, this.#componentCache]);
     const random = options.random ?? Math.random;
     this.#services = { zk, committer, mirror, clock, logger, hostname, random, metrics };
@@ -393,7 +393,8 @@ export class Launcher {
       isOurs: (id: RequestRecord['id']) => this.#workerHandling(id),
       releaseNode: (node: NodeRecord, why: string) => this.#releaseNode(node, why),
       reservationsEnded: (pool: PoolSituation) => this.#wakeSisters(pool),
-      onAbandoned: (request: RequestRecord, nodes: readonly string[]) => this.#recover(request, nodes as NodeId[]),
+      isRecovering: (id: RequestRecord['id']) => this.#recovering.has(id),
+      onAbandoned: (request: RequestRecord, epoch: number) => this.#recover(request, epoch),
     };
   }
 
@@ -450,14 +451,18 @@ export class Launcher {
   }
 
   /** A handler lost track of what it wrote: remove its locks, then let the request be reset like any lost one. */
-  #recover(request: RequestRecord, nodes: readonly NodeId[]): void {
-    const { zk, logger } = this.#services;
-    const epoch = zk.sessionEpoch;
-    void removeAbandonedLocks(this.#services, { request: request.id, nodes }, epoch, this.#stop.signal)
-      .then(() => this.#lost.check(request.id))
+  #recover({ id }: RequestRecord, epoch: number): void {
+    const { logger } = this.#services;
+    this.#recovering.add(id);
+    void removeAbandonedLocks(this.#services, { request: id }, epoch, this.#stop.signal)
+      .then(() => this.#lost.check(id))
       .catch((error: unknown) =>
-        logger.error('Could not clean up after an abandoned request', { requestId: request.id, error }),
-      );
+        logger.error('Could not clean up after an abandoned request', { requestId: id, error }),
+      )
+      .finally(() => {
+        this.#recovering.delete(id);
+        for (const worker of this.#workers.values()) worker.lookAgain(id);
+      });
   }
 
   #stateChanged(state: ConnectionState): void {

@@ -1,4 +1,5 @@
-import type { NodeRecord, RecordCache, Resources } from '@nodepool/zk-protocol';
+import { setMaxListeners } from 'node:events';
+import type { NodeRecord, Resources } from '@nodepool/zk-protocol';
 import { sameProviderConfig } from '../config/compare.js';
 import type { Config } from '../config/types.js';
 import type { DriverRegistry } from '../discovery/registry-types.js';
@@ -6,6 +7,8 @@ import type { PoolConfig, Provider, ProviderConfig, ProviderContext } from '../d
 import type { Services } from '../fulfilment/services.js';
 import type { ImageSource } from '../operations/images.js';
 import { GuardedProvider } from './guard/guarded-provider.js';
+import { DrainingProviders, type DrainingStatus } from './draining-providers.js';
+import { NodesByProvider } from './nodes-by-provider.js';
 import { ProviderRunner } from './provider-runner.js';
 
 /** What providers are told about the launcher they run in. */
@@ -17,9 +20,18 @@ export interface ProviderSetHost {
   capacityChanged(provider: string, pool?: string): void;
   /** A provider has started, perhaps after failing at first. */
   providerStarted(runner: ProviderRunner): void;
+  /** Requests are still being worked on for the provider. */
+  isWorkedFor(provider: string): boolean;
+  /** Another launcher has a pool of the provider. */
+  isServedElsewhere(provider: string): boolean;
+  /** Deletes a free node if it still is one. */
+  releaseNode(node: NodeRecord, why: string): void;
 }
 
-/** The running providers. A reload keeps those whose configuration is the same. */
+/**
+ * The running providers. A reload keeps those whose configuration is the same; one that was removed stays until its
+ * nodes are gone.
+ */
 export class ProviderSet {
   readonly #services: Services;
   readonly #registry: DriverRegistry;
@@ -28,14 +40,24 @@ export class ProviderSet {
   /** Replaced or removed ones that still finish what they began. */
   readonly #leaving = new Set<Promise<void>>();
   readonly #nodesByProvider: NodesByProvider;
+  readonly #draining: DrainingProviders;
+  readonly #closings = new WeakMap<ProviderRunner, AbortController>();
 
   constructor(services: Services, registry: DriverRegistry, host: ProviderSetHost) {
     this.#services = services;
     this.#registry = registry;
     this.#host = host;
-    this.#nodesByProvider = new NodesByProvider(services.mirror.nodes);
+    this.#nodesByProvider = new NodesByProvider(services.mirror.nodes, (name) => this.#draining.look(name));
+    this.#draining = new DrainingProviders(services, {
+      nodesOf: (name) => this.#nodesByProvider.of(name),
+      isWorkedFor: (name) => host.isWorkedFor(name),
+      isServedElsewhere: (name) => host.isServedElsewhere(name),
+      releaseNode: (node, why) => host.releaseNode(node, why),
+      ended: (runner) => this.#letGo(runner),
+    });
   }
 
+  /** A provider of the configuration in force. */
   get(name: string): ProviderRunner | undefined {
     return this.#runners.get(name);
   }
@@ -44,8 +66,34 @@ export class ProviderSet {
     return this.#runners.values();
   }
 
+  /** Removed providers that still have nodes. */
+  get draining(): readonly DrainingStatus[] {
+    return this.#draining.status();
+  }
+
+  /** The provider of a node, also while it drains. */
+  runnerOf({ provider }: NodeRecord): ProviderRunner | undefined {
+    return provider === null ? undefined : (this.#runners.get(provider) ?? this.#draining.get(provider));
+  }
+
   providerOf(node: NodeRecord): Provider | undefined {
-    return node.provider === null ? undefined : this.#runners.get(node.provider)?.provider;
+    return this.runnerOf(node)?.provider;
+  }
+
+  /** A pool of the provider has ended its last request. */
+  poolEnded(provider: string): void {
+    this.#draining.look(provider);
+  }
+
+  /** Removed providers whose nodes nobody fetches, or others look after. */
+  sweep(): void {
+    this.#draining.sweep();
+  }
+
+  /** The launcher stops: nothing more will be asked of any provider. */
+  close(): void {
+    const why = new Error('the launcher stops');
+    for (const runner of this.#runners.values()) this.#closings.get(runner)?.abort(why);
   }
 
   /** Makes the running providers those of the configuration. Resolves when each new one has tried to start. */
@@ -60,21 +108,25 @@ export class ProviderSet {
         current.idle();
         replaced.push(current);
       }
+      const returned = this.#draining.take(providerConfig.name);
+      if (returned) replaced.push(returned);
       this.#runners.set(providerConfig.name, next);
       added.push(next);
     }
     for (const [name, runner] of this.#runners) {
       if (config.providers.has(name)) continue;
       this.#runners.delete(name);
+      this.#draining.add(runner);
+      this.#closings.get(runner)?.abort(new Error(`provider "${name}" left the configuration`));
       runner.idle();
-      replaced.push(runner);
+      this.#draining.look(name);
     }
     await Promise.all(added.map((runner) => runner.start(() => this.#host.providerStarted(runner))));
     for (const runner of replaced) this.#letGo(runner);
   }
 
   async stop(): Promise<void> {
-    await Promise.all([...this.#runners.values()].map((runner) => runner.stop()));
+    await Promise.all([...this.#runners.values(), ...this.#draining.takeAll()].map((runner) => runner.stop()));
     await Promise.all(this.#leaving);
     this.#nodesByProvider.close();
   }
@@ -96,14 +148,18 @@ export class ProviderSet {
   async #create(config: ProviderConfig): Promise<ProviderRunner> {
     const driver = await this.#registry.get(config.driverName);
     const { clock, logger } = this.#services;
+    const closing = new AbortController();
+    setMaxListeners(0, closing.signal); // one for each launch a driver has under way
     const provider = new GuardedProvider({
       config,
-      make: () => driver.getProvider(config, this.#contextFor(config)),
+      make: () => driver.getProvider(config, this.#contextFor(config, closing.signal)),
       clock,
       nodes: this.#services.mirror.nodes,
       logger: logger.child({ provider: config.name }),
     });
-    return new ProviderRunner(this.#services, { driver }, provider);
+    const runner = new ProviderRunner(this.#services, { driver }, provider);
+    this.#closings.set(runner, closing);
+    return runner;
   }
 
   #letGo(runner: ProviderRunner): void {
@@ -116,7 +172,7 @@ export class ProviderSet {
     this.#leaving.add(leaving);
   }
 
-  #contextFor({ name }: ProviderConfig): ProviderContext {
+  #contextFor({ name }: ProviderConfig, closing: AbortSignal): ProviderContext {
     const { zk, clock, committer, mirror, hostname, logger, random, metrics } = this.#services;
     return {
       zk,
@@ -125,6 +181,7 @@ export class ProviderSet {
       hostname,
       random,
       metrics,
+      closing,
       images: this.#host.images,
       nodes: mirror.nodes,
       requests: mirror.requests,
@@ -141,37 +198,4 @@ export function needOfNode(runner: ProviderRunner | undefined, node: NodeRecord)
   const pool: PoolConfig | undefined = node.pool === null ? undefined : runner?.config.pools.get(node.pool);
   const label = node.labels[0];
   return runner && pool && label !== undefined ? runner.needOf(label, pool) : { instances: 1 };
-}
-
-/** Node records by provider. */
-class NodesByProvider {
-  readonly #nodes: RecordCache<NodeRecord>;
-  readonly #ids = new Map<string, Set<string>>();
-  readonly #unsubscribe: () => void;
-
-  constructor(nodes: RecordCache<NodeRecord>) {
-    this.#nodes = nodes;
-    this.#unsubscribe = nodes.onChange(({ id, before, after }) => {
-      if (before?.provider === after?.provider) return;
-      if (before?.provider) this.#ids.get(before.provider)?.delete(id);
-      if (after?.provider) this.#idsOf(after.provider).add(id);
-    });
-  }
-
-  *of(provider: string): Generator<NodeRecord> {
-    for (const id of this.#ids.get(provider) ?? []) {
-      const node = this.#nodes.get(id);
-      if (node) yield node;
-    }
-  }
-
-  close(): void {
-    this.#unsubscribe();
-  }
-
-  #idsOf(provider: string): Set<string> {
-    let ids = this.#ids.get(provider);
-    if (!ids) this.#ids.set(provider, (ids = new Set()));
-    return ids;
-  }
 }

@@ -126,7 +126,7 @@ export class GuardedProvider implements WholeProvider {
   }
 
   labelCapacity(pool: string, label: string): number | undefined {
-    const isAnswer = (answer: unknown) => answer === undefined || (typeof answer === 'number' && !Number.isNaN(answer));
+    const isAnswer = (answer: unknown) => answer === undefined || (typeof answer === 'number' && answer >= 0);
     return this.#complaints.ask(
       'labelCapacity',
       undefined,
@@ -175,7 +175,9 @@ export class GuardedProvider implements WholeProvider {
     this.#complaints.ask('nodeDeletedNotification', undefined, () => this.#provider?.nodeDeletedNotification?.(node));
   }
 
+  /** Nothing is made anew for a provider that was replaced or has left the configuration. */
   successorOf(node: NodeRecord): NodeRecord | undefined {
+    if (this.#isIdle) return undefined;
     return this.#complaints.ask('successorOf', undefined, () => this.#provider?.successorOf?.(node));
   }
 
