@@ -21,6 +21,7 @@ import {
   type NodeFields,
   type NodeRecord,
   type PoolComponentRecord,
+  type Resources,
 } from '@nodepool/zk-protocol';
 import { silentLogger, type Config } from '../src/index.js';
 import { Metrics } from '../src/metrics/index.js';
@@ -63,6 +64,7 @@ describe('the figures of the installation', () => {
     const [nodes, requests] = [createNodeCache(shared), createRequestCache(shared)];
     const metrics = new Metrics({ ...shared, hostname: 'nl01.example.com', pid, version: '1', statsd: daemon });
     let registered = pools;
+    let tenantLimits: Config['tenantLimits'] = new Map([['a.b', { cores: 8 }]]);
     let poolsChanged: () => void = () => undefined;
     const attached = metrics.attach({
       ...{ zk, nodes, requests, images: { eventQueue: 3, playbackQueue: 4 } },
@@ -75,7 +77,7 @@ describe('the figures of the installation', () => {
           return () => undefined;
         },
       },
-      config: () => ({ providers: new Map(), tenantLimits: new Map([['a.b', { cores: 8 }]]) }) as unknown as Config,
+      config: () => ({ providers: new Map(), tenantLimits }) as unknown as Config,
       pools: () => [],
       failingDeletions: () => 0,
     });
@@ -96,6 +98,10 @@ describe('the figures of the installation', () => {
       register: (...changed: PoolComponentRecord[]) => {
         registered = changed;
         poolsChanged();
+      },
+      limitTenants: (...limits: [tenant: string, resources: Resources][]) => {
+        tenantLimits = new Map(limits);
+        attached.configChanged();
       },
       addNode: (fields: NodeFields & Pick<NodeRecord, 'state'>) =>
         zk.create(NODE_CREATE_PATH, encodeNode(newNode(fields, systemClock.now())), { sequential: true }),
@@ -156,6 +162,25 @@ describe('the figures of the installation', () => {
       'nodepool.provider.rack.pool.main.addressable_requests': 0,
     });
     expect(await launcher.metrics.render()).not.toMatch(/"(gone|old)"/);
+  });
+
+  it('are zero for limits that tenants no longer have', async () => {
+    const launcher = await follow(1, poolOf('rack', 'small'));
+    launcher.limitTenants(['one', { cores: 8, ram: 1024 }], ['two', { instances: 5 }]);
+    await arrived({
+      'nodepool.tenant_limits.one.cores': 8,
+      'nodepool.tenant_limits.one.ram': 1024,
+      'nodepool.tenant_limits.two.instances': 5,
+      'nodepool.tenant_limits.a_b.cores': 0,
+    });
+
+    launcher.limitTenants(['one', { cores: 9 }]);
+
+    await arrived({
+      'nodepool.tenant_limits.one.cores': 9,
+      'nodepool.tenant_limits.one.ram': 0,
+      'nodepool.tenant_limits.two.instances': 0,
+    });
   });
 
   it('are sent by one launcher, and by the next when it stops', async () => {

@@ -1,4 +1,5 @@
 import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
+import type { Config } from '../config/types.js';
 import type { Logger } from '../logger.js';
 import { maxServersOf } from './limits.js';
 import { Installation } from './installation.js';
@@ -31,6 +32,8 @@ export class Follower implements MetricsAttachment {
   readonly #unsubscribe: (() => void)[];
   #cancelReport: CancelTimer | undefined;
   #limitedProviders: ReadonlySet<string> = new Set();
+  /** Resources by tenant. */
+  #limitedTenants: ReadonlyMap<string, readonly string[]> = new Map();
   #started = false;
   #stopped = false;
 
@@ -105,13 +108,29 @@ export class Follower implements MetricsAttachment {
   }
 
   #sendLimits(): void {
-    const { statsd } = this.#options;
     const { providers, tenantLimits } = this.launcher.config();
+    this.#sendProviderLimits(providers);
+    this.#sendTenantLimits(tenantLimits);
+  }
+
+  #sendProviderLimits(providers: Config['providers']): void {
+    const { statsd } = this.#options;
     for (const provider of this.#limitedProviders) {
       if (!providers.has(provider)) statsd?.gauge('maxServers', { provider }, 0);
     }
     this.#limitedProviders = new Set(providers.keys());
     for (const [provider, config] of providers) statsd?.gauge('maxServers', { provider }, maxServersOf(config));
+  }
+
+  #sendTenantLimits(tenantLimits: Config['tenantLimits']): void {
+    const { statsd } = this.#options;
+    for (const [tenant, resources] of this.#limitedTenants) {
+      const limits = tenantLimits.get(tenant) ?? {};
+      for (const resource of resources) {
+        if (!(resource in limits)) statsd?.gauge('tenantLimit', { tenant, resource }, 0);
+      }
+    }
+    this.#limitedTenants = new Map([...tenantLimits].map(([tenant, limits]) => [tenant, Object.keys(limits)]));
     for (const [tenant, limits] of tenantLimits) {
       for (const [resource, limit] of Object.entries(limits)) {
         statsd?.gauge('tenantLimit', { tenant, resource }, limit);
