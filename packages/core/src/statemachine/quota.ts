@@ -171,7 +171,7 @@ export class ProviderQuota implements QuotaSupport {
       if (this.#isOurs(instance, (id) => before.has(id) || nodes.get(id) !== undefined)) continue;
       unmanaged.set(externalId, resources ?? { instances: 1 });
     }
-    this.#latest = new QuotaEstimate(limits ?? UNLIMITED, unmanaged);
+    this.#latest = new QuotaEstimate(withoutUnlimited(limits ?? UNLIMITED), unmanaged);
     return this.#latest;
   }
 
@@ -183,6 +183,11 @@ export class ProviderQuota implements QuotaSupport {
 
 function isGone(instance: Instance | undefined): boolean {
   return instance === undefined || instance.deleted;
+}
+
+/** Many clouds write -1 where there is no limit. */
+function withoutUnlimited(limits: Resources): Resources {
+  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => !(limit < 0)));
 }
 
 const UNLIMITED: Resources = Object.freeze({});

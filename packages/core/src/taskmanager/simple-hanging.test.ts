@@ -19,7 +19,6 @@ afterEach(() => {
 /** Its first list never ends. */
 class HangingAdapter extends SimpleTaskManagerAdapter {
   readonly lists: AbortSignal[] = [];
-  quotas = 0;
 
   override createInstance(): Promise<string> {
     return Promise.reject(new Error('nothing is created here'));
@@ -34,9 +33,9 @@ class HangingAdapter extends SimpleTaskManagerAdapter {
     return this.lists.length === 1 ? new Promise(() => undefined) : Promise.resolve([]);
   }
 
-  override getQuotaLimits(): Promise<{ instances: number }> {
-    this.quotas++;
-    return Promise.resolve({ instances: 7 });
+  /** As clouds do that have no limit for something. */
+  override getQuotaLimits(): Promise<Record<string, number>> {
+    return Promise.resolve({ instances: 7, cores: -1 });
   }
 }
 

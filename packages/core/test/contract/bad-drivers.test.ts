@@ -136,7 +136,10 @@ describe('a driver whose provider', () => {
     ['throws when told of a deletion', () => ({ nodeDeletedNotification: throws })],
     ['throws when asked for a successor', () => ({ successorOf: throws })],
     ['knows a capacity that is no number', () => ({ labelCapacity: () => NaN })],
+    ['has a negative capacity', () => ({ labelCapacity: () => -1 })],
     ['needs what is no number', ({ quota }) => ({ quota: quota && { ...bound(quota), quotaNeededByLabel: nonsense } })],
+    ['needs less than nothing', needing({ instances: -1 })],
+    ['needs more than anything', needing({ instances: Infinity })],
     ['hangs while it looks for leaks', () => ({ cleanupLeakedResources: () => HANGS })],
     ['throws when it looks for leaks', () => ({ cleanupLeakedResources: throws })],
   ])('%s works all the same', async (_what, change) => {
@@ -152,6 +155,7 @@ describe('a driver whose provider', () => {
   it.each<[string, () => unknown]>([
     ['does not know its limits', throws],
     ['has limits that are no numbers', () => ({ instances: 'many' })],
+    ['has limits below everything', () => ({ instances: -Infinity })],
     ['promises its limits', () => Promise.resolve({ instances: 10 })],
   ])('%s lets its requests wait, and no others', async (_what, limits) => {
     const { bench, launcher } = await setUp(({ quota }) => ({
@@ -244,6 +248,10 @@ describe('a driver whose launch', () => {
     expect(bench.books.requests.get(id)?.launchError).toMatch(/has not ended within 86400 s/);
   });
 });
+
+function needing(need: Record<string, number>) {
+  return ({ quota }: Provider) => ({ quota: quota && { ...bound(quota), quotaNeededByLabel: () => need } });
+}
 
 const nonsense = () => ({ instances: 'one' }) as unknown as Record<string, number>;
 

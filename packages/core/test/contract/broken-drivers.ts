@@ -455,6 +455,23 @@ export const BROKEN: readonly BrokenDriver[] = [
     make: differing({ adapter: () => ({ getQuotaForLabel: () => Promise.resolve({ cores: 1 }) }) }),
   },
   {
+    flaw: 'needs less than nothing',
+    breaks: 'quota: says what a node of each label needs',
+    make: differing({ adapter: () => ({ getQuotaForLabel: () => Promise.resolve({ instances: 1, cores: -2 }) }) }),
+  },
+  {
+    flaw: 'writes -1 for no limit',
+    breaks: 'quota: knows its limits soon after it has started',
+    also: ['quota: reads its limits again when they proved wrong'],
+    make: providerWith(({ quota }) => ({
+      quota: quota && {
+        quotaNeededByLabel: (label, pool) => quota.quotaNeededByLabel(label, pool),
+        invalidateQuotaCache: () => quota.invalidateQuotaCache(),
+        estimatedNodepoolQuota: () => quota.estimatedNodepoolQuota() && { instances: 10, volumes: -1 },
+      },
+    })),
+  },
+  {
     flaw: 'takes twenty minutes to know its limits',
     breaks: 'quota: knows its limits soon after it has started',
     also: [

@@ -22,6 +22,8 @@ const tests: readonly PartTest[] = [
         for (const label of pool.labels.keys()) {
           const need = provider.quota?.quotaNeededByLabel(label, pool) ?? { instances: 1 };
           assertAmounts(need, `need of label "${label}"`);
+          const isFinite = Object.values(need).every(Number.isFinite);
+          assert.ok(isFinite, `need of label "${label}": nobody can give an infinite amount`);
           assert.ok((need['instances'] ?? 0) >= 1, `a node of label "${label}" needs at least one instance`);
         }
       }
@@ -78,5 +80,6 @@ function assertAmounts(amounts: Resources, what: string): void {
       typeof amount === 'number' && !Number.isNaN(amount),
       `${what}: ${name} is ${String(amount)}, not a number`,
     );
+    assert.ok(amount >= 0, `${what}: ${name} is ${amount}; what has no limit is left out`);
   }
 }
