@@ -10,6 +10,9 @@ export interface HeldNode {
   readonly entry: string;
 }
 
+/** What a node loses when anybody may have it: it counts for no tenant any more. */
+export const UNALLOCATED = { allocatedTo: null, tenantName: null, requestor: null } as const;
+
 /** What becomes of ready nodes that are given back: others may have them, or they make room. */
 export type NodeFate = 'free' | 'deleting';
 
@@ -35,7 +38,7 @@ async function releaseNode(
   const current = services.mirror.nodes.get(node.id) ?? node;
   const transaction = new Transaction<'record' | 'lock'>();
   if (current.allocatedTo !== null && current.state === 'ready') {
-    const changes = fate === 'free' ? { allocatedTo: null } : { allocatedTo: null, state: fate };
+    const changes = fate === 'free' ? UNALLOCATED : { allocatedTo: null, state: fate };
     transaction.add('record', setNode(withNode(current, changes, services.clock.now(), 'launcher')));
   }
   transaction.add('lock', { op: 'delete', path: entry });

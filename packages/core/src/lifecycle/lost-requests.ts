@@ -8,6 +8,7 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import { setRequest } from '../fulfilment/decline.js';
+import { UNALLOCATED } from '../fulfilment/release.js';
 import type { Services } from '../fulfilment/services.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from '../fulfilment/transaction.js';
 import { backoffMs } from './backoff.js';
@@ -113,8 +114,7 @@ export class LostRequests {
     transaction.add('lock', { op: 'delete', path: root });
     for (const node of nodes) {
       if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('node', removeLockDirectory(node));
-      const changes = node.state === 'init' ? { allocatedTo: null, state: 'deleting' as const } : { allocatedTo: null };
-      transaction.add('node', setNode(withNode(node, changes, now)));
+      transaction.add('node', setNode(withNode(node, changesOfLost(node), now)));
     }
     const reset = withRequest(request, { state: 'requested', nodeIds: [] }, now, 'launcher');
     transaction.add('request', setRequest(reset));
@@ -129,4 +129,9 @@ export class LostRequests {
       throw error;
     }
   }
+}
+
+function changesOfLost({ state }: NodeRecord) {
+  if (state === 'init') return { allocatedTo: null, state: 'deleting' } as const;
+  return state === 'ready' ? UNALLOCATED : { allocatedTo: null };
 }

@@ -16,6 +16,7 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import type { Provider } from '../driver/types.js';
+import { UNALLOCATED } from '../fulfilment/release.js';
 import type { Services } from '../fulfilment/services.js';
 import { createdPath, isRefusal, removeLockDirectory, setNode, Transaction } from '../fulfilment/transaction.js';
 import { removeAbandonedLocks } from './abandoned.js';
@@ -190,7 +191,7 @@ export class Reaper {
     if (node.allocatedTo === null || holdsNodes(await this.#readRequest(node.allocatedTo))) return;
     const transaction = new Transaction<'lock' | 'record'>();
     if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('lock', removeLockDirectory(node));
-    transaction.add('record', setNode(withNode(node, { allocatedTo: null }, clock.now())));
+    transaction.add('record', setNode(withNode(node, UNALLOCATED, clock.now())));
     await transaction.commit(committer);
     logger.info('Node is free again: its request does not want it any more', {
       nodeId: node.id,

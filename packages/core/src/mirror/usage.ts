@@ -1,5 +1,6 @@
-import type { NodeRecord, Resources } from '@nodepool/zk-protocol';
+import type { NodeRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
 import { accumulate } from '../plan/resources.js';
+import { UsagePromises, type PromisedNode } from './usage-promises.js';
 
 const NOTHING: Resources = Object.freeze({});
 
@@ -14,6 +15,8 @@ export class Usage {
   /** What each node was counted as: a label's need can change with the configuration, what was added cannot. */
   readonly #counted = new Map<string, Resources>();
   readonly #needOf: (node: NodeRecord) => Resources;
+  readonly #promises = new UsagePromises((tenant, need, factor) => add(this.#tenants, tenant, need, factor));
+  readonly #roomListeners = new Set<() => void>();
 
   /** @param needOf - what a node without stored `resources` is counted as, e.g. its label's need */
   constructor(needOf: (node: NodeRecord) => Resources) {
@@ -21,6 +24,7 @@ export class Usage {
   }
 
   change(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
+    this.#promises.nodeChanged(before, after);
     if (before && after && before.resources === after.resources && sameOwner(before, after)) return;
     if (before) {
       this.#count(before, this.#counted.get(before.id) ?? NOTHING, -1);
@@ -31,6 +35,23 @@ export class Usage {
       this.#counted.set(after.id, need);
       this.#count(after, need, 1);
     }
+    if (before && countsForTenant(before) && !(after && countsForTenant(after))) this.#tellRoom();
+  }
+
+  /**
+   * A tenant's request is accepted: what it will get counts for the tenant at once.
+   * @returns to be called once when the work on the request has ended, and only its nodes' records count
+   */
+  promise(request: RequestRecord, nodes: readonly PromisedNode[]): () => void {
+    if (request.tenantName === null) return () => undefined;
+    this.#promises.enter(request.id, request.tenantName, nodes);
+    return () => this.#promises.leave(request.id) && this.#tellRoom();
+  }
+
+  /** Tells when a tenant uses less, so that its waiting requests may go on. @returns ends it */
+  onTenantRoom(listener: () => void): () => void {
+    this.#roomListeners.add(listener);
+    return () => this.#roomListeners.delete(listener);
   }
 
   ofProvider(provider: string): Resources {
@@ -41,6 +62,7 @@ export class Usage {
     return this.#pools.get(poolKey(provider, pool)) ?? NOTHING;
   }
 
+  /** What the nodes of a tenant use, wherever they are, and what its accepted requests will use. */
   ofTenant(tenant: string): Resources {
     return this.#tenants.get(tenant) ?? NOTHING;
   }
@@ -50,7 +72,11 @@ export class Usage {
       add(this.#providers, node.provider, need, factor);
       if (node.pool !== null) add(this.#pools, poolKey(node.provider, node.pool), need, factor);
     }
-    if (node.tenantName !== null && node.resources !== null) add(this.#tenants, node.tenantName, need, factor);
+    if (node.tenantName !== null && countsForTenant(node)) add(this.#tenants, node.tenantName, need, factor);
+  }
+
+  #tellRoom(): void {
+    for (const listener of this.#roomListeners) listener();
   }
 }
 
@@ -66,5 +92,19 @@ function add(totals: Map<string, Resources>, key: string, amount: Resources, fac
 }
 
 function sameOwner(a: NodeRecord, b: NodeRecord): boolean {
-  return a.provider === b.provider && a.pool === b.pool && a.tenantName === b.tenantName && a.labels === b.labels;
+  return (
+    a.provider === b.provider &&
+    a.pool === b.pool &&
+    a.tenantName === b.tenantName &&
+    countsForTenant(a) === countsForTenant(b) &&
+    a.labels === b.labels
+  );
+}
+
+/**
+ * A free node is nobody's, whoever had it last: other launchers leave the tenant's name on nodes of withdrawn requests.
+ * Nodes without stored resources count for no tenant (source: Nodepool's tenant quota).
+ */
+function countsForTenant({ tenantName, resources, state, allocatedTo }: NodeRecord): boolean {
+  return tenantName !== null && resources !== null && !(state === 'ready' && allocatedTo === null);
 }

@@ -178,6 +178,16 @@ export class PoolSituation implements PoolView {
 
   /** What requests lack that another launcher has begun to serve from this provider. */
   *#reservationsElsewhere(): Generator<Reservation> {
+  /**
+   * Counts what a request will get for its tenant from the moment it is accepted.
+   * @returns to be called when the work on it has ended
+   */
+  protected promiseToTenant(request: RequestRecord): () => void {
+    if (!this.runner.provider.quota) return () => undefined;
+    const nodes = request.labels.map((label) => ({ label, need: this.needOf(label) }));
+    return this.services.mirror.usage.promise(request, nodes);
+  }
+
     const { mirror } = this.services;
     for (const id of mirror.pendingRequests()) {
       const held = mirror.allocatedTo(id);

@@ -69,6 +69,7 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
         onNode: ({ before, after }) => this.#nodeChanged(before, after),
       }),
       this.host.registry.onChange((change) => this.#poolsChanged(change)),
+      mirror.usage.onTenantRoom(() => this.#hasDemand() && this.wake()),
     );
     await this.#register();
   }
@@ -243,9 +244,7 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
 
   #nodeChanged(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
     if (!before || !this.#hasDemand()) return;
-    const freed = before.provider === this.runner.name && !after && this.runner.launches;
-    const ofTenant = before.tenantName !== null && !after;
-    if (freed || ofTenant) this.wake();
+    if (before.provider === this.runner.name && !after && this.runner.launches) this.wake();
   }
 
   #hasDemand(): boolean {
@@ -317,7 +316,8 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
     this.#queue.remove(request.id);
     const handler = new RequestHandler(this.services, this, request);
     this.#handlers.set(request.id, handler);
-    void this.#track(handler.run(assignment).then((outcome) => this.#ended(handler, outcome)));
+    const settle = this.promiseToTenant(request);
+    void this.#track(handler.run(assignment).finally(settle).then((outcome) => this.#ended(handler, outcome)));
   }
 
   #claim(assignment: Assignment): boolean {

@@ -1,0 +1,133 @@
+import { setImmediate } from 'node:timers/promises';
+import {
+  encodeRequest,
+  newRequest,
+  requestCreatePath,
+  requestPath,
+  REQUESTS_ROOT,
+  type RequestId,
+} from '@nodepool/zk-protocol';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Bench } from '../src/testing/bench/bench.js';
+import type { TestLauncher } from '../src/testing/bench/launcher.js';
+import { honestDriver, validConfig } from './contract/honest-driver.js';
+import { TestCloud } from './contract/test-cloud.js';
+
+const LIMIT = 2;
+const TENANT = 'example';
+const pool = (name: string, labels: readonly string[]) => ({
+  name,
+  'host-key-checking': false,
+  labels: labels.map((label) => ({ name: label, 'cloud-image': 'debian' })),
+});
+
+/** Two pools of one provider that both have `small`. */
+const twoPools = {
+  ...validConfig,
+  pools: [{ ...pool('one', ['small', 'large']), 'max-servers': 3 }, pool('two', ['small'])],
+};
+
+describe('the limit of a tenant', () => {
+  let bench: Bench;
+  let launcher: TestLauncher;
+
+  beforeEach(async () => {
+    const cloud = new TestCloud();
+    const roomy = { adapter: () => ({ getQuotaLimits: () => Promise.resolve({ instances: 100 }) }) };
+    const file = { 'tenant-resource-limits': [{ 'tenant-name': TENANT, 'max-servers': LIMIT }] };
+    const driver = honestDriver(() => cloud, roomy);
+    bench = await Bench.open({ driver, cloud: () => cloud, validConfig: twoPools, file });
+    launcher = await bench.startLauncher();
+    await bench.during(launcher.zk.ensurePath(REQUESTS_ROOT), 'there is a place for requests');
+  });
+
+  afterEach(() => bench.close());
+
+  function create(labels: readonly string[], tenantName: string | null = TENANT): Promise<string> {
+    const request = newRequest({ labels, requestor: 'zuul', tenantName }, bench.cloud.clock.now());
+    return launcher.zk.create(requestCreatePath(200), encodeRequest(request), { sequential: true });
+  }
+
+  async function ask(labels: readonly string[], tenantName?: string | null): Promise<RequestId> {
+    const path = await bench.during(create(labels, tenantName), 'a request is submitted');
+    return path.slice(REQUESTS_ROOT.length + 1) as RequestId;
+  }
+
+  function withdraw(id: RequestId): Promise<void> {
+    return bench.during(launcher.zk.delete(requestPath(id)), 'a request is withdrawn');
+  }
+
+  const stateOf = (id: RequestId) => bench.books.requests.get(id)?.state;
+  const accepted = () => [...bench.books.requests.values()].filter(({ state }) => state !== 'requested');
+  const countNodes = () => [...bench.books.nodes.values()].filter(({ tenantName }) => tenantName === TENANT).length;
+
+  it.each([0, 1, 2, 3, 5])('is kept when many requests arrive %i turns of the event loop apart', async (turns) => {
+    const creations: Promise<string>[] = [];
+    for (let i = 0; i < 20; i++) {
+      creations.push(create(['small']));
+      for (let turn = 0; turn < turns; turn++) await setImmediate();
+    }
+    await bench.during(Promise.all(creations), 'all requests are submitted');
+    await bench.pass(60_000);
+
+    expect(countNodes()).toBe(LIMIT);
+    expect(accepted().map(({ state }) => state)).toEqual(['fulfilled', 'fulfilled']);
+  });
+
+  it('has in it what an accepted request still waits for', async () => {
+    const others = await ask(['large', 'large'], 'another');
+    await bench.until(() => stateOf(others) === 'fulfilled', 'pool "one" has room for one more node');
+    const waiting = await ask(['large', 'large']);
+    await bench.until(() => countNodes() === 1, 'it has the first of its nodes');
+
+    const late = await ask(['small']);
+    await bench.pass(60_000);
+
+    expect([stateOf(waiting), stateOf(late)]).toEqual(['pending', 'requested']);
+    await withdraw(waiting);
+    await bench.until(() => stateOf(late) === 'fulfilled', 'the next one is served', 60_000);
+  });
+
+  it('has nothing in it of requests that were withdrawn at any moment', async () => {
+    for (let i = 0; i < 10; i++) {
+      const early = await ask(['small', 'small']);
+      for (let turn = 0; turn < i; turn++) await setImmediate();
+      await withdraw(early);
+      const id = await ask(['small', 'small']);
+      await bench.until(
+        () => stateOf(id) === 'fulfilled',
+        () => `request ${i} is served; it is ${stateOf(id)}`,
+        60_000,
+      );
+      await withdraw(id);
+    }
+  });
+
+  it('does not count nodes that withdrawn requests have left behind', async () => {
+    const ids = [await ask(['large']), await ask(['large'])];
+    await bench.until(
+      () => accepted().every(({ state }) => state === 'fulfilled') && accepted().length === 2,
+      'served',
+    );
+    for (const id of ids) await withdraw(id);
+    await bench.until(() => bench.ownNodes().every(({ allocatedTo }) => allocatedTo === null), 'nodes are free');
+
+    expect(countNodes()).toBe(0);
+    await ask(['small', 'large']);
+    await bench.until(() => accepted().some(({ state }) => state === 'fulfilled'), 'the next one is served', 60_000);
+    expect(countNodes()).toBe(2);
+  });
+
+  it('is nothing to other tenants', async () => {
+    for (let i = 0; i < 4; i++) await ask(['small']);
+    for (let i = 0; i < 4; i++) await ask(['small'], 'another');
+
+    await bench.pass(60_000);
+
+    expect(
+      accepted()
+        .map(({ tenantName }) => tenantName)
+        .sort(),
+    ).toEqual([...Array<string>(4).fill('another'), ...Array<string>(LIMIT).fill(TENANT)]);
+  });
+});
