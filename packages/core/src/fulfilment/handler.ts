@@ -56,8 +56,11 @@ export type HandlerOutcome = 'fulfilled' | 'declined' | 'gone' | 'put-back' | 'g
 
 /** A node that somebody else was quicker to take, or that did not answer, is left alone this long. */
 const BUSY_NODE_PAUSE_MS = 50;
-/** A request that waits for the rest of its nodes holds those it has no longer than this in another's way. */
-const PATIENCE_MS = 120_000;
+/**
+ * A request that waits for the rest of its nodes holds those it has so long in another's way, and up to twice as long, so
+ * that not all give way at the same time.
+ */
+const PATIENCE_MS = 30_000;
 /** Keeps the transaction that fulfils a request far below ZooKeeper's limit of 1 MiB. */
 const UNLOCKS_PER_TRANSACTION = 1_000;
 
@@ -73,6 +76,8 @@ export class RequestHandler {
   readonly #parts: RequestParts;
   readonly #launches: Launches;
   readonly #abort = new AbortController();
+  /** The session everything of this handler belongs to. */
+  readonly epoch: number;
   #request: RequestRecord;
   #held: HeldRequest | undefined;
   #gone = false;
@@ -89,6 +94,7 @@ export class RequestHandler {
     this.#services = services;
     this.#pool = pool;
     this.#request = request;
+    this.epoch = services.zk.sessionEpoch;
     setMaxListeners(0, this.#abort.signal); // several for each node being launched or checked
     this.#parts = new RequestParts(request.labels);
     this.#logger = services.logger.child({ requestId: request.id, eventId: request.eventId });
@@ -112,11 +118,6 @@ export class RequestHandler {
   get paused(): PausedRequest | undefined {
     if (!this.#paused) return undefined;
     return { request: this.#request, missing: this.#parts.missingLabels(), az: this.#launches.az };
-  }
-
-  /** Nodes this handler has to do with. */
-  get nodeIds(): NodeId[] {
-    return this.#parts.nodeIds();
   }
 
   /** The process stops: a request that waits for capacity is better served by another launcher. */
@@ -453,7 +454,8 @@ export class RequestHandler {
    * several launchers sees to its own requests only.
    */
   #losePatienceLater(): void {
-    this.#cancelPatience = this.#services.clock.setTimer(PATIENCE_MS, () => {
+    const { clock, random } = this.#services;
+    this.#cancelPatience = clock.setTimer(PATIENCE_MS * (1 + random()), () => {
       this.#givesWay = this.#parts.held().length > 0 && this.#pool.standsInTheWay(this.#request);
       if (this.#givesWay) this.#wake();
       else this.#losePatienceLater();

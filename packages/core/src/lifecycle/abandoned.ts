@@ -12,9 +12,9 @@ const RETRY_MS = 1_000;
 
 /** Whose locks to look through. */
 export interface Abandoned {
-  /** Nodes allocated to it count as well. */
+  /** The request, and the nodes allocated to it. */
   readonly request?: RequestId;
-  readonly nodes: readonly NodeId[];
+  readonly nodes?: readonly NodeId[];
 }
 
 /**
@@ -24,7 +24,7 @@ export interface Abandoned {
  */
 export async function removeAbandonedLocks(
   services: Services,
-  { request, nodes }: Abandoned,
+  { request, nodes = [] }: Abandoned,
   epoch: number,
   signal: AbortSignal,
 ): Promise<void> {

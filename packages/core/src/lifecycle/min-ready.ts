@@ -1,4 +1,5 @@
 import {
+  delay,
   encodeRequest,
   isZooKeeperError,
   newRequest,
@@ -11,7 +12,7 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import type { Config } from '../config/types.js';
-import { isRefusal, setNode, Transaction } from '../fulfilment/transaction.js';
+import { isRefusal, removeLockDirectory, setNode, Transaction } from '../fulfilment/transaction.js';
 import type { Services } from '../fulfilment/services.js';
 import { MIN_READY_REQUESTOR } from '../plan/rules.js';
 import { backoffMs } from './backoff.js';
@@ -34,6 +35,7 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 300_000;
 /** How long launchers that are not the first leave the first one to act. */
 const OTHERS_TURN_MS = 5_000;
+const REMOVE_RETRY_MS = 1_000;
 
 interface LabelState {
   /** Requests sent that the mirror does not show yet. */
@@ -54,7 +56,6 @@ export class MinReady {
   readonly #labels = new Map<string, LabelState>();
   /** Open standby requests of all launchers, by label. */
   readonly #open = new Map<string, Set<RequestId>>();
-  readonly #own = new Set<RequestId>();
   readonly #unsubscribe: () => void;
   #dirty: Set<string> | undefined;
   #stopped = false;
@@ -146,11 +147,8 @@ export class MinReady {
         sequential: true,
       });
       const id = path.slice(path.lastIndexOf('/') + 1) as RequestId;
-      this.#own.add(id);
       this.#openOf(label).add(id);
       logger.info('Asked for a standby node', { requestId: id, label });
-      const known = this.#services.mirror.requests.get(id);
-      if (known) this.#requestChanged(undefined, known);
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
       logger.warn('Could not ask for a standby node', { label, error });
@@ -167,12 +165,12 @@ export class MinReady {
     if (label === undefined) return;
     if (!after) {
       this.#openOf(label).delete(request.id);
-      this.#own.delete(request.id);
       this.check(label);
       return;
     }
     this.#openOf(label).add(request.id);
-    if (!this.#own.has(request.id)) return;
+    // by the session, as the answer to its creation may have been lost
+    if (after.stat?.ephemeralOwner !== this.#services.zk.sessionId) return;
     if (after.state === 'fulfilled') void this.#handOver(after, label);
     else if (after.state === 'failed') void this.#giveUp(after, label);
   }
@@ -184,6 +182,7 @@ export class MinReady {
     for (const id of request.nodeIds) {
       const node = mirror.nodes.get(id);
       if (node?.allocatedTo !== request.id) continue;
+      if (mirror.nodes.hasLockDirectory(id)) transaction.add('node', removeLockDirectory(node));
       transaction.add('node', setNode(withNode(node, { allocatedTo: null }, clock.now())));
     }
     transaction.add('request', { op: 'delete', path: requestPath(request.id) });
@@ -202,19 +201,26 @@ export class MinReady {
     await this.#remove(request);
   }
 
-  /** The nodes changed in between: without its request whatever is still allocated to it becomes free. */
+  /** A node changed or was locked in between: without its request whatever is still allocated to it becomes free. */
   async #removeAfter(request: RequestRecord, error: unknown): Promise<void> {
     if (!isRefusal(error) && !isZooKeeperError(error)) throw error;
     await this.#remove(request);
   }
 
+  /** It goes with the session if not before. */
   async #remove(request: RequestRecord): Promise<void> {
-    try {
-      await this.#services.zk.delete(requestPath(request.id));
-    } catch (error) {
-      if (!isZooKeeperError(error)) throw error;
-      if (error.code === 'ZK_NO_NODE') return;
-      this.#services.logger.warn('Could not remove a standby request', { requestId: request.id, error });
+    const { zk, clock, logger } = this.#services;
+    const epoch = zk.sessionEpoch;
+    while (!this.#stopped && zk.sessionEpoch === epoch) {
+      try {
+        await zk.delete(requestPath(request.id));
+        return;
+      } catch (error) {
+        if (!isZooKeeperError(error)) throw error;
+        if (error.code === 'ZK_NO_NODE') return;
+        logger.debug('Could not remove a standby request; trying again', { requestId: request.id, error });
+      }
+      await delay(clock, REMOVE_RETRY_MS);
     }
   }
 

@@ -23,7 +23,6 @@ import {
   type ConnectionState,
   type LauncherId,
   type NodeCache,
-  type NodeId,
   type NodeRecord,
   type PoolComponentRecord,
   type RequestCache,

@@ -177,6 +177,7 @@ export class ObservedConfig {
       tenantLimit: (tenant: string) => tenantLimits.get(tenant),
       isActive: () => false,
       isOurs: () => false,
+      isRecovering: () => false,
       releaseNode: (_node: NodeRecord) => undefined,
       reservationsEnded: () => undefined,
       onAbandoned: () => undefined,

@@ -31,8 +31,10 @@ export interface PoolWorkerHost {
   releaseNode(node: NodeRecord, why: string): void;
   /** The pool has ceased to wait for resources of its provider, which others may have now. */
   reservationsEnded(pool: PoolSituation): void;
-  /** A handler lost track of what it wrote. */
-  onAbandoned(request: RequestRecord, nodes: readonly string[]): void;
+  /** What a handler of this process has left behind is being removed: nobody may lock the request meanwhile. */
+  isRecovering(request: RequestId): boolean;
+  /** A handler lost track of what it wrote. @param epoch - of the session it wrote in */
+  onAbandoned(request: RequestRecord, epoch: number): void;
 }
 
 const ONE_INSTANCE: Resources = Object.freeze({ instances: 1 });
@@ -176,8 +178,6 @@ export class PoolSituation implements PoolView {
     return this.services.mirror.usage.ofTenant(tenant);
   }
 
-  /** What requests lack that another launcher has begun to serve from this provider. */
-  *#reservationsElsewhere(): Generator<Reservation> {
   /**
    * Counts what a request will get for its tenant from the moment it is accepted.
    * @returns to be called when the work on it has ended
@@ -188,6 +188,8 @@ export class PoolSituation implements PoolView {
     return this.services.mirror.usage.promise(request, nodes);
   }
 
+  /** What requests lack that another launcher has begun to serve from this provider. */
+  *#reservationsElsewhere(): Generator<Reservation> {
     const { mirror } = this.services;
     for (const id of mirror.pendingRequests()) {
       const held = mirror.allocatedTo(id);

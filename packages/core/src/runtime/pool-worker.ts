@@ -227,6 +227,7 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
 
   #consider(request: RequestRecord): void {
     if (this.#handlers.has(request.id) || this.#declining.has(request.id)) return;
+    if (this.host.isRecovering(request.id)) return;
     if (this.#retries.get(request.id)?.cancel) return;
     const verdict = judgeStanding(request, this);
     if (verdict === undefined) {
@@ -345,13 +346,14 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
       this.#retries.delete(id);
       return;
     }
-    if (outcome === 'abandoned') this.host.onAbandoned(handler.request, handler.nodeIds);
+    if (outcome === 'abandoned') this.host.onAbandoned(handler.request, handler.epoch);
     if (outcome === 'busy') this.#lookAgainLater(id);
     else if (outcome === 'gave-way') this.#lookAgainLater(id, GAVE_WAY_PAUSE_MS);
-    else this.#lookAgain(id);
+    else this.lookAgain(id);
   }
 
-  #lookAgain(id: RequestId): void {
+  /** Looks at a request once more. */
+  lookAgain(id: RequestId): void {
     const request = this.services.mirror.requests.get(id);
     if (request && !this.stopping) this.#consider(request);
   }
@@ -364,7 +366,7 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
     retry.cancel = clock.setTimer(pause, () => {
       retry.cancel = undefined;
       if (!this.services.mirror.requests.get(id)) this.#retries.delete(id);
-      else this.#lookAgain(id);
+      else this.lookAgain(id);
     });
     this.#retries.set(id, retry);
   }
