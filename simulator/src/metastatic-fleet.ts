@@ -51,7 +51,7 @@ export class MetastaticFleet implements Fleet {
       'grace-time': this.#graceTime,
     };
     return {
-      ...{ name: this.name, driver: 'metastatic', 'launch-timeout': 300 },
+      ...{ name: this.name, driver: 'metastatic', 'launch-timeout': 60, 'launch-retries': 1 },
       pools: [{ name: 'slots', 'max-servers': this.#maxServers, labels: [label] }],
     };
   }

@@ -18,8 +18,9 @@ export interface RunResult {
 }
 
 /** How much virtual time everything may take to come to rest once faults have ended. */
-const SETTLE_LIMIT_MS = 900_000;
-/** Idle machines of other labels are kept for five minutes before they make room. */
+const SETTLE_LIMIT_MS = 3_600_000;
+/** What launchers know of a cloud's limits may be this old. */
+const LIMITS_LIFE_MS = 310_000;
 const PROBE_LIMIT_MS = 600_000;
 /** By then whoever was cut off or stalled is back. */
 const CALM_MS = 60_000;
@@ -82,6 +83,7 @@ function explain(world: World, scenario: Scenario): void {
 
 /** Whatever happened before, an ordinary request is now served. */
 async function probe(world: World, scenario: Scenario): Promise<void> {
+  await world.run(LIMITS_LIFE_MS);
   const before = world.books.fulfilled;
   const count = scenario.probe();
   await world.run(PROBE_LIMIT_MS, () => world.books.fulfilled >= before + count);

@@ -47,6 +47,7 @@ export class CloudFleet implements Fleet {
   ) {
     this.#world = world;
     this.cloud = cloud;
+    cloud.users++;
     this.#labels = labels;
     this.#random = world.random.fork();
     const random = this.#random;
@@ -109,6 +110,8 @@ export class CloudFleet implements Fleet {
   }
 
   offers(books: Books): ConfigSpec['labels'] {
+    // What the others keep ready counts as foreign.
+    if (this.cloud.users > 1) return [];
     const backing = [...books.nodes.values()].filter(isBacking);
     const names = new Set<string>();
     for (const { name, labels, maxServers } of this.#pools) {
