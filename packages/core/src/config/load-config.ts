@@ -2,6 +2,8 @@ import { type Clock, type Json, type JsonObject, type Resources, systemClock } f
 import type { DriverRegistry } from '../discovery/registry-types.js';
 import { NEVER_ABORTED } from '../operations/never-aborted.js';
 import { orAbort } from '../operations/or-abort.js';
+import { checkLabelsAreOffered } from './check-offers.js';
+import { checkSense } from './check-sense.js';
 import { readDiskimages } from './diskimages.js';
 import { reportDuplicates } from './duplicates.js';
 import { ProblemCollector } from './problems.js';
@@ -64,6 +66,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     problems,
   );
   reportTopLevelDuplicates(top, main, problems);
+  checkSense(top, { document: main, mode, problems });
   const labels = readLabels(top['labels']);
   const secureEnvVars = secure && secureTop && readSecureEnvVars(secureTop, top, secure, problems);
   const diskimages = readDiskimages(top['diskimages'], secureEnvVars ?? new Map(), main, problems);
@@ -71,6 +74,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     { document: main, drivers, mode, labels, diskimages, problems, signal },
     listOf(top['providers']).map(mapOf),
   );
+  checkLabelsAreOffered(top, { document: main, labels, providers, problems });
   problems.throwIfErrors();
   return Object.freeze({
     file,

@@ -3,6 +3,7 @@ import { DriverError } from '../errors.js';
 import type { DriverRegistry } from '../discovery/registry-types.js';
 import type { Driver, JsonSchema, ProblemReporter, ProviderConfig } from '../driver/types.js';
 import { orAbort } from '../operations/or-abort.js';
+import { checkPoolLimits } from './check-sense.js';
 import { composeProviderSchema } from './compose-schema.js';
 import { reportDuplicates } from './duplicates.js';
 import type { ProblemCollector } from './problems.js';
@@ -75,6 +76,7 @@ async function readProvider(
   const config = getProviderConfig(reading, driver, entry, index);
   if (config === undefined) return undefined;
   checkPoolLabelsAreKnown(config, entry, index, reading);
+  checkPoolLimits(config, entry, index, reading);
   return { index, driver, config };
 }
 

@@ -37,7 +37,6 @@ export interface ZooKeeperTls {
   verifyHostname: boolean;
 }
 
-/** How to reach ZooKeeper. */
 /** Login at servers that ask for one. */
 export interface ZooKeeperDigest {
   user: string;

@@ -1,0 +1,35 @@
+import type { JsonObject } from '@nodepool/zk-protocol';
+import type { ProviderConfig } from '../driver/types.js';
+import type { ProblemCollector } from './problems.js';
+import { namedEntries } from './raw-values.js';
+import type { SourceDocument } from './source-document.js';
+import type { LabelConfig } from './types.js';
+
+/** The labels of a file, and who offers them. */
+export interface Offers {
+  readonly document: SourceDocument;
+  readonly labels: ReadonlyMap<string, LabelConfig>;
+  readonly providers: ReadonlyMap<string, ProviderConfig>;
+  readonly problems: ProblemCollector;
+}
+
+/**
+ * Warns of labels that no pool of the file offers. Another launcher's pool may: so it is no error. Says nothing of labels
+ * that are switched off, and nothing while an entry is in error, as that may be the one that offers them.
+ */
+export function checkLabelsAreOffered(top: JsonObject, { document, labels, providers, problems }: Offers): void {
+  if (problems.errors.length > 0 || providers.size === 0) return;
+  const offered = new Set([...providers.values()].flatMap(({ pools }) => [...pools.values()].flatMap(labelNames)));
+  for (const { index, name } of namedEntries(top['labels'])) {
+    const minReady = labels.get(name)?.minReady ?? 0;
+    if (offered.has(name) || minReady < 0) continue;
+    const effect =
+      minReady > 0 ? `its ${minReady} standby node(s) are not kept here` : 'nothing here serves requests for it';
+    const message = `no pool offers label "${name}", so that ${effect}: add it to a pool, or remove it`;
+    problems.add(document, ['labels', index, 'name'], message, { severity: 'warning' });
+  }
+}
+
+function labelNames({ labels }: { readonly labels: ReadonlyMap<string, unknown> }): string[] {
+  return [...labels.keys()];
+}

@@ -1,0 +1,90 @@
+import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import type { ProviderConfig } from '../driver/types.js';
+import type { ProblemCollector } from './problems.js';
+import { listOf, mapOf, namedEntries, numberOf } from './raw-values.js';
+import type { SourceDocument } from './source-document.js';
+import type { ConfigMode, ConfigProblem } from './types.js';
+import type { YamlPath } from './yaml-path.js';
+
+/** Where values stand, and where to report. */
+export interface SenseCheck {
+  readonly document: SourceDocument;
+  readonly mode: ConfigMode;
+  readonly problems: ProblemCollector;
+}
+
+/** What is wrong with a number that the schema has let pass. */
+interface Finding {
+  readonly message: string;
+  /** It has a meaning, if not the one that was meant; otherwise whoever validates hears of an error. */
+  readonly isTolerated: boolean;
+}
+
+/**
+ * Reports numbers that cannot be meant, such as a negative limit. A service goes on with them, as services always have:
+ * to it they are warnings.
+ */
+export function checkSense(top: JsonObject, check: SenseCheck): void {
+  inEach(top, 'labels', { 'min-ready': minReady, 'max-ready-age': age('ready nodes are never too old') }, check);
+  inEach(top, 'diskimages', { 'rebuild-age': duration, 'build-timeout': duration }, check);
+  report(top['max-hold-age'], maxHoldAge, ['max-hold-age'], check);
+  for (const { index, entry } of namedEntries(top['tenant-resource-limits'], 'tenant-name')) {
+    for (const key of Object.keys(entry)) {
+      report(entry[key], tenantLimit, ['tenant-resource-limits', index, key], check);
+    }
+  }
+}
+
+/** Reports limits of pools that cannot be meant. @param config - what the driver made of the entry */
+export function checkPoolLimits(config: ProviderConfig, entry: JsonObject, index: number, check: SenseCheck): void {
+  for (const pool of namedEntries(entry['pools'])) {
+    const path = ['providers', index, 'pools', pool.index];
+    report(pool.entry['max-servers'], maxServers, [...path, 'max-servers'], check);
+    for (const [name, limit] of Object.entries(config.pools.get(pool.name)?.maxResources ?? {})) {
+      report(limit, poolLimit, [...path, `max-${name}`], check);
+    }
+  }
+}
+
+type Rule = (value: number) => Finding | undefined;
+
+const minReady: Rule = (value) =>
+  value >= -1
+    ? undefined
+    : { message: `${value} keeps no standby nodes, as 0 does; to switch the label off write -1`, isTolerated: true };
+
+const maxHoldAge: Rule = (value) =>
+  value >= 0 ? undefined : { message: `${value} means no limit: write 0, or leave it out`, isTolerated: true };
+
+const maxServers: Rule = (value) =>
+  value >= 0
+    ? undefined
+    : { message: `${value} switches the pool off, as 0 does; for no limit leave it out`, isTolerated: true };
+
+const tenantLimit = negative(
+  (value) => `${value} gives the tenant nothing; write 0 for nothing, or leave it out for no limit`,
+);
+const poolLimit = negative((value) => `${value} lets no node be made; for no limit leave it out`);
+const duration = negative((value) => `expected a number of seconds, got ${value}`);
+
+function age(meaning: string): Rule {
+  return negative((value) => `${value} is no age; write 0, or leave it out: ${meaning}`);
+}
+
+function negative(describe: (value: number) => string): Rule {
+  return (value) => (value >= 0 ? undefined : { message: describe(value), isTolerated: false });
+}
+
+function inEach(top: JsonObject, list: string, rules: Readonly<Record<string, Rule>>, check: SenseCheck): void {
+  for (const [index, item] of listOf(top[list]).entries()) {
+    for (const [key, rule] of Object.entries(rules)) report(mapOf(item)[key], rule, [list, index, key], check);
+  }
+}
+
+function report(value: Json | undefined, rule: Rule, path: YamlPath, { document, mode, problems }: SenseCheck): void {
+  const number = numberOf(value);
+  const finding = number === undefined ? undefined : rule(number);
+  if (finding === undefined) return;
+  const severity: ConfigProblem['severity'] = finding.isTolerated || mode === 'service' ? 'warning' : 'error';
+  problems.add(document, path, finding.message, { severity });
+}
