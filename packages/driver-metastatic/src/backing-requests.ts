@@ -5,9 +5,10 @@ import { delay, REQUESTS_ROOT, uuidHex } from '@nodepool/zk-protocol';
 import type { CancelTimer, Operation, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import type { Allocator } from './allocator.js';
 import type { Books } from './books.js';
+import { requestorDataFor } from './chain.js';
 import { settingsOf } from './config.js';
 import type { MetastaticProviderConfig } from './config.js';
-import { deleteRequest, requestorDataFor } from './request-book.js';
+import { deleteRequest } from './request-book.js';
 import type { RequestBook } from './request-book.js';
 
 const PRIORITY = 100;
@@ -188,9 +189,12 @@ export class BackingRequests {
   }
 
   #createRequest(label: string, backingLabel: string, requestor: string): Operation {
+    const { allocator, context } = this.#options;
+    const chains = allocator.waitingFor(label).map(({ chain }) => chain);
+    const requestorData = requestorDataFor(requestor, label, chains);
     const request = newRequest(
-      { labels: [backingLabel], requestor, requestorData: requestorDataFor(label), eventId: uuidHex() },
-      this.#options.context.clock.now(),
+      { labels: [backingLabel], requestor, requestorData, eventId: uuidHex() },
+      context.clock.now(),
     );
     return {
       op: 'create',

@@ -2,6 +2,7 @@ import { isZooKeeperError, nodeLockPath, nodePath, ZkLock } from '@nodepool/zk-p
 import type { NodeId, NodeRecord, RecordChange } from '@nodepool/zk-protocol';
 import type { ProviderContext } from '@nodepool/core';
 import { BackingNode } from './backing-node.js';
+import { isCircular } from './chain.js';
 import { LabelBook } from './label-book.js';
 import { parseBackingData, placeOf } from './user-data.js';
 
@@ -143,7 +144,9 @@ export class Books {
 
   #countWaiting(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
     const was = waitingLabel(before);
-    const is = waitingLabel(after);
+    const waits = waitingLabel(after);
+    // what will be refused must not be asked for
+    const is = waits !== undefined && after && this.#isCircular(after, waits) ? undefined : waits;
     if (was === is) return;
     if (was !== undefined && before) {
       this.label(was).waiting.delete(before.id);
@@ -153,6 +156,11 @@ export class Books {
       this.label(is).waiting.add(after.id);
       this.#listener.labelChanged(is);
     }
+  }
+
+  #isCircular({ allocatedTo }: NodeRecord, label: string): boolean {
+    const request = allocatedTo === null ? undefined : this.#context.requests.get(allocatedTo);
+    return request !== undefined && isCircular(request, this.#owner, label);
   }
 
   #claimantGone(node: NodeId): void {

@@ -41,6 +41,7 @@ describe('the configuration of a provider', () => {
       minRetentionTimeMs: 0,
       maxAgeMs: undefined,
       hostKeyChecking: false,
+      path: ['pools', 0, 'labels', 0],
     });
   });
 

@@ -2,6 +2,9 @@ import { readCommonPool, readCommonProvider } from '@nodepool/core';
 import type { PoolConfig, PoolLabelConfig, ProviderConfig, ProviderConfigContext } from '@nodepool/core';
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 
+/** Keys below a provider entry. */
+type Path = readonly (string | number)[];
+
 /** What backing nodes of a label are like and how long they are kept. */
 export interface BackingSettings {
   /** The label whose nodes are cut into slots. */
@@ -20,6 +23,8 @@ export interface BackingSettings {
 export interface MetastaticLabelConfig extends PoolLabelConfig, BackingSettings {
   /** Read the SSH host keys each time a slot is given out. */
   readonly hostKeyChecking: boolean;
+  /** Where it stands in its provider's entry. */
+  readonly path: Path;
 }
 
 /** A pool of a provider of this driver. */
@@ -57,8 +62,6 @@ interface Seen {
   readonly settings: BackingSettings;
 }
 
-type Path = readonly (string | number)[];
-
 /** Turns a provider entry that has passed the schema into its typed form. */
 export function readProviderConfig(entry: JsonObject, context: ProviderConfigContext): MetastaticProviderConfig {
   const common = readCommonProvider(entry, 'metastatic');
@@ -69,7 +72,7 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
     const { name, ...rest } = readCommonPool(pool, common);
     objects(pool['labels']).forEach((raw, labelIndex) => {
       const path = ['pools', index, 'labels', labelIndex];
-      const label = readLabel(raw, pool);
+      const label = readLabel(raw, pool, path);
       checkLabel(label, path, context);
       check.label(label, name, path);
       labels.set(label.name, label);
@@ -86,7 +89,7 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
   };
 }
 
-function readLabel(label: JsonObject, pool: JsonObject): MetastaticLabelConfig {
+function readLabel(label: JsonObject, pool: JsonObject, path: Path): MetastaticLabelConfig {
   const maxAge = label['max-age'];
   return {
     name: textOf(label['name']),
@@ -96,6 +99,7 @@ function readLabel(label: JsonObject, pool: JsonObject): MetastaticLabelConfig {
     minRetentionTimeMs: numberOr(label['min-retention-time'], 0) * 1000,
     maxAgeMs: typeof maxAge === 'number' ? maxAge * 1000 : undefined,
     hostKeyChecking: (label['host-key-checking'] ?? pool['host-key-checking']) === true,
+    path,
   };
 }
 

@@ -2,6 +2,7 @@ import { DRIVER_API_VERSION } from '@nodepool/core';
 import type { Driver, ProviderConfig } from '@nodepool/core';
 import { readProviderConfig } from './config.js';
 import type { MetastaticProviderConfig } from './config.js';
+import { checkCycles } from './cycles.js';
 import { MetastaticProvider } from './provider.js';
 import { schema } from './schema.js';
 
@@ -12,6 +13,7 @@ export const driver: Driver = {
   capabilities: { launches: true, pausesAtQuota: true, managesImages: false },
   schema,
   getProviderConfig: readProviderConfig,
+  checkAll: (configs, problem) => checkCycles(configs.map(ownConfig), problem),
   getProvider: (config, context) => new MetastaticProvider(ownConfig(config), context),
 };
 

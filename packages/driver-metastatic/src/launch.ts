@@ -3,6 +3,7 @@ import type { LaunchOrder, LaunchResult, Logger, OperationMetrics } from '@nodep
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import type { Clock, NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Allocator } from './allocator.js';
+import { chainOf } from './chain.js';
 import type { MetastaticLabelConfig, MetastaticProviderConfig } from './config.js';
 import type { SlotClaim } from './slot-claim.js';
 
@@ -67,6 +68,7 @@ function attemptSlot(
       label: label.name,
       pool: order.pool,
       request: order.request.id,
+      chain: chainOf(order.request),
       scansKeys: label.hostKeyChecking,
       epoch: zk.sessionEpoch,
       hostKeys: undefined,

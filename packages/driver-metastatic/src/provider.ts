@@ -7,8 +7,9 @@ import { Allocator } from './allocator.js';
 import type { BackingNode } from './backing-node.js';
 import { BackingRequests } from './backing-requests.js';
 import { Books } from './books.js';
+import { chainOf, isCircular } from './chain.js';
 import { isMetastaticLabel, settingsOf } from './config.js';
-import type { MetastaticProviderConfig } from './config.js';
+import type { MetastaticLabelConfig, MetastaticProviderConfig } from './config.js';
 import { MetastaticRequestHandler } from './handler.js';
 import { KeyScans } from './key-scans.js';
 import type { KeyScanner } from './key-scans.js';
@@ -160,6 +161,12 @@ export class MetastaticProvider implements Provider {
     }
     const { config } = this;
     const { zk, clock, logger, metrics } = this.#context;
+    if (isCircular(order.request, this.#owner, label.name)) {
+      const chain = chainOf(order.request);
+      const error = circular(label, chain);
+      logger.error('Refused a backing request that leads back to itself', { nodeId: order.node.id, chain, error });
+      return Promise.resolve({ state: 'failed', node: order.node, error });
+    }
     const services = { config, allocator: this.#allocator, zk, clock, logger, metrics };
     const launch = launchSlot(services, order, label, signal).finally(() => {
       this.#launching.delete(launch);
@@ -299,6 +306,14 @@ export class MetastaticProvider implements Provider {
     this.#taken.delete(id);
     this.#keeper.lost(id);
   }
+}
+
+function circular({ name, backingLabel }: MetastaticLabelConfig, chain: readonly string[]): LaunchError {
+  return new LaunchError(
+    'status',
+    `label "${name}" would be its own backing node (asked for by ${chain.join(', then ')}): give one of these labels, ` +
+      `such as "${name}" with backing-label "${backingLabel}", a backing-label of a provider that makes machines`,
+  );
 }
 
 /** The label that backing nodes of a label are for, where a request does not say. */

@@ -135,11 +135,6 @@ export class RequestBook {
   }
 }
 
-/** What is stored with a backing request, so that labels with one backing label are told apart. */
-export function requestorDataFor(label: string): Json {
-  return { label };
-}
-
 function readLabel(data: Json): string | undefined {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return undefined;
   return typeof data['label'] === 'string' ? data['label'] : undefined;

@@ -8,6 +8,8 @@ export interface SlotClaim {
   readonly label: string;
   readonly pool: PoolConfig;
   readonly request: RequestId;
+  /** Whose backing nodes the node is to be, nearest last; empty where a job wants it. See `chain.ts`. */
+  readonly chain: readonly string[];
   /** Keys are read from the backing node before the slot is taken. */
   readonly scansKeys: boolean;
   /** Session in which the node was locked. */
