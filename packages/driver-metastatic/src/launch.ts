@@ -10,14 +10,14 @@ import type { SlotClaim } from './slot-claim.js';
 /** What launches of one provider share. */
 export interface LaunchServices {
   readonly config: MetastaticProviderConfig;
-  readonly allocator: Allocator;
-  readonly zk: ZooKeeper;
+  readonly allocator: Pick<Allocator, 'add' | 'remove'>;
+  readonly zk: Pick<ZooKeeper, 'sessionEpoch'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: OperationMetrics | undefined;
 }
 
-/** Gives one node a slot, attempt after attempt. Never rejects. */
+/** Gives one node a slot, attempt after attempt. Each is reported with the time since the first began. Never rejects. */
 export async function launchSlot(
   services: LaunchServices,
   order: LaunchOrder,
@@ -26,12 +26,13 @@ export async function launchSlot(
 ): Promise<LaunchResult> {
   const { config, clock, logger, metrics } = services;
   const { node } = order;
+  const startedMs = clock.now();
   for (let attempt = 1; ; attempt++) {
-    const startedMs = clock.now();
     const outcome = await attemptSlot(services, order, label, signal);
     if (signal.aborted && outcome instanceof Error) return { state: 'failed', node, error: outcome };
     const error = outcome instanceof Error ? outcome : undefined;
-    const subject = { provider: config.name, az: az(outcome), requestor: node.requestor, image: null };
+    const { az } = outcome instanceof Error ? node : outcome;
+    const subject = { provider: config.name, az, requestor: node.requestor, image: null };
     metrics?.launchEnded?.(error ? statsdKeyOf(error) : 'ready', clock.now() - startedMs, subject);
     if (!(outcome instanceof Error)) {
       const { externalId, slot, pool } = outcome;
@@ -43,10 +44,6 @@ export async function launchSlot(
     logger.warn('Launch attempt failed', { nodeId: node.id, attempt, of: config.launchRetries, error: outcome });
     if (attempt >= config.launchRetries) return { state: 'failed', node, error: outcome };
   }
-}
-
-function az(outcome: NodeRecord | Error): string | null {
-  return outcome instanceof Error ? null : outcome.az;
 }
 
 /** Waits for a slot until the launch timeout. Resolves with the ready node, or the error. */
