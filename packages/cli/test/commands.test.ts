@@ -141,5 +141,5 @@ describe('nodepool', () => {
 
     expect(status).toBe(1);
     expect(stderr).toMatch(new RegExp(`Node ${id} is locked \\(state in-use, held by session 0x.* "zuul@executor"\\)`));
-  }, 15_000);
+  });
 });
