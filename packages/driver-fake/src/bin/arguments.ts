@@ -12,7 +12,7 @@ Looks at the fake cloud of launchers on this machine and turns its knobs while i
 
   show                   settings, use, and instances by status
   list                   all instances, one line of JSON each
-  set KNOB VALUE         e.g. "set failures.quota 0.2", "set create-time '{\\"uniform\\": [1, 3]}'"
+  set KNOB VALUE         e.g. "set failures.quota 0.2", "set quota.instances -1", "set create-time '{\\"uniform\\": [1, 3]}'"
   reset KNOB             puts a knob back to its default
   kill ID                an instance vanishes
   break ID               an instance goes into status "error"
@@ -87,10 +87,18 @@ export function parseCommand(args: readonly string[]): ServeCommand | ControlCom
   }
 }
 
+/** A value such as -1, which is no option, unless it follows one. */
+function isNegative(arg: string, before = ''): boolean {
+  return /^-\.?\d/.test(arg) && !/^--[^=]+$/.test(before);
+}
+
+/** Put before such a value so that it is not taken for an option: nobody can type it. */
+const MARK = '\0';
+
 function parse(args: readonly string[]) {
   try {
-    return parseArgs({
-      args: [...args],
+    const parsed = parseArgs({
+      args: args.map((arg, index) => (isNegative(arg, args[index - 1]) ? MARK + arg : arg)),
       allowPositionals: true,
       options: {
         help: { type: 'boolean', short: 'h' },
@@ -100,6 +108,7 @@ function parse(args: readonly string[]) {
         'idle-timeout': { type: 'string' },
       },
     });
+    return { ...parsed, positionals: parsed.positionals.map((text) => (text.startsWith(MARK) ? text.slice(1) : text)) };
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
