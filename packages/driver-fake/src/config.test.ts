@@ -120,6 +120,8 @@ pools:
     ['a range turned round', `${pools}cloud-settings: {create-time: {uniform: [5, 1]}}`, 'create-time'],
     ['SSH for the whole world', `${pools}cloud-settings: {ssh: {address: 0.0.0.0}}`, 'loopback'],
     ['a server for the whole world', `${pools}cloud-settings: {listen: '0.0.0.0:80'}`, 'loopback'],
+    ['no time to launch', `${pools}launch-timeout: 0`, 'launch-timeout: expected a number > 0, got the number 0'],
+    ['no time to boot', `${pools}boot-timeout: 0`, 'boot-timeout: expected a number > 0, got the number 0'],
     ['a label without a size', pools.replace(', min-ram: 4096', ''), 'min-ram'],
     ['a label with two images', pools.replace('min-ram', 'diskimage: built, min-ram'), 'diskimage'],
     ['an unknown image', pools.replace('cloud-image: debian', 'cloud-image: fedora'), 'fedora'],

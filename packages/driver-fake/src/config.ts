@@ -1,10 +1,8 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
-import { readCommonPool, readCommonProvider } from '@nodepool/core';
+import { readStateMachineProvider } from '@nodepool/core';
 import type {
   CloudImageConfig,
-  ImageConnection,
   ProviderConfigContext,
-  ProviderDiskimageConfig,
   StateMachineLabelConfig,
   StateMachinePoolConfig,
   StateMachineProviderConfig,
@@ -55,8 +53,6 @@ const MAX_PARALLEL_CALLS = 500;
 
 /** Turns a provider entry that has passed the schema into its typed form. */
 export function readProviderConfig(entry: JsonObject, context: ProviderConfigContext): FakeProviderConfig {
-  const common = readCommonProvider(entry, 'fake');
-  const rate = numberOr(entry['rate'], 0);
   const cloud = textOr(entry['cloud'], 'fake');
   const {
     'state-dir': stateDir,
@@ -67,29 +63,19 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
   const cloudDir = textOr(stateDir, undefined) ?? defaultCloudDir(cloud);
   const address = textOr(listen, undefined);
   checkCloud(cloudDir, address, cloudSettings, context);
+  const common = readStateMachineProvider(entry, {
+    driverName: 'fake',
+    rate: 'seconds-between-calls',
+    managesImages: uploadImages === true,
+    diskimages: context.diskimages,
+  });
+  const pools = named(entry['pools'], common.pools, withLabels);
+  const images = named(entry['cloud-images'], common.cloudImages, withImage);
   return {
     ...common,
-    pools: new Map(
-      objects(entry['pools'])
-        .map((pool) => readPool(pool, common))
-        .map((pool) => [pool.name, pool]),
-    ),
-    managesImages: uploadImages === true,
-    launchTimeoutMs: numberOr(entry['launch-timeout'], 3600) * 1000,
-    bootTimeoutMs: numberOr(entry['boot-timeout'], 60) * 1000,
-    launchRetries: numberOr(entry['launch-retries'], 3),
-    requestsPerSecond: rate > 0 ? 1 / rate : undefined,
+    pools,
+    cloudImages: images,
     maxParallelCalls: MAX_PARALLEL_CALLS,
-    cloudImages: new Map(
-      objects(entry['cloud-images'])
-        .map(readCloudImage)
-        .map((image) => [image.name, image]),
-    ),
-    diskimages: new Map(
-      objects(entry['diskimages'])
-        .map((image) => readDiskimage(image, context))
-        .map((image) => [image.name, image]),
-    ),
     cloud,
     region: textOr(entry['region-name'], null),
     cloudDir,
@@ -109,77 +95,40 @@ function checkCloud(dir: string, listen: string | undefined, settings: JsonObjec
   }
 }
 
-function readPool(pool: JsonObject, provider: { priority: number | undefined }): FakePoolConfig {
-  const checking = pool['host-key-checking'] !== false;
-  return {
-    ...readCommonPool(pool, provider),
-    labels: new Map(
-      objects(pool['labels'])
-        .map((label) => readLabel(label, checking))
-        .map((one) => [one.name, one]),
-    ),
-    maxResources: readMaxResources(pool),
-    azs: isTexts(pool['availability-zones']) ? pool['availability-zones'] : undefined,
-  };
-}
-
-/** `-1` stands for "no limit", as in the quota of a cloud. */
-function readMaxResources(pool: JsonObject): Record<string, number> {
-  const limits = ['cores', 'ram', 'volumes', 'volume-gb'].map((name) => [name, pool[`max-${name}`]] as const);
-  return Object.fromEntries(limits.filter((one): one is [string, number] => typeof one[1] === 'number' && one[1] >= 0));
-}
-
-function readLabel(label: JsonObject, hostKeyChecking: boolean): FakeLabelConfig {
-  const checking = label['host-key-checking'];
-  return {
-    name: textOr(label['name'], ''),
-    diskimage: textOr(label['diskimage'], undefined),
-    cloudImage: textOr(label['cloud-image'], undefined),
-    hostKeyChecking: typeof checking === 'boolean' ? checking : hostKeyChecking,
-    consoleLog: label['console-log'] === true,
-    minRam: numberOr(label['min-ram'], 0),
-    flavorName: textOr(label['flavor-name'], undefined),
-    instanceProperties: textValues(objectOr(label['instance-properties'])),
-  };
-}
-
-function readCloudImage(image: JsonObject): FakeCloudImageConfig {
-  const name = textOr(image['name'], '');
-  const type = textOr(image['connection-type'], 'ssh');
-  const connection: ImageConnection = {
-    username: textOr(image['username'], null),
-    pythonPath: textOr(image['python-path'], 'auto'),
-    shellType: textOr(image['shell-type'], null),
-    connectionType: type,
-    connectionPort: numberOr(image['connection-port'], defaultPort(type)),
-  };
-  return {
-    name,
-    ...connection,
-    imageId: textOr(image['image-id'], undefined),
-    imageName: textOr(image['image-name'], name),
-  };
-}
-
-/** Login data of the image itself, which an upload would carry, is read from where the image is defined. */
-function readDiskimage(image: JsonObject, { diskimages }: ProviderConfigContext): ProviderDiskimageConfig {
-  const name = textOr(image['name'], '');
-  const type = textOr(image['connection-type'], 'ssh');
-  const defined = diskimages.get(name);
-  return {
-    name,
-    connectionType: type,
-    connectionPort: numberOr(image['connection-port'], defaultPort(type)),
-    ...(defined && {
-      username: defined.username,
-      pythonPath: defined.pythonPath,
-      shellType: defined.shellType ?? null,
+/** What core has read of each entry, and what this driver adds. */
+function named<Common, Own extends Common>(
+  list: Json | undefined,
+  common: ReadonlyMap<string, Common>,
+  complete: (known: Common, entry: JsonObject) => Own,
+): Map<string, Own> {
+  return new Map(
+    objects(list).flatMap((entry): [string, Own][] => {
+      const name = textOr(entry['name'], '');
+      const known = common.get(name);
+      return known === undefined ? [] : [[name, complete(known, entry)]];
     }),
+  );
+}
+
+function withLabels(pool: StateMachinePoolConfig, entry: JsonObject): FakePoolConfig {
+  return { ...pool, labels: named(entry['labels'], pool.labels, withSize) };
+}
+
+function withSize(label: StateMachineLabelConfig, entry: JsonObject): FakeLabelConfig {
+  return {
+    ...label,
+    minRam: numberOr(entry['min-ram'], 0),
+    flavorName: textOr(entry['flavor-name'], undefined),
+    instanceProperties: textValues(objectOr(entry['instance-properties'])),
   };
 }
 
-function defaultPort(connectionType: string): number {
-  return connectionType === 'winrm' ? 5986 : 22;
+function withImage(image: CloudImageConfig, entry: JsonObject): FakeCloudImageConfig {
+  return {
+    ...image,
+    imageId: textOr(entry['image-id'], undefined),
+    imageName: textOr(entry['image-name'], image.name),
+  };
 }
 
 function textValues(values: JsonObject): Record<string, string> {
@@ -206,8 +155,4 @@ function objects(value: Json | undefined): JsonObject[] {
 
 function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isTexts(value: Json | undefined): value is string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }

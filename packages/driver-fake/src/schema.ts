@@ -1,13 +1,13 @@
-import type { JsonSchema } from '@nodepool/core';
+import { type JsonSchema, STATE_MACHINE_SCHEMAS } from '@nodepool/core';
 import type { JsonObject } from '@nodepool/zk-protocol';
 import { FAILURES, TIMES } from './cloud/settings.js';
 
 const text = { type: 'string', minLength: 1 };
 const texts = { type: 'array', items: text };
 const flag = { type: 'boolean' };
-const count = { type: 'integer' };
 const limit = { type: 'integer', minimum: -1 };
 const seconds = { type: 'number', minimum: 0 };
+const timeout = { type: 'number', exclusiveMinimum: 0 };
 const map = { type: 'object' };
 
 /** An object with these keys and no others. */
@@ -15,34 +15,25 @@ function object(properties: JsonObject, required: string[] = []): JsonObject {
   return { type: 'object', additionalProperties: false, required, properties };
 }
 
-const connection = {
-  'config-drive': flag,
-  'connection-type': text,
-  'connection-port': { type: 'integer', minimum: 1, maximum: 65535 },
-};
+const { key: _key, ...usualImage } = STATE_MACHINE_SCHEMAS.cloudImage;
+const configDrive = { 'config-drive': flag };
 
-const diskimage = object({ name: text, pause: flag, meta: map, ...connection }, ['name']);
+const diskimage = object({ ...STATE_MACHINE_SCHEMAS.diskimage, ...configDrive }, ['name']);
 
 const cloudImage = {
-  ...object(
-    {
-      ...{ name: text, 'image-id': text, 'image-name': text },
-      ...{ username: text, 'python-path': text, 'shell-type': text },
-      ...connection,
-    },
-    ['name'],
-  ),
+  ...object({ ...usualImage, ...configDrive, 'image-id': text, 'image-name': text }, ['name']),
   not: { required: ['image-id', 'image-name'] },
 };
 
 const label = {
   ...object(
     {
-      ...{ name: text, diskimage: text, 'cloud-image': text },
+      ...STATE_MACHINE_SCHEMAS.label,
+      ...STATE_MACHINE_SCHEMAS.diskimageLabel,
       ...{ 'min-ram': { type: 'integer', minimum: 0 }, 'flavor-name': text },
-      ...{ 'key-name': text, 'console-log': flag, userdata: { type: 'string' }, networks: texts },
+      ...{ 'key-name': text, userdata: { type: 'string' }, networks: texts },
       ...{ 'boot-from-volume': flag, 'volume-size': { type: 'integer', minimum: 1 } },
-      ...{ 'instance-properties': map, 'dynamic-instance-properties': map, 'host-key-checking': flag },
+      ...{ 'instance-properties': map, 'dynamic-instance-properties': map },
     },
     ['name'],
   ),
@@ -52,10 +43,9 @@ const label = {
 
 const pool = object(
   {
-    ...{ name: text, 'max-servers': count, priority: count, 'node-attributes': map, 'ignore-provider-quota': flag },
-    ...{ 'max-cores': limit, 'max-ram': limit, 'max-volumes': limit, 'max-volume-gb': limit },
-    ...{ 'availability-zones': texts, networks: texts, 'security-groups': texts },
-    ...{ 'auto-floating-ip': flag, 'host-key-checking': flag, labels: { type: 'array', items: label } },
+    ...STATE_MACHINE_SCHEMAS.pool,
+    ...{ networks: texts, 'security-groups': texts, 'auto-floating-ip': flag },
+    labels: { type: 'array', items: label },
   },
   ['name', 'labels'],
 );
@@ -104,9 +94,10 @@ export const schema: JsonSchema = {
   type: 'object',
   required: ['pools'],
   properties: {
-    ...{ cloud: text, 'region-name': text, 'nodepool-id': text, rate: seconds },
-    ...{ 'boot-timeout': seconds, 'launch-timeout': seconds, 'launch-retries': { type: 'integer', minimum: 1 } },
-    ...{ 'image-name-format': text, 'post-upload-hook': text, 'image-upload-timeout': seconds },
+    ...STATE_MACHINE_SCHEMAS.provider,
+    ...{ 'boot-timeout': timeout, 'launch-timeout': timeout, 'image-upload-timeout': timeout },
+    ...{ cloud: text, 'region-name': text, 'nodepool-id': text },
+    ...{ 'image-name-format': text, 'post-upload-hook': text },
     ...{ 'clean-floating-ips': flag, 'port-cleanup-interval': seconds },
     diskimages: { type: 'array', items: diskimage },
     'cloud-images': { type: 'array', items: cloudImage },

@@ -1,17 +1,22 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { readCommonPool, readCommonProvider } from '../config/common-values.js';
 import { namedEntries, numberOf, textOf, textsOf } from '../config/raw-values.js';
-import type { JsonSchema } from '../driver/types.js';
+import type { JsonSchema, ProviderConfigContext } from '../driver/types.js';
 import type {
   CloudImageConfig,
+  ImageConnection,
+  ProviderDiskimageConfig,
   StateMachineLabelConfig,
   StateMachinePoolConfig,
   StateMachineProviderConfig,
 } from './types.js';
 
-const LIMIT_KEYS = { 'max-cores': 'cores', 'max-ram': 'ram' } as const;
+const LIMITED = ['cores', 'ram', 'volumes', 'volume-gb'];
 
-/** Schemas of the keys that {@link readStateMachineProvider} reads, to be merged into a driver's own. */
+/**
+ * Schemas of the keys that {@link readStateMachineProvider} reads, to be merged into a driver's own. A driver takes those
+ * that it can do something with.
+ */
 export const STATE_MACHINE_SCHEMAS = {
   /** Of the provider entry. */
   provider: {
@@ -30,6 +35,14 @@ export const STATE_MACHINE_SCHEMAS = {
     'connection-port': { type: 'integer', minimum: 1, maximum: 65535 },
     key: { type: 'string' },
   },
+  /** Of an entry of the provider's `diskimages`, for drivers that manage images. */
+  diskimage: {
+    name: { type: 'string', minLength: 1 },
+    pause: { type: 'boolean' },
+    meta: { type: 'object', additionalProperties: true },
+    'connection-type': { type: 'string' },
+    'connection-port': { type: 'integer', minimum: 1, maximum: 65535 },
+  },
   /** Of an entry of `pools`. */
   pool: {
     name: { type: 'string', minLength: 1 },
@@ -37,7 +50,10 @@ export const STATE_MACHINE_SCHEMAS = {
     'max-servers': { type: 'integer' },
     'max-cores': { type: 'integer' },
     'max-ram': { type: 'integer' },
-    'node-attributes': { type: 'object' },
+    'max-volumes': { type: 'integer' },
+    'max-volume-gb': { type: 'integer' },
+    'ignore-provider-quota': { type: 'boolean' },
+    'node-attributes': { type: 'object', additionalProperties: true },
     'availability-zones': { type: 'array', items: { type: 'string' } },
     'host-key-checking': { type: 'boolean' },
     'use-internal-ip': { type: 'boolean' },
@@ -49,6 +65,8 @@ export const STATE_MACHINE_SCHEMAS = {
     'host-key-checking': { type: 'boolean' },
     'console-log': { type: 'boolean' },
   },
+  /** Beside `label`, for drivers that manage images. */
+  diskimageLabel: { diskimage: { type: 'string' } },
 } satisfies Record<string, JsonSchema>;
 
 /** How a driver's configuration differs from the usual. */
@@ -58,11 +76,17 @@ export interface ReadStateMachineProviderOptions {
   readonly bootTimeoutMs?: number | undefined;
   /** Default of `host-key-checking`. Default true. */
   readonly hostKeyChecking?: boolean | undefined;
+  /** What `rate` counts. Default: calls per second. */
+  readonly rate?: 'calls-per-second' | 'seconds-between-calls' | undefined;
+  /** The driver uploads the images of `diskimages`. Default false. */
+  readonly managesImages?: boolean | undefined;
+  /** The file's images, where nodes take their login data from these instead of from the uploads. */
+  readonly diskimages?: ProviderConfigContext['diskimages'] | undefined;
 }
 
 /**
- * Reads what most state-machine drivers have in common of an entry that has passed the schema: timeouts, retries,
- * `rate` in calls per second, cloud images, pools and their labels. A driver adds its own keys to the result.
+ * Reads what most state-machine drivers have in common of an entry that has passed the schema: timeouts, retries, `rate`,
+ * images, pools with their limits (`-1`: none) and labels. A driver adds its own keys to the result.
  */
 export function readStateMachineProvider(
   entry: JsonObject,
@@ -71,15 +95,16 @@ export function readStateMachineProvider(
   const common = readCommonProvider(entry, options.driverName);
   const pools = namedEntries(entry['pools']).map((pool) => readPool(pool.entry, common, options));
   const images = namedEntries(entry['cloud-images']).map((image) => readCloudImage(image.name, image.entry));
+  const diskimages = namedEntries(entry['diskimages']).map((image) => readDiskimage(image.name, image.entry, options));
   return {
     ...common,
-    managesImages: false,
+    managesImages: options.managesImages ?? false,
     launchTimeoutMs: secondsOr(entry['launch-timeout'], 3_600_000),
     bootTimeoutMs: secondsOr(entry['boot-timeout'], options.bootTimeoutMs ?? 60_000),
     launchRetries: numberOf(entry['launch-retries']) ?? 3,
-    requestsPerSecond: numberOf(entry['rate']),
+    requestsPerSecond: requestsPerSecond(numberOf(entry['rate']), options),
     cloudImages: new Map(images.map((image) => [image.name, image])),
-    diskimages: new Map(),
+    diskimages: new Map(diskimages.map((image) => [image.name, image])),
     pools: new Map(pools.map((pool) => [pool.name, pool])),
   };
 }
@@ -95,9 +120,9 @@ function readPool(
   return {
     ...readCommonPool(entry, provider),
     maxResources: Object.fromEntries(
-      Object.entries(LIMIT_KEYS).flatMap(([key, name]) => {
-        const limit = numberOf(entry[key]);
-        return limit === undefined ? [] : [[name, limit]];
+      LIMITED.flatMap((name) => {
+        const limit = numberOf(entry[`max-${name}`]);
+        return limit === undefined || limit === -1 ? [] : [[name, limit]];
       }),
     ),
     azs: zones.length > 0 ? zones : undefined,
@@ -109,6 +134,7 @@ function readPool(
 function readLabel(name: string, entry: JsonObject, hostKeyChecking: boolean): StateMachineLabelConfig {
   return {
     name,
+    diskimage: textOf(entry['diskimage']),
     cloudImage: textOf(entry['cloud-image']),
     hostKeyChecking: booleanOr(entry['host-key-checking'], hostKeyChecking),
     consoleLog: entry['console-log'] === true,
@@ -116,16 +142,40 @@ function readLabel(name: string, entry: JsonObject, hostKeyChecking: boolean): S
 }
 
 function readCloudImage(name: string, entry: JsonObject): CloudImageConfig {
-  const connectionType = textOf(entry['connection-type']) ?? 'ssh';
   return {
     name,
+    ...readConnection(entry),
     username: textOf(entry['username']) ?? null,
     pythonPath: textOf(entry['python-path']) ?? 'auto',
     shellType: textOf(entry['shell-type']) ?? null,
-    connectionType,
-    connectionPort: numberOf(entry['connection-port']) ?? (connectionType === 'winrm' ? 5986 : 22),
     key: textOf(entry['key']),
   };
+}
+
+function readDiskimage(
+  name: string,
+  entry: JsonObject,
+  { diskimages }: ReadStateMachineProviderOptions,
+): ProviderDiskimageConfig {
+  const defined = diskimages?.get(name);
+  const login = defined && {
+    username: defined.username,
+    pythonPath: defined.pythonPath,
+    shellType: defined.shellType ?? null,
+  };
+  return { name, ...readConnection(entry), ...login };
+}
+
+function readConnection(entry: JsonObject): Pick<ImageConnection, 'connectionType' | 'connectionPort'> {
+  const connectionType = textOf(entry['connection-type']) ?? 'ssh';
+  const defaultPort = connectionType === 'winrm' ? 5986 : 22;
+  return { connectionType, connectionPort: numberOf(entry['connection-port']) ?? defaultPort };
+}
+
+/** Without a rate there is no limit, and neither with 0. */
+function requestsPerSecond(rate: number | undefined, options: ReadStateMachineProviderOptions): number | undefined {
+  if (options.rate !== 'seconds-between-calls' || rate === undefined) return rate;
+  return rate > 0 ? 1 / rate : undefined;
 }
 
 function secondsOr(value: Json | undefined, defaultMs: number): number {
