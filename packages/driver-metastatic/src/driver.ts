@@ -3,6 +3,7 @@ import type { Driver, ProviderConfig } from '@nodepool/core';
 import { readProviderConfig } from './config.js';
 import type { MetastaticProviderConfig } from './config.js';
 import { checkCycles } from './cycles.js';
+import { previewChange } from './preview-change.js';
 import { MetastaticProvider } from './provider.js';
 import { schema } from './schema.js';
 
@@ -14,6 +15,7 @@ export const driver: Driver = {
   schema,
   getProviderConfig: readProviderConfig,
   checkAll: (configs, problem) => checkCycles(configs.map(ownConfig), problem),
+  previewChange: (config, nodes, all) => previewChange(ownConfig(config), nodes, all),
   getProvider: (config, context) => new MetastaticProvider(ownConfig(config), context),
 };
 

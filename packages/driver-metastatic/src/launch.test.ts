@@ -26,7 +26,10 @@ it('reports every attempt with the time since the launch began, and the zone the
   const pool = config.pools.get('main');
   const label = pool?.labels.get('small');
   if (!pool || !label) throw new Error('the label is not there');
-  const request = { ...newRequest({ labels: ['small'], requestor: 'zuul', eventId: 'e' }, 0), id: '100-1' as RequestId };
+  const request = {
+    ...newRequest({ labels: ['small'], requestor: 'zuul', eventId: 'e' }, 0),
+    id: '100-1' as RequestId,
+  };
   const order = { node, label, pool, request, store: () => Promise.resolve(node) };
   const services = {
     config,

@@ -101,7 +101,7 @@ async function planOn(
     const { pools: registered } = observer;
     const present = new Set(registered.map((pool) => pool.launcherId));
     const nextPools = registryAfter(before, after, registered);
-    const drivers = await driversOf(after, registry);
+    const drivers = await driversOf([after, ...(before ? [before] : [])], registry);
     return planConfigChange({
       before,
       after,
@@ -112,15 +112,18 @@ async function planOn(
         views: (sideBefore?.views(registered) ?? []).filter((v) => present.has(v.launcherId)),
       },
       offerAfter: { registered: nextPools, views: sideAfter.views(nextPools) },
-      preview: (config: ProviderConfig, nodes: readonly NodeRecord[]) =>
-        drivers.get(config.driverName)?.previewChange?.(config, nodes),
+      nowMs: clock.now(),
+      preview: (config: ProviderConfig, nodes: readonly NodeRecord[], all: readonly NodeRecord[]) =>
+        drivers.get(config.driverName)?.previewChange?.(config, nodes, all),
     });
   } finally {
     observer.stop();
   }
 }
 
-async function driversOf(config: Config, registry: DriverRegistry): Promise<Map<string, Driver>> {
-  const names = new Set([...config.providers.values()].map(({ driverName }) => driverName));
+async function driversOf(configs: readonly Config[], registry: DriverRegistry): Promise<Map<string, Driver>> {
+  const names = new Set(
+    configs.flatMap(({ providers }) => [...providers.values()].map(({ driverName }) => driverName)),
+  );
   return new Map(await Promise.all([...names].map(async (name) => [name, await registry.get(name)] as const)));
 }

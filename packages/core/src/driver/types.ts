@@ -57,9 +57,11 @@ export interface Driver {
   /**
    * What a provider with this configuration would do to the nodes the provider has now, for `nodepool plan`. Must not do
    * I/O. Missing: nodes are made for requests, and a changed configuration leaves those that exist alone.
-   * @param config - as `getProviderConfig` made it
+   * @param config - as `getProviderConfig` made it; without pools when the provider leaves the configuration
+   * @param nodes - those of the provider
+   * @param all - those of all providers
    */
-  previewChange?(config: ProviderConfig, nodes: readonly NodeRecord[]): ChangePreview;
+  previewChange?(config: ProviderConfig, nodes: readonly NodeRecord[], all: readonly NodeRecord[]): ChangePreview;
 }
 
 /** Nodes a changed configuration would make or take away by itself. */
@@ -67,6 +69,8 @@ export interface ChangePreview {
   /** `what`: e.g. the host that gets them. */
   readonly register: readonly { readonly what: string; readonly labels: readonly string[]; readonly count: number }[];
   readonly delete: readonly { readonly node: NodeId; readonly why: string }[];
+  /** Nodes that are not named above are left as they are, as those of any driver. Default: nothing is said of them. */
+  readonly leavesOthers?: boolean;
 }
 
 /** @param path - keys below the provider entry, e.g. `['pools', 0, 'nodes', 2, 'name']` */

@@ -14,6 +14,7 @@ export function configChangeToJson(change: ConfigChange): JsonObject {
       labels: [...labels],
     })),
     delete: change.delete.map(({ provider, node, why }) => ({ provider, node, why })),
+    standby: change.standby.map((item) => ({ ...item })),
     kept: change.kept.map((item) => ({ ...item })),
     requests: {
       waiting: change.waiting,
@@ -55,6 +56,10 @@ export function configChangeToText(change: ConfigChange): string {
       change.register.map(
         ({ provider, what, labels, count }) => `+ ${count} on ${provider}/${what} (${labels.join(', ')})`,
       ),
+    ),
+    section(
+      'Standby nodes to be launched',
+      change.standby.map(({ label, count }) => `+ ${count} of ${label}`),
     ),
     section(
       'Nodes to be deleted',

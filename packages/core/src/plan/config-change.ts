@@ -3,7 +3,9 @@ import { sameProviderConfig } from '../config/compare.js';
 import type { Config } from '../config/types.js';
 import type { ChangePreview, ProviderConfig } from '../driver/types.js';
 import { describeLimitChanges, type LimitChange } from './limit-changes.js';
+import { planNodeChanges } from './node-changes.js';
 import { findServingPools, whyHopeless, type Offer } from './servable.js';
+import { planStandby } from './standby-changes.js';
 
 /** What {@link planConfigChange} looks at. */
 export interface ConfigChangeInput {
@@ -16,8 +18,9 @@ export interface ConfigChangeInput {
   readonly offerBefore: Offer;
   /** Registered pools as they would be. */
   readonly offerAfter: Offer;
-  /** What the driver says of a provider's nodes; `undefined` when it says nothing. */
-  preview(config: ProviderConfig, nodes: readonly NodeRecord[]): ChangePreview | undefined;
+  readonly nowMs: number;
+  /** What the driver says of a provider's nodes; `undefined` when it says nothing. See `Driver.previewChange`. */
+  preview(config: ProviderConfig, nodes: readonly NodeRecord[], all: readonly NodeRecord[]): ChangePreview | undefined;
 }
 
 /** A provider or pool that comes, goes or changes. */
@@ -45,6 +48,8 @@ export interface ConfigChange {
   readonly limits: readonly LimitChange[];
   readonly register: readonly (ChangePreview['register'][number] & { readonly provider: string })[];
   readonly delete: readonly (ChangePreview['delete'][number] & { readonly provider: string })[];
+  /** Standby nodes that would be launched because of a new or raised `min-ready`. */
+  readonly standby: readonly { readonly label: string; readonly count: number }[];
   /** Nodes that would be left as they are, although nothing in the new configuration makes such nodes. */
   readonly kept: readonly { readonly name: string; readonly count: number; readonly text: string }[];
   readonly waiting: number;
@@ -62,7 +67,8 @@ export function planConfigChange(input: ConfigChangeInput): ConfigChange {
     providers: providerChanges(input),
     pools: poolChanges(input),
     limits: before ? describeLimitChanges(before, after) : [],
-    ...nodeChanges(input),
+    ...planNodeChanges(input),
+    standby: planStandby(input),
     waiting: waiting.length,
     ...requestChanges(waiting, offerBefore, offerAfter),
   };
@@ -113,45 +119,6 @@ function sameMembers(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((item) => b.includes(item));
 }
 
-function nodeChanges(input: ConfigChangeInput): Pick<ConfigChange, 'register' | 'delete' | 'kept'> {
-  const { before, after, nodes, offerBefore, offerAfter } = input;
-  const byProvider = groupBy(nodes, (node) => node.provider ?? '');
-  const result = { register: [] as ConfigChange['register'][number][], delete: [] as ConfigChange['delete'][number][] };
-  const kept: ConfigChange['kept'][number][] = [];
-  for (const config of after.providers.values()) {
-    const own = byProvider.get(config.name) ?? [];
-    const preview = input.preview(config, own);
-    for (const item of preview?.register ?? []) result.register.push({ ...item, provider: config.name });
-    for (const item of preview?.delete ?? []) result.delete.push({ ...item, provider: config.name });
-    if (!preview) kept.push(...poollessNodes(config, own));
-  }
-  const served = new Set(offerAfter.registered.map((pool) => pool.providerName));
-  const lost = new Set([
-    ...(before?.providers.keys() ?? []),
-    ...offerBefore.registered.map((pool) => pool.providerName),
-  ]);
-  for (const name of lost) {
-    const count = byProvider.get(name)?.length ?? 0;
-    if (!served.has(name) && count > 0) kept.push({ name, count, text: REMOVED_PROVIDER });
-  }
-  return { ...result, kept };
-}
-
-const REMOVED_PROVIDER =
-  'the provider is removed but its nodes stay, in ZooKeeper and in the cloud: to be rid of them, first give its pools ' +
-  'max-servers: 0 and "nodepool delete" the nodes, and remove the provider when none is left';
-const REMOVED_POOL = 'the pool is removed, its nodes stay until they are used or too old';
-
-/** Nodes of pools that a configuration no longer has. */
-function poollessNodes(config: ProviderConfig, nodes: readonly NodeRecord[]): ConfigChange['kept'][number][] {
-  const lost = nodes.filter((node) => node.pool !== null && !config.pools.has(node.pool));
-  return [...groupBy(lost, (node) => `${config.name}/${node.pool}`)].map(([name, { length }]) => ({
-    name,
-    count: length,
-    text: REMOVED_POOL,
-  }));
-}
-
 function requestChanges(
   waiting: readonly RequestRecord[],
   before: Offer,
@@ -166,15 +133,4 @@ function requestChanges(
     if (was.length > 0 && will.length === 0) hopeless.push({ ...base, why: whyHopeless(request, after) });
   }
   return { servable, hopeless };
-}
-
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group) group.push(item);
-    else groups.set(key, [item]);
-  }
-  return groups;
 }

@@ -23,6 +23,7 @@ export function findServingPools(request: PlannedRequest, { views, registered }:
 export function whyHopeless(request: PlannedRequest, { views }: Offer): string[] {
   const texts = views.map((view) => {
     const verdict = judgeStanding(request, view);
+    if (launchesNothing(view)) return `${view.provider}/${view.pool.name}: max-concurrency 0, it launches nothing`;
     const found = verdict?.action === 'skip' ? verdict : judgeDecline(request, view);
     return found && `${view.provider}/${view.pool.name}: ${found.reason.text}`;
   });
@@ -33,6 +34,11 @@ export function whyHopeless(request: PlannedRequest, { views }: Offer): string[]
 /** A pool that yields or defers may still get the request: it can serve it if nothing would make it decline. */
 function canServe(request: PlannedRequest, view: PoolView): boolean {
   const verdict = judgeStanding(request, view);
-  if (verdict?.action === 'skip' || verdict?.action === 'decline') return false;
+  if (verdict?.action === 'skip' || verdict?.action === 'decline' || launchesNothing(view)) return false;
   return judgeDecline(request, view) === undefined;
+}
+
+/** A request that waits now found no node: it would wait until somebody gives it one of the provider's. */
+function launchesNothing({ launches, maxConcurrency }: PoolView): boolean {
+  return launches && maxConcurrency === 0;
 }
