@@ -9,6 +9,7 @@ import {
   type StateMachinePoolConfig,
   type StateMachineProviderConfig,
 } from '@nodepool/core';
+import { DRIVER_NAME } from './name.js';
 
 /** A label: which size its instances have. */
 export interface TemplateLabelConfig extends StateMachineLabelConfig {
@@ -55,7 +56,7 @@ export const schema: JsonSchema = {
 
 /** Reads an entry that fits the schema; what the schema cannot see is reported as a problem. */
 export function readProviderConfig(entry: JsonObject, context: ProviderConfigContext): TemplateProviderConfig {
-  const common = readStateMachineProvider(entry, { driverName: 'template' });
+  const common = readStateMachineProvider(entry, { driverName: DRIVER_NAME });
   const url = textOf(entry['url']);
   if (!URL.canParse(url)) context.problem(['url'], `"${url}" is no URL, expected something like http://cloud:8080`);
   const pools = objects(entry['pools']).map((one, index) => readPool(one, index, common, context));

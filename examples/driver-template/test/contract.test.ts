@@ -19,7 +19,7 @@ const label = { name: 'small', 'cloud-image': 'debian', size: 's' };
 const pool = { name: 'main', labels: [label, { ...label, name: 'large', size: 'l' }] };
 const entry = {
   name: 'garden',
-  driver: 'template',
+  driver: driver.name,
   url: 'http://127.0.0.1:1',
   'launch-timeout': 300,
   'cloud-images': [{ name: 'debian', username: 'zuul' }],
@@ -42,7 +42,7 @@ testDriverContract({
   },
   validConfig: ({ url }) => ({ ...entry, url }),
   invalidConfigs: {
-    'an entry without a URL': { name: 'garden', driver: 'template', pools: [pool] },
+    'an entry without a URL': { name: 'garden', driver: driver.name, pools: [pool] },
     'a URL that is none': { ...entry, url: 'the cloud' },
     'a label without a size': { ...entry, pools: [{ ...pool, labels: [{ name: 'small', 'cloud-image': 'debian' }] }] },
     'an image that is not defined': { ...entry, pools: [{ ...pool, labels: [{ ...label, 'cloud-image': 'plan9' }] }] },

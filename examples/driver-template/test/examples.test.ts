@@ -6,7 +6,15 @@ import { loadConfig, type DriverRegistry } from '@nodepool/core';
 import { driver } from '../src/index.js';
 
 const folder = fileURLToPath(new URL('../../examples/', import.meta.url));
-const drivers: DriverRegistry = { get: () => Promise.resolve(driver), reset: async () => {}, loaded: () => [] };
+/** As Nodepool finds it: by its name. */
+const drivers: DriverRegistry = {
+  get: async (name) => {
+    assert.equal(name, driver.name, `the example says "driver: ${name}", this driver is "${driver.name}"`);
+    return driver;
+  },
+  reset: async () => {},
+  loaded: () => [],
+};
 
 for (const name of readdirSync(folder)) {
   void it(`examples/${name} is valid`, async () => {
