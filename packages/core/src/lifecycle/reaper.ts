@@ -243,7 +243,8 @@ export class Reaper {
   }
 
   async #deleteWithResource(provider: Provider, node: NodeRecord): Promise<void> {
-    const { committer, mirror, clock, logger } = this.#services;
+    const { zk, committer, mirror, clock, logger } = this.#services;
+    const epoch = zk.sessionEpoch;
     const lock = new Transaction<'lock' | 'record'>();
     const index = lock.lock('lock', nodeLockPath(node.id), mirror.nodes.hasLockDirectory(node.id));
     lock.add('record', setNode(withNode(node, { state: 'deleting' }, clock.now(), 'launcher')));
@@ -251,6 +252,11 @@ export class Reaper {
     let locked = mirror.nodes.get(node.id) ?? node;
     try {
       await provider.startNodeCleanup(locked, this.#stop.signal);
+      if (zk.sessionEpoch !== epoch) {
+        // the lock went with the session: whoever has it now, or we once more, will find nothing left
+        this.#again.add(node.id);
+        return;
+      }
       locked = mirror.nodes.get(node.id) ?? locked;
       await this.#removeLocked(locked, entry);
     } catch (error) {

@@ -169,6 +169,8 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
 
   standsInTheWay(request: RequestRecord): boolean {
     const { mirror } = this.services;
+    const waiting = [...this.#pausedRequests(), ...this.foreignReservations];
+    if (waiting.some((other) => compareRequests(other.request, request) < 0)) return true;
     for (const id of mirror.pendingRequests()) {
       const other = mirror.requests.get(id);
       if (!other || compareRequests(other, request) >= 0) continue;
@@ -179,7 +181,10 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
   }
 
   planLaunch(label: string): PlannedLaunch {
-    return this.runner.planLaunch(this.pool.name, this.needOf(label), () => this.wake());
+    return this.runner.planLaunch(this.pool.name, this.needOf(label), () => {
+      this.wake();
+      if (this.maxConcurrency >= 0) this.host.reservationsEnded(this);
+    });
   }
 
   // --- events -----------------------------------------------------------------------------------------------------
@@ -397,6 +402,8 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
       this.services.metrics?.requestEnded('declined', request, this.provider, this.pool.name);
       const { id: requestId, eventId } = request;
       this.#logger.info('Declined request', { requestId, eventId, reason: why, state: next.state });
+      // meanwhile the last pool that had not declined it may have left
+      this.lookAgain(request.id);
     } catch (error) {
       this.#declining.delete(request.id);
       this.#logger.warn('Could not decline a request', { requestId: request.id, error });
