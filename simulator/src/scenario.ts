@@ -66,7 +66,7 @@ export class Scenario {
   begin(): void {
     const random = this.#random;
     for (const actor of [...this.launchers, ...this.clients]) actor.start();
-    this.#world.repeat(random.pick([200, 1_000, 4_000]), () => this.#whileOn(() => this.#submit()));
+    this.#world.repeat(random.pick([300, 1_000, 3_000]), () => this.#whileOn(() => this.#submit()));
     if (random.chance(0.5)) this.#world.repeat(20_000, () => this.#whileOn(() => this.#changeConfig()));
     if (random.chance(0.5)) this.#world.repeat(15_000, () => this.#whileOn(() => this.#meddle()));
     if (random.chance(0.85)) this.chaos.begin(random.pick([300, 2_000, 10_000]));

@@ -32,7 +32,7 @@ export async function simulate(seed: number, trace = false): Promise<RunResult> 
   try {
     const scenario = new Scenario(world);
     scenario.begin();
-    await world.run(world.random.between(20_000, 90_000));
+    await world.run(world.random.between(10_000, 45_000));
     world.trace.add('scenario', 'no more faults and no more requests');
     scenario.end();
     await world.run(CALM_MS);

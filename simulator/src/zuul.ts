@@ -28,6 +28,8 @@ import type { World } from './world.js';
 
 const LOCK_LIMIT_MS = 30_000;
 const LEAK_CHECK_MS = 30_000;
+/** A change that no watch reports is noticed after about this time. */
+const LOOK_AGAIN_MS = 60_000;
 
 interface HeldNode {
   node: NodeRecord;
@@ -150,7 +152,9 @@ export class ZuulClient {
         isRevised = true;
         await this.#revise(process, request);
       }
-      await this.#change(process, id, this.#random.exponential(3_000));
+      const { cancelAfterMs = Infinity, reviseAfterMs = Infinity } = plan;
+      const nextMs = Math.min(cancelAfterMs, isRevised ? Infinity : reviseAfterMs) - waitedMs;
+      await this.#change(process, id, Math.min(nextMs + 1, this.#random.exponential(LOOK_AGAIN_MS)));
     }
   }
 
