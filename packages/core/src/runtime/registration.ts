@@ -90,15 +90,25 @@ export class Registration<T extends ComponentRecord> {
   async remove(): Promise<void> {
     this.#removed = true;
     await this.#writing;
-    const path = this.#path;
-    this.#path = undefined;
-    if (path === undefined || this.#epoch !== this.#zk.sessionEpoch) return;
+    while (!(await this.#tryToRemove())) {
+      // the connection broke; the session, and with it the entry, may live on
+    }
+  }
+
+  /** @returns false to try again */
+  async #tryToRemove(): Promise<boolean> {
     try {
-      await this.#zk.delete(path);
+      await this.#zk.whenConnected();
+      if (this.#unconfirmed !== undefined) await this.#recover();
+      const path = this.#path;
+      if (path !== undefined && this.#epoch === this.#zk.sessionEpoch) await this.#zk.delete(path);
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
-      this.#logger.debug('Component entry was gone before it was removed', { path, error });
+      this.#logger.debug('Could not remove component entry', { path: this.#path, error });
+      if (isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED')) return false;
     }
+    this.#path = undefined;
+    return true;
   }
 
   #flush(): Promise<void> {
