@@ -137,6 +137,17 @@ describe('planPool', () => {
     expect(result.waiting[0]?.reason).toMatchObject({ rule: 'pool-full', details: { resource: 'cores' } });
   });
 
+  it('begins with a request that needs more launches than there may be at once, and lets no other in before it', () => {
+    const wide = request(['small', 'small', 'small']);
+    const view = cloudView({ instances: 10 }, {}, { maxConcurrency: 2 });
+
+    const result = plan(view, [wide, request(['small'])]);
+
+    const kinds = result.accept.map((item) => item.assignment.parts.map(({ source }) => source.kind));
+    expect(kinds).toEqual([['launch', 'launch', 'wait']]);
+    expect(result.paused[0]?.reason.rule).toBe('max-concurrency');
+  });
+
   it('declines a standby request when nothing is free', () => {
     const standby = request(['a'], { requestor: 'NodePool:min-ready' });
 

@@ -122,7 +122,7 @@ class PlanningPass {
     }
     this.#budget.take(demand, assignment);
     this.#short ||= shortage.rule === 'pool-full';
-    if (this.#mayPause(shortage) && !mayHaveRoomElsewhere(request, this.#view)) {
+    if (this.#mayPause(request, shortage)) {
       this.#paused = true;
       this.#plan.paused.push({ request, reason: shortage });
       this.#plan.accept.push({ request, assignment });
@@ -144,8 +144,12 @@ class PlanningPass {
     return true;
   }
 
-  #mayPause(shortage: Reason): boolean {
-    return this.#view.pausesAtQuota && !this.#paused && shortage.rule === 'pool-full';
+  #mayPause(request: RequestRecord, { rule }: Reason): boolean {
+    const { pausesAtQuota, maxConcurrency } = this.#view;
+    if (!pausesAtQuota || this.#paused) return false;
+    // one that needs more launches than there may ever be at once has to begin with some of them, or nobody ever could
+    if (rule === 'max-concurrency') return request.labels.length > maxConcurrency;
+    return rule === 'pool-full' && !mayHaveRoomElsewhere(request, this.#view);
   }
 }
 
