@@ -8,9 +8,9 @@ import { driver } from '../src/index.js';
 const folder = fileURLToPath(new URL('../../examples/', import.meta.url));
 /** As Nodepool finds it: by its name. */
 const drivers: DriverRegistry = {
-  get: async (name) => {
+  get: (name) => {
     assert.equal(name, driver.name, `the example says "driver: ${name}", this driver is "${driver.name}"`);
-    return driver;
+    return Promise.resolve(driver);
   },
   reset: async () => {},
   loaded: () => [],
