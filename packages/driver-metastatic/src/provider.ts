@@ -106,6 +106,8 @@ export class MetastaticProvider implements Provider {
     if (this.#isStopped) return;
     this.#isStopped = true;
     this.#isIdle = true;
+    // back in the configuration: a successor asks for backing nodes, which this one would withdraw
+    if (this.#isRemoved && this.#isConfigured) this.#backingRequests.stop();
     this.#isRemoved = !this.#isConfigured;
     this.#keeper.stop();
     this.#endWhenUnused();

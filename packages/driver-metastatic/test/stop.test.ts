@@ -48,12 +48,16 @@ it('leaves no timer when the provider stops between two attempts to take a backi
   expect(timers.size).toBe(0);
 });
 
-it('puts a launch whose backing node nobody makes back at once when the launcher stops', async () => {
-  const { launcher } = await world.launcher(yamlOf({ hosts: 1 }));
+it.each([
+  ['that waits', false],
+  ['whose provider was replaced, that waits', true],
+])('puts a launch %s for a machine nobody makes, back at once when the launcher stops', async (_what, isReplaced) => {
+  const { launcher, reconfigure } = await world.launcher(yamlOf({ hosts: 1 }));
   const client = await world.client();
   await client.use(await client.ask(['big']));
   const request = await client.ask(['small']);
   await client.until('a backing node is asked for', () => client.backingRequests().length === 1);
+  if (isReplaced) await reconfigure(yamlOf({ hosts: 1, label: 'grace-time: 7' }));
 
   const startedMs = Date.now();
   await launcher.drain(60_000);

@@ -41,7 +41,8 @@ export class ProviderSet {
   readonly #leaving = new Set<Promise<void>>();
   readonly #nodesByProvider: NodesByProvider;
   readonly #draining: DrainingProviders;
-  readonly #closings = new WeakMap<ProviderRunner, AbortController>();
+  /** Of all that have not ended, also of replaced ones. */
+  readonly #closings = new Map<ProviderRunner, AbortController>();
 
   constructor(services: Services, registry: DriverRegistry, host: ProviderSetHost) {
     this.#services = services;
@@ -93,7 +94,7 @@ export class ProviderSet {
   /** The launcher stops: nothing more will be asked of any provider. */
   close(): void {
     const why = new Error('the launcher stops');
-    for (const runner of this.#runners.values()) this.#closings.get(runner)?.abort(why);
+    for (const closing of this.#closings.values()) closing.abort(why);
   }
 
   /** Makes the running providers those of the configuration. Resolves when each new one has tried to start. */
@@ -117,7 +118,7 @@ export class ProviderSet {
       if (config.providers.has(name)) continue;
       this.#runners.delete(name);
       this.#draining.add(runner);
-      this.#closings.get(runner)?.abort(new Error(`provider "${name}" left the configuration`));
+      this.#closeAllOf(name);
       runner.idle();
       this.#draining.look(name);
     }
@@ -162,13 +163,21 @@ export class ProviderSet {
     return runner;
   }
 
+  #closeAllOf(name: string): void {
+    const why = new Error(`provider "${name}" left the configuration`);
+    for (const [runner, closing] of this.#closings) if (runner.name === name) closing.abort(why);
+  }
+
   #letGo(runner: ProviderRunner): void {
     const leaving = runner
       .stop()
       .catch((error: unknown) =>
         this.#services.logger.warn('A replaced provider did not stop cleanly', { provider: runner.name, error }),
       )
-      .finally(() => this.#leaving.delete(leaving));
+      .finally(() => {
+        this.#closings.delete(runner);
+        this.#leaving.delete(leaving);
+      });
     this.#leaving.add(leaving);
   }
 
