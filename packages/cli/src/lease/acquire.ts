@@ -1,5 +1,6 @@
 import { COMPONENTS_ROOT } from '@nodepool/zk-protocol';
 import type { RequestId, ZooKeeper } from '@nodepool/zk-protocol';
+import { labelsToText } from '@nodepool/core/listing';
 import type { CliContext } from '../context.js';
 import { tell } from '../context.js';
 import { CliError } from '../errors.js';
@@ -40,7 +41,7 @@ function limitWait(context: CliContext, options: AcquireOptions, id: RequestId, 
   const { timeoutMs } = options;
   if (timeoutMs === undefined) return { signal, end: () => {} };
   const limit = new AbortController();
-  const text = `Request ${id} for ${options.labels.join(', ')} was not fulfilled within ${timeoutMs / 1000} s; gave up`;
+  const text = `Request ${id} for ${labelsToText(options.labels)} was not fulfilled within ${timeoutMs / 1000} s; gave up`;
   const end = context.clock.setTimer(timeoutMs, () => limit.abort(new CliError(text)));
   return { signal: AbortSignal.any([signal, limit.signal]), end };
 }
@@ -59,7 +60,7 @@ export async function acquireNodes(
   const progress = new RequestProgress(options.quiet ? () => {} : tell, () => clock.now());
   const { labels, provider, priority } = options;
   const id = await submitRequest(zk, clock, { labels, provider, priority, requestor: requestorName() });
-  progress.say(`request ${id} for ${labels.join(', ')}`);
+  progress.say(`request ${id} for ${labelsToText(labels)}`);
   const waiting = limitWait(context, options, id, signal);
   const cancelHint = clock.setTimer(HINT_AFTER_MS, () => {
     hintWhenNobodyServes(zk, progress).catch((error: unknown) => context.logger.debug('No hint', { error }));

@@ -8,6 +8,7 @@ import {
   uuidHex,
 } from '@nodepool/zk-protocol';
 import type { Clock, RequestId, RequestRecord, ZooKeeper } from '@nodepool/zk-protocol';
+import { labelsToText } from '@nodepool/core/listing';
 import { CliError } from '../errors.js';
 
 /** What to ask for. */
@@ -122,5 +123,5 @@ function failure(request: RequestRecord): CliError {
   if (request.launchError !== null) reasons.push(request.launchError);
   const why =
     reasons.length > 0 ? [...new Set(reasons)].join('; ') : `all ${request.declinedBy.length} pools declined it`;
-  return new CliError(`Request ${request.id} for ${request.labels.join(', ')} failed: ${why}`);
+  return new CliError(`Request ${request.id} for ${labelsToText(request.labels)} failed: ${why}`);
 }

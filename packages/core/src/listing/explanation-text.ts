@@ -1,4 +1,5 @@
 import type { PoolExplanation, RequestExplanation } from '../runtime/explanation.js';
+import { labelsToText } from '../plan/texts.js';
 import { formatAge } from './age.js';
 import { escapeControlCharacters } from './python-text.js';
 import { summarizeExplanation } from './explanation-summary.js';
@@ -45,7 +46,7 @@ export function explanationToText(explanation: RequestExplanation): string {
 
 function requestFacts({ labels, requestor, tenant, nodes, ageMs, launchError }: RequestExplanation): string[] {
   const facts: [string, string | undefined][] = [
-    ['labels', labels.join(', ')],
+    ['labels', labelsToText(labels)],
     ['age', ageMs === undefined ? undefined : formatAge(ageMs)],
     ['requestor', requestor ?? undefined],
     ['tenant', tenant ?? undefined],

@@ -12,3 +12,4 @@ export { extendedNodeListing, nodeListing } from './nodes.js';
 export { escapeControlCharacters, toPythonJson, toPythonRepr } from './python-text.js';
 export { compareRequestIds, declineTexts, requestListing } from './requests.js';
 export { renderTable } from './table.js';
+export { labelsToText } from '../plan/texts.js';

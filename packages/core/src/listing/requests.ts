@@ -1,4 +1,5 @@
 import type { DeclineReason, Json, RequestRecord } from '@nodepool/zk-protocol';
+import { labelsToText } from '../plan/texts.js';
 import { formatAge } from './age.js';
 import type { Column, Listing } from './listing.js';
 
@@ -48,7 +49,13 @@ export const requestListing: Listing<RequestRecord> = [
   column('relative_priority', 'Priority', 'brief', (request) => request.relativePriority),
   column('state', 'State', 'brief', (request) => request.state),
   column('requestor', 'Requestor', 'brief', (request) => request.requestor),
-  column('node_types', 'Node Types', 'brief', (request) => [...request.labels]),
+  column(
+    'node_types',
+    'Node Types',
+    'brief',
+    (request) => [...request.labels],
+    (request) => labelsToText(request.labels, ','),
+  ),
   column('nodes', 'Nodes', 'brief', (request) => [...request.nodeIds]),
   column('declined_by', 'Declined By', 'brief', (request) => [...request.declinedBy]),
   column('event_id', 'Event ID', 'brief', (request) => request.eventId),

@@ -1,5 +1,6 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 import { findShortage, sumResources } from './resources.js';
+import { amountText, labelsToText } from './texts.js';
 import type { PlannedRequest, PoolView, Reason, RuleName, Verdict } from './types.js';
 
 /** Text of the requestor of standby nodes; such requests are declined, not paused, when nothing is free. */
@@ -117,7 +118,7 @@ function findPoolDisabled(view: PoolView): Reason | undefined {
 }
 
 function findLabelDisabled(request: PlannedRequest, view: PoolView): Reason | undefined {
-  const disabled = request.labels.filter((label) => view.disabledLabels.has(label));
+  const disabled = unique(request.labels.filter((label) => view.disabledLabels.has(label)));
   if (disabled.length === 0) return undefined;
   return reason('label-disabled', `label(s) [${disabled.join(',')}] disabled by min-ready -1`, 'set min-ready to 0', {
     labels: disabled,
@@ -166,9 +167,9 @@ function findOverCapacity(request: PlannedRequest, view: PoolView): Reason | und
   if (view.canHold?.(request.labels) ?? true) return undefined;
   return reason(
     'exceeds-quota',
-    `it would exceed quota: the pool has nodes for each of [${request.labels.join(',')}], but not for all of them at once`,
+    `it would exceed quota: the pool has nodes for each of [${labelsToText(request.labels)}], but not for all of them at once`,
     'ask for fewer nodes or add some to the pool',
-    { labels: request.labels },
+    { labels: unique(request.labels) },
   );
 }
 
@@ -184,7 +185,7 @@ function findOverLimits(request: PlannedRequest, view: PoolView): Reason | undef
   const whose = overProvider ? `provider "${view.provider}"` : `pool "${view.pool.name}"`;
   return reason(
     'exceeds-quota',
-    `it would exceed quota: needs ${over.needed} ${over.resource}, ${whose} allows ${over.available} in all`,
+    `it would exceed quota: needs ${amountText(over.needed, over.resource)}, ${whose} allows ${over.available} in all`,
     overProvider ? 'raise the quota of the cloud project' : 'raise the limits of the pool',
     {
       resource: over.resource,
