@@ -1,6 +1,7 @@
 import type { NodeRecord, Resources } from '@nodepool/zk-protocol';
-import { accumulate, findShortage, subtractFromLimit, sumResources } from './resources.js';
+import { accumulate, findShortage, subtractFromLimit, sumResources, type Shortage } from './resources.js';
 import { countOf, reason } from './rules.js';
+import { amountText } from './texts.js';
 import type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason, Reservation } from './types.js';
 
 /** What one request may get now, and what keeps it from getting the rest. */
@@ -30,6 +31,8 @@ export class Budget {
   readonly #taken = new Set<string>();
   readonly #providerRest: Resources | undefined;
   readonly #poolRest: Resources;
+  /** What was free before anything was taken or kept. */
+  readonly #free: { readonly provider: Resources; readonly pool: Resources };
   readonly #offersByLabel = new Map<string, Offers>();
   readonly #tenantExtra = new Map<string, Resources>();
   #launchesLeft: number;
@@ -43,6 +46,7 @@ export class Budget {
         : undefined;
     const limits = { instances: pool.maxServers, ...pool.maxResources };
     this.#poolRest = subtractFromLimit(limits, quota?.poolUsed ?? {});
+    this.#free = { provider: { ...this.#providerRest }, pool: { ...this.#poolRest } };
     this.#launchesLeft = view.maxConcurrency < 0 ? Infinity : view.maxConcurrency - view.activeLaunches;
   }
 
@@ -149,13 +153,7 @@ export class Budget {
 
   #launchShortage(label: string, scratch: Scratch): Reason | undefined {
     if (this.#launchesLeft - scratch.launches <= 0) {
-      const { maxConcurrency, activeLaunches, provider } = this.#view;
-      return reason(
-        'max-concurrency',
-        `provider "${provider}" has ${activeLaunches} launches under way, max-concurrency is ${maxConcurrency}`,
-        'a launch of the provider ends, or max-concurrency is raised',
-        { active: activeLaunches, limit: maxConcurrency },
-      );
+      return this.#tooManyLaunches();
     }
     const { quota, pool, provider } = this.#view;
     if (quota && quota.providerTotal === undefined && !pool.ignoreProviderQuota) {
@@ -169,11 +167,23 @@ export class Budget {
     if (!over) return undefined;
     const whose = overProvider ? `provider "${provider}"` : `pool "${pool.name}"`;
     const asking = scratch.launches > 0 ? 'the request needs at least' : `label "${label}" needs`;
+    const { text, details } = describe(over, overProvider ? this.#free.provider : this.#free.pool);
+    return reason('pool-full', `${whose}: ${asking} ${text}`, 'nodes in use are returned, or limits are raised', {
+      label,
+      ...details,
+    });
+  }
+
+  #tooManyLaunches(): Reason {
+    const { maxConcurrency, activeLaunches, provider } = this.#view;
+    const kept = Math.max(0, maxConcurrency - activeLaunches);
+    const others = kept > 0 ? `, ${kept} more to begin for it and requests ahead` : '';
     return reason(
-      'pool-full',
-      `${whose}: ${asking} ${over.needed} ${over.resource}, ${over.available} remain`,
-      'nodes in use are returned, or limits are raised',
-      { label, resource: over.resource, needed: over.needed, available: over.available },
+      'max-concurrency',
+      `provider "${provider}" has ${activeLaunches} ${activeLaunches === 1 ? 'launch' : 'launches'} under way${others}, ` +
+        `max-concurrency is ${maxConcurrency}`,
+      'a launch of the provider ends, or max-concurrency is raised',
+      { active: activeLaunches, limit: maxConcurrency },
     );
   }
 
@@ -194,15 +204,17 @@ export class Budget {
     if (tenant === null || !this.#view.quota) return undefined;
     const limit = this.#view.tenantLimit(tenant);
     if (!limit) return undefined;
-    const rest = subtractFromLimit(limit, this.#view.tenantUsed(tenant));
+    const free = subtractFromLimit(limit, this.#view.tenantUsed(tenant));
+    const rest = { ...free };
     accumulate(rest, limitedBy(this.#tenantExtra.get(tenant) ?? {}, rest), -1);
     const over = findShortage(this.#needOf(demand.request.labels), rest);
     if (!over) return undefined;
+    const { text, details } = describe(over, free);
     return reason(
       'tenant-quota',
-      `tenant "${tenant}" would exceed its limit: needs ${over.needed} ${over.resource}, ${over.available} remain`,
+      `tenant "${tenant}" would exceed its limit: needs ${text}`,
       'nodes of the tenant are returned, or tenant-resource-limits is raised',
-      { tenant, resource: over.resource, needed: over.needed, available: over.available },
+      { tenant, ...details },
     );
   }
 
@@ -212,6 +224,15 @@ export class Budget {
       labels.filter((label) => pool.labels.has(label)).map((label) => quota?.need(label) ?? { instances: 1 }),
     );
   }
+}
+
+/** A shortage in words: what requests ahead get or wait for is free, but not for this one. */
+function describe({ resource, needed, available }: Shortage, free: Resources) {
+  const left = Math.max(0, available);
+  const kept = Math.max(0, (free[resource] ?? 0) - left);
+  const text = `${amountText(needed, resource)}, ${left} free${kept > 0 ? `, ${kept} kept for requests ahead` : ''}`;
+  const details = { resource, needed, available: left };
+  return { text, details: kept > 0 ? { ...details, kept } : details };
 }
 
 /** Free nodes of one label, so that nodes taken early in a pass are stepped over once and not by every later request. */

@@ -45,13 +45,14 @@ export function explainInPool(request: RequestRecord, desk: PoolDesk): PoolFindi
   }
 }
 
-function findIn(plan: PoolPlan, request: RequestRecord, { queue, handled }: PoolDesk): PoolFinding {
+function findIn(plan: PoolPlan, request: RequestRecord, { queue, paused: accepted, handled }: PoolDesk): PoolFinding {
   const isIt = (item: { request: RequestRecord }) => item.request.id === request.id;
-  const ahead = queue.countAhead(request);
+  const ahead = accepted.length + queue.countAhead(request); // accepted ones come before all that wait in the queue
   const paused = plan.paused.find(isIt);
   if (handled === 'paused') {
     const why = paused?.reason ?? reason('accept', 'it is about to go on with the request', 'nothing: wait');
-    return { action: 'handling', reason: why, position: 0 };
+    const before = accepted.filter((other) => compareRequests(other.request, request) < 0);
+    return { action: 'handling', reason: why, position: before.length };
   }
   if (plan.accept.find(isIt)?.assignment.complete) {
     return { action: 'accept', reason: reason('accept', 'it can be served now', 'nothing'), position: ahead };
