@@ -31,10 +31,20 @@ function outlook({ pools, state }: RequestExplanation, isHypothetical: boolean):
   if (wait) return `${isHypothetical ? 'would wait' : 'waits'} for ${nameOf(wait)}${aheadText(wait)}: ${wait.text}`;
   const foreign = first('foreign');
   if (foreign) return `${isHypothetical ? 'would be' : 'is'} left to ${nameOf(foreign)} of another launcher`;
-  if (pools.some(({ action }) => action === 'yield' || action === 'defer')) {
+  if (pools.some((pool) => mayComeTo(pool, pools))) {
     return `${isHypothetical ? 'would be' : 'is'} left to a pool that has not answered yet`;
   }
   return hopelessText(pools, isHypothetical);
+}
+
+/** Whether a pool that leaves the request to others may get it, or leaves it to one that has not been heard of. */
+function mayComeTo({ action, details }: PoolExplanation, pools: readonly PoolExplanation[]): boolean {
+  if (action === 'yield') return true;
+  if (action !== 'defer' || !Array.isArray(details['pools'])) return false;
+  const declining = pools
+    .filter((pool) => pool.action === 'decline')
+    .map(({ provider, pool }) => `${provider}/${pool}`);
+  return details['pools'].some((name) => !declining.includes(String(name)));
 }
 
 function hopelessText(pools: readonly PoolExplanation[], isHypothetical: boolean): string {
