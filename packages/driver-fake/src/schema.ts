@@ -15,7 +15,9 @@ function object(properties: JsonObject, required: string[] = []): JsonObject {
   return { type: 'object', additionalProperties: false, required, properties };
 }
 
+// What openstack does not have is not for its stand-in either.
 const { key: _key, ...usualImage } = STATE_MACHINE_SCHEMAS.cloudImage;
+const { 'use-internal-ip': _internal, ...usualPool } = STATE_MACHINE_SCHEMAS.pool;
 const configDrive = { 'config-drive': flag };
 
 const diskimage = object({ ...STATE_MACHINE_SCHEMAS.diskimage, ...configDrive }, ['name']);
@@ -43,7 +45,7 @@ const label = {
 
 const pool = object(
   {
-    ...STATE_MACHINE_SCHEMAS.pool,
+    ...usualPool,
     ...{ networks: texts, 'security-groups': texts, 'auto-floating-ip': flag },
     labels: { type: 'array', items: label },
   },
