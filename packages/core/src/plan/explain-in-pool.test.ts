@@ -1,4 +1,4 @@
-import { compareRequests, newRequest, type LauncherId, type RequestId } from '@nodepool/zk-protocol';
+import { compareRequests, newRequest, type RequestId } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { poolConfig } from '../test-support/pool-config.js';
 import { poolView } from '../test-support/pool-view.js';
@@ -14,7 +14,7 @@ function request(labels: readonly string[], tenantName: string | null = null) {
 
 function cloud(free: number, changes: Partial<PoolView> = {}): PoolView {
   return poolView({
-    launcherId: 'me' as LauncherId,
+    launcherId: 'me',
     provider: 'cloud',
     pool: poolConfig('main', ['big']),
     launches: true,
