@@ -1,4 +1,5 @@
 import { pathToFileURL } from 'node:url';
+import { MessageChannel } from 'node:worker_threads';
 import { type Clock, systemClock } from '@nodepool/zk-protocol';
 import { TimeoutError } from '../errors.js';
 
@@ -23,10 +24,14 @@ export async function importModule(file: string, limit: ImportLimit): Promise<Re
     const message = `${file} has not ended loading within ${timeoutMs / 1_000} s`;
     cancel = clock.setTimer(timeoutMs, () => reject(new TimeoutError(message, { timeoutMs })));
   });
+  // Neither an import nor the clock's timers keep a process from ending; an open port does, until there is an answer.
+  const { port1: alive } = new MessageChannel();
+  alive.ref();
   try {
     const imported = import(/* @vite-ignore */ pathToFileURL(file).href) as Promise<Record<string, unknown>>;
     return await Promise.race([imported, late]);
   } finally {
     cancel();
+    alive.close();
   }
 }
