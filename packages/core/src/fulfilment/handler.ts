@@ -163,7 +163,7 @@ export class RequestHandler {
     } finally {
       this.#setPaused(false);
       this.#abort.abort(ENDED);
-      for (const id of this.#parts.nodeIds()) this.#services.mirror.unclaim(id);
+      for (const id of this.#parts.nodeIds()) this.#services.mirror.unclaim(id, this);
       for (const part of this.#parts.all) part.planned?.ended(undefined);
     }
   }
@@ -329,7 +329,7 @@ export class RequestHandler {
     const part = this.#parts.all.find((candidate) => candidate.entry === entry);
     if (!part) return;
     this.#logger.warn('Lock of a node was taken away', { nodeId: part.node?.id });
-    if (part.node) this.#services.mirror.unclaim(part.node.id);
+    if (part.node) this.#services.mirror.unclaim(part.node.id, this);
     this.#parts.lose(part);
   }
 
@@ -420,7 +420,7 @@ export class RequestHandler {
 
   #unclaimLater(id: NodeId): void {
     const { mirror, clock } = this.#services;
-    clock.setTimer(BUSY_NODE_PAUSE_MS, () => mirror.unclaim(id));
+    clock.setTimer(BUSY_NODE_PAUSE_MS, () => mirror.unclaim(id, this));
   }
 
   #heldRequest(): HeldRequest {

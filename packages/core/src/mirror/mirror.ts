@@ -22,6 +22,9 @@ export interface MirrorListener {
   onRequest?(change: RecordChange<RequestRecord>): void;
 }
 
+/** Whoever has claimed a node: told apart by identity. */
+export type Claimant = object;
+
 /**
  * Nodes and requests with the indexes that decisions need, kept by watch events. Nothing here lists, scans or waits.
  *
@@ -32,7 +35,7 @@ export class Mirror {
   readonly requests: RecordCache<RequestRecord>;
   readonly usage: Usage;
   readonly #free = new Map<string, FreeNodes>();
-  readonly #claimed = new Set<NodeId>();
+  readonly #claimed = new Map<NodeId, Claimant>();
   readonly #byRequest = new Map<string, Set<NodeId>>();
   readonly #pending = new Set<RequestId>();
   /** Ready nodes nobody has been promised, by label; includes those locked or claimed at the moment. */
@@ -77,6 +80,12 @@ export class Mirror {
     return free;
   }
 
+  /** Names of pools of the provider that have or had free nodes, configured or not. */
+  poolsOf(provider: string): string[] {
+    const prefix = poolKey(provider, '');
+    return [...this.#free.keys()].filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
+  }
+
   /** Nodes whose `allocated_to` names the request. */
   allocatedTo(request: string): ReadonlySet<NodeId> {
     return this.#byRequest.get(request) ?? EMPTY;
@@ -111,16 +120,18 @@ export class Mirror {
   }
 
   /** Keeps a free node for a handler until {@link unclaim}; false when it is not free any more. */
-  claim(id: NodeId): boolean {
+  claim(id: NodeId, by: Claimant): boolean {
     const node = this.nodes.get(id);
     if (!node || !this.#isFree(node)) return false;
-    this.#claimed.add(id);
+    this.#claimed.set(id, by);
     this.#refreshFree(node);
     return true;
   }
 
-  unclaim(id: NodeId): void {
-    if (!this.#claimed.delete(id)) return;
+  /** Gives a claim back; that of somebody else stays. */
+  unclaim(id: NodeId, by: Claimant): void {
+    if (this.#claimed.get(id) !== by) return;
+    this.#claimed.delete(id);
     const node = this.nodes.get(id);
     if (node) this.#refreshFree(node);
   }

@@ -36,6 +36,8 @@ export class Budget {
   readonly #offersByLabel = new Map<string, Offers>();
   readonly #tenantExtra = new Map<string, Resources>();
   #launchesLeft: number;
+  /** Something did not fit although the pool itself has room. */
+  #isProviderShort = false;
 
   constructor(view: PoolView) {
     this.#view = view;
@@ -80,6 +82,8 @@ export class Budget {
   /** The free node idle longest that no request of this pass takes or waits for. */
   findSpare(): NodeRecord | undefined {
     for (const node of this.#view.idleNodes()) if (!this.#taken.has(node.id)) return node;
+    if (!this.#isProviderShort) return undefined;
+    for (const node of this.#view.idleElsewhere?.() ?? []) return node;
     return undefined;
   }
 
@@ -163,6 +167,7 @@ export class Budget {
     const total = { ...scratch.used };
     accumulate(total, need);
     const overProvider = this.#providerRest && findShortage(total, this.#providerRest);
+    this.#isProviderShort ||= overProvider !== undefined && !findShortage(total, this.#poolRest);
     const over = overProvider ?? findShortage(total, this.#poolRest);
     if (!over) return undefined;
     const whose = overProvider ? `provider "${provider}"` : `pool "${pool.name}"`;

@@ -137,7 +137,7 @@ class Referee {
     takeFrom(rest.pool, world.used(pool));
     let launchesLeft = view.maxConcurrency < 0 ? Infinity : view.maxConcurrency - view.activeLaunches;
     const waitedFor = new Set<string>();
-    for (const { request, wanted, need, group, kind } of this.#inLine({ view, paused, waiting })) {
+    for (const { request, wanted, need, group, kind } of this.#inLine({ view, paused, waiting, plan })) {
       if (kind === 'foreign') {
         takeFrom(rest.provider, need);
         continue;
@@ -166,7 +166,7 @@ class Referee {
   }
 
   /** All requests in the order in which a pool has to serve them, with what they lack. */
-  #inLine({ view, paused, waiting }: Pick<WorldPass, 'view' | 'paused' | 'waiting'>) {
+  #inLine({ view, paused, waiting, plan }: Omit<WorldPass, 'pool'>) {
     const { world } = this;
     const accepted = [
       ...paused.map(({ request, missing }) => {
@@ -176,9 +176,13 @@ class Referee {
         return { request, wanted: 0, need, group: '', kind: 'foreign' };
       }),
     ];
-    const queued = waiting.map(({ request, group, isHead }) => {
+    const taken = new Set(plan.accept.map(({ request }) => request.id));
+    const closed = new Set<string>();
+    const queued = waiting.map(({ request, group }) => {
+      const kind = closed.has(group) ? 'behind' : 'head';
+      if (!taken.has(request.id)) closed.add(group);
       const { labels } = request;
-      return { request, wanted: labels.length, need: world.needOf(labels), group, kind: isHead ? 'head' : 'behind' };
+      return { request, wanted: labels.length, need: world.needOf(labels), group, kind };
     });
     return [...accepted.sort((a, b) => compareRequests(a.request, b.request)), ...queued];
   }

@@ -106,6 +106,11 @@ export interface PoolView {
   freeNodes(label: string): Iterable<NodeRecord>;
   /** All free ready nodes of this pool, the one idle longest first. */
   idleNodes(): Iterable<NodeRecord>;
+  /**
+   * Free nodes of other pools that use the same limits of the provider, idle longest first, at most one for each pool; none
+   * while one of them is being deleted.
+   */
+  idleElsewhere?(): Iterable<NodeRecord>;
   /** A node of this pool is on its way out and will soon make room. */
   readonly roomIsComing: boolean;
   /** What accepted requests of other pools of this provider wait for. */

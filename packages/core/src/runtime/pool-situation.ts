@@ -149,6 +149,14 @@ export class PoolSituation implements PoolView {
     return this.#free.all();
   }
 
+  idleElsewhere(): NodeRecord[] {
+    const { mirror, clock } = this.services;
+    const others = mirror.poolsOf(this.provider).filter((pool) => pool !== this.poolConfig.name);
+    if (others.some((pool) => mirror.isDeletingSince(this.provider, pool, clock.now(), DELETION_GRACE_MS))) return [];
+    const idle = others.flatMap((pool) => [...mirror.free(this.provider, pool).all()].slice(0, 1));
+    return idle.sort((a, b) => a.stateTimeMs - b.stateTimeMs);
+  }
+
   get roomIsComing(): boolean {
     const { mirror, clock } = this.services;
     return mirror.isDeletingSince(this.provider, this.poolConfig.name, clock.now(), DELETION_GRACE_MS);

@@ -245,7 +245,9 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
   }
 
   #nodeFree(node: NodeRecord): void {
-    if (node.provider === this.runner.name && node.pool === this.pool.name && this.#hasDemand()) this.wake();
+    // in another pool of the provider it may make room for this one
+    const matters = node.provider === this.runner.name && (node.pool === this.pool.name || this.launches);
+    if (matters && this.#hasDemand()) this.wake();
   }
 
   #nodeChanged(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
@@ -314,28 +316,33 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
 
   #resume(request: RequestRecord, assignment: Assignment): void {
     const handler = this.#handlers.get(request.id);
-    if (handler && this.#claim(assignment)) handler.resume(assignment);
+    if (handler && this.#claim(assignment, handler)) handler.resume(assignment);
   }
 
   #accept(request: RequestRecord, assignment: Assignment): void {
-    if (!this.#claim(assignment)) return;
-    this.#queue.remove(request.id);
     const handler = new RequestHandler(this.services, this, request);
+    if (!this.#claim(assignment, handler)) return;
+    this.#queue.remove(request.id);
     this.#handlers.set(request.id, handler);
     const settle = this.promiseToTenant(request);
-    void this.#track(handler.run(assignment).finally(settle).then((outcome) => this.#ended(handler, outcome)));
+    void this.#track(
+      handler
+        .run(assignment)
+        .finally(settle)
+        .then((outcome) => this.#ended(handler, outcome)),
+    );
   }
 
-  #claim(assignment: Assignment): boolean {
+  #claim(assignment: Assignment, by: RequestHandler): boolean {
     const { mirror } = this.services;
     const claimed: NodeRecord[] = [];
     for (const { source } of assignment.parts) {
       if (source.kind !== 'node') continue;
-      if (mirror.claim(source.node.id)) {
+      if (mirror.claim(source.node.id, by)) {
         claimed.push(source.node);
         continue;
       }
-      for (const node of claimed) mirror.unclaim(node.id);
+      for (const node of claimed) mirror.unclaim(node.id, by);
       this.wake();
       return false;
     }
