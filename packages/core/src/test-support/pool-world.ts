@@ -58,7 +58,7 @@ export interface WorldPass {
   readonly view: PoolView;
   readonly paused: readonly PausedRequest[];
   /** Waiting requests in handling order, with the key of their group. */
-  readonly waiting: readonly { request: RequestRecord; group: string; isHead: boolean }[];
+  readonly waiting: readonly { request: RequestRecord; group: string }[];
   readonly plan: PoolPlan;
 }
 
@@ -146,7 +146,7 @@ export class PoolWorld {
     const view = this.#viewOf(pool);
     const paused = this.pausedIn(pool);
     const waiting = [...pool.queue.groups()].flatMap(({ key, requests }) =>
-      requests.map((request, index) => ({ request, group: key, isHead: index === 0 })),
+      requests.map((request) => ({ request, group: key })),
     );
     waiting.sort((a, b) => compareRequests(a.request, b.request));
     return { pool, view, paused, waiting, plan: planPool(view, paused, pool.queue.groups(), compareRequests) };
