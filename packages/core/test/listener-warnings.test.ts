@@ -1,7 +1,8 @@
 import type { RequestId } from '@nodepool/zk-protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Bench } from '../src/testing/bench/bench.js';
-import { honestDriver, validConfig } from './contract/honest-driver.js';
+import { NODE_ID_TAG, PROVIDER_TAG } from '../src/index.js';
+import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
 import { TestCloud } from './contract/test-cloud.js';
 
 const MANY = 30;
@@ -11,12 +12,14 @@ describe('much at the same time', () => {
   const warnings: string[] = [];
   const note = ({ message }: Error) => warnings.push(message);
   let bench: Bench;
+  let cloud: TestCloud;
 
   beforeEach(async () => {
     warnings.length = 0;
     process.on('warning', note);
-    const cloud = new TestCloud();
-    bench = await Bench.open({ driver: honestDriver(() => cloud, roomy), cloud: () => cloud, validConfig });
+    cloud = new TestCloud();
+    const driver = honestDriver(() => cloud, roomy);
+    bench = await Bench.open({ driver, cloud: () => cloud, validConfig, invalidConfigs });
   });
 
   afterEach(async () => {
@@ -48,6 +51,19 @@ describe('much at the same time', () => {
 
     await bench.until(() => broken, 'all requests are accepted');
     for (const request of requests) await bench.fulfilled(request);
+    expect(warnings).toEqual([]);
+  });
+
+  it('is not taken for a leak of listeners when many leaked instances are deleted', async () => {
+    const ofUnknownNode = (i: number) => ({
+      [PROVIDER_TAG]: 'test',
+      [NODE_ID_TAG]: String(9_000 + i).padStart(10, '0'),
+    });
+    for (let i = 0; i < MANY; i++) await cloud.create(ofUnknownNode(i), 'a');
+    await bench.startLauncher();
+
+    await bench.until(() => cloud.machines.size === 0, 'all of them are gone');
+
     expect(warnings).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Bench } from '../src/testing/bench/bench.js';
 import type { TestLauncher } from '../src/testing/bench/launcher.js';
-import { honestDriver, validConfig } from './contract/honest-driver.js';
+import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
 import { TestCloud } from './contract/test-cloud.js';
 
 const LIMIT = 2;
@@ -36,7 +36,7 @@ describe('the limit of a tenant', () => {
     const roomy = { adapter: () => ({ getQuotaLimits: () => Promise.resolve({ instances: 100 }) }) };
     const file = { 'tenant-resource-limits': [{ 'tenant-name': TENANT, 'max-servers': LIMIT }] };
     const driver = honestDriver(() => cloud, roomy);
-    bench = await Bench.open({ driver, cloud: () => cloud, validConfig: twoPools, file });
+    bench = await Bench.open({ driver, cloud: () => cloud, validConfig: twoPools, invalidConfigs, file });
     launcher = await bench.startLauncher();
     await bench.during(launcher.zk.ensurePath(REQUESTS_ROOT), 'there is a place for requests');
   });

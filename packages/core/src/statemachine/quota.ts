@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { CancelTimer, Clock, NodeRecord, Resources } from '@nodepool/zk-protocol';
 import type { PoolConfig, ProviderContext, QuotaSupport } from '../driver/types.js';
 import type { Logger } from '../logger.js';
@@ -57,6 +58,7 @@ export class ProviderQuota implements QuotaSupport {
   #fetchedGeneration = 0;
 
   constructor(options: ProviderQuotaOptions) {
+    setMaxListeners(0, this.#stop.signal); // one for each leaked instance that is waited for
     this.#options = options;
     const { clock, random, logger } = options;
     this.#estimate = new Refreshed<QuotaEstimate>({
