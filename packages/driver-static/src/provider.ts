@@ -226,7 +226,7 @@ export class StaticProvider implements Provider {
   #sweep(): void {
     if (this.#state !== 'running') return;
     for (const host of this.#hosts.values()) {
-      const isComplete = this.#index.recordsOf(host.identity).length === host.offer.host.maxParallelJobs;
+      const isComplete = eachInItsSlot(this.#index.recordsOf(host.identity), host.offer.host.maxParallelJobs);
       if (host.facts === undefined) void this.#monitor.check(host);
       else if (!isComplete || host.unsettled) this.#reconcile(host);
     }
@@ -278,6 +278,12 @@ export class StaticProvider implements Provider {
       return slotRecord(offer, facts, slot, this.#context.clock.now());
     });
   }
+}
+
+/** Launchers whose configurations differ for a while may leave two records in one slot. */
+function eachInItsSlot(records: readonly NodeRecord[], slotCount: number): boolean {
+  const slots = new Set(records.map(({ slot }) => slot ?? -1).filter((slot) => slot >= 0 && slot < slotCount));
+  return records.length === slotCount && slots.size === slotCount;
 }
 
 const NO_LABELS: ReadonlySet<string> = new Set();

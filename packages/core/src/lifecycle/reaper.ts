@@ -260,7 +260,7 @@ export class Reaper {
       locked = mirror.nodes.get(node.id) ?? locked;
       await this.#removeLocked(locked, entry);
     } catch (error) {
-      await this.#unlock(entry);
+      if (!isZooKeeperError(error)) await this.#unlock(entry, epoch);
       throw error;
     }
     logger.info('Deleted node', { nodeId: node.id, provider: node.provider, externalId: node.externalId });
@@ -282,7 +282,10 @@ export class Reaper {
     }
   }
 
-  async #unlock(entry: string): Promise<void> {
+  async #unlock(entry: string, epoch: number): Promise<void> {
+    const { zk } = this.#services;
+    await zk.whenConnected(this.#stop.signal);
+    if (zk.sessionEpoch !== epoch) return;
     try {
       await this.#services.committer.commit([{ op: 'delete', path: entry }]);
     } catch (error) {

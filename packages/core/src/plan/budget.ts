@@ -36,6 +36,8 @@ export class Budget {
   readonly #offersByLabel = new Map<string, Offers>();
   readonly #tenantExtra = new Map<string, Resources>();
   #launchesLeft: number;
+  /** Free nodes kept for requests that cannot be served yet, behind one that waits for room. */
+  readonly #heldBack = new Set<string>();
   /** Something did not fit although the pool itself has room. */
   #isProviderShort = false;
 
@@ -73,15 +75,24 @@ export class Budget {
     this.#tenantExtra.set(tenant, extra);
   }
 
+  /** What a request behind one that waits for room keeps in vain: it is {@link take}n, and may have to go. */
+  holdBack(assignment: Assignment): void {
+    for (const { source } of assignment.parts) if (source.kind === 'node') this.#heldBack.add(source.node.id);
+  }
+
   /** Keeps resources for a request that somebody else works on. */
   reserve({ need, isInPool = false }: Pick<Reservation, 'need' | 'isInPool'>): void {
     if (isInPool) accumulate(this.#poolRest, limitedBy(need, this.#poolRest), -1);
     if (this.#providerRest) accumulate(this.#providerRest, limitedBy(need, this.#providerRest), -1);
   }
 
-  /** The free node idle longest that no request of this pass takes or waits for. */
+  /**
+   * The free node idle longest that no request of this pass takes or waits for; failing that, one that is kept for a
+   * request which is behind the one that waits for room.
+   */
   findSpare(): NodeRecord | undefined {
     for (const node of this.#view.idleNodes()) if (!this.#taken.has(node.id)) return node;
+    for (const node of this.#view.idleNodes()) if (this.#heldBack.has(node.id)) return node;
     if (!this.#isProviderShort) return undefined;
     for (const node of this.#view.idleElsewhere?.() ?? []) return node;
     return undefined;

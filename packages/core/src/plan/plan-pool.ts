@@ -121,6 +121,7 @@ class PlanningPass {
       return false;
     }
     this.#budget.take(demand, assignment);
+    const isBehind = this.#short;
     this.#short ||= shortage.rule === 'pool-full';
     if (this.#mayPause(request, shortage)) {
       this.#paused = true;
@@ -128,6 +129,7 @@ class PlanningPass {
       this.#plan.accept.push({ request, assignment });
       return true;
     }
+    if (isBehind) this.#budget.holdBack(assignment);
     this.#plan.waiting.push({ request, group, reason: shortage });
     return false;
   }
