@@ -133,7 +133,7 @@ export class Books {
     this.locks.get(root)?.delete(name);
     const id = root.split('/')[3] ?? '';
     const isGoing = this.nodes.get(id)?.state === 'deleted';
-    if (owner !== sessionId && owner !== LASTING && !isGoing)
+    if (owner !== sessionId && owner !== LASTING && !isGoing && this.#name(owner) !== who)
       this.#violate(`${who} takes the lock entry ${change.path} of ${this.#name(owner)} away`);
   }
 

@@ -154,19 +154,24 @@ export class ZuulClient {
       }
       const { cancelAfterMs = Infinity, reviseAfterMs = Infinity } = plan;
       const nextMs = Math.min(cancelAfterMs, isRevised ? Infinity : reviseAfterMs) - waitedMs;
-      await this.#change(process, id, Math.min(nextMs + 1, this.#random.exponential(LOOK_AGAIN_MS)));
+      await this.#change(process, request, Math.min(nextMs + 1, this.#random.exponential(LOOK_AGAIN_MS)));
     }
   }
 
   /** Waits for the request to change, but no longer than this. */
-  #change(process: SimulatedProcess, id: RequestId, ms: number): Promise<void> {
+  #change(process: SimulatedProcess, { id, stat }: RequestRecord, ms: number): Promise<void> {
     return new Promise((resolve) => {
       const cancel = process.clock.setTimer(ms, resolve);
       const changed = () => {
         cancel();
         resolve();
       };
-      process.zk.exists(requestPath(id), changed).catch(changed);
+      process.zk
+        .exists(requestPath(id), changed)
+        .then((now) => {
+          if (now?.version !== stat?.version) changed();
+        })
+        .catch(changed);
     });
   }
 

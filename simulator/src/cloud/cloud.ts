@@ -8,7 +8,7 @@ import {
   type CloudClient,
   type CloudInstance,
 } from '@nodepool/driver-fake';
-import type { Clock, JsonObject } from '@nodepool/zk-protocol';
+import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
 import { Violation, type NodeEntry } from '../books.js';
 import type { Random } from '../random.js';
 import type { World } from '../world.js';
@@ -139,7 +139,7 @@ export class SimulatedCloud {
     const { pick, int } = { pick: <T>(items: readonly T[]) => this.#random.pick(items), int: this.#random };
     const quota = { instances: int.int(2, 12), ...(int.chance(0.3) && { cores: int.int(8, 32) }) };
     return {
-      'create-time': pick([0, 0.5, { exponential: 3 }, { exponential: 15 }]),
+      'create-time': pick<Json>([0, 0.5, { exponential: 3 }, { uniform: [1, 15] }]),
       'delete-time': pick([0, 0.5, { exponential: 3 }]),
       'api-time': pick([0, 0, 0.05, { exponential: 0.5 }]),
       'vanish-time': { exponential: 20 },
