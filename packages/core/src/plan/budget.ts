@@ -9,6 +9,8 @@ export interface Fit {
   readonly assignment: Assignment;
   /** First shortage met; `undefined` when everything fits. */
   readonly shortage: Reason | undefined;
+  /** The pool has room for it, but the provider has not. */
+  readonly isProviderShort: boolean;
 }
 
 /** A request or the unserved rest of one. */
@@ -57,12 +59,15 @@ export class Budget {
   /** Finds nodes for a demand without taking them. */
   fit(demand: Demand): Fit {
     const tenant = demand.accepted ? undefined : this.#tenantShortage(demand);
-    if (tenant) return { assignment: { parts: [], complete: false, az: demand.az }, shortage: tenant };
+    if (tenant)
+      return { assignment: { parts: [], complete: false, az: demand.az }, shortage: tenant, isProviderShort: false };
     const scratch = new Scratch(demand.az);
     const parts: AssignmentPart[] = [];
     for (const label of demand.labels) parts.push(this.#fitLabel(label, demand.request, parts, scratch));
     const complete = parts.every((part) => part.source.kind !== 'wait');
-    return { assignment: { parts, complete, az: scratch.az }, shortage: scratch.shortage };
+    const { az, shortage, isProviderShort } = scratch;
+    this.#isProviderShort ||= isProviderShort;
+    return { assignment: { parts, complete, az }, shortage, isProviderShort };
   }
 
   /** Takes an assignment out of the budget; parts that wait are reserved, so that nobody later gets them. */
@@ -73,6 +78,11 @@ export class Budget {
     const extra = this.#tenantExtra.get(tenant) ?? {};
     accumulate(extra, this.#needOf(demand.request.labels));
     this.#tenantExtra.set(tenant, extra);
+  }
+
+  /** What an assignment needs that is not made of nodes already there. */
+  needOfRest({ parts }: Assignment): Resources {
+    return this.#needOf(parts.filter(({ source }) => source.kind !== 'node').map(({ label }) => label));
   }
 
   /** What a request behind one that waits for room keeps in vain: it is {@link take}n, and may have to go. */
@@ -178,7 +188,7 @@ export class Budget {
     const total = { ...scratch.used };
     accumulate(total, need);
     const overProvider = this.#providerRest && findShortage(total, this.#providerRest);
-    this.#isProviderShort ||= overProvider !== undefined && !findShortage(total, this.#poolRest);
+    scratch.isProviderShort ||= overProvider !== undefined && !findShortage(total, this.#poolRest);
     const over = overProvider ?? findShortage(total, this.#poolRest);
     if (!over) return undefined;
     const whose = overProvider ? `provider "${provider}"` : `pool "${pool.name}"`;
@@ -279,6 +289,7 @@ class Scratch {
   readonly used: Resources = {};
   launches = 0;
   shortage: Reason | undefined;
+  isProviderShort = false;
   constructor(public az: string | null) {}
 }
 

@@ -2,7 +2,7 @@ import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
 import { Budget, type Demand } from './budget.js';
 import type { RequestGroup, RequestOrder } from './queue.js';
 import { countOf, mayHaveRoomElsewhere, MIN_READY_REQUESTOR, reason } from './rules.js';
-import type { Assignment, PoolView, Reason } from './types.js';
+import type { Assignment, PoolView, Reason, Reservation } from './types.js';
 
 /** An accepted request that waits for capacity, and what it still lacks. */
 export interface PausedRequest {
@@ -22,6 +22,8 @@ export interface PoolPlan {
   readonly decline: readonly { request: RequestRecord; reason: Reason }[];
   /** An unused ready node to delete, because a request waits for the room it takes. */
   readonly release: NodeRecord | undefined;
+  /** The first request left waiting although the pool itself has room; sister pools keep room of the provider for it. */
+  readonly head: Reservation | undefined;
   /** Why the first request of each group waits. */
   readonly waiting: readonly { request: RequestRecord; group: string; reason: Reason }[];
 }
@@ -45,6 +47,7 @@ export function planPool(
   for (let head = heads.pop(); head !== undefined; head = heads.pop()) {
     const request = head.group.requests[head.index];
     if (request === undefined) continue;
+    pass.keepForOthersBefore(request, order);
     if (pass.offer(request, head.group.key)) heads.push(head.group, head.index + 1);
   }
   return pass.finish();
@@ -61,6 +64,8 @@ class PlanningPass {
   readonly #view: PoolView;
   readonly #budget: Budget;
   #paused: boolean;
+  #head: Reservation | undefined;
+  #elsewhere: Reservation[] | undefined;
   /** Somebody waits for room in the pool or the provider. */
   #short = false;
 
@@ -85,7 +90,7 @@ class PlanningPass {
 
   finish(): PoolPlan {
     const release = this.#short && !this.#view.roomIsComing ? this.#budget.findSpare() : undefined;
-    return { ...this.#plan, release };
+    return { ...this.#plan, release, head: this.#head };
   }
 
   #resume(item: PausedRequest): void {
@@ -99,10 +104,21 @@ class PlanningPass {
     }
   }
 
+  /** Requests waiting in sister pools have the provider's room in handling order as well. */
+  keepForOthersBefore(request: RequestRecord, order: RequestOrder): void {
+    const elsewhere = (this.#elsewhere ??= [...(this.#view.waitingElsewhere ?? [])].sort((a, b) =>
+      order(a.request, b.request),
+    ));
+    for (let next = elsewhere[0]; next && order(next.request, request) < 0; next = elsewhere[0]) {
+      this.#budget.reserve(next);
+      elsewhere.shift();
+    }
+  }
+
   /** @returns true when the next request of the group is worth a look */
   offer(request: RequestRecord, group: string): boolean {
     const demand: Demand = { request, labels: request.labels, az: null, accepted: false };
-    const { assignment, shortage } = this.#budget.fit(demand);
+    const { assignment, shortage, isProviderShort } = this.#budget.fit(demand);
     if (!shortage) {
       this.#budget.take(demand, assignment);
       this.#plan.accept.push({ request, assignment });
@@ -129,6 +145,7 @@ class PlanningPass {
       this.#plan.accept.push({ request, assignment });
       return true;
     }
+    if (isProviderShort) this.#head ??= { request, need: this.#budget.needOfRest(assignment) };
     if (isBehind) this.#budget.holdBack(assignment);
     this.#plan.waiting.push({ request, group, reason: shortage });
     return false;

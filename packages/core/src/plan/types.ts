@@ -115,6 +115,8 @@ export interface PoolView {
   readonly roomIsComing: boolean;
   /** What accepted requests of other pools of this provider wait for. */
   readonly foreignReservations: readonly Reservation[];
+  /** The first request of each sister pool that waits for room of the provider; it has the room before all behind it. */
+  readonly waitingElsewhere?: readonly Reservation[];
   /** How many nodes of the label can exist at the most, e.g. configured slots; `undefined`: not limited by label. */
   labelCapacity(label: string): number | undefined;
   /** How many nodes of the label the pool has now, free or in use; missing: not known. For pools that launch nothing. */

@@ -20,7 +20,7 @@ import { planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.j
 import { RequestQueue } from '../plan/queue.js';
 import { judgeDecline, judgeStanding } from '../plan/rules.js';
 import { sumResources } from '../plan/resources.js';
-import type { Assignment, Reason } from '../plan/types.js';
+import type { Assignment, Reason, Reservation } from '../plan/types.js';
 import type { PoolExplanation } from './explanation.js';
 import { PoolAnnouncement } from './pool-announcement.js';
 import type { PoolChange } from './pool-registry.js';
@@ -105,6 +105,7 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
     for (const retry of this.#retries.values()) retry.cancel?.();
     await this.#announcement.remove();
     this.#queue.clear();
+    this.#setHead(undefined);
     for (const handler of this.#handlers.values()) handler.putBackIfPaused();
     while (this.#running.size > 0) await Promise.all(this.#running);
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
@@ -278,9 +279,24 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
 
   // --- decisions --------------------------------------------------------------------------------------------------
 
+  /** A request that waits here as well keeps its own room. */
+  get waitingElsewhere(): readonly Reservation[] {
+    const heads = this.runner.headsBesides(this.pool.name);
+    return heads.filter(({ request }) => !this.#queue.has(request.id) && !this.#handlers.has(request.id));
+  }
+
   #pass(): void {
-    if (!this.#canPlan()) return;
-    this.#apply(planPool(this, this.#pausedRequests(), this.#queue.groups(), compareRequests));
+    if (!this.#canPlan()) {
+      this.#setHead(undefined);
+      return;
+    }
+    const plan = planPool(this, this.#pausedRequests(), this.#queue.groups(), compareRequests);
+    this.#setHead(plan.head);
+    this.#apply(plan);
+  }
+
+  #setHead(head: Reservation | undefined): void {
+    if (this.runner.setHead(this.pool.name, head)) this.host.reservationsEnded(this);
   }
 
   #canPlan(): boolean {

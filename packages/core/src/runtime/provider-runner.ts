@@ -23,6 +23,7 @@ export class ProviderRunner {
   readonly #promised: Resources = {};
   readonly #promisedByPool = new Map<string, Resources>();
   readonly #reservations = new Map<string, readonly Reservation[]>();
+  readonly #heads = new Map<string, Reservation>();
   #activeLaunches = 0;
   #started: Promise<void> | undefined;
   #error: string | undefined;
@@ -120,6 +121,20 @@ export class ProviderRunner {
     else this.#reservations.delete(pool);
   }
 
+  /** The first request of a pool that waits for room of the provider. @returns whether it is another than before */
+  setHead(pool: string, head: Reservation | undefined): boolean {
+    const before = this.#heads.get(pool);
+    if (head) this.#heads.set(pool, head);
+    else this.#heads.delete(pool);
+    return before !== undefined && !isSameReservation(before, head);
+  }
+
+  /** First waiting requests of all pools but one. */
+  headsBesides(pool: string): Reservation[] {
+    if (this.#heads.size === 0) return [];
+    return [...this.#heads].filter(([name]) => name !== pool).map(([, head]) => head);
+  }
+
   /** Reservations of all pools but one. */
   reservationsBesides(pool: string): Reservation[] {
     if (this.#reservations.size === 0) return [];
@@ -188,4 +203,9 @@ function withPromised(used: Resources, promised: Resources | undefined): Resourc
     }
   }
   return used;
+}
+
+function isSameReservation(a: Reservation, b: Reservation | undefined): boolean {
+  if (a.request.id !== b?.request.id) return false;
+  return [...new Set([...Object.keys(a.need), ...Object.keys(b.need)])].every((name) => a.need[name] === b.need[name]);
 }
