@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+// These tests run the program as it is installed, so it must have been built.
+const PROGRAM = fileURLToPath(new URL('../bin/nodepool.js', import.meta.url));
+
+/** Each has a line of output: more than a pipe holds, so that the program has to wait for its reader. */
+const MANY_POOLS = 5_000;
+
+const OPEN_HANDLES = `import { createServer } from 'node:net';
+setInterval(() => {}, 1_000);
+createServer().listen(0, '127.0.0.1');
+`;
+const DRIVER = `export const driver = { name: 'sky', apiVersion: 1, capabilities: {},
+  schema: { properties: { pools: { type: 'array' } } },
+  getProviderConfig(entry, context) {
+    for (const { name } of entry.pools) context.problem([], 'no room for ' + name, 'warning');
+    return { name: entry.name, driverName: 'sky', entry, maxConcurrency: -1, pools: new Map(), managesImages: false };
+  },
+  getProvider() {} };
+`;
+
+async function installDriver(code: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'nodepool-exit-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, 'node_modules', 'nodepool-driver-sky');
+  await mkdir(path, { recursive: true });
+  const nodepool = { driver: 'sky', apiVersion: 1 };
+  const manifest = { name: 'nodepool-driver-sky', version: '1.2.3', type: 'module', exports: './index.js', nodepool };
+  await writeFile(join(path, 'package.json'), JSON.stringify(manifest));
+  await writeFile(join(path, 'index.js'), code);
+  const pools = Array.from({ length: MANY_POOLS }, (_, i) => ({ name: `pool-${i}` }));
+  const config = { providers: [{ name: 'cloud', driver: 'sky', pools }] };
+  await writeFile(join(folder, 'nodepool.yaml'), JSON.stringify(config));
+  return join(folder, 'nodepool.yaml');
+}
+
+/** Starts `nodepool` in a process of its own. */
+function start(...argv: string[]) {
+  const child = spawn(process.execPath, [PROGRAM, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+/** What it printed, and its exit status. */
+async function nodepool(...argv: string[]) {
+  const child = start(...argv);
+  const ended = once(child, 'exit');
+  const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { status: status as unknown, stdout, stderr };
+}
+
+describe('the program', { timeout: 60_000 }, () => {
+  it('ends although a driver keeps a timer and a socket open, and everything it printed arrives', async () => {
+    const config = await installDriver(`${OPEN_HANDLES}${DRIVER}`);
+
+    const { status, stdout, stderr } = await nodepool('-c', config, 'config-validate');
+
+    expect(stderr.match(/no room for pool-/g)).toHaveLength(MANY_POOLS);
+    expect(stdout).toContain('Configuration is valid');
+    expect(status).toBe(0);
+  });
+
+  it('ends with status 1 when a driver that keeps a timer and a socket open cannot be loaded', async () => {
+    const config = await installDriver(`${OPEN_HANDLES}throw new Error('no weather today');`);
+
+    const { status, stderr } = await nodepool('-c', config, 'config-validate');
+
+    expect(stderr).toContain('no weather today');
+    expect(status).toBe(1);
+  });
+
+  it('ends when the reader of its output has seen enough', async () => {
+    const config = await installDriver(`${OPEN_HANDLES}${DRIVER}`);
+    const child = start('-c', config, 'config-validate', '--json');
+    const ended = once(child, 'exit');
+
+    await once(child.stdout, 'readable');
+    child.stdout.destroy();
+
+    expect(await ended).toEqual([0, null]);
+  });
+});
