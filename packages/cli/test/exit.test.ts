@@ -52,8 +52,8 @@ function start(...argv: string[]) {
 async function nodepool(...argv: string[]) {
   const child = start(...argv);
   const ended = once(child, 'exit');
-  const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  return { status: status as unknown, stdout, stderr };
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { status: child.exitCode, stdout, stderr };
 }
 
 describe('the program', { timeout: 60_000 }, () => {
