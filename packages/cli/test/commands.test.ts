@@ -142,4 +142,34 @@ describe('nodepool', () => {
     expect(status).toBe(1);
     expect(stderr).toMatch(new RegExp(`Node ${id} is locked \\(state in-use, held by session 0x.* "zuul@executor"\\)`));
   });
+
+  it.each([
+    [
+      'a backing node',
+      'NodePool:metastatic:m',
+      /metastatic provider "m" gives it back once .*configure it again.*delete the entry (\S+) in ZooKeeper and repeat/,
+    ],
+    [
+      'something unknown',
+      'reservation',
+      /if its owner is gone for good, delete the entry (\S+) in ZooKeeper and repeat/,
+    ],
+  ])('says whose lasting lock %s has, and what ends it', async (_what, owner, remedy) => {
+    const id = (await get().createNode({ state: 'in-use' })) as NodeId;
+    const lock = new ZkLock(get().zk, nodeLockPath(id), { identifier: owner, ephemeral: false });
+    await lock.acquire();
+
+    const refused = await call('delete', id);
+    await get().zk.delete(remedy.exec(refused.stderr)?.[1] ?? '');
+    const repeated = await call('delete', id);
+
+    expect(refused.status).toBe(1);
+    expect(refused.stderr).toMatch(
+      new RegExp(
+        `Node ${id} is locked \\(state in-use, a lasting lock of "${owner}" since 20.*\\); gave up after 5 s\\. `,
+      ),
+    );
+    expect(refused.stderr).not.toContain('session 0x');
+    expect(repeated.status).toBe(0);
+  });
 });

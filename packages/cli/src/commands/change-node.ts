@@ -6,7 +6,8 @@ import { print, printListing } from '../context.js';
 import type { CliContext } from '../context.js';
 import { CliError } from '../errors.js';
 import { fetchNode, fetchNodeRow } from '../fetch-records.js';
-import { describeHolder, lockNode } from '../lease/node-lock.js';
+import { describeLockHolder, findLockHolder, lastingLockRemedy } from '../lease/lock-holder.js';
+import { lockNode } from '../lease/node-lock.js';
 import { whoAmI } from '../who-am-i.js';
 
 /** How long to wait for somebody else to let go of the node. */
@@ -24,11 +25,15 @@ async function lockOrExplain(context: CliContext, zk: ZooKeeper, id: NodeId) {
   } catch (error) {
     if (!isNodepoolError(error, 'NODEPOOL_LOCK_TIMEOUT')) throw error;
     const node = await fetchNode({ ...context, zk }, id);
-    const holder = await describeHolder(zk, id);
-    const facts = [`state ${node?.state}`, node?.allocatedTo && `allocated to ${node.allocatedTo}`, holder].filter(
-      Boolean,
-    );
-    throw new CliError(`Node ${id} is locked (${facts.join(', ')}); gave up after ${LOCK_TIMEOUT_MS / 1000} s`);
+    const holder = await findLockHolder(zk, id);
+    const facts = [
+      `state ${node?.state}`,
+      node?.allocatedTo && `allocated to ${node.allocatedTo}`,
+      holder && describeLockHolder(holder),
+    ];
+    const summary = `Node ${id} is locked (${facts.filter(Boolean).join(', ')}); gave up after ${LOCK_TIMEOUT_MS / 1000} s`;
+    const remedy = holder && lastingLockRemedy(holder);
+    throw new CliError(remedy === undefined ? summary : `${summary}. ${remedy}`);
   }
 }
 

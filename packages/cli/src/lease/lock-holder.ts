@@ -1,0 +1,46 @@
+import { nodeLockPath, ZkLock } from '@nodepool/zk-protocol';
+import type { NodeId, ZooKeeper } from '@nodepool/zk-protocol';
+import { ifPresent } from '../fetch-records.js';
+
+/** Who has the lock of a node, as far as its entry tells. */
+export interface LockHolder {
+  readonly entryPath: string;
+  /** What the holder calls itself; often nothing. */
+  readonly owner: string;
+  readonly sinceMs: number;
+  /** The session the lock ends with; `undefined` for a lasting lock, which only its owner ends. */
+  readonly session: bigint | undefined;
+}
+
+/** How metastatic providers sign the locks of their backing nodes; the provider's name follows. */
+const METASTATIC = 'NodePool:metastatic:';
+
+/** @returns `undefined` when nobody has the lock any more */
+export async function findLockHolder(zk: ZooKeeper, id: NodeId): Promise<LockHolder | undefined> {
+  const holder = await ZkLock.lockHolder(zk, nodeLockPath(id));
+  const stat = holder && (await ifPresent(zk.exists(holder.entryPath)));
+  if (!stat) return undefined;
+  const session = stat.ephemeralOwner === 0n ? undefined : stat.ephemeralOwner;
+  return { entryPath: holder.entryPath, owner: holder.identifier, sinceMs: stat.ctime, session };
+}
+
+/** Who it is, and since when. */
+export function describeLockHolder({ owner, session, sinceMs }: LockHolder): string {
+  const since = ` since ${new Date(sinceMs).toISOString()}`;
+  const name = owner === '' ? '' : `"${owner}"`;
+  if (session === undefined) return `a lasting lock of ${name || 'somebody who gave no name'}${since}`;
+  return `held by session 0x${session.toString(16)}${since}${name && `, ${name}`}`;
+}
+
+/** What ends a lasting lock, in sentences; `undefined` for one that ends with a session. */
+export function lastingLockRemedy({ owner, session, entryPath }: LockHolder): string | undefined {
+  if (session !== undefined) return undefined;
+  const byHand = `delete the entry ${entryPath} in ZooKeeper and repeat this command`;
+  if (!owner.startsWith(METASTATIC)) return `No session ends such a lock: if its owner is gone for good, ${byHand}`;
+  const provider = owner.slice(METASTATIC.length);
+  return (
+    `It is a backing node: the metastatic provider "${provider}" gives it back once no job has run there for the label's grace-time. ` +
+    'If no launcher has that provider any more, configure it again, and it gives the node back; ' +
+    `only if that cannot be, ${byHand}`
+  );
+}
