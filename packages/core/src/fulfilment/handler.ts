@@ -2,7 +2,6 @@ import { setMaxListeners } from 'node:events';
 import {
   isZooKeeperError,
   withRequest,
-  type CancelTimer,
   type LauncherId,
   type NodeId,
   type RequestRecord,
@@ -17,6 +16,7 @@ import { allocate, NODES_PER_TRANSACTION, type Subject } from './allocation.js';
 import { declinedRequest } from './decline.js';
 import { HeldRequest } from './held-request.js';
 import { Launches } from './launches.js';
+import { Patience } from './patience.js';
 import type { PlannedLaunch } from './planned-launch.js';
 import { releaseNodes, type NodeFate } from './release.js';
 import { RequestParts, type Part } from './request-parts.js';
@@ -56,11 +56,6 @@ export type HandlerOutcome = 'fulfilled' | 'declined' | 'gone' | 'put-back' | 'g
 
 /** A node that somebody else was quicker to take, or that did not answer, is left alone this long. */
 const BUSY_NODE_PAUSE_MS = 50;
-/**
- * A request that waits for the rest of its nodes holds those it has so long in another's way, and up to twice as long, so
- * that not all give way at the same time.
- */
-const PATIENCE_MS = 30_000;
 /** Keeps the transaction that fulfils a request far below ZooKeeper's limit of 1 MiB. */
 const UNLOCKS_PER_TRANSACTION = 1_000;
 
@@ -75,6 +70,7 @@ export class RequestHandler {
   readonly #logger: Logger;
   readonly #parts: RequestParts;
   readonly #launches: Launches;
+  readonly #patience: Patience;
   readonly #abort = new AbortController();
   /** The session everything of this handler belongs to. */
   readonly epoch: number;
@@ -83,8 +79,6 @@ export class RequestHandler {
   #gone = false;
   #draining = false;
   #paused = false;
-  #cancelPatience: CancelTimer | undefined;
-  #givesWay = false;
   #givesUp = false;
   readonly #resumed: { reused: Part[]; toLaunch: Part[] }[] = [];
   #woken = false;
@@ -99,6 +93,8 @@ export class RequestHandler {
     this.#parts = new RequestParts(request.labels);
     this.#logger = services.logger.child({ requestId: request.id, eventId: request.eventId });
     this.#launches = new Launches(services, pool, () => this.#driver, this.#parts, this.#abort.signal, this.#logger);
+    const isInTheWay = () => this.#parts.held().length > 0 && pool.standsInTheWay(this.#request);
+    this.#patience = new Patience(services, isInTheWay, () => this.#wake());
   }
 
   /** The request as last written or read. */
@@ -219,7 +215,7 @@ export class RequestHandler {
       return this.#putBack('a node it was to get is not available');
     }
     if (this.#givesUp) return this.#putBack('the pool can no longer hold all its nodes');
-    return this.#givesWay ? this.#giveWay() : undefined;
+    return this.#patience.isLost ? this.#giveWay() : undefined;
   }
 
   async #applyResumed(): Promise<void> {
@@ -443,23 +439,9 @@ export class RequestHandler {
   #setPaused(paused: boolean): void {
     if (this.#paused === paused) return;
     this.#paused = paused;
-    this.#cancelPatience?.();
-    this.#givesWay = false;
-    if (paused) this.#losePatienceLater();
+    if (paused) this.#patience.begin();
+    else this.#patience.end();
     this.#pool.pauseChanged();
-  }
-
-  /**
-   * Requests that each hold a part of what the other waits for would wait for ever: pools share a quota, and each of
-   * several launchers sees to its own requests only.
-   */
-  #losePatienceLater(): void {
-    const { clock, random } = this.#services;
-    this.#cancelPatience = clock.setTimer(PATIENCE_MS * (1 + random()), () => {
-      this.#givesWay = this.#parts.held().length > 0 && this.#pool.standsInTheWay(this.#request);
-      if (this.#givesWay) this.#wake();
-      else this.#losePatienceLater();
-    });
   }
 
   #wake(): void {
