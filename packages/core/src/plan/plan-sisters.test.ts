@@ -57,7 +57,7 @@ describe('the first request that waits in a sister pool', () => {
 
     const result = plan(view(...oneLeft, { waitingElsewhere: [waiting] }), better);
 
-    expect(result.accept.map((item) => item.request.id)).toEqual([better.id]);
+    expect(result.accept.map((item) => [item.request.id, item.assignment.complete])).toEqual([[better.id, true]]);
   });
 
   it('is named by its pool, with the room that it needs of the provider', () => {
@@ -137,6 +137,11 @@ describe('a free node kept for a request that has to wait all the same', () => {
   it('stays for the first request that waits', () => {
     const first = request(['small', 'big']);
 
-    expect(plan(view({ instances: 2 }, { instances: 2 }, nodes), first).release).toBeUndefined();
+    const full = view({ instances: 2 }, { instances: 2 }, { ...nodes, paused: true });
+
+    const result = plan(full, first);
+
+    expect(result.waiting.map((item) => item.request.id)).toEqual([first.id]);
+    expect(result.release).toBeUndefined();
   });
 });
