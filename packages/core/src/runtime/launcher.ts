@@ -14,25 +14,21 @@ import {
   NODES_ROOT,
   REQUEST_LOCKS_ROOT,
   REQUESTS_ROOT,
-  uuidHex,
   withComponent,
   type CancelTimer,
   type Clock,
   type ComponentCache,
   type ComponentRecord,
   type ConnectionState,
-  type LauncherId,
   type NodeCache,
   type NodeRecord,
   type PoolComponentRecord,
   type RequestCache,
-  type RequestRecord,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
 import type { Config } from '../config/types.js';
 import type { DriverRegistry } from '../discovery/registry-types.js';
 import type { Services } from '../fulfilment/services.js';
-import { removeAbandonedLocks } from '../lifecycle/abandoned.js';
 import { AgeLimits } from '../lifecycle/age-limits.js';
 import { expireNode } from '../lifecycle/expire-node.js';
 import { Leftovers } from '../lifecycle/leftovers.js';
@@ -43,13 +39,12 @@ import type { Logger } from '../logger.js';
 import type { LauncherMetrics, MetricsAttachment } from '../metrics/types.js';
 import { ImageMirror } from '../mirror/image-mirror.js';
 import { Mirror } from '../mirror/mirror.js';
-import { poolKey } from '../mirror/usage.js';
+import { AbandonedRequests } from './abandoned-requests.js';
 import { explainRequest, type ExplainSubject, type RequestExplanation } from './explanation.js';
-import { PoolRegistry } from './pool-registry.js';
 import type { DrainingStatus } from './draining-providers.js';
 import { shortName } from './pool-announcement.js';
-import type { PoolSituation } from './pool-situation.js';
-import { PoolWorker } from './pool-worker.js';
+import { PoolRegistry } from './pool-registry.js';
+import { PoolSet } from './pool-set.js';
 import { needOfNode, ProviderSet } from './provider-set.js';
 import { Registration } from './registration.js';
 
@@ -91,22 +86,21 @@ export class Launcher {
   readonly #metrics: MetricsAttachment | undefined;
   readonly #componentCache: ComponentCache;
   readonly #registry: PoolRegistry;
+  readonly #pools: PoolSet;
   readonly #images: ImageMirror;
   readonly #providers: ProviderSet;
   readonly #reaper: Reaper;
   readonly #lost: LostRequests;
-  /** Requests whose abandoned locks are being removed. */
-  readonly #recovering = new Set<RequestRecord['id']>();
+  readonly #abandoned: AbandonedRequests;
   readonly #leftovers: Leftovers;
   readonly #ages: AgeLimits;
   readonly #minReady: MinReady;
   readonly #registration: Registration<ComponentRecord>;
-  readonly #workers = new Map<string, PoolWorker>();
-  /** Pools that left the configuration and still work on what they had accepted. */
-  readonly #leaving = new Set<PoolWorker>();
   readonly #stop = new AbortController();
   readonly #unsubscribe: (() => void)[] = [];
   #config: Config;
+  /** Perhaps not in force yet: a reload during the start is not to be undone by the start. */
+  #newestConfig: Config;
   #disabledLabels: ReadonlySet<string> = new Set();
   #reconfiguring: Promise<void> = Promise.resolve();
   /** When a pool was last added to the registry. */
@@ -121,6 +115,7 @@ export class Launcher {
     setMaxListeners(0, this.#stop.signal); // one for each request that is recovered once the connection is back
     this.#options = options;
     this.#config = options.config;
+    this.#newestConfig = options.config;
     this.nodes = createNodeCache({ zk, clock, logger });
     this.requests = createRequestCache({ zk, clock, logger });
     this.#componentCache = createComponentCache({ zk, clock, logger });
@@ -129,22 +124,34 @@ export class Launcher {
     const random = options.random ?? Math.random;
     this.#services = { zk, committer, mirror, clock, logger, hostname, random, metrics };
     this.#registry = new PoolRegistry(this.#componentCache);
+    this.#pools = new PoolSet(this.#services, {
+      version: options.version,
+      announceLegacy: options.announceLegacy ?? false,
+      registry: this.#registry,
+      disabledLabels: () => this.#disabledLabels,
+      tenantLimit: (tenant) => this.#config.tenantLimits.get(tenant),
+      isActive: () => this.#isActive(),
+      releaseNode: (node, why) => this.#releaseNode(node, why),
+      isRecovering: (id) => this.#abandoned.isRecovering(id),
+      onAbandoned: ({ id }, epoch) => this.#abandoned.recover(id, epoch),
+      ended: (provider) => this.#providers.poolEnded(provider),
+    });
     this.#images = new ImageMirror({
       ...{ zk, clock, logger },
       changed: (provider) => {
-        this.#capacityChanged(provider);
+        this.#pools.capacityChanged(provider);
         this.#minReady.checkAll();
       },
     });
     this.#providers = new ProviderSet(this.#services, options.registry, {
       images: this.#images,
       config: () => this.#config,
-      capacityChanged: (provider, pool) => this.#capacityChanged(provider, pool),
+      capacityChanged: (provider, pool) => this.#pools.capacityChanged(provider, pool),
       providerStarted: ({ name }) => {
-        this.#capacityChanged(name);
+        this.#pools.capacityChanged(name);
         this.#minReady.checkAll();
       },
-      isWorkedFor: (name) => [...this.#leaving].some((worker) => worker.provider === name),
+      isWorkedFor: (name) => this.#pools.isWorkedFor(name),
       isServedElsewhere: (name) => this.#registry.pools.some((pool) => pool.providerName === name),
       releaseNode: (node, why) => this.#releaseNode(node, why),
     });
@@ -152,7 +159,12 @@ export class Launcher {
       providerOf: (node) => this.#providers.providerOf(node),
       isActive: () => this.#isActive(),
     });
-    this.#lost = new LostRequests(this.#services, (id) => this.#workerHandling(id));
+    this.#lost = new LostRequests(this.#services, (id) => this.#pools.handles(id));
+    this.#abandoned = new AbandonedRequests(this.#services, {
+      signal: this.#stop.signal,
+      reset: (id) => this.#lost.check(id),
+      recovered: (id) => this.#pools.lookAgain(id),
+    });
     this.#leftovers = new Leftovers(this.#services);
     this.#ages = new AgeLimits(this.#services, {
       config: () => this.#config,
@@ -162,8 +174,8 @@ export class Launcher {
     this.#minReady = new MinReady(this.#services, {
       config: () => this.#config,
       isActive: () => this.#started && !this.#draining && this.#isActive(),
-      canLaunch: (label) => this.#canLaunch(label),
-      isFirst: (label) => this.#isFirstFor(label),
+      canLaunch: (label) => this.#pools.canLaunch(label),
+      isFirst: (label) => this.#pools.isFirstFor(label),
       registryRestMs: () => this.#poolAddedMs + REGISTRY_REST_MS - this.#services.clock.now(),
     });
     this.#metrics = metrics?.attach({
@@ -213,7 +225,7 @@ export class Launcher {
 
   /** Load of each pool of this launcher. */
   get pools(): readonly { provider: string; pool: string; handling: number; waiting: number; paused: number }[] {
-    return [...this.#workers.values()].map((worker) => ({
+    return this.#pools.configured.map((worker) => ({
       provider: worker.provider,
       pool: worker.pool.name,
       ...worker.load,
@@ -228,7 +240,7 @@ export class Launcher {
   explain(subject: ExplainSubject): RequestExplanation | undefined {
     return explainRequest(subject, {
       requests: this.requests,
-      workers: [...this.#workers.values()],
+      workers: this.#pools.configured,
       registered: this.#registry.pools,
       nowMs: this.#services.clock.now(),
     });
@@ -256,7 +268,7 @@ export class Launcher {
     );
     this.#checkModelApi();
     await this.#registration.register();
-    await this.reconfigure(this.#config);
+    await this.reconfigure(this.#newestConfig);
     this.#registration.update(withComponent(this.#registration.body, { state: 'running' }));
     this.#started = true;
     this.#metrics?.start();
@@ -266,6 +278,7 @@ export class Launcher {
 
   /** Puts another configuration in force without disturbing what did not change. */
   reconfigure(config: Config): Promise<void> {
+    this.#newestConfig = config;
     const run = this.#reconfiguring.then(() => this.#apply(config));
     this.#reconfiguring = run.catch(() => undefined);
     return run;
@@ -279,7 +292,7 @@ export class Launcher {
     if (this.#draining) return;
     this.#draining = true;
     const { clock, logger } = this.#services;
-    const finished = Promise.all([...this.#allWorkers()].map((worker) => worker.drain()));
+    const finished = this.#pools.drain();
     this.#providers.close();
     const expired = Symbol('expired');
     const timeout = new Promise<typeof expired>((resolve) => clock.setTimer(deadlineMs, () => resolve(expired)));
@@ -296,7 +309,7 @@ export class Launcher {
     this.#stop.abort(new Error('the launcher stops'));
     this.#cancelSweep?.();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    for (const worker of this.#allWorkers()) worker.abandon(this.#stop.signal.reason as Error);
+    this.#pools.abandon(this.#stop.signal.reason as Error);
     this.#metrics?.stop();
     this.#minReady.stop();
     this.#ages.stop();
@@ -329,15 +342,7 @@ export class Launcher {
   async #apply(config: Config): Promise<void> {
     this.#config = config;
     this.#disabledLabels = new Set([...config.labels.values()].filter((l) => l.minReady === -1).map((l) => l.name));
-    const wanted = new Set<string>();
-    for (const { name, pools } of config.providers.values()) {
-      for (const pool of pools.keys()) wanted.add(poolKey(name, pool));
-    }
-    for (const [key, worker] of this.#workers) {
-      if (wanted.has(key)) continue;
-      this.#workers.delete(key);
-      this.#leave(worker);
-    }
+    this.#pools.removeOthers(config);
     await this.#providers.apply(config);
     await Promise.all([...config.providers.keys()].map((name) => this.#applyPools(name)));
     this.#reaper.sweep();
@@ -346,55 +351,10 @@ export class Launcher {
     this.#metrics?.configChanged();
   }
 
-  /** The pool ends what it has begun. */
-  #leave(worker: PoolWorker): void {
-    this.#leaving.add(worker);
-    const { provider, pool } = worker;
-    worker
-      .drain()
-      .catch((error: unknown) =>
-        this.#services.logger.warn('A removed pool did not end cleanly', { provider, pool: pool.name, error }),
-      )
-      .finally(() => {
-        this.#leaving.delete(worker);
-        this.#providers.poolEnded(provider);
-      });
-  }
-
   async #applyPools(name: string): Promise<void> {
     const runner = this.#providers.get(name);
     if (!runner || this.#draining) return;
-    const starting: Promise<void>[] = [];
-    for (const pool of runner.config.pools.values()) {
-      const key = poolKey(name, pool.name);
-      const current = this.#workers.get(key);
-      if (current) {
-        current.update(runner, pool);
-        continue;
-      }
-      const { hostname } = this.#services;
-      const launcherId = `${hostname}-PoolWorker.${name}-${pool.name}-${uuidHex()}` as LauncherId;
-      const worker = new PoolWorker(this.#services, this.#workerHost, runner, pool, launcherId);
-      this.#workers.set(key, worker);
-      starting.push(worker.start());
-    }
-    await Promise.all(starting);
-  }
-
-  get #workerHost() {
-    return {
-      version: this.#options.version,
-      announceLegacy: this.#options.announceLegacy ?? false,
-      registry: this.#registry,
-      disabledLabels: () => this.#disabledLabels,
-      tenantLimit: (tenant: string) => this.#config.tenantLimits.get(tenant),
-      isActive: () => this.#isActive(),
-      isOurs: (id: RequestRecord['id']) => this.#workerHandling(id),
-      releaseNode: (node: NodeRecord, why: string) => this.#releaseNode(node, why),
-      reservationsEnded: (pool: PoolSituation) => this.#wakeSisters(pool),
-      isRecovering: (id: RequestRecord['id']) => this.#recovering.has(id),
-      onAbandoned: (request: RequestRecord, epoch: number) => this.#recover(request, epoch),
-    };
+    await this.#pools.apply(runner);
   }
 
   #isActive(): boolean {
@@ -403,65 +363,10 @@ export class Launcher {
     );
   }
 
-  #workerHandling(id: RequestRecord['id']): boolean {
-    for (const worker of this.#allWorkers()) if (worker.handles(id)) return true;
-    return false;
-  }
-
-  *#allWorkers(): Generator<PoolWorker> {
-    yield* this.#workers.values();
-    yield* this.#leaving;
-  }
-
-  /** Pools of one provider share its quota. */
-  #wakeSisters(pool: PoolSituation): void {
-    for (const worker of this.#workers.values()) {
-      if (worker !== pool && worker.provider === pool.provider) worker.wake();
-    }
-  }
-
   #releaseNode(node: NodeRecord, why: string): void {
     expireNode(this.#services, node, why).catch((error: unknown) =>
       this.#services.logger.warn('Could not delete an unused node', { nodeId: node.id, error }),
     );
-  }
-
-  #canLaunch(label: string): boolean {
-    for (const worker of this.#workers.values()) {
-      if (worker.launches && worker.pool.labels.has(label) && worker.pool.maxServers > 0 && worker.labelReady(label)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  /** The launcher whose pool of this label has the smallest id. Launchers older than the registry do not count. */
-  #isFirstFor(label: string): boolean {
-    const pools = this.#registry.pools.filter((pool) => pool.supportedLabels.includes(label));
-    const ids = pools.map((pool) => pool.launcherId).sort();
-    const first = ids[0];
-    return first === undefined || [...this.#workers.values()].some((worker) => worker.launcherId === first);
-  }
-
-  #capacityChanged(provider: string, pool?: string): void {
-    for (const worker of this.#workers.values()) {
-      if (worker.provider === provider && (pool === undefined || worker.pool.name === pool)) worker.reconsiderAll();
-    }
-  }
-
-  /** A handler lost track of what it wrote: remove its locks, then let the request be reset like any lost one. */
-  #recover({ id }: RequestRecord, epoch: number): void {
-    const { logger } = this.#services;
-    this.#recovering.add(id);
-    void removeAbandonedLocks(this.#services, { request: id }, epoch, this.#stop.signal)
-      .then(() => this.#lost.check(id))
-      .catch((error: unknown) =>
-        logger.error('Could not clean up after an abandoned request', { requestId: id, error }),
-      )
-      .finally(() => {
-        this.#recovering.delete(id);
-        for (const worker of this.#workers.values()) worker.lookAgain(id);
-      });
   }
 
   #stateChanged(state: ConnectionState): void {
@@ -469,7 +374,7 @@ export class Launcher {
     if (state !== 'LOST') return;
     this.#services.logger.warn('ZooKeeper session lost; its locks are gone, starting over in a new one');
     const cause = new Error('the ZooKeeper session was lost');
-    for (const worker of this.#allWorkers()) worker.sessionLost(cause);
+    this.#pools.sessionLost(cause);
   }
 
   /** Caches are complete, at the start or after a reconnect: look at everything once. */
@@ -479,7 +384,7 @@ export class Launcher {
     this.#epoch = this.#options.zk.sessionEpoch;
     if (renewed && !this.#draining) void this.#registerAgain();
     this.#reaper.sweep();
-    for (const worker of this.#workers.values()) worker.reconsiderAll();
+    this.#pools.reconsiderAll();
     this.#minReady.checkAll();
     void this.#lost.checkAll();
   }
@@ -487,7 +392,7 @@ export class Launcher {
   async #registerAgain(): Promise<void> {
     try {
       await this.#registration.register();
-      await Promise.all([...this.#workers.values()].map((worker) => worker.sessionRenewed()));
+      await this.#pools.sessionRenewed();
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
       this.#services.logger.warn('Could not register again; the next session tries anew', { error });
@@ -508,7 +413,7 @@ export class Launcher {
     this.#providers.sweep();
     const deletions = this.#reaper.sweep();
     const standby = this.#minReady.sweep();
-    const woken = [...this.#workers.values()].reduce((sum, worker) => sum + worker.sweep(), 0);
+    const woken = this.#pools.sweep();
     metrics?.sweepFound('waiting-request', woken);
     metrics?.sweepFound('deletion', deletions);
     metrics?.sweepFound('standby-node', standby);
