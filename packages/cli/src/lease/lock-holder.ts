@@ -39,8 +39,8 @@ export function lastingLockRemedy({ owner, session, entryPath }: LockHolder): st
   if (!owner.startsWith(METASTATIC)) return `No session ends such a lock: if its owner is gone for good, ${byHand}`;
   const provider = owner.slice(METASTATIC.length);
   return (
-    `It is a backing node: the metastatic provider "${provider}" gives it back once no job has run there for the label's grace-time. ` +
-    'If no launcher has that provider any more, configure it again, and it gives the node back; ' +
+    `It is a backing node: the metastatic provider "${provider}" gives it back once no job has run there for the ` +
+    "label's grace-time. If no launcher has that provider any more, configure it again, and it gives the node back; " +
     `only if that cannot be, ${byHand}`
   );
 }
