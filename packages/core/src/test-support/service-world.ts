@@ -40,6 +40,12 @@ class BrittleZooKeeper extends InProcessZooKeeper {
     return sent;
   }
 
+  override setData(path: string, data: Buffer | string, version?: number) {
+    const sent = super.setData(path, data, version);
+    this.#breakAt([`set ${path}`]);
+    return sent;
+  }
+
   #breakAt(writes: readonly string[]): void {
     if (!this.#lost || !writes.some(this.#lost)) return;
     this.#lost = undefined;
@@ -55,6 +61,8 @@ export class ServiceWorld {
   /** Somebody else. */
   readonly other: InProcessZooKeeper;
   readonly services: Services;
+  /** How often the connection has broken. */
+  breaks = 0;
   #answerLost: WriteMatch | undefined;
 
   private constructor() {
@@ -67,6 +75,9 @@ export class ServiceWorld {
       this.zk.breakConnection();
     });
     this.zk = new BrittleZooKeeper(server, { clock, conditions: SLOW, random: () => 0.5 });
+    this.zk.onState((state) => {
+      if (state === 'SUSPENDED') this.breaks++;
+    });
     this.other = new InProcessZooKeeper(server, { clock, random: () => 0.5 });
     const common = { zk: this.zk, clock, logger: silentLogger };
     const nodes = createNodeCache(common);
