@@ -178,8 +178,14 @@ export class Launcher {
       isFirst: (label) => this.#pools.isFirstFor(label),
       registryRestMs: () => this.#poolAddedMs + REGISTRY_REST_MS - this.#services.clock.now(),
     });
-    this.#metrics = metrics?.attach({
-      zk,
+    this.#metrics = this.#attachMetrics();
+    const kind = { kind: 'launcher', hostname: shortName(hostname), version: options.version } as const;
+    this.#registration = new Registration(zk, newComponent({ ...kind, state: 'stopped' }), logger);
+  }
+
+  #attachMetrics(): MetricsAttachment | undefined {
+    return this.#options.metrics?.attach({
+      zk: this.#options.zk,
       nodes: this.nodes,
       requests: this.requests,
       images: this.#images,
@@ -188,8 +194,6 @@ export class Launcher {
       pools: () => this.pools,
       failingDeletions: () => this.#reaper.failing().length,
     });
-    const kind = { kind: 'launcher', hostname: shortName(hostname), version: options.version } as const;
-    this.#registration = new Registration(zk, newComponent({ ...kind, state: 'stopped' }), logger);
   }
 
   /** What is not started yet, in an operator's words; empty when ready. */
