@@ -114,8 +114,7 @@ export class Launcher {
     const { zk, clock, logger, hostname, metrics } = options;
     setMaxListeners(0, this.#stop.signal); // one for each request that is recovered once the connection is back
     this.#options = options;
-    this.#config = options.config;
-    this.#newestConfig = options.config;
+    this.#config = this.#newestConfig = options.config;
     this.nodes = createNodeCache({ zk, clock, logger });
     this.requests = createRequestCache({ zk, clock, logger });
     this.#componentCache = createComponentCache({ zk, clock, logger });

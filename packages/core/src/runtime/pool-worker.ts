@@ -206,9 +206,6 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
     for (const request of this.services.mirror.requests.values()) {
       if (request.state === 'requested') this.#consider(request);
     }
-    for (const { request } of this.#pausedRequests()) {
-      if (judgeDecline(request, this)) this.#handlers.get(request.id)?.giveUp();
-    }
     this.wake();
   }
 
@@ -290,9 +287,19 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
       this.#setHead(undefined);
       return;
     }
-    const plan = planPool(this, this.#pausedRequests(), this.#queue.groups(), compareRequests);
+    const plan = this.#plan();
     this.#setHead(plan.head);
     this.#apply(plan);
+  }
+
+  /** Accepted requests that the pool can no longer hold, or that want what it no longer has, are left out and put back. */
+  #plan(): PoolPlan {
+    const paused = this.#pausedRequests().filter(({ request }) => {
+      if (!judgeDecline(request, this)) return true;
+      this.#handlers.get(request.id)?.giveUp();
+      return false;
+    });
+    return planPool(this, paused, this.#queue.groups(), compareRequests);
   }
 
   #setHead(head: Reservation | undefined): void {
@@ -310,7 +317,7 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
    */
   sweep(): number {
     if (this.#scheduled || !this.#canPlan()) return 0;
-    const plan = planPool(this, this.#pausedRequests(), this.#queue.groups(), compareRequests);
+    const plan = this.#plan();
     this.#apply(plan);
     return plan.accept.length + plan.resume.length;
   }

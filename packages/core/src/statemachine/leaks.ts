@@ -22,9 +22,12 @@ export interface LeakFinderOptions {
 /** A number of ten digits, as node ids are. */
 const NODE_ID = /^\d{10}$/;
 
+/** Nodes in these states make no more instances. */
+const SETTLED: ReadonlySet<string> = new Set(['ready', 'in-use', 'hold', 'used']);
+
 /**
- * Finds resources that carry the provider's tag although no record knows them, and deletes those that it has found
- * twice in a row. Without the tag, or with another provider's, nothing is ever touched.
+ * Finds resources that carry the provider's tag although no record knows them, and second instances of one node, and
+ * deletes those that it has found twice in a row. Without the tag, or with another provider's, nothing is ever touched.
  */
 export class LeakFinder {
   readonly #options: LeakFinderOptions;
@@ -40,8 +43,10 @@ export class LeakFinder {
     if (!nodes.ready) return; // without the records everything would look leaked
     const suspects = new Set<string>();
     const leaked: Resource[] = [];
-    for (const resource of await adapter.listResources(signal)) {
-      if (!this.#isUnknown(resource)) continue;
+    const resources = await adapter.listResources(signal);
+    const owners = new Set(resources.filter((resource) => this.#isOwn(resource)).map(nodeIdOf));
+    for (const resource of resources) {
+      if (!this.#isUnknown(resource) && !(owners.has(nodeIdOf(resource)) && this.#isTwin(resource))) continue;
       const key = `${resource.type} ${resource.id}`;
       suspects.add(key);
       if (this.#suspects.has(key)) leaked.push(resource);
@@ -64,11 +69,26 @@ export class LeakFinder {
     return !images.hasUpload(buildId, uploadId);
   }
 
+  /** The very instance of a node. */
+  #isOwn({ type, id, metadata }: Resource): boolean {
+    return type === 'instance' && this.#options.nodes.get(metadata[NODE_ID_TAG] ?? '')?.externalId === id;
+  }
+
+  /** A second instance of a node that has its own: its order took effect after another had been placed. */
+  #isTwin(resource: Resource): boolean {
+    const { provider, nodes } = this.#options;
+    const node = nodes.get(nodeIdOf(resource));
+    if (resource.type !== 'instance' || resource.metadata[PROVIDER_TAG] !== provider) return false;
+    if (node?.provider !== provider || node.externalId === null) return false;
+    return SETTLED.has(node.state) && node.externalId !== resource.id;
+  }
+
   async #delete(resource: Resource, signal: AbortSignal): Promise<void> {
     const { adapter, logger, metrics, provider } = this.#options;
     const fields = { type: resource.type, id: resource.id, nodeId: resource.metadata[NODE_ID_TAG] };
     try {
-      if ((await this.#isKnownAfterAll(resource)) || !this.#isUnknown(resource)) return;
+      if (await this.#isKnownAfterAll(resource)) return;
+      if (!this.#isUnknown(resource) && !this.#isTwin(resource)) return;
       logger.warn('Deleting a leaked resource', fields);
       await adapter.deleteResource(resource, signal);
     } catch (error) {
@@ -89,4 +109,8 @@ export class LeakFinder {
     const exists = (await this.#options.zk.exists(nodePath(nodeId as NodeId))) !== undefined;
     return exists && this.#options.nodes.get(nodeId) === undefined;
   }
+}
+
+function nodeIdOf({ metadata }: Resource): string {
+  return metadata[NODE_ID_TAG] ?? '';
 }

@@ -61,7 +61,7 @@ async function launch(
     const started = Promise.resolve(handler.launch?.({ ...order, store }, signal));
     const limited = withTimeLimit(clock, LAUNCH_LIMIT_MS, `launch of node ${node.id}`, started);
     const result = await untilAborted(limited, signal, clock);
-    const problem = problemOf(result, newerOf(node, storedNode(node.id)));
+    const problem = problemOf(result, newestOf(node, storedNode(node.id), result?.node));
     if (!problem && result) return result;
     throw new DriverError(driver, `driver "${driver}" launched node ${node.id} and returned ${problem}`);
   } catch (error) {
@@ -93,6 +93,12 @@ async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal, clock: 
 }
 
 /** @param node - as it is stored */
+/** A driver may store a node in a transaction of its own, of which the mirror may not have heard yet. */
+function newestOf(node: NodeRecord, shown: NodeRecord | undefined, returned: NodeRecord | undefined): NodeRecord {
+  const known = newerOf(node, shown);
+  return returned?.id === node.id && returned.stat !== undefined ? newerOf(known, returned) : known;
+}
+
 function problemOf(result: Partial<LaunchResult> | undefined, node: NodeRecord): string | undefined {
   if (result === null || typeof result !== 'object') return `${String(result)}, expected {state, node, error}`;
   if (!LAUNCH_STATES.has(result.state)) return `state ${String(result.state)}, expected ready, failed or aborted`;
