@@ -141,6 +141,7 @@ export class BackingRequests {
         const labels = [...this.#short];
         if (await this.#create(version, labels)) for (const label of labels) this.#short.delete(label);
       } catch (error) {
+        if (this.#stop.signal.aborted) break;
         if (!isZooKeeperError(error)) {
           context.logger.error('Could not ask for backing nodes', { error });
           this.#short.clear();

@@ -245,6 +245,11 @@ export class StaticProvider implements Provider {
   /** Makes the host's records what configuration and last check say. */
   #reconcile(host: MonitoredHost): void {
     if (this.#state !== 'running') return;
+    if (!this.#context.nodes.ready) {
+      // after a lost connection: what seems to be missing may only not have been read yet
+      host.unsettled = true;
+      return;
+    }
     const records = this.#index.recordsOf(host.identity);
     const { facts, offer } = host;
     if (facts === undefined) {
