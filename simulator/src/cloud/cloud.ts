@@ -124,9 +124,7 @@ export class SimulatedCloud {
       if (metadata[PROVIDER_TAG] !== provider) continue;
       const nodeId = metadata[NODE_ID_TAG] ?? '';
       const node = nodes.get(nodeId);
-      // a second one that claims to be the same is only found out when the node goes
-      const isTwin = node !== undefined && !this.isHonest;
-      if (node?.body['external_id'] !== id && !isTwin)
+      if (node?.body['external_id'] !== id)
         problems.push(`instance ${id} (${status}) of node ${nodeId} is left over in ${this.name}`);
     }
     for (const id of this.#foreign) {

@@ -110,8 +110,8 @@ export class CloudFleet implements Fleet {
   }
 
   offers(books: Books): ConfigSpec['labels'] {
-    // What the others keep ready counts as foreign.
-    if (this.cloud.users > 1) return [];
+    // What the others keep ready, and twins of instances, count as foreign.
+    if (this.cloud.users > 1 || !this.cloud.isHonest) return [];
     const backing = [...books.nodes.values()].filter(isBacking);
     const names = new Set<string>();
     for (const { name, labels, maxServers } of this.#pools) {
