@@ -138,6 +138,20 @@ describe('registration', () => {
 
     expect(records.map((node) => node.state)).toEqual(['ready', 'deleting']);
   });
+
+  it('puts records right in the sweep when two name one slot and another slot has none', async () => {
+    const { configure, until, own, write } = await launcher();
+    const provider = await configure(entry([unchecked('h1', { 'max-parallel-jobs': 3 })]));
+    const third = (await until(ready(3), 'three slots')).find(({ slot }) => slot === 2);
+    if (third === undefined) throw new Error('the host has no third slot');
+    await write(third.id, { slot: 1 });
+    expect(slotsOf(own())).toEqual(['h1#0', 'h1#1', 'h1#1']);
+
+    await provider.cleanupLeakedResources();
+    const records = await until((all) => ready(3)(all) && all.some(({ slot }) => slot === 2), 'the sweep has seen it');
+
+    expect(slotsOf(records)).toEqual(['h1#0', 'h1#1', 'h1#2']);
+  });
 });
 
 describe('a change of the configuration', () => {

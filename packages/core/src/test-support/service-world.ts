@@ -64,6 +64,7 @@ export class ServiceWorld {
   /** How often the connection has broken. */
   breaks = 0;
   #answerLost: WriteMatch | undefined;
+  #cutOffUntilMs = 0;
 
   private constructor() {
     const { clock } = this;
@@ -74,7 +75,11 @@ export class ServiceWorld {
       this.#answerLost = undefined;
       this.zk.breakConnection();
     });
-    this.zk = new BrittleZooKeeper(server, { clock, conditions: SLOW, random: () => 0.5 });
+    this.zk = new BrittleZooKeeper(server, {
+      clock,
+      conditions: { ...SLOW, canConnect: () => clock.now() >= this.#cutOffUntilMs },
+      random: () => 0.5,
+    });
     this.zk.onState((state) => {
       if (state === 'SUSPENDED') this.breaks++;
     });
@@ -101,6 +106,12 @@ export class ServiceWorld {
     this.#answerLost = match;
   }
 
+  /** Ends the session: the connection breaks, and there is no other before it has expired. */
+  loseSession(): void {
+    this.#cutOffUntilMs = this.clock.now() + LONGER_THAN_A_SESSION_MS;
+    this.zk.breakConnection();
+  }
+
   /** Stores a node record, and waits until the mirror shows it. */
   async createNode(fields: NodeFields): Promise<NodeId> {
     const node = newNode({ state: 'ready', labels: ['a'], provider: 'p', pool: 'main', ...fields }, this.clock.now());
@@ -115,12 +126,13 @@ export class ServiceWorld {
   }
 }
 
+const LONGER_THAN_A_SESSION_MS = 30_000;
+
 /** What is on its way when the connection breaks is lost. */
-const SLOW: LinkConditions = {
+const SLOW: Omit<LinkConditions, 'canConnect'> = {
   requestDelayMs: () => 5,
   replyDelayMs: () => 5,
   connectDelayMs: () => 5,
-  canConnect: () => true,
   survivors: () => 0,
   arrange: (names) => names,
 };
