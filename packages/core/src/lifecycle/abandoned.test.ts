@@ -51,4 +51,18 @@ describe('removing locks that were left behind', () => {
     expect(world.zk.sessionEpoch).toBe(epoch + 1);
     expect(await entries()).toEqual([1, 1]);
   });
+
+  it('takes none of a new session when it began before the old one was lost', async () => {
+    const { world, lock, remove, entries } = await locked();
+    const epoch = world.zk.sessionEpoch;
+    world.loseSession();
+    const removal = remove(epoch);
+    await world.clock.run(world.zk.whenConnected());
+    await lock(world.zk);
+
+    await world.clock.run(removal);
+
+    expect(world.zk.sessionEpoch).toBe(epoch + 1);
+    expect(await entries()).toEqual([1, 1]);
+  });
 });

@@ -32,6 +32,7 @@ export async function removeAbandonedLocks(
   while (!signal.aborted && zk.sessionEpoch === epoch && zk.state !== 'CLOSED') {
     try {
       await zk.whenConnected(signal);
+      if (zk.sessionEpoch !== epoch) return; // what is there now is of the new session
       await mirror.nodes.whenReady(signal);
       const all = new Set([...nodes, ...(request === undefined ? [] : mirror.allocatedTo(request))]);
       if (request !== undefined) await removeOwnEntries(services, requestLockPath(request));

@@ -527,11 +527,16 @@ export class InProcessZooKeeper implements api.ZooKeeper {
       this.#setTimer('ping', this.#timeoutMs / 4, ping);
     };
     this.#setTimer('ping', this.#timeoutMs / 4, ping);
-    this.#watchSilence((this.#timeoutMs * 2) / 3);
+    this.#watchSilence(this.#silenceLimitMs);
+  }
+
+  /** Whole milliseconds: a clock that counts them would never reach a fraction. */
+  get #silenceLimitMs(): number {
+    return Math.floor((this.#timeoutMs * 2) / 3);
   }
 
   #watchSilence(waitMs: number): void {
-    const limitMs = (this.#timeoutMs * 2) / 3;
+    const limitMs = this.#silenceLimitMs;
     this.#setTimer('silence', waitMs, () => {
       const silentMs = this.#clock.now() - this.#heardAtMs;
       if (silentMs >= limitMs) this.#link?.break();
