@@ -392,7 +392,10 @@ export class RequestHandler {
 
   async #escape(error: unknown): Promise<HandlerOutcome> {
     if (this.#abort.signal.aborted || isZooKeeperError(error)) {
-      this.#logger.warn('Abandoned request', { error: this.#abort.signal.aborted ? this.#abort.signal.reason : error });
+      const reason: unknown = this.#abort.signal.aborted ? this.#abort.signal.reason : error;
+      this.#logger.warn('Abandoned request', { error: reason });
+      this.#abort.abort(reason);
+      await this.#launches.settled();
       return 'abandoned';
     }
     this.#logger.error('Declining request after an unexpected error', { error });

@@ -1,5 +1,6 @@
 import { newNode, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
 import type { LaunchOrder, LaunchResult, NodeRequestHandler, PoolLabelConfig } from '../driver/types.js';
+import { removeAbandonedLocks } from '../lifecycle/abandoned.js';
 import type { Logger } from '../logger.js';
 import type { HandlerPool } from './handler.js';
 import { createNodes } from './new-nodes.js';
@@ -15,6 +16,7 @@ export class Launches {
   readonly #parts: RequestParts;
   readonly #signal: AbortSignal;
   readonly #logger: Logger;
+  readonly #creating = new Set<Promise<unknown>>();
   /** Zone all nodes of the request share, once chosen. */
   az: string | null = null;
 
@@ -43,7 +45,10 @@ export class Launches {
     const drafts = parts.map(({ label, planned }) =>
       this.#draft(request, label, planned?.need ?? this.#pool.needOf(label)),
     );
-    const made = await createNodes(this.#services, drafts);
+    const { zk } = this.#services;
+    const epoch = zk.sessionEpoch;
+    const made = await this.#track(createNodes(this.#services, drafts));
+    if (this.#signal.aborted) return; // what was made is left to whoever cleans up after the handler
     await Promise.all(
       made.map(async ({ node, entry }, i) => {
         const part = parts[i];
@@ -55,10 +60,22 @@ export class Launches {
         planned?.recorded();
         const result = await this.#launch(request, part, node);
         planned?.ended(result);
-        await this.#launched(part, result);
+        await this.#launched(part, result, epoch);
         settled();
       }),
     );
+  }
+
+  /** Resolves when no record is being made any more, so that all there will be can be seen. */
+  async settled(): Promise<void> {
+    while (this.#creating.size > 0) await Promise.allSettled(this.#creating);
+  }
+
+  #track<T>(creation: Promise<T>): Promise<T> {
+    this.#creating.add(creation);
+    const done = () => void this.#creating.delete(creation);
+    creation.then(done, done);
+    return creation;
   }
 
   #draft(request: RequestRecord, label: string, resources: Record<string, number>): NodeRecord {
@@ -112,7 +129,7 @@ export class Launches {
     };
   }
 
-  async #launched(part: Part, result: LaunchResult): Promise<void> {
+  async #launched(part: Part, result: LaunchResult, epoch: number): Promise<void> {
     if (this.#signal.aborted) return;
     if (result.state === 'ready') {
       part.state = 'ready';
@@ -124,6 +141,10 @@ export class Launches {
       await this.#storeEnd(part, result);
     } catch (error) {
       this.#logger.warn('Could not store how a launch ended', { nodeId: part.node?.id, error });
+      // an aborted node is nobody's from now on: its lock must not stay
+      if (part.node && result.state === 'aborted') {
+        await removeAbandonedLocks(this.#services, { nodes: [part.node.id] }, epoch, this.#signal);
+      }
     }
     if (result.state === 'aborted') this.#parts.lose(part);
     else part.state = 'failed';

@@ -34,6 +34,7 @@ export async function removeAbandonedLocks(
       await zk.whenConnected(signal);
       if (zk.sessionEpoch !== epoch) return; // what is there now is of the new session
       await mirror.nodes.whenReady(signal);
+      await zk.sync('/'); // and with its answer all events of before
       const all = new Set([...nodes, ...(request === undefined ? [] : mirror.allocatedTo(request))]);
       if (request !== undefined) await removeOwnEntries(services, requestLockPath(request));
       await Promise.all([...all].map((id) => removeOwnEntries(services, nodeLockPath(id))));

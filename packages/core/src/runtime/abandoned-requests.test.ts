@@ -29,6 +29,7 @@ async function abandonedRequest() {
   const recovered: RequestId[] = [];
   const abandoned = new AbandonedRequests(world.services, {
     signal: new AbortController().signal,
+    isOurs: () => false,
     reset: () => Promise.resolve(),
     recovered: (id) => recovered.push(id),
   });

@@ -161,6 +161,7 @@ export class Launcher {
     this.#lost = new LostRequests(this.#services, (id) => this.#pools.handles(id));
     this.#abandoned = new AbandonedRequests(this.#services, {
       signal: this.#stop.signal,
+      isOurs: (id) => this.#pools.handles(id),
       reset: (id) => this.#lost.check(id),
       recovered: (id) => this.#pools.lookAgain(id),
     });

@@ -12,6 +12,21 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 const START_PATIENCE_MS = 30_000;
 
+/** Launches decided on or under way. One ledger for all that succeed each other under a name: a reload ends no launch. */
+class LaunchLedger {
+  active = 0;
+  /** Needs of nodes that have no record yet. */
+  readonly promised: Resources = {};
+  readonly promisedByPool = new Map<string, Resources>();
+
+  promise(pool: string, need: Resources, factor: 1 | -1): void {
+    accumulate(this.promised, need, factor);
+    let ofPool = this.promisedByPool.get(pool);
+    if (!ofPool) this.promisedByPool.set(pool, (ofPool = {}));
+    accumulate(ofPool, need, factor);
+  }
+}
+
 /** One configured provider while it runs: its driver object, and what all its pools share. */
 export class ProviderRunner {
   readonly provider: Provider;
@@ -20,17 +35,17 @@ export class ProviderRunner {
   readonly #services: Services;
   readonly #logger: Logger;
   readonly #stop = new AbortController();
-  readonly #promised: Resources = {};
-  readonly #promisedByPool = new Map<string, Resources>();
+  readonly #ledger: LaunchLedger;
   readonly #reservations = new Map<string, readonly Reservation[]>();
   readonly #heads = new Map<string, Reservation>();
-  #activeLaunches = 0;
   #started: Promise<void> | undefined;
   #error: string | undefined;
   #running = false;
 
-  constructor(services: Services, loaded: LoadedProvider, provider: Provider) {
+  /** @param predecessor - whose configuration is replaced */
+  constructor(services: Services, loaded: LoadedProvider, provider: Provider, predecessor?: ProviderRunner) {
     this.#services = services;
+    this.#ledger = predecessor ? predecessor.#ledger : new LaunchLedger();
     this.provider = provider;
     this.launches = loaded.driver.capabilities.launches;
     this.pausesAtQuota = loaded.driver.capabilities.pausesAtQuota;
@@ -52,7 +67,7 @@ export class ProviderRunner {
 
   /** Launches decided on or under way, over all pools. */
   get activeLaunches(): number {
-    return this.#activeLaunches;
+    return this.#ledger.active;
   }
 
   /** Why the last start failed; `undefined` once it has succeeded. */
@@ -89,11 +104,11 @@ export class ProviderRunner {
     let isPromised = true;
     let isOver = false;
     const recorded = () => {
-      if (isPromised) this.#promise(pool, need, -1);
+      if (isPromised) this.#ledger.promise(pool, need, -1);
       isPromised = false;
     };
-    this.#promise(pool, need, 1);
-    this.#activeLaunches++;
+    this.#ledger.promise(pool, need, 1);
+    this.#ledger.active++;
     return {
       need,
       recorded,
@@ -101,18 +116,11 @@ export class ProviderRunner {
         if (isOver) return;
         isOver = true;
         recorded();
-        this.#activeLaunches--;
+        this.#ledger.active--;
         if (result?.state === 'aborted') this.provider.quota?.invalidateQuotaCache();
         onEnd();
       },
     };
-  }
-
-  #promise(pool: string, need: Resources, factor: 1 | -1): void {
-    accumulate(this.#promised, need, factor);
-    let ofPool = this.#promisedByPool.get(pool);
-    if (!ofPool) this.#promisedByPool.set(pool, (ofPool = {}));
-    accumulate(ofPool, need, factor);
   }
 
   /** What the accepted requests of a pool wait for; replaced each time it changes. */
@@ -142,11 +150,11 @@ export class ProviderRunner {
   }
 
   usedByProvider(): Resources {
-    return withPromised(this.#services.mirror.usage.ofProvider(this.name), this.#promised);
+    return withPromised(this.#services.mirror.usage.ofProvider(this.name), this.#ledger.promised);
   }
 
   usedByPool(pool: string): Resources {
-    return withPromised(this.#services.mirror.usage.ofPool(this.name, pool), this.#promisedByPool.get(pool));
+    return withPromised(this.#services.mirror.usage.ofPool(this.name, pool), this.#ledger.promisedByPool.get(pool));
   }
 
   /** Need of one node of a label; a single instance for drivers without quota. */

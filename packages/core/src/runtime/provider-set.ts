@@ -158,7 +158,8 @@ export class ProviderSet {
       nodes: this.#services.mirror.nodes,
       logger: logger.child({ provider: config.name }),
     });
-    const runner = new ProviderRunner(this.#services, { driver }, provider);
+    const predecessor = this.#runners.get(config.name) ?? this.#draining.get(config.name);
+    const runner = new ProviderRunner(this.#services, { driver }, provider, predecessor);
     this.#closings.set(runner, closing);
     return runner;
   }

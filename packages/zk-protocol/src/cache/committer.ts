@@ -1,5 +1,5 @@
 import type { ZooKeeperErrorCode } from '../client/errors.js';
-import { isZooKeeperError, MultiError } from '../client/errors.js';
+import { isZooKeeperError, MultiError, ZooKeeperError } from '../client/errors.js';
 import type { Operation, OperationResult, ZooKeeper } from '../client/types.js';
 import type { CommitTarget, Committer, PendingCommit } from './types.js';
 
@@ -8,6 +8,11 @@ export function createCommitter(zk: ZooKeeper, caches: readonly CommitTarget[]):
   return {
     async commit(operations) {
       if (operations.length === 0) return [];
+      // What was decided on in one session must not be carried out in the next: its locks are gone.
+      if (zk.state === 'LOST') {
+        const what = `multi of ${operations.length} from ${operations[0]?.path ?? ''}`;
+        throw new ZooKeeperError('ZK_SESSION_EXPIRED', `${what}: there is no session now; it has not taken effect`);
+      }
       const pending: PendingCommit[] = [];
       for (const cache of caches) {
         const commit = cache.beginCommit(operations);

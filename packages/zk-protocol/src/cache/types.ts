@@ -45,6 +45,10 @@ export interface LockAware {
  * back, although the watch reports our own writes like anybody's.
  */
 export interface Committer {
+  /**
+   * Carries all of the operations out or none, in the session in which it is called: rejects with `ZK_SESSION_EXPIRED`
+   * while there is none. A `MultiError` says that ZooKeeper refused; after `ZK_CONNECTION_LOSS` nobody knows.
+   */
   commit(operations: readonly Operation[]): Promise<OperationResult[]>;
 }
 

@@ -527,16 +527,11 @@ export class InProcessZooKeeper implements api.ZooKeeper {
       this.#setTimer('ping', this.#timeoutMs / 4, ping);
     };
     this.#setTimer('ping', this.#timeoutMs / 4, ping);
-    this.#watchSilence(this.#silenceLimitMs);
-  }
-
-  /** Whole milliseconds: a clock that counts them would never reach a fraction. */
-  get #silenceLimitMs(): number {
-    return Math.floor((this.#timeoutMs * 2) / 3);
+    this.#watchSilence(this.#timeoutMs / 2);
   }
 
   #watchSilence(waitMs: number): void {
-    const limitMs = this.#silenceLimitMs;
+    const limitMs = Math.floor((this.#timeoutMs * 2) / 3); // a clock may count whole ones
     this.#setTimer('silence', waitMs, () => {
       const silentMs = this.#clock.now() - this.#heardAtMs;
       if (silentMs >= limitMs) this.#link?.break();
