@@ -343,6 +343,7 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
   }
 
   #accept(request: RequestRecord, assignment: Assignment): void {
+    if (this.host.isRecovering(request.id)) return; // it keeps its place until we are told to look again
     const handler = new RequestHandler(this.services, this, request);
     if (!this.#claim(assignment, handler)) return;
     this.#queue.remove(request.id);
@@ -391,6 +392,7 @@ export class PoolWorker extends PoolSituation implements HandlerPool {
   lookAgain(id: RequestId): void {
     const request = this.services.mirror.requests.get(id);
     if (request && !this.stopping) this.#consider(request);
+    this.wake();
   }
 
   /** Somebody was quicker, or holds the lock: nothing may tell us when that ends, so look again soon. */
