@@ -153,7 +153,7 @@ export class PoolSituation implements PoolView {
     const { mirror, clock } = this.services;
     const others = mirror.poolsOf(this.provider).filter((pool) => pool !== this.poolConfig.name);
     if (others.some((pool) => mirror.isDeletingSince(this.provider, pool, clock.now(), DELETION_GRACE_MS))) return [];
-    const idle = others.flatMap((pool) => [...mirror.free(this.provider, pool).all()].slice(0, 1));
+    const idle = others.flatMap((pool) => firstOf(mirror.free(this.provider, pool).all()));
     return idle.sort((a, b) => a.stateTimeMs - b.stateTimeMs);
   }
 
@@ -225,4 +225,10 @@ export class PoolSituation implements PoolView {
   needOf(label: string): Resources {
     return this.runner.needOf(label, this.poolConfig);
   }
+}
+
+/** At most one, without a look at the rest. */
+function firstOf<T>(items: Iterable<T>): T[] {
+  for (const item of items) return [item];
+  return [];
 }
