@@ -1,19 +1,52 @@
-export type { Clock, CancelTimer } from './clock.js';
-export { systemClock, delay } from './clock.js';
-export { NodepoolError, isNodepoolError } from './errors.js';
-export type * from './client/types.js';
-export type { ZooKeeperErrorCode } from './client/errors.js';
-export { ZooKeeperError, MultiError, isZooKeeperError } from './client/errors.js';
+export type { Clock, CancelTimer } from './base/clock.js';
+export { systemClock, delay } from './base/clock.js';
+export { NodepoolError, isNodepoolError } from './base/errors.js';
+export type {
+  Acl,
+  ConnectionCounters,
+  ConnectionState,
+  CreateOptions,
+  Operation,
+  OperationResult,
+  ReadOperation,
+  ReadResult,
+  ServerAddress,
+  Stat,
+  WatchEvent,
+  WatchListener,
+  ZooKeeper,
+  ZooKeeperConnection,
+} from './client/contract/types.js';
+export type { ZooKeeperErrorCode } from './client/contract/errors.js';
+export { ZooKeeperError, MultiError, isZooKeeperError } from './client/contract/errors.js';
 export { connect, createZooKeeper, openAcl } from './client/connect.js';
 export type { ZooKeeperOptions } from './client/connect.js';
 export type { ZooKeeperTlsOptions } from './client/tls.js';
 export type { ZooKeeperLogger } from './client/logger.js';
 export { formatServer, parseConnectString, toEnsemble } from './client/servers.js';
-export type { Ensemble, ServerAddress } from './client/servers.js';
-export type * from './records/types.js';
+export type { Ensemble } from './client/servers.js';
+export type {
+  Branded,
+  BuildRecord,
+  ComponentRecord,
+  DeclineReason,
+  Json,
+  JsonObject,
+  LauncherId,
+  NodeId,
+  NodeRecord,
+  NodeState,
+  PoolComponentRecord,
+  RequestId,
+  RequestRecord,
+  RequestState,
+  Resources,
+  UploadRecord,
+} from './records/types.js';
 export { NODE_STATES, REQUEST_STATES } from './records/types.js';
-export type * from './cache/types.js';
+export type { CommitTarget, Committer, LockAware, PendingCommit, RecordCache, RecordChange } from './cache/types.js';
 export { RecordError, TransitionError } from './records/errors.js';
+export { numberAsRead } from './records/exact-json.js';
 export type { NodeFields } from './records/node.js';
 export { decodeNode, encodeNode, newNode, withNode } from './records/node.js';
 export type { RequestFields, RequestOrder } from './records/request.js';
@@ -30,21 +63,23 @@ export type { NodeActor, RequestActor, Transition } from './records/states.js';
 export { NODE_TRANSITIONS, REQUEST_TRANSITIONS, UNLOCKED_GARBAGE_STATES } from './records/states.js';
 export { assertNodeTransition, assertRequestTransition } from './records/states.js';
 export { isKnownNodeState, isKnownRequestState } from './records/states.js';
-export type { PathShape } from './paths.js';
-export { NODEPOOL_ROOT, NODES_ROOT, NODE_CREATE_PATH, REQUESTS_ROOT, REQUEST_LOCKS_ROOT } from './paths.js';
-export { IMAGES_ROOT, COMPONENTS_ROOT, LEGACY_LAUNCHERS_ROOT, STATS_ELECTION_PATH } from './paths.js';
-export { nodePath, nodeLockPath, requestPath, requestLockPath, requestCreatePath } from './paths.js';
-export { imagePath, imagePausePath, imageBuildRequestPath, imageBuildLockPath } from './paths.js';
-export { buildsPath, buildPath, buildLockPath, buildProvidersPath, buildProviderPath } from './paths.js';
-export { uploadsPath, uploadPath, uploadLockPath, uploadNumberLockPath } from './paths.js';
-export { componentsPath, componentPath, componentCreatePath, legacyLauncherPath } from './paths.js';
-export { classifyPath, parseUploadPath, lastPart } from './paths.js';
+export type { PathShape } from './records/paths.js';
+export { NODEPOOL_ROOT, NODES_ROOT, NODE_CREATE_PATH, REQUESTS_ROOT, REQUEST_LOCKS_ROOT } from './records/paths.js';
+export { IMAGES_ROOT, COMPONENTS_ROOT, LEGACY_LAUNCHERS_ROOT, STATS_ELECTION_PATH } from './records/paths.js';
+export { nodePath, nodeLockPath, requestPath, requestLockPath, requestCreatePath } from './records/paths.js';
+export { imagePath, imagePausePath, imageBuildRequestPath, imageBuildLockPath } from './records/paths.js';
+export { buildsPath, buildPath, buildLockPath, buildProvidersPath, buildProviderPath } from './records/paths.js';
+export { uploadsPath, uploadPath, uploadLockPath, uploadNumberLockPath } from './records/paths.js';
+export { componentsPath, componentPath, componentCreatePath, legacyLauncherPath } from './records/paths.js';
+export { classifyPath, parseUploadPath, lastPart } from './records/paths.js';
 export type { LockEntry } from './recipes/lock-entries.js';
 export { uuidHex, newLockEntryPrefix, parseLockEntry, sortContenders } from './recipes/lock-entries.js';
 export { findPredecessor, findForceUnlockTarget } from './recipes/lock-entries.js';
 export type { CacheLogger } from './cache/logger.js';
 export type { CacheOptions, ComponentCache, NodeCache, RequestCache } from './cache/record-caches.js';
 export { createComponentCache, createNodeCache, createRequestCache } from './cache/record-caches.js';
+export type { ImageChange, ImageEntry, ImageTreeOptions } from './cache/image-tree.js';
+export { ImageTree } from './cache/image-tree.js';
 export { createCommitter } from './cache/committer.js';
 export type { LockFailure, LockOps, LockOpsOptions } from './recipes/lock-ops.js';
 export { isLockContention, lockFailure, lockOps, unlockOps } from './recipes/lock-ops.js';

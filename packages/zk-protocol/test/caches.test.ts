@@ -5,10 +5,10 @@ import { createComponentCache, createNodeCache, createRequestCache } from '../sr
 import type { NodeCache } from '../src/cache/record-caches.js';
 import type { RecordChange } from '../src/cache/types.js';
 import { connect } from '../src/client/connect.js';
-import { MultiError } from '../src/client/errors.js';
-import type { Operation, ZooKeeper } from '../src/client/types.js';
-import { systemClock } from '../src/clock.js';
-import { NODE_CREATE_PATH, nodePath } from '../src/paths.js';
+import { MultiError } from '../src/client/contract/errors.js';
+import type { Operation, ZooKeeper } from '../src/client/contract/types.js';
+import { systemClock } from '../src/base/clock.js';
+import { NODE_CREATE_PATH, nodePath } from '../src/records/paths.js';
 import { encodeNode, newNode, withNode } from '../src/records/node.js';
 import type { NodeId, NodeRecord } from '../src/records/types.js';
 import { newLockEntryPrefix } from '../src/recipes/lock-entries.js';
@@ -333,20 +333,67 @@ function seeded(seed: number): () => number {
 }
 
 describe('the other caches', () => {
-  it('mirror requests without their lock directories', async () => {
-    const zk = await session();
+  it('mirror requests with the contenders for their locks, which stand in a tree of their own', async () => {
+    const [zk, other] = await Promise.all([session(), session()]);
     await zk.ensurePath('/nodepool/requests');
+    await zk.ensurePath('/nodepool/requests-lock');
+    const body = '{"state": "requested", "node_types": ["small"]}';
+    const first = idOf(await zk.create('/nodepool/requests/200-', body, { sequential: true }));
+    await zk.ensurePath(`/nodepool/requests-lock/${first}`);
     const requests = createRequestCache({ zk, clock: systemClock, logger: recordingLogger() });
     stops.push(() => requests.stop());
     await requests.start();
+    const locks: [string, number][] = [];
+    requests.onLockChange((id, contenders) => locks.push([id, contenders]));
+    expect(requests.get(first)).toMatchObject({ labels: ['small'], reuse: true });
+    expect(requests.hasLockDirectory(first)).toBe(true);
 
-    const path = await zk.create('/nodepool/requests/200-', '{"state": "requested", "node_types": ["small"]}', {
-      sequential: true,
-    });
-    await zk.ensurePath('/nodepool/requests-lock/200-0000000000/x');
-    await until(() => requests.size === 1);
+    const second = idOf(await other.create('/nodepool/requests/200-', body, { sequential: true }));
+    await other.ensurePath(`/nodepool/requests-lock/${second}`);
+    const entry = `/nodepool/requests-lock/${second}/${newLockEntryPrefix()}`;
+    await other.create(entry, '', { sequential: true, ephemeral: true });
+    await until(() => locks.length === 1);
+    await other.close();
+    await until(() => locks.length === 2);
 
-    expect(requests.get(path.slice('/nodepool/requests/'.length))).toMatchObject({ labels: ['small'], reuse: true });
+    expect(requests.size).toBe(2);
+    expect(locks).toEqual([
+      [second, 1],
+      [second, 0],
+    ]);
+    expect(requests.hasLockDirectory(second)).toBe(true);
+    await zk.delete(`/nodepool/requests-lock/${second}`);
+    await until(() => !requests.hasLockDirectory(second));
+  });
+
+  it('show a request lock released after a change only after that change', async () => {
+    const [zk, other] = await Promise.all([session(), session()]);
+    await zk.ensurePath('/nodepool/requests');
+    await zk.ensurePath('/nodepool/requests-lock');
+    const requests = createRequestCache({ zk, clock: systemClock, logger: recordingLogger() });
+    stops.push(() => requests.stop());
+    await requests.start();
+    const seen: string[] = [];
+    requests.onLockChange((id, contenders) => seen.push(`${String(requests.get(id)?.state)} ${contenders}`));
+    const fulfilled = () => [...requests.values()].filter(({ state }) => state === 'fulfilled').length;
+    const body = (state: string) => `{"state": "${state}", "node_types": ["small"]}`;
+
+    for (let i = 0; i < 50; i++) {
+      const path = await other.create('/nodepool/requests/200-', body('requested'), { sequential: true });
+      const root = `/nodepool/requests-lock/${idOf(path)}`;
+      const results = await other.multi([
+        { op: 'create', path: root },
+        { op: 'create', path: `${root}/0123__lock__`, ephemeral: true, sequential: true },
+        { op: 'set', path, data: body('pending'), version: 0 },
+      ]);
+      const entry = results[1]?.op === 'create' ? results[1].path : '';
+      void other.setData(path, body('fulfilled'), 1);
+      await other.delete(entry);
+    }
+
+    await until(() => fulfilled() === 50 && requests.eventQueue === 0);
+    expect(seen).toContain('fulfilled 0');
+    expect(seen.filter((text) => text === 'pending 0')).toEqual([]);
   });
 
   it('mirror components of all kinds and the pools of old launchers', async () => {

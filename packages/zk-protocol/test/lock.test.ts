@@ -1,7 +1,7 @@
 import { startZooKeeper, type ZooKeeperHandle } from '@nodepool/test-servers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connect } from '../src/client/connect.js';
-import type { ZooKeeper } from '../src/client/types.js';
+import type { ZooKeeper } from '../src/client/contract/types.js';
 import { Election } from '../src/recipes/election.js';
 import { LockLostError, LockTimeoutError } from '../src/recipes/errors.js';
 import { isLockContention, lockFailure, lockOps, unlockOps } from '../src/recipes/lock-ops.js';
@@ -140,6 +140,8 @@ describe('a lock', () => {
     await holder.acquire();
     const waiting = waiter.acquire();
     await waitForContenders(one, 2);
+    // Its entry can be seen by others before its own client has heard of it.
+    await until(() => waiter.entryPath !== undefined);
 
     await one.delete(waiter.entryPath ?? '');
     await waitForContenders(one, 2);

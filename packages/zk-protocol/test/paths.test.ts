@@ -1,13 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeId, RequestId } from '../src/records/types.js';
-import { classifyPath, imageBuildLockPath, nodeLockPath, requestCreatePath, requestLockPath } from '../src/paths.js';
+import {
+  classifyPath,
+  imageBuildLockPath,
+  nodeLockPath,
+  requestCreatePath,
+  requestLockPath,
+} from '../src/records/paths.js';
 import {
   buildLockPath,
   parseUploadPath,
   STATS_ELECTION_PATH,
   uploadLockPath,
   uploadNumberLockPath,
-} from '../src/paths.js';
+} from '../src/records/paths.js';
 import {
   findForceUnlockTarget,
   findPredecessor,

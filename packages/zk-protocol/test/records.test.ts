@@ -5,7 +5,7 @@ import { encodeLegacyLauncher, isPoolComponent, judgeModelApi } from '../src/rec
 import { decodeBuild, decodeUpload, encodeBuild, encodeUpload } from '../src/records/image.js';
 import { decodeNode, encodeNode } from '../src/records/node.js';
 import { compareRequests, decodeRequest, encodeRequest, requestOrderKey } from '../src/records/request.js';
-import { classifyPath, lastPart } from '../src/paths.js';
+import { classifyPath, lastPart } from '../src/records/paths.js';
 import { loadVectors } from './vectors.js';
 
 interface Vector {

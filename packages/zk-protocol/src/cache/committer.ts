@@ -1,6 +1,6 @@
-import type { ZooKeeperErrorCode } from '../client/errors.js';
-import { isZooKeeperError, MultiError, ZooKeeperError } from '../client/errors.js';
-import type { Operation, OperationResult, ZooKeeper } from '../client/types.js';
+import type { ZooKeeperErrorCode } from '../client/contract/errors.js';
+import { isZooKeeperError, MultiError, ZooKeeperError } from '../client/contract/errors.js';
+import type { Operation, OperationResult, ZooKeeper } from '../client/contract/types.js';
 import type { CommitTarget, Committer, PendingCommit } from './types.js';
 
 /** Makes a committer that sends each commit as one round trip and keeps the given caches up to date with it. */

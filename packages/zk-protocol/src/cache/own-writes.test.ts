@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Operation, OperationResult, Stat } from '../client/types.js';
+import type { Operation, OperationResult, Stat } from '../client/contract/types.js';
 import { OwnWrites } from './own-writes.js';
 
 const PREFIX = '/nodes/';

@@ -1,4 +1,4 @@
-import type { Operation, OperationResult } from '../client/types.js';
+import type { Operation, OperationResult } from '../client/contract/types.js';
 
 /** Length of the number ZooKeeper appends to sequential znodes. */
 const SEQUENCE_DIGITS = 10;

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.js';
-import { isZooKeeperError } from '../client/errors.js';
-import type { ReadOperation, ReadResult, ZooKeeper } from '../client/types.js';
+import type { Clock } from '../base/clock.js';
+import { isZooKeeperError } from '../client/contract/errors.js';
+import type { ReadOperation, ReadResult, ZooKeeper } from '../client/contract/types.js';
 import type { CacheLogger } from './logger.js';
 
 /** Reads in one multi, and multis under way. Bounds the memory a rebuild needs and keeps the pipe full. */

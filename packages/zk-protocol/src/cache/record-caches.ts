@@ -1,6 +1,13 @@
-import type { Clock } from '../clock.js';
-import type { ZooKeeper } from '../client/types.js';
-import { COMPONENTS_ROOT, componentsPath, LEGACY_LAUNCHERS_ROOT, NODES_ROOT, REQUESTS_ROOT } from '../paths.js';
+import type { Clock } from '../base/clock.js';
+import type { ZooKeeper } from '../client/contract/types.js';
+import {
+  COMPONENTS_ROOT,
+  componentsPath,
+  LEGACY_LAUNCHERS_ROOT,
+  NODES_ROOT,
+  REQUEST_LOCKS_ROOT,
+  REQUESTS_ROOT,
+} from '../records/paths.js';
 import { decodeComponent, decodeLegacyLauncher } from '../records/component.js';
 import { decodeNode } from '../records/node.js';
 import { decodeRequest } from '../records/request.js';
@@ -19,8 +26,8 @@ export interface CacheOptions {
 
 /** Nodes by id, with the contenders for their locks. */
 export type NodeCache = RecordCache<NodeRecord> & LockAware & CommitTarget;
-/** Requests by id. */
-export type RequestCache = RecordCache<RequestRecord> & CommitTarget;
+/** Requests by id, with the contenders for their locks. */
+export type RequestCache = RecordCache<RequestRecord> & LockAware & CommitTarget;
 /** Running processes and pools by `<kind>/<last part of the path>`, legacy launchers by `launchers/<launcher id>`. */
 export type ComponentCache = RecordCache<ComponentRecord | PoolComponentRecord> & CommitTarget;
 
@@ -35,11 +42,11 @@ export function createNodeCache(options: CacheOptions & { readonly root?: string
 }
 
 /** Mirrors the requests. */
-export function createRequestCache(options: CacheOptions & { readonly root?: string }): RequestCache {
-  const { zk, clock, logger, root = REQUESTS_ROOT } = options;
+export function createRequestCache(options: CacheOptions): RequestCache {
+  const { zk, clock, logger } = options;
   return new TreeCache<RequestRecord>({
-    ...{ zk, clock, logger, what: 'request', watchRoots: [root], locks: false },
-    directories: [{ path: root, idPrefix: '' }],
+    ...{ zk, clock, logger, what: 'request', watchRoots: [REQUESTS_ROOT, REQUEST_LOCKS_ROOT], locks: true },
+    directories: [{ path: REQUESTS_ROOT, idPrefix: '', lockRoot: REQUEST_LOCKS_ROOT }],
     decode: (id, body, stat) => decodeRequest(id as RequestId, body, stat, clock.now()),
   });
 }

@@ -1,4 +1,4 @@
-import type { Operation, OperationResult } from '../client/types.js';
+import type { Operation, OperationResult } from '../client/contract/types.js';
 
 /** A change of one cached record. `before` is missing for a new one, `after` for one that is gone. */
 export interface RecordChange<T> {
@@ -30,7 +30,7 @@ export interface RecordCache<T> {
   onReady(listener: (ready: boolean) => void): () => void;
 }
 
-/** The node cache also follows `<id>/lock` and its children. */
+/** The caches of nodes and requests also follow the lock directories of their records. */
 export interface LockAware {
   /** Number of entries seen in the lock directory. */
   contenders(id: string): number;

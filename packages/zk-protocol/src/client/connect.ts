@@ -1,12 +1,13 @@
 import stock from 'node-zookeeper-client';
-import { systemClock, type Clock } from '../clock.js';
+import { systemClock, type Clock } from '../base/clock.js';
 import { systemLookup, type Lookup } from './dial.js';
-import { ZooKeeperError } from './errors.js';
+import { ZooKeeperError } from './contract/errors.js';
 import { silentZooKeeperLogger, type ZooKeeperLogger } from './logger.js';
-import { parseConnectString, toEnsemble, type ServerAddress } from './servers.js';
+import type { ServerAddress } from './contract/types.js';
+import { parseConnectString, toEnsemble } from './servers.js';
 import { loadTls, type ZooKeeperTlsOptions } from './tls.js';
 import { Transport } from './transport.js';
-import type { Acl, ZooKeeperConnection } from './types.js';
+import type { Acl, ZooKeeperConnection } from './contract/types.js';
 import { WatchRegistry } from './watches.js';
 import { ZooKeeperClient } from './zookeeper-client.js';
 

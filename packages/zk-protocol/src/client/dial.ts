@@ -1,12 +1,13 @@
 import { lookup } from 'node:dns';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
-import type { Clock } from '../clock.js';
+import { type Clock, steadyNow } from '../base/clock.js';
 import type { ServerList, Target } from './server-list.js';
 import { formatServer } from './servers.js';
 import { serverName } from './tls.js';
 import { FrameSplitter } from './wire/frames.js';
 import { WireReader } from './wire/reader.js';
+import { describeStranger } from './wire/stranger.js';
 
 /** Resolves a name to its addresses. */
 export type Lookup = (host: string, done: (error: Error | null, addresses: string[]) => void) => void;
@@ -66,6 +67,8 @@ class DialAttempt {
   #settled = false;
   #cancelDeadline: () => void = () => {};
   #requestedAtMs = 0;
+  /** How the answer begins. */
+  #firstChunk: Buffer | undefined;
 
   constructor(options: DialOptions, done: (error: Error | undefined, connection?: Connection) => void) {
     this.#options = options;
@@ -75,7 +78,7 @@ class DialAttempt {
   start(): void {
     const { clock, deadlineMs, target, lookup: resolve } = this.#options;
     this.#cancelDeadline = clock.setTimer(deadlineMs, () => {
-      this.#fail(new Error(`no answer within ${deadlineMs} ms (${this.#stage})`));
+      this.#fail(new Error(this.#silenceMessage(deadlineMs)));
     });
     if (target.address !== undefined || isIP(target.host) !== 0) {
       this.#open(target.address ?? target.host);
@@ -120,18 +123,19 @@ class DialAttempt {
   #request(socket: Socket): void {
     if (this.#settled) return;
     this.#stage = 'session request';
-    this.#requestedAtMs = this.#options.clock.now();
+    this.#requestedAtMs = steadyNow(this.#options.clock);
     socket.write(this.#options.request);
   }
 
   #onData(chunk: Buffer): void {
     if (this.#settled) return;
+    this.#firstChunk ??= chunk;
     try {
       this.#frames.push(chunk);
       const reader = new WireReader();
       if (this.#frames.next(reader)) this.#succeed(reader);
     } catch (error) {
-      this.#fail(error as Error);
+      this.#fail(new Error(describeStranger(this.#firstChunk), { cause: error }));
     }
   }
 
@@ -167,11 +171,20 @@ class DialAttempt {
     this.#cancelDeadline();
   }
 
+  #silenceMessage(deadlineMs: number): string {
+    if (this.#firstChunk !== undefined) return describeStranger(this.#firstChunk);
+    const hint = this.#stage === 'session request' ? ': it does not answer as ZooKeeper, or is overloaded' : '';
+    return `no answer within ${deadlineMs} ms (${this.#stage})${hint}`;
+  }
+
   #closedMessage(): string {
+    if (this.#firstChunk !== undefined) return describeStranger(this.#firstChunk);
     const isAfterTls = this.#options.tls !== undefined && this.#stage === 'session request';
-    return isAfterTls
-      ? 'the server closed the connection after the TLS handshake: it may not accept our client certificate'
-      : `the server closed the connection (${this.#stage})`;
+    if (isAfterTls) {
+      return 'the server closed the connection after the TLS handshake: it may not accept our client certificate';
+    }
+    const hint = this.#stage === 'session request' ? ': it does not answer as ZooKeeper, or is not ready' : '';
+    return `the server closed the connection (${this.#stage})${hint}`;
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../base/clock.js';
 import { Heartbeat } from './heartbeat.js';
 
 /** A clock moved by hand. */

@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock } from '../clock.js';
+import { type CancelTimer, type Clock, steadyNow } from '../base/clock.js';
 
 /**
  * Keeps a connection honest: a ping each quarter of the session timeout whatever else is going on, and a verdict of
@@ -32,7 +32,7 @@ export class Heartbeat {
     this.stop();
     this.#timeoutMs = sessionTimeoutMs;
     this.#confirmedAtMs = confirmedAtMs;
-    this.#heardAtMs = this.#clock.now();
+    this.#heardAtMs = steadyNow(this.#clock);
     this.#schedulePing();
     this.#scheduleRead(this.#readTimeoutMs);
   }
@@ -46,7 +46,7 @@ export class Heartbeat {
 
   /** Something arrived. */
   heard(): void {
-    this.#heardAtMs = this.#clock.now();
+    this.#heardAtMs = steadyNow(this.#clock);
   }
 
   pingAnswered(): void {
@@ -60,7 +60,7 @@ export class Heartbeat {
 
   #schedulePing(): void {
     this.#cancelPing = this.#clock.setTimer(Math.max(1, Math.floor(this.#timeoutMs / 4)), () => {
-      this.#pings.push(this.#clock.now());
+      this.#pings.push(steadyNow(this.#clock));
       this.#schedulePing();
       this.#sendPing();
     });
@@ -72,7 +72,7 @@ export class Heartbeat {
       // After a stalled event loop timers run before the data that has long arrived: let that be read first.
       setImmediate(() => {
         if (generation !== this.#generation) return;
-        const silentMs = this.#clock.now() - this.#heardAtMs;
+        const silentMs = steadyNow(this.#clock) - this.#heardAtMs;
         if (silentMs >= this.#readTimeoutMs) this.#onDead(silentMs);
         else this.#scheduleRead(Math.max(1, this.#readTimeoutMs - Math.max(0, silentMs)));
       });

@@ -1,4 +1,4 @@
-import { ZooKeeperError } from './errors.js';
+import { ZooKeeperError } from './contract/errors.js';
 
 /**
  * Cheap check of a path before it is sent; the server checks the rest. A sequential create may end in `/`, which makes

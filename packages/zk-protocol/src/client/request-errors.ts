@@ -1,5 +1,5 @@
-import { ZooKeeperError } from './errors.js';
-import { operationName, ServerCode } from './server-errors.js';
+import { ZooKeeperError } from './contract/errors.js';
+import { operationName, ServerCode } from './contract/server-errors.js';
 import { stripChroot, type PendingRequest } from './wire/request.js';
 
 function describe(request: PendingRequest): { what: string; path: string } {

@@ -1,14 +1,6 @@
 import { isIPv6 } from 'node:net';
-import { ZooKeeperError } from './errors.js';
-
-/** One server of the ensemble. */
-export interface ServerAddress {
-  /** Host name or IP address, IPv6 without brackets. */
-  host: string;
-  port: number;
-  /** Path prefix; when several servers carry one it must be the same. */
-  chroot?: string | undefined;
-}
+import { ZooKeeperError } from './contract/errors.js';
+import type { ServerAddress } from './contract/types.js';
 
 /** Servers of one ensemble and the path prefix under which everything lives (empty for none). */
 export interface Ensemble {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type ConnectionOptions } from 'node:tls';
 import { isIP } from 'node:net';
-import { ZooKeeperError } from './errors.js';
+import { ZooKeeperError } from './contract/errors.js';
 
 /** Client certificate, key and authority: PEM text or the path of a PEM file. Files are read anew for each connection. */
 export interface ZooKeeperTlsOptions {
@@ -22,6 +22,8 @@ export function loadTls(options: ZooKeeperTlsOptions): ConnectionOptions {
   const pem = { cert: readPem(options, 'cert'), key: readPem(options, 'key'), ca: readPem(options, 'ca') };
   try {
     return {
+      // Said in so many words, or NODE_TLS_REJECT_UNAUTHORIZED=0, set for some cloud, would switch it off here as well.
+      rejectUnauthorized: true,
       secureContext: createSecureContext({ ...pem, minVersion: 'TLSv1.2' }),
       ...(options.servername === undefined ? {} : { servername: options.servername }),
       ...(options.verifyHostname === false ? { checkServerIdentity: () => undefined } : {}),

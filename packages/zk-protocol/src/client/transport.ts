@@ -3,10 +3,10 @@ import { clearInterval, setInterval } from 'node:timers';
 import type { ConnectionOptions } from 'node:tls';
 import stock from 'node-zookeeper-client';
 import ConnectionManager from 'node-zookeeper-client/lib/ConnectionManager.js';
-import type { CancelTimer, Clock } from '../clock.js';
+import { type CancelTimer, type Clock, steadyNow } from '../base/clock.js';
 import { Backoff } from './backoff.js';
 import { dial, type Connection, type Lookup } from './dial.js';
-import { ZooKeeperError } from './errors.js';
+import { ZooKeeperError } from './contract/errors.js';
 import { Heartbeat } from './heartbeat.js';
 import type { ZooKeeperLogger } from './logger.js';
 import { Pipeline } from './pipeline.js';
@@ -68,6 +68,7 @@ export class Transport extends ConnectionManager {
   #cancelRetry: CancelTimer = () => {};
   #cancelExpiry: CancelTimer | undefined;
   #cancelWait: CancelTimer | undefined;
+  #lastFailure: Error | undefined;
   #lastWarnedAtMs = -Infinity;
   #keepAlive: NodeJS.Timeout | undefined;
   #closing: { done: Promise<void>; finish: () => void; cancelDeadline: CancelTimer } | undefined;
@@ -256,12 +257,18 @@ export class Transport extends ConnectionManager {
     return Math.min(MAX_ATTEMPT_MS, Math.max(MIN_ATTEMPT_MS, shareMs));
   }
 
+  /** Why the last attempt to connect failed; `undefined` when there was none since the last success. */
+  get lastFailure(): Error | undefined {
+    return this.#lastFailure;
+  }
+
   #attemptFailed(error: Error): void {
     if (this.#closing !== undefined && !this.#hasSession) {
       this.#finishClose();
       return;
     }
-    const nowMs = this.#clock.now();
+    this.#lastFailure = error;
+    const nowMs = steadyNow(this.#clock);
     if (nowMs - this.#lastWarnedAtMs >= WARN_EVERY_MS) {
       this.#lastWarnedAtMs = nowMs;
       this.#options.logger.warn('Retrying ZooKeeper connection', { error });
@@ -286,6 +293,7 @@ export class Transport extends ConnectionManager {
   }
 
   #established(connection: Connection): void {
+    this.#lastFailure = undefined;
     const { socket } = connection;
     const isNewSession = !connection.sessionId.equals(this.sessionId);
     this.#socket = socket;
@@ -367,7 +375,7 @@ export class Transport extends ConnectionManager {
   /** Tries to keep the session, until it must be over: no server can have heard from us for the whole timeout. */
   #reconnect(): void {
     const expire = () => this.#expire('no server heard from us in time');
-    const remainingMs = this.#heartbeat.confirmedAtMs + this.sessionTimeout - this.#clock.now();
+    const remainingMs = this.#heartbeat.confirmedAtMs + this.sessionTimeout - steadyNow(this.#clock);
     if (remainingMs <= 0) {
       expire();
       return;

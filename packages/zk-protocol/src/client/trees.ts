@@ -1,5 +1,5 @@
-import { isZooKeeperError, ZooKeeperError } from './errors.js';
-import type { ZooKeeper } from './types.js';
+import { isZooKeeperError, ZooKeeperError } from './contract/errors.js';
+import type { ZooKeeper } from './contract/types.js';
 
 /** Requests of one kind kept in flight by a walk over a tree. */
 const PARALLEL = 500;

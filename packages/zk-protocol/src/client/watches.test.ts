@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { WatchEvent } from './types.js';
+import type { WatchEvent } from './contract/types.js';
 import { WatchRegistry } from './watches.js';
 
 function told(registry: WatchRegistry, event: WatchEvent): number {

@@ -1,5 +1,5 @@
-import { ZooKeeperError } from './errors.js';
-import type { WatchEvent, WatchListener } from './types.js';
+import { ZooKeeperError } from './contract/errors.js';
+import type { WatchEvent, WatchListener } from './contract/types.js';
 import type { WatchPaths } from './wire/encode.js';
 import type { OneShotKind } from './wire/request.js';
 

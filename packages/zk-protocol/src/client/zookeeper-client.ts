@@ -1,8 +1,10 @@
 import stock, { type Client, type StockState } from 'node-zookeeper-client';
-import { ZooKeeperError } from './errors.js';
+import { isZooKeeperError, ZooKeeperError } from './contract/errors.js';
 import type { ZooKeeperLogger } from './logger.js';
 import { assertPath } from './paths.js';
-import { toEnsemble, type ServerAddress } from './servers.js';
+import type { ServerAddress } from './contract/types.js';
+import { toEnsemble } from './servers.js';
+import { StateListeners, type StateListener } from './state-listeners.js';
 import type { Transport } from './transport.js';
 import { deleteTree, ensurePath } from './trees.js';
 import type {
@@ -17,7 +19,7 @@ import type {
   Stat,
   WatchListener,
   ZooKeeperConnection,
-} from './types.js';
+} from './contract/types.js';
 import type { PersistentMode, WatchRegistry } from './watches.js';
 import * as decode from './wire/decode.js';
 import * as encode from './wire/encode.js';
@@ -34,8 +36,6 @@ export interface ClientParts {
   logger: ZooKeeperLogger;
 }
 
-type StateListener = (state: ConnectionState) => void;
-
 /** The typed API over the package's client shell and our transport. */
 export class ZooKeeperClient implements ZooKeeperConnection {
   readonly #shell: Client;
@@ -43,9 +43,7 @@ export class ZooKeeperClient implements ZooKeeperConnection {
   readonly #watches: WatchRegistry;
   readonly #chroot: string;
   readonly #defaultAcl: readonly Acl[];
-  readonly #logger: ZooKeeperLogger;
-  readonly #stateListeners = new Set<StateListener>();
-  #state: ConnectionState = 'SUSPENDED';
+  readonly #states: StateListeners;
 
   readonly counters: Readonly<ConnectionCounters>;
 
@@ -55,13 +53,13 @@ export class ZooKeeperClient implements ZooKeeperConnection {
     this.#watches = parts.watches;
     this.#chroot = parts.chroot;
     this.#defaultAcl = parts.defaultAcl;
-    this.#logger = parts.logger;
+    this.#states = new StateListeners(parts.logger);
     this.counters = countersOf(parts.transport);
     this.#shell.on('state', (state: StockState) => this.#onShellState(state));
   }
 
   get state(): ConnectionState {
-    return this.#state;
+    return this.#states.state;
   }
 
   get sessionId(): bigint {
@@ -72,27 +70,16 @@ export class ZooKeeperClient implements ZooKeeperConnection {
     return this.#transport.sessionEpoch;
   }
 
+  get lastFailure(): Error | undefined {
+    return this.#transport.lastFailure;
+  }
+
   onState(listener: StateListener): () => void {
-    const own: StateListener = (state) => listener(state);
-    this.#stateListeners.add(own);
-    return () => this.#stateListeners.delete(own);
+    return this.#states.add(listener);
   }
 
   whenConnected(signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const settle = (state: ConnectionState) => {
-        if (state === 'CONNECTED') resolve();
-        else if (state === 'CLOSED') reject(new ZooKeeperError('ZK_CLOSED', 'the ZooKeeper client is closed'));
-        else if (signal?.aborted === true) reject(signal.reason as Error);
-        else return;
-        unsubscribe();
-        signal?.removeEventListener('abort', onAbort);
-      };
-      const onAbort = () => settle(this.#state);
-      const unsubscribe = this.onState(settle);
-      signal?.addEventListener('abort', onAbort, { once: true });
-      settle(this.#state);
-    });
+    return this.#states.whenConnected(signal);
   }
 
   async create(path: string, data: Buffer | string = '', options: CreateOptions = {}): Promise<string> {
@@ -215,16 +202,12 @@ export class ZooKeeperClient implements ZooKeeperConnection {
 
   async removeWatch(path: string, listener: WatchListener): Promise<void> {
     const wasLast = this.#watches.removePersistent(path, listener);
-    if (!wasLast || this.#state !== 'CONNECTED') return;
+    if (!wasLast || this.state !== 'CONNECTED') return;
     const request = this.#request(OpCode.REMOVE_WATCHES, path, encode.encodeRemoveWatches, decode.decodeNothing);
     try {
       await this.#send(request);
     } catch (error) {
-      // Gone on the server is what was asked for, and a broken connection takes its watches along.
-      const isGone =
-        error instanceof ZooKeeperError &&
-        ['ZK_NO_WATCHER', 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED', 'ZK_CLOSED'].includes(error.code);
-      if (!isGone) throw error;
+      if (!isWatchGone(error)) throw error;
     }
   }
 
@@ -241,7 +224,7 @@ export class ZooKeeperClient implements ZooKeeperConnection {
 
   close(): Promise<void> {
     const done = this.#transport.closeSession();
-    this.#setState('CLOSED');
+    this.#states.set('CLOSED');
     return done;
   }
 
@@ -300,22 +283,15 @@ export class ZooKeeperClient implements ZooKeeperConnection {
   }
 
   #onShellState(state: StockState): void {
-    if (state === stock.State.SYNC_CONNECTED) this.#setState('CONNECTED');
-    else if (state === stock.State.DISCONNECTED) this.#setState('SUSPENDED');
-    else if (state === stock.State.EXPIRED) this.#setState('LOST');
+    if (state === stock.State.SYNC_CONNECTED) this.#states.set('CONNECTED');
+    else if (state === stock.State.DISCONNECTED) this.#states.set('SUSPENDED');
+    else if (state === stock.State.EXPIRED) this.#states.set('LOST');
   }
+}
 
-  #setState(state: ConnectionState): void {
-    if (this.#state === state || this.#state === 'CLOSED') return;
-    this.#state = state;
-    for (const listener of [...this.#stateListeners]) {
-      try {
-        listener(state);
-      } catch (error) {
-        this.#logger.error('A ZooKeeper state listener failed', { error, state });
-      }
-    }
-  }
+/** Gone on the server is what was asked for, and a broken connection takes its watches along. */
+function isWatchGone(error: unknown): boolean {
+  return isZooKeeperError(error, 'ZK_NO_WATCHER', 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED', 'ZK_CLOSED');
 }
 
 function countersOf(transport: Transport): Readonly<ConnectionCounters> {

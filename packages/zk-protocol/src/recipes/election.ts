@@ -1,5 +1,4 @@
-import type { ZooKeeper } from '../client/types.js';
-import { STATS_ELECTION_PATH } from '../paths.js';
+import type { ZooKeeper } from '../client/contract/types.js';
 import { ZkLock } from './lock.js';
 import type { ZkLockOptions } from './lock.js';
 
@@ -7,7 +6,7 @@ import type { ZkLockOptions } from './lock.js';
 export class Election {
   readonly #lock: ZkLock;
 
-  constructor(zk: ZooKeeper, root: string = STATS_ELECTION_PATH, options: Omit<ZkLockOptions, 'ephemeral'> = {}) {
+  constructor(zk: ZooKeeper, root: string, options: Omit<ZkLockOptions, 'ephemeral'> = {}) {
     this.#lock = new ZkLock(zk, root, options);
   }
 

@@ -1,4 +1,4 @@
-import { NodepoolError } from '../errors.js';
+import { NodepoolError } from '../base/errors.js';
 
 /** Thrown when a lock was not obtained within the time given. The own entry is taken out of the queue. */
 export class LockTimeoutError extends NodepoolError {

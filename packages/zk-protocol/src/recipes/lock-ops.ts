@@ -1,5 +1,5 @@
-import { isZooKeeperError, MultiError } from '../client/errors.js';
-import type { Operation } from '../client/types.js';
+import { isZooKeeperError, MultiError } from '../client/contract/errors.js';
+import type { Operation } from '../client/contract/types.js';
 import { newLockEntryPrefix } from './lock-entries.js';
 
 /** What is known about a lock directory, and what the entry should be like. */

@@ -1,7 +1,7 @@
-import { delay } from '../clock.js';
-import type { Clock } from '../clock.js';
-import { isZooKeeperError } from '../client/errors.js';
-import type { WatchEvent, ZooKeeper } from '../client/types.js';
+import { delay } from '../base/clock.js';
+import type { Clock } from '../base/clock.js';
+import { isZooKeeperError } from '../client/contract/errors.js';
+import type { WatchEvent, ZooKeeper } from '../client/contract/types.js';
 import { orAborted } from './abort.js';
 import { findPredecessor, newLockEntryPrefix, sortContenders } from './lock-entries.js';
 

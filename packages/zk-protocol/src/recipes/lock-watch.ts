@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.js';
-import type { ConnectionState, ZooKeeper } from '../client/types.js';
+import type { Clock } from '../base/clock.js';
+import type { ConnectionState, ZooKeeper } from '../client/contract/types.js';
 import { LockLostError } from './errors.js';
 
 /** What a {@link LockWatch} needs to know about the lock it guards. */

@@ -1,7 +1,7 @@
-import { systemClock } from '../clock.js';
-import type { Clock } from '../clock.js';
-import { isZooKeeperError } from '../client/errors.js';
-import type { ZooKeeper } from '../client/types.js';
+import { systemClock } from '../base/clock.js';
+import type { Clock } from '../base/clock.js';
+import { isZooKeeperError } from '../client/contract/errors.js';
+import type { ZooKeeper } from '../client/contract/types.js';
 import { orAborted } from './abort.js';
 import { LockLostError, LockTimeoutError } from './errors.js';
 import { findForceUnlockTarget, sortContenders } from './lock-entries.js';

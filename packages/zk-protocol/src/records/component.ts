@@ -1,4 +1,4 @@
-import type { Stat } from '../client/types.js';
+import type { Stat } from '../client/contract/types.js';
 import { copyWith, keepUnknown, NO_BODY, number, readBody, text, texts, toBuffer } from './fields.js';
 import type { ComponentRecord, Json, JsonObject, LauncherId, PoolComponentRecord } from './types.js';
 
@@ -33,6 +33,7 @@ function fromRaw(kind: string, id: string, raw: JsonObject, stat: Stat | undefin
     state: text(raw.state, 'state') ?? '',
     version: text(raw.version, 'version'),
     modelApi: number(raw.model_api, 'model_api') ?? 0,
+    webUrl: text(raw.web_url, 'web_url'),
     raw,
     stat,
   };
@@ -57,7 +58,7 @@ export function isPoolComponent(component: ComponentRecord): component is PoolCo
   return component.kind === 'pool' && 'launcherId' in component;
 }
 
-const KNOWN_KEYS: ReadonlySet<string> = new Set(['hostname', 'kind', 'model_api', 'state', 'version']);
+const KNOWN_KEYS: ReadonlySet<string> = new Set(['hostname', 'kind', 'model_api', 'state', 'version', 'web_url']);
 const KNOWN_POOL_KEYS: ReadonlySet<string> = new Set([
   ...KNOWN_KEYS,
   ...['id', 'name', 'paused', 'priority', 'provider_name', 'supported_labels'],
@@ -71,6 +72,7 @@ export function encodeComponent(component: ComponentRecord | PoolComponentRecord
     model_api: component.modelApi,
     state: component.state,
     version: component.version,
+    ...(component.webUrl && { web_url: component.webUrl }),
   };
   if (!isPoolComponent(component)) return sorted(body, component.raw, KNOWN_KEYS);
   body.id = component.launcherId;
@@ -84,7 +86,7 @@ export function encodeComponent(component: ComponentRecord | PoolComponentRecord
 
 function sorted(body: JsonObject, raw: Readonly<JsonObject>, known: ReadonlySet<string>): Buffer {
   keepUnknown(body, raw, known);
-  return toBuffer(Object.fromEntries(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1))));
+  return toBuffer(Object.fromEntries(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1))), raw);
 }
 
 /** A component that is not registered yet: its id is `''` until ZooKeeper has given one. */

@@ -1,4 +1,4 @@
-import { NodepoolError } from '../errors.js';
+import { NodepoolError } from '../base/errors.js';
 
 /** Thrown when a stored body cannot be read as the record it should be. Leave that record alone: others may know it. */
 export class RecordError extends NodepoolError {

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from './types.js';
 import { RecordError } from './errors.js';
+import { parseAsWritten, stringifyAsRead } from './exact-json.js';
 
 /** The `raw` of every record that was not read from ZooKeeper. */
 export const NO_BODY: Readonly<JsonObject> = Object.freeze({});
@@ -48,7 +49,7 @@ export function textsOrOne(value: Value, key: string): string[] {
 
 /** A number or `null`; a missing key reads as `null`. */
 export function number(value: Value, key: string): number | null {
-  if (typeof value === 'number') return value;
+  if (typeof value === 'number' && !Number.isNaN(value)) return value;
   if (value === undefined || value === null) return null;
   throw new WrongType(key, 'a number or null', value);
 }
@@ -73,7 +74,8 @@ export function amounts(value: Value, key: string): Record<string, number> | nul
   const amount = object(value, key);
   if (amount === null) return null;
   for (const name in amount) {
-    if (typeof amount[name] !== 'number') throw new WrongType(key, 'an object of numbers or null', amount);
+    if (typeof amount[name] !== 'number' || Number.isNaN(amount[name]))
+      throw new WrongType(key, 'an object of numbers or null', amount);
   }
   return amount as Record<string, number>;
 }
@@ -121,7 +123,7 @@ export function readBody<T>(kind: string, id: string, body: Buffer, read: (raw: 
 function parseObject(kind: string, id: string, body: Buffer): JsonObject {
   let parsed: Json;
   try {
-    parsed = JSON.parse(body.toString('utf8')) as Json;
+    parsed = parseAsWritten(body.toString('utf8'));
   } catch (cause) {
     throw new RecordError(`${kind} ${id}`, `its body (${body.length} bytes) is not JSON`, { cause });
   }
@@ -150,7 +152,10 @@ export function copyWith<T extends object>(record: T, changes: Partial<T>): T {
   return copy;
 }
 
-/** The body as ZooKeeper stores it. */
-export function toBuffer(body: JsonObject): Buffer {
-  return Buffer.from(JSON.stringify(body), 'utf8');
+/**
+ * The body as ZooKeeper stores it.
+ * @param asRead - the body as it was read: numbers that are still the same keep their digits, at every depth
+ */
+export function toBuffer(body: JsonObject, asRead: Readonly<JsonObject>): Buffer {
+  return Buffer.from(stringifyAsRead(body, asRead), 'utf8');
 }

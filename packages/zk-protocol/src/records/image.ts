@@ -1,4 +1,4 @@
-import type { Stat } from '../client/types.js';
+import type { Stat } from '../client/contract/types.js';
 import { copyWith, keepUnknown, NO_BODY, readBody, seconds, text, textOr, timeMs, toBuffer } from './fields.js';
 import type { BuildRecord, Json, JsonObject, UploadRecord } from './types.js';
 
@@ -64,7 +64,7 @@ export function encodeBuild(build: BuildRecord): Buffer {
   body.python_path = build.pythonPath;
   body.shell_type = build.shellType;
   keepUnknown(body, build.raw, KNOWN_BUILD_KEYS);
-  return toBuffer(body);
+  return toBuffer(body, build.raw);
 }
 
 /** A build that is not stored yet. */
@@ -139,7 +139,7 @@ export function encodeUpload(upload: UploadRecord): Buffer {
     shell_type: upload.shellType,
   };
   keepUnknown(body, upload.raw, KNOWN_UPLOAD_KEYS);
-  return toBuffer(body);
+  return toBuffer(body, upload.raw);
 }
 
 /** An upload that is not stored yet. A failed one is stored as such a fresh record, all else `null`. */

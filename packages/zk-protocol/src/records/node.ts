@@ -1,4 +1,4 @@
-import type { Stat } from '../client/types.js';
+import type { Stat } from '../client/contract/types.js';
 import {
   amounts,
   copyWith,
@@ -145,7 +145,7 @@ export function encodeNode(node: NodeRecord): Buffer {
   };
   if (node.launchError !== null) body.launch_error = node.launchError;
   if (raw !== NO_BODY) keepUnknown(body, raw, KNOWN_KEYS);
-  return toBuffer(body);
+  return toBuffer(body, raw);
 }
 
 /** A node that is not stored yet: its id is `''` until ZooKeeper has given one. `created_time` is now. */

@@ -1,4 +1,5 @@
-import type { Stat } from '../client/types.js';
+import { isDeepStrictEqual } from 'node:util';
+import type { Stat } from '../client/contract/types.js';
 import { copyWith, isObject, keepUnknown, NO_BODY, readBody, seconds, secondsOrNull } from './fields.js';
 import { number, text, texts, timeMs, toBuffer } from './fields.js';
 import type { Value } from './fields.js';
@@ -55,21 +56,33 @@ function fromRaw(id: RequestId, raw: JsonObject, stat: Stat | undefined, nowMs: 
 function decodeReasons(value: Value): DeclineReasons {
   if (!isObject(value)) return NO_REASONS;
   const reasons: Record<string, DeclineReason> = {};
-  for (const [launcherId, reason] of Object.entries(value)) {
-    if (!isObject(reason) || typeof reason.rule !== 'string' || typeof reason.text !== 'string') continue;
-    const timeMs = typeof reason.time === 'number' ? reason.time * 1000 : 0;
-    reasons[launcherId] = { rule: reason.rule, text: reason.text, timeMs };
+  for (const [launcherId, entry] of Object.entries(value)) {
+    const reason = decodeReason(entry);
+    if (reason) reasons[launcherId] = reason;
   }
   return reasons;
 }
 
-function encodeReasons(reasons: DeclineReasons, asRead: Value): JsonObject {
-  const read = isObject(asRead) ? asRead : NO_BODY;
+function decodeReason(entry: Value): DeclineReason | undefined {
+  if (!isObject(entry) || typeof entry.rule !== 'string' || typeof entry.text !== 'string') return undefined;
+  return { rule: entry.rule, text: entry.text, timeMs: typeof entry.time === 'number' ? entry.time * 1000 : 0 };
+}
+
+/** Entries of other launchers are written back as they were read: with keys that we do not know, malformed ones too. */
+function encodeReasons(reasons: DeclineReasons, asRead: Value): Json {
+  if (!isObject(asRead)) return reasons === NO_REASONS ? (asRead ?? null) : encodeNewReasons(reasons);
   const body: JsonObject = {};
-  for (const [launcherId, reason] of Object.entries(reasons)) {
-    const before = read[launcherId];
-    const time = seconds(reason.timeMs, isObject(before) ? before.time : undefined);
-    body[launcherId] = { rule: reason.rule, text: reason.text, time };
+  for (const [launcherId, entry] of Object.entries(asRead)) {
+    const before = decodeReason(entry);
+    if (!before || isDeepStrictEqual(before, reasons[launcherId])) body[launcherId] = entry;
+  }
+  return { ...encodeNewReasons(reasons), ...body };
+}
+
+function encodeNewReasons(reasons: DeclineReasons): JsonObject {
+  const body: JsonObject = {};
+  for (const [launcherId, { rule, text, timeMs }] of Object.entries(reasons)) {
+    body[launcherId] = { rule, text, time: timeMs / 1000 };
   }
   return body;
 }
@@ -99,12 +112,12 @@ export function encodeRequest(request: RequestRecord): Buffer {
     created_time: secondsOrNull(request.createdTimeMs, raw.created_time),
     tenant_name: request.tenantName,
   };
-  if (request.declineReasons !== NO_REASONS) {
+  if (request.declineReasons !== NO_REASONS || raw.decline_reasons !== undefined) {
     body.decline_reasons = encodeReasons(request.declineReasons, raw.decline_reasons);
   }
   if (request.launchError !== null) body.launch_error = request.launchError;
   if (raw !== NO_BODY) keepUnknown(body, raw, KNOWN_KEYS);
-  return toBuffer(body);
+  return toBuffer(body, raw);
 }
 
 const EMPTY_REQUEST: RequestRecord = {

@@ -1,4 +1,4 @@
-import type { Stat } from '../client/types.js';
+import type { Stat } from '../client/contract/types.js';
 
 declare const brand: unique symbol;
 /** A text that is known to be one kind of id. */
@@ -132,6 +132,8 @@ export interface ComponentRecord extends RecordBase {
   readonly state: string;
   readonly version: string | null;
   readonly modelApi: number;
+  /** Ours (`web_url`): where this launcher answers the web. */
+  readonly webUrl?: string | null;
 }
 
 /** A running pool worker; legacy `/nodepool/launchers` entries appear as these too, with `legacy` set. */

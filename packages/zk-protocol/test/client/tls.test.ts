@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { startZooKeeper, type ZooKeeperHandle } from '@nodepool/test-servers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { connect, createZooKeeper } from '../../src/index.js';
 import { closing, eventually, recordingLogger } from '../support/clients.js';
 
@@ -45,6 +45,18 @@ describe('TLS', () => {
   it('does not talk to a server of another authority', async () => {
     const { lines, logger } = recordingLogger();
     const tls = { cert: files.cert, key: files.key, ca: files.otherCert };
+
+    const client = closing(createZooKeeper({ servers: zooKeeper.connectString, tls, logger }));
+
+    await eventually(() => expect(lines.join('\n')).toMatch(/unable to|self.signed|certificate/));
+    expect(client.sessionId).toBe(0n);
+  });
+
+  it('does not talk to a server of another authority where the environment switches verification off', async () => {
+    const { lines, logger } = recordingLogger();
+    const tls = { cert: files.cert, key: files.key, ca: files.otherCert };
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    onTestFinished(() => void vi.unstubAllEnvs());
 
     const client = closing(createZooKeeper({ servers: zooKeeper.connectString, tls, logger }));
 

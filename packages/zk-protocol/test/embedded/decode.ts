@@ -1,4 +1,4 @@
-import { OpCode } from '../../src/embedded/wire/constants.js';
+import { OpCode } from '../../src/embedded/model/constants.js';
 import type { JuteReader } from '../../src/embedded/wire/jute-reader.js';
 
 /** Fields of a packet by name; times and transaction ids carry their kind in the name. */

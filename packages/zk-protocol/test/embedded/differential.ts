@@ -1,5 +1,5 @@
 import { isDeepStrictEqual, inspect } from 'node:util';
-import { OpCode } from '../../src/embedded/wire/constants.js';
+import { OpCode } from '../../src/embedded/model/constants.js';
 import type { Fields } from './decode.js';
 import { OperationSource } from './operations.js';
 import { Random } from './random.js';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/clock.js';
+import type { Clock } from '../../src/base/clock.js';
 
 interface Timer {
   atMs: number;
@@ -10,7 +10,14 @@ export class ManualClock implements Clock {
   private nowMs = 1_700_000_000_000;
   private readonly timers = new Set<Timer>();
 
+  /** How far somebody has set the time forward, without any passing. */
+  stepMs = 0;
+
   now(): number {
+    return this.nowMs + this.stepMs;
+  }
+
+  steadyNow(): number {
     return this.nowMs;
   }
 

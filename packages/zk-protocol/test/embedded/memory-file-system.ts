@@ -109,6 +109,13 @@ export class MemoryFileSystem implements FileSystem {
         entry.unsynced.push({ bytes: Buffer.from(fits), position });
         if (fits.length < bytes.length) throw failure('ENOSPC', 'no space left on device, write');
       },
+      writeNow: (bytes, position) => {
+        if (this.usedBytes() + Math.max(0, position + bytes.length - entry.content.length) > this.capacityBytes) {
+          throw failure('ENOSPC', 'no space left on device, write');
+        }
+        entry.content = patched(entry.content, bytes, position);
+        entry.unsynced.push({ bytes: Buffer.from(bytes), position });
+      },
       sync: async () => {
         await Promise.resolve();
         if (this.syncError !== undefined) throw this.syncError;

@@ -1,4 +1,4 @@
-import type { Acl } from '../../src/client/types.js';
+import type { Acl } from '../../src/client/contract/types.js';
 import {
   createModelConnection,
   type ModelConnection,
@@ -22,22 +22,28 @@ export function createRequest(path: string, flags = 0, data = ''): Request {
 /** Drives a model directly, on a time of its own, and keeps the transactions. */
 export class ModelDriver {
   nowMs = 1_000_000;
+  /** How far somebody has set the machine's time forward. */
+  stepMs = 0;
   readonly transactions: Transaction[] = [];
 
   constructor(readonly model = new ServerModel()) {}
+
+  get now(): { wallMs: number; steadyMs: number } {
+    return { wallMs: this.nowMs + this.stepMs, steadyMs: this.nowMs };
+  }
 
   /** Opens a session. */
   connect(timeoutMs = 10_000): ModelConnection {
     const connection = createModelConnection('127.0.0.1');
     const password = Buffer.alloc(16, this.transactions.length);
-    this.keep(this.model.createSession(connection, { timeoutMs, password }, this.nowMs).outcome);
+    this.keep(this.model.createSession(connection, { timeoutMs, password }, this.now).outcome);
     return connection;
   }
 
   /** Carries out requests and returns what the last one did. */
   apply(connection: ModelConnection, ...requests: Request[]): Outcome {
     let outcome: Outcome | undefined;
-    for (const request of requests) outcome = this.keep(this.model.apply(connection, request, this.nowMs));
+    for (const request of requests) outcome = this.keep(this.model.apply(connection, request, this.now));
     if (outcome === undefined) throw new Error('no request was given');
     return outcome;
   }
@@ -45,7 +51,7 @@ export class ModelDriver {
   /** Lets time pass. */
   advance(ms: number): Outcome[] {
     this.nowMs += ms;
-    return this.model.passTime(this.nowMs).outcomes.map((outcome) => this.keep(outcome));
+    return this.model.passTime(this.now).outcomes.map((outcome) => this.keep(outcome));
   }
 
   private keep(outcome: Outcome): Outcome {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ErrorCode } from '../../src/embedded/wire/constants.js';
+import { ErrorCode } from '../../src/embedded/model/constants.js';
 import { contentOf, createRequest, ModelDriver, OPEN, randomWrite } from './model-driver.js';
 import { Random } from './random.js';
 import { ServerModel } from '../../src/embedded/index.js';
@@ -92,6 +92,27 @@ describe('ServerModel', () => {
     expect(driver.apply(owner, { op: 'ping' }).reply.error).toBe(ErrorCode.sessionExpired);
   });
 
+  it.each([60_000, -60_000])('ends nothing sooner or later because the time is set by %i ms', (stepMs) => {
+    const driver = new ModelDriver(new ServerModel({ containerGraceMs: 10_000, maxSessionTimeoutMs: 100_000 }));
+    const owner = driver.connect(10_000);
+    const other = driver.connect(100_000);
+    driver.apply(owner, createRequest('/e', 1));
+    driver.apply(other, { op: 'createTtl', path: '/t', data: null, acl: OPEN, flags: 5, ttlMs: 10_000 });
+    driver.apply(other, { op: 'createContainer', path: '/c', data: null, acl: OPEN, flags: 4 });
+    driver.apply(other, createRequest('/c/x'), { op: 'delete', path: '/c/x', version: -1 });
+
+    driver.stepMs = stepMs;
+    const written = driver.apply(other, { op: 'setData', path: '/t', data: null, version: -1 });
+    const early = driver.advance(9_999);
+    const ended = driver.advance(2).flatMap(({ transaction }) => transaction?.changes ?? []);
+
+    expect(written.reply.body).toMatchObject({ stat: { mtime: 1_000_000 + stepMs } });
+    expect(early).toEqual([]);
+    expect(ended.map((change) => ('path' in change ? change.path : change.change)).sort()).toEqual(
+      ['/c', '/e', '/t', 'closeSession'].sort(),
+    );
+  });
+
   it('attaches only who knows the password, takes the session from the old connection and its watches with it', () => {
     const driver = new ModelDriver();
     const old = driver.connect();
@@ -100,11 +121,15 @@ describe('ServerModel', () => {
     const session = driver.model.sessions.get(old.sessionId);
     const replacement = { sessionId: 0n, auth: [] };
 
-    const refused = driver.model.attach(replacement, { sessionId: old.sessionId, password: Buffer.alloc(16, 9) }, 0);
+    const refused = driver.model.attach(
+      replacement,
+      { sessionId: old.sessionId, password: Buffer.alloc(16, 9) },
+      driver.now,
+    );
     const attached = driver.model.attach(
       replacement,
       { sessionId: old.sessionId, password: session?.password ?? Buffer.alloc(0) },
-      driver.nowMs,
+      driver.now,
     );
 
     expect(refused).toBeUndefined();
@@ -170,7 +195,7 @@ describe('ServerModel', () => {
     driver.apply(client, createRequest('/c/x'), { op: 'delete', path: '/c/x', version: -1 });
     const deleted = (ms: number) => driver.advance(ms).flatMap(({ transaction }) => transaction?.changes ?? []);
 
-    expect(driver.model.nextDeadlineMs(driver.nowMs)).toBe(driver.nowMs + 10_001);
+    expect(driver.model.nextDeadlineMs()).toBe(driver.nowMs + 10_001);
     expect(deleted(10_000)).toEqual([]);
     expect(deleted(1)).toEqual([{ change: 'delete', path: '/t' }]);
     expect(deleted(19_998)).toEqual([]);

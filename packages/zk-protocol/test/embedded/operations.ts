@@ -1,4 +1,4 @@
-import { OpCode } from '../../src/embedded/wire/constants.js';
+import { OpCode } from '../../src/embedded/model/constants.js';
 import type { JuteWriter } from '../../src/embedded/wire/jute-writer.js';
 import type { Random } from './random.js';
 import type { RawRequest } from './raw-client.js';

@@ -29,7 +29,7 @@ export class RawClient {
   /** Replies and events since the last {@link takeMessages}. */
   private messages: Message[] = [];
   private readonly types = new Map<number, number>();
-  private readonly frames = new FrameSplitter();
+  private readonly frames = new FrameSplitter(64 * 1024 * 1024);
   private xid = 0;
   private failure: unknown;
   private isOpen = true;

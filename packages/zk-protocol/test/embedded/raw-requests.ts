@@ -1,4 +1,4 @@
-import { OpCode } from '../../src/embedded/wire/constants.js';
+import { OpCode } from '../../src/embedded/model/constants.js';
 import type { RawRequest } from './raw-client.js';
 
 /** Creates a znode that everybody may use. */

@@ -1,12 +1,11 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } from '../../src/embedded/index.js';
-import { OpCode } from '../../src/embedded/wire/constants.js';
+import { OpCode } from '../../src/embedded/model/constants.js';
 import { ManualClock } from './manual-clock.js';
 import { MemoryFileSystem } from './memory-file-system.js';
 import { RawClient } from './raw-client.js';
@@ -63,21 +62,6 @@ describe('startEmbeddedServer', () => {
       code: 'ZK_EMBEDDED_LOCKED',
       message: expect.stringContaining(String(process.pid)) as string,
     });
-  });
-
-  it('takes over the lock of a process that died, even before its parent has noticed', async () => {
-    const parent = spawn('bash', ['-c', 'sleep 0.01 & echo $!; exec sleep 60'], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
-    const pid = Number(line.toString());
-    const stat = await statOnceZombie(pid);
-    await writeFile(join(dataDir, 'server.lock'), JSON.stringify({ pid, startTime: stat[21], token: 'x' }));
-
-    const server = await start();
-    parent.kill('SIGKILL');
-
-    expect(server.isServing).toBe(true);
   });
 
   it('says what to do when the port is taken, and leaves the folder free', async () => {
@@ -138,6 +122,23 @@ describe('startEmbeddedServer', () => {
     expect(server.model.sessions.size).toBe(1);
   });
 
+  it.each([60_000, -60_000])('keeps sessions when the time is set by %i ms, and ends them no later', async (stepMs) => {
+    const clock = new ManualClock();
+    const server = await start({ clock });
+    const [silent, live] = [await open(server, { timeoutMs: 4000 }), await open(server, { timeoutMs: 10_000 })];
+
+    clock.stepMs = stepMs;
+    clock.advance(3000);
+    await live.call(create('/later'), exists('/later'));
+    const sessionsBefore = server.model.sessions.size;
+    clock.advance(1001);
+    await silent.until(() => silent.isClosed);
+
+    expect(sessionsBefore).toBe(2);
+    expect(server.model.sessions.size).toBe(1);
+    expect(live.takeMessages().at(-1)).toMatchObject({ body: { stat: { ctime: clock.now() - 1001 } } });
+  });
+
   it('holds the session timeout to the limits', async () => {
     const server = await start({ minSessionTimeoutMs: 2000, maxSessionTimeoutMs: 9000 });
 
@@ -162,6 +163,65 @@ describe('startEmbeddedServer', () => {
     await good.call(exists('/'));
     expect(good.takeMessages()).toMatchObject([{ error: 0 }]);
     expect(server.model.sessions.size).toBe(2);
+  });
+
+  it('answers an attempt at SASL with an authentication failure, and serves the client as before', async () => {
+    const server = await start();
+    const client = await open(server);
+
+    await client.call({ type: OpCode.sasl, text: 'sasl', encode: (writer) => writer.bytes(Buffer.from('token')) });
+    await client.call(exists('/'));
+
+    expect(client.takeMessages()).toMatchObject([{ error: -115 }, { error: 0 }]);
+  });
+
+  it('lets nobody do anything who has not proved the login, on each connection anew', async () => {
+    const server = await start({ login: 'nodepool:secret' });
+    const [stranger, guesser, member] = [await open(server), await open(server), await open(server)];
+    await guesser.addAuth('digest', 'nodepool:guess');
+    await member.addAuth('digest', 'nodepool:secret');
+    await member.call(create('/kept'));
+    for (const client of [guesser, member]) client.takeMessages();
+
+    const attempts = [
+      create('/mine', 1),
+      exists('/kept', true),
+      getData('/kept'),
+      setData('/kept', 1),
+      bare(OpCode.whoAmI),
+    ];
+    await stranger.call(...attempts, bare(OpCode.ping));
+    await guesser.call(...attempts);
+    await member.call(exists('/kept'), exists('/mine'));
+    const again = await open(server, { session: member.session });
+    await again.call(getData('/kept'));
+
+    const refused = attempts.map(() => ({ error: -102 }));
+    expect(stranger.takeMessages()).toMatchObject([...refused, { error: 0 }]);
+    expect(guesser.takeMessages()).toMatchObject(refused);
+    expect(member.takeMessages()).toMatchObject([{ error: 0, body: { stat: { version: 0 } } }, { error: -101 }]);
+    expect(again.takeMessages()).toMatchObject([{ error: -102 }]);
+    expect(server.model.watches.data.size).toBe(0);
+  });
+
+  it('takes further identities beside the login, which is itself none', async () => {
+    const server = await start({ login: 'nodepool:secret' });
+    const client = await open(server);
+
+    await client.addAuth('digest', 'nodepool:secret');
+    await client.addAuth('digest', 'zuul:own');
+    await client.call(bare(OpCode.whoAmI));
+
+    expect(client.takeMessages().at(-1)).toMatchObject({
+      body: { clients: ['digest:zuul', 'ip:127.0.0.1'] },
+    });
+  });
+
+  it.each(['dump', 'wchc', 'cons', 'stat', 'conf'])('does not answer %s where clients log in', async (word) => {
+    const server = await start({ login: 'nodepool:secret' });
+
+    expect(await fourLetters(server, word)).toMatch(/is not answered/);
+    expect(await fourLetters(server, 'ruok')).toBe('imok');
   });
 
   it('refuses connections beyond the limit', async () => {
@@ -225,13 +285,7 @@ describe('startEmbeddedServer', () => {
     const client = await open(server);
     await client.call(create('/mine', 1), exists('/mine', true));
 
-    const socket = connect(server.port, '127.0.0.1');
-    socket.end(word);
-    const chunks: Buffer[] = [];
-    socket.on('data', (chunk) => chunks.push(chunk));
-    await once(socket, 'close');
-
-    expect(Buffer.concat(chunks).toString()).toMatch(expected);
+    expect(await fourLetters(server, word)).toMatch(expected);
   });
 
   it('closes the connection of a session that is closed, after the reply', async () => {
@@ -298,12 +352,13 @@ describe('startEmbeddedServer', () => {
     expect(fileSystem.names().some((name) => name.startsWith('snapshot.'))).toBe(true);
   });
 
-  /** Fields of /proc/PID/stat, once the process is dead. */
-  async function statOnceZombie(pid: number): Promise<string[]> {
-    for (;;) {
-      const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(' ');
-      if (fields[2] === 'Z') return fields;
-    }
+  async function fourLetters(server: EmbeddedServer, word: string): Promise<string> {
+    const socket = connect(server.port, '127.0.0.1');
+    socket.end(word);
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk) => chunks.push(chunk));
+    await once(socket, 'close');
+    return Buffer.concat(chunks).toString();
   }
 
   /** Attaches again as soon as the server takes clients. */

@@ -7,6 +7,7 @@ import { contentOf, createRequest, ModelDriver, randomWrite } from './model-driv
 import { Random } from './random.js';
 
 const DIRECTORY = '/data';
+const ACKNOWLEDGED = '/data/acknowledged';
 
 interface LogLine {
   level: string;
@@ -34,6 +35,18 @@ async function openStore(fs: MemoryFileSystem, options: { snapshotEvery?: number
     { fresh: options.fresh ?? false },
   );
   return { store, lines, failures };
+}
+
+async function reopenStore(fs: MemoryFileSystem, failed: Store): Promise<Store> {
+  const options = {
+    ...{ directory: DIRECTORY, fs, fsync: true, snapshotEvery: 1_000_000, createModel: () => new Model() },
+    ...{
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+      onDurable: () => undefined,
+      onFailure: () => undefined,
+    },
+  };
+  return Store.reopen(options, failed);
 }
 
 function modelAt(transactions: readonly Transaction[], zxid: number): ServerModel {
@@ -129,6 +142,7 @@ describe('Store', () => {
     await store.settled();
     const path = pathOf(fs, DIRECTORY, 'log.');
     const intact = (await fs.readFile(path)).length;
+    const acknowledged = await fs.readFile(ACKNOWLEDGED);
     const { transaction } = driver.apply(client, createRequest('/torn', 0, 'torn'));
     if (transaction !== undefined) store.append(transaction);
     await store.close();
@@ -137,6 +151,7 @@ describe('Store', () => {
     for (let cut = intact; cut < whole.length; cut++) {
       for (const tail of [Buffer.alloc(0), Buffer.alloc(whole.length - cut, 0xaa), Buffer.alloc(7, 0xff)]) {
         fs.overwrite(path, Buffer.concat([whole.subarray(0, cut), tail]));
+        fs.overwrite(ACKNOWLEDGED, acknowledged);
 
         const { store: again, lines } = await openStore(fs);
         await again.close();
@@ -148,6 +163,50 @@ describe('Store', () => {
         expect((await fs.readFile(path)).length).toBe(intact);
       }
     }
+  });
+
+  it('refuses to start when what it acknowledged last is damaged, cut off or gone, and says where and how to go on', async () => {
+    const fs = new MemoryFileSystem();
+    const { store } = await openStore(fs);
+    const driver = new ModelDriver(store.model);
+    const client = driver.connect();
+    driver.apply(client, createRequest('/kept', 0, 'kept'));
+    for (const transaction of driver.transactions) store.append(transaction);
+    await store.settled();
+    const path = pathOf(fs, DIRECTORY, 'log.');
+    const before = (await fs.readFile(path)).length;
+    const { transaction } = driver.apply(client, createRequest('/last', 0, 'last'));
+    if (transaction !== undefined) store.append(transaction);
+    await store.close();
+    const whole = await fs.readFile(path);
+    const flipped = Buffer.from(whole);
+    flipped[whole.length - 3] = (flipped[whole.length - 3] ?? 0) ^ 1;
+
+    for (const [content, at] of [
+      [flipped, before],
+      [whole.subarray(0, whole.length - 1), before],
+      [whole.subarray(0, before), before],
+      [Buffer.concat([whole.subarray(0, before), Buffer.alloc(whole.length - before)]), before],
+      [Buffer.alloc(0), 0],
+    ] as const) {
+      fs.overwrite(path, content);
+      await expect(openStore(fs)).rejects.toMatchObject({
+        code: 'ZK_EMBEDDED_CORRUPT',
+        path,
+        message: expect.stringMatching(
+          new RegExp(`at byte ${at}, but .*up to byte ${whole.length} is safe.*remove /data/acknowledged`),
+        ) as string,
+      });
+      expect(await fs.readFile(path)).toEqual(content);
+    }
+    await fs.remove(path);
+    await expect(openStore(fs)).rejects.toMatchObject({ path, message: expect.stringContaining('missing') as string });
+
+    fs.overwrite(path, flipped);
+    await fs.remove(ACKNOWLEDGED);
+    const { store: again } = await openStore(fs);
+    expect(again.model.tree.get('/kept')).toBeDefined();
+    expect(again.model.tree.get('/last')).toBeUndefined();
   });
 
   it('refuses to start when a record is damaged that was durable once', async () => {
@@ -202,9 +261,10 @@ describe('Store', () => {
 
     expect(isDurable).toBe(false);
     expect(failures).toMatchObject([{ code: 'ENOSPC' }]);
-    await expect(openStore(fs, { fresh: true })).rejects.toMatchObject({ code: 'ENOSPC' });
-    fs.capacityBytes = Infinity;
-    const { store: again } = await openStore(fs, { fresh: true });
+    await expect(reopenStore(fs, store)).rejects.toMatchObject({ code: 'ENOSPC' });
+    // Room for writing, and far too little for all the data once more.
+    fs.capacityBytes += 300_000;
+    const again = await reopenStore(fs, store);
     expect(again.model.lastZxid).toBe(durable);
     expect(again.model.tree.get('/too-much')).toBeUndefined();
   });

@@ -1,7 +1,7 @@
-import { systemClock } from '../../clock.js';
-import { MultiError } from '../errors.js';
-import { ServerCode, serverError, zooKeeperCode } from '../server-errors.js';
-import type { Acl, Operation, OperationResult, ReadResult, Stat } from '../types.js';
+import { systemClock } from '../../base/clock.js';
+import { MultiError } from '../contract/errors.js';
+import { ServerCode, serverError, zooKeeperCode } from '../contract/server-errors.js';
+import type { Acl, Operation, OperationResult, ReadResult, Stat } from '../contract/types.js';
 import { OpCode } from './opcodes.js';
 import { MalformedFrameError, type WireReader } from './reader.js';
 import { stripChroot, type Decoder, type RequestFields } from './request.js';

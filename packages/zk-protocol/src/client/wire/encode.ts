@@ -1,4 +1,4 @@
-import type { Acl, Operation } from '../types.js';
+import type { Acl, Operation } from '../contract/types.js';
 import { AddWatchMode, CreateFlag, OpCode, WATCHER_TYPE_ANY, Xid } from './opcodes.js';
 import type { Encoder } from './request.js';
 import { WireWriter } from './writer.js';

@@ -1,4 +1,4 @@
-import type { Acl, Stat } from '../types.js';
+import type { Acl, Stat } from '../contract/types.js';
 
 const TWO_POW_32 = 0x1_0000_0000;
 

@@ -1,6 +1,6 @@
-import { ZooKeeperError } from '../errors.js';
-import { serverError, ServerCode } from '../server-errors.js';
-import type { Acl, Operation, ReadOperation, WatchListener } from '../types.js';
+import { ZooKeeperError } from '../contract/errors.js';
+import { serverError, ServerCode } from '../contract/server-errors.js';
+import type { Acl, Operation, ReadOperation, WatchListener } from '../contract/types.js';
 import type { WireReader } from './reader.js';
 import type { WireWriter } from './writer.js';
 

@@ -1,5 +1,6 @@
-import type { CancelTimer, Clock } from '../../clock.js';
+import { type CancelTimer, type Clock, steadyNow } from '../../base/clock.js';
 import type { ModelConnection } from '../model/connection.js';
+import { type Moment, momentOf } from '../model/moment.js';
 import type { Notification, Outcome, Reply } from '../model/replies.js';
 import type { Request } from '../model/requests.js';
 import { ServerModel, type ModelOptions } from '../model/server-model.js';
@@ -91,15 +92,15 @@ export class InProcessServer {
 
   #arm(): void {
     if (this.#deadline !== undefined && this.#deadline.atMs <= this.model.earliestDeadlineMs) return;
-    const atMs = this.model.nextDeadlineMs(this.#now());
+    const atMs = this.model.nextDeadlineMs();
     if (atMs === undefined || (this.#deadline !== undefined && this.#deadline.atMs <= atMs)) return;
     this.#deadline?.cancel();
-    const cancel = this.#clock.setTimer(Math.max(0, atMs - this.#clock.now()), () => this.#passTime());
+    const cancel = this.#clock.setTimer(Math.max(0, atMs - steadyNow(this.#clock)), () => this.#passTime());
     this.#deadline = { atMs, cancel };
   }
 
-  #now(): number {
-    return Math.floor(this.#clock.now());
+  #now(): Moment {
+    return momentOf(this.#clock);
   }
 }
 

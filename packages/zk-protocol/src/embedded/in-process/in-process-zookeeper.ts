@@ -1,11 +1,11 @@
-import { systemClock, type CancelTimer, type Clock } from '../../clock.js';
+import { steadyNow, systemClock, type CancelTimer, type Clock } from '../../base/clock.js';
 import { Backoff } from '../../client/backoff.js';
-import { ZooKeeperError, isZooKeeperError, type ZooKeeperErrorCode } from '../../client/errors.js';
+import { ZooKeeperError, isZooKeeperError, type ZooKeeperErrorCode } from '../../client/contract/errors.js';
 import { assertPath } from '../../client/paths.js';
 import { deleteTree, ensurePath } from '../../client/trees.js';
-import type * as api from '../../client/types.js';
+import type * as api from '../../client/contract/types.js';
 import { WatchRegistry } from '../../client/watches.js';
-import { EventType, type EventTypeNumber } from '../wire/constants.js';
+import { EventType, type EventTypeNumber } from '../model/constants.js';
 import type { Notification, Reply, ReplyBody } from '../model/replies.js';
 import type { Request, SetWatchesRequest } from '../model/requests.js';
 import { perfectConditions, type LinkConditions } from './conditions.js';
@@ -363,7 +363,7 @@ export class InProcessZooKeeper implements api.ZooKeeper {
   }
 
   #onReply(reply: Reply): void {
-    this.#heardAtMs = this.#clock.now();
+    this.#heardAtMs = steadyNow(this.#clock);
     const item = this.#inFlight.shift();
     this.#count();
     if (item === undefined || item === 'set-watches') return;
@@ -389,7 +389,7 @@ export class InProcessZooKeeper implements api.ZooKeeper {
   }
 
   #onEvent({ type, path }: Notification): void {
-    this.#heardAtMs = this.#clock.now();
+    this.#heardAtMs = steadyNow(this.#clock);
     this.counters.events += 1;
     this.#watches.dispatch({ type: EVENT_TYPES[type], path }, (listener, event) => {
       this.#guarded(() => listener(event));
@@ -479,7 +479,7 @@ export class InProcessZooKeeper implements api.ZooKeeper {
       const message = `${what} ${path}: the connection broke before the answer; it may or may not have taken effect`;
       reject(new ZooKeeperError('ZK_CONNECTION_LOSS', message, { path }));
     }
-    const remainingMs = this.#confirmedAtMs + this.#timeoutMs - this.#clock.now();
+    const remainingMs = this.#confirmedAtMs + this.#timeoutMs - steadyNow(this.#clock);
     if (remainingMs <= 0) {
       this.#expire();
       return;
@@ -519,10 +519,10 @@ export class InProcessZooKeeper implements api.ZooKeeper {
   }
 
   #startHeartbeat(): void {
-    this.#confirmedAtMs = this.#clock.now();
+    this.#confirmedAtMs = steadyNow(this.#clock);
     this.#heardAtMs = this.#confirmedAtMs;
     const ping = () => {
-      this.#inFlight.push({ ping: this.#clock.now() });
+      this.#inFlight.push({ ping: steadyNow(this.#clock) });
       this.#link?.send([{ op: 'ping' }]);
       this.#setTimer('ping', this.#timeoutMs / 4, ping);
     };
@@ -533,7 +533,7 @@ export class InProcessZooKeeper implements api.ZooKeeper {
   #watchSilence(waitMs: number): void {
     const limitMs = Math.floor((this.#timeoutMs * 2) / 3); // a clock may count whole ones
     this.#setTimer('silence', waitMs, () => {
-      const silentMs = this.#clock.now() - this.#heardAtMs;
+      const silentMs = steadyNow(this.#clock) - this.#heardAtMs;
       if (silentMs >= limitMs) this.#link?.break();
       else this.#watchSilence(limitMs - silentMs);
     });

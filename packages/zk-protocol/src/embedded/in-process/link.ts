@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock } from '../../clock.js';
+import type { CancelTimer, Clock } from '../../base/clock.js';
 import { createModelConnection, type ModelConnection } from '../model/connection.js';
 import type { Notification, Reply } from '../model/replies.js';
 import type { Request } from '../model/requests.js';

@@ -1,7 +1,7 @@
-import { MultiError, ZooKeeperError } from '../../client/errors.js';
-import { zooKeeperCode } from '../../client/server-errors.js';
-import type { Operation, OperationResult, ReadOperation, ReadResult, Stat } from '../../client/types.js';
-import type { Acl } from '../../client/types.js';
+import { MultiError, ZooKeeperError } from '../../client/contract/errors.js';
+import { zooKeeperCode } from '../../client/contract/server-errors.js';
+import type { Operation, OperationResult, ReadOperation, ReadResult, Stat } from '../../client/contract/types.js';
+import type { Acl } from '../../client/contract/types.js';
 import type { MultiResult, NodeStat, ReadResult as ModelReadResult, Reply } from '../model/replies.js';
 import type { MultiPart, ReadPart } from '../model/requests.js';
 

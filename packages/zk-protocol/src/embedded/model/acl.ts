@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
-import type { Acl } from '../../client/types.js';
+import type { Acl } from '../../client/contract/types.js';
 import type { AuthId } from './connection.js';
+import { MAX_ACL_ENTRIES } from './limits.js';
 
 /** Bits of {@link Acl.permissions}. */
 export const Permission = { read: 1, write: 2, create: 4, delete: 8, admin: 16, all: 31 } as const;
@@ -24,17 +25,18 @@ export function isAllowed(acl: readonly Acl[], permission: number, auth: readonl
 
 /**
  * The list as it is stored: duplicates dropped, `auth` replaced by the identities the caller has proved.
- * @returns `undefined` when the list is empty or holds an unknown scheme or a malformed id
+ * @returns `undefined` when the list is empty or too long, or holds an unknown scheme or a malformed id
  */
 export function storedAcl(acl: readonly Acl[], auth: readonly AuthId[]): readonly Acl[] | undefined {
   if (acl.length === 1 && acl[0] !== undefined && isOpen(acl[0])) return OPEN_ACL;
+  if (acl.length > MAX_ACL_ENTRIES) return undefined;
   const stored: Acl[] = [];
   for (const entry of withoutDuplicates(acl)) {
     const entries = entry.scheme === 'auth' ? provenEntries(entry.permissions, auth) : [entry];
     if (entries.length === 0 || !entries.every(isWellFormed)) return undefined;
     stored.push(...entries);
   }
-  return stored.length === 0 ? undefined : stored;
+  return stored.length === 0 || stored.length > MAX_ACL_ENTRIES ? undefined : stored;
 }
 
 /** What a caller without admin permission sees: digests of passwords are masked. */
@@ -53,12 +55,8 @@ function isOpen(entry: Acl): boolean {
 }
 
 function withoutDuplicates(acl: readonly Acl[]): Acl[] {
-  return acl.filter(
-    (entry, index) =>
-      acl.findIndex(
-        (other) => other.permissions === entry.permissions && other.scheme === entry.scheme && other.id === entry.id,
-      ) === index,
-  );
+  const known = new Map(acl.map((entry) => [JSON.stringify([entry.permissions, entry.scheme, entry.id]), entry]));
+  return [...known.values()];
 }
 
 function provenEntries(permissions: number, auth: readonly AuthId[]): Acl[] {
@@ -73,9 +71,19 @@ function isWellFormed({ scheme, id }: Acl): boolean {
 
 function matches(entry: Acl, id: string): boolean {
   if (entry.scheme !== 'ip') return entry.id === id;
-  const network = parseNetwork(entry.id);
-  const family = isIP(id);
-  return network !== undefined && family === network.family && contains(network, id);
+  let network = networks.get(entry);
+  if (network === undefined) networks.set(entry, (network = networkOf(entry.id)));
+  return network.check(id, isIP(id) === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** Made once for each entry: one request may ask thousands of times. */
+const networks = new WeakMap<Acl, BlockList>();
+
+function networkOf(id: string): BlockList {
+  const list = new BlockList();
+  const network = parseNetwork(id);
+  if (network) list.addSubnet(network.address, network.bits, network.family === 4 ? 'ipv4' : 'ipv6');
+  return list;
 }
 
 interface Network {
@@ -92,11 +100,4 @@ function parseNetwork(id: string): Network | undefined {
   const bits = bitsText === undefined ? maxBits : Number(bitsText);
   if (!Number.isInteger(bits) || bits < 0 || bits > maxBits || bitsText === '') return undefined;
   return { address, family, bits };
-}
-
-function contains({ address, family, bits }: Network, candidate: string): boolean {
-  const type = family === 4 ? 'ipv4' : 'ipv6';
-  const list = new BlockList();
-  list.addSubnet(address, bits, type);
-  return list.check(candidate, type);
 }

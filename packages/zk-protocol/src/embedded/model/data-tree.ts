@@ -27,6 +27,8 @@ export function isSpecialPath(path: string): boolean {
 export class DataTree {
   private readonly nodes = new Map<string, Znode>();
   private readonly ephemerals = new Map<bigint, Set<string>>();
+  /** Characters of those paths. */
+  private readonly ephemeralLengths = new Map<bigint, number>();
   private readonly ttlPaths = new Set<string>();
   private readonly containerPaths = new Set<string>();
   private readonly root: Znode;
@@ -69,6 +71,11 @@ export class DataTree {
   /** Paths of a session's ephemerals, in order of creation. */
   ephemeralsOf(sessionId: bigint): ReadonlySet<string> {
     return this.ephemerals.get(sessionId) ?? new Set();
+  }
+
+  /** Characters of the paths of a session's ephemerals. */
+  ephemeralLengthOf(sessionId: bigint): number {
+    return this.ephemeralLengths.get(sessionId) ?? 0;
   }
 
   /** Sessions that own ephemerals. */
@@ -167,7 +174,7 @@ export class DataTree {
     if (owner === 0n) return;
     if (owner === CONTAINER_OWNER) this.containerPaths.add(path);
     else if (ttlOf(owner) !== undefined) this.ttlPaths.add(path);
-    else if (isEphemeral(owner)) this.ephemeralSet(owner).add(path);
+    else if (isEphemeral(owner)) this.addEphemeral(owner, path);
   }
 
   private detach(path: string): void {
@@ -177,14 +184,24 @@ export class DataTree {
     if (owner === 0n) return;
     this.containerPaths.delete(path);
     this.ttlPaths.delete(path);
-    const owned = this.ephemerals.get(owner);
-    if (owned?.delete(path) === true && owned.size === 0) this.ephemerals.delete(owner);
+    this.removeEphemeral(owner, path);
   }
 
-  private ephemeralSet(owner: bigint): Set<string> {
+  private addEphemeral(owner: bigint, path: string): void {
     let paths = this.ephemerals.get(owner);
     if (paths === undefined) this.ephemerals.set(owner, (paths = new Set()));
-    return paths;
+    if (paths.has(path)) return;
+    paths.add(path);
+    this.ephemeralLengths.set(owner, this.ephemeralLengthOf(owner) + path.length);
+  }
+
+  private removeEphemeral(owner: bigint, path: string): void {
+    const paths = this.ephemerals.get(owner);
+    if (paths?.delete(path) !== true) return;
+    this.ephemeralLengths.set(owner, this.ephemeralLengthOf(owner) - path.length);
+    if (paths.size > 0) return;
+    this.ephemerals.delete(owner);
+    this.ephemeralLengths.delete(owner);
   }
 
   private changing(path: string): Znode {

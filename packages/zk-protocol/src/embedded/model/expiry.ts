@@ -1,11 +1,14 @@
 import type { DataTree } from './data-tree.js';
+import type { Moment } from './moment.js';
 import { ttlOf } from './owners.js';
 import { parentOf } from './paths.js';
 import type { Change } from './transactions.js';
 
-/** Finds TTL znodes that are too old and containers that have been empty for a while. */
+/** Finds TTL znodes that are too old and containers that have been empty for a while. All its times are steady. */
 export class Expiry {
   private readonly emptyContainers = new Map<string, number>();
+  /** When each TTL znode would be too old. */
+  private readonly ttlEnds = new Map<string, number>();
   /** Nothing is due before this time. */
   earliestMs = Infinity;
 
@@ -14,31 +17,49 @@ export class Expiry {
     private readonly containerGraceMs: number,
   ) {}
 
-  /** Remembers since when a container is empty, and that a TTL znode came into being. */
+  /** Remembers since when a container is empty, and when a TTL znode was changed last. */
   noteChanges(changes: readonly Change[], nowMs: number): void {
     for (const change of changes) {
-      if (change.change === 'create' && change.owner !== 0n) this.noteTtl(ttlOf(change.owner), nowMs);
-      if (change.change === 'delete') this.noteDelete(parentOf(change.path), nowMs);
+      if (change.change === 'create' && change.owner !== 0n) this.noteTtl(change.path, ttlOf(change.owner), nowMs);
+      if (change.change === 'setData' && this.ttlEnds.has(change.path)) this.noteSetData(change.path, nowMs);
+      if (change.change === 'delete') this.noteDelete(change.path, nowMs);
     }
   }
 
-  private noteTtl(ttlMs: number | undefined, nowMs: number): void {
-    if (ttlMs !== undefined) this.earliestMs = Math.min(this.earliestMs, nowMs + ttlMs + 1);
+  private noteTtl(path: string, ttlMs: number | undefined, nowMs: number): void {
+    if (ttlMs === undefined) return;
+    this.ttlEnds.set(path, nowMs + ttlMs);
+    this.earliestMs = Math.min(this.earliestMs, nowMs + ttlMs + 1);
   }
 
-  private noteDelete(parent: string, nowMs: number): void {
+  private noteSetData(path: string, nowMs: number): void {
+    const node = this.tree.get(path);
+    if (node !== undefined) this.noteTtl(path, ttlOf(node.owner), nowMs);
+  }
+
+  private noteDelete(path: string, nowMs: number): void {
+    this.ttlEnds.delete(path);
+    const parent = parentOf(path);
     if (this.tree.containers().has(parent)) {
       this.emptyContainers.set(parent, nowMs + this.containerGraceMs);
       this.earliestMs = Math.min(this.earliestMs, nowMs + this.containerGraceMs);
     }
     // A TTL znode that lost its last child may be overdue already.
-    if (this.tree.ttlNodes().has(parent)) this.earliestMs = Math.min(this.earliestMs, nowMs);
+    if (this.ttlEnds.has(parent)) this.earliestMs = Math.min(this.earliestMs, nowMs);
   }
 
-  /** After a restart: containers found empty begin their grace time now. */
-  restart(nowMs: number): void {
+  /** After a restart: containers found empty begin their grace time now, TTL znodes have what is left of their time. */
+  restart({ wallMs, steadyMs }: Moment): void {
     for (const path of this.tree.containers()) {
-      if (this.isAbandoned(path)) this.emptyContainers.set(path, nowMs + this.containerGraceMs);
+      if (this.isAbandoned(path)) this.emptyContainers.set(path, steadyMs + this.containerGraceMs);
+    }
+    for (const path of this.tree.ttlNodes()) {
+      const node = this.tree.get(path);
+      const ttlMs = node && ttlOf(node.owner);
+      if (node === undefined || ttlMs === undefined) continue;
+      // A time set back meanwhile must not make it live longer than it would have, were it new.
+      const ageMs = Math.max(0, wallMs - node.mtime);
+      this.ttlEnds.set(path, steadyMs + ttlMs - ageMs);
     }
   }
 
@@ -50,20 +71,18 @@ export class Expiry {
       this.emptyContainers.delete(path);
       if (this.isAbandoned(path)) paths.push(path);
     }
-    for (const path of this.tree.ttlNodes()) {
-      const dueMs = this.ttlDueMs(path);
-      if (dueMs !== undefined && dueMs < nowMs) paths.push(path);
+    for (const [path, endMs] of this.ttlEnds) {
+      if (endMs < nowMs && this.isChildless(path)) paths.push(path);
     }
     return paths;
   }
 
   /** When {@link due} may find something; `undefined` when never. */
-  nextDueMs(nowMs: number): number | undefined {
+  nextDueMs(): number | undefined {
     let next: number | undefined;
     for (const dueMs of this.emptyContainers.values()) next = Math.min(next ?? dueMs, dueMs);
-    for (const path of this.tree.ttlNodes()) {
-      const dueMs = this.ttlDueMs(path);
-      if (dueMs !== undefined) next = Math.min(next ?? Infinity, Math.max(dueMs + 1, nowMs));
+    for (const [path, endMs] of this.ttlEnds) {
+      if (this.isChildless(path)) next = Math.min(next ?? Infinity, endMs + 1);
     }
     this.earliestMs = next ?? Infinity;
     return next;
@@ -75,10 +94,8 @@ export class Expiry {
   }
 
   /** A TTL znode with children is not due. */
-  private ttlDueMs(path: string): number | undefined {
+  private isChildless(path: string): boolean {
     const node = this.tree.get(path);
-    if (node === undefined || (node.children?.size ?? 0) > 0) return undefined;
-    const ttlMs = ttlOf(node.owner);
-    return ttlMs === undefined ? undefined : node.mtime + ttlMs;
+    return node !== undefined && (node.children?.size ?? 0) === 0;
   }
 }

@@ -1,7 +1,8 @@
-import { ErrorCode } from '../wire/constants.js';
+import { ErrorCode } from './constants.js';
 import { isAllowed, Permission, storedAcl } from './acl.js';
 import type { ModelConnection } from './connection.js';
 import { type DataTree, isSpecialPath, type TreeChange } from './data-tree.js';
+import { MAX_EPHEMERAL_PATHS } from './limits.js';
 import { CONTAINER_OWNER, isEphemeral, ttlOwner } from './owners.js';
 import { hasParent, isValidPath, parentOf } from './paths.js';
 import type { CreateRequest, MultiPart, Request } from './requests.js';
@@ -56,6 +57,9 @@ function planCreate(tree: DataTree, request: CreateRequest, connection: ModelCon
   if (!isValidPath(path)) return ErrorCode.badArguments;
   if (tree.get(path) !== undefined) return ErrorCode.nodeExists;
   if (isEphemeral(parent.owner)) return ErrorCode.noChildrenForEphemerals;
+  if (isEphemeral(owner) && tree.ephemeralLengthOf(owner) + path.length > MAX_EPHEMERAL_PATHS) {
+    return ErrorCode.quotaExceeded;
+  }
   return { change: 'create', path, data: request.data, acl, owner };
 }
 

@@ -1,14 +1,31 @@
-import { ErrorCode } from '../wire/constants.js';
+import { ErrorCode } from './constants.js';
 import { isAllowed, maskedAcl, Permission } from './acl.js';
 import type { ModelConnection } from './connection.js';
+import { MAX_REPLY_BYTES } from './limits.js';
 import type { DataTree } from './data-tree.js';
+import type { WriteRequest } from './planner.js';
 import type { ReadResult, ReplyBody } from './replies.js';
 import type { ReadPart, Request } from './requests.js';
 import type { Watches } from './watches.js';
 import { statOf, type Znode } from './znode.js';
 
+/** Requests that change nothing but watches. */
+export type ReadRequest = Exclude<Request, WriteRequest | { op: 'multi' | 'closeSession' | 'refused' | 'setWatches' }>;
 type GetChildren2 = Extract<Request, { op: 'getChildren2' }>;
 type Exists = Extract<Request, { op: 'exists' }>;
+
+function readResult(body: ReplyBody | number): ReadResult {
+  if (typeof body === 'number') return { result: 'error', error: body };
+  if (body.kind === 'data') return { result: 'getData', data: body.data, stat: body.stat };
+  return { result: 'getChildren', children: body.kind === 'strings' ? body.strings : [] };
+}
+
+/** Bytes of a list in a reply, at most; short lists are not worth counting exactly. */
+function sizeOf(strings: readonly string[]): number {
+  let size = strings.length * 4;
+  for (const text of strings) size += text.length * 3;
+  return size;
+}
 
 /** Answers of calls that change nothing: the body, or the number of an error. */
 export class Reads {
@@ -16,6 +33,39 @@ export class Reads {
     private readonly tree: DataTree,
     private readonly watches: Watches,
   ) {}
+
+  /** The answer to any request that changes nothing but watches. */
+  answer(request: ReadRequest, connection: ModelConnection): ReplyBody | number | undefined {
+    switch (request.op) {
+      case 'exists':
+        return this.exists(request, connection);
+      case 'getData':
+      case 'getChildren':
+      case 'getChildren2':
+        return this.get(request, connection);
+      case 'multiRead':
+        return this.many(request.parts, connection);
+      case 'getAcl':
+        return this.acl(request.path, connection);
+      case 'sync':
+        return { kind: 'path', path: request.path };
+      case 'ping':
+        return undefined;
+      case 'addWatch':
+        this.watches.addPersistent(request.path, connection, request.mode);
+        return { kind: 'count', count: 0 };
+      case 'removeWatches':
+        return this.watches.remove(request.path, connection, request.type) ? undefined : ErrorCode.noWatcher;
+      case 'checkWatches':
+        return this.watches.isWatched(request.path, request.type) ? undefined : ErrorCode.noWatcher;
+      case 'getEphemerals':
+        return this.ephemerals(request.prefix, connection);
+      case 'getAllChildrenNumber':
+        return this.allChildrenNumber(request.path, connection);
+      case 'whoAmI':
+        return this.whoAmI(connection);
+    }
+  }
 
   exists({ path, watch }: Exists, connection: ModelConnection): ReplyBody | number {
     if (path.includes('\0')) return ErrorCode.badArguments;
@@ -33,17 +83,23 @@ export class Reads {
     }
     if (request.op === 'getData') return { kind: 'data', data: node.data, stat: statOf(node) };
     const strings = [...(node.children ?? [])];
+    if (sizeOf(strings) > MAX_REPLY_BYTES) return ErrorCode.marshalling;
     if (request.op === 'getChildren') return { kind: 'strings', strings };
     return { kind: 'strings-stat', strings, stat: statOf(node) };
   }
 
-  many(parts: readonly ReadPart[], connection: ModelConnection): ReadResult[] {
-    return parts.map((part) => {
-      const body = this.get(part, connection);
-      if (typeof body === 'number') return { result: 'error', error: body };
-      if (body.kind === 'data') return { result: 'getData', data: body.data, stat: body.stat };
-      return { result: 'getChildren', children: body.kind === 'strings' ? body.strings : [] };
-    });
+  /** The results, or the number of an error when they are more than one reply may hold. */
+  many(parts: readonly ReadPart[], connection: ModelConnection): ReplyBody | number {
+    const results: ReadResult[] = [];
+    let size = 0;
+    for (const part of parts) {
+      const result = readResult(this.get(part, connection));
+      if (result.result === 'getData') size += result.data?.length ?? 0;
+      if (result.result === 'getChildren') size += sizeOf(result.children);
+      if (size > MAX_REPLY_BYTES) return ErrorCode.marshalling;
+      results.push(result);
+    }
+    return { kind: 'multi', results };
   }
 
   acl(path: string, connection: ModelConnection): ReplyBody | number {

@@ -1,5 +1,5 @@
-import type { Acl } from '../../client/types.js';
-import type { EventTypeNumber } from '../wire/constants.js';
+import type { Acl } from '../../client/contract/types.js';
+import type { EventTypeNumber } from './constants.js';
 import type { ModelConnection } from './connection.js';
 import type { Transaction } from './transactions.js';
 

@@ -1,4 +1,4 @@
-import type { Acl } from '../../client/types.js';
+import type { Acl } from '../../client/contract/types.js';
 
 /** How {@link CreateRequest.op} differ: what the reply holds, and what kind of znode is made. */
 export type CreateOp = 'create' | 'create2' | 'createContainer' | 'createTtl';

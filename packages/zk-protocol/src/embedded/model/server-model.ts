@@ -1,11 +1,14 @@
-import { ErrorCode } from '../wire/constants.js';
+import { ErrorCode } from './constants.js';
 import { digestId } from './acl.js';
 import type { ModelConnection } from './connection.js';
-import { DataTree, type Touched, type TreeChange, type Undo } from './data-tree.js';
+import { DataTree } from './data-tree.js';
 import { Expiry } from './expiry.js';
 import { planWrite, type WriteRequest } from './planner.js';
 import { Reads } from './reads.js';
-import type { MultiResult, Notification, Outcome, Reply, ReplyBody } from './replies.js';
+import { MAX_IDENTITIES, MAX_SESSIONS } from './limits.js';
+import type { Moment } from './moment.js';
+import { applyMulti } from './multi.js';
+import type { Notification, Outcome, Reply, ReplyBody } from './replies.js';
 import type { MultiPart, Request } from './requests.js';
 import { type Session, SessionTable } from './sessions.js';
 import type { Change, Transaction } from './transactions.js';
@@ -60,6 +63,11 @@ export class ServerModel {
     return this.newestSessionId;
   }
 
+  /** Whether another session may be opened. */
+  get takesSessions(): boolean {
+    return this.sessions.size < MAX_SESSIONS;
+  }
+
   /**
    * Opens a session for the connection. The timeout is held to the limits.
    * @param password - 16 bytes nobody can guess
@@ -67,15 +75,15 @@ export class ServerModel {
   createSession(
     connection: ModelConnection,
     wanted: { timeoutMs: number; password: Buffer },
-    nowMs: number,
+    at: Moment,
   ): { session: Session; outcome: Outcome } {
     const timeoutMs = Math.min(Math.max(wanted.timeoutMs, this.minSessionTimeoutMs), this.maxSessionTimeoutMs);
-    const byTime = BigInt(nowMs) << 12n;
+    const byTime = BigInt(at.wallMs) << 12n;
     const sessionId = byTime > this.newestSessionId ? byTime : this.newestSessionId + 1n;
     const change: Change = { change: 'createSession', sessionId, timeoutMs, password: wanted.password };
-    const committed = this.commit([change], nowMs);
+    const committed = this.commit([change], at);
     const session = this.existingSession(sessionId);
-    this.bind(session, connection, nowMs);
+    this.bind(session, connection, at);
     return { session, outcome: { reply: this.reply(), ...committed } };
   }
 
@@ -86,13 +94,13 @@ export class ServerModel {
   attach(
     connection: ModelConnection,
     credentials: { sessionId: bigint; password: Buffer },
-    nowMs: number,
+    at: Moment,
   ): { session: Session; replaced: ModelConnection | undefined } | undefined {
     const session = this.sessions.get(credentials.sessionId);
     if (!session?.password.equals(credentials.password)) return undefined;
     const replaced = session.connection;
     if (replaced !== undefined) this.detach(replaced);
-    this.bind(session, connection, nowMs);
+    this.bind(session, connection, at);
     return { session, replaced };
   }
 
@@ -103,24 +111,28 @@ export class ServerModel {
     if (session?.connection === connection) session.connection = undefined;
   }
 
-  /** Proves an identity. @returns false for a scheme this server does not know; the connection is then to be closed */
+  /**
+   * Proves an identity.
+   * @returns false for a scheme this server does not know and for one identity too many; the connection is then to be closed
+   */
   addAuth(connection: ModelConnection, scheme: string, credentials: Buffer): boolean {
     if (scheme === 'ip') return true;
     if (scheme !== 'digest') return false;
     const id = digestId(credentials.toString('utf8'));
     if (!connection.auth.some((known) => known.scheme === scheme && known.id === id)) {
+      if (connection.auth.length >= MAX_IDENTITIES) return false;
       connection.auth.push({ scheme, id });
     }
     return true;
   }
 
   /** Carries out one request of an attached connection. */
-  apply(connection: ModelConnection, request: Request, nowMs: number): Outcome {
+  apply(connection: ModelConnection, request: Request, at: Moment): Outcome {
     const session = this.sessions.get(connection.sessionId);
     if (session?.connection !== connection) {
       return { reply: this.reply(ErrorCode.sessionExpired), events: [] };
     }
-    session.expiresAtMs = nowMs + session.timeoutMs;
+    session.expiresAtMs = at.steadyMs + session.timeoutMs;
     switch (request.op) {
       case 'create':
       case 'create2':
@@ -130,20 +142,20 @@ export class ServerModel {
       case 'setData':
       case 'check':
       case 'setAcl':
-        return this.write(request, connection, nowMs);
+        return this.write(request, connection, at);
       case 'multi':
-        return this.multi(request.parts, connection, nowMs);
+        return this.multi(request.parts, connection, at);
       case 'closeSession':
-        return this.closeSession(session, nowMs);
+        return this.closeSession(session, at);
       case 'refused':
-        return this.refuse(request.error, request.isWrite, nowMs);
+        return this.refuse(request.error, request.isWrite, at);
       case 'setWatches': {
         const events: Notification[] = [];
         this.watches.setAgain(this.tree, request, connection, events);
         return { reply: this.reply(), events };
       }
       default: {
-        const result = this.read(request, connection);
+        const result = this.reads.answer(request, connection);
         if (typeof result === 'number') return { reply: this.reply(result), events: [] };
         return { reply: this.reply(ErrorCode.ok, result), events: [] };
       }
@@ -151,23 +163,23 @@ export class ServerModel {
   }
 
   /** Ends what is due: sessions nobody was heard of, TTL znodes, empty containers. */
-  passTime(nowMs: number): TimePassed {
+  passTime(at: Moment): TimePassed {
     const passed: TimePassed = { outcomes: [], expired: [] };
-    for (const session of this.sessions.expired(nowMs)) {
+    for (const session of this.sessions.expired(at.steadyMs)) {
       if (session.connection !== undefined) passed.expired.push(session.connection);
-      passed.outcomes.push(this.closeSession(session, nowMs));
+      passed.outcomes.push(this.closeSession(session, at));
     }
-    for (const path of this.expiry.due(nowMs)) {
-      const committed = this.commit([{ change: 'delete', path }], nowMs);
+    for (const path of this.expiry.due(at.steadyMs)) {
+      const committed = this.commit([{ change: 'delete', path }], at);
       passed.outcomes.push({ reply: this.reply(), ...committed });
     }
     return passed;
   }
 
-  /** When {@link passTime} should be called next; `undefined` when nothing is due ever. May be early, is never late. */
-  nextDeadlineMs(nowMs: number): number | undefined {
+  /** Steady time at which {@link passTime} should be called next; `undefined` for never. May be early, is never late. */
+  nextDeadlineMs(): number | undefined {
     const session = this.sessions.nextExpiryMs();
-    const node = this.expiry.nextDueMs(nowMs);
+    const node = this.expiry.nextDueMs();
     if (session === undefined || node === undefined) return session ?? node;
     return Math.min(session, node);
   }
@@ -178,14 +190,16 @@ export class ServerModel {
   }
 
   /** After a restart: everybody gets a full session timeout to come back, containers their grace time. */
-  resume(nowMs: number): void {
-    this.sessions.restart(nowMs);
-    this.expiry.restart(nowMs);
+  resume(at: Moment): void {
+    this.sessions.restart(at.steadyMs);
+    this.expiry.restart(at);
   }
 
   /** Applies a transaction read back from disk. */
   replay(transaction: Transaction): void {
-    for (const change of transaction.changes) this.applyChange(change, transaction.zxid, transaction.timeMs, []);
+    // The steady time of then means nothing now; resume() sets what depends on it.
+    const at = { wallMs: transaction.timeMs, steadyMs: 0 };
+    for (const change of transaction.changes) this.applyChange(change, transaction.zxid, at, []);
     this.zxid = transaction.zxid;
   }
 
@@ -195,46 +209,11 @@ export class ServerModel {
     this.newestSessionId = lastSessionId;
   }
 
-  private read(
-    request: Exclude<Request, WriteRequest | { op: 'multi' | 'closeSession' | 'refused' | 'setWatches' }>,
-    connection: ModelConnection,
-  ): ReplyBody | number | undefined {
-    switch (request.op) {
-      case 'exists':
-        return this.reads.exists(request, connection);
-      case 'getData':
-      case 'getChildren':
-      case 'getChildren2':
-        return this.reads.get(request, connection);
-      case 'multiRead':
-        return { kind: 'multi', results: this.reads.many(request.parts, connection) };
-      case 'getAcl':
-        return this.reads.acl(request.path, connection);
-      case 'sync':
-        return { kind: 'path', path: request.path };
-      case 'ping':
-        return undefined;
-      case 'addWatch':
-        this.watches.addPersistent(request.path, connection, request.mode);
-        return { kind: 'count', count: 0 };
-      case 'removeWatches':
-        return this.watches.remove(request.path, connection, request.type) ? undefined : ErrorCode.noWatcher;
-      case 'checkWatches':
-        return this.watches.isWatched(request.path, request.type) ? undefined : ErrorCode.noWatcher;
-      case 'getEphemerals':
-        return this.reads.ephemerals(request.prefix, connection);
-      case 'getAllChildrenNumber':
-        return this.reads.allChildrenNumber(request.path, connection);
-      case 'whoAmI':
-        return this.reads.whoAmI(connection);
-    }
-  }
-
-  private write(request: WriteRequest, connection: ModelConnection, nowMs: number): Outcome {
+  private write(request: WriteRequest, connection: ModelConnection, at: Moment): Outcome {
     const plan = planWrite(this.tree, request, connection);
-    if (typeof plan === 'number') return this.refuse(plan, true, nowMs);
-    if (plan === undefined) return this.refuse(ErrorCode.ok, true, nowMs);
-    const committed = this.commit([plan], nowMs);
+    if (typeof plan === 'number') return this.refuse(plan, true, at);
+    if (plan === undefined) return this.refuse(ErrorCode.ok, true, at);
+    const committed = this.commit([plan], at);
     return { reply: this.reply(ErrorCode.ok, this.writeBody(request, plan)), ...committed };
   }
 
@@ -245,86 +224,57 @@ export class ServerModel {
     return change === 'create' ? { kind: 'path-stat', path, stat: statOf(node) } : { kind: 'stat', stat: statOf(node) };
   }
 
-  private multi(parts: readonly MultiPart[], connection: ModelConnection, nowMs: number): Outcome {
+  private multi(parts: readonly MultiPart[], connection: ModelConnection, at: Moment): Outcome {
     const zxid = ++this.zxid;
-    const changes: TreeChange[] = [];
-    const touched: Touched[] = [];
-    const results: MultiResult[] = [];
-    const undo: Undo[] = [];
-    for (const part of parts) {
-      const plan = planWrite(this.tree, part, connection);
-      if (typeof plan === 'number') {
-        for (const revert of undo.reverse()) revert();
-        const reply = this.reply(ErrorCode.ok, {
-          kind: 'multi',
-          results: failedResults(parts.length, results.length, plan),
-        });
-        return { reply, events: [], transaction: { zxid, timeMs: nowMs, changes: [] } };
-      }
-      if (plan !== undefined) {
-        touched.push(this.tree.apply(plan, zxid, nowMs, undo));
-        changes.push(plan);
-      }
-      results.push(this.multiResult(part, plan?.path ?? part.path));
-    }
+    const { results, changes, touched } = applyMulti(this.tree, parts, connection, { zxid, timeMs: at.wallMs });
     const events: Notification[] = [];
     for (const [index, change] of changes.entries()) {
       const nodes = touched[index];
       if (nodes !== undefined) this.watches.trigger(change, nodes, events);
     }
-    this.expiry.noteChanges(changes, nowMs);
+    this.expiry.noteChanges(changes, at.steadyMs);
     return {
       reply: this.reply(ErrorCode.ok, { kind: 'multi', results }),
       events,
-      transaction: { zxid, timeMs: nowMs, changes },
+      transaction: { zxid, timeMs: at.wallMs, changes },
     };
   }
 
-  private multiResult(part: MultiPart, path: string): MultiResult {
-    if (part.op === 'delete' || part.op === 'check') return { result: part.op };
-    if (part.op === 'create') return { result: 'create', path };
-    const node = this.tree.get(path);
-    if (node === undefined) throw new Error(`embedded ZooKeeper: znode ${path} vanished inside a multi`);
-    return part.op === 'setData'
-      ? { result: 'setData', stat: statOf(node) }
-      : { result: 'create2', path, stat: statOf(node) };
-  }
-
-  private closeSession(session: Session, nowMs: number): Outcome {
+  private closeSession(session: Session, at: Moment): Outcome {
     const deletes = [...this.tree.ephemeralsOf(session.id)].map((path): Change => ({ change: 'delete', path }));
-    const committed = this.commit([...deletes, { change: 'closeSession', sessionId: session.id }], nowMs);
+    const committed = this.commit([...deletes, { change: 'closeSession', sessionId: session.id }], at);
     return { reply: this.reply(), ...committed };
   }
 
-  private refuse(error: number, isWrite: boolean, nowMs: number): Outcome {
-    const committed = isWrite ? this.commit([], nowMs) : { events: [] };
+  private refuse(error: number, isWrite: boolean, at: Moment): Outcome {
+    const committed = isWrite ? this.commit([], at) : { events: [] };
     return { reply: this.reply(error), ...committed };
   }
 
-  private commit(changes: readonly Change[], timeMs: number): { events: Notification[]; transaction: Transaction } {
+  private commit(changes: readonly Change[], at: Moment): { events: Notification[]; transaction: Transaction } {
     const zxid = ++this.zxid;
     const events: Notification[] = [];
-    for (const change of changes) this.applyChange(change, zxid, timeMs, events);
-    this.expiry.noteChanges(changes, timeMs);
-    return { events, transaction: { zxid, timeMs, changes } };
+    for (const change of changes) this.applyChange(change, zxid, at, events);
+    this.expiry.noteChanges(changes, at.steadyMs);
+    return { events, transaction: { zxid, timeMs: at.wallMs, changes } };
   }
 
-  private applyChange(change: Change, zxid: number, timeMs: number, events: Notification[]): void {
+  private applyChange(change: Change, zxid: number, at: Moment, events: Notification[]): void {
     if (change.change === 'createSession') {
       const { sessionId: id, timeoutMs, password } = change;
-      this.sessions.add({ id, timeoutMs, password, expiresAtMs: timeMs + timeoutMs, connection: undefined });
+      this.sessions.add({ id, timeoutMs, password, expiresAtMs: at.steadyMs + timeoutMs, connection: undefined });
       if (id > this.newestSessionId) this.newestSessionId = id;
     } else if (change.change === 'closeSession') {
       this.sessions.remove(change.sessionId);
     } else {
-      this.watches.trigger(change, this.tree.apply(change, zxid, timeMs), events);
+      this.watches.trigger(change, this.tree.apply(change, zxid, at.wallMs), events);
     }
   }
 
-  private bind(session: Session, connection: ModelConnection, nowMs: number): void {
+  private bind(session: Session, connection: ModelConnection, at: Moment): void {
     connection.sessionId = session.id;
     session.connection = connection;
-    session.expiresAtMs = nowMs + session.timeoutMs;
+    session.expiresAtMs = at.steadyMs + session.timeoutMs;
   }
 
   private existingSession(id: bigint): Session {
@@ -336,12 +286,4 @@ export class ServerModel {
   private reply(error: number = ErrorCode.ok, body?: ReplyBody): Reply {
     return { zxid: this.zxid, error, body };
   }
-}
-
-/** Results of a multi whose part `failedAt` failed: those before it say 0, those after it say -2. */
-function failedResults(count: number, failedAt: number, error: number): MultiResult[] {
-  return Array.from({ length: count }, (_, index): MultiResult => {
-    if (index < failedAt) return { result: 'error', error: ErrorCode.ok };
-    return { result: 'error', error: index === failedAt ? error : ErrorCode.runtimeInconsistency };
-  });
 }

@@ -6,7 +6,7 @@ export interface Session {
   readonly timeoutMs: number;
   /** 16 bytes that prove a re-attaching client is the same. */
   readonly password: Buffer;
-  /** When it ends unless its client is heard of. */
+  /** When it ends, in steady time, unless its client is heard of. */
   expiresAtMs: number;
   connection: ModelConnection | undefined;
 }

@@ -1,4 +1,4 @@
-import type { Acl } from '../../client/types.js';
+import type { Acl } from '../../client/contract/types.js';
 
 /** One change of the tree or of the sessions, with everything decided: applying it checks nothing. */
 export type Change =

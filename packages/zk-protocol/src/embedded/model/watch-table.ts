@@ -1,4 +1,4 @@
-import { EventType, type EventTypeNumber } from '../wire/constants.js';
+import { EventType, type EventTypeNumber } from './constants.js';
 import type { ModelConnection } from './connection.js';
 
 /** How long a watch lives and how far it reaches. */

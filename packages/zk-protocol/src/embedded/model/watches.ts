@@ -1,5 +1,5 @@
-import type { Acl } from '../../client/types.js';
-import { EventType, type EventTypeNumber } from '../wire/constants.js';
+import type { Acl } from '../../client/contract/types.js';
+import { EventType, type EventTypeNumber } from './constants.js';
 import { isAllowed, Permission } from './acl.js';
 import type { ModelConnection } from './connection.js';
 import type { DataTree, Touched, TreeChange } from './data-tree.js';

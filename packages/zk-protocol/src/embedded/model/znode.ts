@@ -1,4 +1,4 @@
-import type { Acl } from '../../client/types.js';
+import type { Acl } from '../../client/contract/types.js';
 import { isEphemeral } from './owners.js';
 import type { NodeStat } from './replies.js';
 

@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net';
-import type { CancelTimer } from '../../clock.js';
+import type { CancelTimer } from '../../base/clock.js';
 import { type AuthId, type ModelConnection } from '../model/connection.js';
 import type { Notification, Reply } from '../model/replies.js';
-import { OpCode, Xid } from '../wire/constants.js';
+import { OpCode, Xid } from '../model/constants.js';
 import { decodeRequest } from '../wire/decode-request.js';
 import { encodeConnectResponse, encodeEvent, encodeReply } from '../wire/encode-reply.js';
+import type { JuteWriter } from '../wire/jute-writer.js';
 import { FrameSplitter } from '../wire/frame-splitter.js';
 import { JuteReader, MalformedPacketError } from '../wire/jute-reader.js';
 import type { Request } from '../model/requests.js';
@@ -27,17 +28,28 @@ export interface ConnectionHandler {
   onCommand(connection: ClientConnection, command: string): void;
   onConnect(connection: ClientConnection, request: ConnectRequest): void;
   onAuth(connection: ClientConnection, scheme: string, credentials: Buffer): void;
+  /** A step of SASL authentication, which this server does not do. */
+  onSasl(connection: ClientConnection, xid: number): void;
   onRequest(connection: ClientConnection, xid: number, request: Request): void;
   /** A type of request nobody knows. */
   onUnknown(connection: ClientConnection, xid: number): void;
   /** All packets of a chunk have been handed over. */
   onChunkEnd(connection: ClientConnection): void;
+  /** Only what was sent is still to go out. */
+  onClosing(connection: ClientConnection): void;
   onClose(connection: ClientConnection, reason: string): void;
+  /** Something of ours failed while this connection was served. It is closed. */
+  onError(connection: ClientConnection, error: unknown): void;
+  /** That many bytes more wait for this, or another, client to take them. */
+  onQueued(bytes: number): void;
   /** Latest log batch: what is sent now depends on it. */
   readonly lastBatch: number;
   /** True while the disk is far behind: nothing more should be read from clients. */
   readonly isBusy: boolean;
 }
+
+/** A client that keeps the server busy for this long lets others have their turn. */
+const TURN_MS = 20;
 
 /** A client that lets this much pile up on the server is not served further until it reads. */
 const PAUSE_AT_BYTES = 1024 * 1024;
@@ -51,12 +63,14 @@ const COMMAND = /^[a-z]{4}$/;
 export class ClientConnection implements ModelConnection {
   sessionId = 0n;
   readonly auth: AuthId[];
+  readonly ip: string;
   readonly address: string;
-  readonly openedAtMs: number;
+  /** Whether it may do anything: it proved the server's login, or there is none. */
+  isTrusted: boolean;
   received = 0;
   sent = 0;
-  /** Ends the wait for a ConnectRequest. */
-  cancelHandshakeTimer: CancelTimer | undefined;
+  /** Ends the wait for a ConnectRequest, or for the client to hang up. */
+  cancelDeadline: CancelTimer | undefined;
   private readonly frames = new FrameSplitter();
   private readonly outbox: Outbox;
   private phase: 'new' | 'connected' | 'closing' | 'closed' = 'new';
@@ -65,12 +79,13 @@ export class ClientConnection implements ModelConnection {
   constructor(
     private readonly socket: Socket,
     private readonly handler: ConnectionHandler,
-    nowMs: number,
+    isTrusted: boolean,
   ) {
+    this.isTrusted = isTrusted;
     const ip = (socket.remoteAddress ?? 'unknown').replace(/^::ffff:/, '');
+    this.ip = ip;
     this.address = `${ip}:${socket.remotePort ?? 0}`;
     this.auth = [{ scheme: 'ip', id: ip }];
-    this.openedAtMs = nowMs;
     this.outbox = new Outbox(socket);
     socket.setNoDelay(true);
     socket.on('data', (chunk) => this.onData(chunk));
@@ -102,18 +117,23 @@ export class ClientConnection implements ModelConnection {
 
   sendConnectResponse(session: { timeoutMs: number; id: bigint; password: Buffer }, request: ConnectRequest): void {
     this.phase = 'connected';
-    this.cancelHandshakeTimer?.();
-    encodeConnectResponse(this.writer(), session, request.hasReadOnlyFlag);
+    this.cancelDeadline?.();
+    this.queue((writer) => encodeConnectResponse(writer, session, request.hasReadOnlyFlag));
   }
 
   sendReply(xid: number, reply: Reply): void {
     if (this.phase !== 'connected') return;
-    encodeReply(this.writer(), xid, reply);
+    this.queue((writer) => encodeReply(writer, xid, reply));
   }
 
   sendEvent(event: Notification): void {
     if (this.phase !== 'connected') return;
-    encodeEvent(this.writer(), event);
+    try {
+      this.queue((writer) => encodeEvent(writer, event));
+    } catch (error) {
+      // It is another client's request that caused the event, and that one is not to suffer.
+      this.fail(error);
+    }
     if (this.outbox.bytes > CUT_OFF_AT_BYTES) this.close('the client does not read its events');
   }
 
@@ -121,6 +141,7 @@ export class ClientConnection implements ModelConnection {
   sendText(text: string): void {
     this.phase = 'closing';
     this.socket.end(text);
+    this.handler.onClosing(this);
   }
 
   /** Sends what no longer waits for the log. */
@@ -135,20 +156,30 @@ export class ClientConnection implements ModelConnection {
     if (this.phase === 'closed') return;
     this.phase = 'closing';
     this.outbox.endWhenSent();
+    this.handler.onClosing(this);
   }
 
   /** Closes at once; what is not sent yet never is. */
   close(reason: string): void {
     if (this.phase === 'closed') return;
     this.phase = 'closed';
-    this.cancelHandshakeTimer?.();
+    this.cancelDeadline?.();
     this.socket.destroy();
     this.handler.onClose(this, reason);
   }
 
-  private writer(): ReturnType<Outbox['writerFor']> {
+  private queue(encode: (writer: JuteWriter) => void): void {
     this.sent++;
-    return this.outbox.writerFor(this.handler.lastBatch);
+    const writer = this.outbox.writerFor(this.handler.lastBatch);
+    const before = writer.length;
+    encode(writer);
+    this.handler.onQueued(writer.length - before);
+  }
+
+  private fail(error: unknown): void {
+    if (this.isClosed) return;
+    this.handler.onError(this, error);
+    this.close('an error of the server');
   }
 
   private get isBackedUp(): boolean {
@@ -172,26 +203,37 @@ export class ClientConnection implements ModelConnection {
   }
 
   private onData(chunk: Buffer): void {
-    if (this.phase === 'new' && this.received === 0 && this.takeCommand(chunk)) return;
-    this.frames.push(chunk);
+    try {
+      if (this.phase === 'new' && this.received === 0 && this.takeCommand(chunk)) return;
+      this.frames.push(chunk);
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
     this.readPackets();
   }
 
   /** Handles what has arrived, until the client has more answers to take than is good. */
   private readPackets(): void {
+    const beganMs = performance.now();
     try {
       while (!this.isPaused && (this.phase === 'new' || this.phase === 'connected')) {
         const packet = this.frames.next();
         if (packet === undefined) break;
         this.onPacket(packet);
         if (this.isBackedUp) this.pause();
+        else if (performance.now() - beganMs > TURN_MS) this.letOthersGoFirst();
       }
+      if (!this.isClosed) this.handler.onChunkEnd(this);
     } catch (error) {
-      if (!(error instanceof MalformedPacketError)) throw error;
-      this.close(`malformed packet: ${error.message}`);
-      return;
+      if (error instanceof MalformedPacketError) this.close(`malformed packet: ${error.message}`);
+      else this.fail(error);
     }
-    if (!this.isClosed) this.handler.onChunkEnd(this);
+  }
+
+  private letOthersGoFirst(): void {
+    this.pause();
+    setImmediate(() => this.resumeIfPossible());
   }
 
   private takeCommand(chunk: Buffer): boolean {
@@ -215,6 +257,10 @@ export class ClientConnection implements ModelConnection {
       reader.int();
       const scheme = reader.stringOrNull() ?? '';
       this.handler.onAuth(this, scheme, reader.bytes() ?? Buffer.alloc(0));
+      return;
+    }
+    if (type === OpCode.sasl) {
+      this.handler.onSasl(this, xid);
       return;
     }
     const request = decodeRequest(type, reader);

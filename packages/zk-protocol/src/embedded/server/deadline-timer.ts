@@ -1,9 +1,9 @@
-import type { CancelTimer, Clock } from '../../clock.js';
+import { type CancelTimer, type Clock, steadyNow } from '../../base/clock.js';
 
 /** Longest wait a timer takes; later deadlines are looked at again then. */
 const MAX_WAIT_MS = 0x7fff_ffff;
 
-/** Calls back at the earliest of the deadlines it is told. */
+/** Calls back at the earliest of the deadlines it is told, in steady time. */
 export class DeadlineTimer {
   private cancel: CancelTimer | undefined;
   private armedForMs = Infinity;
@@ -18,7 +18,7 @@ export class DeadlineTimer {
     if (timeMs >= this.armedForMs) return;
     this.stop();
     this.armedForMs = timeMs;
-    const waitMs = Math.min(Math.max(timeMs - this.clock.now(), 1), MAX_WAIT_MS);
+    const waitMs = Math.min(Math.max(timeMs - steadyNow(this.clock), 1), MAX_WAIT_MS);
     this.cancel = this.clock.setTimer(waitMs, () => {
       this.stop();
       this.onDeadline();

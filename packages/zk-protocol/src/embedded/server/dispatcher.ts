@@ -1,40 +1,51 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../clock.js';
+import { type Clock, steadyNow } from '../../base/clock.js';
 import type { ModelConnection } from '../model/connection.js';
+import { type Moment, momentOf } from '../model/moment.js';
 import type { Notification, Outcome } from '../model/replies.js';
 import type { Request } from '../model/requests.js';
 import type { Store } from '../storage/store.js';
-import type { EmbeddedLogger } from '../types.js';
-import { ErrorCode, Xid } from '../wire/constants.js';
+import type { EmbeddedLogger } from '../contract/logger.js';
+import { ErrorCode, Xid } from '../model/constants.js';
 import type { ClientConnection, ConnectionHandler, ConnectRequest } from './client-connection.js';
+import { ConnectionGate, type ConnectionLimits } from './connection-limits.js';
 import { DeadlineTimer } from './deadline-timer.js';
-import { answerCommand } from './four-letter-words.js';
+import { answerCommand, tellsNoSecrets } from './four-letter-words.js';
+import type { Login } from './login.js';
 
 const PASSWORD_BYTES = 16;
 /** A connection that says nothing is closed after this time. */
 const HANDSHAKE_MS = 30_000;
+/** One that has been told everything and does not hang up is closed after this time. */
+const CLOSING_MS = 5_000;
 /** With more than this waiting for the disk, clients that send are not read until it has caught up. */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
 const NO_SESSION = { timeoutMs: 0, id: 0n, password: Buffer.alloc(PASSWORD_BYTES) };
+const NEEDS_NO_LOGIN = new Set<Request['op']>(['ping', 'closeSession']);
+const NOT_LOGGED_IN: Request = { op: 'refused', error: ErrorCode.noAuth, isWrite: false };
 const NOT_SERVING = 'This ZooKeeper instance is not currently serving requests\n';
 
 /** Carries requests to the model, changes to the log, and answers back once the log is durable. */
 export class Dispatcher implements ConnectionHandler {
-  readonly connections = new Set<ClientConnection>();
   private readonly byModel = new Map<ModelConnection, ClientConnection>();
   private readonly waiting = new Set<ClientConnection>();
   private readonly timer: DeadlineTimer;
   private received = 0;
   private sent = 0;
+  /** What clients have to prove; `undefined` serves everybody. */
+  login: Login | undefined;
   private readonly startedAtMs: number;
+  private readonly gate: ConnectionGate;
 
   constructor(
     private store: Store | undefined,
     private readonly clock: Clock,
     private readonly logger: EmbeddedLogger,
     private readonly configuration: Record<string, string | number>,
+    limits: ConnectionLimits,
   ) {
-    this.startedAtMs = clock.now();
+    this.gate = new ConnectionGate(limits, logger);
+    this.startedAtMs = steadyNow(clock);
     this.timer = new DeadlineTimer(clock, () => this.onDeadline());
   }
 
@@ -49,7 +60,7 @@ export class Dispatcher implements ConnectionHandler {
   /** Begins to serve a store's data. */
   serve(store: Store): void {
     this.store = store;
-    store.model.resume(this.clock.now());
+    store.model.resume(momentOf(this.clock));
     this.arm();
   }
 
@@ -58,13 +69,17 @@ export class Dispatcher implements ConnectionHandler {
     this.timer.stop();
     this.store = undefined;
     this.waiting.clear();
-    for (const connection of [...this.connections]) connection.close(reason);
+    for (const connection of [...this.gate.connections]) connection.close(reason);
   }
 
   add(connection: ClientConnection): void {
-    this.connections.add(connection);
+    if (!this.gate.admit(connection)) {
+      this.logger.warn('Too many client connections, one is refused', { client: connection.address });
+      connection.close('too many connections');
+      return;
+    }
     this.byModel.set(connection, connection);
-    connection.cancelHandshakeTimer = this.clock.setTimer(HANDSHAKE_MS, () => {
+    connection.cancelDeadline = this.clock.setTimer(HANDSHAKE_MS, () => {
       if (connection.isNew) connection.close('the client did not introduce itself in time');
     });
   }
@@ -84,8 +99,13 @@ export class Dispatcher implements ConnectionHandler {
       connection.sendText(NOT_SERVING);
       return;
     }
-    const { connections, received, sent, startedAtMs, configuration } = this;
-    const nowMs = this.clock.now();
+    if (this.login !== undefined && !tellsNoSecrets(command)) {
+      connection.sendText(`${command} is not answered: this server serves only clients that have logged in\n`);
+      return;
+    }
+    const { received, sent, startedAtMs, configuration } = this;
+    const { connections } = this.gate;
+    const nowMs = steadyNow(this.clock);
     const status = { model: store.model, connections, received, sent, startedAtMs, nowMs, configuration };
     connection.sendText(answerCommand(command, status) ?? `${command} is not a command of this server\n`);
   }
@@ -96,7 +116,7 @@ export class Dispatcher implements ConnectionHandler {
       connection.close('the server cannot write its data now');
       return;
     }
-    const nowMs = this.clock.now();
+    const now = momentOf(this.clock);
     this.received++;
     if (request.lastZxidSeen > store.model.lastZxid) {
       // Its session saw data that this server does not have: a lost or exchanged data directory.
@@ -109,12 +129,16 @@ export class Dispatcher implements ConnectionHandler {
       return;
     }
     if (request.sessionId === 0n) {
+      if (!store.model.takesSessions) {
+        connection.close('there are too many sessions');
+        return;
+      }
       const password = randomBytes(PASSWORD_BYTES);
-      const opened = store.model.createSession(connection, { timeoutMs: request.timeoutMs, password }, nowMs);
+      const opened = store.model.createSession(connection, { timeoutMs: request.timeoutMs, password }, now);
       this.record(opened.outcome);
       connection.sendConnectResponse(opened.session, request);
     } else {
-      this.attach(store, connection, request, nowMs);
+      this.attach(store, connection, request, now);
     }
     this.waiting.add(connection);
   }
@@ -123,17 +147,29 @@ export class Dispatcher implements ConnectionHandler {
     const { store } = this;
     if (store === undefined) return;
     this.received++;
+    if (this.login?.isProvedBy(scheme, credentials) === true) {
+      connection.isTrusted = true;
+      this.sendReply(connection, Xid.auth, { reply: { zxid: 0, error: ErrorCode.ok }, events: [] });
+      return;
+    }
     const isKnown = store.model.addAuth(connection, scheme, credentials);
     const error = isKnown ? ErrorCode.ok : ErrorCode.authFailed;
     this.sendReply(connection, Xid.auth, { reply: { zxid: 0, error }, events: [] });
     if (!isKnown) connection.endWhenSent();
   }
 
+  /** Clients that want SASL hear a plain no; whether they go on without it is up to them. */
+  onSasl(connection: ClientConnection, xid: number): void {
+    this.received++;
+    this.sendReply(connection, xid, { reply: { zxid: 0, error: ErrorCode.authFailed }, events: [] });
+  }
+
   onRequest(connection: ClientConnection, xid: number, request: Request): void {
     const { store } = this;
     if (store === undefined) return;
     this.received++;
-    const outcome = store.model.apply(connection, request, this.clock.now());
+    const allowed = connection.isTrusted || NEEDS_NO_LOGIN.has(request.op) ? request : NOT_LOGGED_IN;
+    const outcome = store.model.apply(connection, allowed, momentOf(this.clock));
     this.record(outcome);
     this.sendReply(connection, xid, outcome);
     if (request.op === 'closeSession') {
@@ -156,16 +192,29 @@ export class Dispatcher implements ConnectionHandler {
     this.timer.notLaterThan(store.model.earliestDeadlineMs);
   }
 
+  onClosing(connection: ClientConnection): void {
+    connection.cancelDeadline?.();
+    connection.cancelDeadline = this.clock.setTimer(CLOSING_MS, () => connection.close('the client did not hang up'));
+  }
+
+  onError(connection: ClientConnection, error: unknown): void {
+    this.logger.error('A client could not be served and is cut off', { client: connection.address, error });
+  }
+
+  onQueued(bytes: number): void {
+    this.gate.onQueued(bytes);
+  }
+
   onClose(connection: ClientConnection, reason: string): void {
-    this.connections.delete(connection);
+    this.gate.remove(connection);
     this.byModel.delete(connection);
     this.waiting.delete(connection);
     this.store?.model.detach(connection);
     this.logger.debug('client connection closed', { client: connection.address, reason });
   }
 
-  private attach(store: Store, connection: ClientConnection, request: ConnectRequest, nowMs: number): void {
-    const attached = store.model.attach(connection, request, nowMs);
+  private attach(store: Store, connection: ClientConnection, request: ConnectRequest, now: Moment): void {
+    const attached = store.model.attach(connection, request, now);
     if (attached === undefined) {
       connection.sendConnectResponse(NO_SESSION, request);
       connection.endWhenSent();
@@ -198,7 +247,7 @@ export class Dispatcher implements ConnectionHandler {
   private onDeadline(): void {
     const { store } = this;
     if (store === undefined) return;
-    const { outcomes, expired } = store.model.passTime(this.clock.now());
+    const { outcomes, expired } = store.model.passTime(momentOf(this.clock));
     for (const outcome of outcomes) this.record(outcome);
     for (const connection of expired) this.byModel.get(connection)?.close('the session expired');
     if (store.durableBatch >= store.lastBatch) this.onDurable();
@@ -207,7 +256,7 @@ export class Dispatcher implements ConnectionHandler {
   }
 
   private arm(): void {
-    const next = this.store?.model.nextDeadlineMs(this.clock.now());
+    const next = this.store?.model.nextDeadlineMs();
     if (next !== undefined) this.timer.notLaterThan(next);
   }
 }

@@ -41,6 +41,14 @@ const commands = new Map<string, Command>([
   ],
 ]);
 
+/** Words whose answers name neither paths nor sessions nor other clients. */
+const HARMLESS = new Set(['ruok', 'isro', 'srvr', 'mntr', 'wchs', 'envi']);
+
+/** Whether anybody may have the answer to this word, also where clients have to log in. */
+export function tellsNoSecrets(word: string): boolean {
+  return HARMLESS.has(word) || !commands.has(word);
+}
+
 /** Answer to a four-letter word; `undefined` for an unknown one. */
 export function answerCommand(word: string, status: ServerStatus): string | undefined {
   return commands.get(word)?.(status);
@@ -72,7 +80,7 @@ function monitor({ model, connections, received, sent, startedAtMs, nowMs }: Ser
   const values: Record<string, string | number> = {
     version: VERSION,
     server_state: 'standalone',
-    uptime: nowMs - startedAtMs,
+    uptime: Math.floor(nowMs - startedAtMs),
     packets_received: received,
     packets_sent: sent,
     num_alive_connections: connections.size,

@@ -1,16 +1,20 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { type Clock, delay, systemClock } from '../../clock.js';
-import { EmbeddedServerError } from '../errors.js';
+import { type Clock, delay, systemClock } from '../../base/clock.js';
+import { EmbeddedServerError } from '../contract/errors.js';
 import { ServerModel } from '../model/server-model.js';
 import { lockDirectory } from '../storage/directory-lock.js';
 import { nodeFileSystem } from '../storage/file-system.js';
 import { Store, type StoreOptions } from '../storage/store.js';
-import type { EmbeddedLogger, EmbeddedServer, EmbeddedServerOptions } from '../types.js';
+import type { EmbeddedLogger } from '../contract/logger.js';
+import type { EmbeddedServer, EmbeddedServerOptions } from './types.js';
 import { ClientConnection } from './client-connection.js';
 import { Dispatcher } from './dispatcher.js';
+import { Login } from './login.js';
 
 const DEFAULT_SNAPSHOT_EVERY = 100_000;
 const DEFAULT_MAX_CONNECTIONS = 1000;
+/** Part of all connections that one address may have. */
+const ONE_ADDRESS_SHARE = 0.8;
 const FIRST_RETRY_MS = 200;
 const LAST_RETRY_MS = 5000;
 
@@ -41,7 +45,7 @@ class RunningServer implements EmbeddedServer {
   private lastModel = new ServerModel();
   private recovery: Promise<void> | undefined;
   private closed: Promise<void> | undefined;
-  private unlock: (() => void) | undefined;
+  private unlock: (() => Promise<void>) | undefined;
 
   constructor(private readonly options: EmbeddedServerOptions) {
     this.host = options.host ?? '127.0.0.1';
@@ -59,11 +63,14 @@ class RunningServer implements EmbeddedServer {
       onDurable: () => this.dispatcher.onDurable(),
       onFailure: (error) => this.onWriteFailure(error),
     };
-    this.dispatcher = new Dispatcher(undefined, this.clock, this.logger, {
+    const configuration = {
       dataDir: options.dataDir,
       maxClientCnxns: this.maxConnections,
       snapshotEvery: this.storeOptions.snapshotEvery,
-    });
+    };
+    const perAddress = options.maxConnectionsPerAddress ?? Math.ceil(this.maxConnections * ONE_ADDRESS_SHARE);
+    const limits = { total: this.maxConnections, perAddress };
+    this.dispatcher = new Dispatcher(undefined, this.clock, this.logger, configuration, limits);
     this.listener = createServer({ noDelay: true }, (socket) => this.onSocket(socket));
   }
 
@@ -80,10 +87,16 @@ class RunningServer implements EmbeddedServer {
   }
 
   async start(): Promise<void> {
-    this.unlock = lockDirectory(this.options.dataDir);
+    this.unlock = await lockDirectory(this.options.dataDir);
     try {
+      this.dispatcher.login = await this.readLogin();
       const store = await this.openStore();
-      await this.listen();
+      try {
+        await this.listen();
+      } catch (error) {
+        await store.close();
+        throw error;
+      }
       this.useStore(store);
     } catch (error) {
       await this.close();
@@ -112,7 +125,13 @@ class RunningServer implements EmbeddedServer {
     await this.recovery;
     await this.store?.close();
     await listening;
-    this.unlock?.();
+    await this.unlock?.();
+  }
+
+  private async readLogin(): Promise<Login | undefined> {
+    const { login } = this.options;
+    const text = typeof login === 'function' ? await login() : login;
+    return text === undefined ? undefined : new Login(text);
   }
 
   private async openStore(): Promise<Store> {
@@ -154,12 +173,7 @@ class RunningServer implements EmbeddedServer {
   }
 
   private onSocket(socket: Socket): void {
-    if (this.dispatcher.connections.size >= this.maxConnections) {
-      this.logger.warn('too many client connections, one is refused', { limit: this.maxConnections });
-      socket.destroy();
-      return;
-    }
-    this.dispatcher.add(new ClientConnection(socket, this.dispatcher, this.clock.now()));
+    this.dispatcher.add(new ClientConnection(socket, this.dispatcher, this.dispatcher.login === undefined));
   }
 
   private onWriteFailure(error: unknown): void {
@@ -170,17 +184,23 @@ class RunningServer implements EmbeddedServer {
     const failed = this.store;
     this.store = undefined;
     this.dispatcher.suspend('the server cannot write its data');
-    if (this.closed === undefined) this.recovery = this.recover(failed);
+    if (this.closed === undefined) this.recovery = this.recover(failed, error);
     else this.recovery = closeQuietly(failed, this.logger);
   }
 
-  /** Goes back to what is on disk, and serves again as soon as the disk takes a fresh snapshot of it. */
-  private async recover(failed: Store | undefined): Promise<void> {
+  /**
+   * Goes back to what is on disk. After a full disk serves again as soon as there is some space, after any other failure
+   * when the disk takes a fresh snapshot: what it says about the files it has is then not to be believed.
+   */
+  private async recover(failed: Store | undefined, cause: unknown): Promise<void> {
     await closeQuietly(failed, this.logger);
     for (let waitMs = FIRST_RETRY_MS; !this.stopping.signal.aborted; waitMs = Math.min(waitMs * 2, LAST_RETRY_MS)) {
       try {
         await delay(this.clock, waitMs, this.stopping.signal);
-        const store = await Store.open(this.storeOptions, { fresh: true });
+        const store =
+          failed !== undefined && isOutOfSpace(cause)
+            ? await Store.reopen(this.storeOptions, failed)
+            : await Store.open(this.storeOptions, { fresh: true });
         this.useStore(store);
         this.logger.info('embedded ZooKeeper can write again and serves', { dataDir: this.options.dataDir });
         return;
@@ -190,6 +210,11 @@ class RunningServer implements EmbeddedServer {
       }
     }
   }
+}
+
+function isOutOfSpace(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
 async function closeQuietly(store: Store | undefined, logger: EmbeddedLogger): Promise<void> {

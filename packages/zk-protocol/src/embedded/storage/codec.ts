@@ -1,4 +1,4 @@
-import type { Acl } from '../../client/types.js';
+import type { Acl } from '../../client/contract/types.js';
 import { OPEN_ACL } from '../model/acl.js';
 import type { Session } from '../model/sessions.js';
 import type { Change, Transaction } from '../model/transactions.js';

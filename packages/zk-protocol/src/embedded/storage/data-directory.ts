@@ -1,13 +1,14 @@
 import { join } from 'node:path';
-import { EmbeddedServerError } from '../errors.js';
-import type { EmbeddedLogger } from '../types.js';
+import { EmbeddedServerError } from '../contract/errors.js';
+import type { EmbeddedLogger } from '../contract/logger.js';
 import type { ServerModel } from '../model/server-model.js';
 import { JuteReader, MalformedPacketError } from '../wire/jute-reader.js';
 import { decodeTransaction } from './codec.js';
 import type { FileSystem } from './file-system.js';
 import { type BatchMark, findLaterBatch, readRecord } from './record.js';
 import { readSnapshot } from './snapshot-file.js';
-import { LOG_MAGIC, type LogPosition } from './transaction-log.js';
+import { type Acknowledged, acknowledgedPath, readAcknowledged } from './acknowledged.js';
+import { LOG_MAGIC, type LogEnd, type LogFile, type LogPosition } from './transaction-log.js';
 
 const NAME = /^(log|snapshot)\.([0-9a-f]{16})$/;
 
@@ -25,8 +26,8 @@ export class DataDirectory {
     private readonly logger: EmbeddedLogger,
   ) {}
 
-  logPath(firstZxid: number): string {
-    return join(this.path, `log.${hex(firstZxid)}`);
+  logFile(firstZxid: number): LogFile {
+    return { path: join(this.path, `log.${hex(firstZxid)}`), firstZxid };
   }
 
   snapshotPath(zxid: number): string {
@@ -40,6 +41,7 @@ export class DataDirectory {
    */
   async load(createModel: () => ServerModel): Promise<{ model: ServerModel; position: LogPosition }> {
     await this.removeUnfinished();
+    const acknowledged = await readAcknowledged(this.fs, this.path);
     const model = await this.loadSnapshot(createModel);
     const logs = await this.numbered('log');
     const first = Math.max(
@@ -49,14 +51,38 @@ export class DataDirectory {
     let position: LogPosition | undefined;
     for (let index = first; index < logs.length; index++) {
       const log = logs[index];
-      if (log !== undefined) position = await this.replayLog(log.path, model, index === logs.length - 1);
+      if (log !== undefined) position = await this.replayLog(log, model, index === logs.length - 1, acknowledged);
+    }
+    if (acknowledged !== undefined && model.lastZxid < acknowledged.zxid) {
+      throw this.lost(acknowledged, model.lastZxid, position);
     }
     return { model, position: position ?? this.freshLog(model) };
   }
 
   /** Position at the start of a log file that does not exist yet. */
   freshLog(model: ServerModel): LogPosition {
-    return { path: this.logPath(model.lastZxid + 1), offset: undefined, fileBatch: 0 };
+    return { ...this.logFile(model.lastZxid + 1), offset: undefined, fileBatch: 0 };
+  }
+
+  /** Takes away what was written behind the end of what is durable, after a write that failed. Needs no space. */
+  async cutTo(end: LogEnd): Promise<void> {
+    await this.removeUnfinished();
+    for (const { path, zxid } of await this.numbered('log')) {
+      const isAfter = end.offset === undefined ? zxid >= end.firstZxid : zxid > end.firstZxid;
+      if (isAfter) await this.fs.remove(path);
+    }
+    if (end.offset !== undefined) await this.truncate(end.path, end.offset);
+    await this.prune(1);
+  }
+
+  private async truncate(path: string, offset: number): Promise<void> {
+    const file = await this.fs.open(path, 'existing');
+    try {
+      await file.truncate(offset);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
   }
 
   /** Removes all but the newest snapshots, and the logs that only the removed ones needed. */
@@ -89,12 +115,17 @@ export class DataDirectory {
     throw corrupt(damage.path, 'every snapshot is damaged', damage.error);
   }
 
-  private async replayLog(path: string, model: ServerModel, isLast: boolean): Promise<LogPosition> {
+  private async replayLog(
+    { path, zxid: firstZxid }: NumberedFile,
+    model: ServerModel,
+    isLast: boolean,
+    acknowledged: Acknowledged | undefined,
+  ): Promise<LogPosition> {
     const file = await this.fs.readFile(path);
     if (file.length < LOG_MAGIC.length || !file.subarray(0, LOG_MAGIC.length).equals(LOG_MAGIC)) {
       // A crash while the file was being made leaves it short; it cannot hold anything yet.
       if (isLast && findLaterBatch(file, -1, undefined) === undefined) {
-        return { path, offset: undefined, fileBatch: 0 };
+        return { path, firstZxid, offset: undefined, fileBatch: 0 };
       }
       throw corrupt(path, 'it does not begin as a log does');
     }
@@ -105,8 +136,12 @@ export class DataDirectory {
       at = record.end;
       mark = record;
     }
+    const position = { path, firstZxid, offset: at, fileBatch: mark?.batch ?? 0 };
+    if (acknowledged?.logZxid === firstZxid && at < acknowledged.offset) {
+      throw this.lost(acknowledged, model.lastZxid, position);
+    }
     if (at < file.length) this.checkTail(path, file, at, mark, isLast);
-    return { path, offset: at, fileBatch: mark?.batch ?? 0 };
+    return position;
   }
 
   /** What follows the last intact record may only be the torn end of the very last write. */
@@ -117,12 +152,28 @@ export class DataDirectory {
       throw corrupt(path, `the record at byte ${at} is damaged, but ${proof}`);
     }
     this.logger.warn(
-      'log ends in a write that a crash interrupted; the unfinished part, never acknowledged, is cut off',
+      'log ends in a write that a crash interrupted, of which nothing is known to be acknowledged: it is cut off',
       {
         path,
         offset: at,
         cutBytes: file.length - at,
       },
+    );
+  }
+
+  /** What clients were told is safe is not there any more. */
+  private lost(acknowledged: Acknowledged, lastZxid: number, end: LogPosition | undefined): EmbeddedServerError {
+    const { path } = this.logFile(acknowledged.logZxid);
+    const found =
+      end?.firstZxid === acknowledged.logZxid
+        ? `it is damaged or cut off at byte ${end.offset ?? 0}`
+        : 'it is missing, or what belongs before it';
+    return new EmbeddedServerError(
+      'ZK_EMBEDDED_CORRUPT',
+      `embedded ZooKeeper: cannot use ${path}: ${found}, but clients were told that everything up to byte ` +
+        `${acknowledged.offset} is safe (transaction ${acknowledged.zxid}; the last one found is ${lastZxid}). Restore the ` +
+        `data directory from a backup; or, to go on without what is lost, remove ${acknowledgedPath(this.path)}`,
+      { path },
     );
   }
 

@@ -1,129 +1,179 @@
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
-import { EmbeddedServerError } from '../errors.js';
+import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { type CancelTimer, delay, patientClock, steadyNow, systemClock } from '../../base/clock.js';
+import { EmbeddedServerError } from '../contract/errors.js';
+import { askLifeSign, bootId, LifeSign } from './life-sign.js';
 
-const LOCK_NAME = 'server.lock';
-const ATTEMPTS = 5;
+const CLAIM = /^server\.([0-9a-f-]{36})\.lock$/;
+const HEARTBEAT_MS = 1000;
+/** A claim that cannot be asked is given up when its file is not touched for this long. */
+const SILENCE_MS = 5 * HEARTBEAT_MS;
+/** How long one that came at the same time has to step back. */
+const STEP_BACK_MS = 2000;
+const LOOK_EVERY_MS = 100;
 
-const heldHere = new Set<string>();
+/** What a claim's file says about who made it. */
+interface Claim {
+  readonly token: string;
+  readonly pid?: number;
+  readonly host?: string;
+  readonly bootId?: string;
+}
 
 /**
- * Keeps a second server off a data directory. The lock names the process that holds it; one whose process is gone is
- * taken over.
- * @returns a function that frees it
- * @throws {EmbeddedServerError} `ZK_EMBEDDED_LOCKED`
+ * Keeps a second server off a data directory, also one of another container. Each server that wants it puts a claim of its
+ * own there, a file and a socket that answers while the process lives, and then looks for others: of two that come at the
+ * same time at least one sees the other. The claim of a server that died is removed; its name is never used again.
+ *
+ * A claim of another machine (or of before a reboot) cannot be asked: its holder touches the file each second.
+ * @returns a function that frees the directory
+ * @throws {EmbeddedServerError} `ZK_EMBEDDED_LOCKED`, or `ZK_EMBEDDED_IO` when the directory cannot be written
  */
-export function lockDirectory(directory: string): () => void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const path = join(directory, LOCK_NAME);
+export async function lockDirectory(directory: string): Promise<() => Promise<void>> {
   const token = randomUUID();
-  const content = JSON.stringify({ pid: process.pid, startTime: startTimeOf(process.pid), token });
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    if (tryCreate(path, content, token)) {
-      heldHere.add(token);
-      return () => {
-        heldHere.delete(token);
-        if (readIfPresent(path) === content) rmSync(path, { force: true });
-      };
+  const unclaim = await claim(directory, token);
+  try {
+    for (const other of await readClaims(directory)) {
+      if (other.token !== token) await waitUntilGone(directory, other, token);
     }
-    const found = readIfPresent(path);
-    if (found !== undefined && !takeAway(path, found, token)) {
+    return unclaim;
+  } catch (error) {
+    await unclaim();
+    throw error;
+  }
+}
+
+/**
+ * Whether a server of this machine uses the data directory now. Asks no longer than a moment.
+ * @returns `undefined` when it cannot be told: the directory is another user's, or the server may be on another machine
+ */
+export async function isDirectoryInUse(directory: string): Promise<boolean | undefined> {
+  try {
+    const claims = (await readClaims(directory)).filter(({ pid }) => pid !== undefined);
+    const here = claims.filter((claim) => claim.bootId === bootId());
+    const answers = await Promise.all(here.map(({ token }) => askLifeSign(directory, signName(token))));
+    if (answers.includes('alive')) return true;
+    return here.length < claims.length || answers.includes('unknown') ? undefined : false;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return false;
+    if (code === 'EACCES') return undefined;
+    throw error;
+  }
+}
+
+async function claim(directory: string, token: string): Promise<() => Promise<void>> {
+  const path = claimPath(directory, token);
+  let sign: LifeSign | undefined;
+  let cancel: CancelTimer = () => undefined;
+  const unclaim = async () => {
+    cancel();
+    await rm(path, { force: true });
+    await sign?.close();
+  };
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    sign = await LifeSign.open(directory, signName(token));
+    const content = { pid: process.pid, host: hostname(), bootId: bootId() };
+    await writeFile(path, JSON.stringify(content), { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    await unclaim();
+    const message =
+      `embedded ZooKeeper: cannot use ${directory}: ${(error as Error).message}. ` +
+      'Check that it is writable, and that there is space left on its disk';
+    throw new EmbeddedServerError('ZK_EMBEDDED_IO', message, { path: directory, cause: error });
+  }
+  const beat = () => {
+    cancel = systemClock.setTimer(HEARTBEAT_MS, () => {
+      const now = new Date();
+      // A beat that fails is no matter: for processes of this machine the socket answers.
+      utimes(path, now, now).catch(() => undefined);
+      beat();
+    });
+  };
+  beat();
+  return unclaim;
+}
+
+/** Returns once the other claim is void. @throws when it is not, and ours has to give way */
+async function waitUntilGone(directory: string, other: Claim, token: string): Promise<void> {
+  const deadline = steadyNow(patientClock) + STEP_BACK_MS;
+  while (await isAlive(directory, other)) {
+    // Of two that started together the one with the smaller token may stay.
+    if (other.token < token || steadyNow(patientClock) > deadline) {
       throw new EmbeddedServerError(
         'ZK_EMBEDDED_LOCKED',
-        `embedded ZooKeeper: ${directory} is in use by ${describe(found)}. Stop it, or use another data directory`,
+        `embedded ZooKeeper: ${directory} is in use by ${describe(other)}. Stop it, or use another data directory`,
         { path: directory },
       );
     }
+    await delay(patientClock, LOOK_EVERY_MS);
   }
-  throw new EmbeddedServerError(
-    'ZK_EMBEDDED_LOCKED',
-    `embedded ZooKeeper: ${directory} is contended by other servers that are starting. Start only one`,
-    { path: directory },
-  );
+  await rm(claimPath(directory, other.token), { force: true });
+  await rm(join(directory, signName(other.token)), { force: true });
 }
 
-/** Creates the lock with its content in one step: no reader ever sees it half written. */
-function tryCreate(path: string, content: string, token: string): boolean {
-  const draft = `${path}.${token}`;
-  writeFileSync(draft, content, { mode: 0o600 });
+async function isAlive(directory: string, claim: Claim): Promise<boolean> {
+  if (claim.pid !== undefined && claim.bootId === bootId()) {
+    const answer = await askLifeSign(directory, signName(claim.token));
+    if (answer !== 'unknown') return answer === 'alive';
+  }
+  return isTouched(claimPath(directory, claim.token));
+}
+
+/** Whether somebody touches the file while we look. */
+async function isTouched(path: string): Promise<boolean> {
+  const before = await touchedMs(path);
+  for (let waitedMs = 0; before !== undefined && waitedMs < SILENCE_MS; waitedMs += LOOK_EVERY_MS) {
+    await delay(patientClock, LOOK_EVERY_MS);
+    const now = await touchedMs(path);
+    if (now === undefined) return false;
+    if (now !== before) return true;
+  }
+  return false;
+}
+
+async function touchedMs(path: string): Promise<number | undefined> {
   try {
-    linkSync(draft, path);
-    return true;
+    return (await stat(path)).mtimeMs;
   } catch (error) {
-    if (hasCode(error, 'EEXIST')) return false;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
-  } finally {
-    rmSync(draft, { force: true });
   }
 }
 
-/** Removes the lock of a process that is gone. @returns false when its holder lives */
-function takeAway(path: string, content: string, token: string): boolean {
-  if (isHeld(content)) return false;
-  const aside = `${path}.stale.${token}`;
-  try {
-    renameSync(path, aside);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return true;
-    throw error;
-  }
-  // Somebody else may have replaced the stale lock by a fresh one in between: then it goes back.
-  if (readIfPresent(aside) !== content) linkSync(aside, path);
-  rmSync(aside, { force: true });
-  return true;
+async function readClaims(directory: string): Promise<Claim[]> {
+  const tokens = (await readdir(directory)).map((name) => CLAIM.exec(name)?.[1]).filter((token) => token !== undefined);
+  return Promise.all(tokens.map((token) => readClaim(directory, token)));
 }
 
-function isHeld(content: string): boolean {
-  const { pid, startTime, token } = parse(content);
-  if (pid === undefined) return false;
-  if (pid === process.pid) return token !== undefined && heldHere.has(token);
+/** A claim that cannot be read, e.g. because it is just being written, says nothing but that it is there. */
+async function readClaim(directory: string, token: string): Promise<Claim> {
   try {
-    process.kill(pid, 0);
-  } catch (error) {
-    return hasCode(error, 'EPERM');
-  }
-  return startTime === undefined || startTimeOf(pid) === startTime;
-}
-
-/**
- * Start of a process in clock ticks since boot; tells a process from a later one with its number. `undefined` when it is
- * gone or only waits to be buried by its parent, and where there is no /proc.
- */
-function startTimeOf(pid: number): string | undefined {
-  const stat = readIfPresent(`/proc/${pid}/stat`);
-  const [state, ...fields] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
-  return state === 'Z' || state === 'X' ? undefined : fields[18];
-}
-
-function parse(content: string): { pid?: number; startTime?: string; token?: string } {
-  try {
-    const { pid, startTime, token } = JSON.parse(content) as Record<string, unknown>;
+    const value = JSON.parse(await readFile(claimPath(directory, token), 'utf8')) as Record<string, unknown>;
+    const { pid, host, bootId } = value;
     return {
+      token,
       ...(typeof pid === 'number' ? { pid } : {}),
-      ...(typeof startTime === 'string' ? { startTime } : {}),
-      ...(typeof token === 'string' ? { token } : {}),
+      ...(typeof host === 'string' ? { host } : {}),
+      ...(typeof bootId === 'string' ? { bootId } : {}),
     };
   } catch {
-    // Nobody of ours wrote that, so nobody of ours holds it.
-    return {};
+    return { token };
   }
 }
 
-function describe(content: string): string {
-  const { pid } = parse(content);
-  return pid === undefined ? 'another server' : `the server in process ${pid}`;
+function describe({ pid, host }: Claim): string {
+  if (pid === undefined) return 'another server';
+  return `the server in process ${pid}${host === undefined || host === hostname() ? '' : ` of ${host}`}`;
 }
 
-function readIfPresent(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT') || hasCode(error, 'ESRCH')) return undefined;
-    throw error;
-  }
+function claimPath(directory: string, token: string): string {
+  return join(directory, `server.${token}.lock`);
 }
 
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
+function signName(token: string): string {
+  return `server.${token}.sock`;
 }

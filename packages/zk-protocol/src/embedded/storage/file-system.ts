@@ -1,10 +1,12 @@
-import { constants } from 'node:fs';
+import { constants, writeSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 
 /** An open file of the data directory. Every method rejects with the operating system's error. */
 export interface StorageFile {
   /** Writes all bytes at the position. */
   write(bytes: Buffer, position: number): Promise<void>;
+  /** Writes a few bytes at the position before it returns. A process that is killed afterwards does not lose them. */
+  writeNow(bytes: Buffer, position: number): void;
   /** Returns once everything written is on stable storage. */
   sync(): Promise<void>;
   truncate(length: number): Promise<void>;
@@ -56,6 +58,9 @@ function storageFile(handle: fs.FileHandle): StorageFile {
         const result = await handle.write(bytes, written, bytes.length - written, position + written);
         written += result.bytesWritten;
       }
+    },
+    writeNow: (bytes, position) => {
+      writeSync(handle.fd, bytes, 0, bytes.length, position);
     },
     sync: () => handle.datasync(),
     truncate: (length) => handle.truncate(length),

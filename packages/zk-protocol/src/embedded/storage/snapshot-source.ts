@@ -5,6 +5,9 @@ import { encodeSession, encodeZnode, Kind } from './codec.js';
 
 let lastMark = 0;
 
+/** One request can change thousands of znodes while a part waits to be written: none may outgrow a record. */
+const MAX_PART_BYTES = 8 * 1024 * 1024;
+
 /**
  * The state of a model at the moment of construction, handed out in pieces while the model goes on changing: a znode
  * about to change is written down first, new ones are left out. {@link close} must be called in the end.
@@ -17,6 +20,8 @@ export class SnapshotSource {
   private readonly lastSessionId: bigint;
   private readonly nodes: Iterator<[string, Znode]>;
   private part = new JuteWriter(1024);
+  /** Parts that grew so large between two calls that they had to be closed. */
+  private readonly full: Buffer[] = [];
   private step: 'header' | 'sessions' | 'znodes' | 'end' | 'done' = 'header';
   private count = 0;
 
@@ -53,6 +58,8 @@ export class SnapshotSource {
   }
 
   private nextZnodes(wantedBytes: number): Buffer {
+    const first = this.full.shift();
+    if (first !== undefined) return first;
     while (this.part.length < wantedBytes) {
       const entry = this.nodes.next();
       if (entry.done === true) {
@@ -62,8 +69,12 @@ export class SnapshotSource {
       }
       this.take(...entry.value);
     }
-    const payload = this.part.length === 0 ? Buffer.of(Kind.znodes) : this.part.finish();
-    this.part = new JuteWriter(Math.max(1024, payload.length));
+    return this.part.length === 0 ? Buffer.of(Kind.znodes) : this.finishPart();
+  }
+
+  private finishPart(): Buffer {
+    const payload = this.part.finish();
+    this.part = new JuteWriter(1024);
     return payload;
   }
 
@@ -73,6 +84,7 @@ export class SnapshotSource {
     if (this.part.length === 0) this.part.byte(Kind.znodes);
     encodeZnode(this.part, path, node);
     this.count++;
+    if (this.part.length > MAX_PART_BYTES) this.full.push(this.finishPart());
   }
 }
 

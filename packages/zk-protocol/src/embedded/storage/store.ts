@@ -1,17 +1,22 @@
+import { join } from 'node:path';
 import type { ServerModel } from '../model/server-model.js';
 import type { Transaction } from '../model/transactions.js';
-import type { EmbeddedLogger } from '../types.js';
+import type { EmbeddedLogger } from '../contract/logger.js';
+import { AcknowledgedFile, acknowledgedPath } from './acknowledged.js';
 import { DataDirectory } from './data-directory.js';
 import type { FileSystem } from './file-system.js';
 import { writeSnapshot } from './snapshot-file.js';
 import { SnapshotSource } from './snapshot-source.js';
-import { TransactionLog } from './transaction-log.js';
+import { type LogPosition, TransactionLog } from './transaction-log.js';
 
 /** A log file is closed, and a snapshot made, when it is about this large. */
 const SNAPSHOT_LOG_BYTES = 64 * 1024 * 1024;
 
 /** The newest snapshot may be unreadable one day, so the one before stays too. */
 const KEPT_SNAPSHOTS = 2;
+
+/** So much has to be free before a server whose disk was full serves again. */
+const PROBE_BYTES = 256 * 1024;
 
 /** What a {@link Store} works with. */
 export interface StoreOptions {
@@ -52,8 +57,23 @@ export class Store {
     if (fresh) await writeWhole(fs, directory, loaded.model);
     const position = fresh ? directory.freshLog(loaded.model) : loaded.position;
     const log = await TransactionLog.open({ fs, directory: options.directory, fsync, onDurable, onFailure }, position);
+    // Only now: what was read may have been in the machine's memory alone.
+    log.acknowledged = await openAcknowledged(options, loaded.model, position);
     if (fresh) await directory.prune(1);
     return new Store(loaded.model, log, directory, options);
+  }
+
+  /**
+   * Opens the directory again after the disk of a closed store ran full: what was not durable is taken away, and nothing
+   * is written that grows with the data.
+   * @throws while there is no space for a while of writing
+   */
+  static async reopen(options: StoreOptions, failed: Store): Promise<Store> {
+    const { fs, directory: path, logger } = options;
+    const directory = new DataDirectory(fs, path, logger);
+    await directory.cutTo(failed.log.durableEnd);
+    await probeSpace(fs, path);
+    return Store.open(options);
   }
 
   /** What was answered up to this batch may be sent once {@link durableBatch} is as large. */
@@ -82,7 +102,7 @@ export class Store {
     if (this.transactionsInFile < this.options.snapshotEvery && this.bytesInFile < SNAPSHOT_LOG_BYTES) return;
     this.transactionsInFile = 0;
     this.bytesInFile = 0;
-    this.log.startFile(this.directory.logPath(this.model.lastZxid + 1));
+    this.log.startFile(this.directory.logFile(this.model.lastZxid + 1));
     const source = new SnapshotSource(this.model);
     this.snapshot = this.writeSnapshot(source).finally(() => {
       source.close();
@@ -123,11 +143,42 @@ export class Store {
   }
 }
 
+/** Without syncs nothing is known to survive, so nothing is noted either. */
+async function openAcknowledged(
+  { fs, fsync, directory }: StoreOptions,
+  model: ServerModel,
+  { firstZxid, offset = 0 }: LogPosition,
+): Promise<AcknowledgedFile | undefined> {
+  if (fsync) return AcknowledgedFile.open(fs, directory, { zxid: model.lastZxid, logZxid: firstZxid, offset });
+  await fs.remove(acknowledgedPath(directory));
+  return undefined;
+}
+
+async function probeSpace(fs: FileSystem, directory: string): Promise<void> {
+  const path = join(directory, 'space.probe');
+  try {
+    const file = await fs.open(path, 'create');
+    try {
+      await file.write(Buffer.alloc(PROBE_BYTES), 0);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  } finally {
+    await fs.remove(path);
+  }
+}
+
 async function writeWhole(fs: FileSystem, directory: DataDirectory, model: ServerModel): Promise<void> {
   const source = new SnapshotSource(model);
   try {
     const path = directory.snapshotPath(source.zxid);
-    await writeSnapshot(fs, `${path}.tmp`, source);
+    try {
+      await writeSnapshot(fs, `${path}.tmp`, source);
+    } catch (error) {
+      await fs.remove(`${path}.tmp`);
+      throw error;
+    }
     await fs.rename(`${path}.tmp`, path);
     await fs.syncDirectory(directory.path);
   } finally {

@@ -1,5 +1,6 @@
 import type { Transaction } from '../model/transactions.js';
 import { JuteWriter } from '../wire/jute-writer.js';
+import type { AcknowledgedFile } from './acknowledged.js';
 import { encodeTransaction } from './codec.js';
 import type { FileSystem, StorageFile } from './file-system.js';
 import { writeRecord } from './record.js';
@@ -7,11 +8,8 @@ import { writeRecord } from './record.js';
 /** First bytes of a log file. */
 export const LOG_MAGIC = Buffer.from('NPZKLOG1');
 
-/** Where to go on writing. */
-export interface LogPosition {
-  path: string;
-  /** Offset behind the last intact record; `undefined` for a file that is to be created. */
-  offset: number | undefined;
+/** Where to go on writing: behind the last intact record, or in a file that is to be created. */
+export interface LogPosition extends LogEnd {
   /** Number of the last batch in the file. */
   fileBatch: number;
 }
@@ -28,12 +26,24 @@ export interface TransactionLogOptions {
   onFailure: (error: unknown) => void;
 }
 
+/** A log file and its first transaction. */
+export interface LogFile {
+  path: string;
+  firstZxid: number;
+}
+
+/** Where the durable part of the newest log file ends; without offset the file does not count yet. */
+export interface LogEnd extends LogFile {
+  offset: number | undefined;
+}
+
 interface Batch {
   id: number;
   fileBatch: number;
   records: JuteWriter;
+  lastZxid: number;
   /** The batch begins this file. */
-  newFile: string | undefined;
+  newFile: LogFile | undefined;
 }
 
 const BATCH_BUFFER_BYTES = 16 * 1024;
@@ -45,10 +55,12 @@ export class TransactionLog {
   durableBatch = 0;
   /** Bytes appended that are not durable yet. */
   pendingBytes = 0;
+  /** Where acknowledgements are noted; `undefined` where a power cut may lose them anyway. */
+  acknowledged: AcknowledgedFile | undefined;
   private readonly closed: Batch[] = [];
   private open: Batch;
   private file: StorageFile | undefined;
-  private offset = 0;
+  private end: LogEnd;
   private running: Promise<void> | undefined;
   private isScheduled = false;
   private hasFailed = false;
@@ -58,8 +70,9 @@ export class TransactionLog {
     private readonly options: TransactionLogOptions,
     position: LogPosition,
   ) {
-    this.open = this.newBatch(position.fileBatch + 1, position.offset === undefined ? position.path : undefined);
-    this.offset = position.offset ?? 0;
+    this.open = this.newBatch(position.fileBatch + 1, position.offset === undefined ? position : undefined);
+    const { path, firstZxid, offset } = position;
+    this.end = { path, firstZxid, offset };
   }
 
   /** Opens the log for writing behind what was read from it. */
@@ -73,8 +86,14 @@ export class TransactionLog {
     return log;
   }
 
+  /** Where everything durable ends. */
+  get durableEnd(): LogEnd {
+    return this.end;
+  }
+
   append(transaction: Transaction): void {
     const { records, fileBatch, id } = this.open;
+    this.open.lastZxid = transaction.zxid;
     const before = records.length;
     writeRecord(records, { batch: fileBatch, isFirst: before === 0 }, (writer) =>
       encodeTransaction(writer, transaction),
@@ -85,9 +104,9 @@ export class TransactionLog {
   }
 
   /** Everything appended from now on goes to a new file. */
-  startFile(path: string): void {
+  startFile(file: LogFile): void {
     if (this.open.records.length > 0) this.closed.push(this.open);
-    this.open = this.newBatch(1, path);
+    this.open = this.newBatch(1, file);
   }
 
   /** Resolves with true once everything appended so far is durable, with false when that can never be. */
@@ -105,10 +124,11 @@ export class TransactionLog {
     await this.running;
     await this.file?.close();
     this.file = undefined;
+    await this.acknowledged?.close();
   }
 
-  private newBatch(fileBatch: number, newFile: string | undefined): Batch {
-    return { id: this.lastBatch + 1, fileBatch, records: new JuteWriter(BATCH_BUFFER_BYTES), newFile };
+  private newBatch(fileBatch: number, newFile: LogFile | undefined): Batch {
+    return { id: this.lastBatch + 1, fileBatch, records: new JuteWriter(BATCH_BUFFER_BYTES), lastZxid: 0, newFile };
   }
 
   private schedule(): void {
@@ -148,22 +168,25 @@ export class TransactionLog {
     return batch;
   }
 
-  private async write({ newFile, records }: Batch): Promise<void> {
+  private async write({ newFile, records, lastZxid }: Batch): Promise<void> {
     if (newFile !== undefined) await this.switchFile(newFile);
     if (this.file === undefined) throw new Error('the log has no open file');
-    await this.file.write(records.finish(), this.offset);
+    const { path, firstZxid } = newFile ?? this.end;
+    const start = newFile === undefined ? (this.end.offset ?? LOG_MAGIC.length) : LOG_MAGIC.length;
+    await this.file.write(records.finish(), start);
     if (this.options.fsync) await this.file.sync();
-    this.offset += records.length;
+    const offset = start + records.length;
+    this.end = { path, firstZxid, offset };
+    this.acknowledged?.note({ zxid: lastZxid, logZxid: firstZxid, offset });
   }
 
-  private async switchFile(path: string): Promise<void> {
+  private async switchFile({ path }: LogFile): Promise<void> {
     const { fs, directory, fsync } = this.options;
     await this.file?.close();
     this.file = undefined;
     this.file = await fs.open(path, 'create');
     await this.file.write(LOG_MAGIC, 0);
     if (fsync) await fs.syncDirectory(directory);
-    this.offset = LOG_MAGIC.length;
   }
 
   private fail(error: unknown): void {

@@ -1,6 +1,6 @@
-import type { Acl } from '../../client/types.js';
+import type { Acl } from '../../client/contract/types.js';
 import type { MultiPart, ReadPart, Request, WatcherType } from '../model/requests.js';
-import { ErrorCode, OpCode } from './constants.js';
+import { ErrorCode, OpCode } from '../model/constants.js';
 import { type JuteReader, MalformedPacketError } from './jute-reader.js';
 
 const CONTAINER_FLAG = 4;

@@ -1,5 +1,5 @@
 import type { MultiResult, NodeStat, Notification, ReadResult, Reply, ReplyBody } from '../model/replies.js';
-import { EVENT_STATE_CONNECTED, OpCode, Xid } from './constants.js';
+import { EVENT_STATE_CONNECTED, OpCode, Xid } from '../model/constants.js';
 import type { JuteWriter } from './jute-writer.js';
 
 /** Appends a reply as a packet. */
@@ -45,6 +45,7 @@ function endPacket(writer: JuteWriter, start: number): void {
   writer.patchInt(start, writer.length - start - 4);
 }
 
+/** One flat table: a case for each kind of body, which is easier to compare with the protocol than ten functions. */
 function encodeBody(writer: JuteWriter, body: ReplyBody): void {
   switch (body.kind) {
     case 'path': {

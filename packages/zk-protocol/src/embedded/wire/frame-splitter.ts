@@ -1,4 +1,4 @@
-import { MAX_PACKET_BYTES } from './constants.js';
+import { MAX_PACKET_BYTES } from '../model/constants.js';
 import { MalformedPacketError } from './jute-reader.js';
 
 const LENGTH_BYTES = 4;
@@ -10,6 +10,8 @@ export class FrameSplitter {
   /** Position in the first chunk. */
   private at = 0;
   private needed = LENGTH_BYTES;
+
+  constructor(private readonly maxPacketBytes = MAX_PACKET_BYTES) {}
 
   /** Takes the next bytes of the stream. */
   push(chunk: Buffer): void {
@@ -25,7 +27,7 @@ export class FrameSplitter {
     if (this.bytes < this.needed) return undefined;
     const data = this.joined();
     const length = data.readInt32BE(this.at);
-    if (length < 0 || length > MAX_PACKET_BYTES) throw new MalformedPacketError(`a packet claims ${length} bytes`);
+    if (length < 0 || length > this.maxPacketBytes) throw new MalformedPacketError(`a packet claims ${length} bytes`);
     const start = this.at + LENGTH_BYTES;
     if (data.length < start + length) {
       this.needed = LENGTH_BYTES + length;

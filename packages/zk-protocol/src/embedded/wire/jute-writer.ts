@@ -1,3 +1,6 @@
+/** Counting the bytes of longer texts costs less than room for the most they could have. */
+const LONG_TEXT = 1024;
+
 /** Appends values in ZooKeeper's wire format (jute) to a buffer that grows as needed. */
 export class JuteWriter {
   private buffer: Buffer;
@@ -44,7 +47,7 @@ export class JuteWriter {
   }
 
   string(value: string): void {
-    this.reserve(4 + value.length * 3);
+    this.reserve(4 + (value.length > LONG_TEXT ? Buffer.byteLength(value) : value.length * 3));
     const written = this.buffer.write(value, this.used + 4, 'utf8');
     this.buffer.writeInt32BE(written, this.used);
     this.used += 4 + written;

@@ -1,4 +1,4 @@
-import { NodepoolError } from '../errors.js';
+import { NodepoolError } from '../../base/errors.js';
 
 /** Stable code of each ZooKeeper error this project reacts to; every other server code becomes `ZK_SERVER_ERROR`. */
 export type ZooKeeperErrorCode =

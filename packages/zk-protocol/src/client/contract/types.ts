@@ -1,4 +1,11 @@
-import type { ServerAddress } from './servers.js';
+/** One server of the ensemble. */
+export interface ServerAddress {
+  /** Host name or IP address, IPv6 without brackets. */
+  host: string;
+  port: number;
+  /** Path prefix; when several servers carry one it must be the same. */
+  chroot?: string | undefined;
+}
 
 /** Metadata of a znode, as ZooKeeper keeps it. Times are milliseconds since the UNIX epoch. */
 export interface Stat {
@@ -144,6 +151,8 @@ export interface ZooKeeper {
 
 /** A {@link ZooKeeper} whose server list can be changed while it runs. */
 export interface ZooKeeperConnection extends ZooKeeper {
+  /** Why the last attempt to connect failed; `undefined` when there was none since the last success. */
+  readonly lastFailure: Error | undefined;
   /**
    * Takes another list of servers into use. The session goes on; when the server in use is not on the list, the
    * connection moves once the requests under way are answered.

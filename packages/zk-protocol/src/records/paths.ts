@@ -1,5 +1,5 @@
-import { NodepoolError } from './errors.js';
-import type { LauncherId, NodeId, RequestId } from './records/types.js';
+import { NodepoolError } from '../base/errors.js';
+import type { LauncherId, NodeId, RequestId } from './types.js';
 
 /** Parent of every znode of this system. */
 export const NODEPOOL_ROOT = '/nodepool';

@@ -5,6 +5,11 @@ export type CancelTimer = () => void;
 export interface Clock {
   /** Milliseconds since the UNIX epoch. */
   now(): number;
+  /**
+   * Milliseconds since some moment, which never jump when somebody sets the machine's time: for measuring how long
+   * something takes. A clock whose {@link Clock.now} never jumps needs none.
+   */
+  steadyNow?(): number;
   /** Calls `fn` once after `ms` milliseconds. Timers never keep the process alive by themselves. */
   setTimer(ms: number, fn: () => void): CancelTimer;
 }
@@ -12,12 +17,27 @@ export interface Clock {
 /** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  steadyNow: () => performance.now(),
   setTimer(ms, fn) {
     const timer = setTimeout(fn, ms);
     timer.unref();
     return () => clearTimeout(timer);
   },
 };
+
+/** The machine's clock, with timers that keep the process alive: for waits that something depends on. */
+export const patientClock: Clock = {
+  ...systemClock,
+  setTimer(ms, fn) {
+    const timer = setTimeout(fn, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Time for measuring durations: {@link Clock.steadyNow} where there is one, else {@link Clock.now}. */
+export function steadyNow(clock: Clock): number {
+  return clock.steadyNow?.() ?? clock.now();
+}
 
 /** Waits `ms` milliseconds of the given clock; an abort ends the wait early by rejecting with the signal's reason. */
 export function delay(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {

@@ -1,14 +1,7 @@
-import type { Clock } from '../clock.js';
-import type { ServerModel } from './model/server-model.js';
-import type { FileSystem } from './storage/file-system.js';
-
-/** What the server logs with; any logger of this project fits. */
-export interface EmbeddedLogger {
-  debug(message: string, fields?: Record<string, unknown>): void;
-  info(message: string, fields?: Record<string, unknown>): void;
-  warn(message: string, fields?: Record<string, unknown>): void;
-  error(message: string, fields?: Record<string, unknown>): void;
-}
+import type { EmbeddedLogger } from '../contract/logger.js';
+import type { Clock } from '../../base/clock.js';
+import type { ServerModel } from '../model/server-model.js';
+import type { FileSystem } from '../storage/file-system.js';
 
 /** How to run an embedded server; only the folder is needed. */
 export interface EmbeddedServerOptions {
@@ -22,12 +15,20 @@ export interface EmbeddedServerOptions {
   clock?: Clock;
   /** @default silent */
   logger?: EmbeddedLogger;
+  /**
+   * `user:password` that every client has to prove by digest authentication before it may do anything.
+   * A function is called once this server alone has the folder.
+   * @default none: everybody who reaches the port may do everything
+   */
+  login?: string | (() => Promise<string | undefined>) | undefined;
   /** False loses acknowledged writes when the machine, not just the process, dies. @default true */
   fsync?: boolean;
   /** Transactions between two snapshots; more often when the log grows large. @default 100000 */
   snapshotEvery?: number;
   /** Connections beyond that are closed at once. @default 1000 */
   maxClientConnections?: number;
+  /** Of these, how many may come from one address. @default four fifths */
+  maxConnectionsPerAddress?: number;
   /** Shortest session timeout granted, in milliseconds. @default 1000 */
   minSessionTimeoutMs?: number;
   /** Longest session timeout granted, in milliseconds. @default 60000 */

@@ -22,6 +22,7 @@ export const OpCode = {
   multiRead: 22,
   auth: 100,
   setWatches: 101,
+  sasl: 102,
   getEphemerals: 103,
   getAllChildrenNumber: 104,
   setWatches2: 105,
@@ -52,6 +53,7 @@ export const ErrorCode = {
   authFailed: -115,
   noWatcher: -121,
   reconfigDisabled: -123,
+  quotaExceeded: -125,
 } as const;
 
 /** Numbers of watch events. */

@@ -1,0 +1,104 @@
+import { isNodepoolError } from '../base/errors.js';
+import type { Stat } from '../client/contract/types.js';
+import { Listeners } from './listeners.js';
+import type { CacheLogger } from './logger.js';
+import type { Effect } from './own-writes.js';
+import type { RecordChange } from './types.js';
+
+type Decode<T> = (id: string, body: Buffer, stat: Stat) => T | undefined;
+
+/** The records of a cache by id, with who wants to hear of their changes. */
+export class RecordTable<T extends { readonly stat: Stat | undefined }> {
+  readonly #decodeBody: Decode<T>;
+  readonly #logger: CacheLogger;
+  readonly #records = new Map<string, T>();
+  /** Version of bodies that could not be read, so that each is logged once. */
+  readonly #malformed = new Map<string, bigint>();
+  readonly #listeners: Listeners<[RecordChange<T>]>;
+
+  constructor(decode: Decode<T>, logger: CacheLogger) {
+    this.#decodeBody = decode;
+    this.#logger = logger;
+    this.#listeners = new Listeners(logger);
+  }
+
+  get size(): number {
+    return this.#records.size;
+  }
+
+  get(id: string): T | undefined {
+    return this.#records.get(id);
+  }
+
+  values(): IterableIterator<T> {
+    return this.#records.values();
+  }
+
+  ids(): IterableIterator<string> {
+    return this.#records.keys();
+  }
+
+  onChange(listener: (change: RecordChange<T>) => void): () => void {
+    return this.#listeners.add(listener);
+  }
+
+  /** Takes over what was read, unless something newer is known, and reports it. */
+  store(id: string, body: Buffer, stat: Stat): void {
+    const before = this.#records.get(id);
+    if (before?.stat !== undefined && stat.mzxid <= before.stat.mzxid) return;
+    const after = this.#decode(id, body, stat, before);
+    if (after === before) return;
+    this.#put(id, after);
+    this.report(id, before);
+  }
+
+  /** The record is gone; reports it. */
+  remove(id: string): void {
+    const before = this.#records.get(id);
+    this.#malformed.delete(id);
+    this.#records.delete(id);
+    if (before !== undefined) this.report(id, before);
+  }
+
+  /** Takes over what an own write did. Reports nothing: see {@link report}. */
+  applyEffect(id: string, effect: Effect): void {
+    const before = this.#records.get(id);
+    if (effect.result === undefined) {
+      this.#records.delete(id);
+      this.#malformed.delete(id);
+      return;
+    }
+    const { stat } = effect.result;
+    // Not "<=": several parts of one multi carry the same number.
+    if (before?.stat !== undefined && stat.mzxid < before.stat.mzxid) return;
+    const { data = '' } = effect;
+    this.#put(id, this.#decode(id, typeof data === 'string' ? Buffer.from(data, 'utf8') : data, stat, before));
+  }
+
+  /** Tells listeners, if the record is another one than `before`. */
+  report(id: string, before: T | undefined): void {
+    const after = this.#records.get(id);
+    if (before !== after) this.#listeners.call({ id, before, after });
+  }
+
+  #put(id: string, record: T | undefined): void {
+    if (record === undefined) this.#records.delete(id);
+    else this.#records.set(id, record);
+  }
+
+  /** A body that cannot be read changes nothing: neither what is cached nor what is stored. */
+  #decode(id: string, body: Buffer, stat: Stat, before: T | undefined): T | undefined {
+    try {
+      const record = this.#decodeBody(id, body, stat);
+      this.#malformed.delete(id);
+      return record;
+    } catch (error) {
+      if (!isNodepoolError(error, 'NODEPOOL_RECORD')) throw error;
+      if (this.#malformed.get(id) !== stat.mzxid) {
+        this.#malformed.set(id, stat.mzxid);
+        this.#logger.error('A stored record cannot be read, it is left unchanged', { id, error });
+      }
+      return before;
+    }
+  }
+}

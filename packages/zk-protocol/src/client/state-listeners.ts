@@ -1,0 +1,59 @@
+import { ZooKeeperError } from './contract/errors.js';
+import type { ConnectionState } from './contract/types.js';
+import type { ZooKeeperLogger } from './logger.js';
+
+/** Called with each new state. */
+export type StateListener = (state: ConnectionState) => void;
+
+/** The state of a connection, and who wants to hear of its changes. */
+export class StateListeners {
+  readonly #logger: ZooKeeperLogger;
+  readonly #listeners = new Set<StateListener>();
+  #state: ConnectionState = 'SUSPENDED';
+
+  constructor(logger: ZooKeeperLogger) {
+    this.#logger = logger;
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /** `CLOSED` is final. A listener that throws disturbs no other. */
+  set(state: ConnectionState): void {
+    if (this.#state === state || this.#state === 'CLOSED') return;
+    this.#state = state;
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(state);
+      } catch (error) {
+        this.#logger.error('A ZooKeeper state listener failed', { error, state });
+      }
+    }
+  }
+
+  /** @returns a function that ends the listening; the same listener may be added more than once */
+  add(listener: StateListener): () => void {
+    const own: StateListener = (state) => listener(state);
+    this.#listeners.add(own);
+    return () => this.#listeners.delete(own);
+  }
+
+  /** Resolves in state `CONNECTED`; rejects when the client is closed or the signal fires. */
+  whenConnected(signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (state: ConnectionState) => {
+        if (state === 'CONNECTED') resolve();
+        else if (state === 'CLOSED') reject(new ZooKeeperError('ZK_CLOSED', 'the ZooKeeper client is closed'));
+        else if (signal?.aborted === true) reject(signal.reason as Error);
+        else return;
+        unsubscribe();
+        signal?.removeEventListener('abort', onAbort);
+      };
+      const onAbort = () => settle(this.#state);
+      const unsubscribe = this.add(settle);
+      signal?.addEventListener('abort', onAbort, { once: true });
+      settle(this.#state);
+    });
+  }
+}

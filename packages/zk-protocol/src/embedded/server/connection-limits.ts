@@ -1,0 +1,68 @@
+import type { EmbeddedLogger } from '../contract/logger.js';
+import type { ClientConnection } from './client-connection.js';
+
+/** What all clients together may have waiting for them before those with the most are cut off. */
+const MAX_HELD_BYTES = 128 * 1024 * 1024;
+/** Counting what every client holds is dear; it is done once for so many bytes queued. */
+const LOOK_EVERY_BYTES = 8 * 1024 * 1024;
+
+/** How many connections there may be. */
+export interface ConnectionLimits {
+  total: number;
+  /** From one address. */
+  perAddress: number;
+}
+
+/** Decides who is let in, and who has to go so that the server stays well. */
+export class ConnectionGate {
+  readonly connections = new Set<ClientConnection>();
+  private readonly byAddress = new Map<string, number>();
+  private queuedSinceLook = 0;
+
+  constructor(
+    private readonly limits: ConnectionLimits,
+    private readonly logger: EmbeddedLogger,
+  ) {}
+
+  /** Lets a connection in. One that has not logged in makes room for it where there is none. */
+  admit(connection: ClientConnection): boolean {
+    const { ip } = connection;
+    const isFull = () =>
+      this.connections.size >= this.limits.total || (this.byAddress.get(ip) ?? 0) >= this.limits.perAddress;
+    while (isFull()) {
+      const fromHere = this.connections.size < this.limits.total;
+      const stranger = [...this.connections].find((other) => !other.isTrusted && (!fromHere || other.ip === ip));
+      if (stranger === undefined) return false;
+      stranger.close('it has not logged in, and others need its place');
+    }
+    this.connections.add(connection);
+    this.byAddress.set(ip, (this.byAddress.get(ip) ?? 0) + 1);
+    return true;
+  }
+
+  /** The connection is closed. Safe to repeat. */
+  remove(connection: ClientConnection): void {
+    if (!this.connections.delete(connection)) return;
+    const left = (this.byAddress.get(connection.ip) ?? 1) - 1;
+    if (left > 0) this.byAddress.set(connection.ip, left);
+    else this.byAddress.delete(connection.ip);
+  }
+
+  /** That much more waits for clients. Whoever has the most waiting is cut off when it is too much in all. */
+  onQueued(bytes: number): void {
+    this.queuedSinceLook += bytes;
+    if (this.queuedSinceLook < LOOK_EVERY_BYTES) return;
+    this.queuedSinceLook = 0;
+    const held = [...this.connections].map((connection) => ({ connection, bytes: connection.queuedBytes }));
+    let total = held.reduce((sum, each) => sum + each.bytes, 0);
+    for (const each of held.sort((a, b) => b.bytes - a.bytes)) {
+      if (total <= MAX_HELD_BYTES) return;
+      total -= each.bytes;
+      this.logger.warn('A client that does not read is cut off', {
+        client: each.connection.address,
+        bytes: each.bytes,
+      });
+      each.connection.close('it does not read, and clients that do not read hold too much');
+    }
+  }
+}
