@@ -1,8 +1,8 @@
 import { encodeNode, nodePath, withNode } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import type { Launcher } from '../src/index.js';
-import { poolConfig } from '../src/test-support/pool-config.js';
-import { RackWorld, rackConfig } from '../src/test-support/rack-world.js';
+import type { Launcher } from '../src/launcher/index.js';
+import { poolConfig } from './support/pool-config.js';
+import { RackWorld, rackConfig } from './support/rack-world.js';
 
 const MINUTES_MS = 130_000;
 const withoutRack = { ...rackConfig, providers: new Map() };

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { explanationFromJson, explanationToJson, explanationToText } from '../src/listing/index.js';
-import { RULES } from '../src/plan/types.js';
+import { explanationFromJson, explanationToJson, explanationToText } from '../src/service/index.js';
+import { RULES } from '../src/launcher/plan/types.js';
 import { explainExample } from './stuck-requests.js';
 
 const DOCS = join(import.meta.dirname, '../../../docs/explain.md');

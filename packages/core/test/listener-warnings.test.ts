@@ -1,6 +1,6 @@
 import type { RequestId } from '@nodepool/zk-protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Bench } from '../src/testing/bench/bench.js';
+import { Bench } from '../src/testing/harness/harness.js';
 import { NODE_ID_TAG, PROVIDER_TAG } from '../src/index.js';
 import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
 import { TestCloud } from './contract/test-cloud.js';

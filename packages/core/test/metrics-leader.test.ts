@@ -24,7 +24,7 @@ import {
   type Resources,
 } from '@nodepool/zk-protocol';
 import { silentLogger, type Config } from '../src/index.js';
-import { Metrics } from '../src/metrics/index.js';
+import { Metrics } from '../src/service/index.js';
 
 function poolOf(provider: string, ...supportedLabels: string[]): PoolComponentRecord {
   return newPoolComponent({

@@ -1,6 +1,13 @@
-import type { NodeRecord, RequestId } from '@nodepool/zk-protocol';
+import {
+  COMPONENTS_ROOT,
+  encodeComponent,
+  newPoolComponent,
+  type LauncherId,
+  type NodeRecord,
+  type RequestId,
+} from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { RackWorld } from '../src/test-support/rack-world.js';
+import { RackWorld } from './support/rack-world.js';
 
 async function startedLauncher(nodes: readonly Partial<NodeRecord>[]) {
   const world = new RackWorld();
@@ -38,5 +45,67 @@ describe('taking nodes back', () => {
     await world.settle(6_000);
 
     expect(states()).toEqual([]);
+  });
+
+  describe('deletes at once the record that a pool left without a lock', () => {
+    const launcher = 'nl02-PoolWorker.rack-main-0' as LauncherId;
+    const unlocked = { state: 'init', allocatedTo: gone, launcher } as const;
+    const body = encodeComponent(
+      newPoolComponent({
+        ...{
+          name: 'main',
+          providerName: 'rack',
+          launcherId: launcher,
+          hostname: 'nl02',
+          state: 'running',
+          version: '1',
+        },
+        ...{ supportedLabels: ['a'], priority: 100, paused: false },
+      }),
+    );
+
+    async function startedBesidePool(nodes: readonly Partial<NodeRecord>[]) {
+      const parts = await startedLauncher(nodes);
+      const { clock, zk } = parts.world;
+      const path = `${COMPONENTS_ROOT}/pool/nl02-`;
+      await clock.run(zk.ensurePath(`${COMPONENTS_ROOT}/pool`));
+      const register = () => clock.run(zk.create(path, body, { ephemeral: true, sequential: true }));
+      const entry = await register();
+      await parts.world.settle();
+      return { ...parts, register, leave: () => clock.run(zk.delete(entry)) };
+    }
+
+    it('when the record was there before the pool left', async () => {
+      const { world, states, leave } = await startedBesidePool([unlocked]);
+      expect(states()).toEqual([['init', gone]]);
+
+      await leave();
+      await world.settle();
+
+      expect(states()).toEqual([]);
+    });
+
+    it('when the record is seen after the pool has left', async () => {
+      const { world, states, leave } = await startedBesidePool([]);
+      await leave();
+      await world.settle();
+
+      await world.createNodes([unlocked]);
+      await world.settle();
+
+      expect(states()).toEqual([]);
+    });
+
+    it('but not when the pool is back in a new session', async () => {
+      const { world, states, register, leave } = await startedBesidePool([]);
+      await leave();
+      await register();
+      await world.settle();
+
+      await world.createNodes([unlocked]);
+      await world.settle();
+
+      expect(states()).toEqual([['init', gone]]);
+    });
   });
 });

@@ -11,13 +11,13 @@ import {
   type RequestRecord,
   type Resources,
 } from '@nodepool/zk-protocol';
-import type { PoolConfig } from '../src/driver/types.js';
-import { explainInPool, type PoolDesk } from '../src/plan/explain-in-pool.js';
-import { RequestQueue } from '../src/plan/queue.js';
-import type { PoolView, RuleName } from '../src/plan/types.js';
-import { explainRequest, type RequestExplanation } from '../src/runtime/explanation.js';
-import { poolConfig } from '../src/test-support/pool-config.js';
-import { poolView } from '../src/test-support/pool-view.js';
+import type { PoolConfig } from '../src/contract/provider-config.js';
+import { explainInPool, type PoolDesk } from '../src/launcher/plan/explain-in-pool.js';
+import { RequestQueue } from '../src/launcher/plan/queue.js';
+import type { PoolView, RuleName } from '../src/launcher/plan/types.js';
+import { explainRequest, type RequestExplanation } from '../src/launcher/plan/explanation.js';
+import { poolConfig } from './support/pool-config.js';
+import { poolView } from './support/pool-view.js';
 
 /** When all examples are asked; requests are older. */
 const NOW_MS = Date.parse('2026-03-01T10:00:00Z');
@@ -216,13 +216,16 @@ export function explainExample(rule: RuleName): RequestExplanation {
       explain: (record: RequestRecord) => {
         const { reason, ...finding } = explainInPool(record, { view: pool, queue, paused, handled: 'no' });
         const names = { provider: pool.provider, pool: pool.pool.name, launcherId: pool.launcherId, own: true };
-        return { ...names, ...reason, ...finding };
+        return { ...names, ...reason, ...finding, hindrances: [] };
       },
     };
   });
   const registered = pools[0]?.view.registered ?? [];
   const requests = { get: (id: string) => (id === asked.id ? asked : undefined) };
-  const explanation = explainRequest({ requestId: asked.id }, { requests, workers, registered, nowMs: NOW_MS });
+  const explanation = explainRequest(
+    { requestId: asked.id },
+    { requests, workers, registered, nodesOf: () => [], nowMs: NOW_MS },
+  );
   if (!explanation) throw new Error(`the example of rule ${rule} is missing`);
   return explanation;
 }

@@ -8,8 +8,8 @@ import {
   type RequestId,
 } from '@nodepool/zk-protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Bench } from '../src/testing/bench/bench.js';
-import type { TestLauncher } from '../src/testing/bench/launcher.js';
+import { Bench } from '../src/testing/harness/harness.js';
+import type { TestLauncher } from '../src/testing/harness/launcher.js';
 import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
 import { TestCloud } from './contract/test-cloud.js';
 

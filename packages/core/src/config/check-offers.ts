@@ -1,24 +1,12 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
-import type { ProviderConfig } from '../driver/types.js';
-import type { ProblemCollector } from './problems.js';
+import type { FileCheck } from './file-check.js';
 import { namedEntries } from './raw-values.js';
-import type { SourceDocument } from './source-document.js';
-import type { LabelConfig } from './types.js';
-
-/** The labels of a file, and who offers them. */
-export interface Offers {
-  readonly document: SourceDocument;
-  readonly labels: ReadonlyMap<string, LabelConfig>;
-  readonly providers: ReadonlyMap<string, ProviderConfig>;
-  readonly problems: ProblemCollector;
-}
 
 /**
  * Warns of labels that no pool of the file offers. Another launcher's pool may: so it is no error. Says nothing of labels
- * that are switched off, and nothing while an entry is in error, as that may be the one that offers them.
+ * that are switched off.
  */
-export function checkLabelsAreOffered(top: JsonObject, { document, labels, providers, problems }: Offers): void {
-  if (problems.errors.length > 0 || providers.size === 0) return;
+export function checkLabelsAreOffered(top: JsonObject, { document, labels, providers, problems }: FileCheck): void {
   const offered = new Set([...providers.values()].flatMap(({ pools }) => [...pools.values()].flatMap(labelNames)));
   for (const { index, name } of namedEntries(top['labels'])) {
     const minReady = labels.get(name)?.minReady ?? 0;

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ConfigError } from '../errors.js';
-import { plainDriver, registryOf } from '../test-support/plain-driver.js';
-import { tempDir } from '../test-support/temp-dir.js';
+import { ConfigError } from '../contract/errors.js';
+import { plainDriver, registryOf } from '../../test/support/plain-driver.js';
+import { tempDir } from '../../test/support/temp-dir.js';
 import { loadConfig } from './load-config.js';
 import { formatProblem } from './problems.js';
-import type { Config, ConfigMode } from './types.js';
+import type { Config, ConfigMode } from '../contract/config.js';
 
 function load(yaml: string, mode: ConfigMode): Promise<Config> {
   const drivers = registryOf(plainDriver('plain'));

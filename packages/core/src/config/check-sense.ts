@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
-import type { ProviderConfig } from '../driver/types.js';
+import type { ProviderConfig } from '../contract/provider-config.js';
 import type { ProblemCollector } from './problems.js';
 import { listOf, mapOf, namedEntries, numberOf } from './raw-values.js';
 import type { SourceDocument } from './source-document.js';
-import type { ConfigMode, ConfigProblem } from './types.js';
-import type { YamlPath } from './yaml-path.js';
+import type { ConfigMode, ConfigProblem } from '../contract/config.js';
+import type { YamlPath } from '../contract/yaml-path.js';
 
 /** Where values stand, and where to report. */
 export interface SenseCheck {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
-import type { PoolConfig, ProviderConfig } from '../driver/types.js';
+import type { PoolConfig, ProviderConfig } from '../contract/provider-config.js';
 import { mapOf, numberOf, textOf } from './raw-values.js';
 
 /** The part of a provider's config that all drivers read alike. `entry` must have passed the schema. */

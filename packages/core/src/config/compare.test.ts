@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { plainDriver, PLAIN_SCHEMA, registryOf } from '../test-support/plain-driver.js';
-import { tempDir } from '../test-support/temp-dir.js';
-import type { JsonSchema } from '../driver/types.js';
+import { plainDriver, PLAIN_SCHEMA, registryOf } from '../../test/support/plain-driver.js';
+import { tempDir } from '../../test/support/temp-dir.js';
+import type { JsonSchema } from '../contract/driver.js';
 import { describeChange, sameProviderConfig } from './compare.js';
 import { loadConfig } from './load-config.js';
 import { redactConfig } from './redact.js';
-import { nearestName } from './suggest.js';
+import { nearestName } from '../text/suggest.js';
 
 function load(yaml: string) {
   const file = join(tempDir({ 'nodepool.yaml': yaml }), 'nodepool.yaml');

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ProviderConfig } from '../driver/types.js';
-import type { Config } from './types.js';
+import type { ProviderConfig } from '../contract/provider-config.js';
+import type { Config } from '../contract/config.js';
 
 /** Whether a reload can keep the provider: same driver, same entry, same further values. The order of keys is free. */
 export function sameProviderConfig(a: ProviderConfig, b: ProviderConfig): boolean {

@@ -1,21 +1,34 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
-import type { JsonSchema } from '../driver/types.js';
+import type { JsonSchema } from '../contract/driver.js';
+import { freeMap, integer, name } from './schema-parts.js';
+
+/** The driver of an entry that names none. */
+export const DEFAULT_DRIVER = 'openstack';
 
 /** Keys every provider entry may have. */
 export const COMMON_PROVIDER_PROPERTIES = {
-  name: { type: 'string', minLength: 1 },
-  driver: { type: 'string', minLength: 1 },
-  'max-concurrency': { type: 'integer' },
-  priority: { type: 'integer' },
-} as const satisfies JsonObject;
+  name: name('Name of the provider, unique in the file'),
+  driver: name('Driver that makes the nodes, found among the installed packages; `nodepool drivers` lists them', {
+    default: DEFAULT_DRIVER,
+  }),
+  'max-concurrency': integer('Ceiling of launches at a time; -1: none, 0: nothing is accepted', { default: -1 }),
+  priority: integer('Place of the provider among others that can serve a request: the smaller goes first', {
+    default: 100,
+  }),
+} satisfies JsonObject;
 
 /** Keys every `pools[]` entry may have. */
 export const COMMON_POOL_PROPERTIES = {
-  name: { type: 'string', minLength: 1 },
-  'max-servers': { type: 'integer' },
-  'node-attributes': { type: 'object', additionalProperties: true },
-  priority: { type: 'integer' },
-} as const satisfies JsonObject;
+  name: name('Name of the pool, unique in the provider'),
+  'max-servers': integer('Ceiling of nodes at a time; 0 switches the pool off', { otherwise: 'no limit' }),
+  'node-attributes': freeMap('Values stored with each node as `attributes`', true, {
+    otherwise: 'none',
+    examples: [{ 'executor-zone': 'vpn' }],
+  }),
+  priority: integer('Place of the pool among others that can serve a request: the smaller goes first', {
+    otherwise: 'that of the provider',
+  }),
+} satisfies JsonObject;
 
 /**
  * The full schema of a provider entry: the driver's own keys, the common keys of providers and of pools, and no others.
@@ -27,6 +40,27 @@ export function composeProviderSchema(own: JsonSchema): JsonSchema {
   const required = new Set(['name', ...(Array.isArray(own['required']) ? own['required'] : [])]);
   return closeSchema({ ...own, type: 'object', properties, required: [...required] });
 }
+
+/** What can be said about an entry whose driver is not there: the common keys, and that pools have named labels. */
+export const ANY_PROVIDER_SCHEMA: JsonSchema = {
+  type: 'object',
+  required: ['name'],
+  properties: {
+    ...COMMON_PROVIDER_PROPERTIES,
+    pools: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['name'],
+        properties: {
+          ...COMMON_POOL_PROPERTIES,
+          labels: { type: 'array', items: { type: 'object', properties: { name: COMMON_POOL_PROPERTIES.name } } },
+        },
+      },
+    },
+    diskimages: { type: 'array', items: { type: 'object', properties: { name: COMMON_POOL_PROPERTIES.name } } },
+  },
+};
 
 function withCommonPoolKeys(pools: JsonObject): JsonObject {
   const items = asObject(pools['items']);

@@ -20,14 +20,17 @@ export function joinAlternatives(names: readonly string[]): string {
   return names.length < 2 ? last : `${names.slice(0, -1).join(', ')} or ${last}`;
 }
 
-/** A value as a person would name it; `reveal: false` tells only its kind. */
-export function describeValue(value: unknown, reveal: boolean): string {
+/**
+ * A value as a person would name it; `reveal: false` tells only its kind.
+ * @param written - a single value as it stands in the file
+ */
+export function describeValue(value: unknown, reveal: boolean, written?: string): string {
   if (value === null || value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'a map';
   if (typeof value === 'string') return reveal ? `text ${JSON.stringify(shorten(value))}` : 'text';
   if (!reveal) return `a ${typeof value}`;
-  return typeof value === 'number' ? `the number ${value}` : JSON.stringify(value);
+  return typeof value === 'number' ? `the number ${shorten(written ?? String(value))}` : JSON.stringify(value);
 }
 
 function shorten(text: string): string {

@@ -2,8 +2,8 @@ import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import type { ProblemCollector } from './problems.js';
 import { mapOf, namedEntries, numberOf, textOf, textsOf } from './raw-values.js';
 import type { SourceDocument } from './source-document.js';
-import { didYouMean } from './suggest.js';
-import type { DiskimageConfig } from './types.js';
+import { didYouMean } from '../text/suggest.js';
+import type { DiskimageConfig } from '../contract/config.js';
 
 /** Values of an image before anything is configured. */
 const DEFAULTS: Omit<DiskimageConfig, 'name' | 'abstract' | 'parent'> = {
@@ -20,6 +20,7 @@ const DEFAULTS: Omit<DiskimageConfig, 'name' | 'abstract' | 'parent'> = {
   pythonPath: 'auto',
   shellType: undefined,
   dibCmd: 'disk-image-create',
+  builders: undefined,
   metadata: {},
 };
 
@@ -111,6 +112,7 @@ function applyEntry(
     pythonPath: textOf(entry['python-path']) ?? image.pythonPath,
     shellType: textOf(entry['shell-type']) ?? image.shellType,
     dibCmd: textOf(entry['dib-cmd']) ?? image.dibCmd,
+    builders: entry['builders'] === undefined ? image.builders : textsOf(entry['builders']),
     metadata: mapOf(entry['metadata']),
   };
 }

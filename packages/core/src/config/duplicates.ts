@@ -2,15 +2,22 @@ import type { Json } from '@nodepool/zk-protocol';
 import type { ProblemCollector } from './problems.js';
 import { namedEntries } from './raw-values.js';
 import type { SourceDocument } from './source-document.js';
-import type { YamlPath } from './yaml-path.js';
+import type { YamlPath } from '../contract/yaml-path.js';
 
-/** Reports every entry of a list whose name an earlier entry has already. */
-export function reportDuplicates(
-  list: Json | undefined,
-  what: { noun: string; document: SourceDocument; path: YamlPath; key?: string },
-  problems: ProblemCollector,
-): void {
-  const { noun, document, path, key = 'name' } = what;
+/** A list whose entries have names. */
+export interface NamedList {
+  readonly noun: string;
+  readonly document: SourceDocument;
+  readonly path: YamlPath;
+  /** Default `name`. */
+  readonly key?: string;
+  /** The last one counts; default: a name may be given once. */
+  readonly lastCounts?: boolean;
+}
+
+/** Reports every entry of a list whose name an earlier entry has already, at its own place even if it is an alias. */
+export function reportDuplicates(list: Json | undefined, what: NamedList, problems: ProblemCollector): void {
+  const { noun, document, path, key = 'name', lastCounts = false } = what;
   const first = new Map<string, number>();
   for (const { index, name } of namedEntries(list, key)) {
     const earlier = first.get(name);
@@ -18,7 +25,12 @@ export function reportDuplicates(
       first.set(name, index);
       continue;
     }
-    const { line } = document.positionOf([...path, earlier, key]);
-    problems.add(document, [...path, index, key], `${noun} "${name}" is already defined in line ${line}`);
+    const { line } = document.ownPositionOf([...path, earlier, key]);
+    const message = `${noun} "${name}" is already defined in line ${line}`;
+    const place = [...path, index, key];
+    problems.add(document, place, lastCounts ? `${message}, the last one counts: remove the other` : message, {
+      severity: lastCounts ? 'warning' : 'error',
+      position: document.ownPositionOf(place),
+    });
   }
 }

@@ -1,49 +1,18 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '@nodepool/zk-protocol';
-import { tempDir } from '../test-support/temp-dir.js';
-import { plainDriver, registryOf } from '../test-support/plain-driver.js';
-import { ConfigError } from '../errors.js';
-import type { ProviderConfig } from '../driver/types.js';
-import { loadConfig, type LoadConfigOptions } from './load-config.js';
-import type { Config } from './types.js';
-
-interface Input {
-  yaml: string;
-  secure?: string;
-  env?: Record<string, string>;
-  mode?: LoadConfigOptions['mode'];
-  drivers?: LoadConfigOptions['drivers'];
-}
-
-function load({
-  yaml,
-  secure,
-  env = {},
-  mode = 'service',
-  drivers = registryOf(plainDriver('plain')),
-}: Input): Promise<Config> {
-  const dir = tempDir({ 'nodepool.yaml': yaml, ...(secure === undefined ? {} : { 'secure.yaml': secure }) });
-  const secureFile = secure === undefined ? undefined : join(dir, 'secure.yaml');
-  return loadConfig({ file: join(dir, 'nodepool.yaml'), secureFile, env, mode, drivers });
-}
-
-/** The problems' lines without the folder. */
-async function problemsOf(input: Input): Promise<string[]> {
-  const error: unknown = await load(input).then(
-    () => new Error('the configuration was accepted'),
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof ConfigError)) throw error;
-  return error.message.split('\n').map((line) => line.replace(/^\S*\//, ''));
-}
+import { tempDir } from '../../test/support/temp-dir.js';
+import { plainDriver, registryOf } from '../../test/support/plain-driver.js';
+import type { ProviderConfig } from '../contract/provider-config.js';
+import { errorLinesOf, loadWritten } from '../../test/support/load-config.js';
+import { loadConfig } from './load-config.js';
 
 describe('what a configuration says', () => {
-  it('fills an empty file with defaults', async () => {
-    const config = await load({ yaml: '' });
+  it('fills an empty map with defaults', async () => {
+    const config = await loadWritten({ yaml: '{}' });
 
     expect(config).toMatchObject({
-      zookeeper: { servers: [], tls: undefined, sessionTimeoutMs: 10_000 },
+      zookeeper: { servers: [], tls: undefined, sessionTimeoutMs: 10_000, embeddedAccess: 'owner' },
       webapp: { port: 8005, listenAddress: '0.0.0.0' },
       buildLogDir: '/var/log/nodepool/builds',
       buildLogRetention: 7,
@@ -53,7 +22,7 @@ describe('what a configuration says', () => {
   });
 
   it('reads labels, tenant limits and times in their units', async () => {
-    const config = await load({
+    const config = await loadWritten({
       yaml: `
 labels: [{name: big, min-ready: -1, max-ready-age: 30}]
 max-hold-age: 1:30
@@ -69,7 +38,7 @@ zookeeper-timeout: 12
   });
 
   it('lets the secure file replace ZooKeeper settings and add to the environment of images', async () => {
-    const config = await load({
+    const config = await loadWritten({
       yaml: `
 zookeeper-servers: [{host: old}]
 diskimages:
@@ -89,19 +58,34 @@ diskimages: [{name: base, env-vars: {B: secret}}]
   });
 
   it('accepts an empty secure file', async () => {
-    await expect(load({ yaml: 'zookeeper-servers: [{host: localhost}]', secure: '' })).resolves.toMatchObject({
+    await expect(loadWritten({ yaml: 'zookeeper-servers: [{host: localhost}]', secure: '' })).resolves.toMatchObject({
       zookeeper: { servers: [{ host: 'localhost', port: 2181 }] },
     });
   });
 
+  it('takes the text of a number where the schema of the driver says so, and hands over a number', async () => {
+    const schema = {
+      type: 'object',
+      properties: { rate: { type: 'number', 'x-numeric-text': true }, hub: { type: 'number' } },
+    };
+    const drivers = registryOf(plainDriver('rated', { schema }));
+
+    const config = await loadWritten({ yaml: 'providers: [{name: p, driver: rated, rate: "0.5"}]', drivers });
+
+    expect(config.providers.get('p')?.entry['rate']).toBe(0.5);
+    for (const wrong of ['rate: fast', 'rate: ""', 'hub: "0.5"']) {
+      expect(await errorLinesOf({ yaml: `providers: [{name: p, driver: rated, ${wrong}}]`, drivers })).toHaveLength(1);
+    }
+  });
+
   it('takes true for 1 where an integer is wanted', async () => {
-    const config = await load({ yaml: 'labels: [{name: a, min-ready: yes}]' });
+    const config = await loadWritten({ yaml: 'labels: [{name: a, min-ready: yes}]' });
 
     expect(config.labels.get('a')?.minReady).toBe(1);
   });
 
   it('keeps providers in file order and tells their driver the labels', async () => {
-    const config = await load({
+    const config = await loadWritten({
       yaml: `
 labels: [{name: a}]
 providers:
@@ -124,7 +108,7 @@ webap: {}
 max-hold-age: never
 `;
 
-    expect(await problemsOf({ yaml, mode: 'validate' })).toEqual([
+    expect(await errorLinesOf({ yaml, mode: 'validate' })).toEqual([
       'nodepool.yaml:3:3: labels[1]: the key "name" is missing',
       'nodepool.yaml:3:14: labels[1].min-ready: expected an integer, got text "3" (write it without quotes)',
       'nodepool.yaml:4:1: webap: unknown key "webap", did you mean "webapp"?',
@@ -133,7 +117,7 @@ max-hold-age: never
   });
 
   it('only warns of an unknown key in a running service', async () => {
-    const config = await load({ yaml: 'labels: [{name: a, min-redy: 1}]' });
+    const config = await loadWritten({ yaml: 'labels: [{name: a, min-redy: 1}]' });
 
     expect(config.warnings).toEqual([
       expect.objectContaining({
@@ -148,14 +132,14 @@ max-hold-age: never
     const yaml = 'webapp: {listen_address: "%(NODEPOOL_HOST)", port: x}\nmax-hold-age: %(NODEPOOL_AGE)\n';
     const env = { NODEPOOL_HOST: 'a-very-long-host-name', NODEPOOL_AGE: 'hunter2' };
 
-    expect(await problemsOf({ yaml, env })).toEqual([
+    expect(await errorLinesOf({ yaml, env })).toEqual([
       'nodepool.yaml:1:52: webapp.port: expected an integer, got text "x"',
       'nodepool.yaml:2:15: max-hold-age: expected an integer, got text',
     ]);
   });
 
   it('says where the syntax breaks', async () => {
-    const [problem] = await problemsOf({ yaml: 'a: [\n' });
+    const [problem] = await errorLinesOf({ yaml: 'a: [\n' });
 
     expect(problem).toMatch(/^nodepool\.yaml:2:1: YAML parsing failed: /);
   });
@@ -172,13 +156,12 @@ providers:
 - {name: q, driver: plain}
 `;
 
-    expect(await problemsOf({ yaml, mode: 'validate' })).toEqual([
+    expect(await errorLinesOf({ yaml, mode: 'validate' })).toEqual([
       'nodepool.yaml:3:21: providers[0].driver: driver "nope" is not installed',
       'nodepool.yaml:7:18: providers[1].pools[0].max-server: unknown key "max-server", did you mean "max-servers"?',
       'nodepool.yaml:8:12: providers[1].pools[1].name: pool "main" is already defined in line 7',
       'nodepool.yaml:8:34: providers[1].pools[1].labels[0].name: label "bg" is not defined, expected a label of the top-level "labels" list, did you mean "big"?',
       'nodepool.yaml:8:62: providers[1].pools[1].labels[1].diskimage: diskimage "i" is not defined, expected an entry of this provider\'s "diskimages" list',
-      'nodepool.yaml:8:73: providers[1].pools[1].labels[2].name: label "big" is already defined in line 8',
       'nodepool.yaml:9:10: providers[2].name: provider "q" is already defined in line 4',
     ]);
   });
@@ -196,7 +179,7 @@ providers:
 diskimages: [{name: i}]
 `;
 
-    expect(await problemsOf({ yaml })).toEqual([
+    expect(await errorLinesOf({ yaml })).toEqual([
       'nodepool.yaml:8:24: providers[0].pools[0].labels[0]: "diskimage" and "cloud-image" exclude each other',
       'nodepool.yaml:8:72: providers[0].pools[0].labels[0].zones[0]: expected text, got the number 1 (put it in quotes)',
       'nodepool.yaml:9:41: providers[0].pools[1].labels[0].zones: expected text or a list, got the number 5',
@@ -207,7 +190,7 @@ diskimages: [{name: i}]
     const yaml = 'providers: [{name: p, driver: plain, password: [s3cret]}]\ndiskimages: [{name: i}]';
     const secure = 'diskimages: [{name: j, env-vars: {A: [s3cret]}}]';
 
-    const problems = await problemsOf({ yaml, secure });
+    const problems = await errorLinesOf({ yaml, secure });
 
     expect(problems).toHaveLength(3);
     expect(problems.join()).not.toContain('s3cret');
@@ -224,7 +207,7 @@ diskimages: [{name: i}]
     });
     const yaml = 'providers:\n- name: p\n  driver: picky\n  pools: [{name: m}]\n';
 
-    expect(await problemsOf({ yaml, drivers: registryOf(picky) })).toEqual([
+    expect(await errorLinesOf({ yaml, drivers: registryOf(picky) })).toEqual([
       'nodepool.yaml:2:9: providers[0].name: seen by all',
       'nodepool.yaml:4:18: providers[0].pools[0].name: does not please',
     ]);
@@ -243,7 +226,7 @@ providers:
   - {name: b, driver: quarrels}
 `;
 
-    expect(await problemsOf({ yaml, drivers: registryOf(nonsense, quarrels) })).toEqual([
+    expect(await errorLinesOf({ yaml, drivers: registryOf(nonsense, quarrels) })).toEqual([
       expect.stringContaining('driver "quarrels" cannot check its entries: x is undefined'),
       expect.stringContaining(
         'cannot read this entry: getProviderConfig returned no configuration with a name and pools',
@@ -258,9 +241,9 @@ providers:
       },
     });
 
-    expect(await problemsOf({ yaml: 'providers: [{name: p, driver: broken}]', drivers: registryOf(broken) })).toEqual([
-      'nodepool.yaml:1:13: providers[0]: driver "broken" cannot read this entry: x is undefined',
-    ]);
+    expect(await errorLinesOf({ yaml: 'providers: [{name: p, driver: broken}]', drivers: registryOf(broken) })).toEqual(
+      ['nodepool.yaml:1:13: providers[0]: driver "broken" cannot read this entry: x is undefined'],
+    );
   });
 });
 

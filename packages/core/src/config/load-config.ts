@@ -1,20 +1,21 @@
 import { type Clock, type Json, type JsonObject, type Resources, systemClock } from '@nodepool/zk-protocol';
-import type { DriverRegistry } from '../discovery/registry-types.js';
-import { NEVER_ABORTED } from '../operations/never-aborted.js';
-import { orAbort } from '../operations/or-abort.js';
-import { checkLabelsAreOffered } from './check-offers.js';
+import type { DriverRegistry } from './discovery/registry-types.js';
+import { NEVER_ABORTED } from '../async/never-aborted.js';
+import { orAbort } from '../async/or-abort.js';
 import { checkSense } from './check-sense.js';
 import { readDiskimages } from './diskimages.js';
 import { reportDuplicates } from './duplicates.js';
+import { checkLikelyMistakes } from './likely-mistakes.js';
 import { ProblemCollector } from './problems.js';
 import { readProviders } from './providers.js';
 import { listOf, mapOf, namedEntries, numberOf, textOf } from './raw-values.js';
-import { readSource } from './read-source.js';
+import { readSources } from './read-sources.js';
 import { checkSchema } from './schema-validator.js';
 import type { SourceDocument } from './source-document.js';
-import { didYouMean } from './suggest.js';
+import { didYouMean } from '../text/suggest.js';
 import { SECURE_SCHEMA, TOP_LEVEL_SCHEMA } from './top-level-schema.js';
-import type { Config, ConfigMode, LabelConfig } from './types.js';
+import type { Config, ConfigMode, LabelConfig } from '../contract/config.js';
+import { checkWrittenValues, takeEnvVarsAsWritten } from './written-values.js';
 import { readZooKeeperSettings, type Section } from './zookeeper-settings.js';
 
 /** What {@link loadConfig} needs. */
@@ -27,6 +28,8 @@ export interface LoadConfigOptions {
   env: Readonly<Record<string, string | undefined>>;
   drivers: DriverRegistry;
   mode: ConfigMode;
+  /** Where the service keeps its state, for drivers that keep some as well. Default: what is usual for this user. */
+  stateDir?: string | undefined;
   /** Default: the machine's clock. */
   clock?: Clock | undefined;
   /** Gives up waiting for drivers: there is something newer to load. */
@@ -39,15 +42,15 @@ export interface LoadConfigOptions {
  * was aborted
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
-  const { file, secureFile, env, drivers, mode, clock = systemClock, signal = NEVER_ABORTED } = options;
+  const { file, secureFile, env, drivers, mode, stateDir, clock = systemClock, signal = NEVER_ABORTED } = options;
   const problems = new ProblemCollector();
-  const [main, secure] = await Promise.all([
-    readSource(file, env, clock),
-    secureFile === undefined ? undefined : readSource(secureFile, env, clock),
+  const [{ main, secure }] = await Promise.all([
+    readSources({ file, secureFile, env, clock }, problems),
     orAbort(drivers.reset(), signal),
   ]);
-  for (const document of secure === undefined ? [main] : [main, secure]) problems.addAll(document.problems);
-  problems.throwIfErrors();
+  for (const document of [main, secure]) {
+    if (document !== undefined) takeEnvVarsAsWritten(mapOf(document.value), document, problems);
+  }
 
   const top = checkedTopLevel(main, TOP_LEVEL_SCHEMA, { mode, problems, reveal: true });
   const secureTop = secure && checkedTopLevel(secure, SECURE_SCHEMA, { mode, problems, reveal: false });
@@ -62,6 +65,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
       tls: section('zookeeper-tls'),
       digest: section('zookeeper-digest').value,
       timeout: top['zookeeper-timeout'],
+      access: top['embedded-zookeeper-access'],
     },
     problems,
   );
@@ -70,11 +74,12 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const labels = readLabels(top['labels']);
   const secureEnvVars = secure && secureTop && readSecureEnvVars(secureTop, top, secure, problems);
   const diskimages = readDiskimages(top['diskimages'], secureEnvVars ?? new Map(), main, problems);
-  const providers = await readProviders(
-    { document: main, drivers, mode, labels, diskimages, problems, signal },
+  const { providers, drivers: driversOf } = await readProviders(
+    { document: main, drivers, mode, labels, diskimages, env, stateDir, problems, signal },
     listOf(top['providers']).map(mapOf),
   );
-  checkLabelsAreOffered(top, { document: main, labels, providers, problems });
+  for (const document of [main, secure]) if (document !== undefined) checkWrittenValues(document, problems);
+  checkLikelyMistakes(top, { document: main, labels, providers, drivers: driversOf, problems });
   problems.throwIfErrors();
   return Object.freeze({
     file,
@@ -88,7 +93,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   });
 }
 
-/** An empty file is an empty map. Whatever fails the check is reported, the rest is still looked at. */
+/** An empty secure file is an empty map. Whatever fails the check is reported, the rest is still looked at. */
 function checkedTopLevel(
   document: SourceDocument,
   schema: JsonObject,

@@ -1,7 +1,7 @@
-import { ConfigError } from '../errors.js';
+import { ConfigError } from '../contract/errors.js';
 import type { SourceDocument } from './source-document.js';
-import type { ConfigProblem } from './types.js';
-import { formatPath, type YamlPath } from './yaml-path.js';
+import type { ConfigProblem, SourcePosition } from '../contract/config.js';
+import { formatPath, type YamlPath } from '../contract/yaml-path.js';
 
 /** `file:line:column: path: message`, the form editors and terminals can follow. */
 export function formatProblem(problem: ConfigProblem): string {
@@ -11,28 +11,45 @@ export function formatProblem(problem: ConfigProblem): string {
   return parts.join(': ');
 }
 
+/** How a problem is recorded. */
+export interface ProblemOptions {
+  /** Default `error`. */
+  readonly severity?: ConfigProblem['severity'];
+  /** Points at the key instead of at the value. */
+  readonly atKey?: boolean;
+  /** Points here instead. */
+  readonly position?: SourcePosition;
+}
+
 /** Collects what is wrong, so that an operator sees all of it at once. */
 export class ProblemCollector {
   readonly problems: ConfigProblem[] = [];
+  readonly #said = new Set<string>();
+  readonly #places = new Set<string>();
 
-  /** Records a problem at a value of a document, or at its key. */
-  add(
-    document: SourceDocument,
-    path: YamlPath,
-    message: string,
-    options: { severity?: ConfigProblem['severity']; atKey?: boolean } = {},
-  ): void {
-    this.problems.push({
-      severity: options.severity ?? 'error',
-      position: options.atKey === true ? document.keyPositionOf(path) : document.positionOf(path),
-      path: formatPath(path),
-      message,
-    });
+  /** Records a problem at a value of a document, or at its key. What an alias repeats is said once. */
+  add(document: SourceDocument, path: YamlPath, message: string, options: ProblemOptions = {}): void {
+    const severity = options.severity ?? 'error';
+    const position =
+      options.position ?? (options.atKey === true ? document.keyPositionOf(path) : document.positionOf(path));
+    this.addAll([{ severity, position, path: formatPath(path), message }]);
+  }
+
+  /** Whether an error is known of exactly this value. */
+  hasErrorAt(document: SourceDocument, path: YamlPath): boolean {
+    return this.#places.has(placeOf(document.file, formatPath(path)));
   }
 
   /** Takes over problems found elsewhere. */
   addAll(problems: Iterable<ConfigProblem>): void {
-    this.problems.push(...problems);
+    for (const problem of problems) {
+      const { severity, position, path, message } = problem;
+      const said = JSON.stringify([severity, position?.file, position?.line, position?.column, message]);
+      if (position !== undefined && this.#said.has(said)) continue;
+      this.#said.add(said);
+      if (severity === 'error') this.#places.add(placeOf(position?.file, path));
+      this.problems.push(problem);
+    }
   }
 
   get errors(): ConfigProblem[] {
@@ -40,14 +57,14 @@ export class ProblemCollector {
   }
 
   get warnings(): ConfigProblem[] {
-    return this.problems.filter((problem) => problem.severity === 'warning');
+    return this.problems.filter((problem) => problem.severity === 'warning').sort(byPosition);
   }
 
   /** @throws {ConfigError} when there is any error; its message has one line per error */
   throwIfErrors(): void {
     const errors = this.errors.sort(byPosition);
     if (errors.length === 0) return;
-    throw new ConfigError(errors.map(formatProblem).join('\n'), [...errors, ...this.warnings]);
+    throw new ConfigError(errors.map(formatProblem).join('\n'), [...this.problems].sort(byPosition));
   }
 }
 
@@ -55,4 +72,8 @@ function byPosition(a: ConfigProblem, b: ConfigProblem): number {
   const file = (a.position?.file ?? '').localeCompare(b.position?.file ?? '');
   if (file !== 0) return file;
   return (a.position?.line ?? 0) - (b.position?.line ?? 0) || (a.position?.column ?? 0) - (b.position?.column ?? 0);
+}
+
+function placeOf(file: string | undefined, path: string): string {
+  return `${file ?? ''}\n${path}`;
 }

@@ -1,12 +1,13 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
-import type { ProviderConfig } from '../driver/types.js';
+import type { ProviderConfig } from '../contract/provider-config.js';
 import { reportDuplicates } from './duplicates.js';
 import type { ProblemCollector } from './problems.js';
-import { listOf, mapOf, namedEntries, textOf } from './raw-values.js';
+import { listOf, mapOf, namedEntries, numberOf, textOf } from './raw-values.js';
+import { PLACEHOLDER } from './repair-entry.js';
 import type { SourceDocument } from './source-document.js';
-import { didYouMean } from './suggest.js';
-import type { DiskimageConfig, LabelConfig } from './types.js';
-import { formatPath } from './yaml-path.js';
+import { didYouMean } from '../text/suggest.js';
+import type { DiskimageConfig, LabelConfig } from '../contract/config.js';
+import { formatPath } from '../contract/yaml-path.js';
 
 /** What the checks compare an entry with. */
 export interface CheckContext {
@@ -24,7 +25,7 @@ export function checkPools(entry: JsonObject, provider: number, context: CheckCo
   for (const [index, pool] of listOf(entry['pools']).entries()) {
     const { labels } = mapOf(pool);
     const labelsPath = [...path, index, 'labels'];
-    reportDuplicates(labels, { noun: 'label', document, path: labelsPath }, problems);
+    reportDuplicates(labels, { noun: 'label', document, path: labelsPath, lastCounts: true }, problems);
     for (const label of namedEntries(labels)) {
       const labelPath = [...labelsPath, label.index];
       checkLabelName(label.name, [...labelPath, 'name'], context);
@@ -43,12 +44,15 @@ export function unknownLabel(name: string, labels: ReadonlyMap<string, LabelConf
   return `label "${name}" is not defined, expected a label of the top-level "labels" list${didYouMean(name, labels.keys())}`;
 }
 
-/** `diskimage` and `cloud-image` of a label refer to the provider's own lists. */
+/**
+ * `diskimage` and `cloud-image` of a label refer to the provider's own lists. A diskimage that the file defines and the
+ * provider does not list is no error, as the original takes it: there is never an upload of it to launch from.
+ */
 function checkImageReference(
   entry: JsonObject,
   label: JsonObject,
   path: (string | number)[],
-  { document, problems }: CheckContext,
+  { document, diskimages, problems }: CheckContext,
 ): void {
   for (const [key, list] of [
     ['diskimage', 'diskimages'],
@@ -57,8 +61,13 @@ function checkImageReference(
     const name = textOf(label[key]);
     const known = namedEntries(entry[list]).map((image) => image.name);
     if (name === undefined || known.includes(name)) continue;
-    const message = `${key} "${name}" is not defined, expected an entry of this provider's "${list}" list`;
-    problems.add(document, [...path, key], `${message}${didYouMean(name, known)}`);
+    if (key === 'diskimage' && diskimages.has(name)) {
+      const message = `this provider's "diskimages" do not list "${name}", so that this label cannot be launched here: add it there`;
+      problems.add(document, [...path, key], message, { severity: 'warning' });
+    } else {
+      const message = `${key} "${name}" is not defined, expected an entry of this provider's "${list}" list`;
+      problems.add(document, [...path, key], `${message}${didYouMean(name, known)}`);
+    }
   }
 }
 
@@ -88,14 +97,37 @@ export function checkPoolLabelsAreKnown(
   provider: number,
   { document, labels, problems }: CheckContext,
 ): void {
-  for (const { index, name: poolName } of namedEntries(entry['pools'])) {
+  const pools = new Map(namedEntries(entry['pools']).map(({ name, index }) => [name, index]));
+  for (const [poolName, index] of pools) {
     const path = ['providers', provider, 'pools', index];
     const prefix = formatPath(path);
     for (const name of config.pools.get(poolName)?.labels.keys() ?? []) {
       const isReported = problems.errors.some(
         (problem) => problem.path.startsWith(prefix) && problem.message.includes(`"${name}"`),
       );
-      if (!labels.has(name) && !isReported) problems.add(document, path, unknownLabel(name, labels));
+      if (!labels.has(name) && name !== PLACEHOLDER && !isReported)
+        problems.add(document, path, unknownLabel(name, labels));
     }
+  }
+}
+
+/** Warns of a provider that neither launches nor takes images, and of pools that offer nothing. */
+export function warnOfIdleProvider(
+  config: ProviderConfig,
+  entry: JsonObject,
+  provider: number,
+  { document, problems }: CheckContext,
+): void {
+  const path = ['providers', provider];
+  if (!('pools' in entry) && !('diskimages' in entry)) {
+    const message = 'the provider has neither "pools" nor "diskimages", so that nothing is done with it';
+    problems.add(document, [...path, 'name'], message, { severity: 'warning' });
+  }
+  for (const { index, name, entry: pool } of namedEntries(entry['pools'])) {
+    const read = config.pools.get(name);
+    const isSwitchedOff = (numberOf(pool['max-servers']) ?? 1) <= 0 || 'labels' in pool;
+    if (read === undefined || read.labels.size > 0 || isSwitchedOff) continue;
+    const message = `pool "${name}" has no label, so that nothing is launched in it`;
+    problems.add(document, [...path, 'pools', index, 'name'], message, { severity: 'warning' });
   }
 }

@@ -1,19 +1,19 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { DriverError } from '../errors.js';
-import type { DriverRegistry } from '../discovery/registry-types.js';
-import type { Driver, JsonSchema, ProblemReporter, ProviderConfig } from '../driver/types.js';
-import { orAbort } from '../operations/or-abort.js';
+import type { YamlPath } from '../contract/yaml-path.js';
+import type { DriverRegistry } from './discovery/registry-types.js';
+import type { Driver, ProblemReporter } from '../contract/driver.js';
+import type { ProviderConfig } from '../contract/provider-config.js';
 import { checkPoolLimits } from './check-sense.js';
-import { composeProviderSchema } from './compose-schema.js';
+import { ANY_PROVIDER_SCHEMA } from './compose-schema.js';
 import { reportDuplicates } from './duplicates.js';
+import { driverNameOf, findDrivers } from './find-drivers.js';
 import type { ProblemCollector } from './problems.js';
-import { checkPools, checkPoolLabelsAreKnown, checkProviderDiskimages } from './provider-checks.js';
-import { textOf } from './raw-values.js';
-import { assertCompiles, checkSchema } from './schema-validator.js';
+import { checkPools, checkPoolLabelsAreKnown, checkProviderDiskimages, warnOfIdleProvider } from './provider-checks.js';
+import { providerSchema } from './provider-schema.js';
+import { type RepairedEntry, repairEntry } from './repair-entry.js';
+import { checkSchema } from './schema-validator.js';
 import type { SourceDocument } from './source-document.js';
-import type { ConfigMode, DiskimageConfig, LabelConfig } from './types.js';
-
-const DEFAULT_DRIVER = 'openstack';
+import type { ConfigMode, ConfigProblem, DiskimageConfig, LabelConfig } from '../contract/config.js';
 
 /** What provider entries are read with. */
 export interface ProviderReading {
@@ -25,75 +25,72 @@ export interface ProviderReading {
   readonly problems: ProblemCollector;
   /** Gives up waiting for a driver. */
   readonly signal: AbortSignal;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stateDir: string | undefined;
 }
 
 interface ReadProvider {
-  index: number;
-  driver: Driver;
-  config: ProviderConfig;
+  readonly index: number;
+  readonly driver: Driver;
+  readonly config: ProviderConfig;
+  /** What had to be changed for the driver to read the entry, if anything. */
+  readonly repaired: RepairedEntry | undefined;
 }
 
-const composed = new WeakMap<JsonSchema, JsonSchema>();
-
-/** Full schema of a driver's provider entries, common keys included. The same object for the same driver. */
-export function providerSchema(driver: Driver): JsonSchema {
-  const known = composed.get(driver.schema);
-  if (known !== undefined) return known;
-  const schema = composeProviderSchema(driver.schema);
-  composed.set(driver.schema, schema);
-  return schema;
+/** The providers of a file and their drivers, both by name of the provider, in file order. */
+export interface ReadProviders {
+  readonly providers: ReadonlyMap<string, ProviderConfig>;
+  readonly drivers: ReadonlyMap<string, Driver>;
 }
 
-/** Reads all provider entries, those in error left out and reported. In file order. */
-export async function readProviders(
-  reading: ProviderReading,
-  list: readonly JsonObject[],
-): Promise<Map<string, ProviderConfig>> {
+/** Reads all provider entries, those in error left out and reported. */
+export async function readProviders(reading: ProviderReading, list: readonly JsonObject[]): Promise<ReadProviders> {
   reportDuplicates([...list], { noun: 'provider', document: reading.document, path: ['providers'] }, reading.problems);
-  const read: ReadProvider[] = [];
-  for (const [index, entry] of list.entries()) {
-    const provider = await readProvider(reading, entry, index);
-    if (provider !== undefined) read.push(provider);
-  }
+  const drivers = await findDrivers(reading, list);
+  const read = list.flatMap((entry, index) => {
+    const provider = readProvider(reading, drivers.get(driverNameOf(entry)), entry, index);
+    return provider === undefined ? [] : [provider];
+  });
   checkAcrossProviders(reading, read);
-  return new Map(read.map(({ config }) => [config.name, config]));
+  const whole = read.filter(({ repaired }) => !repaired);
+  return {
+    providers: new Map(whole.map(({ config }) => [config.name, config])),
+    drivers: new Map(whole.map(({ config, driver }) => [config.name, driver])),
+  };
 }
 
-async function readProvider(
+/** An entry whose driver is not there is checked for what all drivers have in common. */
+function readProvider(
   reading: ProviderReading,
+  driver: Driver | undefined,
   entry: JsonObject,
   index: number,
-): Promise<ReadProvider | undefined> {
+): ReadProvider | undefined {
   const { document, problems, mode } = reading;
-  const path = ['providers', index];
-  const driver = await findDriver(reading, entry, index);
-  if (driver === undefined) return undefined;
-  const check = { schema: providerSchema(driver), value: entry, document, path, mode, problems, reveal: true };
+  const schema = driver === undefined ? ANY_PROVIDER_SCHEMA : providerSchema(driver);
+  const check = { schema, value: entry, document, path: ['providers', index], mode, problems, reveal: true };
   const isValid = checkSchema(check);
   checkPools(entry, index, reading);
   checkProviderDiskimages(entry, index, reading);
-  if (!isValid) return undefined;
-  const config = getProviderConfig(reading, driver, entry, index);
+  if (driver === undefined) return undefined;
+  const repaired = isValid ? undefined : repairEntry(entry, schema);
+  if (!isValid && repaired === undefined) return undefined;
+  return readWithDriver(reading, driver, entry, index, repaired);
+}
+
+function readWithDriver(
+  reading: ProviderReading,
+  driver: Driver,
+  entry: JsonObject,
+  index: number,
+  repaired: RepairedEntry | undefined,
+): ReadProvider | undefined {
+  const config = getProviderConfig(reading, driver, repaired?.entry ?? entry, index, repaired);
   if (config === undefined) return undefined;
   checkPoolLabelsAreKnown(config, entry, index, reading);
   checkPoolLimits(config, entry, index, reading);
-  return { index, driver, config };
-}
-
-/** A driver that cannot be used is a problem of each entry naming it. */
-async function findDriver(reading: ProviderReading, entry: JsonObject, index: number): Promise<Driver | undefined> {
-  const { document, problems, drivers, signal } = reading;
-  const name = textOf(entry['driver']) ?? DEFAULT_DRIVER;
-  try {
-    const driver = await orAbort(drivers.get(name), signal);
-    assertCompiles(name, providerSchema(driver));
-    return driver;
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    const hint = 'driver' in entry ? '' : ' (without "driver", the driver is openstack)';
-    problems.add(document, ['providers', index, 'driver'], `${error.message}${hint}`);
-    return undefined;
-  }
+  if (repaired === undefined) warnOfIdleProvider(config, entry, index, reading);
+  return { index, driver, config, repaired };
 }
 
 /** A driver that throws is broken; it must not hide the problems of the other entries. */
@@ -102,21 +99,23 @@ function getProviderConfig(
   driver: Driver,
   entry: JsonObject,
   index: number,
+  repaired: RepairedEntry | undefined,
 ): ProviderConfig | undefined {
-  const { document, problems, labels, diskimages } = reading;
+  const { labels, diskimages } = reading;
+  const report = reportAbout(reading, index, repaired);
   try {
     const config: unknown = driver.getProviderConfig(entry, {
       labels,
       diskimages,
-      problem(path, message, severity = 'error') {
-        problems.add(document, ['providers', index, ...path], message, { severity });
-      },
+      env: reading.env,
+      stateDir: reading.stateDir,
+      problem: (path, message, severity = 'error') => report(path, message, severity),
     });
     if (isProviderConfig(config)) return config;
     throw new TypeError('getProviderConfig returned no configuration with a name and pools');
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    problems.add(document, ['providers', index], `driver "${driver.name}" cannot read this entry: ${reason}`);
+    if (repaired === undefined) report([], `driver "${driver.name}" cannot read this entry: ${reason}`, 'error');
     return undefined;
   }
 }
@@ -128,18 +127,29 @@ function isProviderConfig(value: unknown): value is ProviderConfig {
   return typeof name === 'string' && typeof driverName === 'string' && pools instanceof Map;
 }
 
-function checkAcrossProviders({ document, problems }: ProviderReading, read: readonly ReadProvider[]): void {
+type EntryReporter = (path: YamlPath, message: string, severity: ConfigProblem['severity']) => void;
+
+/** Puts what a driver says about an entry where it stands in the file. */
+function reportAbout(reading: ProviderReading, index: number, repaired: RepairedEntry | undefined): EntryReporter {
+  return (path, message, severity) => {
+    if (repaired?.isAboutRepair(message) === true) return;
+    const place = repaired?.originalPath(path) ?? path;
+    reading.problems.add(reading.document, ['providers', index, ...place], message, { severity });
+  };
+}
+
+function checkAcrossProviders(reading: ProviderReading, read: readonly ReadProvider[]): void {
+  const { document, problems } = reading;
   for (const driver of new Set(read.map((provider) => provider.driver))) {
-    const own = read.filter((provider) => provider.driver === driver);
-    const indexes = new Map(own.map(({ config, index }) => [config.name, index]));
-    const report: ProblemReporter = (provider, path, message, severity = 'error') => {
-      const index = indexes.get(provider);
-      const place = index === undefined ? ['providers'] : ['providers', index, ...path];
-      problems.add(document, place, message, { severity });
+    const own = firstOfEachName(read.filter((provider) => provider.driver === driver));
+    const report: ProblemReporter = (name, path, message, severity = 'error') => {
+      const provider = own.get(name);
+      if (provider === undefined) problems.add(document, ['providers'], message, { severity });
+      else reportAbout(reading, provider.index, provider.repaired)(path, message, severity);
     };
     try {
       driver.checkAll?.(
-        own.map(({ config }) => config),
+        [...own.values()].map(({ config }) => config),
         report,
       );
     } catch (error) {
@@ -147,4 +157,11 @@ function checkAcrossProviders({ document, problems }: ProviderReading, read: rea
       problems.add(document, ['providers'], `driver "${driver.name}" cannot check its entries: ${reason}`);
     }
   }
+}
+
+/** Drivers tell providers by name: a second one of the same name, which is an error already, is not compared. */
+function firstOfEachName(read: readonly ReadProvider[]): Map<string, ReadProvider> {
+  const byName = new Map<string, ReadProvider>();
+  for (const provider of read) if (!byName.has(provider.config.name)) byName.set(provider.config.name, provider);
+  return byName;
 }

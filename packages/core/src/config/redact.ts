@@ -1,8 +1,9 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
-import type { JsonSchema } from '../driver/types.js';
+import type { JsonSchema } from '../contract/driver.js';
 import { listOf, mapOf } from './raw-values.js';
 
-const REDACTED = '[redacted]';
+/** Stands for a secret. */
+export const REDACTED = '[redacted]';
 
 /** A copy of a configuration value in which everything its schema marks `"x-secret": true` reads `[redacted]`. */
 export function redactConfig(entry: JsonObject, schema: JsonSchema): JsonObject {

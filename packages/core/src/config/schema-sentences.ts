@@ -1,7 +1,9 @@
 import type { ErrorObject } from 'ajv';
 import type { Json } from '@nodepool/zk-protocol';
 import { describeTypes, describeValue, joinAlternatives } from './describe-value.js';
-import { didYouMean } from './suggest.js';
+import type { WrittenScalar } from './source-document.js';
+import { didYouMean } from '../text/suggest.js';
+import { unresolvedNames, unresolvedReference } from './syntax-problems.js';
 
 /** A schema violation in words. */
 export interface SchemaSentence {
@@ -13,11 +15,16 @@ export interface SchemaSentence {
 
 type SchemaNode = Readonly<Record<string, unknown>>;
 
-/**
- * Says in words what one ajv error means.
- * @param reveal - whether the value may be quoted
- */
-export function toSentence(error: ErrorObject, reveal: boolean): SchemaSentence {
+/** The value that an error is about. */
+export interface JudgedValue {
+  /** Whether it may be quoted. */
+  readonly reveal: boolean;
+  /** As it stands in the file; `undefined` for maps and lists. */
+  readonly written: WrittenScalar | undefined;
+}
+
+/** Says in words what one ajv error means. */
+export function toSentence(error: ErrorObject, value: JudgedValue): SchemaSentence {
   const node: SchemaNode = error.parentSchema ?? {};
   if (error.keyword === 'additionalProperties') return unknownKey(error, node);
   if (error.keyword === 'required') {
@@ -25,8 +32,11 @@ export function toSentence(error: ErrorObject, reveal: boolean): SchemaSentence 
     return { message: `the key "${missing}" is missing`, key: undefined, isUnknownKey: false };
   }
   const custom = node['x-message'];
-  const message = typeof custom === 'string' ? custom : describe(error, node, reveal && node['x-secret'] !== true);
-  return { message, key: undefined, isUnknownKey: false };
+  const judged = { ...value, reveal: value.reveal && node['x-secret'] !== true };
+  const message = typeof custom === 'string' ? custom : describe(error, node, judged);
+  const [unset] = unresolvedNames(value.written?.text ?? '');
+  const cause = unset === undefined ? '' : `: ${unresolvedReference(unset)}`;
+  return { message: message + cause, key: undefined, isUnknownKey: false };
 }
 
 function unknownKey(error: ErrorObject, node: SchemaNode): SchemaSentence {
@@ -37,13 +47,14 @@ function unknownKey(error: ErrorObject, node: SchemaNode): SchemaSentence {
 }
 
 /** Words for each keyword; what has none falls back to the keyword's name. */
-function describe(error: ErrorObject, node: SchemaNode, reveal: boolean): string {
-  const got = `got ${describeValue(error.data, reveal)}`;
+function describe(error: ErrorObject, node: SchemaNode, value: JudgedValue): string {
+  const { reveal, written } = value;
+  const got = `got ${describeValue(error.data, reveal, written?.text)}`;
   const params: Readonly<Record<string, unknown>> = error.params;
   switch (error.keyword) {
     case 'type': {
       const types = [node['type']].flat().map(String);
-      return `expected ${describeTypes(types)}, ${got}${quotingHint(types, error.data)}`;
+      return `expected ${describeTypes(types)}, ${got}${howToWrite(types, error.data, value)}`;
     }
     case 'enum':
       return enumSentence(node['enum'] as Json[], error.data, reveal);
@@ -93,12 +104,22 @@ function enumSentence(allowed: readonly Json[], data: unknown, reveal: boolean):
   return `expected ${joinAlternatives(names)}, got ${describeValue(data, reveal)}${hint}`;
 }
 
-function quotingHint(types: readonly string[], data: unknown): string {
-  if (typeof data === 'string' && data.trim() !== '' && Number.isFinite(Number(data))) {
-    return types.includes('integer') || types.includes('number') ? ' (write it without quotes)' : '';
-  }
+function howToWrite(types: readonly string[], data: unknown, { reveal, written }: JudgedValue): string {
+  const wantsNumber = types.includes('integer') || types.includes('number');
+  if (typeof data === 'string' && wantsNumber) return numberHint(data, reveal, written);
   const isPlainScalar = typeof data === 'number' || typeof data === 'boolean';
   return isPlainScalar && types.includes('string') ? ' (put it in quotes)' : '';
+}
+
+/** Why something that looks like a number is text, and how to write it. */
+function numberHint(data: string, reveal: boolean, written: WrittenScalar | undefined): string {
+  const meant = Number(data.replaceAll('_', ''));
+  if (data.trim() === '' || !Number.isFinite(meant)) return '';
+  if (written?.isPlain !== true) return ' (write it without quotes)';
+  const digits = reveal && Number.isSafeInteger(meant) ? `: write ${meant}` : ': write plain digits';
+  if (/^[-+]?0\d/.test(data)) return ` (with a leading zero it is no number${digits})`;
+  if (/[eE]/.test(data)) return ` (with an exponent it is no number here${digits})`;
+  return ` (in this form it is no number${digits})`;
 }
 
 /** Alternatives are either about which keys are there or about the kind of value. */

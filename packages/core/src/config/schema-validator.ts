@@ -1,17 +1,18 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
-import { DriverError } from '../errors.js';
-import type { JsonSchema } from '../driver/types.js';
+import { DriverError } from '../contract/errors.js';
+import type { JsonSchema } from '../contract/driver.js';
 import type { ProblemCollector } from './problems.js';
 import { toSentence } from './schema-sentences.js';
 import type { SourceDocument } from './source-document.js';
-import type { ConfigMode } from './types.js';
-import type { YamlPath } from './yaml-path.js';
+import { pointerToPath, valueAt } from './value-path.js';
+import type { ConfigMode } from '../contract/config.js';
+import type { YamlPath } from '../contract/yaml-path.js';
 
 /** What is checked, where it stands, and where to report. */
 export interface SchemaCheck {
   readonly schema: JsonSchema;
-  /** Changed in place: `true` where an integer is wanted becomes 1. */
+  /** Changed in place: `true` where an integer is wanted becomes 1, and a text a number where the schema says so. */
   readonly value: Json;
   readonly document: SourceDocument;
   /** Path of `value` in the document. */
@@ -25,15 +26,28 @@ export interface SchemaCheck {
 let ajv: Ajv | undefined;
 const compiled = new WeakMap<JsonSchema, ValidateFunction>();
 
+/** One thing that breaks a schema. */
+export interface SchemaFault {
+  readonly error: ErrorObject;
+  /** Of the value the error is about, below the value that was checked. */
+  readonly path: YamlPath;
+}
+
 /** Checks a value and reports everything wrong with it. @returns whether there was no error; unknown keys in a service are none */
 export function checkSchema(check: SchemaCheck): boolean {
-  const validate = compile(check.schema);
-  let isValid = validate(check.value);
-  if (!isValid && takeBooleansAsIntegers(check.value, validate.errors ?? [])) isValid = validate(check.value);
-  if (isValid) return true;
   let hasErrors = false;
-  for (const error of mostTelling(validate.errors ?? [])) hasErrors = report(check, error) === 'error' || hasErrors;
+  for (const fault of schemaFaults(check.schema, check.value))
+    hasErrors = report(check, fault) === 'error' || hasErrors;
   return !hasErrors;
+}
+
+/** What breaks a schema, without what follows from it. @param value - changed in place, as for {@link checkSchema} */
+export function schemaFaults(schema: JsonSchema, value: Json): SchemaFault[] {
+  const validate = compile(schema);
+  let isValid = validate(value);
+  if (!isValid && takeUsualSlips(value, validate.errors ?? [])) isValid = validate(value);
+  if (isValid) return [];
+  return mostTelling(validate.errors ?? []).map((error) => ({ error, path: pointerToPath(value, error.instancePath) }));
 }
 
 /** Compiles a driver's schema early. @throws {DriverError} the schema itself is wrong */
@@ -71,34 +85,47 @@ function createAjv(): Ajv {
   });
   created.addKeyword({ keyword: 'x-secret', schemaType: 'boolean' });
   created.addKeyword({ keyword: 'x-message', schemaType: 'string' });
+  created.addKeyword({ keyword: 'x-default', schemaType: 'string' });
+  created.addKeyword({ keyword: 'x-restart', schemaType: 'boolean' });
+  created.addKeyword({ keyword: 'x-numeric-text', schemaType: 'boolean' });
   return created;
 }
 
-function report(check: SchemaCheck, error: ErrorObject): 'error' | 'warning' {
+function report(check: SchemaCheck, { error, path: below }: SchemaFault): 'error' | 'warning' {
   const { document, mode, problems } = check;
-  const below = pointerToPath(check.value, error.instancePath);
   const path = [...check.path, ...below];
-  const sentence = toSentence(error, check.reveal && !document.isFromEnvironment(path));
+  const sentence = toSentence(error, {
+    reveal: check.reveal && !document.isFromEnvironment(path),
+    written: document.scalarAt(path),
+  });
   const severity = sentence.isUnknownKey && mode === 'service' ? 'warning' : 'error';
   if (sentence.key === undefined) problems.add(document, path, sentence.message, { severity });
   else problems.add(document, [...path, sentence.key], sentence.message, { severity, atKey: true });
   return severity;
 }
 
-/** `true` has always passed for 1. @returns whether anything changed */
-function takeBooleansAsIntegers(root: Json, errors: readonly ErrorObject[]): boolean {
+/** Changes what has always been taken for a number into one. @returns whether anything changed */
+function takeUsualSlips(root: Json, errors: readonly ErrorObject[]): boolean {
   let changed = false;
   for (const error of errors) {
-    if (error.keyword !== 'type' || typeof error.data !== 'boolean') continue;
-    if (![error.schema as string | string[]].flat().includes('integer')) continue;
+    const number = error.keyword === 'type' ? numberMeantBy(error) : undefined;
     const path = pointerToPath(root, error.instancePath);
     const key = path.at(-1);
     const parent = valueAt(root, path.slice(0, -1));
-    if (key === undefined || parent === null || typeof parent !== 'object') continue;
-    (parent as JsonObject)[key] = Number(error.data);
+    if (number === undefined || key === undefined || parent === null || typeof parent !== 'object') continue;
+    (parent as JsonObject)[key] = number;
     changed = true;
   }
   return changed;
+}
+
+/** `true` has always passed for 1, and the text of a number where the schema says so. */
+function numberMeantBy({ data, schema, parentSchema }: ErrorObject): number | undefined {
+  const types = [schema as string | string[]].flat();
+  if (typeof data === 'boolean') return types.includes('integer') ? Number(data) : undefined;
+  const takesText = parentSchema?.['x-numeric-text'] === true;
+  if (!takesText || typeof data !== 'string' || data.trim() === '') return undefined;
+  return Number.isFinite(Number(data)) ? Number(data) : undefined;
 }
 
 /**
@@ -130,22 +157,4 @@ function meantBranch(inside: readonly ErrorObject[], choice: ErrorObject, prefix
     error.instancePath === choice.instancePath && ['type', 'required', 'const', 'enum'].includes(error.keyword);
   const fitting = [...branches.values()].filter((branch) => !branch.some(isWrongKind));
   return branches.size > 1 && fitting.length === 1 ? fitting[0] : undefined;
-}
-
-function pointerToPath(root: Json, pointer: string): (string | number)[] {
-  const path: (string | number)[] = [];
-  let value: Json | undefined = root;
-  for (const part of pointer.split('/').slice(1)) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    path.push(Array.isArray(value) ? Number(key) : key);
-    value = value !== null && typeof value === 'object' ? (value as JsonObject)[key] : undefined;
-  }
-  return path;
-}
-
-function valueAt(root: Json, path: YamlPath): Json | undefined {
-  let value: Json | undefined = root;
-  for (const part of path)
-    value = value !== null && typeof value === 'object' ? (value as JsonObject)[part] : undefined;
-  return value;
 }

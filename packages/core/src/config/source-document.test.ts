@@ -89,7 +89,9 @@ describe('structure', () => {
     ['a: &x [*x]', 'the alias *x contains itself'],
     ['<<: 1', '"<<" takes in the keys of maps, expected a map or a list of maps'],
     ['a: !!python/object:os.system x', /YAML parsing failed: .*tag/],
-    ['a: 1\n---\nb: 2', /YAML parsing failed/],
+    ['a: 1\n---\nb: 2', /^a second document begins here/],
+    ['a: %(NODEPOOL_UNSET)', /^the environment variable NODEPOOL_UNSET is not set/],
+    ['a: {b: %(HOME)}', /^%\(HOME\) has no value: only environment variables whose names begin with NODEPOOL_/],
   ])('%s is an error', (text, message) => {
     expect(parse(text).problems).toContainEqual(
       expect.objectContaining({
@@ -101,6 +103,26 @@ describe('structure', () => {
 
   it('accepts a closing bracket at the margin', () => {
     expect(parse('labels: [\n  a\n]\n')).toMatchObject({ value: { labels: ['a'] }, problems: [] });
+  });
+
+  it('knows values as they were written, after substitution', () => {
+    const document = parse('a: 0755\nb: "1"\nc: &x 08\nd: [*x]\ne: %(NODEPOOL_E)\n', { NODEPOOL_E: '1e3' });
+
+    expect(document.scalarAt(['a'])).toEqual({ text: '0755', isPlain: true });
+    expect(document.scalarAt(['b'])).toEqual({ text: '1', isPlain: false });
+    expect(document.scalarAt(['d', 0])).toEqual({ text: '08', isPlain: true });
+    expect(document.scalarAt(['e'])).toEqual({ text: '1e3', isPlain: true });
+    expect(document.scalarAt(['d'])).toBeUndefined();
+    expect(document.scalarAt(['a', 'b'])).toBeUndefined();
+  });
+
+  it('tells the place of an alias from that of its value', () => {
+    const document = parse('base: &base {name: x}\nlist:\n- *base\n- <<: *base\n');
+
+    expect(document.positionOf(['list', 0, 'name'])).toMatchObject({ line: 1, column: 20 });
+    expect(document.ownPositionOf(['list', 0, 'name'])).toMatchObject({ line: 3, column: 3 });
+    expect(document.ownPositionOf(['list', 1, 'name'])).toMatchObject({ line: 4, column: 3 });
+    expect(document.ownPositionOf(['base', 'name'])).toMatchObject({ line: 1, column: 20 });
   });
 
   it('points at the nearest thing there is', () => {

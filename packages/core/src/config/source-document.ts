@@ -11,10 +11,20 @@ import {
   type YAMLMap,
 } from 'yaml';
 import type { Json } from '@nodepool/zk-protocol';
-import type { ConfigProblem, SourcePosition } from './types.js';
+import type { ConfigProblem, SourcePosition } from '../contract/config.js';
 import type { SubstitutedText } from './substitute.js';
-import { formatPath, type YamlPath } from './yaml-path.js';
+import { formatPath, type YamlPath } from '../contract/yaml-path.js';
+import { describeSyntaxError } from './syntax-problems.js';
 import { YAML_SCALARS } from './yaml-scalars.js';
+import { isMergePair, type NodeReporter, YamlConverter } from './yaml-values.js';
+
+/** A text, number or other single value as it stands in the file, after substitution. */
+export interface WrittenScalar {
+  /** Without quotes: `0755` where the value is 493. */
+  readonly text: string;
+  /** Whether it has no quotes. */
+  readonly isPlain: boolean;
+}
 
 /** A parsed file whose every value still knows where it was written. */
 export interface SourceDocument {
@@ -27,6 +37,10 @@ export interface SourceDocument {
   positionOf(path: YamlPath): SourcePosition;
   /** Where the key of a value begins. */
   keyPositionOf(path: YamlPath): SourcePosition;
+  /** As `positionOf`, but where an alias stands for the value, or for something around it, the place of that alias. */
+  ownPositionOf(path: YamlPath): SourcePosition;
+  /** The value as it was written; `undefined` for maps, lists and what is not there. */
+  scalarAt(path: YamlPath): WrittenScalar | undefined;
   /** Whether the value may hold text that came from an environment variable, and must not be shown. */
   isFromEnvironment(path: YamlPath): boolean;
 }
@@ -56,6 +70,22 @@ export function parseSource(file: string, written: string, substituted: Substitu
   return new ParsedDocument(file, document, substituted, positionAt);
 }
 
+interface Step {
+  readonly key: Node | undefined;
+  readonly value: Node | null;
+  /** The map has it from another one, by `<<`. */
+  readonly isMerged: boolean;
+}
+
+interface FoundNode {
+  readonly key: Node | undefined;
+  readonly value: Node | null;
+  /** The first alias on the way, or the map that took in the rest of the way by `<<`. */
+  readonly alias: Node | undefined;
+  /** How many parts of the path there are. */
+  readonly depth: number;
+}
+
 class ParsedDocument implements SourceDocument {
   readonly value: Json;
   readonly problems: ConfigProblem[] = [];
@@ -69,7 +99,7 @@ class ParsedDocument implements SourceDocument {
   ) {
     this.#collectSyntaxProblems();
     const broken = this.problems.length > 0;
-    this.value = broken ? null : new Converter(this.#aliasTargets, this.#report).convert(document.contents, []);
+    this.value = broken ? null : new YamlConverter(this.#aliasTargets, this.#report).convert(document.contents, []);
   }
 
   positionOf(path: YamlPath): SourcePosition {
@@ -81,6 +111,17 @@ class ParsedDocument implements SourceDocument {
     return this.positionAt(offsetOf(key) ?? offsetOf(value) ?? 0);
   }
 
+  ownPositionOf(path: YamlPath): SourcePosition {
+    const { value, alias } = this.#find(path);
+    return this.positionAt(offsetOf(alias ?? value) ?? 0);
+  }
+
+  scalarAt(path: YamlPath): WrittenScalar | undefined {
+    const { value, depth } = this.#find(path);
+    if (depth < path.length || !isScalar(value)) return undefined;
+    return { text: value.source ?? String(value.value), isPlain: value.type === 'PLAIN' };
+  }
+
   isFromEnvironment(path: YamlPath): boolean {
     const range = this.#find(path).value?.range;
     return range ? this.substituted.isSubstituted(range[0], range[1]) : false;
@@ -89,44 +130,42 @@ class ParsedDocument implements SourceDocument {
   #collectSyntaxProblems(): void {
     // Odd indentation of flow collections is accepted by the readers installations are used to.
     const warnings = this.document.warnings.filter((warning) => warning.code === 'TAG_RESOLVE_FAILED');
-    for (const { pos, message } of [...this.document.errors, ...warnings]) {
-      const reason = message.split('\n')[0] ?? message;
-      this.problems.push({
-        severity: 'error',
-        position: this.positionAt(pos[0]),
-        path: '',
-        message: `YAML parsing failed: ${reason}`,
-      });
+    for (const error of [...this.document.errors, ...warnings]) {
+      const position = this.positionAt(error.pos[0]);
+      const message = describeSyntaxError(error, this.substituted.text);
+      this.problems.push({ severity: 'error', position, path: '', message });
     }
   }
 
-  readonly #report = (
-    node: Node | null,
-    path: YamlPath,
-    message: string,
-    severity: ConfigProblem['severity'],
-  ): void => {
+  readonly #report: NodeReporter = (node, path, message, severity) => {
     this.problems.push({ severity, position: this.positionAt(offsetOf(node) ?? 0), path: formatPath(path), message });
   };
 
   /** Goes down as far as the path exists. */
-  #find(path: YamlPath): { key: Node | undefined; value: Node | null } {
+  #find(path: YamlPath): FoundNode {
     let value = this.#dereference(this.document.contents);
     let key: Node | undefined;
+    let alias: Node | undefined;
+    let depth = 0;
     for (const part of path) {
-      if (isSeq(value) && typeof part === 'number') {
-        const item = value.items[part] as Node | undefined;
-        if (item === undefined) break;
-        key = undefined;
-        value = this.#dereference(item);
-      } else if (isMap(value)) {
-        const pair = this.#findPair(value, String(part));
-        if (pair === undefined) break;
-        key = pair.key;
-        value = this.#dereference(pair.value) ?? pair.key;
-      } else break;
+      const step = this.#step(value, part);
+      if (step === undefined) break;
+      depth += 1;
+      key = step.key;
+      alias ??= aliasOn(step, value);
+      value = this.#dereference(step.value) ?? step.key ?? null;
     }
-    return { key, value };
+    return { key, value, alias, depth };
+  }
+
+  #step(value: Node | null, part: string | number): Step | undefined {
+    if (isSeq(value) && typeof part === 'number') {
+      const item = value.items[part] as Node | undefined;
+      return item && { key: undefined, value: item, isMerged: false };
+    }
+    if (!isMap(value)) return undefined;
+    const pair = this.#findPair(value, String(part));
+    return pair && { key: pair.key, value: pair.value, isMerged: !value.items.includes(pair) };
   }
 
   #findPair(map: YAMLMap, name: string): Pair<Node, Node | null> | undefined {
@@ -149,94 +188,9 @@ class ParsedDocument implements SourceDocument {
   }
 }
 
-/** Turns the syntax tree into plain data. Aliases share one value, so that deep nesting of them costs nothing. */
-class Converter {
-  readonly #anchors = new Map<string, Node>();
-  readonly #values = new Map<Node, Json>();
-  readonly #open = new Set<Node>();
-
-  constructor(
-    private readonly aliasTargets: Map<Node, Node>,
-    private readonly report: (
-      node: Node | null,
-      path: YamlPath,
-      message: string,
-      severity: ConfigProblem['severity'],
-    ) => void,
-  ) {}
-
-  convert(node: Node | null, path: YamlPath): Json {
-    if (node === null) return null;
-    if (isAlias(node)) return this.#convertAlias(node, node.source, path);
-    const anchor = 'anchor' in node ? node.anchor : undefined;
-    if (anchor !== undefined) this.#anchors.set(anchor, node);
-    if (isScalar(node)) {
-      const value = node.value as Json;
-      if (anchor !== undefined) this.#values.set(node, value);
-      return value;
-    }
-    this.#open.add(node);
-    const value = isMap(node) ? this.#convertMap(node, path) : isSeq(node) ? this.#convertList(node.items, path) : null;
-    this.#open.delete(node);
-    if (anchor !== undefined) this.#values.set(node, value);
-    return value;
-  }
-
-  #convertAlias(alias: Node, name: string, path: YamlPath): Json {
-    const target = this.#anchors.get(name);
-    if (target === undefined || this.#open.has(target)) {
-      const what = target === undefined ? 'refers to no anchor before it' : 'contains itself';
-      this.report(alias, path, `the alias *${name} ${what}`, 'error');
-      return null;
-    }
-    this.aliasTargets.set(alias, target);
-    return this.#values.get(target) ?? null;
-  }
-
-  #convertList(items: readonly unknown[], path: YamlPath): Json {
-    return items.map((item, index) => this.convert(item as Node | null, [...path, index]));
-  }
-
-  #convertMap(map: YAMLMap, path: YamlPath): Json {
-    const merged = new Map<string, Json>();
-    const own = new Map<string, Json>();
-    for (const pair of map.items as Pair<Node, Node | null>[]) {
-      if (isMergePair(pair)) {
-        this.#merge(merged, pair, path);
-        continue;
-      }
-      const name = this.#keyName(pair.key, path);
-      const value = this.convert(pair.value, [...path, name]);
-      if (own.has(name))
-        this.report(pair.key, path, `the key "${name}" is given twice, the last one counts`, 'warning');
-      own.set(name, value);
-    }
-    // Object.fromEntries makes own properties of any name, `__proto__` included.
-    return Object.fromEntries([...merged, ...own]);
-  }
-
-  #keyName(key: Node, path: YamlPath): string {
-    const value = this.convert(key, path);
-    if (typeof value === 'string') return value;
-    const shown = typeof value === 'object' ? 'this key' : `the key ${String(value)}`;
-    this.report(key, path, `${shown} is not text, expected text: put it in quotes`, 'error');
-    return shown;
-  }
-
-  #merge(into: Map<string, Json>, pair: Pair<Node, Node | null>, path: YamlPath): void {
-    const value = this.convert(pair.value, path);
-    for (const source of Array.isArray(value) ? value : [value]) {
-      if (source === null || typeof source !== 'object' || Array.isArray(source)) {
-        this.report(pair.key, path, '"<<" takes in the keys of maps, expected a map or a list of maps', 'error');
-        continue;
-      }
-      for (const [name, item] of Object.entries(source)) if (!into.has(name)) into.set(name, item);
-    }
-  }
-}
-
-function isMergePair(pair: Pair<Node, Node | null>): boolean {
-  return isScalar(pair.key) && pair.key.value === '<<' && pair.key.type === 'PLAIN';
+function aliasOn({ value, isMerged }: Step, parent: Node | null): Node | undefined {
+  if (isMerged) return parent ?? undefined;
+  return value !== null && isAlias(value) ? value : undefined;
 }
 
 function offsetOf(node: Node | null | undefined): number | undefined {

@@ -1,117 +1,95 @@
-import type { JsonSchema } from '../driver/types.js';
-import { closeSchema } from './compose-schema.js';
+import type { JsonSchema } from '../contract/driver.js';
+import { closeSchema, COMMON_PROVIDER_PROPERTIES } from './compose-schema.js';
+import { DISKIMAGE, ENV_VARS } from './diskimage-schema.js';
+import { integer, list, name, section, text } from './schema-parts.js';
+import { ZOOKEEPER_SECTIONS } from './zookeeper-schema.js';
 
-const TEXT: JsonSchema = { type: 'string' };
-const NAME: JsonSchema = { type: 'string', minLength: 1 };
-const TEXTS: JsonSchema = { type: 'array', items: TEXT };
-const INTEGER: JsonSchema = { type: 'integer' };
-const BOOLEAN: JsonSchema = { type: 'boolean' };
-const ENV_VARS: JsonSchema = { type: 'object', additionalProperties: { type: 'string', 'x-secret': true } };
-
-const ZOOKEEPER_SERVERS: JsonSchema = {
-  type: 'array',
-  items: {
-    type: 'object',
-    required: ['host'],
-    properties: { host: NAME, port: { type: 'integer', minimum: 1, maximum: 65535 }, chroot: TEXT },
+const LABEL = section(
+  'Label',
+  {
+    name: name('Name that jobs ask for, unique in the file', { examples: ['debian-12-small'] }),
+    'min-ready': integer('Standby nodes to keep; -1 switches the label off: its requests are declined', {
+      default: 0,
+    }),
+    'max-ready-age': integer('Age at which an unused ready node is deleted, in seconds; 0: never', { default: 0 }),
   },
-};
+  ['name'],
+);
 
-const ZOOKEEPER_TLS: JsonSchema = {
-  type: 'object',
-  required: ['cert', 'key', 'ca'],
-  properties: { cert: NAME, key: NAME, ca: NAME, 'verify-hostname': BOOLEAN },
-};
+const unlimited = (description: string) => integer(description, { otherwise: 'no limit' });
 
-const ZOOKEEPER_DIGEST: JsonSchema = {
-  type: 'object',
-  required: ['user', 'password'],
-  properties: { user: NAME, password: { type: 'string', minLength: 1, 'x-secret': true }, protect: BOOLEAN },
-};
-
-const DISKIMAGE: JsonSchema = {
-  type: 'object',
-  required: ['name'],
-  properties: {
-    name: NAME,
-    abstract: BOOLEAN,
-    parent: TEXT,
-    formats: TEXTS,
-    'keep-formats': TEXTS,
-    'delete-after-upload': BOOLEAN,
-    'rebuild-age': INTEGER,
-    'build-timeout': INTEGER,
-    release: { type: ['string', 'integer'] },
-    elements: TEXTS,
-    'env-vars': ENV_VARS,
-    pause: BOOLEAN,
-    username: TEXT,
-    'python-path': TEXT,
-    'shell-type': TEXT,
-    'dib-cmd': TEXT,
-    metadata: { type: 'object', additionalProperties: true },
-  },
+const TENANT_LIMITS = {
+  ...section(
+    'Tenant limits',
+    {
+      'tenant-name': name('Tenant of Zuul'),
+      'max-servers': unlimited('Ceiling of nodes'),
+      'max-cores': unlimited('Ceiling of cores'),
+      'max-ram': unlimited('Ceiling of memory, in MiB'),
+      'max-volumes': unlimited('Ceiling of volumes'),
+      'max-volume-gb': unlimited('Ceiling of the size of all volumes, in GB'),
+    },
+    ['tenant-name'],
+  ),
+  additionalProperties: unlimited('Ceiling of the resource of that name'),
 };
 
 /** Schema of the main file. Provider entries are checked against their own driver's schema afterwards. */
 export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
+  title: 'Nodepool configuration',
   type: 'object',
   properties: {
     webapp: {
+      ...section('Web server', {
+        port: integer('Port to listen on; 0: any free one', { default: 8005 }, { minimum: 0, maximum: 65535 }),
+        listen_address: text('Address to listen on', { default: '0.0.0.0' }),
+      }),
+      description: 'Web server of a service',
+      'x-default': 'as below',
+      'x-restart': true,
+    },
+    ...ZOOKEEPER_SECTIONS,
+    'embedded-zookeeper-access': {
+      type: 'string',
+      enum: ['owner', 'group', 'anyone'],
+      description:
+        "Who may use the embedded server: the launcher's user (`owner`), its group too (`group`), or whoever reaches the port (`anyone`)",
+      default: 'owner',
+      'x-restart': true,
+    },
+    'zookeeper-timeout': {
+      type: 'number',
+      exclusiveMinimum: 0,
+      description: 'Session timeout at ZooKeeper, in seconds',
+      default: 10,
+      'x-restart': true,
+    },
+    labels: list('What jobs may ask for; each label used by a provider must be listed', LABEL),
+    'max-hold-age': integer('Time a node may be held by a person, in seconds; 0: without limit', { default: 0 }),
+    'tenant-resource-limits': list('Ceilings for tenants of Zuul', TENANT_LIMITS),
+    providers: list('Where nodes come from', {
+      title: 'Provider',
       type: 'object',
-      properties: { port: { type: 'integer', minimum: 0, maximum: 65535 }, listen_address: TEXT },
-    },
-    'elements-dir': TEXT,
-    'images-dir': TEXT,
-    'build-log-dir': TEXT,
-    'build-log-retention': INTEGER,
-    'zookeeper-servers': ZOOKEEPER_SERVERS,
-    'zookeeper-tls': ZOOKEEPER_TLS,
-    'zookeeper-digest': ZOOKEEPER_DIGEST,
-    'zookeeper-timeout': { type: 'number', exclusiveMinimum: 0 },
-    labels: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['name'],
-        properties: { name: NAME, 'min-ready': INTEGER, 'max-ready-age': INTEGER },
-      },
-    },
-    diskimages: { type: 'array', items: DISKIMAGE },
-    providers: {
-      type: 'array',
-      items: { type: 'object', properties: { driver: NAME }, additionalProperties: true },
-    },
-    'max-hold-age': INTEGER,
-    'tenant-resource-limits': {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['tenant-name'],
-        properties: {
-          'tenant-name': NAME,
-          'max-servers': INTEGER,
-          'max-cores': INTEGER,
-          'max-ram': INTEGER,
-          'max-volumes': INTEGER,
-          'max-volume-gb': INTEGER,
-        },
-        additionalProperties: INTEGER,
-      },
-    },
+      properties: { driver: COMMON_PROVIDER_PROPERTIES.driver },
+      additionalProperties: true,
+    }),
+    diskimages: list('Images that the builder builds', DISKIMAGE),
+    'elements-dir': text('Folder with elements for image builds', { otherwise: 'none' }),
+    'images-dir': text('Folder that builds are kept in; builders need one', { otherwise: 'none' }),
+    'build-log-dir': text('Folder that build logs are written to', { default: '/var/log/nodepool/builds' }),
+    'build-log-retention': integer('Build logs kept of each image; a negative number keeps all', { default: 7 }),
   },
 });
 
 /** Schema of the secure file: the only keys that are read from it. */
 export const SECURE_SCHEMA: JsonSchema = closeSchema({
+  title: 'Nodepool secure file',
   type: 'object',
   properties: {
-    'zookeeper-servers': ZOOKEEPER_SERVERS,
-    'zookeeper-tls': ZOOKEEPER_TLS,
-    'zookeeper-digest': ZOOKEEPER_DIGEST,
-    diskimages: {
-      type: 'array',
-      items: { type: 'object', required: ['name'], properties: { name: NAME, 'env-vars': ENV_VARS } },
-    },
+    ...ZOOKEEPER_SECTIONS,
+    diskimages: list(
+      'Images of the main file that get secrets',
+      section('Diskimage', { name: name('Name of an image of the main file'), 'env-vars': ENV_VARS }, ['name']),
+    ),
   },
 });

@@ -2,8 +2,8 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync }
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '@nodepool/zk-protocol';
-import { silentLogger } from '../logger.js';
-import { tempDir } from '../test-support/temp-dir.js';
+import { silentLogger } from '../contract/logger.js';
+import { tempDir } from '../../test/support/temp-dir.js';
 import { watchConfig, type WatchConfigOptions } from './watch-config.js';
 
 /** A watcher that is told by the file system alone, and the number of changes it has reported. */

@@ -2,7 +2,7 @@ import { type FSWatcher, watch } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../contract/logger.js';
 
 /** What {@link watchConfig} needs. */
 export interface WatchConfigOptions {

@@ -26,6 +26,7 @@ function read(yaml: string) {
       tls: section('zookeeper-tls'),
       digest: top['zookeeper-digest'],
       timeout: top['zookeeper-timeout'],
+      access: top['embedded-zookeeper-access'],
     },
     problems,
   );
@@ -51,9 +52,17 @@ describe('ZooKeeper servers', () => {
     expect(warnings).toEqual([expect.objectContaining({ path: 'zookeeper-servers[0].chroot' })]);
   });
 
+  it('take a relative chroot for an absolute one, with a warning', () => {
+    const { settings, errors, warnings } = read('zookeeper-servers: [{host: localhost, chroot: np}]');
+
+    expect(formatZooKeeperServers(settings.servers)).toBe('localhost:2181/np');
+    expect(errors).toEqual([]);
+    expect(warnings).toEqual([expect.objectContaining({ message: 'is taken as "/np": a chroot begins with "/"' })]);
+  });
+
   it.each([
     ['[{host: a, chroot: /x}, {host: b, chroot: /y}]', /share one chroot/],
-    ['[{host: a, chroot: np}]', /absolute ZooKeeper path/],
+    ['[{host: a, chroot: ./np}]', /absolute ZooKeeper path/],
     ['[{host: a, chroot: /a//b}]', /absolute ZooKeeper path/],
     ['[{host: "a:2181"}]', /give the port as "port"/],
     ['[{host: "a,b"}]', /expected one host name/],

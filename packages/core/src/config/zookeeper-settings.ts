@@ -2,7 +2,7 @@ import type { Json } from '@nodepool/zk-protocol';
 import type { ProblemCollector } from './problems.js';
 import { mapOf, namedEntries, numberOf, textOf } from './raw-values.js';
 import type { SourceDocument } from './source-document.js';
-import type { ZooKeeperDigest, ZooKeeperServer, ZooKeeperSettings, ZooKeeperTls } from './types.js';
+import type { ZooKeeperDigest, ZooKeeperServer, ZooKeeperSettings, ZooKeeperTls } from '../contract/config.js';
 
 const PLAIN_PORT = 2181;
 const TLS_PORT = 2281;
@@ -14,16 +14,23 @@ export interface Section {
   readonly value: Json | undefined;
 }
 
-/** Reads `zookeeper-servers`, `zookeeper-tls`, `zookeeper-digest` and `zookeeper-timeout` from wherever they were found. */
+/** Reads the keys that begin with `zookeeper-`, and `embedded-zookeeper-access`, from wherever they were found. */
 export function readZooKeeperSettings(
-  sections: { servers: Section; tls: Section; digest: Json | undefined; timeout: Json | undefined },
+  sections: {
+    servers: Section;
+    tls: Section;
+    digest: Json | undefined;
+    timeout: Json | undefined;
+    access: Json | undefined;
+  },
   problems: ProblemCollector,
 ): ZooKeeperSettings {
   const tls = readTls(sections.tls.value);
   const servers = readServers(sections.servers, tls === undefined ? PLAIN_PORT : TLS_PORT, problems);
   if (tls === undefined) warnOfPlainText(servers, sections.servers.document, problems);
   const sessionTimeoutMs = (numberOf(sections.timeout) ?? DEFAULT_TIMEOUT_SECONDS) * 1000;
-  return { servers, tls, digest: readDigest(sections.digest), sessionTimeoutMs };
+  const embeddedAccess = sections.access === 'group' || sections.access === 'anyone' ? sections.access : 'owner';
+  return { servers, tls, digest: readDigest(sections.digest), sessionTimeoutMs, embeddedAccess };
 }
 
 function readDigest(value: Json | undefined): ZooKeeperDigest | undefined {
@@ -78,26 +85,23 @@ function readHost(text: string, index: number, document: SourceDocument, problem
   return host;
 }
 
-/** `/` alone is no chroot. */
+/** `/` alone is no chroot. One without its first `/` is taken with it. */
 function readChroot(
   value: Json | undefined,
   index: number,
   document: SourceDocument,
   problems: ProblemCollector,
 ): string | undefined {
-  const text = textOf(value);
+  const text = textOf(value)?.replace(/\/+$/, '');
   if (text === undefined || text === '') return undefined;
-  const chroot = text.replace(/\/+$/, '');
-  if (chroot === '') return undefined;
-  const isValid =
-    chroot.startsWith('/') &&
-    chroot
-      .slice(1)
-      .split('/')
-      .every((part) => part !== '' && !/^\.\.?$/.test(part));
-  if (!isValid) {
+  const chroot = text.startsWith('/') ? text : `/${text}`;
+  const path = ['zookeeper-servers', index, 'chroot'];
+  const parts = chroot.slice(1).split('/');
+  if (parts.some((part) => part === '' || /^\.\.?$/.test(part))) {
     const message = `expected an absolute ZooKeeper path such as "/nodepool", got ${JSON.stringify(text)}`;
-    problems.add(document, ['zookeeper-servers', index, 'chroot'], message);
+    problems.add(document, path, message);
+  } else if (chroot !== text) {
+    problems.add(document, path, `is taken as "${chroot}": a chroot begins with "/"`, { severity: 'warning' });
   }
   return chroot;
 }

@@ -1,20 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import type Transport from 'winston-transport';
+import type { transport as Transport } from 'winston';
 import { type Clock, type JsonObject, systemClock } from '@nodepool/zk-protocol';
 import { formatProblem } from '../config/problems.js';
 import { mapOf } from '../config/raw-values.js';
 import { parseSource } from '../config/source-document.js';
 import { substituteEnvironment } from '../config/substitute.js';
-import { LoggingError } from '../errors.js';
-import type { Logger } from '../logger.js';
-import { type HandlerResources, openFile, treeFromDict } from './dict-config.js';
-import { LineTransport, type LineSink, type LogHandler, streamSink } from './handler.js';
+import { LoggingError } from '../contract/errors.js';
+import type { Logger } from '../contract/logger.js';
+import { type LoggerRules, rulesFromDict } from './dict-config.js';
 import { dictFromIni } from './ini-config.js';
-import { formatJson } from './json-format.js';
-import { LEVELS, type LogLevel } from './levels.js';
-import { compileTextFormat, DEFAULT_TEXT_FORMAT } from './text-format.js';
-import { LoggerTree, TreeLogger } from './tree-logger.js';
+import { jsonFormat } from './json-format.js';
+import type { LogLevel } from './levels.js';
+import type { LogFile } from './log-file.js';
+import { type LoggerRule, LoggerTree } from './logger-tree.js';
+import { NamedLogger } from './named-logger.js';
+import { DEFAULT_TEXT_FORMAT, textFormat } from './text-format.js';
+import { openLogFile, streamTransport, type TransportResources } from './transports.js';
 
 /** What {@link createLogging} makes a logger from. */
 export interface LoggingOptions {
@@ -37,7 +39,7 @@ export interface LoggingOptions {
   onReopen?: (() => void) | undefined;
   /** Called when a log file cannot be written, once until it can be again. Default: a line on standard error. */
   onError?: ((error: unknown) => void) | undefined;
-  /** Gives the lines their times. Default: the machine's clock. */
+  /** Gives the lines their times and says when a file is to be rotated. Default: the machine's clock. */
   clock?: Clock | undefined;
   /** Default: those of the process. */
   streams?: { stdout: NodeJS.WritableStream; stderr: NodeJS.WritableStream } | undefined;
@@ -56,55 +58,59 @@ export interface Logging {
  * @throws {LoggingError} the configuration cannot be read or is wrong, or a file cannot be written
  */
 export function createLogging(options: LoggingOptions): Logging {
-  const opened: LogHandler[] = [];
-  const { clock = systemClock } = options;
+  const files: LogFile[] = [];
   const streams = options.streams ?? { stdout: process.stdout, stderr: process.stderr };
-  const resources: HandlerResources = {
+  const onError =
+    options.onError ?? ((error) => void streams.stderr.write(`nodepool: cannot write the log: ${String(error)}\n`));
+  const resources: TransportResources = {
     ...streams,
-    clock,
+    clock: options.clock ?? systemClock,
     onReopen: options.onReopen,
-    onError:
-      options.onError ?? ((error) => void streams.stderr.write(`nodepool: cannot write the log: ${String(error)}\n`)),
-    onHandler: (handler) => opened.push(handler),
+    onError,
+    onFile: (file) => files.push(file),
   };
-  const close = () => opened.splice(0).forEach(({ transport }) => transport.close?.());
+  const closeFiles = () => files.splice(0).forEach((file) => file.close());
   try {
-    const tree =
-      options.configFile === undefined
-        ? treeFromOptions(options, resources)
-        : treeFromFile(options.configFile, resources);
-    return { logger: new TreeLogger({ tree: withTransports(tree, options.transports), clock }, 'nodepool'), close };
+    const { root, rules } = withTransports(readRules(options, resources), options.transports);
+    const tree = new LoggerTree(root, rules, onError);
+    const close = () => {
+      tree.close();
+      closeFiles();
+    };
+    return { logger: new NamedLogger(tree, 'nodepool'), close };
   } catch (error) {
-    close();
+    closeFiles();
     throw error;
   }
 }
 
-function treeFromOptions(options: LoggingOptions, resources: HandlerResources): LoggerTree {
+function readRules(options: LoggingOptions, resources: TransportResources): LoggerRules {
+  const { configFile } = options;
+  if (configFile !== undefined) return rulesFromDict(readDict(configFile), configFile, resources);
   const { level = 'info', format = 'text', levels = {} } = options;
-  const lineFormat = format === 'json' ? formatJson : compileTextFormat(DEFAULT_TEXT_FORMAT);
-  const handler = { level: 0, transport: new LineTransport(lineFormat, sinkOf(options, resources)) };
-  resources.onHandler(handler);
+  const { clock } = resources;
+  const lines = format === 'json' ? jsonFormat(clock) : textFormat(DEFAULT_TEXT_FORMAT, clock);
+  const transport = streamTransport(targetOf(options, resources), lines);
   const rules = Object.entries(levels).map(
-    ([name, own]) => [name, { level: LEVELS[own], handlers: [], propagate: true }] as const,
+    ([name, own]) => [name, { level: own, transports: [], propagate: true }] as const,
   );
-  return new LoggerTree({ level: LEVELS[level], handlers: [handler], propagate: false }, new Map(rules));
+  return { root: { level, transports: [transport], propagate: false }, rules: new Map(rules) };
 }
 
-function sinkOf({ destination = 'stdout' }: LoggingOptions, resources: HandlerResources): LineSink {
-  if (destination === 'stdout') return streamSink(resources.stdout);
-  if (destination === 'stderr') return streamSink(resources.stderr);
-  return openFile(destination.file, resources, (reason) => {
+function targetOf({ destination = 'stdout' }: LoggingOptions, resources: TransportResources): NodeJS.WritableStream {
+  if (destination === 'stdout') return resources.stdout;
+  if (destination === 'stderr') return resources.stderr;
+  return openLogFile(destination.file, resources, (reason) => {
     throw new LoggingError(`log file ${reason}`);
   });
 }
 
-function withTransports(tree: LoggerTree, transports: readonly Transport[] = []): LoggerTree {
-  return transports.length === 0 ? tree : tree.withHandlers(transports.map((transport) => ({ level: 0, transport })));
-}
-
-function treeFromFile(file: string, resources: HandlerResources): LoggerTree {
-  return treeFromDict(readDict(file), file, resources);
+/** Transports that get every line: those of names whose lines stop before the root included. */
+function withTransports({ root, rules }: LoggerRules, transports: readonly Transport[] = []): LoggerRules {
+  for (const transport of transports) transport.level ??= 'debug'; // else it takes the level of one of its loggers
+  const add = (rule: LoggerRule) => ({ ...rule, transports: [...rule.transports, ...transports] });
+  const all = [...rules].map(([name, rule]) => [name, rule.propagate ? rule : add(rule)] as const);
+  return { root: add(root), rules: new Map(all) };
 }
 
 function readDict(file: string): JsonObject {

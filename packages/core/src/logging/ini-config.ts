@@ -1,6 +1,6 @@
 import { parse } from 'ini';
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
-import { LoggingError } from '../errors.js';
+import { LoggingError } from '../contract/errors.js';
 
 type Section = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
-import type { LogRecord } from './log-record.js';
-import { redactor, toRedactedJson } from './redact-fields.js';
+import { format, type Logform } from 'winston';
+import type { Clock } from '@nodepool/zk-protocol';
 
 /** Names of the fields every reader of the log knows. */
 const WIRE_NAMES: Readonly<Record<string, string>> = {
@@ -8,20 +8,19 @@ const WIRE_NAMES: Readonly<Record<string, string>> = {
   nodeId: 'node',
 };
 
-/** One JSON object per record: time, level, logger, message, then the fields; an error as `{message, code, stack}`. */
-export function formatJson({ level, name, message, fields, timeMs, withStack }: LogRecord): string {
-  const line: Record<string, unknown> = { time: new Date(timeMs).toISOString(), level, logger: name, message };
-  for (const [key, value] of Object.entries(fields)) {
-    if (value === undefined || value === null) continue;
-    const wireName = WIRE_NAMES[key] ?? (key in line ? `${key}_` : key);
-    line[wireName] = key === 'error' ? errorObject(value, withStack) : redactor(key, value);
+const wireOrder = format(({ timestamp, level, logger, message, ...fields }) => {
+  const line: Logform.TransformableInfo = { time: timestamp, level, logger, message };
+  for (const key in fields) {
+    const wireName = WIRE_NAMES[key] ?? key;
+    line[wireName in line ? `${wireName}_` : wireName] = fields[key];
   }
-  return toRedactedJson(line);
-}
+  return line;
+});
 
-function errorObject(error: unknown, withStack: boolean): unknown {
-  if (!(error instanceof Error)) return error;
-  const code = 'code' in error ? error.code : undefined;
-  const cause = error.cause === undefined ? undefined : errorObject(error.cause, withStack);
-  return { message: error.message, code, cause, stack: withStack ? error.stack : undefined };
-}
+/** One JSON object per line: time, level, logger, message, then the fields; an error as `{message, code, cause, stack}`. */
+export const jsonFormat = (clock: Pick<Clock, 'now'>): Logform.Format =>
+  format.combine(
+    format.timestamp({ format: () => new Date(clock.now()).toISOString() }),
+    wireOrder(),
+    format.json({ deterministic: false }),
+  );

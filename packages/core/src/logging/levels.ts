@@ -1,23 +1,45 @@
-/** Severities in the numbers that logging configurations use; larger is more severe. */
-export const LEVELS = { notset: 0, debug: 10, info: 20, warn: 30, error: 40, critical: 50 } as const;
+/** Severities as winston ranks them: a smaller number is more severe. */
+export const LEVELS = { critical: 0, error: 1, warn: 2, info: 3, debug: 4 } as const;
 
 /** Severity of a line. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** As they stand in a line of text. */
-export const LEVEL_NAMES: Readonly<Record<LogLevel, string>> = {
-  debug: 'DEBUG',
-  info: 'INFO',
-  warn: 'WARNING',
-  error: 'ERROR',
+/** Least severity that a logger or a handler takes. */
+export type Threshold = keyof typeof LEVELS;
+
+/** How a severity stands in a line of text, and its number in logging configurations, where larger is more severe. */
+export const PYTHON_LEVELS: Readonly<Record<LogLevel, { readonly name: string; readonly number: number }>> = {
+  debug: { name: 'DEBUG', number: 10 },
+  info: { name: 'INFO', number: 20 },
+  warn: { name: 'WARNING', number: 30 },
+  error: { name: 'ERROR', number: 40 },
 };
 
-/** `WARNING`, `warn` or `30` as a number; `undefined` when it is no level. */
-export function parseLevel(value: unknown): number | undefined {
-  if (typeof value === 'number') return value;
-  if (typeof value !== 'string') return undefined;
-  const name = value.toLowerCase();
-  if (name === 'warning') return LEVELS.warn;
-  if (name === 'fatal') return LEVELS.critical;
-  return Object.hasOwn(LEVELS, name) ? LEVELS[name as keyof typeof LEVELS] : undefined;
+const NAMES: Readonly<Record<string, Threshold | 'notset'>> = {
+  notset: 'notset',
+  debug: 'debug',
+  info: 'info',
+  warn: 'warn',
+  warning: 'warn',
+  error: 'error',
+  critical: 'critical',
+  fatal: 'critical',
+};
+
+/**
+ * Reads a level of a logging configuration: `WARNING`, `warn`, `30`, or a number between two levels, which takes what is
+ * at least as severe.
+ * @returns `notset` for `NOTSET` and 0: as the parent; `undefined` when it is no level
+ */
+export function parseLevel(value: unknown): Threshold | 'notset' | undefined {
+  if (typeof value === 'string') {
+    const text = value.trim().toLowerCase();
+    if (!/^\d+$/.test(text)) return Object.hasOwn(NAMES, text) ? NAMES[text] : undefined;
+  } else if (typeof value !== 'number') return undefined;
+  const number = Number(value);
+  if (Number.isNaN(number)) return undefined;
+  if (number <= 0) return 'notset';
+  return (
+    (['debug', 'info', 'warn', 'error'] as const).find((name) => number <= PYTHON_LEVELS[name].number) ?? 'critical'
+  );
 }

@@ -1,10 +1,30 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import Transport from 'winston-transport';
-import { tempDir } from '../test-support/temp-dir.js';
+import winston from 'winston';
+import { tempDir } from '../../test/support/temp-dir.js';
 import { createLogging, type LoggingOptions } from './create-logging.js';
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Messages of a file in the default format. */
+const messages = (file: string) =>
+  readFileSync(file, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.replace(/^.* INFO nodepool: /, ''));
 
 const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} /gm;
 
@@ -74,6 +94,24 @@ describe('a line of text', () => {
     );
   });
 
+  it('quotes ids that could forge an annotation or a line', () => {
+    const { logger, stdout } = memoryLogging();
+
+    logger.info('Seen', { eventId: 'x] [node: 7', requestId: '1]', nodeId: '2\nERROR nodepool: forged' });
+
+    expect(stdout()).toBe(
+      'INFO nodepool: [e: "x] [node: 7"] [node_request: "1]"] [node: "2\\nERROR nodepool: forged"] Seen\n',
+    );
+  });
+
+  it('keeps fields whose names mean something to winston', () => {
+    const { logger, stdout } = memoryLogging();
+
+    logger.child({ level: 7, timestamp: 't' }).info('Odd', { message: 'm', exception: true, logger: 'l' });
+
+    expect(stdout()).toBe('INFO nodepool: Odd level_=7 timestamp_=t message_=m exception_=true logger_=l\n');
+  });
+
   it('survives values that have no JSON', () => {
     const { logger, stdout } = memoryLogging();
     const circle: Record<string, unknown> = {};
@@ -141,20 +179,80 @@ describe('a log file', () => {
   });
 });
 
+describe('a log file on a full disk', () => {
+  it('is written again when there is room, with what was logged meanwhile', async () => {
+    const dir = tempDir();
+    const file = join(dir, 'nodepool.log');
+    symlinkSync('/dev/full', file); // each write ends with ENOSPC
+    const errors: unknown[] = [];
+    const { logger, close } = createLogging({ destination: { file }, onError: (error) => errors.push(error) });
+
+    logger.info('one');
+    await nextTurn();
+    logger.info('two');
+    await nextTurn();
+    rmSync(file);
+    logger.info('three');
+    await nextTurn();
+
+    expect(messages(file)).toEqual(['one', 'two', 'three']);
+    expect(errors).toEqual([expect.objectContaining({ code: 'ENOSPC' })]);
+    close();
+  });
+
+  it('does not fill the memory: the oldest lines are dropped, whole', async () => {
+    const dir = tempDir();
+    const file = join(dir, 'nodepool.log');
+    symlinkSync('/dev/full', file);
+    const { logger, close } = createLogging({ destination: { file }, onError: () => {} });
+
+    for (let turn = 0; turn < 30; turn++) {
+      for (let line = 0; line < 100; line++) logger.info(`${turn * 100 + line} ${'x'.repeat(1_000)}`);
+      await nextTurn();
+    }
+    rmSync(file);
+    close();
+
+    const kept = messages(file).map((message) => Number(message.split(' ')[0]));
+    expect(kept.at(-1)).toBe(2_999);
+    expect(kept).toEqual(Array.from({ length: kept.length }, (_, i) => 3_000 - kept.length + i));
+    expect(statSync(file).size).toBeLessThan(1.2 * 2 ** 20);
+  });
+});
+
+/** A transport as somebody may bring along: it gets the lines as objects. */
+function recordingTransport() {
+  const stream = new PassThrough({ objectMode: true });
+  const seen = () => Array.from({ length: stream.readableLength }, () => withoutSymbols(stream.read() as object));
+  return { transport: new winston.transports.Stream({ stream }), seen };
+}
+
+const withoutSymbols = (info: object): Record<string, unknown> => Object.fromEntries(Object.entries(info));
+
 describe('further transports', () => {
-  it('get every line', () => {
-    const seen: unknown[] = [];
-    const transport = new Transport({
-      log(info: unknown, next: () => void) {
-        seen.push(info);
-        next();
-      },
+  it('see plain fields without secrets', () => {
+    const { seen, transport } = recordingTransport();
+    const { logger } = memoryLogging({ transports: [transport] });
+
+    logger.child({ nodeId: '1' }, 'X').error('Failed', { error: new Error('why'), auth: { token: 't' }, none: null });
+
+    expect(seen()[0]).toEqual({
+      level: 'error',
+      message: 'Failed',
+      logger: 'nodepool.X',
+      nodeId: '1',
+      error: { message: 'why' },
+      auth: { token: '[redacted]' },
     });
+  });
+
+  it('get every line', () => {
+    const { seen, transport } = recordingTransport();
     const { logger } = memoryLogging({ transports: [transport] });
 
     logger.info('hello');
 
-    expect(seen).toEqual([expect.objectContaining({ level: 'info', message: 'hello' })]);
+    expect(seen()).toEqual([expect.objectContaining({ level: 'info', message: 'hello' })]);
   });
 });
 
@@ -174,6 +272,84 @@ loggers:
   nodepool.zk: {level: ERROR, handlers: [sized], propagate: false}
 root: {level: WARNING, handlers: [console]}
 `;
+
+describe('loggers of many names', () => {
+  const MANY = (loggers: string) => `
+version: 1
+formatters: {f: {format: '%(levelno)s %(name)s %(message)s'}}
+handlers:
+  out: {class: logging.StreamHandler, stream: ext://sys.stdout, formatter: f, level: 25}
+  none: {class: logging.NullHandler}
+loggers: ${loggers}
+root: {level: NOTSET, handlers: [out]}
+`;
+
+  it('share a handler without complaints', async () => {
+    const names = Array.from({ length: 40 }, (_, i) => `n${i}`);
+    const rules = names.map((name) => `nodepool.${name}: {level: DEBUG}`).join(', ');
+    const configFile = join(tempDir({ 'logging.yaml': MANY(`{${rules}}`) }), 'logging.yaml');
+    const warnings: Error[] = [];
+    const listener = (warning: Error) => void warnings.push(warning);
+    process.on('warning', listener);
+    onTestFinished(() => void process.off('warning', listener));
+    const { logger, stdout } = memoryLogging({ configFile });
+
+    for (const name of names) logger.child({}, name).warn('hello');
+    await nextTurn();
+
+    expect(stdout().match(/30 nodepool\.n\d+ hello\n/g)).toHaveLength(40);
+    expect(warnings).toEqual([]);
+  });
+
+  it('obey the levels of their handlers, also those between two names', () => {
+    const configFile = join(tempDir({ 'logging.yaml': MANY('{nodepool: {level: 15}}') }), 'logging.yaml');
+    const { logger, stdout } = memoryLogging({ configFile });
+
+    logger.info('below the handler');
+    logger.warn('above');
+
+    expect(stdout()).toBe('30 nodepool above\n');
+  });
+
+  it('write nothing when no handler takes their lines, and nothing after the end', () => {
+    const rules = '{nodepool.quiet: {handlers: [none], propagate: false}, nodepool.off: {level: CRITICAL}}';
+    const configFile = join(tempDir({ 'logging.yaml': MANY(rules) }), 'logging.yaml');
+    const complaints: string[] = [];
+    const { stdout, logger, close } = memoryLogging({ configFile });
+    const write = process.stderr.write.bind(process.stderr);
+    process.stderr.write = (text: string | Uint8Array) => complaints.push(String(text)) > 0;
+    onTestFinished(() => void (process.stderr.write = write));
+
+    logger.child({}, 'quiet').error('no');
+    logger.child({}, 'off').error('no');
+    close();
+    logger.error('late');
+
+    expect(stdout()).toBe('');
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe('a date format', () => {
+  it.each([
+    ['%Y-%m-%dT%H:%M:%S%z', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4} x\n$/],
+    ['%d/%b/%y %I:%M %p', /^\d\d\/[A-Z][a-z]{2}\/\d\d \d\d:\d\d [AP]M x\n$/],
+    ['at %H hours, 100%%', /^at \d\d hours, 100% x\n$/],
+  ])('%s is understood', (datefmt, expected) => {
+    const text = `version: 1
+formatters: {f: {format: '%(asctime)s %(message)s', datefmt: '${datefmt}'}}
+handlers: {out: {class: logging.StreamHandler, stream: ext://sys.stdout, formatter: f}}
+root: {level: INFO, handlers: [out]}
+`;
+    const stdout = new PassThrough();
+    const configFile = join(tempDir({ 'logging.yaml': text }), 'logging.yaml');
+    const { logger } = createLogging({ configFile, streams: { stdout, stderr: stdout } });
+
+    logger.info('x');
+
+    expect(String(stdout.read())).toMatch(expected);
+  });
+});
 
 describe('a logging configuration', () => {
   it('in dict style sets levels, handlers, formats and propagation', () => {

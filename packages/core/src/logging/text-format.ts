@@ -1,82 +1,99 @@
-import { LoggingError } from '../errors.js';
-import { LEVEL_NAMES, LEVELS } from './levels.js';
-import type { LogRecord } from './log-record.js';
-import { errorSummary, isSecretKey, REDACTED, toRedactedJson } from './redact-fields.js';
-import { defaultTime, strftime } from './strftime.js';
-
-/** Turns a record into lines without the last line end. */
-export type LineFormat = (record: LogRecord) => string;
+import { format as formatDate } from 'fecha';
+import { format, type Logform } from 'winston';
+import type { Clock } from '@nodepool/zk-protocol';
+import { LoggingError } from '../contract/errors.js';
+import { DEFAULT_DATE_MASK, dateMask } from './date-mask.js';
+import { type LogLevel, PYTHON_LEVELS } from './levels.js';
+import { isErrorFacts, summarize } from './plain-fields.js';
 
 /** How lines look unless configured otherwise. */
 export const DEFAULT_TEXT_FORMAT = '%(asctime)s %(levelname)s %(name)s: %(message)s';
 
+type Info = Logform.TransformableInfo;
+type LineClock = Pick<Clock, 'now'>;
+
 /** One `%(name)s` of a format. */
-type Part = (record: LogRecord, line: string) => string;
+type Part = (info: Info, line: string) => string;
 
 /**
- * Compiles a printf-style format such as {@link DEFAULT_TEXT_FORMAT}. Further lines of a message get the same prefix and
- * two blanks.
+ * A winston format that writes lines as a printf-style format such as {@link DEFAULT_TEXT_FORMAT} says. Further lines of a
+ * message get the same prefix and two blanks.
+ * @param clock - gives the lines their times
  * @param dateFormat - as for strftime; default `2026-11-21 09:00:00,123`
  * @throws {LoggingError} the format is in another style or has an unknown name
  */
-export function compileTextFormat(format: string, dateFormat?: string): LineFormat {
-  const parts = parseFormat(format, dateFormat);
-  const write = (record: LogRecord, line: string) => {
+export function textFormat(template: string, clock: LineClock, dateFormat?: string): Logform.Format {
+  const parts = parseTemplate(template, clock);
+  const write = (info: Info, line: string) => {
     let text = '';
-    for (const part of parts) text += typeof part === 'string' ? part : part(record, line);
+    for (const part of parts) text += typeof part === 'string' ? part : part(info, line);
     return text;
   };
-  return (record) => {
-    const message = messageOf(record);
-    if (!message.includes('\n')) return write(record, message);
+  const lines = format.printf((info) => {
+    const message = messageOf(info);
+    if (!message.includes('\n')) return write(info, message);
     const [first = '', ...others] = message.split('\n');
-    return [write(record, first), ...others.map((line) => write(record, `  ${line}`))].join('\n');
-  };
+    return [write(info, first), ...others.map((line) => write(info, `  ${line}`))].join('\n');
+  });
+  if (!template.includes('%(asctime)')) return lines;
+  return format.combine(timestamps(dateFormat === undefined ? DEFAULT_DATE_MASK : dateMask(dateFormat), clock), lines);
 }
 
-function parseFormat(format: string, dateFormat: string | undefined): (string | Part)[] {
+/** winston's timestamps, made once for all lines of a millisecond: they cost more than the rest of a line. */
+function timestamps(mask: string, clock: LineClock): Logform.Format {
+  let madeMs = Number.NaN;
+  let text = '';
+  const stamp = () => {
+    const nowMs = clock.now();
+    if (nowMs !== madeMs) {
+      text = formatDate(new Date(nowMs), mask);
+      madeMs = nowMs;
+    }
+    return text;
+  };
+  return format.timestamp({ format: stamp });
+}
+
+function parseTemplate(template: string, clock: LineClock): (string | Part)[] {
   const parts: (string | Part)[] = [];
   let end = 0;
-  for (const match of format.matchAll(/%(?:%|\((\w+)\)([-0]?)(\d*)(?:\.\d+)?([sdf]))/g)) {
-    if (match.index > end) parts.push(format.slice(end, match.index));
+  for (const match of template.matchAll(/%(?:%|\((\w+)\)([-0]?)(\d*)(?:\.\d+)?([sdf]))/g)) {
+    if (match.index > end) parts.push(template.slice(end, match.index));
     const [whole, name, flag, width] = match;
-    parts.push(name === undefined ? '%' : sized(partOf(name, dateFormat), flag ?? '', Number(width)));
+    parts.push(name === undefined ? '%' : sized(partOf(name, clock), flag ?? '', Number(width)));
     end = match.index + whole.length;
   }
-  if (end < format.length) parts.push(format.slice(end));
+  if (end < template.length) parts.push(template.slice(end));
   if (parts.some((part) => typeof part !== 'string')) return parts;
-  throw new LoggingError(`log format ${JSON.stringify(format)}: expected names such as %(message)s in it`);
+  throw new LoggingError(`log format ${JSON.stringify(template)}: expected names such as %(message)s in it`);
 }
 
-function partOf(name: string, dateFormat: string | undefined): Part {
-  const part = name === 'asctime' ? timePart(dateFormat) : PARTS[name];
+function partOf(name: string, clock: LineClock): Part {
+  if (name === 'created') return () => (clock.now() / 1000).toFixed(6);
+  if (name === 'msecs') return () => String(clock.now() % 1000).padStart(3, '0');
+  const part = Object.hasOwn(PARTS, name) ? PARTS[name] : undefined;
   if (part !== undefined) return part;
-  const known = ['asctime', ...Object.keys(PARTS)].join(', ');
+  const known = [...Object.keys(PARTS), 'created', 'msecs'].join(', ');
   throw new LoggingError(`log format: unknown name %(${name})s, expected one of ${known}`);
-}
-
-function timePart(dateFormat: string | undefined): Part {
-  if (dateFormat === undefined) return ({ timeMs }) => defaultTime(timeMs);
-  return ({ timeMs }) => strftime(dateFormat, new Date(timeMs));
 }
 
 function sized(part: Part, flag: string, width: number): Part {
   if (width === 0) return part;
-  if (flag === '-') return (record, line) => part(record, line).padEnd(width);
-  return (record, line) => part(record, line).padStart(width, flag === '0' ? '0' : ' ');
+  if (flag === '-') return (info, line) => part(info, line).padEnd(width);
+  return (info, line) => part(info, line).padStart(width, flag === '0' ? '0' : ' ');
 }
 
 const pid = String(process.pid);
+const levelOf = ({ level }: Info) => PYTHON_LEVELS[level as LogLevel];
 /** What Python code can say about a place in itself has no counterpart here. */
 const nowhere: Part = () => '-';
 
 const PARTS: Readonly<Record<string, Part>> = {
-  message: (_record, line) => line,
-  name: ({ name }) => name,
-  levelname: ({ level }) => LEVEL_NAMES[level],
-  levelno: ({ level }) => String(LEVELS[level]),
-  created: ({ timeMs }) => (timeMs / 1000).toFixed(6),
-  msecs: ({ timeMs }) => pad3(timeMs),
+  asctime: ({ timestamp }) => String(timestamp),
+  message: (_info, line) => line,
+  name: ({ logger }) => String(logger),
+  levelname: (info) => levelOf(info).name,
+  levelno: (info) => String(levelOf(info).number),
   process: () => pid,
   processName: () => 'nodepool',
   thread: () => '0',
@@ -88,30 +105,37 @@ const PARTS: Readonly<Record<string, Part>> = {
   lineno: () => '0',
 };
 
-function pad3(timeMs: number): string {
-  return String(Math.floor(timeMs % 1000)).padStart(3, '0');
-}
+/** What has a place of its own in a line, before or after the other fields. */
+const PLACED: ReadonlySet<string> = new Set([
+  ...['level', 'message', 'logger', 'timestamp'],
+  ...['eventId', 'requestId', 'nodeId', 'error'],
+]);
 
 /** Annotations, the message, the other fields, and at debug level the stack of an error. */
-function messageOf({ message, fields, withStack }: LogRecord): string {
-  const { eventId, requestId, nodeId, error, ...others } = fields;
+function messageOf(info: Info): string {
+  const { eventId, requestId, nodeId, error } = info;
   let text = '';
-  if (eventId) text += `[e: ${eventId}] `;
-  if (requestId) text += `[node_request: ${requestId}] `;
-  if (nodeId) text += `[node: ${nodeId}] `;
-  text += message;
-  for (const key in others) {
-    const value = others[key];
-    if (value !== undefined && value !== null) text += ` ${key}=${isSecretKey(key) ? REDACTED : fieldText(value)}`;
+  if (eventId) text += `[e: ${idText(eventId)}] `;
+  if (requestId) text += `[node_request: ${idText(requestId)}] `;
+  if (nodeId) text += `[node: ${idText(nodeId)}] `;
+  text += String(info.message);
+  for (const key in info) {
+    if (!PLACED.has(key)) text += ` ${key}=${fieldText(info[key])}`;
   }
-  if (error === undefined || error === null) return text;
-  text += ` error=${fieldText(errorSummary(error))}`;
-  return withStack && error instanceof Error && error.stack !== undefined ? `${text}\n${error.stack}` : text;
+  if (error === undefined) return text;
+  if (!isErrorFacts(error)) return `${text} error=${fieldText(error)}`;
+  text += ` error=${fieldText(summarize(error))}`;
+  return error.stack === undefined ? text : `${text}\n${error.stack}`;
 }
 
 /** Quoted when it would not read as one word, so that no value can forge a line or a field. */
 function fieldText(value: unknown): string {
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  if (typeof value === 'string') return /^[^\s"=\p{Cc}]+$/u.test(value) ? value : JSON.stringify(value);
-  return value instanceof Error ? JSON.stringify(errorSummary(value)) : toRedactedJson(value);
+  if (typeof value !== 'string') return JSON.stringify(value) ?? String(value);
+  return /^[^\s"=\p{Cc}]+$/u.test(value) ? value : JSON.stringify(value);
+}
+
+/** Ids come from other programs: one with a bracket could end its annotation and begin another. */
+function idText(id: unknown): string {
+  const text = fieldText(id);
+  return /^[^"[\]]+$/.test(text) || text.startsWith('"') ? text : JSON.stringify(text);
 }

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { LabelValues, MetricDefinition, PrometheusForm } from './definition.js';
-import { METRICS, type PrometheusKey } from './table.js';
+import type { LabelValues, MetricDefinition, PrometheusForm } from './table/definition.js';
+import { METRICS, type PrometheusKey } from './table/table.js';
 
 /** One value of a metric that is read when asked for. */
 export type Sample = readonly [labels: LabelValues, value: number];

@@ -1,12 +1,12 @@
 import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
-import type { Config } from '../config/types.js';
-import type { Logger } from '../logger.js';
+import type { Config } from '../contract/config.js';
+import type { Logger } from '../contract/logger.js';
 import { maxServersOf } from './limits.js';
 import { Installation } from './installation.js';
 import { InstallationGauges } from './installation-gauges.js';
 import { Leadership } from './leadership.js';
 import type { Statsd } from './statsd/statsd.js';
-import { CACHES, type CacheName } from './table.js';
+import { CACHES, type CacheName } from './table/table.js';
 import type { CacheQueues, MetricsAttachment, ObservedLauncher } from './types.js';
 
 /** Time between two reports of the launcher's own figures. */

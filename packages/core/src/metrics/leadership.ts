@@ -1,5 +1,13 @@
-import { delay, Election, isZooKeeperError, type CancelTimer, type Clock, type ZooKeeper } from '@nodepool/zk-protocol';
-import type { Logger } from '../logger.js';
+import {
+  delay,
+  Election,
+  isZooKeeperError,
+  STATS_ELECTION_PATH,
+  type CancelTimer,
+  type Clock,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
+import type { Logger } from '../contract/logger.js';
 
 /** Figures are sent at most this often. */
 const SEND_EVERY_MS = 1_000;
@@ -67,7 +75,7 @@ export class Leadership {
     const { signal } = this.#stop;
     while (!signal.aborted && zk.state !== 'CLOSED') {
       try {
-        await new Election(zk, undefined, { identifier, clock }).run((lost) => this.#lead(lost), signal);
+        await new Election(zk, STATS_ELECTION_PATH, { identifier, clock }).run((lost) => this.#lead(lost), signal);
       } catch (error) {
         if (!isZooKeeperError(error)) logger.warn('Standing for the statistics election failed', { error });
         else logger.debug('Standing for the statistics election was interrupted', { error });

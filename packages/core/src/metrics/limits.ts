@@ -1,4 +1,4 @@
-import type { ProviderConfig } from '../driver/types.js';
+import type { ProviderConfig } from '../contract/provider-config.js';
 
 /** Sum over the pools; `Infinity` when one has no limit. Pools that are switched off count nothing. */
 export function maxServersOf(provider: ProviderConfig): number {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { newRequest } from '@nodepool/zk-protocol';
-import { silentLogger } from '../logger.js';
+import { silentLogger } from '../contract/logger.js';
 import { VirtualClock } from '../testing/virtual-clock.js';
 import { Metrics } from './metrics.js';
 import type { ProcessUsage } from './types.js';

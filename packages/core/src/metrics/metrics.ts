@@ -1,7 +1,8 @@
 import type { Clock, RequestRecord } from '@nodepool/zk-protocol';
-import type { Logger } from '../logger.js';
-import type { LaunchSubject } from '../operations/metrics.js';
-import type { Transition } from '../operations/types.js';
+import type { Logger } from '../contract/logger.js';
+import type { LaunchSubject } from '../contract/operation-metrics.js';
+import type { Transition } from '../contract/state-machine.js';
+import { BuilderMetrics } from './builder-metrics.js';
 import { Exposition } from './exposition.js';
 import { Follower } from './follower.js';
 import { createReaders } from './readers.js';
@@ -33,8 +34,10 @@ export interface MetricsOptions {
 const SLOW_CALL_MS = 1_000;
 const HTTP_STATUS = /^[1-5]\d\d$/;
 
-/** Counts what a launcher does, sends it to statsd and shows it to Prometheus. */
+/** Counts what a launcher or builder does, sends it to statsd and shows it to Prometheus. */
 export class Metrics implements LauncherMetrics {
+  /** What a builder reports to. */
+  readonly builder: BuilderMetrics;
   readonly #options: MetricsOptions;
   readonly #statsd: Statsd | undefined;
   readonly #exposition: Exposition;
@@ -42,16 +45,17 @@ export class Metrics implements LauncherMetrics {
   #usage: ProcessUsage | undefined;
 
   constructor(options: MetricsOptions) {
-    const { clock, logger, statsd, version } = options;
+    const { clock, logger, statsd, version, hostname } = options;
     this.#options = options;
     this.#statsd = statsd && new Statsd(statsd, { clock, logger });
+    this.builder = new BuilderMetrics(clock, hostname, this.#statsd, () => this.#exposition);
     const readers = createReaders({
       follower: () => this.#follower,
       version,
       statsdDropped: () => this.#statsd?.dropped,
       usage: () => this.#usage,
     });
-    this.#exposition = new Exposition(readers);
+    this.#exposition = new Exposition({ ...readers, ...this.builder.readers() });
   }
 
   /** `Content-Type` of {@link Metrics.render}. */
@@ -118,6 +122,11 @@ export class Metrics implements LauncherMetrics {
     if (HTTP_STATUS.test(outcome)) this.#statsd.report('apiCallStatus', { ...labels, status: outcome }, ms);
     else if (outcome !== 'ok') this.#statsd.report('apiCallFailed', labels);
     if (ms > SLOW_CALL_MS) this.#statsd.report('apiCallSlow', labels);
+  }
+
+  instanceListAge(provider: string, ageMs: number): void {
+    this.#statsd?.gauge('instanceListAge', { provider }, ageMs);
+    this.#exposition.observe('instanceListAge', { provider }, ageMs);
   }
 
   transition(provider: string, { machine, from, elapsedMs }: Transition): void {

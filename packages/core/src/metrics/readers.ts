@@ -2,7 +2,7 @@ import type { Reader, Sample } from './exposition.js';
 import type { Follower } from './follower.js';
 import { maxServersOf } from './limits.js';
 import type { StateCounts } from './node-counts.js';
-import type { PrometheusKey } from './table.js';
+import type { PrometheusKey } from './table/table.js';
 import type { CacheQueues, ObservedLauncher, ProcessUsage } from './types.js';
 
 /** Metrics that are read when somebody asks. */

@@ -6,8 +6,8 @@ import type {
   RequestRecord,
   ZooKeeper,
 } from '@nodepool/zk-protocol';
-import type { Config } from '../config/types.js';
-import type { OperationMetrics } from '../operations/metrics.js';
+import type { Config } from '../contract/config.js';
+import type { OperationMetrics } from '../contract/operation-metrics.js';
 
 /** What a slow sweep can find left undone although events should have caused it to be done. */
 export type SweptWork = 'deletion' | 'lost-request' | 'standby-node' | 'waiting-request';

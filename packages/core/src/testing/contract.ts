@@ -1,5 +1,5 @@
-import { Bench } from './bench/bench.js';
-import type { ContractPart, PartTest } from './part.js';
+import { Bench } from './harness/harness.js';
+import type { ContractPart, PartTest } from './harness/part.js';
 import { config } from './parts/config.js';
 import { create } from './parts/create.js';
 import { deletion } from './parts/delete.js';
@@ -12,7 +12,7 @@ import { registered } from './parts/registered.js';
 import { restart } from './parts/restart.js';
 import { reuse } from './parts/reuse.js';
 import { shutdown } from './parts/shutdown.js';
-import type { ContractCloud, ContractTest, DriverContractOptions, TestRunner } from './types.js';
+import type { ContractCloud, ContractTest, DriverContractOptions, TestRunner } from './harness/types.js';
 
 const PARTS: readonly ContractPart[] = [
   ...[loading, config, create, deletion, errors, quota],

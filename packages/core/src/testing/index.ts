@@ -4,10 +4,11 @@ export type { VirtualClockOptions } from './virtual-clock.js';
 export { driverContract, testDriverContract } from './contract.js';
 export type {
   CloudFailureKind,
+  CloudLogin,
   CloudResource,
   ContractCloud,
   ContractTest,
   DriverContractOptions,
   Entry,
   TestRunner,
-} from './types.js';
+} from './harness/types.js';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Driver, Provider } from '../../src/index.js';
-import { Bench } from '../../src/testing/bench/bench.js';
-import type { TestLauncher } from '../../src/testing/bench/launcher.js';
+import { Bench } from '../../src/testing/harness/harness.js';
+import type { TestLauncher } from '../../src/testing/harness/launcher.js';
 import { honestDriver, validConfig } from './honest-driver.js';
 import { TestCloud } from './test-cloud.js';
 

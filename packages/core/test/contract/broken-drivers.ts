@@ -22,6 +22,8 @@ export interface BrokenDriver {
   readonly breaks: string;
   /** Further tests that cannot but fail with it. */
   readonly also?: readonly string[];
+  /** Whatever launches something fails as well. */
+  readonly launchesNothing?: boolean;
   /** Nothing works with it. */
   readonly spoilsAll?: boolean;
   readonly packageFile?: JsonObject;
@@ -266,6 +268,16 @@ export const BROKEN: readonly BrokenDriver[] = [
     ],
   },
   {
+    flaw: 'forgets on which port its machines answer',
+    breaks: 'create: stores how to reach what it made',
+    make: differing({
+      adapter: (_honest, cloud) => ({
+        listInstances: async () =>
+          (await cloud.all()).map((machine) => ({ ...toInstance(machine), connectionPort: undefined })),
+      }),
+    }),
+  },
+  {
     flaw: 'stores an id of its own',
     breaks: 'create: stores the external id under which the cloud knows what it made',
     make: differing({
@@ -463,6 +475,7 @@ export const BROKEN: readonly BrokenDriver[] = [
     flaw: 'writes -1 for no limit',
     breaks: 'quota: knows its limits soon after it has started',
     also: ['quota: reads its limits again when they proved wrong'],
+    launchesNothing: true, // less than nothing is left of a resource
     make: providerWith(({ quota }) => ({
       quota: quota && {
         quotaNeededByLabel: (label, pool) => quota.quotaNeededByLabel(label, pool),
@@ -590,7 +603,11 @@ export const BROKEN: readonly BrokenDriver[] = [
   {
     flaw: 'takes everything of its own for leaked',
     breaks: 'nothing left: leaves alone what is in use, however often it looks for leaks',
-    also: [IN_USE, 'nothing left: leaves alone what another installation made in the same cloud'],
+    also: [
+      IN_USE,
+      'nothing left: leaves alone what another installation made in the same cloud',
+      'shutdown: finishes what is under way when it is stopped in peace',
+    ],
     make: providerWith((_provider, cloud) => ({
       cleanupLeakedResources: async () => {
         for (const { id, tags } of await cloud.all()) {
@@ -624,6 +641,17 @@ export const BROKEN: readonly BrokenDriver[] = [
     flaw: 'wants no node that exists',
     breaks: 'reuse: hands out a node that was made and not used',
     make: handlerWith(() => ({ checkReusableNode: () => false })),
+  },
+  {
+    flaw: 'accepts no node that exists',
+    breaks: 'reuse: hands out a node that was made and not used',
+    make: handlerWith(() => ({ acceptsNode: () => false })),
+  },
+  {
+    flaw: 'has no images for any request',
+    breaks: 'create: makes a node that can be used',
+    make: handlerWith(() => ({ imagesAvailable: () => false })),
+    spoilsAll: true,
   },
   {
     flaw: 'spreads a request over zones',
@@ -668,6 +696,13 @@ export const BROKEN: readonly BrokenDriver[] = [
     flaw: 'takes it for an error that an image is gone',
     breaks: 'images: uploads an image, deletes it, and takes deleting twice for granted',
     make: differing({ adapter: (_honest, cloud) => ({ deleteImage: (name) => cloud.deleteImage(name) }) }),
+  },
+  {
+    flaw: 'keeps the id of an image to itself until it is uploaded',
+    breaks: 'images: uploads an image, deletes it, and takes deleting twice for granted',
+    make: differing({
+      adapter: (_honest, cloud) => ({ uploadImage: ({ name, metadata }) => cloud.upload(name, metadata) }),
+    }),
   },
   // --- shutdown
   {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import { ConfigError, LaunchError, readStateMachineProvider } from '../../src/index.js';
-import { Bench } from '../../src/testing/bench/bench.js';
+import { Bench } from '../../src/testing/harness/harness.js';
 import { driverContract, type CloudFailureKind, type CloudResource } from '../../src/testing/index.js';
 import { translate } from './broken-drivers.js';
 import { honestDriver, validConfig, type Differences } from './honest-driver.js';

@@ -20,7 +20,7 @@ import {
   type StateMachineDriverOptions,
   type StateMachineProviderConfig,
 } from '../../src/index.js';
-import type { Machine, TestCloud } from './test-cloud.js';
+import { LOGIN, type Machine, type TestCloud } from './test-cloud.js';
 
 const object = (properties: JsonObject, required: string[]) => ({ type: 'object', properties, required });
 const list = (items: JsonObject) => ({ type: 'array', items });
@@ -135,7 +135,8 @@ const deleteHandlers: DeleteHandlers = {
 
 export function toInstance({ id, status, tags, az }: Machine): Instance {
   const ready = status === 'running';
-  return { externalId: id, ready, deleted: false, interfaceIp: ready ? `${id}.fake` : null, metadata: tags, az };
+  const interfaceIp = ready ? `${id}.fake` : null;
+  return { externalId: id, ready, deleted: false, interfaceIp, metadata: tags, az, ...LOGIN };
 }
 
 function honestAdapter(cloud: TestCloud, create: CreateHandlers, remove: DeleteHandlers): Adapter {
@@ -164,7 +165,13 @@ function honestAdapter(cloud: TestCloud, create: CreateHandlers, remove: DeleteH
     deleteResource: ({ id }) => cloud.delete(id),
     getQuotaLimits: () => Promise.resolve({ instances: 10 }),
     getQuotaForLabel: () => Promise.resolve({ instances: 1, cores: 2 }),
-    uploadImage: ({ name }) => cloud.upload(name),
+    uploadImage: async ({ name, metadata, onCreated }) => {
+      const id = await cloud.upload(name, metadata);
+      await onCreated?.(id);
+      return id;
+    },
+    listImages: () =>
+      Promise.resolve([...cloud.images].map(([name, metadata]) => ({ externalId: name, name, ready: true, metadata }))),
     deleteImage: async (name) => {
       await cloud.deleteImage(name).catch((error: unknown) => {
         if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;

@@ -14,6 +14,8 @@ export interface Machine {
   readonly status: 'making' | 'running' | 'broken' | 'deleting';
 }
 
+/** How its machines are reached. */
+export const LOGIN = { username: 'tester', connectionPort: 2222 } as const;
 const CREATE_MS = 5_000;
 const DELETE_MS = 3_000;
 
@@ -21,7 +23,7 @@ const DELETE_MS = 3_000;
 export class TestCloud implements ContractCloud {
   readonly clock: Clock & VirtualClock = new VirtualClock();
   readonly machines = new Map<string, Machine>();
-  readonly images = new Set<string>();
+  readonly images = new Map<string, Readonly<Record<string, string>>>();
   /** Things a driver makes beside machines. */
   readonly volumes = new Set<string>();
   readonly #outages: CloudFailureKind[] = [];
@@ -34,9 +36,9 @@ export class TestCloud implements ContractCloud {
 
   list(): CloudResource[] {
     return [
-      ...[...this.machines.values()].map(({ id, status }) => ({ id, isReady: status === 'running' })),
+      ...[...this.machines.values()].map(({ id, status }) => ({ id, isReady: status === 'running', login: LOGIN })),
       ...[...this.volumes].map((id) => ({ id, type: 'volume', isReady: true })),
-      ...[...this.images].map((id) => ({ id, type: 'image', isReady: true })),
+      ...[...this.images.keys()].map((id) => ({ id, type: 'image', isReady: true })),
     ];
   }
 
@@ -71,9 +73,9 @@ export class TestCloud implements ContractCloud {
     return [...this.machines.values()];
   }
 
-  async upload(name: string): Promise<string> {
+  async upload(name: string, tags: Readonly<Record<string, string>>): Promise<string> {
     await this.#call();
-    this.images.add(name);
+    this.images.set(name, tags);
     return name;
   }
 

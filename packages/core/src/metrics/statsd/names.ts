@@ -1,4 +1,4 @@
-import type { LabelName, LabelValues } from '../definition.js';
+import type { LabelName, LabelValues } from '../table/definition.js';
 
 /** Names that users choose freely, which contain dots as a rule: they must not make levels of their own. */
 const ESCAPED: ReadonlySet<LabelName> = new Set<LabelName>(['requestor', 'tenant', 'resource']);

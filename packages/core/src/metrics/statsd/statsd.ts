@@ -1,11 +1,9 @@
-import StatsDClient from 'statsd-client';
 import type { Clock } from '@nodepool/zk-protocol';
-import type { Logger } from '../../logger.js';
-import type { LabelValues, MetricDefinition } from '../definition.js';
-import { METRICS, type StatsdKey } from '../table.js';
-import { Datagrams } from './datagrams.js';
+import type { Logger } from '../../contract/logger.js';
+import type { LabelValues, MetricDefinition } from '../table/definition.js';
+import { METRICS, type StatsdKey } from '../table/table.js';
 import { NameTemplate } from './names.js';
-import { UdpSender } from './udp-sender.js';
+import { StatsdConnection } from './statsd-connection.js';
 
 /** The daemon that metrics are sent to. */
 export interface StatsdTarget {
@@ -21,15 +19,11 @@ export interface StatsdTarget {
 
 /** Sends the metrics of the table to statsd. Costs the caller a few microseconds and never fails. */
 export class Statsd {
-  readonly #client: StatsDClient;
-  readonly #datagrams: Datagrams;
-  readonly #sender: UdpSender;
+  readonly #connection: StatsdConnection;
   readonly #names = new Map<StatsdKey, readonly NameTemplate[]>();
 
   constructor(target: StatsdTarget, { clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
-    this.#sender = new UdpSender({ host: target.host, port: target.port, clock, logger });
-    this.#datagrams = new Datagrams(clock, (datagram) => this.#sender.send(datagram));
-    this.#client = new StatsDClient({ _socket: this.#datagrams });
+    this.#connection = new StatsdConnection({ host: target.host, port: target.port, clock, logger });
     for (const [key, { statsd }] of Object.entries(METRICS) as [StatsdKey, MetricDefinition][]) {
       if (!statsd) continue;
       this.#names.set(
@@ -39,18 +33,20 @@ export class Statsd {
     }
   }
 
-  /** Datagrams that could not be sent. */
+  /** Lines that could not be sent. */
   get dropped(): number {
-    return this.#sender.dropped;
+    return this.#connection.dropped;
   }
 
   /** Sets gauges. A value without end is left out: statsd has no word for it. */
   gauge(key: StatsdKey, labels: LabelValues, value: number): void {
     if (!Number.isFinite(value)) return;
     for (const name of this.#fill(key, labels)) {
-      // a leading minus means "less by" to statsd
-      if (value < 0) this.#client.gauge(name, 0);
-      this.#client.gauge(name, value);
+      this.#connection.send((client) => {
+        // a leading minus means "less by" to statsd
+        if (value < 0) client.gauge(name, 0);
+        client.gauge(name, value);
+      });
     }
   }
 
@@ -59,16 +55,15 @@ export class Statsd {
     const { types } = METRICS[key].statsd;
     for (const name of this.#fill(key, labels)) {
       for (const type of types) {
-        if (type === 'timer') this.#client.timing(name, ms.toFixed(6));
-        else this.#client.counter(name, count);
+        if (type === 'timer') this.#connection.send((client) => client.timing(name, rounded(ms)));
+        else this.#connection.send((client) => client.counter(name, count));
       }
     }
   }
 
   /** Sends what is left and lets go of the socket. */
   async close(): Promise<void> {
-    this.#datagrams.flush();
-    await this.#sender.close();
+    await this.#connection.close();
   }
 
   *#fill(key: StatsdKey, labels: LabelValues): Generator<string> {
@@ -77,4 +72,9 @@ export class Statsd {
       if (name !== undefined) yield name;
     }
   }
+}
+
+/** Microseconds are kept; what is less would be written as a power of ten, which statsd cannot read. */
+function rounded(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
 }

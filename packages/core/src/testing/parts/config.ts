@@ -3,10 +3,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { sameProviderConfig } from '../../config/compare.js';
 import { formatProblem } from '../../config/problems.js';
-import type { Bench } from '../bench/bench.js';
-import { loadEntry, toJson, type LoadedEntry } from '../bench/load-entry.js';
-import type { ContractPart, PartTest } from '../part.js';
-import type { Entry } from '../types.js';
+import type { Bench } from '../harness/harness.js';
+import { loadEntry, toJson, type LoadedEntry } from '../harness/load-entry.js';
+import type { ContractPart, PartTest } from '../harness/part.js';
+import type { Entry } from '../harness/types.js';
 
 const UNKNOWN = 'no-such-key-anywhere';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { launches, type ContractPart } from '../part.js';
+import { launches, type ContractPart } from '../harness/part.js';
 
 /** Making of nodes. */
 export const create: ContractPart = {
@@ -35,6 +35,22 @@ export const create: ContractPart = {
           ids,
           nodes.map(({ externalId }) => externalId),
         );
+      },
+    },
+    {
+      name: 'stores how to reach what it made',
+      run: async ({ bench }) => {
+        await bench.startLauncher();
+        const [label] = await bench.labels();
+        const { nodes } = await bench.take([label]);
+        const node = nodes[0];
+        assert.ok(node);
+        for (const { id, login = {} } of await bench.instances()) {
+          if (id !== node.externalId) continue;
+          for (const [field, value] of Object.entries(login)) {
+            assert.deepEqual(node[field as keyof typeof login], value, `${field} is that of the instance`);
+          }
+        }
       },
     },
     {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { launches, type ContractPart } from '../part.js';
+import { launches, type ContractPart } from '../harness/part.js';
 
 /** Removing what is behind nodes. */
 export const deletion: ContractPart = {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { isNodepoolError } from '@nodepool/zk-protocol';
-import type { Bench } from '../bench/bench.js';
-import type { TestLauncher } from '../bench/launcher.js';
-import { launches, type ContractPart, type PartTest } from '../part.js';
-import type { CloudFailureKind } from '../types.js';
+import type { Bench } from '../harness/harness.js';
+import type { TestLauncher } from '../harness/launcher.js';
+import { launches, type ContractPart, type PartTest } from '../harness/part.js';
+import type { CloudFailureKind } from '../harness/types.js';
 
 /** More often than any driver tries. */
 const ALWAYS = 10_000;

@@ -3,8 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newRequest } from '@nodepool/zk-protocol';
-import type { ImageUpload } from '../../driver/types.js';
-import type { ContractPart, PartTest } from '../part.js';
+import { PROVIDER_TAG } from '../../contract/instance.js';
+import type { ImageUpload } from '../../contract/driver.js';
+import type { ContractPart, PartTest } from '../harness/part.js';
 
 const NEVER = new AbortController().signal;
 
@@ -43,6 +44,7 @@ const always: readonly PartTest[] = [
       if (!managesImages) return;
       assert.equal(typeof provider.uploadImage, 'function', 'a driver that manages images has uploadImage');
       assert.equal(typeof provider.deleteImage, 'function', 'and deleteImage');
+      assert.equal(typeof provider.listImages, 'function', 'and listImages');
     },
   },
 ];
@@ -53,10 +55,17 @@ const managed: readonly PartTest[] = [
     applies: ({ managesImages }) => managesImages,
     run: async ({ bench }) => {
       const { provider } = await bench.startLauncher();
-      await withUpload(async (upload) => {
-        const uploading = Promise.resolve(provider.uploadImage?.(upload, NEVER));
+      await withUpload(async (plain) => {
+        const created: string[] = [];
+        const metadata = { ...plain.metadata, [PROVIDER_TAG]: provider.config.name };
+        const onCreated = (id: string) => Promise.resolve(void created.push(id));
+        const uploading = Promise.resolve(provider.uploadImage?.({ ...plain, metadata, onCreated }, NEVER));
         const externalId = await bench.during(uploading, 'the upload ends');
         assert.ok(typeof externalId === 'string' && externalId !== '', 'uploadImage returns the external id');
+        assert.deepEqual(created, [externalId], 'uploadImage tells the external id before it sends the image');
+        const listed = await bench.during(Promise.resolve(provider.listImages?.(NEVER) ?? []), 'the images are listed');
+        const found = listed.find((image) => image.externalId === externalId);
+        assert.equal(found?.metadata['nodepool_upload_id'], '0000000001', 'listImages shows the image with its tags');
         for (const what of ['the deletion ends', 'a second deletion ends']) {
           await bench.during(Promise.resolve(provider.deleteImage?.(externalId, NEVER)), what);
         }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { providerSchema } from '../../config/providers.js';
+import { providerSchema } from '../../config/provider-schema.js';
 import { assertCompiles } from '../../config/schema-validator.js';
-import { DRIVER_API_VERSION } from '../../driver/types.js';
-import type { ContractPart, PartTest } from '../part.js';
+import { DRIVER_API_VERSION } from '../../contract/driver.js';
+import type { ContractPart, PartTest } from '../harness/part.js';
 
 const CAPABILITIES = ['launches', 'pausesAtQuota', 'managesImages'] as const;
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { launches, type ContractPart } from '../part.js';
+import { launches, type ContractPart } from '../harness/part.js';
 
 /** Several looks for leaks. */
 const SWEEPS_MS = 600_000;

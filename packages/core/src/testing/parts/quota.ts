@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Resources } from '@nodepool/zk-protocol';
-import type { Bench } from '../bench/bench.js';
-import type { QuotaSupport } from '../../driver/types.js';
-import type { ContractPart, PartTest } from '../part.js';
+import type { Bench } from '../harness/harness.js';
+import type { QuotaSupport } from '../../contract/driver.js';
+import type { ContractPart, PartTest } from '../harness/part.js';
 
 const KNOWN_WITHIN_MS = 600_000;
 

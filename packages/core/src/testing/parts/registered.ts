@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { newRequest } from '@nodepool/zk-protocol';
-import type { ContractPart } from '../part.js';
+import type { ContractPart } from '../harness/part.js';
 
 /** Several sweeps, which register what is missing. */
 const SWEEPS_MS = 300_000;

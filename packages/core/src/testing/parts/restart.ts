@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Bench, TakenNodes } from '../bench/bench.js';
-import type { TestLauncher } from '../bench/launcher.js';
-import { launches, type ContractPart, type PartContext, type PartTest } from '../part.js';
+import type { Bench, TakenNodes } from '../harness/harness.js';
+import type { TestLauncher } from '../harness/launcher.js';
+import { launches, type ContractPart, type PartContext, type PartTest } from '../harness/part.js';
 
 /** Several looks for leaks, which it takes two of to be sure. */
 const CLEAN_WITHIN_MS = 1_800_000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { newRequest } from '@nodepool/zk-protocol';
-import { launches, type ContractPart } from '../part.js';
+import { launches, type ContractPart } from '../harness/part.js';
 
 /** Nodes that were made and not used. */
 export const reuse: ContractPart = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { RequestId } from '@nodepool/zk-protocol';
-import type { Bench } from '../bench/bench.js';
-import { launches, type ContractPart, type PartTest } from '../part.js';
+import type { Bench } from '../harness/harness.js';
+import { launches, type ContractPart, type PartTest } from '../harness/part.js';
 
 const SOON_MS = 60_000;
 

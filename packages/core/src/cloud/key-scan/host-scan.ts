@@ -1,0 +1,180 @@
+import type { Clock } from '@nodepool/zk-protocol';
+import type { Logger } from '../../contract/logger.js';
+import { Backoff } from './backoff.js';
+import { KeyScanError, messageOf } from './errors.js';
+import { readHostKey } from './handshake.js';
+import type { HandshakeResult } from './handshake.js';
+import { KEY_TYPES, typesToScan } from './key-types.js';
+import type { KeyType } from './key-types.js';
+import { ScanQueue } from './scan-queue.js';
+import { openSocket } from './socket.js';
+
+/** Connections of one scan at the same time, of which the first runs outside the queue. */
+const PARALLEL_HANDSHAKES = 4;
+/** Handshakes of one type that may fail after the server has answered, before the type is left out. */
+const FAILED_HANDSHAKES = 3;
+
+/** What a scan of one host needs, the name being resolved already. */
+export interface HostScanTarget {
+  host: string;
+  address: string;
+  port: number;
+  connectTimeoutMs: number;
+  clock: Clock;
+  logger: Logger;
+  random: () => number;
+  keyTypes: readonly KeyType[];
+  onFailure: (error: unknown) => void;
+}
+
+/**
+ * Reads all host keys of one server. The first connection shows that the server is up and, in its first packet, which
+ * types of key it has; from then on one connection per further type runs beside it. So there are never more connections
+ * than keys, which matters to servers that count and punish connections without a login.
+ */
+export class HostScan {
+  /** What went wrong last, for the message of a timeout. */
+  lastError: unknown;
+  readonly #target: HostScanTarget;
+  readonly #queue = new ScanQueue(PARALLEL_HANDSHAKES - 1);
+
+  constructor(target: HostScanTarget) {
+    this.#target = target;
+  }
+
+  /** Resolves once a TCP connection was made. Rejects only with the signal's reason. */
+  async reachPort(signal: AbortSignal): Promise<void> {
+    const backoff = this.#backoff();
+    for (;;) {
+      try {
+        const socket = await openSocket(this.#socketTarget(), signal);
+        socket.destroy();
+        return;
+      } catch (error) {
+        await this.#pauseAfter(error, backoff, signal);
+      }
+    }
+  }
+
+  /** @returns the keys as `<type> <base64>`, in the order of the key types */
+  async readKeys(signal: AbortSignal): Promise<string[]> {
+    const others: Promise<string | undefined>[] = [];
+    let types: KeyType[] = [];
+    const onOffer = (offered: readonly string[]) => {
+      types = typesToScan(this.#target.keyTypes, offered);
+      for (const type of types.slice(1)) others.push(this.#queueType(type, signal));
+    };
+    const first = await this.#firstHandshake(onOffer, signal);
+    const firstType = types[0];
+    if (firstType === undefined) throw this.#noCommonType(first.offered ?? []);
+    if (first.key === undefined) others.push(this.#queueType(firstType, signal));
+    const keys = [first.key, ...(await Promise.all(others))].filter((key) => key !== undefined);
+    if (keys.length === 0) throw this.#noHandshake(types);
+    return inOrder(keys);
+  }
+
+  /** Tries until the server has told its types of key. */
+  async #firstHandshake(onOffer: (offered: readonly string[]) => void, signal: AbortSignal): Promise<HandshakeResult> {
+    const backoff = this.#backoff();
+    for (;;) {
+      const result = await this.#handshake(this.#target.keyTypes, onOffer, signal);
+      if (result.offered !== undefined) return result;
+      await this.#pauseAfter(result.error, backoff, signal);
+    }
+  }
+
+  #queueType(type: KeyType, signal: AbortSignal): Promise<string | undefined> {
+    const key = this.#queue.run(() => this.#readType(type, signal), signal);
+    // It may fail, by an abort, before anybody awaits it; whoever awaits it still sees that.
+    key.catch(() => {});
+    return key;
+  }
+
+  /** @returns `undefined` when the server offers the type but never completes a handshake with it */
+  async #readType(type: KeyType, signal: AbortSignal): Promise<string | undefined> {
+    const backoff = this.#backoff();
+    for (let failures = 0; ;) {
+      const result = await this.#handshake([type], () => {}, signal);
+      if (result.key !== undefined) return result.key;
+      // A server that drops the connection unheard has too many just now; that counts as no answer.
+      if (result.offered !== undefined) failures += 1;
+      if (failures === FAILED_HANDSHAKES) {
+        const { host, port, logger } = this.#target;
+        logger.warn('Host key left out: the handshake fails', { host, port, type, error: result.error });
+        return undefined;
+      }
+      await this.#pauseAfter(result.error, backoff, signal);
+    }
+  }
+
+  async #handshake(
+    types: readonly KeyType[],
+    onOffer: (offered: readonly string[]) => void,
+    signal: AbortSignal,
+  ): Promise<HandshakeResult> {
+    const { clock, connectTimeoutMs } = this.#target;
+    try {
+      const socket = await openSocket(this.#socketTarget(), signal);
+      const cancel = clock.setTimer(connectTimeoutMs, () =>
+        socket.destroy(new Error(`no SSH handshake within ${connectTimeoutMs} ms`)),
+      );
+      const result = await readHostKey(socket, types, onOffer);
+      cancel();
+      return result;
+    } catch (error) {
+      return { key: undefined, offered: undefined, error: error instanceof Error ? error : new Error(String(error)) };
+    }
+  }
+
+  async #pauseAfter(error: unknown, backoff: Backoff, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.lastError = error;
+    this.#target.onFailure(error);
+    const { host, port, logger } = this.#target;
+    logger.debug('Host does not answer yet', { host, port, reason: messageOf(error) });
+    await backoff.pause(signal);
+  }
+
+  #backoff(): Backoff {
+    return new Backoff(this.#target.clock, this.#target.random);
+  }
+
+  #socketTarget() {
+    const { address, port, clock, connectTimeoutMs } = this.#target;
+    return { address, port, clock, timeoutMs: connectTimeoutMs };
+  }
+
+  #noCommonType(offered: readonly string[]): KeyScanError {
+    const { host, port, keyTypes } = this.#target;
+    return new KeyScanError({
+      host,
+      port,
+      failure: 'no-common-key-type',
+      message:
+        `the server has host keys of the types ${offered.join(', ') || '(none)'} only, ` +
+        `wanted is one of ${keyTypes.join(', ')}: give it such a key (ssh-keygen -A makes the usual ones)`,
+    });
+  }
+
+  #noHandshake(types: readonly KeyType[]): KeyScanError {
+    const { host, port } = this.#target;
+    return new KeyScanError({
+      host,
+      port,
+      failure: 'protocol',
+      message:
+        `the server offers host keys of the types ${types.join(', ')}, but no handshake with it succeeds ` +
+        `(last: ${messageOf(this.lastError)}): check the server's log`,
+      cause: this.lastError,
+    });
+  }
+}
+
+/** Each key once, in the order of the key types. */
+function inOrder(keys: readonly string[]): string[] {
+  const place = (key: string) => {
+    const index = KEY_TYPES.findIndex((type) => key.startsWith(`${type} `));
+    return index < 0 ? KEY_TYPES.length : index;
+  };
+  return [...new Set(keys)].sort((a, b) => place(a) - place(b));
+}

@@ -1,0 +1,140 @@
+import { systemClock } from '@nodepool/zk-protocol';
+import type { Clock } from '@nodepool/zk-protocol';
+import { TimeoutError } from '../../contract/errors.js';
+import { silentLogger } from '../../contract/logger.js';
+import type { Logger } from '../../contract/logger.js';
+import { startDeadline } from '../../async/deadline.js';
+import { KeyScanError, messageOf } from './errors.js';
+import { HostScan } from './host-scan.js';
+import { KEY_TYPES } from './key-types.js';
+import type { KeyType } from './key-types.js';
+import { hasHostKeys, isFakeHost, systemLookup } from './resolve.js';
+import type { HostLookup } from './resolve.js';
+import { openSocket } from './socket.js';
+
+const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
+
+/** Which host to reach, and how long that may take. */
+export interface CheckPortOptions {
+  /** Name or address. */
+  host: string;
+  port: number;
+  timeoutMs: number;
+  /** Default: the machine's clock. */
+  clock?: Clock | undefined;
+  /** An abort ends all connections at once and rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
+  /** Default: the machine's resolver. */
+  lookup?: HostLookup | undefined;
+}
+
+/** Which keys to read, besides what {@link CheckPortOptions} says. */
+export interface ScanHostKeysOptions extends CheckPortOptions {
+  /** Only `ssh` and `network_cli` have keys; for others an open port is enough. */
+  connectionType: string | null;
+  /** Limit of one connection with its handshake; after that a new one is made. Default 10,000. */
+  connectTimeoutMs?: number | undefined;
+  logger?: Logger | undefined;
+  /** Default: all types known, in the order in which they are returned. */
+  keyTypes?: readonly KeyType[] | undefined;
+  /** Told of each connection that failed, while the scan goes on. */
+  onFailure?: ((error: unknown) => void) | undefined;
+  /** Spreads the pauses; a number in [0, 1). */
+  random?: (() => number) | undefined;
+}
+
+/**
+ * Waits until a host answers on its port and reads its SSH host keys. Each key is returned only after the server has
+ * proved in a handshake that it owns it; nothing is sent that could be secret. A refused connection is tried again
+ * quietly, after 100 ms first and two seconds at most.
+ * @returns each key once as `<type> <base64>`, in the order of the key types; none for connection types without keys
+ * @throws {TimeoutError} the time was over; the message tells what happened last
+ * @throws {KeyScanError} the host has no address, no key of a known type, or does not speak SSH properly
+ */
+export async function scanHostKeys(options: ScanHostKeysOptions): Promise<string[]> {
+  const wantsKeys = hasHostKeys(options.connectionType);
+  if (isFakeHost(options.host)) return wantsKeys ? ['ssh-rsa FAKEKEY'] : [];
+  const { host, port, timeoutMs, clock = systemClock } = options;
+  const deadline = startDeadline(clock, timeoutMs, options.signal);
+  let scan: HostScan | undefined;
+  try {
+    const address = await resolve(options, deadline.signal);
+    scan = new HostScan({
+      host,
+      address,
+      port,
+      clock,
+      connectTimeoutMs: options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
+      logger: options.logger ?? silentLogger,
+      random: options.random ?? Math.random,
+      keyTypes: options.keyTypes ?? KEY_TYPES,
+      onFailure: options.onFailure ?? (() => {}),
+    });
+    if (wantsKeys) return await scan.readKeys(deadline.signal);
+    await scan.reachPort(deadline.signal);
+    return [];
+  } catch (error) {
+    throw deadline.expired ? timeoutError(options, wantsKeys, scan?.lastError) : error;
+  } finally {
+    deadline.end();
+  }
+}
+
+/**
+ * Tells whether a host accepts a TCP connection within the time, with a single attempt. Hosts whose name contains
+ * `fake` always do. Rejects only for an abort, with the signal's reason.
+ */
+export async function checkPort(options: CheckPortOptions): Promise<boolean> {
+  if (isFakeHost(options.host)) return true;
+  const { port, timeoutMs, clock = systemClock } = options;
+  const deadline = startDeadline(clock, timeoutMs, options.signal);
+  try {
+    const address = await resolve(options, deadline.signal);
+    const socket = await openSocket({ address, port, timeoutMs, clock }, deadline.signal);
+    socket.destroy();
+    return true;
+  } catch {
+    // Whatever kept the connection from being made, the answer is no; only the caller's own abort is not an answer.
+    options.signal?.throwIfAborted();
+    return false;
+  } finally {
+    deadline.end();
+  }
+}
+
+async function resolve(options: CheckPortOptions, signal: AbortSignal): Promise<string> {
+  const { host, port, lookup = systemLookup } = options;
+  try {
+    return (await orAbort(lookup(host), signal)).address;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new KeyScanError({
+      host,
+      port,
+      failure: 'unresolved',
+      message: `the name has no address (${messageOf(error)}): correct it or add it to the name service`,
+      cause: error,
+    });
+  }
+}
+
+/** A resolver cannot be stopped, but need not be waited for. */
+function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason as Error);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+function timeoutError(options: ScanHostKeysOptions, wantsKeys: boolean, lastError: unknown): TimeoutError {
+  const { host, port, timeoutMs } = options;
+  const wanted = wantsKeys ? 'its SSH host keys could not be read' : 'the port did not answer';
+  const last = lastError === undefined ? 'nothing came back' : messageOf(lastError);
+  return new TimeoutError(
+    `${host} port ${port}: ${wanted} within ${timeoutMs} ms (last: ${last}): ` +
+      'check that the host is up, that the port is right and not filtered, or allow more time',
+    { timeoutMs, cause: lastError, statsdKey: 'error.keyscan' },
+  );
+}

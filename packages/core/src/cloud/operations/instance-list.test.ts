@@ -1,0 +1,151 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { ProviderUnavailableError } from '../../contract/errors.js';
+import { silentLogger } from '../../contract/logger.js';
+import { MemoryCloud } from '../../../test/support/memory-cloud.js';
+import { VirtualClock } from '../../testing/virtual-clock.js';
+import { InstanceList } from './instance-list.js';
+
+const NEVER = new AbortController().signal;
+let clock = new VirtualClock();
+
+function setUp(features: { single?: boolean; push?: boolean } = {}) {
+  const cloud = new MemoryCloud(clock);
+  const source = cloud.adapter(features);
+  return { cloud, list: new InstanceList({ source, clock, logger: silentLogger, random: () => 0 }) };
+}
+
+afterEach(() => {
+  expect(clock.pendingTimers).toBe(0);
+  clock = new VirtualClock();
+});
+
+describe('InstanceList', () => {
+  it('answers everybody with one list', async () => {
+    const { cloud, list } = setUp();
+    for (let i = 0; i < 5; i++) cloud.put({ externalId: `i-${i}` });
+    const since = list.mark();
+
+    const found = await Promise.all([0, 1, 2, 3, 9].map((i) => list.find(`i-${i}`, since, NEVER)));
+
+    expect(found.map((instance) => instance?.externalId)).toEqual(['i-0', 'i-1', 'i-2', 'i-3', undefined]);
+    expect(cloud.count('list')).toBe(1);
+  });
+
+  it('never answers with a list begun before the question', async () => {
+    const { cloud, list } = setUp();
+    const early = list.find('i-1', list.mark(), NEVER);
+    await Promise.resolve();
+    const late = list.find('i-1', list.mark(), NEVER);
+    await early;
+    cloud.put({ externalId: 'i-1' });
+
+    expect(await clock.run(late)).toMatchObject({ externalId: 'i-1' });
+    expect(cloud.count('list')).toBe(2);
+  });
+
+  it('reads single instances while few are asked for', async () => {
+    const { cloud, list } = setUp({ single: true });
+    cloud.put({ externalId: 'i-1' });
+
+    await list.find('i-1', list.mark(), NEVER);
+
+    expect(cloud.calls).toEqual(['get']);
+  });
+
+  it('looks the less often the longer the youngest wait lasts', async () => {
+    const { cloud, list } = setUp();
+    const sinceMs = clock.now();
+    const looks: number[] = [];
+    const abort = new AbortController();
+    const watch = async () => {
+      for (;;) {
+        await list.news('i-1', sinceMs, abort.signal);
+        looks.push(clock.now() - sinceMs);
+      }
+    };
+
+    const watching = watch();
+    await clock.advance(60_000);
+    abort.abort(new Error('enough'));
+    await expect(watching).rejects.toThrow('enough');
+
+    expect(looks.slice(0, 4)).toEqual([0, 500, 1_000, 1_500]);
+    expect(cloud.count('list')).toBeLessThan(25);
+  });
+
+  it('wakes who waits at once when the cloud reports a change, without asking it', async () => {
+    const { cloud, list } = setUp({ push: true, single: true });
+    cloud.put({ externalId: 'i-1' });
+    const startedMs = clock.now();
+    const news = list.news('i-1', clock.now(), NEVER);
+
+    cloud.remove('i-1');
+    await news;
+
+    expect(await list.find('i-1', list.mark(), NEVER)).toBeUndefined();
+    expect(clock.now()).toBe(startedMs);
+    expect(cloud.calls).toEqual([]);
+  });
+
+  it('asks a cloud that reports changes now and then all the same', async () => {
+    const { cloud, list } = setUp({ push: true });
+    const news = list.news('i-1', clock.now(), NEVER);
+
+    await clock.run(news);
+
+    expect(cloud.count('list')).toBe(1);
+  });
+
+  it('looks again when the cloud reports a change without saying which', async () => {
+    const cloud = new MemoryCloud(clock);
+    let report: (change: { externalId: string }) => void = () => undefined;
+    const source = cloud.adapter(
+      { single: true },
+      {
+        onInstanceChange: (listener) => {
+          report = listener;
+          return () => undefined;
+        },
+      },
+    );
+    const list = new InstanceList({ source, clock, logger: silentLogger, random: () => 0 });
+    const since = list.mark();
+    await list.find('i-1', since, NEVER);
+    cloud.put({ externalId: 'i-1' });
+
+    report({ externalId: 'i-1' });
+
+    expect(await list.find('i-1', since, NEVER)).toMatchObject({ externalId: 'i-1' });
+  });
+
+  it('refuses questions when the list fails, and lets who waits go on waiting', async () => {
+    const { cloud, list } = setUp();
+    cloud.failNext('list', new ProviderUnavailableError('down'));
+    const news = list.news('i-1', clock.now(), NEVER);
+
+    await expect(list.find('i-1', list.mark(), NEVER)).rejects.toThrow('down');
+    await clock.run(news);
+
+    expect(cloud.count('list')).toBe(2);
+  });
+
+  it('gives up on a list that hangs', async () => {
+    const { cloud, list } = setUp();
+    cloud.behaviour.hangs = new Set(['list']);
+
+    await expect(clock.run(list.find('i-1', list.mark(), NEVER))).rejects.toThrow('no list of instances within');
+  });
+
+  it('refuses everybody once it is stopped', async () => {
+    const { cloud, list } = setUp();
+    cloud.behaviour.hangs = new Set(['list']);
+    const asked = list.find('i-1', list.mark(), NEVER);
+    asked.catch(() => undefined);
+
+    list.stop();
+
+    await expect(asked).rejects.toThrow('stopped');
+    await expect(list.find('i-1', list.mark(), NEVER)).rejects.toThrow('stopped');
+    await clock.settle();
+  });
+});

@@ -1,0 +1,211 @@
+import { delay, type Clock } from '@nodepool/zk-protocol';
+import { isNodepoolError } from '@nodepool/zk-protocol';
+import { startDeadline } from '../../async/deadline.js';
+import { backoffMs } from '../../async/backoff.js';
+import type { Logger } from '../../contract/logger.js';
+import { isRateLimited } from '../../contract/errors.js';
+import type { InstanceList } from './instance-list.js';
+import type { Instance, InstanceView } from '../../contract/instance.js';
+import { orAbort } from '../../async/or-abort.js';
+import type { MachineRun, MachineState, StateMachine, Step, Transition, Wait } from '../../contract/state-machine.js';
+
+/** How to run a machine. */
+export interface RunMachineOptions<I extends Instance = Instance> {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly instances: InstanceList<I>;
+  /** An abort ends the run at once by rejecting with the signal's reason. */
+  readonly signal: AbortSignal;
+  /** Default: no limit. */
+  readonly timeoutMs?: number | undefined;
+  /** What to throw when the time is over. @param state - the name of the state it is over in */
+  timeoutError?(state: string): Error;
+  /**
+   * How often in a row a call may be repeated because the cloud does not answer. Default: until the time is over. Only
+   * in states with an external id: elsewhere the call may have taken effect.
+   */
+  readonly maxRepeats?: number | undefined;
+  /** Called, and waited for, before the machine goes on with an external id it has just learned. */
+  saveExternalId?(externalId: string): Promise<void>;
+  onTransition?(transition: Transition): void;
+  /** Number in [0, 1). */
+  readonly random: () => number;
+}
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+const FIRST_REPEAT_MS = 500;
+const LONGEST_REPEAT_MS = 30_000;
+/** More steps than this without a wait are a machine that runs in circles. */
+const MAX_STEPS_AT_ONCE = 1_000;
+
+/**
+ * Runs a machine to its end: calls its handlers, waits where they ask for it, stores the external id before going on.
+ * Nothing else in a machine waits.
+ * @returns what the machine was made for
+ * @throws what the machine failed with; `timeoutError` when the time is over; the signal's reason on abort
+ */
+export async function runMachine<Result, I extends Instance = Instance>(
+  machine: StateMachine<Result, I>,
+  options: RunMachineOptions<I>,
+): Promise<Result> {
+  if (options.timeoutMs === undefined) return new Runner(machine, options, options.signal).run();
+  const deadline = startDeadline(options.clock, options.timeoutMs, options.signal);
+  try {
+    return await new Runner(machine, options, deadline.signal).run();
+  } catch (error) {
+    if (!deadline.expired) throw error;
+    throw options.timeoutError?.(machine.state.name) ?? error;
+  } finally {
+    deadline.end();
+  }
+}
+
+class Runner<Result, I extends Instance> implements MachineRun<I> {
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+  readonly instances: InstanceView<I>;
+  readonly startedMs: number;
+  enteredMs: number;
+  visits = 0;
+  readonly #machine: StateMachine<Result, I>;
+  readonly #options: RunMachineOptions<I>;
+  #enteredMark: number;
+  #saved: string | undefined;
+  #repeats = 0;
+  #stepsAtOnce = 0;
+
+  constructor(machine: StateMachine<Result, I>, options: RunMachineOptions<I>, signal: AbortSignal) {
+    this.#machine = machine;
+    this.#options = options;
+    this.signal = signal;
+    this.logger = options.logger;
+    this.startedMs = options.clock.now();
+    this.enteredMs = this.startedMs;
+    this.#enteredMark = options.instances.mark();
+    this.#saved = machine.state.externalId;
+    this.instances = options.instances.view(() => this.#enteredMark, signal);
+  }
+
+  get nowMs(): number {
+    return this.#options.clock.now();
+  }
+
+  async run(): Promise<Result> {
+    for (;;) {
+      const from = this.#machine.state;
+      const step = await this.#advance(from);
+      if (!step) continue;
+      if (step.step === 'done') {
+        this.#moved(from, 'done');
+        return step.result;
+      }
+      if (step.step === 'failed') {
+        this.#moved(from, 'failed');
+        throw step.error;
+      }
+      if (step.step === 'goto') await this.#enter(from, step.state);
+      else await this.#wait(from, step);
+    }
+  }
+
+  /** One call of a handler. @returns `undefined` when it is to be called again */
+  async #advance(from: MachineState): Promise<Step<MachineState, Result> | undefined> {
+    this.signal.throwIfAborted();
+    if (++this.#stepsAtOnce > MAX_STEPS_AT_ONCE) {
+      throw new Error(`machine "${this.#machine.name}" runs in circles: its state is "${from.name}" again and again`);
+    }
+    try {
+      const step = await orAbort(this.#machine.advance(this), this.signal);
+      this.#repeats = 0;
+      return checkedStep(step, this.#machine.name, from);
+    } catch (error) {
+      if (this.signal.aborted || !this.#mayRepeat(from, error)) {
+        this.#moved(from, 'failed');
+        throw error;
+      }
+      const { random, clock } = this.#options;
+      const pauseMs = backoffMs(this.#repeats++, FIRST_REPEAT_MS, LONGEST_REPEAT_MS, random);
+      this.logger.warn('The cloud does not answer; trying again', { state: from.name, pauseMs, error });
+      await this.#pause(delay(clock, pauseMs, this.signal));
+      return undefined;
+    }
+  }
+
+  #mayRepeat(from: MachineState, error: unknown): boolean {
+    if (!isNodepoolError(error, 'NODEPOOL_PROVIDER_UNAVAILABLE')) return false;
+    if (from.externalId === undefined && !isRateLimited(error)) return false;
+    return this.#repeats < (this.#options.maxRepeats ?? Infinity);
+  }
+
+  async #enter(from: MachineState, state: MachineState): Promise<void> {
+    this.#moved(from, state.name);
+    const { externalId } = state;
+    if (externalId !== undefined && externalId !== this.#saved) {
+      this.#saved = externalId;
+      await this.#options.saveExternalId?.(externalId);
+    }
+    this.enteredMs = this.nowMs;
+    this.#enteredMark = this.#options.instances.mark();
+    this.visits = 0;
+  }
+
+  async #wait(state: MachineState, { ms, until }: Wait): Promise<void> {
+    this.visits++;
+    const { clock, instances, random } = this.#options;
+    if (until) {
+      await this.#pause(this.#first(until, ms));
+    } else if (ms !== undefined) {
+      await this.#pause(delay(clock, ms, this.signal));
+    } else if (state.externalId !== undefined) {
+      await this.#pause(instances.news(state.externalId, this.enteredMs, this.signal));
+    } else {
+      const pauseMs = backoffMs(this.visits - 1, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, random);
+      await this.#pause(delay(clock, pauseMs, this.signal));
+    }
+  }
+
+  /** Until the time is over or the promise is settled; whatever still waits then is told to let go. */
+  async #first(until: (signal: AbortSignal) => Promise<unknown>, ms: number | undefined): Promise<void> {
+    const over = new AbortController();
+    const onAbort = () => over.abort(this.signal.reason);
+    this.signal.addEventListener('abort', onAbort, { once: true });
+    const event = orAbort(until(over.signal), this.signal);
+    try {
+      if (ms === undefined) await event;
+      else await Promise.race([event, delay(this.#options.clock, ms, over.signal)]);
+    } finally {
+      this.signal.removeEventListener('abort', onAbort);
+      over.abort(new Error('the wait is over'));
+      event.catch(() => undefined); // it was told to let go
+    }
+  }
+
+  async #pause(waiting: Promise<void>): Promise<void> {
+    await waiting;
+    this.#stepsAtOnce = 0;
+  }
+
+  #moved(from: MachineState, to: string): void {
+    const elapsedMs = this.nowMs - this.enteredMs;
+    this.logger.debug('Operation moved on', { machine: this.#machine.name, from: from.name, to, elapsedMs });
+    this.#options.onTransition?.({ machine: this.#machine.name, from: from.name, to, elapsedMs });
+  }
+}
+
+/** A driver may have been compiled without types. */
+function checkedStep<Result>(
+  step: Step<MachineState, Result> | undefined,
+  machine: string,
+  { name }: MachineState,
+): Step<MachineState, Result> {
+  switch (step?.step) {
+    case 'goto':
+    case 'wait':
+    case 'done':
+    case 'failed':
+      return step;
+    default:
+      throw new Error(`machine "${machine}" returned no step in state "${name}": return goto, wait, done or failed`);
+  }
+}

@@ -1,0 +1,121 @@
+import { isNodepoolError } from '@nodepool/zk-protocol';
+import { LaunchError } from '../../contract/errors.js';
+import { NODE_ID_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
+import { createStateMachine } from '../operations/state-machine.js';
+import { done, failed, goto, wait } from '../operations/steps.js';
+import type { Handlers, MachineRun, StateMachine, Step } from '../../contract/state-machine.js';
+
+/** The calls the machines make. */
+export interface SimpleCalls {
+  create(signal: AbortSignal): Promise<string>;
+  delete(externalId: string, signal: AbortSignal): Promise<void>;
+}
+
+type CreateState = { readonly name: 'start' } | { readonly name: 'waiting-for-instance'; readonly externalId: string };
+type DeleteState = { readonly name: 'start' | 'waiting-for-absence'; readonly externalId: string };
+
+/** What a creation is made of. */
+export interface CreateOptions {
+  readonly calls: Pick<SimpleCalls, 'create'>;
+  /** Tags the instance gets. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** An earlier attempt may have left an instance with these tags. */
+  readonly isRepeated: boolean;
+}
+
+interface CreateContext extends CreateOptions {
+  readonly presence: Presence;
+}
+
+/** Some clouds list a new instance late; one that is not listed after this long will never be. */
+const LATE_LISTING_MS = 30_000;
+/** One list may miss an instance that exists, two in a row do not. */
+const MISSES = 2;
+
+/** Whether lists show the instance, told of each list that was taken. */
+class Presence {
+  #seen = false;
+  #misses = 0;
+
+  /** The list shows it. */
+  found(): void {
+    this.#seen = true;
+    this.#misses = 0;
+  }
+
+  /** The list does not show it. @returns whether it is gone for good */
+  missed(waitedMs: number): boolean {
+    this.#misses++;
+    return this.#misses >= MISSES && (this.#seen || waitedMs >= LATE_LISTING_MS);
+  }
+}
+
+/** Adopts what an attempt whose answer was lost may have left, else creates. */
+async function create(
+  _state: CreateState,
+  context: CreateContext,
+  run: MachineRun,
+): Promise<Step<CreateState, Instance>> {
+  if (run.visits > 0 || context.isRepeated) {
+    const left = (await run.instances.list()).find((instance) => isSame(instance, context.metadata));
+    if (left) return goto({ name: 'waiting-for-instance', externalId: left.externalId });
+  }
+  return goto({ name: 'waiting-for-instance', externalId: await context.calls.create(run.signal) });
+}
+
+const createHandlers = {
+  start: create,
+  'waiting-for-instance': async ({ externalId }, { presence }, run) => {
+    // Each visit but the first follows news: it sees a list of its own.
+    const instance = await run.instances.find(externalId);
+    if (!instance) {
+      if (!presence.missed(run.nowMs - run.enteredMs)) return wait();
+      return failed(new LaunchError('status', `instance ${externalId} vanished while it started`));
+    }
+    presence.found();
+    if (instance.deleted) {
+      return failed(new LaunchError('status', `instance ${externalId} was deleted while it started`));
+    }
+    return instance.ready ? done(instance) : wait();
+  },
+} satisfies Handlers<CreateState, Instance, CreateContext>;
+
+const deleteHandlers = {
+  start: async ({ externalId }, calls, run) => {
+    try {
+      await calls.delete(externalId, run.signal);
+    } catch (error) {
+      if (isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) return done();
+      throw error;
+    }
+    return goto({ name: 'waiting-for-absence', externalId });
+  },
+  'waiting-for-absence': async ({ externalId }, _calls, run) => {
+    const instance = await run.instances.find(externalId);
+    return !instance || instance.deleted ? done() : wait();
+  },
+} satisfies Handlers<DeleteState, void, Pick<SimpleCalls, 'delete'>>;
+
+/** Creates an instance and waits until the list shows it ready. Fails as soon as it is sure that it has vanished. */
+export function simpleCreateMachine(options: CreateOptions): StateMachine<Instance> {
+  return createStateMachine<CreateState, Instance, CreateContext>({
+    name: 'create',
+    initial: { name: 'start' },
+    handlers: createHandlers,
+    context: { ...options, presence: new Presence() },
+  });
+}
+
+/** Deletes an instance and waits until the list no longer shows it. */
+export function simpleDeleteMachine(externalId: string, calls: Pick<SimpleCalls, 'delete'>): StateMachine<void> {
+  return createStateMachine<DeleteState, void, Pick<SimpleCalls, 'delete'>>({
+    name: 'delete',
+    initial: { name: 'start', externalId },
+    handlers: deleteHandlers,
+    context: calls,
+  });
+}
+
+function isSame({ metadata, deleted }: Instance, wanted: Readonly<Record<string, string>>): boolean {
+  return !deleted && metadata[NODE_ID_TAG] === wanted[NODE_ID_TAG] && metadata[PROVIDER_TAG] === wanted[PROVIDER_TAG];
+}

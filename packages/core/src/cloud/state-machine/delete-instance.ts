@@ -1,0 +1,46 @@
+import { isNodepoolError, type NodeRecord } from '@nodepool/zk-protocol';
+import { TimeoutError } from '../../contract/errors.js';
+import type { Logger } from '../../contract/logger.js';
+import { runMachine } from '../operations/run-machine.js';
+import type { LaunchServices } from './launch.js';
+
+/** Limit of one run; who deletes nodes starts another later. */
+const DELETE_TIMEOUT_MS = 600_000;
+const MAX_REPEATS = 3;
+
+/**
+ * Deletes the instance behind a node. Safe to repeat: an instance that is already gone counts as deleted.
+ * @returns once the cloud confirms it is gone, never earlier
+ * @throws {TimeoutError} it is still there after ten minutes
+ */
+export async function deleteInstance(
+  services: LaunchServices,
+  externalId: string,
+  node: NodeRecord,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  const { adapter, clock, instances, metrics, random, config } = services;
+  const startedMs = clock.now();
+  try {
+    await runMachine(adapter.getDeleteStateMachine({ externalId, node, logger }), {
+      clock,
+      instances,
+      logger,
+      random,
+      signal,
+      timeoutMs: DELETE_TIMEOUT_MS,
+      maxRepeats: MAX_REPEATS,
+      timeoutError: (state) =>
+        new TimeoutError(
+          `instance ${externalId} of provider "${config.name}" is still there ${DELETE_TIMEOUT_MS / 1000} s after ` +
+            `its deletion began (${state}): see what holds it in the cloud`,
+          { timeoutMs: DELETE_TIMEOUT_MS, operation: 'delete' },
+        ),
+      onTransition: (transition) => metrics?.transition?.(config.name, transition),
+    });
+  } catch (error) {
+    if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;
+  }
+  metrics?.deleteEnded?.(clock.now() - startedMs, { provider: config.name });
+}

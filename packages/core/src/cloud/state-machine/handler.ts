@@ -1,0 +1,51 @@
+import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
+import type { LaunchOrder, LaunchResult, NodeRequestHandler } from '../../contract/driver.js';
+import type { PoolConfig } from '../../contract/provider-config.js';
+import type { StateMachinePoolConfig } from './types.js';
+
+/** What a handler needs of its provider. */
+export interface HandlerHost {
+  launch(order: LaunchOrder, signal: AbortSignal): Promise<LaunchResult>;
+  labelReady(pool: string, label: string): boolean;
+  chooseZone(pool: StateMachinePoolConfig): string | null;
+  /** What a new node of the label takes over from its image. */
+  imageFields(pool: StateMachinePoolConfig, label: string): Partial<NodeRecord>;
+}
+
+/** Works one request for a provider of a state-machine driver. All nodes of a request share one zone. */
+export class StateMachineHandler implements NodeRequestHandler {
+  readonly #host: HandlerHost;
+  readonly #pool: StateMachinePoolConfig;
+  readonly #request: RequestRecord;
+  #az: string | null = null;
+
+  constructor(host: HandlerHost, pool: PoolConfig, request: RequestRecord) {
+    this.#host = host;
+    // The pools of a state-machine provider are of its own kind.
+    this.#pool = pool as StateMachinePoolConfig;
+    this.#request = request;
+  }
+
+  imagesAvailable(): boolean {
+    return this.#request.labels.every((label) => this.#host.labelReady(this.#pool.name, label));
+  }
+
+  launch(order: LaunchOrder, signal: AbortSignal): Promise<LaunchResult> {
+    return this.#host.launch(order, signal);
+  }
+
+  acceptsNode(node: NodeRecord): boolean {
+    return this.#az === null || node.az === this.#az;
+  }
+
+  nodeReusedNotification(node: NodeRecord): void {
+    this.#az ??= node.az;
+  }
+
+  setNodeMetadata(node: NodeRecord): NodeRecord {
+    this.#az ??= node.az ?? this.#host.chooseZone(this.#pool);
+    const [label] = node.labels;
+    const fields = label === undefined ? {} : this.#host.imageFields(this.#pool, label);
+    return { ...node, ...fields, az: this.#az };
+  }
+}

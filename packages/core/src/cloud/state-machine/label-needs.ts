@@ -1,0 +1,113 @@
+import { isNodepoolError, type Clock, type Resources } from '@nodepool/zk-protocol';
+import type { Logger } from '../../contract/logger.js';
+import { Refreshed } from './refreshed.js';
+import type { Adapter, StateMachineLabelConfig, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
+
+/** What the needs of labels are taken from. */
+export interface LabelNeedsOptions {
+  readonly config: StateMachineProviderConfig;
+  readonly adapter: Adapter;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+  /** A need became known, or a label usable or not. */
+  readonly changed: () => void;
+}
+
+const ONE_INSTANCE: Resources = Object.freeze({ instances: 1 });
+const NOTHING: Resources = Object.freeze({});
+const FIRST_RETRY_MS = 5_000;
+const LONGEST_RETRY_MS = 3_600_000;
+
+/**
+ * What one node of each label needs. Asked once for each label and pool; a label that can never work is an error label,
+ * and looked at again with growing pauses, as the cloud or its set-up may have been mended.
+ */
+export class LabelNeeds {
+  readonly #options: LabelNeedsOptions;
+  /** By pool, then label. */
+  readonly #needs = new Map<string, Map<string, Refreshed<Resources>>>();
+  readonly #errors = new Map<string, Set<string>>();
+  #errorLabels: ReadonlySet<string> = new Set();
+  #unsettled = 0;
+
+  constructor(options: LabelNeedsOptions) {
+    this.#options = options;
+  }
+
+  /** Begins to ask for the need of every label. */
+  start(): void {
+    const { adapter, config } = this.#options;
+    if (!adapter.getQuotaForLabel) return;
+    const all: Refreshed<Resources>[] = [];
+    for (const pool of config.pools.values()) {
+      const ofPool = new Map<string, Refreshed<Resources>>();
+      this.#needs.set(pool.name, ofPool);
+      for (const label of pool.labels.values()) {
+        const need = this.#makeNeed(pool, label);
+        ofPool.set(label.name, need);
+        all.push(need);
+      }
+    }
+    this.#unsettled = all.length;
+    for (const need of all) need.refresh();
+  }
+
+  /** True once each label has been asked for, even without success. */
+  get settled(): boolean {
+    return this.#unsettled === 0;
+  }
+
+  /** Labels that can never work as things are. */
+  get errorLabels(): ReadonlySet<string> {
+    return this.#errorLabels;
+  }
+
+  /** Need of one node; one instance while it is not known, nothing for labels that cannot work. */
+  of(label: string, pool: string): Resources {
+    if (this.#errors.get(label)?.has(pool)) return NOTHING;
+    return this.#needs.get(pool)?.get(label)?.value ?? ONE_INSTANCE;
+  }
+
+  stop(): void {
+    for (const ofPool of this.#needs.values()) for (const need of ofPool.values()) need.stop();
+  }
+
+  #makeNeed(pool: StateMachinePoolConfig, label: StateMachineLabelConfig): Refreshed<Resources> {
+    const { adapter, clock, random } = this.#options;
+    let isFirst = true;
+    return new Refreshed<Resources>({
+      clock,
+      random,
+      lifeMs: undefined,
+      firstRetryMs: FIRST_RETRY_MS,
+      longestRetryMs: LONGEST_RETRY_MS,
+      fetch: async (signal) => (await adapter.getQuotaForLabel?.(label, pool, signal)) ?? ONE_INSTANCE,
+      onFetched: (error) => {
+        if (isFirst) this.#unsettled--;
+        isFirst = false;
+        this.#asked(pool, label, error);
+      },
+    });
+  }
+
+  #asked(pool: StateMachinePoolConfig, label: StateMachineLabelConfig, error: unknown): void {
+    const { logger, changed } = this.#options;
+    const isUnusable = isNodepoolError(error, 'NODEPOOL_CONFIG');
+    if (isUnusable) {
+      logger.error('Label cannot be used; its requests are declined', { pool: pool.name, label: label.name, error });
+    } else if (error !== undefined) {
+      logger.warn('Need of a label is not known; counting one instance', { pool: pool.name, label: label.name, error });
+    }
+    this.#setError(label.name, pool.name, isUnusable);
+    changed();
+  }
+
+  #setError(label: string, pool: string, isUnusable: boolean): void {
+    const pools = this.#errors.get(label) ?? new Set();
+    if (pools.has(pool) === isUnusable) return;
+    if (isUnusable) this.#errors.set(label, pools.add(pool));
+    else if (pools.delete(pool) && pools.size === 0) this.#errors.delete(label);
+    this.#errorLabels = new Set(this.#errors.keys());
+  }
+}

@@ -1,0 +1,116 @@
+import { isNodepoolError, nodePath, type NodeId, type ZooKeeper } from '@nodepool/zk-protocol';
+import type { ProviderContext } from '../../contract/driver.js';
+import type { Logger } from '../../contract/logger.js';
+import type { ImageSource } from '../../contract/images.js';
+import { BUILD_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, UPLOAD_ID_TAG, type Resource } from '../../contract/instance.js';
+import type { OperationMetrics } from '../../contract/operation-metrics.js';
+import type { Adapter } from './types.js';
+
+/** What leaks are told by. */
+export interface LeakFinderOptions {
+  readonly provider: string;
+  readonly adapter: Adapter;
+  readonly nodes: ProviderContext['nodes'];
+  readonly images: ImageSource | undefined;
+  readonly zk: Pick<ZooKeeper, 'exists'>;
+  readonly logger: Logger;
+  readonly metrics: OperationMetrics | undefined;
+  /** A leaked resource was told to go; it may still take its time. */
+  readonly deleted: (resource: Resource) => void;
+}
+
+/** A number of ten digits, as node ids are. */
+const NODE_ID = /^\d{10}$/;
+
+/** Nodes in these states make no more instances. */
+const SETTLED: ReadonlySet<string> = new Set(['ready', 'in-use', 'hold', 'used']);
+
+/**
+ * Finds resources that carry the provider's tag although no record knows them, and second instances of one node, and
+ * deletes those that it has found twice in a row. Without the tag, or with another provider's, nothing is ever touched.
+ */
+export class LeakFinder {
+  readonly #options: LeakFinderOptions;
+  #suspects: ReadonlySet<string> = new Set();
+
+  constructor(options: LeakFinderOptions) {
+    this.#options = options;
+  }
+
+  /** One look. Rejects when the resources cannot be listed. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { adapter, nodes } = this.#options;
+    if (!nodes.ready) return; // without the records everything would look leaked
+    const suspects = new Set<string>();
+    const leaked: Resource[] = [];
+    const resources = await adapter.listResources(signal);
+    const owners = new Set(resources.filter((resource) => this.#isOwn(resource)).map(nodeIdOf));
+    for (const resource of resources) {
+      if (!this.#isUnknown(resource) && !(owners.has(nodeIdOf(resource)) && this.#isTwin(resource))) continue;
+      const key = `${resource.type} ${resource.id}`;
+      suspects.add(key);
+      if (this.#suspects.has(key)) leaked.push(resource);
+    }
+    this.#suspects = suspects;
+    for (const resource of leaked) {
+      signal.throwIfAborted();
+      await this.#delete(resource, signal);
+    }
+  }
+
+  #isUnknown({ metadata }: Resource): boolean {
+    const { provider, nodes, images } = this.#options;
+    if (metadata[PROVIDER_TAG] !== provider) return false;
+    const nodeId = metadata[NODE_ID_TAG];
+    if (nodeId !== undefined) return nodes.get(nodeId)?.provider !== provider;
+    const buildId = metadata[BUILD_ID_TAG];
+    const uploadId = metadata[UPLOAD_ID_TAG];
+    if (buildId === undefined || uploadId === undefined || images?.ready !== true) return false;
+    return !images.hasUpload(buildId, uploadId);
+  }
+
+  /** The very instance of a node. */
+  #isOwn({ type, id, metadata }: Resource): boolean {
+    return type === 'instance' && this.#options.nodes.get(metadata[NODE_ID_TAG] ?? '')?.externalId === id;
+  }
+
+  /** A second instance of a node that has its own: its order took effect after another had been placed. */
+  #isTwin(resource: Resource): boolean {
+    const { provider, nodes } = this.#options;
+    const node = nodes.get(nodeIdOf(resource));
+    if (resource.type !== 'instance' || resource.metadata[PROVIDER_TAG] !== provider) return false;
+    if (node?.provider !== provider || node.externalId === null) return false;
+    return SETTLED.has(node.state) && node.externalId !== resource.id;
+  }
+
+  async #delete(resource: Resource, signal: AbortSignal): Promise<void> {
+    const { adapter, logger, metrics, provider } = this.#options;
+    const fields = { type: resource.type, id: resource.id, nodeId: resource.metadata[NODE_ID_TAG] };
+    try {
+      if (await this.#isKnownAfterAll(resource)) return;
+      if (!this.#isUnknown(resource) && !this.#isTwin(resource)) return;
+      logger.warn('Deleting a leaked resource', fields);
+      await adapter.deleteResource(resource, signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) {
+        logger.warn('A leaked resource could not be deleted; trying again later', { ...fields, error });
+        return;
+      }
+    }
+    metrics?.leaked?.(provider, resource.pluralMetricName ?? `${resource.type}s`);
+    this.#options.deleted(resource);
+  }
+
+  /** What is deleted is lost, so the last word is ZooKeeper's own and not that of its copy here. */
+  async #isKnownAfterAll({ metadata }: Resource): Promise<boolean> {
+    const nodeId = metadata[NODE_ID_TAG];
+    if (nodeId === undefined || !NODE_ID.test(nodeId)) return false;
+    const exists = (await this.#options.zk.exists(nodePath(nodeId as NodeId))) !== undefined;
+    return exists && this.#options.nodes.get(nodeId) === undefined;
+  }
+}
+
+function nodeIdOf({ metadata }: Resource): string {
+  return metadata[NODE_ID_TAG] ?? '';
+}

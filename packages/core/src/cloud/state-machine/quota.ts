@@ -1,0 +1,225 @@
+import { setMaxListeners } from 'node:events';
+import type { CancelTimer, Clock, NodeRecord, Resources } from '@nodepool/zk-protocol';
+import type { ProviderContext, QuotaSupport } from '../../contract/driver.js';
+import type { PoolConfig } from '../../contract/provider-config.js';
+import type { Logger } from '../../contract/logger.js';
+import { backoffMs } from '../../async/backoff.js';
+import type { InstanceList } from '../operations/instance-list.js';
+import { NODE_ID_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
+import { startDeadline } from '../../async/deadline.js';
+import type { LabelNeeds } from './label-needs.js';
+import { QuotaEstimate } from './quota-estimate.js';
+import { Refreshed } from './refreshed.js';
+import type { Adapter } from './types.js';
+
+/** What the quota of a provider is made of. */
+export interface ProviderQuotaOptions {
+  readonly provider: string;
+  readonly adapter: Adapter;
+  readonly instances: InstanceList;
+  readonly needs: LabelNeeds;
+  /** Whatever else has to be known before launches make sense is known. */
+  readonly settled: () => boolean;
+  readonly nodes: ProviderContext['nodes'];
+  readonly ownNodes: () => Iterable<NodeRecord>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+  /** Something is known that waiting requests have waited for. */
+  readonly changed: () => void;
+}
+
+const LIFE_MS = 300_000;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
+/** After a launch ran into the quota: how long nothing is tried; grows while it goes on like that. */
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 30_000;
+/** How long a leaked instance is waited for after it was told to go. */
+const RELEASE_TIMEOUT_MS = 600_000;
+/** After so long without a list of instances no more are made. */
+const BLIND_AFTER_MS = 120_000;
+
+/**
+ * What is left of a cloud's limits for our nodes: the limits minus the use by instances that are not ours. Refreshed in
+ * the background, and whenever one of those instances is seen to be gone; while a launch has just proved it wrong it is
+ * unknown, so that requests wait.
+ */
+export class ProviderQuota implements QuotaSupport {
+  readonly #options: ProviderQuotaOptions;
+  readonly #estimate: Refreshed<QuotaEstimate>;
+  readonly #unsubscribe: () => void;
+  readonly #stop = new AbortController();
+  /** The last one fetched; the same as the value of `#estimate` as soon as that has noticed. */
+  #latest: QuotaEstimate | undefined;
+  #cancelPause: CancelTimer | undefined;
+  /** Limits were proved wrong and are being fetched again. */
+  #invalid = false;
+  #refusals = 0;
+  /** Somebody looks whether the cloud shows its instances again. */
+  #isProbing = false;
+  /** Counts invalidations: limits read before one do not end it. */
+  #generation = 0;
+  #fetchedGeneration = 0;
+
+  constructor(options: ProviderQuotaOptions) {
+    setMaxListeners(0, this.#stop.signal); // one for each leaked instance that is waited for
+    this.#options = options;
+    const { clock, random, logger } = options;
+    this.#estimate = new Refreshed<QuotaEstimate>({
+      clock,
+      random,
+      lifeMs: LIFE_MS,
+      firstRetryMs: FIRST_RETRY_MS,
+      longestRetryMs: LONGEST_RETRY_MS,
+      fetch: (signal) => this.#fetch(signal),
+      onFetched: (error) => {
+        if (error !== undefined) logger.error('Quota could not be read', { error });
+        if (this.#fetchedGeneration === this.#generation) this.#invalid = false;
+        options.changed();
+      },
+    });
+    this.#unsubscribe = options.instances.onLearned((externalId) => this.#learned(externalId));
+  }
+
+  /** Begins to read the limits. */
+  start(): void {
+    if (this.#options.adapter.getQuotaLimits) this.#estimate.refresh();
+  }
+
+  stop(): void {
+    this.#cancelPause?.();
+    this.#unsubscribe();
+    this.#stop.abort(new Error('the provider stops'));
+    this.#estimate.stop();
+  }
+
+  quotaNeededByLabel(label: string, pool: PoolConfig): Resources {
+    return this.#options.needs.of(label, pool.name);
+  }
+
+  estimatedNodepoolQuota(): Resources | undefined {
+    const { adapter, needs, settled } = this.#options;
+    if (!needs.settled || !settled() || this.#invalid || this.#isBlind) return undefined;
+    return adapter.getQuotaLimits ? this.#estimate.value?.left : UNLIMITED;
+  }
+
+  /**
+   * The cloud has not shown its instances for a while: what is launched now could not be seen either. Looked at until it
+   * does, as nobody else may be looking.
+   */
+  get #isBlind(): boolean {
+    if (this.#options.instances.overdueMs < BLIND_AFTER_MS) return false;
+    if (!this.#isProbing) void this.#untilSeen();
+    return true;
+  }
+
+  async #untilSeen(): Promise<void> {
+    const { instances, logger, changed } = this.#options;
+    this.#isProbing = true;
+    logger.error('The cloud does not show its instances; no new ones are made until it does', {
+      sinceMs: instances.overdueMs,
+    });
+    while (instances.overdueMs > 0 && !this.#stop.signal.aborted) {
+      await instances.list(instances.mark(), this.#stop.signal).catch(() => undefined); // seen in `overdueMs`
+    }
+    this.#isProbing = false;
+    if (this.#stop.signal.aborted) return;
+    logger.info('The cloud shows its instances again');
+    changed();
+  }
+
+  invalidateQuotaCache(): void {
+    if (this.#invalid || this.#stop.signal.aborted) return;
+    this.#invalid = true;
+    this.#generation++;
+    const { clock, random, adapter, changed } = this.#options;
+    const pauseMs = backoffMs(this.#refusals++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, random);
+    if (adapter.getQuotaLimits) {
+      this.#estimate.refresh(pauseMs);
+      return;
+    }
+    this.#cancelPause = clock.setTimer(pauseMs, () => {
+      this.#invalid = false;
+      changed();
+    });
+  }
+
+  /** A launch succeeded: the estimate was not that wrong. */
+  launchSucceeded(): void {
+    this.#refusals = 0;
+  }
+
+  /**
+   * A leaked resource was told to go. What an instance used is free when it is seen to be gone, which is looked for; of
+   * other resources only the cloud can tell, so it is asked.
+   */
+  leakDeleted(id: string): void {
+    if (!this.#options.adapter.getQuotaLimits || this.#stop.signal.aborted) return;
+    if (!isGone(this.#options.instances.lastSeen(id))) void this.#awaitRelease(id);
+    else if (!this.#invalid) this.#estimate.refresh();
+  }
+
+  /** Keeps an instance under observation until it is gone; what the list learns of it by that is seen in `#learned`. */
+  async #awaitRelease(externalId: string): Promise<void> {
+    const { clock, instances, logger } = this.#options;
+    const sinceMs = clock.now();
+    const deadline = startDeadline(clock, RELEASE_TIMEOUT_MS, this.#stop.signal);
+    try {
+      while (!isGone(instances.lastSeen(externalId))) await instances.news(externalId, sinceMs, deadline.signal);
+    } catch (error) {
+      // else the provider stops, and its successor reads the quota anew
+      if (deadline.expired) logger.warn('A leaked instance was deleted but is still there', { externalId, error });
+    } finally {
+      deadline.end();
+    }
+  }
+
+  #learned(externalId: string | undefined): void {
+    const { instances, changed } = this.#options;
+    const estimate = this.#latest;
+    if (!estimate) return;
+    let isMore = false;
+    for (const id of externalId === undefined ? estimate.unmanaged : [externalId]) {
+      if (isGone(instances.lastSeen(id)) && estimate.release(id)) isMore = true;
+    }
+    if (isMore) changed();
+  }
+
+  async #fetch(signal: AbortSignal): Promise<QuotaEstimate> {
+    const { adapter, instances, nodes, ownNodes } = this.#options;
+    this.#fetchedGeneration = this.#generation;
+    // A node deleted while the list is on its way was ours all the same.
+    const before = new Set<string>();
+    for (const node of ownNodes()) before.add(node.id);
+    const [limits, listed] = await Promise.all([
+      adapter.getQuotaLimits?.(signal),
+      instances.list(instances.mark(), signal),
+    ]);
+    const unmanaged = new Map<string, Resources>();
+    for (const instance of listed) {
+      const { externalId, resources } = instance;
+      if (isGone(instances.lastSeen(externalId))) continue; // it may have gone while the limits were on their way
+      if (this.#isOurs(instance, (id) => before.has(id) || nodes.get(id) !== undefined)) continue;
+      unmanaged.set(externalId, resources ?? { instances: 1 });
+    }
+    this.#latest = new QuotaEstimate(withoutUnlimited(limits ?? UNLIMITED), unmanaged);
+    return this.#latest;
+  }
+
+  #isOurs({ metadata }: Instance, isKnown: (nodeId: string) => boolean): boolean {
+    const nodeId = metadata[NODE_ID_TAG];
+    return metadata[PROVIDER_TAG] === this.#options.provider && nodeId !== undefined && isKnown(nodeId);
+  }
+}
+
+function isGone(instance: Instance | undefined): boolean {
+  return instance === undefined || instance.deleted;
+}
+
+/** Many clouds write -1 where there is no limit. */
+function withoutUnlimited(limits: Resources): Resources {
+  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => !(limit < 0)));
+}
+
+const UNLIMITED: Resources = Object.freeze({});

@@ -1,0 +1,92 @@
+import type { Clock } from '@nodepool/zk-protocol';
+import type { Logger } from '../../contract/logger.js';
+import type { ImageSource } from '../../contract/images.js';
+import { NEVER_ABORTED } from '../../async/never-aborted.js';
+import { imageOfLabel } from './node-fields.js';
+import { Refreshed } from './refreshed.js';
+import type { Adapter, StateMachineLabelConfig, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
+
+const LIFE_MS = 300_000;
+const FIRST_RETRY_MS = 5_000;
+const LONGEST_RETRY_MS = 300_000;
+
+/** What the readiness of labels is taken from. */
+export interface ReadinessOptions {
+  readonly config: StateMachineProviderConfig;
+  readonly adapter: Adapter;
+  readonly images: ImageSource | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+  /** A label may have become ready. */
+  readonly changed: () => void;
+}
+
+class NotReady extends Error {}
+
+/**
+ * Whether the prerequisites of labels exist. An adapter that has to ask its cloud is asked in the background: a label is
+ * ready until the answer is no, and asked for again while it is not.
+ */
+export class Readiness {
+  readonly #options: ReadinessOptions;
+  readonly #answers = new Map<string, Refreshed<boolean>>();
+  readonly #missing = new Set<string>();
+
+  constructor(options: ReadinessOptions) {
+    this.#options = options;
+  }
+
+  isReady(poolName: string, labelName: string): boolean {
+    const { config, images, adapter } = this.#options;
+    const pool = config.pools.get(poolName);
+    const label = pool?.labels.get(labelName);
+    if (!pool || !label) return false;
+    if (label.diskimage !== undefined && !imageOfLabel(config, label, images)) return false;
+    return adapter.labelReady ? this.#ask(pool, label) : true;
+  }
+
+  stop(): void {
+    for (const answer of this.#answers.values()) answer.stop();
+  }
+
+  #ask(pool: StateMachinePoolConfig, label: StateMachineLabelConfig): boolean {
+    const key = JSON.stringify([pool.name, label.name]);
+    const known = this.#answers.get(key);
+    if (known) {
+      void known.value;
+      return !this.#missing.has(key);
+    }
+    const first = this.#options.adapter.labelReady?.(label, pool, NEVER_ABORTED) ?? true;
+    if (typeof first === 'boolean') return first;
+    this.#follow(key, pool, label, first);
+    return true;
+  }
+
+  #follow(key: string, pool: StateMachinePoolConfig, label: StateMachineLabelConfig, first: Promise<boolean>): void {
+    const { adapter, clock, random, logger, changed } = this.#options;
+    let pending: Promise<boolean> | undefined = first;
+    const answer = new Refreshed<boolean>({
+      clock,
+      random,
+      lifeMs: LIFE_MS,
+      firstRetryMs: FIRST_RETRY_MS,
+      longestRetryMs: LONGEST_RETRY_MS,
+      fetch: async (signal) => {
+        const asked = pending ?? adapter.labelReady?.(label, pool, signal) ?? true;
+        pending = undefined;
+        if (!(await asked)) throw new NotReady(`what label "${label.name}" needs does not exist in the cloud`);
+        return true;
+      },
+      onFetched: (error) => {
+        const wasMissing = this.#missing.has(key);
+        if (error instanceof NotReady) this.#missing.add(key);
+        else if (error === undefined) this.#missing.delete(key);
+        if (error !== undefined) logger.warn('Label is not ready', { pool: pool.name, label: label.name, error });
+        if (wasMissing !== this.#missing.has(key)) changed();
+      },
+    });
+    this.#answers.set(key, answer);
+    answer.refresh();
+  }
+}

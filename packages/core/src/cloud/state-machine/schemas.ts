@@ -1,0 +1,146 @@
+import type { JsonSchema } from '../../contract/driver.js';
+
+const name = (description: string) => ({ type: 'string', minLength: 1, description });
+const limit = (description: string) => ({ type: 'integer', description, 'x-default': 'no limit' });
+
+/** How jobs reach nodes of an image. */
+const connection = {
+  'connection-type': {
+    type: 'string',
+    description: 'How jobs connect to nodes: `ssh`, `winrm` or another plug-in of Ansible',
+    default: 'ssh',
+  },
+  'connection-port': {
+    type: 'integer',
+    minimum: 1,
+    maximum: 65535,
+    description: 'Port that jobs connect to',
+    'x-default': '22; 5986 for `winrm`',
+  },
+};
+
+/**
+ * Schemas of the keys that `readStateMachineProvider` reads, to be merged into a driver's own. A driver takes those that
+ * it can do something with.
+ */
+export const STATE_MACHINE_SCHEMAS = {
+  /** Of the provider entry. */
+  provider: {
+    'boot-timeout': {
+      type: 'integer',
+      minimum: 1,
+      description: 'Time limit for the host keys of a new instance, in seconds',
+      default: 60,
+    },
+    'launch-timeout': {
+      type: 'integer',
+      minimum: 1,
+      description: 'Time limit of one launch attempt, in seconds',
+      default: 3600,
+    },
+    'launch-retries': {
+      type: 'integer',
+      minimum: 1,
+      description: 'Attempts before a launch has failed',
+      default: 3,
+    },
+    rate: {
+      type: 'number',
+      'x-numeric-text': true, // as files have it that were written for the original
+      minimum: 0,
+      description: 'Ceiling of API calls per second; 0: none',
+      'x-default': 'no limit',
+    },
+  },
+  /** Of an entry of `cloud-images`. */
+  cloudImage: {
+    name: name('Name of the image, for `cloud-image` of labels'),
+    username: { type: 'string', description: 'User that jobs log in as', 'x-default': "the job's own" },
+    'python-path': { type: 'string', description: 'Python that Ansible uses on nodes', default: 'auto' },
+    'shell-type': { type: 'string', description: 'Shell that Ansible uses on nodes', 'x-default': "Ansible's own" },
+    ...connection,
+    key: { type: 'string', description: 'SSH public key of the user', 'x-default': 'none' },
+  },
+  /** Of an entry of the provider's `diskimages`, for drivers that manage images. */
+  diskimage: {
+    name: name('Name of a diskimage of the top-level list, which is uploaded to this provider'),
+    pause: { type: 'boolean', description: 'Whether uploads of this image are paused', default: false },
+    meta: {
+      type: 'object',
+      additionalProperties: true,
+      description: 'Properties of the uploaded image',
+      'x-default': 'none',
+      examples: [{ hw_disk_bus: 'virtio' }],
+    },
+    ...connection,
+  },
+  /** Of an entry of `pools`. */
+  pool: {
+    name: name('Name of the pool, unique in the provider'),
+    priority: {
+      type: 'integer',
+      description: 'Place of the pool among others that can serve a request: the smaller goes first',
+      'x-default': 'that of the provider',
+    },
+    'max-servers': limit('Ceiling of nodes at a time; 0 switches the pool off'),
+    'max-cores': limit('Ceiling of cores in use; -1: none'),
+    'max-ram': limit('Ceiling of memory in use, in MiB; -1: none'),
+    'max-volumes': limit('Ceiling of volumes; -1: none'),
+    'max-volume-gb': limit('Ceiling of the size of all volumes, in GB; -1: none'),
+    'ignore-provider-quota': {
+      type: 'boolean',
+      description: 'Whether only the ceilings of the pool count, and not the quota of the cloud',
+      default: false,
+    },
+    'node-attributes': {
+      type: 'object',
+      additionalProperties: true,
+      description: 'Values stored with each node as `attributes`, for jobs and executors to choose by',
+      'x-default': 'none',
+      examples: [{ 'executor-zone': 'vpn' }],
+    },
+    'availability-zones': {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Availability zones to launch in; all nodes of a request share one',
+      'x-default': 'all',
+    },
+    'host-key-checking': {
+      type: 'boolean',
+      description: 'Whether the host keys of new nodes are read and stored before they are handed out',
+      default: true,
+    },
+    'use-internal-ip': {
+      type: 'boolean',
+      description: 'Whether jobs connect to the private address',
+      default: false,
+    },
+  },
+  /** Of an entry of `pools[].labels`. */
+  label: {
+    name: name('Name of a label of the top-level list'),
+    'cloud-image': {
+      type: 'string',
+      description: 'Image that is in the cloud already, of `cloud-images`',
+      'x-default': 'none',
+    },
+    'host-key-checking': {
+      type: 'boolean',
+      description: 'Whether the host keys of new nodes are read and stored before they are handed out',
+      'x-default': 'that of the pool',
+    },
+    'console-log': {
+      type: 'boolean',
+      description: 'Whether the console of an instance is logged when its host keys cannot be read',
+      default: false,
+    },
+  },
+  /** Beside `label`, for drivers that manage images. */
+  diskimageLabel: {
+    diskimage: {
+      type: 'string',
+      description: "Image that the builder uploads, of the provider's `diskimages`",
+      'x-default': 'none',
+    },
+  },
+} satisfies Record<string, JsonSchema>;

@@ -1,0 +1,62 @@
+import type { Clock } from '@nodepool/zk-protocol';
+import type { Logger } from '../../contract/logger.js';
+import { Refreshed } from './refreshed.js';
+import type { Adapter, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
+
+const LIFE_MS = 3_600_000;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
+
+/** What zones are chosen from. */
+export interface ZonesOptions {
+  readonly config: StateMachineProviderConfig;
+  readonly adapter: Adapter;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+  /** The zones became known. */
+  readonly changed: () => void;
+}
+
+/** Chooses zones for new nodes: of the pool's, else of the cloud's. */
+export class Zones {
+  readonly #random: () => number;
+  readonly #zones: Refreshed<readonly (string | null)[]> | undefined;
+
+  constructor({ config, adapter, clock, logger, random, changed }: ZonesOptions) {
+    this.#random = random;
+    const asksCloud = [...config.pools.values()].some((pool) => !pool.azs?.length);
+    if (!adapter.getAZs || !asksCloud) return;
+    this.#zones = new Refreshed<readonly (string | null)[]>({
+      clock,
+      random,
+      lifeMs: LIFE_MS,
+      firstRetryMs: FIRST_RETRY_MS,
+      longestRetryMs: LONGEST_RETRY_MS,
+      fetch: async (signal) => (await adapter.getAZs?.(signal)) ?? [],
+      onFetched: (error) => {
+        if (error !== undefined) logger.warn('Availability zones could not be read', { error });
+        changed();
+      },
+    });
+  }
+
+  start(): void {
+    this.#zones?.refresh();
+  }
+
+  stop(): void {
+    this.#zones?.stop();
+  }
+
+  /** True once the zones are known or have turned out not to be had. */
+  get settled(): boolean {
+    return this.#zones?.settled ?? true;
+  }
+
+  /** One of the zones at random; `null`: the cloud chooses. */
+  choose(pool: StateMachinePoolConfig): string | null {
+    const zones = pool.azs?.length ? pool.azs : (this.#zones?.value ?? []);
+    return zones[Math.floor(this.#random() * zones.length)] ?? null;
+  }
+}

@@ -1,0 +1,185 @@
+import { systemClock, type Clock } from '@nodepool/zk-protocol';
+import { ProviderUnavailableError, statsdKeyOf } from '../../contract/errors.js';
+import { ScanQueue } from '../key-scan/scan-queue.js';
+import { silentLogger, type Logger } from '../../contract/logger.js';
+import type { OperationMetrics } from '../../contract/operation-metrics.js';
+import { NEVER_ABORTED } from '../../async/never-aborted.js';
+import { isRateLimited } from '../../contract/errors.js';
+import { RateLimiter } from './rate-limiter.js';
+import { SharedCalls } from './shared-calls.js';
+import { DEFAULT_TASK_TIMEOUT_MS, TaskQueue, type QueuedTask } from './task-queue.js';
+
+/** How a task manager paces what it is given. */
+export interface TaskManagerOptions {
+  /** Default: the machine's clock. */
+  readonly clock?: Clock | undefined;
+  /** Calls per second; `undefined` or `0`: no limit, until the cloud refuses calls. */
+  readonly requestsPerSecond?: number | undefined;
+  /** Calls at the same time. Default 10. */
+  readonly maxParallel?: number | undefined;
+  /** What the distance between two calls is measured from. Default: the start of the one before. */
+  readonly measuredFrom?: 'start' | 'end' | undefined;
+  /** How often a call the cloud refused for being one too many is repeated. Default 5. */
+  readonly maxRepeats?: number | undefined;
+  /** How long one task may take, the wait for its turn not included; then it fails and the next one runs. Default 300,000. */
+  readonly taskTimeoutMs?: number | undefined;
+  readonly metrics?: OperationMetrics | undefined;
+  readonly logger?: Logger | undefined;
+  /** Number in [0, 1) that spreads pauses. */
+  readonly random?: (() => number) | undefined;
+}
+
+/** How to make one call. */
+export interface CallOptions {
+  /** Takes the call out of the queue, or is handed to it. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a task manager needs of a task; see `Task`. */
+export type RunnableTask = QueuedTask<TaskManager>;
+
+/**
+ * Paces calls to one cloud: at most so many a second and so many at once, first come, first served, slower while the
+ * cloud asks for it. Each call is counted in the metrics under its name, e.g. `compute.GET.servers`.
+ */
+export class TaskManager {
+  readonly name: string;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #metrics: OperationMetrics | undefined;
+  readonly #limiter: RateLimiter;
+  readonly #parallel: ScanQueue;
+  readonly #shared = new SharedCalls();
+  readonly #maxRepeats: number;
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #tasks: TaskQueue<TaskManager>;
+  #stopped = false;
+
+  constructor(name: string, options: TaskManagerOptions = {}) {
+    this.name = name;
+    this.#clock = options.clock ?? systemClock;
+    this.#logger = options.logger ?? silentLogger;
+    this.#metrics = options.metrics;
+    this.#limiter = new RateLimiter({ ...options, clock: this.#clock });
+    this.#parallel = new ScanQueue(options.maxParallel ?? 10);
+    this.#maxRepeats = options.maxRepeats ?? 5;
+    const taskTimeoutMs = options.taskTimeoutMs ?? DEFAULT_TASK_TIMEOUT_MS;
+    this.#tasks = new TaskQueue({ clock: this.#clock, taskTimeoutMs, manager: this });
+  }
+
+  /** Calls under way or waiting. */
+  get pending(): number {
+    return this.#running.size;
+  }
+
+  /**
+   * Makes a call when its turn comes.
+   * @param call - its name for metrics
+   * @throws what the call throws; `ProviderUnavailableError` after `stop`
+   */
+  call<T>(call: string, fn: (signal: AbortSignal) => Promise<T>, options: CallOptions = {}): Promise<T> {
+    return this.#track(() => this.#parallel.run(() => this.#repeat(call, fn, options.signal), options.signal));
+  }
+
+  /**
+   * As `call`, but everybody who asks under the same name before the call has begun gets the same answer. Meant for
+   * lists: ten machines that look at their instances cost one call, and nobody gets an answer older than their question.
+   */
+  list<T>(call: string, fn: (signal: AbortSignal) => Promise<T>, options: CallOptions = {}): Promise<T> {
+    return this.#track(() =>
+      this.#shared.join(
+        call,
+        (signal, begin) =>
+          this.#parallel.run(() => {
+            begin();
+            return this.#repeat(call, fn, signal);
+          }, signal),
+        options.signal,
+      ),
+    );
+  }
+
+  /**
+   * Runs a task after all that were submitted before it. Returns the task; its `wait` gives the result. A task that takes
+   * longer than it may, or whose signal is aborted, fails, and the next one runs.
+   */
+  submitTask<T extends RunnableTask>(task: T, { signal }: CallOptions = {}): T {
+    if (this.#stopped) task.refuse(this.#stoppedError());
+    else void this.#track(() => this.#tasks.add(task, signal));
+    return task;
+  }
+
+  /** Makes one call to the cloud from within a task, at the distance that the rate asks for. */
+  async rateLimit<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    try {
+      const result = await this.#limiter.run(call, signal);
+      this.#limiter.succeeded();
+      return result;
+    } catch (error) {
+      if (isRateLimited(error)) this.#limiter.refused(error.retryAfterMs);
+      throw error;
+    }
+  }
+
+  /** Counts a call that was not made by `call` or `list`. @param error - what it failed with, if it did */
+  report(call: string, ms: number, error?: unknown): void {
+    this.#metrics?.apiCall?.(this.name, call, ms, error === undefined ? 'ok' : statsdKeyOf(error));
+  }
+
+  /** The present time. */
+  now(): number {
+    return this.#clock.now();
+  }
+
+  /** Takes nothing new. What was submitted is finished; tasks that have not ended a minute later fail. */
+  stop(): void {
+    this.#stopped = true;
+    this.#tasks.stop();
+  }
+
+  /** Resolves when everything that was submitted has ended. */
+  async join(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled([...this.#running]);
+  }
+
+  async #repeat<T>(
+    call: string,
+    fn: (signal: AbortSignal) => Promise<T>,
+    signal: AbortSignal = NEVER_ABORTED,
+  ): Promise<T> {
+    for (let attempt = 0; ; attempt++) {
+      await this.#limiter.acquire(signal);
+      signal.throwIfAborted();
+      const startedMs = this.#clock.now();
+      try {
+        const result = await fn(signal);
+        this.#limiter.succeeded();
+        this.report(call, this.#clock.now() - startedMs);
+        return result;
+      } catch (error) {
+        this.report(call, this.#clock.now() - startedMs, error);
+        if (!isRateLimited(error)) throw error;
+        this.#limiter.refused(error.retryAfterMs);
+        if (attempt >= this.#maxRepeats || signal.aborted) throw error;
+        this.#logger.warn('The cloud asks to slow down', { call, spacingMs: Math.round(this.#limiter.spacingMs) });
+      } finally {
+        this.#limiter.ended();
+      }
+    }
+  }
+
+  async #track<T>(start: () => Promise<T>): Promise<T> {
+    if (this.#stopped) throw this.#stoppedError();
+    const running = start();
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  #stoppedError(): ProviderUnavailableError {
+    return new ProviderUnavailableError(`task manager "${this.name}" is stopped: it takes no new calls`);
+  }
+}

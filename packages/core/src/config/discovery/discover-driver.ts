@@ -1,0 +1,104 @@
+import { isNodepoolError } from '@nodepool/zk-protocol';
+import { DRIVER_API_VERSION, type Driver } from '../../contract/driver.js';
+import { DriverError } from '../../contract/errors.js';
+import { type DriverPackage, resolveEntry } from './driver-package.js';
+import { findDriver, isFullName } from './find-driver.js';
+import { type ImportLimit, importModule } from './import-module.js';
+import type { DriverPlaces } from './places.js';
+import type { LoadedDriver } from './registry-types.js';
+
+/** Where to look for a driver and how to load it. */
+export interface DiscoverOptions extends DriverPlaces, ImportLimit {
+  /** Export conditions tried besides Node's own, e.g. those under which a workspace offers its sources. Default none. */
+  conditions?: readonly string[] | undefined;
+}
+
+/**
+ * Finds a driver's package, checks what its `package.json` says, and only then loads it.
+ * @param name - as in the configuration: a short name, a package name, or a path from the first folder searched
+ * @throws {DriverError} with what is wrong and the command or change that mends it
+ */
+export async function discoverDriver(name: string, options: DiscoverOptions): Promise<LoadedDriver> {
+  const found = await findDriver(name, options);
+  checkManifest(name, found);
+  const file = resolveEntry(found, options.conditions ?? []);
+  if (file === undefined) throw new DriverError(name, `${nameOf(name, found)} has no main entry in its "exports"`);
+  const driver = await importDriver(name, found, file, options);
+  checkExport(name, found, driver);
+  return { driver, packageName: found.packageName, packageVersion: found.packageVersion, path: found.path };
+}
+
+function nameOf(name: string, { packageName, packageVersion, path }: DriverPackage): string {
+  return `driver "${name}": package ${packageName} ${packageVersion} in ${path}`;
+}
+
+function checkManifest(name: string, found: DriverPackage): void {
+  if (!isFullName(name) && found.driver !== name && found.packageName !== name) {
+    const mend = `write driver: ${found.driver}, or install the right package`;
+    throw new DriverError(name, `${nameOf(name, found)} calls itself "${found.driver}", ${mend}`);
+  }
+  checkVersion(name, found, found.apiVersion, 'its package.json');
+}
+
+function checkVersion(name: string, found: DriverPackage, version: number | undefined, where: string): void {
+  if (version === DRIVER_API_VERSION) return;
+  const says = version === undefined ? 'names no driver API version' : `is made for driver API ${version}`;
+  const newer = (version ?? 0) > DRIVER_API_VERSION;
+  const mend = newer ? 'update Nodepool, or install an older version of the package' : howToUpdate(found.packageName);
+  const message = `${nameOf(name, found)} ${says} (${where}), this Nodepool has API ${DRIVER_API_VERSION}: ${mend}`;
+  throw new DriverError(name, message);
+}
+
+/** A name without a scope may be somebody else's in the registry: where the package came from is not known. */
+function howToUpdate(packageName: string): string {
+  if (packageName.startsWith('@')) return `update it with: npm install ${packageName}@latest`;
+  return 'install a newer version of it, from where this one came';
+}
+
+async function importDriver(name: string, found: DriverPackage, file: string, limit: ImportLimit): Promise<Driver> {
+  let module: Readonly<Record<string, unknown>>;
+  try {
+    module = await importModule(file, limit);
+  } catch (error) {
+    const message = `${nameOf(name, found)} cannot be loaded: ${whyNotLoaded(found, error)}`;
+    throw new DriverError(name, message, { cause: error });
+  }
+  const { driver } = module;
+  if (isDriver(driver)) return driver;
+  const lack = driver === undefined ? 'has no named export "driver"' : 'exports a "driver" that is none';
+  const expected = 'expected: export const driver: Driver = { name, apiVersion, capabilities, schema, ... }';
+  throw new DriverError(name, `${nameOf(name, found)} ${lack}, ${expected}`);
+}
+
+/** Installing again only helps against what is missing; all else is in the code of the package. */
+function whyNotLoaded({ packageName }: DriverPackage, error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  const report = `report this to the author of ${packageName}, or try another version of it`;
+  if (isNodepoolError(error, 'NODEPOOL_TIMEOUT')) {
+    return `${reason}, it must not wait for anything while it is imported: ${report}, then start this program again`;
+  }
+  const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+  return isMissing
+    ? `${reason}; a file or package it needs is missing: install ${packageName} again`
+    : `${reason}; ${report}`;
+}
+
+/** The members without which nothing works; the driver kit checks the rest. */
+function isDriver(value: unknown): value is Driver {
+  if (value === null || typeof value !== 'object') return false;
+  const { name, schema, getProviderConfig, getProvider } = value as Partial<Driver>;
+  return (
+    typeof name === 'string' &&
+    typeof schema === 'object' &&
+    typeof getProviderConfig === 'function' &&
+    typeof getProvider === 'function'
+  );
+}
+
+function checkExport(name: string, found: DriverPackage, driver: Driver): void {
+  if (driver.name !== found.driver) {
+    const names = `its package.json says "${found.driver}", its export "${driver.name}"`;
+    throw new DriverError(name, `${nameOf(name, found)} has two names: ${names}; report this to its author`);
+  }
+  checkVersion(name, found, driver.apiVersion, 'its export');
+}

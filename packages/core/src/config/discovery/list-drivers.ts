@@ -1,0 +1,46 @@
+import { join } from 'node:path';
+import { DRIVER_API_VERSION } from '../../contract/driver.js';
+import { type DriverPackage, readDriverPackage } from './driver-package.js';
+import { type DriverPlaces, moduleFolders, namesIn, scopesIn } from './places.js';
+
+/** A driver package found on this machine. It has not been loaded. */
+export interface InstalledDriver {
+  readonly name: string;
+  readonly packageName: string;
+  readonly packageVersion: string;
+  readonly path: string;
+  readonly apiVersion: number | undefined;
+  /** Whether it fits the driver API of this version. */
+  readonly isUsable: boolean;
+}
+
+/** All driver packages with a usual name, by driver name. A package hidden by a nearer one of its name is left out. */
+export async function listInstalledDrivers(places: DriverPlaces): Promise<InstalledDriver[]> {
+  const found = new Map<string, DriverPackage>();
+  for (const folder of moduleFolders(places)) {
+    for (const packageName of await driverPackageNames(folder)) {
+      if (found.has(packageName)) continue;
+      const driverPackage = await readDriverPackage(join(folder, packageName)).catch(() => undefined); // no JSON, no driver
+      if (driverPackage !== undefined) found.set(packageName, driverPackage);
+    }
+  }
+  const drivers = [...found.values()].map(({ driver, packageName, packageVersion, path, apiVersion }) => ({
+    name: driver,
+    packageName,
+    packageVersion,
+    path,
+    apiVersion,
+    isUsable: apiVersion === DRIVER_API_VERSION,
+  }));
+  return drivers.sort((a, b) => a.name.localeCompare(b.name) || a.packageName.localeCompare(b.packageName));
+}
+
+async function driverPackageNames(folder: string): Promise<string[]> {
+  const isThirdParty = (name: string) => name.startsWith('nodepool-driver-');
+  const names = (await namesIn(folder)).filter(isThirdParty);
+  for (const scope of await scopesIn(folder)) {
+    const isDriver = (name: string) => isThirdParty(name) || (scope === '@nodepool' && name.startsWith('driver-'));
+    names.push(...(await namesIn(join(folder, scope))).filter(isDriver).map((name) => `${scope}/${name}`));
+  }
+  return names;
+}

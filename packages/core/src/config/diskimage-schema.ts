@@ -1,0 +1,45 @@
+import type { JsonSchema } from '../contract/driver.js';
+import { flag, freeMap, integer, name, section, text, texts } from './schema-parts.js';
+
+/** Environment of an image build. */
+export const ENV_VARS: JsonSchema = freeMap(
+  'Environment of the build, added to that of the parent; never shown',
+  { type: 'string', 'x-secret': true },
+  { otherwise: 'none', examples: [{ DIB_CHECKSUM: '1' }] },
+);
+
+/** An entry of the top-level `diskimages`. */
+export const DISKIMAGE: JsonSchema = section(
+  'Diskimage',
+  {
+    name: name('Name of the image, unique in the file', { examples: ['debian-12'] }),
+    abstract: flag('Whether this is only a parent for others, and never built', { default: false }),
+    parent: text('Image whose values are taken over where this one has none', { otherwise: 'none' }),
+    formats: texts('Formats to build besides those that providers need', { otherwise: 'none', examples: [['qcow2']] }),
+    'keep-formats': texts('Formats kept on disk in spite of `delete-after-upload`', { otherwise: 'none' }),
+    'delete-after-upload': flag('Whether local files are deleted once they are uploaded everywhere', {
+      default: false,
+    }),
+    'rebuild-age': integer('Age from which the image is built anew, in seconds', { default: 86400 }),
+    'build-timeout': integer('Time limit of a build, in seconds', { default: 28800 }),
+    release: {
+      type: ['string', 'integer'],
+      description: 'Release of the distribution, handed to the build as `DIB_RELEASE`',
+      'x-default': 'none',
+      examples: ['bookworm', 9],
+    },
+    elements: texts("Elements of diskimage-builder, added to the parent's", {
+      otherwise: 'none',
+      examples: [['debian-minimal', 'vm', 'simple-init']],
+    }),
+    'env-vars': ENV_VARS,
+    pause: flag('Whether builds are paused; a child of a paused image is paused too', { default: false }),
+    username: text('User that jobs log in as', { default: 'zuul' }),
+    'python-path': text('Python that Ansible uses on nodes', { default: 'auto' }),
+    'shell-type': text('Shell that Ansible uses on nodes', { otherwise: "Ansible's own" }),
+    builders: texts('Builders that may build it, by host name', { otherwise: 'all of them' }),
+    'dib-cmd': text('Command that builds the image', { default: 'disk-image-create' }),
+    metadata: freeMap('Metadata of uploads; not inherited', true, { otherwise: 'none' }),
+  },
+  ['name'],
+);

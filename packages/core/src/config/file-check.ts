@@ -1,0 +1,15 @@
+import type { LabelConfig } from '../contract/config.js';
+import type { Driver } from '../contract/driver.js';
+import type { ProviderConfig } from '../contract/provider-config.js';
+import type { ProblemCollector } from './problems.js';
+import type { SourceDocument } from './source-document.js';
+
+/** A whole file that was read without an error. */
+export interface FileCheck {
+  readonly document: SourceDocument;
+  readonly labels: ReadonlyMap<string, LabelConfig>;
+  readonly providers: ReadonlyMap<string, ProviderConfig>;
+  /** By name of the provider. */
+  readonly drivers: ReadonlyMap<string, Driver>;
+  readonly problems: ProblemCollector;
+}

@@ -1,0 +1,65 @@
+import type { JsonObject } from '@nodepool/zk-protocol';
+import { orAbort } from '../async/or-abort.js';
+import type { Driver } from '../contract/driver.js';
+import { DriverError } from '../contract/errors.js';
+import { DEFAULT_DRIVER } from './compose-schema.js';
+import type { DriverRegistry } from './discovery/registry-types.js';
+import type { ProblemCollector } from './problems.js';
+import { providerSchema } from './provider-schema.js';
+import { textOf } from './raw-values.js';
+import { assertCompiles } from './schema-validator.js';
+import type { SourceDocument } from './source-document.js';
+
+/** What the drivers of a file are found with. */
+export interface FindDriversOptions {
+  readonly document: SourceDocument;
+  readonly drivers: DriverRegistry;
+  readonly problems: ProblemCollector;
+  /** Gives up waiting for a driver. */
+  readonly signal: AbortSignal;
+}
+
+/** The driver that a provider entry names; `undefined` when that is no text. */
+export function driverNameOf(entry: JsonObject): string | undefined {
+  return 'driver' in entry ? textOf(entry['driver']) : DEFAULT_DRIVER;
+}
+
+/** Loads the drivers that entries name. One that cannot be used is one problem, with the places that name it. */
+export async function findDrivers(
+  options: FindDriversOptions,
+  entries: readonly JsonObject[],
+): Promise<Map<string | undefined, Driver>> {
+  const found = new Map<string | undefined, Driver>();
+  for (const name of new Set(entries.map(driverNameOf))) {
+    if (name === undefined) continue;
+    try {
+      const driver = await orAbort(options.drivers.get(name), options.signal);
+      assertCompiles(name, providerSchema(driver));
+      found.set(name, driver);
+    } catch (error) {
+      if (!(error instanceof DriverError)) throw error;
+      reportUnusable(options, entries, name, error.message);
+    }
+  }
+  return found;
+}
+
+function reportUnusable(
+  { document, problems }: FindDriversOptions,
+  entries: readonly JsonObject[],
+  name: string,
+  reason: string,
+): void {
+  const indexes = [...entries.keys()].filter((index) => driverNameOf(entries[index] ?? {}) === name);
+  const [first = 0, ...others] = indexes;
+  const isImplied = indexes.some((index) => !('driver' in (entries[index] ?? {})));
+  const hint = isImplied ? ' (without "driver", the driver is openstack)' : '';
+  const also = others.length > 0 ? `; the same for ${others.map(describe).join(', ')}` : '';
+  problems.add(document, ['providers', first, 'driver'], `${reason}${hint}${also}`);
+
+  function describe(index: number): string {
+    const provider = textOf(entries[index]?.['name']);
+    const { line } = document.positionOf(['providers', index, 'driver']);
+    return `${provider === undefined ? `providers[${index}]` : `"${provider}"`} in line ${line}`;
+  }
+}

@@ -1,0 +1,48 @@
+import { createConnection } from 'node:net';
+import { join } from 'node:path';
+import type { ConfiguredConnection } from './zookeeper-options.js';
+import { readEmbeddedLogin } from './state-dir/embedded-login.js';
+import { type EmbeddedServerInfo, readEmbeddedServerInfo } from './state-dir/state-dir.js';
+
+/** Folder of the embedded server's data below a state directory. */
+export function embeddedDataDir(stateDir: string): string {
+  return join(stateDir, 'zookeeper');
+}
+
+/**
+ * How a client reaches the embedded server of one of these state directories, with the login that it demands.
+ * @returns `undefined` when none of them has a running server
+ * @throws NODEPOOL_STATE_DIR when there is one, and this user may not use it
+ */
+export async function findEmbeddedServer(
+  stateDirs: readonly string[],
+): Promise<Required<Pick<ConfiguredConnection, 'servers' | 'auth'>> | undefined> {
+  for (const stateDir of stateDirs) {
+    const info = readEmbeddedServerInfo(stateDir);
+    if (info === undefined || !(await isRunning(stateDir, info))) continue;
+    const login = readEmbeddedLogin(stateDir);
+    return {
+      servers: [{ host: info.host, port: info.port }],
+      auth: login === undefined ? [] : [{ scheme: 'digest', auth: login }],
+    };
+  }
+  return undefined;
+}
+
+/** A server that died may have left its port to anybody, who must not be told the login: its data directory knows. */
+async function isRunning(stateDir: string, info: EmbeddedServerInfo): Promise<boolean> {
+  const { isDirectoryInUse } = await import('@nodepool/zk-protocol/embedded');
+  return (await isDirectoryInUse(embeddedDataDir(stateDir))) ?? isAnswering(info);
+}
+
+function isAnswering({ host, port }: EmbeddedServerInfo): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ host, port });
+    const end = (answers: boolean) => {
+      socket.destroy();
+      resolve(answers);
+    };
+    socket.once('connect', () => end(true));
+    socket.once('error', () => end(false));
+  });
+}

@@ -1,0 +1,36 @@
+export type { LoadConfigOptions } from './load-config.js';
+export { loadConfig } from './load-config.js';
+export { formatProblem } from './problems.js';
+export { formatZooKeeperServers } from './zookeeper-settings.js';
+export { providerSchema } from './provider-schema.js';
+export { composeConfigSchema } from './config-schema.js';
+export { describeChange, sameProviderConfig } from './compare.js';
+export { redactConfig } from './redact.js';
+export type { ConfigWatcher, WatchConfigOptions } from './watch-config.js';
+export { watchConfig } from './watch-config.js';
+export type { DiscoverOptions } from './discovery/discover-driver.js';
+export { discoverDriver } from './discovery/discover-driver.js';
+export type { InstalledDriver } from './discovery/list-drivers.js';
+export { listInstalledDrivers } from './discovery/list-drivers.js';
+export type { InspectedDriver } from './discovery/inspect-drivers.js';
+export { inspectDrivers } from './discovery/inspect-drivers.js';
+export type { DriverPlaces } from './discovery/places.js';
+export type { DriverRegistryOptions } from './discovery/registry.js';
+export { createDriverRegistry } from './discovery/registry.js';
+export type { DriverRegistry, LoadedDriver } from './discovery/registry-types.js';
+
+/* Where services keep their state, and the connection to ZooKeeper. */
+export type { ConfiguredConnection } from './zookeeper-options.js';
+export { configuredConnection } from './zookeeper-options.js';
+export { ensureEmbeddedLogin } from './state-dir/embedded-login.js';
+export { embeddedDataDir, findEmbeddedServer } from './find-embedded.js';
+export type { EmbeddedServerInfo, StateDirSurroundings } from './state-dir/state-dir.js';
+export {
+  defaultStateDir,
+  isProcessRunning,
+  readEmbeddedServerInfo,
+  removeEmbeddedServerInfo,
+  stateDirCandidates,
+  SYSTEM_STATE_DIR,
+  writeEmbeddedServerInfo,
+} from './state-dir/state-dir.js';

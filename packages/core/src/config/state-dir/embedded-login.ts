@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { NodepoolError } from '@nodepool/zk-protocol';
+import type { EmbeddedAccess } from '../../contract/config.js';
+
+const USER = 'nodepool';
+const SECRET_BYTES = 24;
+const LOGIN = /^[^:\s]+:\S+$/;
+
+function loginFile(stateDir: string): string {
+  return join(stateDir, 'embedded-zookeeper.login');
+}
+
+/**
+ * The login that the embedded server of this state directory demands, made at the first call and kept from then on. The
+ * file's permissions are set to what `access` says each time.
+ * @returns `user:password`; `undefined` for `anyone`, and the file is removed
+ * @throws NODEPOOL_STATE_DIR when the file cannot be written or holds something else
+ */
+export async function ensureEmbeddedLogin(stateDir: string, access: EmbeddedAccess): Promise<string | undefined> {
+  const file = loginFile(stateDir);
+  try {
+    if (access === 'anyone') {
+      await rm(file, { force: true });
+      return undefined;
+    }
+    await createLogin(file);
+    await chmod(file, access === 'group' ? 0o640 : 0o600);
+    return checked(file, await readFile(file, 'utf8'));
+  } catch (error) {
+    if (error instanceof NodepoolError) throw error;
+    throw unusable(
+      file,
+      (error as Error).message,
+      `make ${stateDir} writable for this user, and see that its disk is not full`,
+      error,
+    );
+  }
+}
+
+async function createLogin(file: string): Promise<void> {
+  try {
+    await writeFile(file, `${USER}:${randomBytes(SECRET_BYTES).toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    // Nothing half written may stay: it would be taken for the login.
+    await rm(file, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * The login for the embedded server of this state directory.
+ * @returns `user:password`; `undefined` when that server serves everybody
+ * @throws NODEPOOL_STATE_DIR when this user may not read it
+ */
+export function readEmbeddedLogin(stateDir: string): string | undefined {
+  const file = loginFile(stateDir);
+  try {
+    return checked(file, readFileSync(file, 'utf8'));
+  } catch (error) {
+    if (error instanceof NodepoolError) throw error;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    const remedy = "run this as the launcher's user, or set embedded-zookeeper-access to group or anyone there";
+    throw unusable(file, (error as Error).message, remedy, error);
+  }
+}
+
+function checked(file: string, content: string): string {
+  const login = content.trim();
+  if (LOGIN.test(login)) return login;
+  throw unusable(
+    file,
+    'it does not hold "user:password"',
+    'remove it and start the launcher anew, which makes another',
+  );
+}
+
+function unusable(file: string, problem: string, remedy: string, cause?: unknown): NodepoolError {
+  const message = `cannot use ${file}, the login of the embedded ZooKeeper server: ${problem}; ${remedy}`;
+  return new NodepoolError('NODEPOOL_STATE_DIR', message, { cause });
+}

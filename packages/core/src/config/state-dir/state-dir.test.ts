@@ -1,0 +1,59 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  defaultStateDir,
+  isProcessRunning,
+  readEmbeddedServerInfo,
+  removeEmbeddedServerInfo,
+  stateDirCandidates,
+  writeEmbeddedServerInfo,
+} from './state-dir.js';
+
+describe('default state directory', () => {
+  it.each([
+    ['what systemd assigned', { STATE_DIRECTORY: '/var/lib/a:/var/lib/b' }, 0, '/var/lib/a'],
+    ['the system directory for root', {}, 0, '/var/lib/nodepool'],
+    ['XDG_STATE_HOME for users', { XDG_STATE_HOME: '/xdg' }, 1000, '/xdg/nodepool'],
+    ['the home directory otherwise', {}, 1000, '/home/u/.local/state/nodepool'],
+  ])('is %s', (_name, env, uid, expected) => {
+    expect(defaultStateDir({ env, uid, home: '/home/u' })).toBe(expected);
+  });
+
+  it('lets users find a server that root runs', () => {
+    expect(stateDirCandidates({ env: {}, uid: 1000, home: '/home/u' })).toEqual([
+      '/home/u/.local/state/nodepool',
+      '/var/lib/nodepool',
+    ]);
+  });
+});
+
+describe('embedded server info', () => {
+  let dir: string;
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'nodepool-state-'));
+  });
+  afterEach(() => rm(dir, { recursive: true }));
+
+  it('is read as it was written, until removed', async () => {
+    await writeEmbeddedServerInfo(dir, { host: '127.0.0.1', port: 2181, pid: 42 });
+    const found = readEmbeddedServerInfo(dir);
+    await removeEmbeddedServerInfo(dir);
+
+    expect(found).toEqual({ host: '127.0.0.1', port: 2181, pid: 42 });
+    expect(readEmbeddedServerInfo(dir)).toBeUndefined();
+  });
+
+  it('is not known when the file is damaged', async () => {
+    await writeFile(join(dir, 'embedded-zookeeper.json'), '{"host": ');
+
+    expect(readEmbeddedServerInfo(dir)).toBeUndefined();
+  });
+});
+
+describe('isProcessRunning', () => {
+  it('knows a running process', () => {
+    expect(isProcessRunning(process.pid)).toBe(true);
+  });
+});

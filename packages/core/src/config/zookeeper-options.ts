@@ -1,0 +1,26 @@
+import type { Acl } from '@nodepool/zk-protocol';
+import type { ZooKeeperSettings } from '../contract/config.js';
+
+/** What the client needs of the configuration. */
+export interface ConfiguredConnection {
+  readonly servers: { host: string; port: number; chroot?: string | undefined }[];
+  readonly tls: { cert: string; key: string; ca: string; verifyHostname: boolean } | undefined;
+  readonly auth?: { scheme: string; auth: string }[];
+  readonly defaultAcl?: readonly Acl[];
+  readonly sessionTimeoutMs: number;
+}
+
+/** All permissions for whoever is logged in as the creator was. */
+const OWN_LOGIN_ONLY: readonly Acl[] = [{ permissions: 31, scheme: 'auth', id: '' }];
+
+/** The ZooKeeper part of a configuration as options of the client; `servers` is empty when none are configured. */
+export function configuredConnection(settings: ZooKeeperSettings): ConfiguredConnection {
+  const { tls, digest } = settings;
+  return {
+    servers: settings.servers.map(({ host, port, chroot }) => ({ host, port, chroot })),
+    tls: tls && { cert: tls.certFile, key: tls.keyFile, ca: tls.caFile, verifyHostname: tls.verifyHostname },
+    ...(digest && { auth: [{ scheme: 'digest', auth: `${digest.user}:${digest.password}` }] }),
+    ...(digest?.protect && { defaultAcl: OWN_LOGIN_ONLY }),
+    sessionTimeoutMs: settings.sessionTimeoutMs,
+  };
+}

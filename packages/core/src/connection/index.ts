@@ -1,2 +1,0 @@
-export type { ConfiguredConnection } from './zookeeper-options.js';
-export { configuredConnection } from './zookeeper-options.js';

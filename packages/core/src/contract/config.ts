@@ -1,0 +1,116 @@
+import type { JsonObject, Resources } from '@nodepool/zk-protocol';
+import type { ProviderConfig } from './provider-config.js';
+
+/** Where a value stands in a configuration file. Lines and columns count from 1. */
+export interface SourcePosition {
+  file: string;
+  line: number;
+  column: number;
+}
+
+/** One thing wrong with a configuration. */
+export interface ConfigProblem {
+  severity: 'error' | 'warning';
+  position: SourcePosition | undefined;
+  /** YAML path such as `providers[0].pools[1].max-servers`. */
+  path: string;
+  /** What is wrong, what was expected, and the nearest valid name where there is one. */
+  message: string;
+}
+
+/** `validate`: unknown keys are errors, as for `config-validate`. `service`: they are warnings, so that a daemon goes on. */
+export type ConfigMode = 'service' | 'validate';
+
+/** One member of the ensemble. All members have the same chroot. */
+export interface ZooKeeperServer {
+  host: string;
+  port: number;
+  chroot: string | undefined;
+}
+
+/** Paths of PEM files. */
+export interface ZooKeeperTls {
+  certFile: string;
+  keyFile: string;
+  caFile: string;
+  /** Whether the server's certificate must name the host connected to (`verify-hostname`). Default true. */
+  verifyHostname: boolean;
+}
+
+/** Login at servers that ask for one. */
+export interface ZooKeeperDigest {
+  user: string;
+  password: string;
+  /** What is created can be read and written with this login only. Default false: open to everyone, as Zuul expects. */
+  protect: boolean;
+}
+
+/**
+ * Who may use the embedded server (`embedded-zookeeper-access`): processes of the launcher's user, those of its group as
+ * well, or everybody who reaches its port.
+ */
+export type EmbeddedAccess = 'owner' | 'group' | 'anyone';
+
+/** How to reach ZooKeeper. */
+export interface ZooKeeperSettings {
+  /** Empty: the embedded server is used. */
+  servers: readonly ZooKeeperServer[];
+  tls: ZooKeeperTls | undefined;
+  digest: ZooKeeperDigest | undefined;
+  /** Default 10,000. */
+  sessionTimeoutMs: number;
+  /** Who of this machine may use the embedded server. Default `owner`. */
+  embeddedAccess: EmbeddedAccess;
+}
+
+/** A top-level `labels[]` entry. */
+export interface LabelConfig {
+  name: string;
+  /** `-1` disables the label. */
+  minReady: number;
+  /** `0`: no limit. */
+  maxReadyAgeMs: number;
+}
+
+/** A top-level `diskimages[]` entry with its parents' values merged in. */
+export interface DiskimageConfig {
+  name: string;
+  abstract: boolean;
+  parent: string | undefined;
+  formats: readonly string[];
+  keepFormats: readonly string[];
+  deleteAfterUpload: boolean;
+  rebuildAgeMs: number;
+  buildTimeoutMs: number;
+  release: string;
+  elements: readonly string[];
+  envVars: Readonly<Record<string, string>>;
+  pause: boolean;
+  username: string;
+  pythonPath: string;
+  shellType: string | undefined;
+  dibCmd: string;
+  /** Host names of the builders that may build it; `undefined`: all of them. */
+  builders: readonly string[] | undefined;
+  metadata: JsonObject;
+}
+
+/** Everything `nodepool.yaml` and the secure file say, validated, with defaults filled in. Immutable. */
+export interface Config {
+  readonly file: string;
+  readonly zookeeper: ZooKeeperSettings;
+  readonly webapp: { port: number; listenAddress: string };
+  readonly elementsDir: string | undefined;
+  readonly imagesDir: string | undefined;
+  readonly buildLogDir: string;
+  readonly buildLogRetention: number;
+  readonly labels: ReadonlyMap<string, LabelConfig>;
+  readonly diskimages: ReadonlyMap<string, DiskimageConfig>;
+  /** In file order. */
+  readonly providers: ReadonlyMap<string, ProviderConfig>;
+  /** `0`: no limit. */
+  readonly maxHoldAgeMs: number;
+  readonly tenantLimits: ReadonlyMap<string, Resources>;
+  /** Warnings found while loading. */
+  readonly warnings: readonly ConfigProblem[];
+}

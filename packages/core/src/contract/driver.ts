@@ -1,0 +1,283 @@
+import type {
+  Clock,
+  Committer,
+  JsonObject,
+  LockAware,
+  NodeId,
+  NodeRecord,
+  RecordCache,
+  RequestRecord,
+  Resources,
+  ZooKeeper,
+} from '@nodepool/zk-protocol';
+import type { PoolConfig, PoolLabelConfig, ProviderConfig } from './provider-config.js';
+import type { Config, ConfigProblem, DiskimageConfig, LabelConfig } from './config.js';
+import type { Logger } from './logger.js';
+import type { OperationMetrics } from './operation-metrics.js';
+import type { ImageSource } from './images.js';
+
+/** Version of the contract in this file. A driver package declares the one it was written for. */
+export const DRIVER_API_VERSION = 1;
+
+/**
+ * A JSON schema (draft-07, as ajv reads it). Each key carries a `description`, and its `default` or, in words, `x-default`.
+ * Mark secrets with `"x-secret": true`: they are redacted everywhere.
+ */
+export type JsonSchema = JsonObject;
+
+/** What a driver can do; parts of the contract, and of its test kit, apply by these. */
+export interface DriverCapabilities {
+  /** Makes nodes on request. `false`: only what is registered can be handed out (static). */
+  readonly launches: boolean;
+  /** A request that does not fit now is accepted and waits holding its nodes. `false`: it waits unaccepted. */
+  readonly pausesAtQuota: boolean;
+  /** The builder uploads images to its providers. */
+  readonly managesImages: boolean;
+}
+
+/**
+ * What a driver package exports as `driver`. Importing the package must do nothing else. One object serves all
+ * providers of the driver for the life of the process.
+ */
+export interface Driver {
+  /** The value of `driver:` in the configuration. */
+  readonly name: string;
+  readonly apiVersion: number;
+  readonly capabilities: DriverCapabilities;
+  /** Schema of the driver's own keys of a provider entry; the common keys (`name`, `driver`, ...) are added by core. */
+  readonly schema: JsonSchema;
+  /** Drops global state. Called before every load of the configuration. */
+  reset?(): void | Promise<void>;
+  /**
+   * Turns a provider entry that has passed the schema into its typed form. Called for each load and each validation.
+   * Report what the schema cannot see through `context.problem`; throw nothing for bad input.
+   */
+  getProviderConfig(entry: JsonObject, context: ProviderConfigContext): ProviderConfig;
+  /** Makes the running object for a new or changed provider. Must not do I/O; that belongs into `start`. */
+  getProvider(config: ProviderConfig, context: ProviderContext): Provider;
+  /** Checks across all providers of this driver, e.g. identities that must be unique in the file. */
+  checkAll?(configs: readonly ProviderConfig[], problem: ProblemReporter): void;
+  /**
+   * What a provider with this configuration would do to the nodes the provider has now, for `nodepool plan`. Must not do
+   * I/O. Missing: nodes are made for requests, and a changed configuration leaves those that exist alone.
+   * @param config - as `getProviderConfig` made it; without pools when the provider leaves the configuration
+   * @param nodes - those of the provider
+   * @param all - those of all providers
+   */
+  previewChange?(config: ProviderConfig, nodes: readonly NodeRecord[], all: readonly NodeRecord[]): ChangePreview;
+}
+
+/** Nodes a changed configuration would make or take away by itself. */
+export interface ChangePreview {
+  /** `what`: e.g. the host that gets them. */
+  readonly register: readonly { readonly what: string; readonly labels: readonly string[]; readonly count: number }[];
+  readonly delete: readonly { readonly node: NodeId; readonly why: string }[];
+  /** Nodes that are not named above are left as they are, as those of any driver. Default: nothing is said of them. */
+  readonly leavesOthers?: boolean;
+}
+
+/** @param path - keys below the provider entry, e.g. `['pools', 0, 'nodes', 2, 'name']` */
+export type ProblemReporter = (
+  provider: string,
+  path: readonly (string | number)[],
+  message: string,
+  severity?: ConfigProblem['severity'],
+) => void;
+
+/** What a driver gets to check a provider entry against. */
+export interface ProviderConfigContext {
+  readonly labels: ReadonlyMap<string, LabelConfig>;
+  readonly diskimages: ReadonlyMap<string, DiskimageConfig>;
+  /** Environment of the process, e.g. for `OS_CLIENT_CONFIG_FILE`. Default: empty. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Where the service keeps its state (`--state-dir`). Default: what is usual for this user. */
+  readonly stateDir?: string | undefined;
+  /** Records a problem at a place of this provider entry. */
+  problem(path: readonly (string | number)[], message: string, severity?: ConfigProblem['severity']): void;
+}
+
+/** Services a provider works with. They live as long as the launcher. */
+export interface ProviderContext {
+  readonly zk: ZooKeeper;
+  readonly clock: Clock;
+  /** Already carries the provider's name. */
+  readonly logger: Logger;
+  readonly nodes: RecordCache<NodeRecord> & LockAware;
+  readonly requests: RecordCache<RequestRecord>;
+  readonly committer: Committer;
+  /** Host's fully qualified name. */
+  readonly hostname: string;
+  /** The configuration in force. */
+  config(): Config;
+  /** Nodes of this provider, from the mirror. */
+  ownNodes(): Iterable<NodeRecord>;
+  /** Asks for a look at waiting requests: call it when capacity appeared without a node record having changed. */
+  capacityChanged(pool?: string): void;
+  /** Random number in [0, 1). */
+  readonly random: () => number;
+  /** Where launches, deletions and calls are counted. */
+  readonly metrics?: OperationMetrics | undefined;
+  /** Uploaded images; missing where nothing follows their records: then labels with a `diskimage` cannot be launched. */
+  readonly images?: ImageSource | undefined;
+  /**
+   * Aborted when the launcher takes no more requests for the provider: it left the configuration, or the launcher stops.
+   * Launches under way may finish. One that waits for what nobody has begun to make should end `aborted`: its request is
+   * then put back for others. Nodes of a provider that left are still deleted by it; `stop` follows when none is left.
+   */
+  readonly closing?: AbortSignal | undefined;
+}
+
+/** A running provider. */
+export interface Provider extends ProviderNotifications {
+  readonly config: ProviderConfig;
+  /**
+   * Starts background work. Called once after construction, also when a changed configuration replaced an older object.
+   * A rejection leaves the provider out of the running configuration; it is tried again with back-off.
+   */
+  start(signal: AbortSignal): Promise<void>;
+  /**
+   * Prepares for `uploadImage`, `deleteImage` and `listImages` and nothing else: builders and commands call it instead of
+   * `start`. A rejection is tried again at the next use. Missing: these need no preparation.
+   */
+  startImages?(signal: AbortSignal): Promise<void>;
+  /** Stops periodic actions that could disturb a successor. */
+  idle(): void;
+  /** Takes no new tasks; running ones may finish. Must not block. */
+  stop(): void;
+  /** Resolves when everything under way has ended. Called after `stop`. */
+  join(): Promise<void>;
+  /** False while a prerequisite of the label, such as its cloud image, is missing. Not about quota. */
+  labelReady(pool: string, label: string): boolean;
+  /** A fresh handler for one request in one pool. */
+  getRequestHandler(pool: PoolConfig, request: RequestRecord): NodeRequestHandler;
+  /**
+   * Removes what is behind a locked node whose state is already `deleting`. Safe to repeat; what is already gone counts
+   * as removed. Resolves once it is gone; `undefined` means there is nothing to remove.
+   */
+  startNodeCleanup(node: NodeRecord, signal: AbortSignal): Promise<void> | undefined;
+  /**
+   * Whether anything is behind the node that `startNodeCleanup` would remove. Default: it has an external id. Drivers
+   * whose machines stay (static) say no, and the record goes in one step.
+   */
+  ownsResource?(node: NodeRecord): boolean;
+  /** How many nodes of the label the pool can have at the most, when that is fixed, e.g. configured slots. */
+  labelCapacity?(pool: string, label: string): number | undefined;
+  /**
+   * Whether the pool can ever have a node for each of these labels at once. For drivers whose nodes serve several labels,
+   * so that there may be enough for each label, but not for all of them. Default: yes.
+   */
+  canHold?(pool: string, labels: readonly string[]): boolean;
+  /**
+   * What keeps the pool from having as many nodes of the label as it could, for people: one sentence each, with what is
+   * wrong with what, such as `host1 port 22: the name has no address`. Asked when somebody wants to know why he waits.
+   */
+  hindrances?(pool: string, label: string): readonly string[];
+  /** Deletes resources tagged as this provider's that no record knows. Called every minute. */
+  cleanupLeakedResources(signal: AbortSignal): Promise<void>;
+  /** Labels found permanently unusable. */
+  errorLabels(): ReadonlySet<string>;
+  /** Quota of the provider; missing for drivers without quota. */
+  readonly quota?: QuotaSupport;
+  /**
+   * Uploads an image, for builders. Heeds the signal; what an upload that fails or is aborted leaves in the cloud is
+   * deleted by the driver as far as it can, and found by its tags otherwise.
+   * @returns its external id, once the cloud has it whole
+   */
+  uploadImage?(upload: ImageUpload, signal: AbortSignal): Promise<string>;
+  /** Deletes an uploaded image. One that is gone counts as deleted; a rejection means: try again later. */
+  deleteImage?(externalId: string, signal: AbortSignal): Promise<void>;
+  /** The images of the cloud that carry the provider's tag, whole or not; and, with `all`, every other one it shows. */
+  listImages?(signal: AbortSignal, options?: { readonly all?: boolean | undefined }): Promise<readonly ProviderImage[]>;
+}
+
+/** An image as a cloud shows it. */
+export interface ProviderImage {
+  readonly externalId: string;
+  readonly name: string;
+  /** False while it is being uploaded, and when its upload failed. */
+  readonly ready: boolean;
+  /** Its tags: see `PROVIDER_TAG`, `BUILD_ID_TAG` and `UPLOAD_ID_TAG`. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** What the fulfilment algorithm tells a provider. All optional. */
+export interface ProviderNotifications {
+  /** The node's record is gone. */
+  nodeDeletedNotification?(node: NodeRecord): void;
+  /**
+   * The record to create in the same transaction that deletes the given one, so that a slot is never without one.
+   * `undefined`: none, or not known without waiting; then use `nodeDeletedNotification`.
+   */
+  successorOf?(node: NodeRecord): NodeRecord | undefined;
+}
+
+/** What a request needs of a driver. Shared fulfilment lives in core; see docs/writing-a-driver.md for the names. */
+export interface NodeRequestHandler extends NodeRequestHandlerNotifications {
+  /** Images for all requested labels exist. */
+  imagesAvailable(): boolean;
+  /** Begins making one locked node in state `building`; resolves with the node in its final state. Never rejects. */
+  launch?(launch: LaunchOrder, signal: AbortSignal): Promise<LaunchResult>;
+  /** Extra condition under which a ready node may serve this request, after core's own. May wait; default true. */
+  checkReusableNode?(node: NodeRecord, signal: AbortSignal): boolean | Promise<boolean>;
+  /** Cheap test without waiting, e.g. same availability zone. Default true. */
+  acceptsNode?(node: NodeRecord): boolean;
+  /** Completes a record before it is first stored, e.g. chooses its availability zone. */
+  setNodeMetadata?(node: NodeRecord): NodeRecord;
+}
+
+/** What the fulfilment algorithm tells a handler. All optional. */
+export interface NodeRequestHandlerNotifications {
+  /** A ready node was taken for this request. */
+  nodeReusedNotification?(node: NodeRecord): void;
+  /** `checkReusableNode` said no: the provider may deregister the node. */
+  nodeRejectedNotification?(node: NodeRecord): void;
+}
+
+/** One node to make. */
+export interface LaunchOrder {
+  readonly node: NodeRecord;
+  readonly label: PoolLabelConfig;
+  readonly pool: PoolConfig;
+  readonly request: RequestRecord;
+  /** Stores changed fields of the node under its lock and returns the new record. Rejects when the lock is lost. */
+  store(changes: Partial<NodeRecord>): Promise<NodeRecord>;
+}
+
+/** How a launch ended. */
+export interface LaunchResult {
+  /** `aborted`: no quota; not counted as a failure. */
+  readonly state: 'ready' | 'failed' | 'aborted';
+  readonly node: NodeRecord;
+  readonly error?: Error;
+}
+
+/** Numbers that decide whether something fits. All synchronous: a provider refreshes its limits in the background. */
+export interface QuotaSupport {
+  /** What one node of the label needs, e.g. `{instances: 1, cores: 4, ram: 8192}`. */
+  quotaNeededByLabel(label: string, pool: PoolConfig): Resources;
+  /**
+   * Cloud limits minus use by instances that are not ours; missing names are unlimited. `undefined` while nothing is
+   * known yet: requests wait.
+   */
+  estimatedNodepoolQuota(): Resources | undefined;
+  /** Throws away cached limits and fetches them again in the background. */
+  invalidateQuotaCache(): void;
+}
+
+/** One build to upload to a provider. */
+export interface ImageUpload {
+  readonly image: string;
+  readonly name: string;
+  readonly file: string;
+  readonly format: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly md5: string | undefined;
+  readonly sha256: string | undefined;
+  /** Called with the external id, and waited for, before the first byte is sent. A rejection ends the upload. */
+  readonly onCreated?: ((externalId: string) => Promise<void>) | undefined;
+  /** Called as the upload advances. @param total - in bytes, as is `sent` */
+  readonly onProgress?: ((sent: number, total: number) => void) | undefined;
+}
+
+/** Id of a node as text for tags and logs. */
+export type { NodeId };

@@ -1,0 +1,186 @@
+import { isNodepoolError, NodepoolError } from '@nodepool/zk-protocol';
+import type { ConfigProblem } from './config.js';
+
+/** What the errors of this package have in common: a message, perhaps a cause, and a key of their own for metrics. */
+export interface CoreErrorOptions {
+  cause?: unknown;
+  /** Overrides the metric key that {@link statsdKeyOf} takes from the table, e.g. `error.ssh`. */
+  statsdKey?: string | undefined;
+}
+
+/** Base of the errors below. `statsdKey` is set only when an error wants another key than its code's. */
+abstract class CoreError extends NodepoolError {
+  readonly statsdKey: string | undefined;
+
+  constructor(code: CoreErrorCode, message: string, options: CoreErrorOptions = {}) {
+    super(code, message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.statsdKey = options.statsdKey;
+  }
+}
+
+/** Stable code of every error this package defines. */
+export type CoreErrorCode = keyof typeof STATSD_KEYS;
+
+/** Metric keys operators graph, by error code. */
+const STATSD_KEYS = {
+  NODEPOOL_CONFIG: 'error.nodepool',
+  NODEPOOL_LOGGING: 'error.nodepool',
+  NODEPOOL_DRIVER: 'error.nodepool',
+  NODEPOOL_QUOTA: 'error.quota',
+  NODEPOOL_CAPACITY: 'error.capacity',
+  NODEPOOL_NOT_FOUND: 'error.nodepool',
+  NODEPOOL_LOCK_LOST: 'error.zksession',
+  NODEPOOL_PROVIDER_UNAVAILABLE: 'error.network',
+  NODEPOOL_LAUNCH_STATUS: 'error.status',
+  NODEPOOL_NETWORK: 'error.network',
+  NODEPOOL_KEYSCAN: 'error.keyscan',
+  NODEPOOL_SSH: 'error.ssh',
+  NODEPOOL_ADDRESS: 'error.ipadd',
+  NODEPOOL_TIMEOUT: 'error.nodepool',
+  NODEPOOL_CREATE_TIMEOUT: 'error.servercreatetimeout',
+  NODEPOOL_DELETE_TIMEOUT: 'error.serverdeletetimeout',
+  NODEPOOL_IMAGE_TIMEOUT: 'error.imagetimeout',
+} as const;
+
+/**
+ * The metric an error counts under, below `nodepool.launch.`, e.g. `error.keyscan`. Anything unknown counts as
+ * `error.unknown`.
+ */
+export function statsdKeyOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'error.unknown';
+  if ('statsdKey' in error && typeof error.statsdKey === 'string') return error.statsdKey;
+  const code = 'code' in error ? error.code : undefined;
+  if (code === 'ZK_SESSION_EXPIRED') return 'error.zksession';
+  return typeof code === 'string' && isCoreErrorCode(code) ? STATSD_KEYS[code] : 'error.unknown';
+}
+
+function isCoreErrorCode(code: string): code is CoreErrorCode {
+  return Object.hasOwn(STATSD_KEYS, code);
+}
+
+/** The configuration is wrong: the operator has to edit a file. The message has one line per problem. */
+export class ConfigError extends CoreError {
+  /** Everything that was found, warnings included; empty when the file could not be read at all. */
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(message: string, problems: readonly ConfigProblem[] = [], options: CoreErrorOptions = {}) {
+    super('NODEPOOL_CONFIG', message, options);
+    this.problems = problems;
+  }
+}
+
+/** The logging configuration is wrong or cannot be read. */
+export class LoggingError extends CoreError {
+  constructor(message: string, options: CoreErrorOptions = {}) {
+    super('NODEPOOL_LOGGING', message, options);
+  }
+}
+
+/** A driver cannot be used: not installed, made for another version, or its package is not as it should be. */
+export class DriverError extends CoreError {
+  /** The driver as the configuration names it. */
+  readonly driver: string;
+
+  constructor(driver: string, message: string, options: CoreErrorOptions = {}) {
+    super('NODEPOOL_DRIVER', message, options);
+    this.driver = driver;
+  }
+}
+
+/** The provider's quota is used up: the request waits, no attempt is counted. */
+export class QuotaError extends CoreError {
+  constructor(message: string, options: CoreErrorOptions = {}) {
+    super('NODEPOOL_QUOTA', message, options);
+  }
+}
+
+/** The cloud has no room for the instance just now: the attempt is counted. */
+export class CapacityError extends CoreError {
+  constructor(message: string, options: CoreErrorOptions = {}) {
+    super('NODEPOOL_CAPACITY', message, options);
+  }
+}
+
+/** The thing asked for does not exist; when deleting, that is success. */
+export class NotFoundError extends CoreError {
+  constructor(message: string, options: CoreErrorOptions = {}) {
+    super('NODEPOOL_NOT_FOUND', message, options);
+  }
+}
+
+/** Something took longer than it may. */
+export class TimeoutError extends CoreError {
+  /** The limit that passed, in milliseconds. */
+  readonly timeoutMs: number | undefined;
+
+  constructor(
+    message: string,
+    options: CoreErrorOptions & { timeoutMs?: number; operation?: 'create' | 'delete' | 'image' } = {},
+  ) {
+    super(timeoutCode(options.operation), message, options);
+    this.timeoutMs = options.timeoutMs;
+  }
+}
+
+function timeoutCode(operation: 'create' | 'delete' | 'image' | undefined): CoreErrorCode {
+  if (operation === 'create') return 'NODEPOOL_CREATE_TIMEOUT';
+  if (operation === 'delete') return 'NODEPOOL_DELETE_TIMEOUT';
+  return operation === 'image' ? 'NODEPOOL_IMAGE_TIMEOUT' : 'NODEPOOL_TIMEOUT';
+}
+
+/** The cloud or its network does not answer: back off and try again. */
+export class ProviderUnavailableError extends CoreError {
+  constructor(message: string, options: CoreErrorOptions = {}) {
+    super('NODEPOOL_PROVIDER_UNAVAILABLE', message, options);
+  }
+}
+
+/** A lock is, or may be, lost: stop and touch nothing that it protects. */
+export class LockLostError extends CoreError {
+  constructor(message: string, options: CoreErrorOptions = {}) {
+    super('NODEPOOL_LOCK_LOST', message, options);
+  }
+}
+
+/** Why a new instance is no use, see {@link LaunchError}. */
+export type LaunchErrorReason = 'status' | 'network' | 'keyscan' | 'ssh' | 'address';
+
+const LAUNCH_CODES = {
+  status: 'NODEPOOL_LAUNCH_STATUS',
+  network: 'NODEPOOL_NETWORK',
+  keyscan: 'NODEPOOL_KEYSCAN',
+  ssh: 'NODEPOOL_SSH',
+  address: 'NODEPOOL_ADDRESS',
+} as const satisfies Record<LaunchErrorReason, CoreErrorCode>;
+
+/** A launch attempt failed for a reason of the instance: the attempt is counted, its code tells the reason. */
+export class LaunchError extends CoreError {
+  readonly reason: LaunchErrorReason;
+
+  constructor(reason: LaunchErrorReason, message: string, options: CoreErrorOptions = {}) {
+    super(LAUNCH_CODES[reason], message, options);
+    this.reason = reason;
+  }
+}
+
+/**
+ * The cloud answered "too many requests": the call had no effect. The task manager slows down and repeats it; everybody
+ * else treats it as any {@link ProviderUnavailableError}.
+ */
+export class RateLimitedError extends ProviderUnavailableError {
+  /** How long the cloud asks to wait, if it says. */
+  readonly retryAfterMs: number | undefined;
+  readonly rateLimited = true;
+
+  constructor(message: string, options: CoreErrorOptions & { retryAfterMs?: number | undefined } = {}) {
+    super(message, options);
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** Whether the error says "too many requests", whichever copy of this package made it. */
+export function isRateLimited(error: unknown): error is RateLimitedError {
+  return (
+    isNodepoolError(error, 'NODEPOOL_PROVIDER_UNAVAILABLE') && 'rateLimited' in error && error.rateLimited === true
+  );
+}

@@ -1,0 +1,227 @@
+import {
+  createComponentCache,
+  createNodeCache,
+  createRequestCache,
+  NodepoolError,
+  type Clock,
+  type ComponentCache,
+  type LauncherId,
+  type NodeCache,
+  type NodeRecord,
+  type PoolComponentRecord,
+  type RequestCache,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
+import type { Config } from '../../contract/config.js';
+import type { DriverRegistry } from '../../config/discovery/registry-types.js';
+import type { ProviderContext } from '../../contract/driver.js';
+import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
+import type { Services } from '../mirror/services.js';
+import type { Logger } from '../../contract/logger.js';
+import { unregisteredId } from '../preview/registry-after.js';
+import { Mirror, nodesAllocatedTo } from '../mirror/mirror.js';
+import {
+  explainRequest,
+  type ExplainSubject,
+  type PoolExplanation,
+  type RequestExplanation,
+} from '../plan/explanation.js';
+import { ObservedPool } from './observed-pool.js';
+import { PoolRegistry } from '../pools/pool-registry.js';
+import { ProviderRunner } from '../providers/provider-runner.js';
+import { needOfNode } from '../providers/provider-set.js';
+
+/** What an observer is made of. */
+export interface ObserverOptions {
+  /** The caller connects and closes it. */
+  readonly zk: ZooKeeper;
+  readonly registry: DriverRegistry;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly hostname: string;
+}
+
+/**
+ * Sees what launchers see and decides as they would, without being one: nothing is registered, started or written. Limits
+ * of clouds and the state of images are unknown to it. {@link add} configurations first, then {@link start} once.
+ */
+export class Observer {
+  readonly nodes: NodeCache;
+  readonly requests: RequestCache;
+  readonly #options: ObserverOptions;
+  readonly #components: ComponentCache;
+  readonly #registry: PoolRegistry;
+  readonly #mirrors: Mirror[] = [];
+
+  constructor(options: ObserverOptions) {
+    const { zk, clock, logger } = options;
+    this.#options = options;
+    this.nodes = createNodeCache({ zk, clock, logger });
+    this.requests = createRequestCache({ zk, clock, logger });
+    this.#components = createComponentCache({ zk, clock, logger });
+    this.#registry = new PoolRegistry(this.#components);
+  }
+
+  /** Registered pools of all launchers. */
+  get pools(): readonly PoolComponentRecord[] {
+    return this.#registry.pools;
+  }
+
+  /**
+   * Makes the providers of a configuration without starting them.
+   * @throws {DriverError} a driver cannot be used on this machine
+   */
+  async add(config: Config): Promise<ObservedConfig> {
+    const { zk, clock, logger, hostname, registry } = this.#options;
+    const runners = new Map<string, ProviderRunner>();
+    const mirror = new Mirror(this.nodes, this.requests, (node) =>
+      needOfNode(node.provider === null ? undefined : runners.get(node.provider), node),
+    );
+    this.#mirrors.push(mirror);
+    const committer = { commit: refuseToWrite };
+    const services: Services = { zk, committer, mirror, clock, logger, hostname, random: Math.random };
+    for (const providerConfig of config.providers.values()) {
+      const driver = await registry.get(providerConfig.driverName);
+      const provider = driver.getProvider(providerConfig, this.#contextFor(providerConfig, config, services));
+      runners.set(providerConfig.name, new ProviderRunner(services, { driver }, provider));
+    }
+    return new ObservedConfig(config, services, runners, this.#registry);
+  }
+
+  /** Resolves when everything has been read. */
+  async start(signal?: AbortSignal): Promise<void> {
+    const caches = [this.nodes, this.requests, this.#components];
+    await Promise.all(caches.map((cache) => cache.start()));
+    await Promise.all(caches.map((cache) => cache.whenReady(signal)));
+  }
+
+  /** Ends all watches. */
+  stop(): void {
+    for (const mirror of this.#mirrors) mirror.close();
+    this.#registry.close();
+    this.nodes.stop();
+    this.requests.stop();
+    this.#components.stop();
+  }
+
+  #contextFor({ name }: ProviderConfig, config: Config, services: Services): ProviderContext {
+    const { zk, clock, committer, hostname, logger, random } = services;
+    return {
+      ...{ zk, clock, committer, hostname, random },
+      nodes: this.nodes,
+      requests: this.requests,
+      logger: logger.child({ provider: name }),
+      config: () => config,
+      ownNodes: () => [...this.nodes.values()].filter((node) => node.provider === name),
+      capacityChanged: () => undefined,
+    };
+  }
+}
+
+/** The pools of one configuration, over the records an {@link Observer} reads. */
+export class ObservedConfig {
+  readonly config: Config;
+  readonly #services: Services;
+  readonly #runners: ReadonlyMap<string, ProviderRunner>;
+  readonly #registry: PoolRegistry;
+
+  constructor(
+    config: Config,
+    services: Services,
+    runners: ReadonlyMap<string, ProviderRunner>,
+    registry: PoolRegistry,
+  ) {
+    this.config = config;
+    this.#services = services;
+    this.#runners = runners;
+    this.#registry = registry;
+  }
+
+  /**
+   * Why a request is where it is, or what would become of one for these labels: registered pools that the configuration
+   * names are judged by it.
+   * @returns `undefined` for an unknown request id
+   */
+  explain(subject: ExplainSubject): RequestExplanation | undefined {
+    const { mirror, clock } = this.#services;
+    const registered = this.#registry.pools;
+    const isServed = (pool: ObservedPool) => registered.some((entry) => entry.launcherId === pool.launcherId);
+    const views = this.views(registered);
+    const workers = views.filter(isServed);
+    for (const worker of workers) worker.observe(mirror.requests.values());
+    const nodesOf = (id: string) => nodesAllocatedTo(mirror, id);
+    const sources = { requests: mirror.requests, workers, registered, nodesOf, nowMs: clock.now() };
+    const explanation = explainRequest(subject, sources);
+    const idle = views.filter((pool) => !isServed(pool)).map(explainIdle);
+    return explanation && { ...explanation, pools: [...explanation.pools, ...idle] };
+  }
+
+  /**
+   * A view of each configured pool, one for every entry it has among the given pools; a pool without one gets an id no
+   * launcher has.
+   */
+  views(registered: readonly PoolComponentRecord[]): ObservedPool[] {
+    return [...this.#runners.values()].flatMap((runner) =>
+      [...runner.config.pools.values()].flatMap((pool) =>
+        idsOf(runner.name, pool, registered).map((id) => this.#viewOf(runner, pool, id, registered)),
+      ),
+    );
+  }
+
+  #viewOf(
+    runner: ProviderRunner,
+    pool: PoolConfig,
+    launcherId: LauncherId,
+    registered: readonly PoolComponentRecord[],
+  ): ObservedPool {
+    const { labels, tenantLimits } = this.config;
+    const disabled = new Set([...labels.values()].filter((label) => label.minReady === -1).map(({ name }) => name));
+    const host = {
+      version: '',
+      registry: { pools: registered, onChange: () => () => undefined },
+      candidates: {
+        pools: registered,
+        isRefusedByAll: () => Promise.resolve(false),
+        seemsRefusedByAll: () => false,
+      },
+      announceLegacy: false,
+      unlockLater: () => undefined,
+      disabledLabels: () => disabled,
+      tenantLimit: (tenant: string) => tenantLimits.get(tenant),
+      isActive: () => false,
+      isOurs: () => false,
+      isRecovering: () => false,
+      releaseNode: (_node: NodeRecord) => undefined,
+      reservationsEnded: () => undefined,
+      onAbandoned: () => undefined,
+    };
+    return new ObservedPool(this.#services, host, runner, pool, launcherId);
+  }
+}
+
+function idsOf(provider: string, pool: PoolConfig, registered: readonly PoolComponentRecord[]): LauncherId[] {
+  const ids = registered
+    .filter((entry) => entry.providerName === provider && entry.name === pool.name)
+    .map((entry) => entry.launcherId);
+  return ids.length > 0 ? ids : [unregisteredId(provider, pool.name)];
+}
+
+function explainIdle({ provider, pool, launcherId }: ObservedPool): PoolExplanation {
+  return {
+    provider,
+    pool: pool.name,
+    launcherId,
+    own: true,
+    action: 'skip',
+    rule: undefined,
+    text: 'it is configured, but no launcher has registered it',
+    remedy: 'start a launcher with this configuration',
+    details: {},
+    position: undefined,
+    hindrances: [],
+  };
+}
+
+function refuseToWrite(): never {
+  throw new NodepoolError('NODEPOOL_READ_ONLY', 'an observer was asked to write to ZooKeeper: a driver did so unasked');
+}

@@ -1,0 +1,16 @@
+export { Registration } from './pools/registration.js';
+export type { LauncherOptions } from './launcher.js';
+export { Launcher } from './launcher.js';
+export type { DriverScope, FaultKind } from './providers/guard/driver-scope.js';
+export { currentDriverScope } from './providers/guard/driver-scope.js';
+export type { ObserverOptions } from './explain/observer.js';
+export { ObservedConfig, Observer } from './explain/observer.js';
+export type { ConfigChange, ConfigChangeInput, PartChange, RequestChange } from './preview/types.js';
+export { planConfigChange } from './preview/config-change.js';
+export type { LimitChange } from './preview/limit-changes.js';
+export { registryAfter } from './preview/registry-after.js';
+export type { Offer } from './preview/servable.js';
+export type { ExplainSubject, LaunchExplanation, PoolExplanation, RequestExplanation } from './plan/explanation.js';
+export type { DeletionStatus } from './nodes/reaper.js';
+export { RULES } from './plan/types.js';
+export type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason, RuleName, Verdict } from './plan/types.js';

@@ -1,0 +1,75 @@
+import {
+  ImageTree,
+  type Clock,
+  type ImageEntry,
+  type ImageTreeOptions,
+  type UploadRecord,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
+import type { Logger } from '../../contract/logger.js';
+import type { ImageSource } from '../../contract/images.js';
+
+/** What an image mirror works with. */
+export interface ImageMirrorOptions {
+  readonly zk: ZooKeeper;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Uploads of this provider changed: labels may have become ready, or ceased to be. */
+  readonly changed: (provider: string) => void;
+}
+
+/** The uploads that builders have recorded, as labels with a `diskimage` need them. */
+export class ImageMirror implements ImageSource {
+  readonly #tree: ImageTree;
+
+  constructor({ zk, clock, logger, changed }: ImageMirrorOptions) {
+    const onChange: ImageTreeOptions['changed'] = (_image, { provider }) => {
+      if (provider !== undefined) changed(provider);
+    };
+    this.#tree = new ImageTree({ zk, clock, logger, changed: onChange });
+  }
+
+  get ready(): boolean {
+    return this.#tree.ready;
+  }
+
+  /** Images with their builds and uploads, by name. */
+  get images(): ReadonlyMap<string, ImageEntry> {
+    return this.#tree.images;
+  }
+
+  /** Changed records that wait to be read (metric `event_queue`). */
+  get eventQueue(): number {
+    return this.#tree.eventQueue;
+  }
+
+  /** Reads under way (metric `playback_queue`). */
+  get playbackQueue(): number {
+    return this.#tree.playbackQueue;
+  }
+
+  newestUpload(image: string, provider: string): UploadRecord | undefined {
+    let newest: UploadRecord | undefined;
+    for (const upload of this.#tree.images.get(image)?.uploads.values() ?? []) {
+      if (upload.provider !== provider || upload.state !== 'ready') continue;
+      if (!newest || upload.stateTimeMs > newest.stateTimeMs) newest = upload;
+    }
+    return newest;
+  }
+
+  hasUpload(buildId: string, uploadId: string): boolean {
+    for (const { uploads } of this.#tree.images.values()) {
+      for (const upload of uploads.values()) if (upload.buildId === buildId && upload.id === uploadId) return true;
+    }
+    return false;
+  }
+
+  /** Resolves when all uploads are known. Reads them again by itself after a broken connection. */
+  start(): Promise<void> {
+    return this.#tree.start();
+  }
+
+  stop(): void {
+    this.#tree.stop();
+  }
+}

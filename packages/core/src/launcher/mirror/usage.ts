@@ -1,0 +1,99 @@
+import type { NodeRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
+import { accumulate } from '../../contract/resources.js';
+import { UsagePromises, type PromisedNode } from './usage-promises.js';
+
+const NOTHING: Resources = Object.freeze({});
+
+/**
+ * Running totals of what nodes use, by provider, pool and tenant; a change of one node costs the same whether there are
+ * ten nodes or ten thousand.
+ */
+export class Usage {
+  readonly #providers = new Map<string, Resources>();
+  readonly #pools = new Map<string, Resources>();
+  readonly #tenants = new Map<string, Resources>();
+  /** What each node was counted as: a label's need can change with the configuration, what was added cannot. */
+  readonly #counted = new Map<string, Resources>();
+  readonly #needOf: (node: NodeRecord) => Resources;
+  readonly #promises = new UsagePromises((tenant, need, factor) => add(this.#tenants, tenant, need, factor));
+  readonly #roomListeners = new Set<() => void>();
+
+  /** @param needOf - what a node without stored `resources` is counted as, e.g. its label's need */
+  constructor(needOf: (node: NodeRecord) => Resources) {
+    this.#needOf = needOf;
+  }
+
+  change(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
+    this.#promises.nodeChanged(before, after);
+    if (before && after && before.resources === after.resources && sameOwner(before, after)) return;
+    if (before) {
+      this.#count(before, this.#counted.get(before.id) ?? NOTHING, -1);
+      this.#counted.delete(before.id);
+    }
+    if (after) {
+      const need = after.resources ?? this.#needOf(after);
+      this.#counted.set(after.id, need);
+      this.#count(after, need, 1);
+    }
+    if (before && before.tenantName !== null && before.tenantName !== after?.tenantName) this.#tellRoom();
+  }
+
+  /**
+   * A tenant's request is accepted: what it will get counts for the tenant at once.
+   * @returns to be called once when the work on the request has ended, and only its nodes' records count
+   */
+  promise(request: RequestRecord, nodes: readonly PromisedNode[]): () => void {
+    if (request.tenantName === null) return () => undefined;
+    this.#promises.enter(request.id, request.tenantName, nodes);
+    return () => this.#promises.leave(request.id) && this.#tellRoom();
+  }
+
+  /** Tells when a tenant uses less, so that its waiting requests may go on. @returns ends it */
+  onTenantRoom(listener: () => void): () => void {
+    this.#roomListeners.add(listener);
+    return () => this.#roomListeners.delete(listener);
+  }
+
+  ofProvider(provider: string): Resources {
+    return this.#providers.get(provider) ?? NOTHING;
+  }
+
+  ofPool(provider: string, pool: string): Resources {
+    return this.#pools.get(poolKey(provider, pool)) ?? NOTHING;
+  }
+
+  /**
+   * What the nodes of a tenant use, wherever they are and whether anybody holds them, and what its accepted requests will
+   * use. A node without stored resources counts as its label's need, as in its pool.
+   */
+  ofTenant(tenant: string): Resources {
+    return this.#tenants.get(tenant) ?? NOTHING;
+  }
+
+  #count(node: NodeRecord, need: Resources, factor: 1 | -1): void {
+    if (node.provider !== null) {
+      add(this.#providers, node.provider, need, factor);
+      if (node.pool !== null) add(this.#pools, poolKey(node.provider, node.pool), need, factor);
+    }
+    if (node.tenantName !== null) add(this.#tenants, node.tenantName, need, factor);
+  }
+
+  #tellRoom(): void {
+    for (const listener of this.#roomListeners) listener();
+  }
+}
+
+/** Key of a provider-pool pair; a NUL cannot be part of a name. */
+export function poolKey(provider: string, pool: string): string {
+  return `${provider}\0${pool}`;
+}
+
+function add(totals: Map<string, Resources>, key: string, amount: Resources, factor: 1 | -1): void {
+  let total = totals.get(key);
+  if (!total) totals.set(key, (total = {}));
+  accumulate(total, amount, factor);
+}
+
+function sameOwner(a: NodeRecord, b: NodeRecord): boolean {
+  return a.provider === b.provider && a.pool === b.pool && a.tenantName === b.tenantName && a.labels === b.labels;
+}

@@ -1,0 +1,102 @@
+import { isZooKeeperError, type CancelTimer, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
+import type { Config } from '../../contract/config.js';
+import type { Services } from '../mirror/services.js';
+import { expireNode } from './expire-node.js';
+
+/** What age limits need to know of the launcher around them. */
+export interface AgeLimitHost {
+  config(): Config;
+  /** This launcher has the node's provider configured. */
+  isConfigured(node: NodeRecord): boolean;
+  isActive(): boolean;
+}
+
+/** A node that somebody uses at the moment it is due is looked at again after this time. */
+const LOOK_AGAIN_MS = 10_000;
+
+/**
+ * Deletes ready nodes older than their label's `max-ready-age`, and held ones older than `max-hold-age` or their own
+ * `hold_expiration`, whichever comes first. One timer waits for the next node that is due.
+ */
+export class AgeLimits {
+  readonly #services: Services;
+  readonly #host: AgeLimitHost;
+  readonly #due = new Map<NodeId, number>();
+  readonly #unsubscribe: () => void;
+  #timer: { atMs: number; cancel: CancelTimer } | undefined;
+
+  constructor(services: Services, host: AgeLimitHost) {
+    this.#services = services;
+    this.#host = host;
+    this.#unsubscribe = services.mirror.listen({
+      onNode: ({ before, after }) => {
+        if (after) this.#track(after);
+        else if (before) this.#due.delete(before.id);
+      },
+    });
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  /** Looks at every node again: limits or providers have changed. */
+  reload(): void {
+    this.#due.clear();
+    for (const node of this.#services.mirror.nodes.values()) this.#track(node);
+  }
+
+  #track(node: NodeRecord): void {
+    const limitMs = this.#limitOf(node);
+    if (limitMs === undefined) {
+      this.#due.delete(node.id);
+      return;
+    }
+    this.#wait(node.id, node.stateTimeMs + limitMs);
+  }
+
+  #limitOf(node: NodeRecord): number | undefined {
+    if (node.state === 'ready') return node.allocatedTo === null ? this.#readyLimit(node) : undefined;
+    if (node.state !== 'hold') return undefined;
+    const limits = [this.#host.config().maxHoldAgeMs, node.holdExpirationMs ?? 0].filter((limit) => limit > 0);
+    return limits.length > 0 ? Math.min(...limits) : undefined;
+  }
+
+  #readyLimit(node: NodeRecord): number | undefined {
+    const { labels } = this.#host.config();
+    const limits = node.labels.map((label) => labels.get(label)?.maxReadyAgeMs ?? 0).filter((limit) => limit > 0);
+    return limits.length > 0 ? Math.min(...limits) : undefined;
+  }
+
+  #wait(id: NodeId, dueMs: number): void {
+    this.#due.set(id, dueMs);
+    if (this.#timer && this.#timer.atMs <= dueMs) return;
+    this.#timer?.cancel();
+    const { clock } = this.#services;
+    const cancel = clock.setTimer(Math.max(0, dueMs - clock.now()), () => void this.#expire());
+    this.#timer = { atMs: dueMs, cancel };
+  }
+
+  async #expire(): Promise<void> {
+    const { clock, mirror, logger } = this.#services;
+    this.#timer = undefined;
+    const now = clock.now();
+    const late = [...this.#due].filter(([, dueMs]) => dueMs <= now).map(([id]) => id);
+    for (const id of late) this.#due.delete(id);
+    for (const id of late) {
+      const node = mirror.nodes.get(id);
+      if (!node || this.#limitOf(node) === undefined || !this.#host.isConfigured(node)) continue;
+      const why = node.state === 'hold' ? 'held for its time' : 'ready for longer than max-ready-age';
+      try {
+        if (this.#host.isActive() && (await expireNode(this.#services, node, why))) continue;
+      } catch (error) {
+        if (!isZooKeeperError(error)) logger.error('Could not expire a node', { nodeId: id, error });
+      }
+      if (mirror.nodes.get(id) === node) this.#wait(id, clock.now() + LOOK_AGAIN_MS);
+    }
+    const [first] = [...this.#due].sort(([, a], [, b]) => a - b);
+    if (first) this.#wait(...first);
+  }
+}

@@ -1,0 +1,23 @@
+import { withNode, type NodeRecord } from '@nodepool/zk-protocol';
+import type { Services } from '../mirror/services.js';
+import { isRefusal, removeLockDirectory, setNode, Transaction } from '../requests/transaction.js';
+
+/**
+ * Marks an unlocked node `deleting`, if it is still as it was seen; the reaper does the rest.
+ * @returns false when somebody locked, took or changed it
+ */
+export async function expireNode(services: Services, node: NodeRecord, why: string): Promise<boolean> {
+  const { committer, mirror, clock, logger } = services;
+  const transaction = new Transaction<'lock' | 'record'>();
+  if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('lock', removeLockDirectory(node));
+  transaction.add('record', setNode(withNode(node, { state: 'deleting' }, clock.now(), 'launcher')));
+  try {
+    await transaction.commit(committer);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    logger.debug('Node is in use after all', { nodeId: node.id, change: error.kind });
+    return false;
+  }
+  logger.info('Node is to be deleted', { nodeId: node.id, provider: node.provider, reason: why });
+  return true;
+}

@@ -1,0 +1,62 @@
+import { nodeLockPath, nodePath } from '@nodepool/zk-protocol';
+import { describe, expect, it } from 'vitest';
+import type { Provider } from '../../contract/driver.js';
+import { ServiceWorld } from '../../../test/support/service-world.js';
+import { Reaper } from './reaper.js';
+
+const provider: Pick<Provider, 'startNodeCleanup'> = { startNodeCleanup: () => undefined };
+
+/** A used node with an instance, about to be deleted. */
+async function usedNode() {
+  const world = await ServiceWorld.open();
+  const id = await world.createNode({ state: 'used', externalId: 'i-1' });
+  const session = world.zk.sessionId;
+  const reaper = new Reaper(world.services, { providerOf: () => provider as Provider, isActive: () => true });
+  return {
+    world,
+    id,
+    reaper,
+    exists: () => world.clock.run(world.other.exists(nodePath(id))),
+    entries: () => world.clock.run(world.other.getChildren(nodeLockPath(id))),
+    sameSession: () => world.zk.sessionId === session,
+  };
+}
+
+describe('a deletion whose connection breaks', () => {
+  it('keeps no lock and goes on when the transaction that removes the node is lost', async () => {
+    const { world, id, reaper, exists, entries, sameSession } = await usedNode();
+    world.zk.loseRequest((write) => write === `delete ${nodePath(id)}`);
+
+    expect(reaper.consider(id)).toBe(true);
+    await world.pass(25);
+    expect(await entries()).toHaveLength(1);
+    await world.pass(60_000);
+
+    expect(await exists()).toBeUndefined();
+    expect([world.breaks, sameSession()]).toEqual([1, true]);
+    expect(reaper.failing()).toEqual([]);
+  });
+
+  it('keeps no lock and goes on when nobody knows whether the node was locked', async () => {
+    const { world, id, reaper, exists, sameSession } = await usedNode();
+    world.loseAnswer((write) => write.startsWith(`create ${nodeLockPath(id)}/`));
+
+    reaper.consider(id);
+    await world.pass(60_000);
+
+    expect(await exists()).toBeUndefined();
+    expect([world.breaks, sameSession()]).toEqual([1, true]);
+  });
+
+  it('has ended when only the answer is lost', async () => {
+    const { world, id, reaper, exists, sameSession } = await usedNode();
+    world.loseAnswer((write) => write === `delete ${nodePath(id)}`);
+
+    reaper.consider(id);
+    await world.pass(60_000);
+
+    expect(await exists()).toBeUndefined();
+    expect([world.breaks, sameSession()]).toEqual([1, true]);
+    expect(reaper.failing()).toEqual([]);
+  });
+});

@@ -1,0 +1,324 @@
+import type { NodeRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
+import {
+  accumulate,
+  findOverrun,
+  findShortage,
+  subtractFromLimit,
+  sumResources,
+  type Shortage,
+} from '../../contract/resources.js';
+import { countOf, reason } from './rules.js';
+import { amountText } from './texts.js';
+import type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason, Reservation } from './types.js';
+
+/** What one request may get now, and what keeps it from getting the rest. */
+export interface Fit {
+  readonly assignment: Assignment;
+  /** First shortage met; `undefined` when everything fits. */
+  readonly shortage: Reason | undefined;
+  /** The pool has room for it, but the provider has not. */
+  readonly isProviderShort: boolean;
+  /** It was held against quota that is known, and that is what it lacks. */
+  readonly isOverQuota: boolean;
+}
+
+/** A request or the unserved rest of one. */
+export interface Demand {
+  readonly request: RequestRecord;
+  /** Labels still to be served, in order. */
+  readonly labels: readonly string[];
+  /** Zone already chosen. */
+  readonly az: string | null;
+  /** An accepted request has passed the tenant's limit already. */
+  readonly accepted: boolean;
+}
+
+/**
+ * What is still to give in one pool during one planning pass. Requests come in handling order; what an earlier one
+ * takes or is kept for it is not seen by later ones.
+ */
+export class Budget {
+  readonly #view: PoolView;
+  readonly #taken = new Set<string>();
+  readonly #providerRest: Resources | undefined;
+  readonly #poolRest: Resources;
+  /** What was free before anything was taken or kept. */
+  readonly #free: { readonly provider: Resources; readonly pool: Resources };
+  /** What is overrun by nodes that exist: it blocks every launch. */
+  readonly #overrun: { readonly provider: Shortage | undefined; readonly pool: Shortage | undefined };
+  readonly #offersByLabel = new Map<string, Offers>();
+  readonly #tenantExtra = new Map<string, Resources>();
+  #launchesLeft: number;
+  /** Free nodes kept for requests that cannot be served yet, behind one that waits for room. */
+  readonly #heldBack = new Set<string>();
+  /** Something did not fit although the pool itself has room. */
+  #isProviderShort = false;
+
+  constructor(view: PoolView) {
+    this.#view = view;
+    const { quota, pool } = view;
+    this.#providerRest =
+      quota.providerTotal && !pool.ignoreProviderQuota
+        ? subtractFromLimit(quota.providerTotal, quota.providerUsed)
+        : undefined;
+    const limits = { instances: pool.maxServers, ...pool.maxResources };
+    this.#poolRest = subtractFromLimit(limits, quota.poolUsed);
+    this.#free = { provider: { ...this.#providerRest }, pool: { ...this.#poolRest } };
+    this.#overrun = { provider: findOverrun(this.#free.provider), pool: findOverrun(this.#free.pool) };
+    this.#launchesLeft = view.maxConcurrency < 0 ? Infinity : view.maxConcurrency - view.activeLaunches;
+  }
+
+  /** Finds nodes for a demand without taking them. */
+  fit(demand: Demand): Fit {
+    const tenant = demand.accepted ? undefined : this.#tenantShortage(demand);
+    if (tenant) return { ...NOTHING_FITS, assignment: { parts: [], complete: false, az: demand.az }, shortage: tenant };
+    const scratch = new Scratch(demand.request, demand.az);
+    const parts: AssignmentPart[] = [];
+    for (const label of demand.labels) parts.push(this.#fitLabel(label, demand.request, parts, scratch));
+    const complete = parts.every((part) => part.source.kind !== 'wait');
+    const { az, shortage, isProviderShort, isKnown } = scratch;
+    this.#isProviderShort ||= isProviderShort;
+    const isOverQuota = isKnown && shortage !== undefined && shortage.rule !== 'max-concurrency';
+    return { assignment: { parts, complete, az }, shortage, isProviderShort, isOverQuota };
+  }
+
+  /** Takes an assignment out of the budget; parts that wait are reserved, so that nobody later gets them. */
+  take(demand: Demand, assignment: Assignment): void {
+    for (const part of assignment.parts) this.#takePart(part);
+    const tenant = demand.request.tenantName;
+    if (tenant === null || demand.accepted) return;
+    const extra = this.#tenantExtra.get(tenant) ?? {};
+    accumulate(extra, this.#needOf(demand.request.labels));
+    this.#tenantExtra.set(tenant, extra);
+  }
+
+  /** What an assignment needs that is not made of nodes already there. */
+  needOfRest({ parts }: Assignment): Resources {
+    return this.#needOf(parts.filter(({ source }) => source.kind !== 'node').map(({ label }) => label));
+  }
+
+  /** What a request behind one that waits for room keeps in vain: it is {@link take}n, and may have to go. */
+  holdBack(assignment: Assignment): void {
+    for (const { source } of assignment.parts) if (source.kind === 'node') this.#heldBack.add(source.node.id);
+  }
+
+  /** Keeps resources for a request that somebody else works on. */
+  reserve({ need, isInPool = false }: Pick<Reservation, 'need' | 'isInPool'>): void {
+    if (isInPool) accumulate(this.#poolRest, limitedBy(need, this.#poolRest), -1);
+    if (this.#providerRest) accumulate(this.#providerRest, limitedBy(need, this.#providerRest), -1);
+  }
+
+  /**
+   * The free node idle longest that no request of this pass takes or waits for; failing that, one that is kept for a
+   * request which is behind the one that waits for room.
+   */
+  findSpare(): NodeRecord | undefined {
+    for (const node of this.#view.idleNodes()) if (!this.#taken.has(node.id)) return node;
+    for (const node of this.#view.idleNodes()) if (this.#heldBack.has(node.id)) return node;
+    if (!this.#isProviderShort) return undefined;
+    for (const node of this.#view.idleElsewhere?.() ?? []) return node;
+    return undefined;
+  }
+
+  #takePart(part: AssignmentPart): void {
+    if (part.source.kind === 'node') {
+      this.#taken.add(part.source.node.id);
+      return;
+    }
+    if (!this.#view.launches) return;
+    const need = this.#needOf([part.label]);
+    if (this.#providerRest) accumulate(this.#providerRest, limitedBy(need, this.#providerRest), -1);
+    accumulate(this.#poolRest, limitedBy(need, this.#poolRest), -1);
+    if (part.source.kind === 'launch') this.#launchesLeft--;
+  }
+
+  #fitLabel(label: string, request: PlannedRequest, earlier: AssignmentPart[], scratch: Scratch): AssignmentPart {
+    const node = request.reuse
+      ? (this.#findFree(label, scratch) ?? this.#exchange(label, earlier, scratch, new Set()))
+      : undefined;
+    if (node) {
+      scratch.nodes.add(node.id);
+      if (this.#view.launches) scratch.az ??= node.az;
+      return { label, source: { kind: 'node', node } };
+    }
+    const shortage = this.#view.launches
+      ? this.#launchShortage(label, scratch)
+      : this.#nothingFree(label, request.labels);
+    if (shortage) {
+      scratch.shortage ??= shortage;
+      return { label, source: { kind: 'wait' } };
+    }
+    accumulate(scratch.used, this.#needOf([label]));
+    scratch.launches++;
+    return { label, source: { kind: 'launch' } };
+  }
+
+  #findFree(label: string, scratch: Scratch): NodeRecord | undefined {
+    for (const node of this.#offers(label).nodes(this.#taken)) {
+      if (scratch.nodes.has(node.id)) continue;
+      if (this.#view.launches && scratch.az !== null && node.az !== scratch.az) continue;
+      if (this.#view.acceptsNode && !this.#view.acceptsNode(scratch.request, node)) continue;
+      return node;
+    }
+    return undefined;
+  }
+
+  /**
+   * A node serves several labels: one that an earlier part has may be the only one for this label, while that part can
+   * have another. Without this, a request could wait for ever beside nodes that are enough for it.
+   * @param asked - nodes that were tried already
+   */
+  #exchange(label: string, parts: AssignmentPart[], scratch: Scratch, asked: Set<string>): NodeRecord | undefined {
+    for (const [index, part] of parts.entries()) {
+      if (part.source.kind !== 'node' || part.label === label) continue;
+      const { node } = part.source;
+      if (!node.labels.includes(label) || asked.has(node.id)) continue;
+      asked.add(node.id);
+      const other = this.#findFree(part.label, scratch) ?? this.#exchange(part.label, parts, scratch, asked);
+      if (!other) continue;
+      scratch.nodes.add(other.id);
+      parts[index] = { label: part.label, source: { kind: 'node', node: other } };
+      return node;
+    }
+    return undefined;
+  }
+
+  #offers(label: string): Offers {
+    let offers = this.#offersByLabel.get(label);
+    if (!offers) this.#offersByLabel.set(label, (offers = new Offers(this.#view.freeNodes(label))));
+    return offers;
+  }
+
+  #launchShortage(label: string, scratch: Scratch): Reason | undefined {
+    if (this.#launchesLeft - scratch.launches <= 0) {
+      return this.#tooManyLaunches();
+    }
+    const { quota, pool, provider } = this.#view;
+    if (quota.providerTotal === undefined && !pool.ignoreProviderQuota) {
+      scratch.isKnown = false;
+      return reason('pool-full', `limits of provider "${provider}" are not known yet`, 'the cloud answers', { label });
+    }
+    const need = this.#needOf([label]);
+    const total = { ...scratch.used };
+    accumulate(total, need);
+    const overProvider = this.#providerRest && (findShortage(total, this.#providerRest) ?? this.#overrun.provider);
+    const overPool = findShortage(total, this.#poolRest) ?? this.#overrun.pool;
+    scratch.isProviderShort ||= overProvider !== undefined && !overPool;
+    const over = overProvider ?? overPool;
+    if (!over) return undefined;
+    const whose = overProvider ? `provider "${provider}"` : `pool "${pool.name}"`;
+    const asking = scratch.launches > 0 ? 'the request needs at least ' : `label "${label}" needs `;
+    const { text, details } = describe(over, overProvider ? this.#free.provider : this.#free.pool, asking);
+    return reason('pool-full', `${whose}: ${text}`, 'nodes in use are returned, or limits are raised', {
+      label,
+      ...details,
+    });
+  }
+
+  #tooManyLaunches(): Reason {
+    const { maxConcurrency, activeLaunches, provider } = this.#view;
+    const kept = Math.max(0, maxConcurrency - activeLaunches);
+    const others = kept > 0 ? `, ${kept} more to begin for it and requests ahead` : '';
+    return reason(
+      'max-concurrency',
+      `provider "${provider}" has ${activeLaunches} ${activeLaunches === 1 ? 'launch' : 'launches'} under way${others}, ` +
+        `max-concurrency is ${maxConcurrency}`,
+      'a launch of the provider ends, or max-concurrency is raised',
+      { active: activeLaunches, limit: maxConcurrency },
+    );
+  }
+
+  #nothingFree(label: string, labels: readonly string[]): Reason {
+    const needed = countOf(labels, label);
+    let free = 0;
+    for (const _ of this.#offers(label).nodes(this.#taken)) free++;
+    return reason(
+      'label-quota',
+      `${needed} of "${label}" needed, ${free} free after requests ahead`,
+      'nodes of the label are returned or added',
+      { label, needed, available: free },
+    );
+  }
+
+  #tenantShortage(demand: Demand): Reason | undefined {
+    const tenant = demand.request.tenantName;
+    if (tenant === null) return undefined;
+    const limit = this.#view.tenantLimit(tenant);
+    if (!limit) return undefined;
+    const free = subtractFromLimit(limit, this.#view.tenantUsed(tenant));
+    const rest = { ...free };
+    accumulate(rest, limitedBy(this.#tenantExtra.get(tenant) ?? {}, rest), -1);
+    const over = findShortage(this.#needOf(demand.request.labels), rest) ?? findOverrun(free);
+    if (!over) return undefined;
+    const { text, details } = describe(over, free, 'needs ');
+    return reason(
+      'tenant-quota',
+      `tenant "${tenant}" would exceed its limit: ${text}`,
+      'nodes of the tenant are returned, or tenant-resource-limits is raised',
+      { tenant, ...details },
+    );
+  }
+
+  #needOf(labels: readonly string[]): Resources {
+    const { quota, pool } = this.#view;
+    return sumResources(labels.filter((label) => pool.labels.has(label)).map((label) => quota.need(label)));
+  }
+}
+
+const NOTHING_FITS = { isProviderShort: false, isOverQuota: false } as const;
+
+/** A shortage in words: what requests ahead get or wait for is free, but not for this one. */
+function describe({ resource, needed, available }: Shortage, free: Resources, asking: string) {
+  if (needed === 0) {
+    const text = `${amountText(-available, resource)} more in use than allowed`;
+    return { text, details: { resource, needed, available } };
+  }
+  const left = Math.max(0, available);
+  const kept = Math.max(0, (free[resource] ?? 0) - left);
+  const text = `${asking}${amountText(needed, resource)}, ${left} free${kept > 0 ? `, ${kept} kept for requests ahead` : ''}`;
+  const details = { resource, needed, available: left };
+  return { text, details: kept > 0 ? { ...details, kept } : details };
+}
+
+/** Free nodes of one label, so that nodes taken early in a pass are stepped over once and not by every later request. */
+class Offers {
+  readonly #source: Iterator<NodeRecord>;
+  #seen: NodeRecord[] = [];
+
+  constructor(source: Iterable<NodeRecord>) {
+    this.#source = source[Symbol.iterator]();
+  }
+
+  *nodes(taken: ReadonlySet<string>): Generator<NodeRecord> {
+    if (this.#seen.length > 0 && this.#seen.some((node) => taken.has(node.id))) {
+      this.#seen = this.#seen.filter((node) => !taken.has(node.id));
+    }
+    yield* this.#seen;
+    for (let next = this.#source.next(); !next.done; next = this.#source.next()) {
+      if (taken.has(next.value.id)) continue;
+      this.#seen.push(next.value);
+      yield next.value;
+    }
+  }
+}
+
+/** State while one demand is fitted. */
+class Scratch {
+  readonly nodes = new Set<string>();
+  readonly used: Resources = {};
+  launches = 0;
+  shortage: Reason | undefined;
+  isProviderShort = false;
+  isKnown = true;
+  constructor(
+    readonly request: RequestRecord,
+    public az: string | null,
+  ) {}
+}
+
+/** The part of an amount whose names the limit knows. */
+function limitedBy(amount: Resources, limit: Resources): Resources {
+  const part: Resources = {};
+  for (const name in amount) if (name in limit) part[name] = amount[name] ?? 0;
+  return part;
+}

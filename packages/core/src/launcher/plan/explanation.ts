@@ -1,0 +1,146 @@
+import {
+  newRequest,
+  type NodeRecord,
+  type PoolComponentRecord,
+  type RequestId,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import type { Reason, RuleName } from './types.js';
+
+/** What one pool does with a request, and why. */
+export interface PoolExplanation {
+  readonly provider: string;
+  readonly pool: string;
+  readonly launcherId: string;
+  /** `false`: the pool belongs to another launcher, so only what the registry and the request say is known. */
+  readonly own: boolean;
+  /** `handling` is under way · `foreign` another launcher decides · the others as in a plan's verdict. */
+  readonly action: 'accept' | 'wait' | 'yield' | 'defer' | 'decline' | 'skip' | 'handling' | 'foreign';
+  readonly rule: RuleName | undefined;
+  readonly text: string;
+  /** What would have to change. */
+  readonly remedy: string;
+  readonly details: Reason['details'];
+  /** Requests that this pool looks at before this one; `undefined` when it is not in the pool's queue. */
+  readonly position: number | undefined;
+  /** What keeps the provider from having more nodes of the labels right now, e.g. a host that does not answer. */
+  readonly hindrances: readonly string[];
+}
+
+/** A node that is being made for a request. */
+export interface LaunchExplanation {
+  readonly nodeId: string;
+  readonly provider: string | null;
+  readonly pool: string | null;
+  readonly labels: readonly string[];
+  readonly state: string;
+  /** Since it is in this state. */
+  readonly ageMs: number;
+  /** Why the last attempt failed, and when the next one begins; `null` when none has. */
+  readonly error: string | null;
+}
+
+/** Why a request is where it is. */
+export interface RequestExplanation {
+  /** `undefined` for labels that have not been asked for. */
+  readonly requestId: string | undefined;
+  readonly state: string;
+  readonly labels: readonly string[];
+  readonly requestor: string | null;
+  readonly tenant: string | null;
+  readonly nodes: readonly string[];
+  /** Since the request was made; `undefined` when unknown. */
+  readonly ageMs: number | undefined;
+  readonly launchError: string | null;
+  readonly pools: readonly PoolExplanation[];
+  /** Nodes that are being made for it. */
+  readonly launches: readonly LaunchExplanation[];
+}
+
+/** What can be said about a pool of another launcher. */
+function explainForeign(pool: PoolComponentRecord, request: RequestRecord): PoolExplanation {
+  const base = {
+    provider: pool.providerName,
+    pool: pool.name,
+    launcherId: pool.launcherId,
+    own: false,
+    rule: undefined,
+    position: undefined,
+    hindrances: [],
+  };
+  const declined = request.declineReasons[pool.launcherId];
+  if (request.declinedBy.includes(pool.launcherId)) {
+    const text = declined?.text ?? 'it has declined the request';
+    return { ...base, action: 'decline', text, remedy: 'another pool, or a new request', details: {} };
+  }
+  const missing = request.labels.filter((label) => !pool.supportedLabels.includes(label));
+  if (missing.length > 0) {
+    const text = `it lacks ${missing.map((label) => `"${label}"`).join(', ')}`;
+    return { ...base, action: 'defer', text, remedy: 'nothing: it is not for this pool', details: { missing } };
+  }
+  const text = pool.paused ? 'it could serve the request, but is paused' : 'it could serve the request';
+  return { ...base, action: 'foreign', text, remedy: 'ask its launcher', details: { paused: pool.paused } };
+}
+
+/** A request by id, or labels that nobody has asked for yet. */
+export type ExplainSubject = { readonly requestId: string } | { readonly labels: readonly string[] };
+
+/** Who can say something about a request. */
+export interface ExplainSources {
+  readonly requests: { get(id: string): RequestRecord | undefined };
+  readonly workers: readonly { readonly launcherId: string; explain(request: RequestRecord): PoolExplanation }[];
+  /** Registered pools of all launchers. */
+  readonly registered: readonly PoolComponentRecord[];
+  /** Nodes allocated to a request. */
+  nodesOf(requestId: string): readonly NodeRecord[];
+  readonly nowMs: number;
+}
+
+const NODE_STATES_BEFORE_READY: ReadonlySet<string> = new Set(['init', 'building', 'failed', 'aborted']);
+
+function isBeingMade({ state }: NodeRecord): boolean {
+  return NODE_STATES_BEFORE_READY.has(state);
+}
+
+function explainLaunch(node: NodeRecord, nowMs: number): LaunchExplanation {
+  const { id, provider, pool, labels, state, launchError } = node;
+  return { nodeId: id, provider, pool, labels, state, ageMs: nowMs - node.stateTimeMs, error: launchError };
+}
+
+/** Comes after every real request of Zuul's ordinary priority. */
+const HYPOTHETICAL_ID = '200-9999999999' as RequestId;
+
+/**
+ * Asks the workers about a request; of pools they do not work for is told what the registry shows.
+ * @returns `undefined` for an unknown request id
+ */
+export function explainRequest(subject: ExplainSubject, sources: ExplainSources): RequestExplanation | undefined {
+  const { requests, workers, registered, nowMs } = sources;
+  const hypothetical = 'labels' in subject;
+  const request = hypothetical
+    ? { ...newRequest({ labels: subject.labels }, nowMs), id: HYPOTHETICAL_ID }
+    : requests.get(subject.requestId);
+  if (!request) return undefined;
+  const own = new Set(workers.map((worker) => worker.launcherId));
+  const foreign = registered.filter((pool) => !own.has(pool.launcherId));
+  return {
+    requestId: hypothetical ? undefined : request.id,
+    state: hypothetical ? 'not submitted' : request.state,
+    labels: request.labels,
+    requestor: request.requestor,
+    tenant: request.tenantName,
+    nodes: request.nodeIds,
+    ageMs: hypothetical ? undefined : nowMs - (request.createdTimeMs ?? request.stat?.ctime ?? nowMs),
+    launchError: request.launchError,
+    pools: [
+      ...workers.map((worker) => worker.explain(request)),
+      ...foreign.map((pool) => explainForeign(pool, request)),
+    ],
+    launches: hypothetical
+      ? []
+      : sources
+          .nodesOf(request.id)
+          .filter(isBeingMade)
+          .map((node) => explainLaunch(node, nowMs)),
+  };
+}

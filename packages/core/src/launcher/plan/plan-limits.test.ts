@@ -1,0 +1,110 @@
+import { compareRequests, newRequest, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
+import { describe, expect, it } from 'vitest';
+import { poolConfig } from '../../../test/support/pool-config.js';
+import { poolView } from '../../../test/support/pool-view.js';
+import { planPool } from './plan-pool.js';
+import { RequestQueue } from './queue.js';
+import { judgeStanding, MIN_READY_REQUESTOR } from './rules.js';
+import type { PoolView } from './types.js';
+
+let counter = 0;
+
+function request(fields: Partial<RequestRecord> = {}): RequestRecord {
+  const id = `200-${String(counter++).padStart(10, '0')}` as RequestId;
+  return { ...newRequest({ labels: ['small'], ...fields }, 0), id };
+}
+
+const standby = () => request({ requestor: MIN_READY_REQUESTOR });
+
+/** A pool that launches `small`, which needs one instance and one core. */
+function cloud(fields: Partial<PoolView> = {}, total: Record<string, number> | undefined = {}, used = {}): PoolView {
+  const need = () => ({ instances: 1, cores: 1 });
+  return poolView({
+    launcherId: 'me',
+    provider: 'p',
+    pool: poolConfig('main', ['small']),
+    launches: true,
+    pausesAtQuota: true,
+    quota: { need, providerTotal: total, providerUsed: used, poolUsed: used },
+    ...fields,
+  });
+}
+
+function plan(view: PoolView, ...requests: RequestRecord[]) {
+  const queue = new RequestQueue(compareRequests);
+  for (const item of requests) queue.put(item);
+  return planPool(view, [], queue.groups(), compareRequests);
+}
+
+describe('a resource that is overrun', () => {
+  it('blocks a label that needs nothing of it', () => {
+    const { accept, paused } = plan(cloud({}, { volumes: 3 }, { volumes: 4 }), request());
+
+    expect(accept.flatMap(({ assignment }) => assignment.parts)).toMatchObject([{ source: { kind: 'wait' } }]);
+    expect(paused[0]?.reason).toMatchObject({
+      rule: 'pool-full',
+      text: 'provider "p": 1 volume more in use than allowed',
+      details: { resource: 'volumes', available: -1 },
+    });
+  });
+
+  it('of a tenant lets it have nothing more', () => {
+    const view = cloud({ tenantLimit: () => ({ ram: 8 }), tenantUsed: () => ({ ram: 9 }) });
+
+    expect(plan(view, request({ tenantName: 't' })).waiting[0]?.reason.text).toMatch(
+      /tenant "t" .*: 1 ram more in use than allowed/,
+    );
+  });
+
+  it('makes what can never fit a reason to decline, whatever the label needs of it', () => {
+    const verdict = judgeStanding(request(), cloud({}, { volumes: -1 }));
+
+    expect(verdict).toMatchObject({ action: 'decline', reason: { rule: 'exceeds-quota' } });
+  });
+
+  it('is not what is kept for others: nobody waits for a resource that he does not need', () => {
+    const needs: Record<string, Record<string, number>> = {
+      disk: { instances: 1, volumes: 9 },
+      small: { instances: 1 },
+    };
+    const quota = { need: (label: string) => needs[label] ?? {}, providerUsed: { volumes: 1 }, poolUsed: {} };
+    const view = cloud({
+      pool: poolConfig('main', ['disk', 'small']),
+      quota: { ...quota, providerTotal: { volumes: 9 } },
+    });
+
+    const { accept } = plan(view, request({ labels: ['disk'] }), request());
+
+    expect(accept.map(({ assignment }) => assignment.complete)).toEqual([false, true]);
+  });
+});
+
+describe('a request for a standby node', () => {
+  it('is declined when quota that is known is used up', () => {
+    expect(plan(cloud({}, { cores: 3 }, { cores: 3 }), standby()).decline).toHaveLength(1);
+  });
+
+  it.each([
+    ['launches end', cloud({ maxConcurrency: 1, activeLaunches: 1 })],
+    ['limits are known', cloud({ quota: { ...cloud().quota, providerTotal: undefined } })],
+  ])('waits here until %s, and is not accepted meanwhile', (_name, view) => {
+    const { accept, decline, paused, waiting } = plan(view, standby());
+
+    expect({ accept, decline, paused }).toEqual({ accept: [], decline: [], paused: [] });
+    expect(waiting).toHaveLength(1);
+  });
+});
+
+describe('a provider whose max-concurrency is 0', () => {
+  it('leaves a request that it could serve alone', () => {
+    const verdict = judgeStanding(request(), cloud({ maxConcurrency: 0 }));
+
+    expect(verdict).toMatchObject({ action: 'defer', reason: { rule: 'max-concurrency', details: { limit: 0 } } });
+  });
+
+  it('declines one that it could never serve', () => {
+    const verdict = judgeStanding(request({ labels: ['other'] }), cloud({ maxConcurrency: 0 }));
+
+    expect(verdict).toMatchObject({ action: 'decline', reason: { rule: 'label-unavailable' } });
+  });
+});

@@ -1,0 +1,215 @@
+import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
+import { Budget, type Demand } from './budget.js';
+import type { RequestGroup, RequestOrder } from './queue.js';
+import { countOf, mayHaveRoomElsewhere, MIN_READY_REQUESTOR, reason } from './rules.js';
+import type { Assignment, PoolView, Reason, Reservation } from './types.js';
+
+/** An accepted request that waits for capacity, and what it still lacks. */
+export interface PausedRequest {
+  readonly request: RequestRecord;
+  readonly missing: readonly string[];
+  readonly az: string | null;
+}
+
+/** What one planning pass wants done, in handling order. */
+export interface PoolPlan {
+  readonly accept: readonly { request: RequestRecord; assignment: Assignment }[];
+  /** Accepted requests that can now get (more of) what they lack. */
+  readonly resume: readonly { request: RequestRecord; assignment: Assignment }[];
+  /** Why requests that are or will be accepted still wait. */
+  readonly paused: readonly { request: RequestRecord; reason: Reason }[];
+  /** Requests that must not wait for capacity. */
+  readonly decline: readonly { request: RequestRecord; reason: Reason }[];
+  /** An unused ready node to delete, because a request waits for the room it takes. */
+  readonly release: NodeRecord | undefined;
+  /** The first request left waiting although the pool itself has room; sister pools keep room of the provider for it. */
+  readonly head: Reservation | undefined;
+  /** Why the first request of each group waits. */
+  readonly waiting: readonly { request: RequestRecord; group: string; reason: Reason }[];
+}
+
+/**
+ * Decides what a pool does with the requests waiting for it. Requests are taken in handling order; one that does not
+ * fit keeps what it could get and what it lacks reserved, and those behind it go on with what is left. So nobody is
+ * overtaken on a resource he waits for, and nobody waits for a resource he does not need.
+ *
+ * A request is looked at only when it heads its group: requests of one group want the same.
+ */
+export function planPool(
+  view: PoolView,
+  paused: readonly PausedRequest[],
+  groups: Iterable<RequestGroup>,
+  order: RequestOrder,
+): PoolPlan {
+  const pass = new PlanningPass(view);
+  pass.resumeAll(paused, order);
+  const heads = new HeadQueue(groups, order);
+  for (let head = heads.pop(); head !== undefined; head = heads.pop()) {
+    const request = head.group.requests[head.index];
+    if (request === undefined) continue;
+    pass.keepForOthersBefore(request, order);
+    if (pass.offer(request, head.group.key)) heads.push(head.group, head.index + 1);
+  }
+  return pass.finish();
+}
+
+class PlanningPass {
+  readonly #plan = {
+    accept: [] as { request: RequestRecord; assignment: Assignment }[],
+    resume: [] as { request: RequestRecord; assignment: Assignment }[],
+    paused: [] as { request: RequestRecord; reason: Reason }[],
+    decline: [] as { request: RequestRecord; reason: Reason }[],
+    waiting: [] as { request: RequestRecord; group: string; reason: Reason }[],
+  };
+  readonly #view: PoolView;
+  readonly #budget: Budget;
+  #paused: boolean;
+  #head: Reservation | undefined;
+  #elsewhere: Reservation[] | undefined;
+  /** Somebody waits for room in the pool or the provider. */
+  #short = false;
+
+  constructor(view: PoolView) {
+    this.#view = view;
+    this.#budget = new Budget(view);
+    this.#paused = view.paused;
+  }
+
+  /** Accepted requests come before all others; those of sister pools and other launchers stand in line with ours. */
+  resumeAll(paused: readonly PausedRequest[], order: RequestOrder): void {
+    const foreign = [...this.#view.foreignReservations].sort((a, b) => order(a.request, b.request));
+    for (const item of [...paused].sort((a, b) => order(a.request, b.request))) {
+      for (let next = foreign[0]; next && order(next.request, item.request) < 0; next = foreign[0]) {
+        this.#budget.reserve(next);
+        foreign.shift();
+      }
+      this.#resume(item);
+    }
+    for (const reservation of foreign) this.#budget.reserve(reservation);
+  }
+
+  finish(): PoolPlan {
+    const release = this.#short && !this.#view.roomIsComing ? this.#budget.findSpare() : undefined;
+    return { ...this.#plan, release, head: this.#head };
+  }
+
+  #resume(item: PausedRequest): void {
+    const demand: Demand = { request: item.request, labels: item.missing, az: item.az, accepted: true };
+    const { assignment, shortage } = this.#budget.fit(demand);
+    this.#short ||= shortage?.rule === 'pool-full';
+    if (shortage) this.#plan.paused.push({ request: item.request, reason: shortage });
+    this.#budget.take(demand, assignment);
+    if (assignment.parts.some((part) => part.source.kind !== 'wait')) {
+      this.#plan.resume.push({ request: item.request, assignment });
+    }
+  }
+
+  /** Requests waiting in sister pools have the provider's room in handling order as well. */
+  keepForOthersBefore(request: RequestRecord, order: RequestOrder): void {
+    const elsewhere = (this.#elsewhere ??= [...(this.#view.waitingElsewhere ?? [])].sort((a, b) =>
+      order(a.request, b.request),
+    ));
+    for (let next = elsewhere[0]; next && order(next.request, request) < 0; next = elsewhere[0]) {
+      this.#budget.reserve(next);
+      elsewhere.shift();
+    }
+  }
+
+  /** @returns true when the next request of the group is worth a look */
+  offer(request: RequestRecord, group: string): boolean {
+    const demand: Demand = { request, labels: request.labels, az: null, accepted: false };
+    const { assignment, shortage, isProviderShort, isOverQuota } = this.#budget.fit(demand);
+    if (!shortage) {
+      this.#budget.take(demand, assignment);
+      this.#plan.accept.push({ request, assignment });
+      return true;
+    }
+    const isStandby = request.requestor === MIN_READY_REQUESTOR;
+    if (isStandby && isOverQuota) {
+      this.#plan.decline.push({ request, reason: shortage });
+      return true;
+    }
+    if (isStandby || shortage.rule === 'tenant-quota') {
+      this.#plan.waiting.push({ request, group, reason: shortage });
+      return false;
+    }
+    if (!this.#isWithinReach(request)) {
+      this.#plan.waiting.push({ request, group, reason: shortage });
+      return false;
+    }
+    this.#budget.take(demand, assignment);
+    const isBehind = this.#short;
+    this.#short ||= shortage.rule === 'pool-full';
+    if (this.#mayPause(request, shortage)) {
+      this.#paused = true;
+      this.#plan.paused.push({ request, reason: shortage });
+      this.#plan.accept.push({ request, assignment });
+      return true;
+    }
+    if (isProviderShort) this.#head ??= { request, need: this.#budget.needOfRest(assignment) };
+    if (isBehind) this.#budget.holdBack(assignment);
+    this.#plan.waiting.push({ request, group, reason: shortage });
+    return false;
+  }
+
+  /**
+   * Whether returned nodes could serve the request. One that waits for a host which is not there keeps nothing from
+   * others in the meantime: that could be for ever.
+   */
+  #isWithinReach(request: RequestRecord): boolean {
+    if (this.#view.launches || !this.#view.presentNodes) return true;
+    for (const label of new Set(request.labels)) {
+      if (this.#view.presentNodes(label) < countOf(request.labels, label)) return false;
+    }
+    return true;
+  }
+
+  #mayPause(request: RequestRecord, { rule }: Reason): boolean {
+    const { pausesAtQuota, maxConcurrency } = this.#view;
+    if (!pausesAtQuota || this.#paused) return false;
+    // one that needs more launches than there may ever be at once has to begin with some of them, or nobody ever could
+    if (rule === 'max-concurrency') return request.labels.length > maxConcurrency;
+    return rule === 'pool-full' && !mayHaveRoomElsewhere(request, this.#view);
+  }
+}
+
+/** Merges the groups in handling order. */
+class HeadQueue {
+  readonly #order: RequestOrder;
+  /** Sorted, the next one last: there are few groups. */
+  readonly #heads: { group: RequestGroup; index: number; request: RequestRecord }[] = [];
+
+  constructor(groups: Iterable<RequestGroup>, order: RequestOrder) {
+    this.#order = order;
+    for (const group of groups) {
+      const request = group.requests[0];
+      if (request !== undefined) this.#heads.push({ group, index: 0, request });
+    }
+    this.#heads.sort((a, b) => order(b.request, a.request));
+  }
+
+  pop(): { group: RequestGroup; index: number } | undefined {
+    return this.#heads.pop();
+  }
+
+  push(group: RequestGroup, index: number): void {
+    const request = group.requests[index];
+    if (request === undefined) return;
+    let at = this.#heads.length;
+    while (at > 0) {
+      const before = this.#heads[at - 1];
+      if (before === undefined || this.#order(before.request, request) >= 0) break;
+      at--;
+    }
+    this.#heads.splice(at, 0, { group, index, request });
+  }
+}
+
+/** A reason for a request that was not reached because an equal one before it waits. */
+export function behindReason(ahead: Reason, position: number): Reason {
+  const others = position === 1 ? 'another request' : `${position} requests`;
+  return reason(ahead.rule, `behind ${others}; the first that wants the same waits: ${ahead.text}`, ahead.remedy, {
+    ...ahead.details,
+    position,
+  });
+}

@@ -1,0 +1,241 @@
+import type { PoolComponentRecord } from '@nodepool/zk-protocol';
+import { findOverrun, findShortage, sumResources, type Shortage } from '../../contract/resources.js';
+import { amountText, labelsToText } from './texts.js';
+import type { PlannedRequest, PoolView, Reason, RuleName, Verdict } from './types.js';
+
+/** Text of the requestor of standby nodes; such requests are declined, not paused, when nothing is free. */
+export const MIN_READY_REQUESTOR = 'NodePool:min-ready';
+
+/** Makes a {@link Reason}. */
+export function reason(rule: RuleName, text: string, remedy: string, details: Reason['details'] = {}): Reason {
+  return { rule, text, remedy, details };
+}
+
+/** Registered pools that have every wanted label and have not declined the request. */
+export function findCandidates(request: PlannedRequest, view: PoolView): PoolComponentRecord[] {
+  return view.registered.filter(
+    (pool) =>
+      !request.declinedBy.includes(pool.launcherId) && pool.supportedLabels.length > 0 && coversAll(pool, request),
+  );
+}
+
+/** The pool has every label that the request wants. */
+export function coversAll(pool: PoolComponentRecord, request: Pick<PlannedRequest, 'labels'>): boolean {
+  return request.labels.every((label) => pool.supportedLabels.includes(label));
+}
+
+/**
+ * Rules that do not depend on what is free at the moment: whether the request is this pool's business at all.
+ * @returns `undefined` when the request belongs into this pool's queue
+ */
+export function judgeStanding(request: PlannedRequest, view: PoolView): Verdict | undefined {
+  if (view.stopping) {
+    return skip(reason('stopping', 'this launcher is stopping', 'another launcher with this pool takes over'));
+  }
+  if (request.state !== 'requested') {
+    return skip(reason('not-requested', `the request is ${request.state}`, 'nothing to do', { state: request.state }));
+  }
+  if (request.declinedBy.includes(view.launcherId)) {
+    return skip(reason('already-declined', 'this pool has declined it', 'another pool, or a new request'));
+  }
+  return judgeCandidates(request, view) ?? judgeDecline(request, view) ?? judgeOpen(view);
+}
+
+/** Zero is no limit to wait for: another pool may have the request. */
+function judgeOpen({ maxConcurrency, provider }: PoolView): Verdict | undefined {
+  if (maxConcurrency !== 0) return undefined;
+  return {
+    action: 'defer',
+    reason: reason(
+      'max-concurrency',
+      `provider "${provider}" accepts nothing: its max-concurrency is 0`,
+      'another pool serves it, or max-concurrency is raised',
+      { limit: 0 },
+    ),
+  };
+}
+
+function judgeCandidates(request: PlannedRequest, view: PoolView): Verdict | undefined {
+  const candidates = findCandidates(request, view);
+  if (request.provider !== null && request.provider !== view.provider) {
+    const preferred = candidates.find((pool) => pool.providerName === request.provider);
+    if (preferred) {
+      return yieldTo(
+        reason(
+          'yield-to-provider',
+          `the request asks for provider "${request.provider}", which is online`,
+          `provider "${request.provider}" serves or declines it`,
+          { provider: request.provider, pool: preferred.name },
+        ),
+      );
+    }
+  }
+  // All others yield to the preferred provider: were it to yield to them in turn, nobody would ever take the request.
+  const isPreferred = request.provider === view.provider;
+  const better = candidates.find(
+    (pool) => pool.priority < view.priority && !pool.paused && (!isPreferred || pool.providerName === view.provider),
+  );
+  if (better) {
+    return yieldTo(
+      reason(
+        'yield-to-priority',
+        `pool "${better.providerName}/${better.name}" has priority ${better.priority}, this one ${view.priority}`,
+        `pool "${better.providerName}/${better.name}" serves, pauses or declines it`,
+        { provider: better.providerName, pool: better.name, priority: better.priority, ownPriority: view.priority },
+      ),
+    );
+  }
+  const missing = missingLabels(request, view);
+  if (missing.length > 0 && candidates.length > 0) {
+    const pools = candidates.map((pool) => `${pool.providerName}/${pool.name}`);
+    return {
+      action: 'defer',
+      reason: reason(
+        'label-elsewhere',
+        `this pool lacks ${quoted(missing)}; ${quoted(pools)} can serve the request`,
+        'one of these pools serves or declines it',
+        { missing, pools },
+      ),
+    };
+  }
+  return undefined;
+}
+
+/**
+ * Whether a request for which there is no room here is better left in the queue, because another pool may have room: one
+ * of the same priority that does not wait for room itself. Pools of a lower priority only begin when this one has paused,
+ * so where there are any, it has to.
+ */
+export function mayHaveRoomElsewhere(request: PlannedRequest, view: PoolView): boolean {
+  const others = findCandidates(request, view).filter((pool) => pool.launcherId !== view.launcherId);
+  return (
+    others.some((pool) => pool.priority === view.priority && !pool.paused) &&
+    others.every((pool) => pool.priority <= view.priority)
+  );
+}
+
+/** Why this pool can never serve the request, first reason found; `undefined` when it could. */
+export function judgeDecline(request: PlannedRequest, view: PoolView): Verdict | undefined {
+  const found =
+    findPoolDisabled(view) ??
+    findLabelDisabled(request, view) ??
+    findLabelUnavailable(request, view) ??
+    findImagesUnavailable(request, view) ??
+    findNeverFits(request, view);
+  return found && { action: 'decline', reason: found };
+}
+
+function findPoolDisabled(view: PoolView): Reason | undefined {
+  if (view.pool.maxServers > 0) return undefined;
+  return reason('pool-disabled', 'pool is disabled by max_servers', 'raise max-servers of the pool', {
+    maxServers: view.pool.maxServers,
+  });
+}
+
+function findLabelDisabled(request: PlannedRequest, view: PoolView): Reason | undefined {
+  const disabled = unique(request.labels.filter((label) => view.disabledLabels.has(label)));
+  if (disabled.length === 0) return undefined;
+  return reason('label-disabled', `label(s) [${disabled.join(',')}] disabled by min-ready -1`, 'set min-ready to 0', {
+    labels: disabled,
+  });
+}
+
+function findLabelUnavailable(request: PlannedRequest, view: PoolView): Reason | undefined {
+  const lacking = unique([
+    ...missingLabels(request, view),
+    ...request.labels.filter((label) => view.errorLabels.has(label)),
+  ]);
+  if (lacking.length === 0) return undefined;
+  return reason(
+    'label-unavailable',
+    `node type(s) [${lacking.join(',')}] not available`,
+    'add the label to a pool, or mend its definition',
+    { labels: lacking },
+  );
+}
+
+function findImagesUnavailable(request: PlannedRequest, view: PoolView): Reason | undefined {
+  const lacking = unique(request.labels.filter((label) => !view.labelReady(label)));
+  return lacking.length === 0 ? undefined : imagesUnavailable(lacking);
+}
+
+/** Why a request is declined for which there are no images. */
+export function imagesUnavailable(labels: readonly string[]): Reason {
+  return reason('images-unavailable', 'images are not available', 'build or upload the image of the label', { labels });
+}
+
+function findNeverFits(request: PlannedRequest, view: PoolView): Reason | undefined {
+  return findOverCapacity(request, view) ?? findOverLimits(request, view);
+}
+
+function findOverCapacity(request: PlannedRequest, view: PoolView): Reason | undefined {
+  for (const label of unique(request.labels)) {
+    const capacity = view.labelCapacity(label);
+    const needed = countOf(request.labels, label);
+    if (capacity !== undefined && needed > capacity) {
+      return reason(
+        'exceeds-quota',
+        `it would exceed quota: ${needed} of "${label}" asked for, the pool has ${capacity}`,
+        'ask for fewer nodes or add some to the pool',
+        { label, needed, available: capacity },
+      );
+    }
+  }
+  if (view.canHold?.(request.labels) ?? true) return undefined;
+  return reason(
+    'exceeds-quota',
+    `it would exceed quota: the pool has nodes for each of [${labelsToText(request.labels)}], but not for all of them at once`,
+    'ask for fewer nodes or add some to the pool',
+    { labels: unique(request.labels) },
+  );
+}
+
+function findOverLimits(request: PlannedRequest, view: PoolView): Reason | undefined {
+  if (!view.launches) return undefined;
+  const poolLimits = { instances: view.pool.maxServers, ...view.pool.maxResources };
+  const { quota } = view;
+  const need = sumResources(request.labels.map((label) => quota.need(label)));
+  const total = view.pool.ignoreProviderQuota ? undefined : quota.providerTotal;
+  const overProvider = total && (findShortage(need, total) ?? findOverrun(total));
+  const over: Shortage | undefined = overProvider ?? findShortage(need, poolLimits);
+  if (!over) return undefined;
+  const whose = overProvider ? `provider "${view.provider}"` : `pool "${view.pool.name}"`;
+  return reason(
+    'exceeds-quota',
+    `it would exceed quota: needs ${amountText(over.needed, over.resource)}, ${whose} allows ${over.available} in all`,
+    overProvider ? 'raise the quota of the cloud project' : 'raise the limits of the pool',
+    {
+      resource: over.resource,
+      needed: over.needed,
+      available: over.available,
+      level: overProvider ? 'provider' : 'pool',
+    },
+  );
+}
+
+function missingLabels(request: PlannedRequest, view: PoolView): string[] {
+  return unique(request.labels.filter((label) => !view.pool.labels.has(label)));
+}
+
+/** How often a label stands in a list. */
+export function countOf(labels: readonly string[], wanted: string): number {
+  let count = 0;
+  for (const label of labels) if (label === wanted) count++;
+  return count;
+}
+
+function unique(values: readonly string[]): string[] {
+  return [...new Set(values)];
+}
+
+function quoted(values: readonly string[]): string {
+  return values.map((value) => `"${value}"`).join(', ');
+}
+
+function skip(found: Reason): Verdict {
+  return { action: 'skip', reason: found };
+}
+
+function yieldTo(found: Reason): Verdict {
+  return { action: 'yield', reason: found };
+}

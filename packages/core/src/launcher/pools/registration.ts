@@ -1,0 +1,192 @@
+import {
+  componentCreatePath,
+  componentsPath,
+  encodeComponent,
+  encodeLegacyLauncher,
+  LEGACY_LAUNCHERS_ROOT,
+  legacyLauncherPath,
+  isZooKeeperError,
+  lastPart,
+  type ComponentRecord,
+  type LauncherId,
+  type PoolComponentRecord,
+  type Stat,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
+import type { Logger } from '../../contract/logger.js';
+
+/** Where entries stand and what their bodies look like. */
+export interface RegistryLayout<T extends ComponentRecord> {
+  directory(body: T): string;
+  /** What is handed to `create`; a sequential one gets its number appended. */
+  createPath(body: T): string;
+  readonly sequential: boolean;
+  encode(body: T): Buffer;
+}
+
+const COMPONENT_REGISTRY: RegistryLayout<ComponentRecord> = {
+  directory: (body) => componentsPath(body.kind),
+  createPath: (body) => componentCreatePath(body.kind, body.hostname),
+  sequential: true,
+  encode: encodeComponent,
+};
+
+/** Where launchers older than the component registry announce their pools. */
+export function legacyRegistry(launcherId: LauncherId): RegistryLayout<PoolComponentRecord> {
+  return {
+    directory: () => LEGACY_LAUNCHERS_ROOT,
+    createPath: () => legacyLauncherPath(launcherId),
+    sequential: false,
+    encode: encodeLegacyLauncher,
+  };
+}
+
+/**
+ * A component's entry in the registry. Changes are written one after another, only the newest body counts, and the entry
+ * is made again in a new session.
+ */
+export class Registration<T extends ComponentRecord> {
+  readonly #zk: ZooKeeper;
+  readonly #logger: Logger;
+  readonly #layout: RegistryLayout<T>;
+  #body: T;
+  #path: string | undefined;
+  #epoch = -1;
+  #written: T | undefined;
+  /** Body of an entry that may have been made: its answer never came. The body wanted may be another by now. */
+  #unconfirmed: Buffer | undefined;
+  #version = 0;
+  #writing: Promise<void> | undefined;
+  #removed = false;
+
+  constructor(zk: ZooKeeper, body: T, logger: Logger, layout: RegistryLayout<T> = COMPONENT_REGISTRY) {
+    this.#layout = layout;
+    this.#zk = zk;
+    this.#body = body;
+    this.#logger = logger;
+  }
+
+  /** Last part of the entry's path; `undefined` while not registered. */
+  get id(): string | undefined {
+    return this.#path === undefined ? undefined : lastPart(this.#path);
+  }
+
+  get body(): T {
+    return this.#body;
+  }
+
+  /** Registers, or registers again in a new session. */
+  async register(): Promise<void> {
+    await this.#flush();
+  }
+
+  /** Publishes a changed body; returns at once. */
+  update(body: T): void {
+    this.#body = body;
+    void this.#flush();
+  }
+
+  /** Takes the entry out; resolves when it is gone or the session is. */
+  async remove(): Promise<void> {
+    this.#removed = true;
+    await this.#writing;
+    while (!(await this.#tryToRemove())) {
+      // the connection broke; the session, and with it the entry, may live on
+    }
+  }
+
+  /** @returns false to try again */
+  async #tryToRemove(): Promise<boolean> {
+    try {
+      await this.#zk.whenConnected();
+      if (this.#unconfirmed !== undefined) await this.#recover();
+      const path = this.#path;
+      if (path !== undefined && this.#epoch === this.#zk.sessionEpoch) await this.#zk.delete(path);
+    } catch (error) {
+      if (!isZooKeeperError(error)) throw error;
+      this.#logger.debug('Could not remove component entry', { path: this.#path, error });
+      if (isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED')) return false;
+    }
+    this.#path = undefined;
+    return true;
+  }
+
+  #flush(): Promise<void> {
+    this.#writing ??= this.#write().finally(() => (this.#writing = undefined));
+    return this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    while (!this.#removed && (this.#written !== this.#body || this.#epoch !== this.#zk.sessionEpoch)) {
+      const body = this.#body;
+      try {
+        if (this.#path === undefined || this.#epoch !== this.#zk.sessionEpoch) await this.#create(body);
+        else this.#version = (await this.#zk.setData(this.#path, this.#layout.encode(body), this.#version)).version;
+        this.#written = body;
+      } catch (error) {
+        if (!isZooKeeperError(error)) throw error;
+        this.#logger.warn('Could not publish component', { kind: body.kind, error });
+        if (!(await this.#recovered(error))) return;
+      }
+    }
+  }
+
+  async #create(body: T): Promise<void> {
+    const { sequential } = this.#layout;
+    await this.#zk.ensurePath(this.#layout.directory(body));
+    const path = this.#layout.createPath(body);
+    this.#unconfirmed = this.#layout.encode(body);
+    this.#path = await this.#zk.create(path, this.#unconfirmed, { ephemeral: true, sequential });
+    this.#unconfirmed = undefined;
+    // Not before: a create asked for between two sessions is carried out in the second one.
+    this.#epoch = this.#zk.sessionEpoch;
+    this.#version = 0;
+  }
+
+  /** Recovers, however often the connection breaks meanwhile. @returns false when the client is closed */
+  async #recovered(error: unknown): Promise<boolean> {
+    for (let cause = error; !isZooKeeperError(cause, 'ZK_CLOSED');) {
+      try {
+        await this.#recover();
+        return true;
+      } catch (next) {
+        if (!isZooKeeperError(next, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED', 'ZK_CLOSED')) throw next;
+        cause = next;
+      }
+    }
+    return false;
+  }
+
+  /** After an error: learn what is stored. An entry whose making was not confirmed is found by its owner and body. */
+  async #recover(): Promise<void> {
+    await this.#zk.whenConnected();
+    if (this.#path !== undefined && this.#epoch === this.#zk.sessionEpoch) {
+      const stat = await this.#zk.exists(this.#path);
+      if (stat) this.#version = stat.version;
+      else this.#path = undefined;
+      return;
+    }
+    const directory = this.#layout.directory(this.#body);
+    const wanted = this.#unconfirmed;
+    if (wanted === undefined) return;
+    for (const id of await this.#zk.getChildren(directory)) {
+      const path = `${directory}/${id}`;
+      const found = await this.#read(path);
+      if (found?.stat.ephemeralOwner !== this.#zk.sessionId || !found.data.equals(wanted)) continue;
+      this.#path = path;
+      this.#epoch = this.#zk.sessionEpoch;
+      this.#version = found.stat.version;
+      this.#unconfirmed = undefined;
+      return;
+    }
+  }
+
+  async #read(path: string): Promise<{ data: Buffer; stat: Stat } | undefined> {
+    try {
+      return await this.#zk.getData(path);
+    } catch (error) {
+      if (isZooKeeperError(error, 'ZK_NO_NODE')) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import type { NodeRecord } from '@nodepool/zk-protocol';
+import type { Services } from '../mirror/services.js';
+import type { ProviderRunner } from './provider-runner.js';
+
+/** A provider that left the configuration and still has nodes. */
+export interface DrainingStatus {
+  readonly provider: string;
+  /** Its nodes that are not gone yet. */
+  readonly nodes: number;
+  /** When it left, ms since the epoch. */
+  readonly sinceMs: number;
+}
+
+/** What draining needs to know of the launcher around it. */
+export interface DrainingHost {
+  nodesOf(provider: string): Iterable<NodeRecord>;
+  /** Requests are still being worked on for the provider. */
+  isWorkedFor(provider: string): boolean;
+  /** Another launcher has a pool of the provider. */
+  isServedElsewhere(provider: string): boolean;
+  /** Deletes a free node if it still is one. */
+  releaseNode(node: NodeRecord, why: string): void;
+  /** Nothing is left to do for it. */
+  ended(runner: ProviderRunner): void;
+}
+
+/**
+ * How long the free nodes of a provider that left are kept: it may come back at once, as after a mistake, and launchers
+ * that reload at the same time do not drop it in the same moment.
+ */
+const SECOND_THOUGHTS_MS = 60_000;
+
+/**
+ * Providers that left the configuration, until their nodes are gone: what is given back is deleted by them as before,
+ * and what nobody can get any more is deleted too. Where another launcher serves the provider that one sees to it.
+ */
+export class DrainingProviders {
+  readonly #services: Services;
+  readonly #host: DrainingHost;
+  readonly #draining = new Map<string, { readonly runner: ProviderRunner; readonly sinceMs: number }>();
+
+  constructor(services: Services, host: DrainingHost) {
+    this.#services = services;
+    this.#host = host;
+  }
+
+  get(name: string): ProviderRunner | undefined {
+    return this.#draining.get(name)?.runner;
+  }
+
+  status(): DrainingStatus[] {
+    return [...this.#draining].map(([provider, { sinceMs }]) => ({
+      provider,
+      nodes: [...this.#host.nodesOf(provider)].length,
+      sinceMs,
+    }));
+  }
+
+  /** Takes a provider in; {@link look} at it once it knows. */
+  add(runner: ProviderRunner): void {
+    const { clock, logger } = this.#services;
+    this.#draining.set(runner.name, { runner, sinceMs: clock.now() });
+    const nodes = [...this.#host.nodesOf(runner.name)].length;
+    logger.info('Provider left the configuration; it drains', { provider: runner.name, nodes });
+  }
+
+  /** Hands a provider out that drains no more, e.g. because it is configured again. */
+  take(name: string): ProviderRunner | undefined {
+    const runner = this.get(name);
+    this.#draining.delete(name);
+    return runner;
+  }
+
+  takeAll(): ProviderRunner[] {
+    return [...this.#draining.keys()].map((name) => this.take(name)).filter((runner) => runner !== undefined);
+  }
+
+  /** Ends a provider that has nothing left. */
+  look(name: string): void {
+    if (!this.#draining.has(name) || this.#host.isWorkedFor(name)) return;
+    for (const _node of this.#host.nodesOf(name)) return;
+    this.#end(name, 'Provider has drained: its nodes are gone');
+  }
+
+  /** The slow part: free nodes go, and what others see to is left to them. */
+  sweep(): void {
+    const { clock } = this.#services;
+    for (const [name, { sinceMs }] of this.#draining) {
+      if (clock.now() - sinceMs < SECOND_THOUGHTS_MS || this.#host.isWorkedFor(name)) continue;
+      if (this.#host.isServedElsewhere(name)) this.#end(name, 'Provider is left to another launcher that has it');
+      else this.#releaseFree(name);
+      this.look(name);
+    }
+  }
+
+  #releaseFree(name: string): void {
+    const { nodes } = this.#services.mirror;
+    for (const node of [...this.#host.nodesOf(name)]) {
+      const isFree = node.state === 'ready' && node.allocatedTo === null && nodes.contenders(node.id) === 0;
+      if (isFree) this.#host.releaseNode(node, 'its provider left the configuration');
+    }
+  }
+
+  #end(name: string, text: string): void {
+    const runner = this.take(name);
+    if (!runner) return;
+    this.#services.logger.info(text, { provider: name });
+    this.#host.ended(runner);
+  }
+}

@@ -1,0 +1,32 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** What went wrong outside of any call: nobody waited for a promise, a timer's or an emitter's listener threw. */
+export type FaultKind = 'unhandled rejection' | 'uncaught exception';
+
+/** On whose behalf code runs, however many timers, sockets and promises lie between it and its first call. */
+export interface DriverScope {
+  readonly provider: string;
+  readonly driver: string;
+  /** Tells the launcher of an error that reached nobody. Never throws. */
+  fault(kind: FaultKind, error: unknown): void;
+}
+
+const storage = new AsyncLocalStorage<DriverScope | undefined>();
+
+/**
+ * The provider whose driver the running code belongs to; `undefined` for the launcher's own. For handlers of uncaught errors,
+ * which run in the scope of what threw.
+ */
+export function currentDriverScope(): DriverScope | undefined {
+  return storage.getStore();
+}
+
+/** Runs a driver's code. Whatever it begins belongs to the scope. */
+export function inDriverScope<T>(scope: DriverScope, run: () => T): T {
+  return storage.run(scope, run);
+}
+
+/** Runs the launcher's own code although a driver has called it. */
+export function outOfDriverScope<T>(run: () => T): T {
+  return storage.run(undefined, run);
+}

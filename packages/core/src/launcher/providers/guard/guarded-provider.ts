@@ -1,0 +1,213 @@
+import type { Clock, NodeRecord, RecordCache, RequestRecord } from '@nodepool/zk-protocol';
+import { DriverError } from '../../../contract/errors.js';
+import type { NodeRequestHandler, Provider, QuotaSupport } from '../../../contract/driver.js';
+import type { PoolConfig, ProviderConfig } from '../../../contract/provider-config.js';
+import type { Logger } from '../../../contract/logger.js';
+import { Complaints } from './complaints.js';
+import { inDriverScope, type DriverScope, type FaultKind } from './driver-scope.js';
+import { failingHandler, guardHandler } from './guarded-handler.js';
+import { GuardedQuota } from './guarded-quota.js';
+import { withTimeLimit } from '../../../async/time-limit.js';
+
+/** What a guarded provider is made of. */
+export interface ProviderGuardOptions {
+  readonly config: ProviderConfig;
+  /** Makes the driver's provider; tried again by `start` when it fails. */
+  readonly make: (scope: DriverScope) => Provider | Promise<Provider>;
+  readonly clock: Clock;
+  readonly nodes: Pick<RecordCache<NodeRecord>, 'get'>;
+  /** Carries the provider's name. */
+  readonly logger: Logger;
+  /** Told of errors of the driver that reached nobody. */
+  readonly onFault: (kind: FaultKind, error: unknown) => void;
+}
+
+/** Longer than any deletion is meant to take; who deletes nodes then begins again. */
+const DELETE_LIMIT_MS = 3_600_000;
+const LEAK_LIMIT_MS = 600_000;
+const NO_LABELS: ReadonlySet<string> = new Set();
+
+/** Methods without which a provider is none. */
+const REQUIRED = [
+  ...['start', 'idle', 'stop', 'join', 'labelReady', 'getRequestHandler'],
+  ...['startNodeCleanup', 'cleanupLeakedResources', 'errorLabels'],
+] as const;
+
+/** Every method, the optional ones too: one that is forgotten here would be lost to all drivers. */
+type WholeProvider = Provider &
+  Required<Omit<Provider, 'quota' | 'startImages' | 'uploadImage' | 'deleteImage' | 'listImages'>>;
+
+const isBoolean = (answer: unknown) => typeof answer === 'boolean';
+
+/**
+ * A driver's provider as the launcher uses it. Whatever the driver does, this one answers: it never throws where the
+ * contract does not allow it, waits for nothing for ever, and says what is wrong in the log. So one driver's fault stays
+ * with its own provider.
+ */
+export class GuardedProvider implements WholeProvider {
+  readonly config: ProviderConfig;
+  readonly #options: ProviderGuardOptions;
+  readonly #complaints: Complaints;
+  readonly #scope: DriverScope;
+  #provider: Provider | undefined;
+  #quota: { of: QuotaSupport; guarded: GuardedQuota } | undefined;
+  #isLookingForLeaks = false;
+  #isIdle = false;
+  #isStopped = false;
+
+  constructor(options: ProviderGuardOptions) {
+    this.config = options.config;
+    this.#options = options;
+    this.#scope = {
+      provider: options.config.name,
+      driver: options.config.driverName,
+      fault: (kind, error) => options.onFault(kind, error),
+    };
+    this.#complaints = new Complaints(options.clock, options.logger, this.#scope);
+  }
+
+  get #driver(): string {
+    return this.config.driverName;
+  }
+
+  /** Makes the driver's provider if there is none yet, and starts it. Rejects with whatever went wrong. */
+  async start(signal: AbortSignal): Promise<void> {
+    const provider = (this.#provider ??= await this.#make());
+    if (this.#isIdle) return;
+    await inDriverScope(this.#scope, () => provider.start(signal));
+  }
+
+  idle(): void {
+    this.#isIdle = true;
+    this.#complaints.ask('idle', undefined, () => this.#provider?.idle());
+  }
+
+  stop(): void {
+    this.#isIdle = true;
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    this.#complaints.ask('stop', undefined, () => this.#provider?.stop());
+  }
+
+  async join(): Promise<void> {
+    try {
+      await inDriverScope(this.#scope, () => this.#provider?.join());
+    } catch (error) {
+      this.#complaints.tell('join', error);
+    }
+  }
+
+  /** Without a provider requests wait; a provider that cannot say declines them. */
+  labelReady(pool: string, label: string): boolean {
+    const provider = this.#provider;
+    return !provider || this.#complaints.ask('labelReady', false, () => provider.labelReady(pool, label), isBoolean);
+  }
+
+  getRequestHandler(pool: PoolConfig, request: RequestRecord): NodeRequestHandler {
+    try {
+      const handler = inDriverScope(this.#scope, () => this.#provider?.getRequestHandler(pool, request));
+      if (typeof handler?.imagesAvailable !== 'function') {
+        throw new DriverError(this.#driver, `driver "${this.#driver}": getRequestHandler returned no handler`);
+      }
+      const { clock } = this.#options;
+      return guardHandler(handler, {
+        driver: this.#driver,
+        clock,
+        complaints: this.#complaints,
+        storedNode: (id) => this.#options.nodes.get(id),
+      });
+    } catch (error) {
+      this.#complaints.tell('getRequestHandler', error);
+      return failingHandler(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  startNodeCleanup(node: NodeRecord, signal: AbortSignal): Promise<void> | undefined {
+    const provider = this.#provider;
+    if (!provider) throw new DriverError(this.#driver, `provider "${this.config.name}" could not be made yet`);
+    const cleanup: unknown = inDriverScope(this.#scope, () => provider.startNodeCleanup(node, signal));
+    if (cleanup === undefined) return undefined;
+    const what = `deletion of node ${node.id} in provider "${this.config.name}"`;
+    return withTimeLimit(this.#options.clock, DELETE_LIMIT_MS, what, Promise.resolve(cleanup)).then(() => undefined);
+  }
+
+  ownsResource(node: NodeRecord): boolean {
+    const hasId = node.externalId !== null;
+    return this.#complaints.ask('ownsResource', hasId, () => this.#provider?.ownsResource?.(node) ?? hasId, isBoolean);
+  }
+
+  labelCapacity(pool: string, label: string): number | undefined {
+    const isAnswer = (answer: unknown) => answer === undefined || (typeof answer === 'number' && answer >= 0);
+    return this.#complaints.ask(
+      'labelCapacity',
+      undefined,
+      () => this.#provider?.labelCapacity?.(pool, label),
+      isAnswer,
+    );
+  }
+
+  hindrances(pool: string, label: string): readonly string[] {
+    const isAnswer = (answer: unknown) => Array.isArray(answer) && answer.every((each) => typeof each === 'string');
+    return this.#complaints.ask('hindrances', [], () => this.#provider?.hindrances?.(pool, label) ?? [], isAnswer);
+  }
+
+  canHold(pool: string, labels: readonly string[]): boolean {
+    return this.#complaints.ask('canHold', true, () => this.#provider?.canHold?.(pool, labels) ?? true, isBoolean);
+  }
+
+  /** One look at a time, and not for ever: the looks of other providers follow. */
+  async cleanupLeakedResources(signal: AbortSignal): Promise<void> {
+    const provider = this.#provider;
+    if (!provider || this.#isLookingForLeaks) return;
+    this.#isLookingForLeaks = true;
+    const look = inDriverScope(this.#scope, async () => provider.cleanupLeakedResources(signal)).finally(
+      () => (this.#isLookingForLeaks = false),
+    );
+    const what = `looking for leaked resources of provider "${this.config.name}"`;
+    await withTimeLimit(this.#options.clock, LEAK_LIMIT_MS, what, look);
+  }
+
+  errorLabels(): ReadonlySet<string> {
+    const ask = () => this.#provider?.errorLabels() ?? NO_LABELS;
+    return this.#complaints.ask('errorLabels', NO_LABELS, ask, (labels) => labels instanceof Set);
+  }
+
+  get quota(): QuotaSupport | undefined {
+    const of = this.#complaints.ask('quota', undefined, () => this.#provider?.quota);
+    if (!of) return undefined;
+    if (this.#quota?.of !== of) this.#quota = { of, guarded: new GuardedQuota(of, this.#complaints) };
+    return this.#quota.guarded;
+  }
+
+  get uploadImage(): Provider['uploadImage'] {
+    return this.#provider?.uploadImage?.bind(this.#provider);
+  }
+
+  get deleteImage(): Provider['deleteImage'] {
+    return this.#provider?.deleteImage?.bind(this.#provider);
+  }
+
+  get listImages(): Provider['listImages'] {
+    return this.#provider?.listImages?.bind(this.#provider);
+  }
+
+  nodeDeletedNotification(node: NodeRecord): void {
+    this.#complaints.ask('nodeDeletedNotification', undefined, () => this.#provider?.nodeDeletedNotification?.(node));
+  }
+
+  /** Nothing is made anew for a provider that was replaced or has left the configuration. */
+  successorOf(node: NodeRecord): NodeRecord | undefined {
+    if (this.#isIdle) return undefined;
+    return this.#complaints.ask('successorOf', undefined, () => this.#provider?.successorOf?.(node));
+  }
+
+  async #make(): Promise<Provider> {
+    const provider: Partial<Provider> | null | undefined = await inDriverScope(this.#scope, () =>
+      this.#options.make(this.#scope),
+    );
+    const lacking = REQUIRED.filter((method) => typeof provider?.[method] !== 'function');
+    if (lacking.length === 0) return provider as Provider;
+    const what = provider ? `a provider without ${lacking.join(', ')}` : String(provider);
+    throw new DriverError(this.#driver, `driver "${this.#driver}": getProvider returned ${what}`);
+  }
+}

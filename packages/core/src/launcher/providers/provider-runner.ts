@@ -1,0 +1,230 @@
+import type { NodeRecord, Resources } from '@nodepool/zk-protocol';
+import type { Driver, Provider } from '../../contract/driver.js';
+import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
+import type { Services } from '../mirror/services.js';
+import type { PlannedLaunch } from '../requests/planned-launch.js';
+import { backoffMs } from '../../async/backoff.js';
+import type { Logger } from '../../contract/logger.js';
+import { accumulate } from '../../contract/resources.js';
+import type { Reservation } from '../plan/types.js';
+
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
+const START_PATIENCE_MS = 30_000;
+
+/** Launches decided on or under way. One ledger for all that succeed each other under a name: a reload ends no launch. */
+class LaunchLedger {
+  active = 0;
+  /** Needs of nodes that have no record yet. */
+  readonly promised: Resources = {};
+  readonly promisedByPool = new Map<string, Resources>();
+
+  promise(pool: string, need: Resources, factor: 1 | -1): void {
+    accumulate(this.promised, need, factor);
+    let ofPool = this.promisedByPool.get(pool);
+    if (!ofPool) this.promisedByPool.set(pool, (ofPool = {}));
+    accumulate(ofPool, need, factor);
+  }
+}
+
+/** The driver behind a provider entry. */
+export interface LoadedProvider {
+  readonly driver: Driver;
+}
+
+/** One configured provider while it runs: its driver object, and what all its pools share. */
+export class ProviderRunner {
+  readonly provider: Provider;
+  readonly launches: boolean;
+  readonly pausesAtQuota: boolean;
+  readonly #services: Services;
+  readonly #logger: Logger;
+  readonly #stop = new AbortController();
+  readonly #ledger: LaunchLedger;
+  readonly #reservations = new Map<string, readonly Reservation[]>();
+  readonly #heads = new Map<string, Reservation>();
+  #started: Promise<void> | undefined;
+  #error: string | undefined;
+  #running = false;
+
+  /** @param predecessor - whose configuration is replaced */
+  constructor(services: Services, loaded: LoadedProvider, provider: Provider, predecessor?: ProviderRunner) {
+    this.#services = services;
+    this.#ledger = predecessor ? predecessor.#ledger : new LaunchLedger();
+    this.provider = provider;
+    this.launches = loaded.driver.capabilities.launches;
+    this.pausesAtQuota = loaded.driver.capabilities.pausesAtQuota;
+    this.#logger = services.logger.child({ provider: provider.config.name });
+  }
+
+  get config(): ProviderConfig {
+    return this.provider.config;
+  }
+
+  get name(): string {
+    return this.provider.config.name;
+  }
+
+  /** True once the driver's `start` has succeeded. */
+  get running(): boolean {
+    return this.#running;
+  }
+
+  /** Launches decided on or under way, over all pools. */
+  get activeLaunches(): number {
+    return this.#ledger.active;
+  }
+
+  /** Why the last start failed; `undefined` once it has succeeded. */
+  get startError(): string | undefined {
+    return this.#error;
+  }
+
+  /**
+   * Starts the provider; a failed start is repeated with growing pauses.
+   * @returns when the first attempt has ended, or takes so long that nobody should wait for it
+   */
+  start(onRunning: () => void): Promise<void> {
+    this.#started ??= this.#patiently(this.#attempt(0, onRunning));
+    return this.#started;
+  }
+
+  /** Takes nothing new: the driver is in disorder, and a successor will be made. */
+  suspend(why: string): void {
+    this.#running = false;
+    this.#error = why;
+  }
+
+  idle(): void {
+    this.provider.idle();
+  }
+
+  /** Ends the provider and resolves when everything of it has ended. */
+  async stop(): Promise<void> {
+    this.#running = false;
+    this.provider.stop();
+    await this.provider.join();
+    this.#stop.abort(new Error(`provider "${this.name}" stops`));
+  }
+
+  /**
+   * Counts a launch, and the need of its node until that has a record, so that two pools do not spend the same quota.
+   * @param onEnd - there may be room for others now
+   */
+  planLaunch(pool: string, need: Resources, onEnd: () => void): PlannedLaunch {
+    let isPromised = true;
+    let isOver = false;
+    const recorded = () => {
+      if (isPromised) this.#ledger.promise(pool, need, -1);
+      isPromised = false;
+    };
+    this.#ledger.promise(pool, need, 1);
+    this.#ledger.active++;
+    return {
+      need,
+      recorded,
+      ended: (result) => {
+        if (isOver) return;
+        isOver = true;
+        recorded();
+        this.#ledger.active--;
+        if (result?.state === 'aborted') this.provider.quota?.invalidateQuotaCache();
+        onEnd();
+      },
+    };
+  }
+
+  /** What the accepted requests of a pool wait for; replaced each time it changes. */
+  setReservations(pool: string, reservations: readonly Reservation[]): void {
+    if (reservations.length > 0) this.#reservations.set(pool, reservations);
+    else this.#reservations.delete(pool);
+  }
+
+  /** The first request of a pool that waits for room of the provider. @returns whether it is another than before */
+  setHead(pool: string, head: Reservation | undefined): boolean {
+    const before = this.#heads.get(pool);
+    if (head) this.#heads.set(pool, head);
+    else this.#heads.delete(pool);
+    return before !== undefined && !isSameReservation(before, head);
+  }
+
+  /** First waiting requests of all pools but one. */
+  headsBesides(pool: string): Reservation[] {
+    if (this.#heads.size === 0) return [];
+    return [...this.#heads].filter(([name]) => name !== pool).map(([, head]) => head);
+  }
+
+  /** Reservations of all pools but one. */
+  reservationsBesides(pool: string): Reservation[] {
+    if (this.#reservations.size === 0) return [];
+    return [...this.#reservations].flatMap(([name, list]) => (name === pool ? [] : list));
+  }
+
+  usedByProvider(): Resources {
+    return withPromised(this.#services.mirror.usage.ofProvider(this.name), this.#ledger.promised);
+  }
+
+  usedByPool(pool: string): Resources {
+    return withPromised(this.#services.mirror.usage.ofPool(this.name, pool), this.#ledger.promisedByPool.get(pool));
+  }
+
+  /** Need of one node of a label; a single instance for drivers without quota. */
+  needOf(label: string, pool: PoolConfig): Resources {
+    return this.provider.quota?.quotaNeededByLabel(label, pool) ?? ONE_INSTANCE;
+  }
+
+  ownsNode(node: NodeRecord): boolean {
+    return node.provider === this.name;
+  }
+
+  /** A start that hangs goes on in the background, so that the other providers can begin to work. */
+  async #patiently(attempt: Promise<void>): Promise<void> {
+    const { clock } = this.#services;
+    let cancel = (): void => {};
+    const late = new Promise<void>((resolve) => {
+      cancel = clock.setTimer(START_PATIENCE_MS, () => {
+        this.#error = `its start has not ended for ${START_PATIENCE_MS / 1_000} s; it goes on in the background`;
+        this.#logger.error('Provider does not start; going on without it for now', { afterMs: START_PATIENCE_MS });
+        resolve();
+      });
+    });
+    await Promise.race([attempt, late]).finally(cancel);
+  }
+
+  async #attempt(attempt: number, onRunning: () => void): Promise<void> {
+    try {
+      await this.provider.start(this.#stop.signal);
+      if (this.#stop.signal.aborted) return;
+      this.#running = true;
+      this.#error = undefined;
+      onRunning();
+    } catch (error) {
+      if (this.#stop.signal.aborted) return;
+      this.#error = error instanceof Error ? error.message : String(error);
+      const pause = backoffMs(attempt, FIRST_RETRY_MS, LONGEST_RETRY_MS, this.#services.random);
+      this.#logger.error('Provider could not be started; trying again', { error, pauseMs: Math.round(pause) });
+      this.#services.clock.setTimer(pause, () => {
+        if (!this.#stop.signal.aborted) void this.#attempt(attempt + 1, onRunning);
+      });
+    }
+  }
+}
+
+const ONE_INSTANCE: Resources = Object.freeze({ instances: 1 });
+
+function withPromised(used: Resources, promised: Resources | undefined): Resources {
+  if (!promised) return used;
+  for (const name in promised) {
+    if (promised[name] !== 0) {
+      const sum = { ...used };
+      accumulate(sum, promised);
+      return sum;
+    }
+  }
+  return used;
+}
+
+function isSameReservation(a: Reservation, b: Reservation | undefined): boolean {
+  if (a.request.id !== b?.request.id) return false;
+  return [...new Set([...Object.keys(a.need), ...Object.keys(b.need)])].every((name) => a.need[name] === b.need[name]);
+}

@@ -1,0 +1,57 @@
+import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
+import { backoffMs } from '../../async/backoff.js';
+import type { Logger } from '../../contract/logger.js';
+import type { FaultKind } from './guard/driver-scope.js';
+
+/** What restarting needs of the set of providers. */
+export interface RestartsPort {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+  /** Replaces the provider by a new one of the same configuration, in turn with reloads. */
+  restart(provider: string): void;
+}
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** A provider that ran for so long without a fault begins anew with short pauses. */
+const FORGIVEN_AFTER_MS = 600_000;
+
+/**
+ * Faults of drivers that reached nobody. The state of such a driver is not to be trusted: its provider, and it alone, is
+ * started anew, with growing pauses.
+ */
+export class Restarts {
+  readonly #port: RestartsPort;
+  readonly #faults = new Map<string, { count: number; lastMs: number; cancel: CancelTimer | undefined }>();
+
+  constructor(port: RestartsPort) {
+    this.#port = port;
+  }
+
+  /** Notes a fault. @returns false when the provider is about to be started anew already */
+  faulted(provider: string, driver: string, kind: FaultKind, error: unknown): boolean {
+    const { clock, logger, random } = this.#port;
+    const now = clock.now();
+    const known = this.#faults.get(provider);
+    if (known?.cancel) return false;
+    const count = known && now - known.lastMs < FORGIVEN_AFTER_MS ? known.count : 0;
+    const pauseMs = backoffMs(count, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, random);
+    const fault = { count: count + 1, lastMs: now, cancel: undefined as CancelTimer | undefined };
+    fault.cancel = clock.setTimer(pauseMs, () => {
+      fault.cancel = undefined;
+      this.#port.restart(provider);
+    });
+    this.#faults.set(provider, fault);
+    logger.error('A driver made an error that nobody catches; its provider is started anew', {
+      ...{ provider, driver, kind, error, pauseMs: Math.round(pauseMs) },
+      ...(error instanceof Error && { stack: error.stack }),
+    });
+    return true;
+  }
+
+  stop(): void {
+    for (const { cancel } of this.#faults.values()) cancel?.();
+    this.#faults.clear();
+  }
+}

@@ -1,0 +1,105 @@
+import {
+  encodeRequest,
+  nodeLockPath,
+  requestLockPath,
+  requestPath,
+  withNode,
+  withRequest,
+  type NodeId,
+  type NodeRecord,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import type { Services } from '../mirror/services.js';
+import { createdPath, isRefusal, setNode, Transaction, type RefusalKind } from './transaction.js';
+
+/** What a step of an allocation is about: the request or one of its nodes. */
+export type Subject = { kind: 'request' } | { kind: 'node'; id: NodeId };
+
+/** Lock entries obtained. */
+export interface Allocation {
+  /** Entry of the request's lock; missing when the request was locked before. */
+  readonly requestEntry: string | undefined;
+  readonly nodeEntries: ReadonlyMap<NodeId, string>;
+}
+
+/** Somebody else was quicker, or a record is not what the mirror showed. Nothing was changed. */
+export interface AllocationConflict {
+  readonly conflict: RefusalKind;
+  readonly subject: Subject;
+}
+
+/** How many nodes are locked in one transaction; keeps it far below ZooKeeper's size limit. */
+export const NODES_PER_TRANSACTION = 100;
+
+const REQUEST: Subject = { kind: 'request' };
+const TRIES = 4;
+
+/**
+ * Locks nodes and allocates them to a request; with `acceptRequest` also locks the request and makes it `pending`, all in
+ * one transaction.
+ */
+export async function allocate(
+  services: Services,
+  request: RequestRecord,
+  nodes: readonly NodeRecord[],
+  acceptRequest: boolean,
+): Promise<Allocation | AllocationConflict> {
+  const directories = new Map<string, boolean>();
+  for (let attempt = 1; ; attempt++) {
+    const plan = buildAllocation(services, request, nodes, acceptRequest, directories);
+    try {
+      return plan.read(await plan.transaction.commit(services.committer));
+    } catch (error) {
+      if (!isRefusal<Subject>(error)) throw error;
+      const wrongGuess = error.kind === 'directory-exists' || error.kind === 'directory-missing';
+      if (!wrongGuess || attempt === TRIES) return { conflict: error.kind, subject: error.owner };
+      directories.set(keyOf(error.owner), error.kind === 'directory-exists');
+    }
+  }
+}
+
+function buildAllocation(
+  services: Services,
+  request: RequestRecord,
+  nodes: readonly NodeRecord[],
+  acceptRequest: boolean,
+  directories: ReadonlyMap<string, boolean>,
+) {
+  const now = services.clock.now();
+  const transaction = new Transaction<Subject>();
+  let requestIndex: number | undefined;
+  if (acceptRequest) {
+    const pending = withRequest(request, { state: 'pending' }, now, 'launcher');
+    const directoryExists = directories.get(keyOf(REQUEST)) ?? services.mirror.requests.hasLockDirectory(request.id);
+    requestIndex = transaction.lock(REQUEST, requestLockPath(request.id), directoryExists);
+    transaction.add(REQUEST, {
+      op: 'set',
+      path: requestPath(request.id),
+      data: encodeRequest(pending),
+      version: request.stat?.version ?? -1,
+    });
+  }
+  const nodeIndexes = new Map<NodeId, number>();
+  for (const node of nodes) {
+    const subject: Subject = { kind: 'node', id: node.id };
+    const directoryExists = directories.get(keyOf(subject)) ?? services.mirror.nodes.hasLockDirectory(node.id);
+    nodeIndexes.set(node.id, transaction.lock(subject, nodeLockPath(node.id), directoryExists));
+    const { id: allocatedTo, tenantName, requestor } = request;
+    transaction.add(subject, setNode(withNode(node, { allocatedTo, tenantName, requestor }, now)));
+  }
+  return {
+    transaction,
+    read(results: Awaited<ReturnType<typeof transaction.commit>>): Allocation {
+      const nodeEntries = new Map<NodeId, string>();
+      for (const [id, index] of nodeIndexes) nodeEntries.set(id, createdPath(results, index));
+      return {
+        requestEntry: requestIndex === undefined ? undefined : createdPath(results, requestIndex),
+        nodeEntries,
+      };
+    },
+  };
+}
+
+function keyOf(subject: Subject): string {
+  return subject.kind === 'request' ? 'request' : subject.id;
+}

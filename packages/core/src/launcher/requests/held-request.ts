@@ -1,0 +1,76 @@
+import type { Operation, RequestRecord } from '@nodepool/zk-protocol';
+import { setRequest } from './decline.js';
+import type { Services } from '../mirror/services.js';
+import { isRefusal, Transaction } from './transaction.js';
+
+/** The lock of a request this process has accepted. */
+export class HeldRequest {
+  readonly #services: Services;
+  readonly #entry: string;
+
+  /** @param entry - path of our entry in the lock directory */
+  constructor(services: Services, entry: string) {
+    this.#services = services;
+    this.#entry = entry;
+  }
+
+  /**
+   * Writes the request's final body, after `before`, in one transaction, and keeps the lock.
+   * @returns as {@link writeAndUnlock}; when `done`, the entry that is left to be removed
+   */
+  async writeOnly(
+    request: RequestRecord,
+    before: Transaction<'node'>,
+  ): Promise<{ entry: string } | 'gone' | 'changed' | NodeRefusal> {
+    const result = await this.#write(request, before, []);
+    return result === 'done' ? { entry: this.#entry } : result;
+  }
+
+  /**
+   * Writes the request's body and gives the lock up, in one transaction. The lock directory stays as long as the request
+   * does: others may be about to make their entry in it.
+   * @returns `gone` when the requestor has deleted it (nothing was written, the lock is still held), `changed` when
+   * somebody else wrote it
+   */
+  async writeAndUnlock(request: RequestRecord): Promise<'done' | 'gone' | 'changed'> {
+    const result = await this.#write(request, undefined, [this.#unlockOperation()]);
+    if (typeof result === 'object') throw new Error('a transaction without nodes was refused because of a node');
+    return result;
+  }
+
+  /** Gives the lock up without writing the request. */
+  async unlock(): Promise<void> {
+    const transaction = new Transaction<'lock'>();
+    transaction.add('lock', this.#unlockOperation());
+    await transaction.commit(this.#services.committer);
+  }
+
+  async #write(
+    request: RequestRecord,
+    before: Transaction<'node'> | undefined,
+    after: readonly Operation[],
+  ): Promise<'done' | 'gone' | 'changed' | NodeRefusal> {
+    const transaction = new Transaction<'node' | 'request' | 'lock'>();
+    if (before) transaction.add('node', ...before.operations);
+    transaction.add('request', setRequest(request));
+    transaction.add('lock', ...after);
+    try {
+      await transaction.commit(this.#services.committer);
+      return 'done';
+    } catch (error) {
+      if (!isRefusal<'node' | 'request' | 'lock'>(error)) throw error;
+      if (error.owner === 'node') return { node: error.operation };
+      if (error.owner === 'request') return error.kind === 'gone' ? 'gone' : 'changed';
+      throw error;
+    }
+  }
+
+  #unlockOperation(): Operation {
+    return { op: 'delete', path: this.#entry };
+  }
+}
+
+/** The lock entry of a node was not there any more. */
+export interface NodeRefusal {
+  readonly node: Operation;
+}

@@ -1,0 +1,168 @@
+import { newNode, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
+import type { LaunchOrder, LaunchResult, NodeRequestHandler } from '../../contract/driver.js';
+import type { PoolLabelConfig } from '../../contract/provider-config.js';
+import { removeAbandonedLocks } from './abandoned.js';
+import type { Logger } from '../../contract/logger.js';
+import type { HandlerPool } from './handler.js';
+import { createNodes } from './new-nodes.js';
+import type { Part, RequestParts } from './request-parts.js';
+import type { Services } from '../mirror/services.js';
+import { storeNode } from './store-node.js';
+
+/** The launches of one request: makes records, has the driver make machines, stores how each ended. */
+export class Launches {
+  readonly #services: Services;
+  readonly #pool: HandlerPool;
+  readonly #driver: () => NodeRequestHandler;
+  readonly #parts: RequestParts;
+  readonly #signal: AbortSignal;
+  readonly #logger: Logger;
+  readonly #creating = new Set<Promise<unknown>>();
+  /** Zone all nodes of the request share, once chosen. */
+  az: string | null = null;
+
+  constructor(
+    services: Services,
+    pool: HandlerPool,
+    driver: () => NodeRequestHandler,
+    parts: RequestParts,
+    signal: AbortSignal,
+    logger: Logger,
+  ) {
+    this.#services = services;
+    this.#pool = pool;
+    this.#driver = driver;
+    this.#parts = parts;
+    this.#signal = signal;
+    this.#logger = logger;
+  }
+
+  /**
+   * Makes a node for each part, all at once. Resolves when every one of them is `ready`, `failed`, or `missing` again
+   * (aborted for lack of quota). Rejects when their records could not be written.
+   * @param settled - called each time a part has reached its end
+   */
+  async run(request: RequestRecord, parts: readonly Part[], settled: () => void): Promise<void> {
+    const drafts = parts.map(({ label, planned }) =>
+      this.#draft(request, label, planned?.need ?? this.#pool.needOf(label)),
+    );
+    const { zk } = this.#services;
+    const epoch = zk.sessionEpoch;
+    const made = await this.#track(createNodes(this.#services, drafts));
+    if (this.#signal.aborted) return; // what was made is left to whoever cleans up after the handler
+    await Promise.all(
+      made.map(async ({ node, entry }, i) => {
+        const part = parts[i];
+        if (!part) return;
+        part.node = node;
+        part.entry = entry;
+        const { planned } = part;
+        part.planned = undefined;
+        planned?.recorded();
+        const result = await this.#launch(request, part, node);
+        planned?.ended(result);
+        await this.#launched(part, result, epoch);
+        settled();
+      }),
+    );
+  }
+
+  /** Resolves when no record is being made any more, so that all there will be can be seen. */
+  async settled(): Promise<void> {
+    while (this.#creating.size > 0) await Promise.allSettled(this.#creating);
+  }
+
+  #track<T>(creation: Promise<T>): Promise<T> {
+    this.#creating.add(creation);
+    const done = () => void this.#creating.delete(creation);
+    creation.then(done, done);
+    return creation;
+  }
+
+  #draft(request: RequestRecord, label: string, resources: Record<string, number>): NodeRecord {
+    const { pool, providerName, launcherId } = this.#pool;
+    const draft = newNode(
+      {
+        state: 'init',
+        labels: [label],
+        provider: providerName,
+        pool: pool.name,
+        launcher: launcherId,
+        allocatedTo: request.id,
+        tenantName: request.tenantName,
+        requestor: request.requestor,
+        attributes: pool.nodeAttributes,
+        az: this.az,
+        resources,
+      },
+      this.#services.clock.now(),
+    );
+    const completed = this.#driver().setNodeMetadata?.(draft) ?? draft;
+    this.az ??= completed.az;
+    return completed;
+  }
+
+  /** Never rejects. */
+  async #launch(request: RequestRecord, part: Part, node: NodeRecord): Promise<LaunchResult> {
+    const label = this.#pool.pool.labels.get(part.label);
+    const driver = this.#driver();
+    if (!label || !driver.launch) {
+      const error = new Error(`pool "${this.#pool.pool.name}" no longer launches label "${part.label}"`);
+      return { state: 'failed', node, error };
+    }
+    try {
+      return await driver.launch(this.#order(request, part, node, label), this.#signal);
+    } catch (error) {
+      return { state: 'failed', node: part.node ?? node, error: asError(error) };
+    }
+  }
+
+  #order(request: RequestRecord, part: Part, node: NodeRecord, label: PoolLabelConfig): LaunchOrder {
+    return {
+      node,
+      label,
+      pool: this.#pool.pool,
+      request,
+      store: async (changes) => {
+        part.node = await storeNode(this.#services, part.node ?? node, changes, this.#signal);
+        return part.node;
+      },
+    };
+  }
+
+  async #launched(part: Part, result: LaunchResult, epoch: number): Promise<void> {
+    if (this.#signal.aborted) return;
+    if (result.state === 'ready') {
+      part.state = 'ready';
+      return;
+    }
+    part.error = result.error;
+    this.#logger.warn('Launch did not succeed', { nodeId: part.node?.id, result: result.state, error: result.error });
+    try {
+      await this.#storeEnd(part, result);
+    } catch (error) {
+      this.#logger.warn('Could not store how a launch ended', { nodeId: part.node?.id, error });
+      // an aborted node is nobody's from now on: its lock must not stay
+      if (part.node && result.state === 'aborted') {
+        await removeAbandonedLocks(this.#services, { nodes: [part.node.id] }, epoch, this.#signal);
+      }
+    }
+    if (result.state === 'aborted') this.#parts.lose(part);
+    else part.state = 'failed';
+  }
+
+  /** Stores `failed` or `aborted`; an aborted node is let go at once, so that it is deleted while another is made. */
+  async #storeEnd(part: Part, result: LaunchResult): Promise<void> {
+    if (!part.node) return;
+    const launchError = result.error?.message ?? null;
+    const changes = part.node.state === result.state ? { launchError } : { launchError, state: result.state };
+    part.node = await storeNode(this.#services, part.node, changes, this.#signal);
+    if (result.state === 'aborted' && part.entry !== undefined) {
+      await this.#services.committer.commit([{ op: 'delete', path: part.entry }]);
+    }
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,164 @@
+import {
+  isZooKeeperError,
+  requestLockPath,
+  withNode,
+  withRequest,
+  type NodeRecord,
+  type RequestId,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import { proveUnlocked, setRequest } from './decline.js';
+import { UNALLOCATED } from './release.js';
+import type { Services } from '../mirror/services.js';
+import { isRefusal, removeLockDirectory, setNode, Transaction } from './transaction.js';
+import { backoffMs } from '../../async/backoff.js';
+
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 30_000;
+
+/**
+ * Finds accepted requests whose launcher has gone, or has let go of them, and returns them to the queue: a request is lost
+ * while it is pending and its lock has no entry. Both are looked at whenever either changes, so it does not matter which
+ * of the two is seen last.
+ */
+export class LostRequests {
+  readonly #services: Services;
+  /** Requests a handler of this process works on. */
+  readonly #isOurs: (id: RequestId) => boolean;
+  readonly #checking = new Map<RequestId, number>();
+  /** Requests of which something was heard while they were being checked. */
+  readonly #again = new Set<RequestId>();
+  readonly #stop = new AbortController();
+  readonly #unsubscribe: () => void;
+
+  constructor(services: Services, isOurs: (id: RequestId) => boolean) {
+    this.#services = services;
+    this.#isOurs = isOurs;
+    this.#unsubscribe = services.mirror.listen({
+      onRequest: ({ after }) => after?.state === 'pending' && this.#suspect(after.id),
+      onRequestLock: (id, contenders) => contenders === 0 && this.#suspect(id),
+    });
+  }
+
+  /** Looks at every pending request that this process does not handle. @returns how many of them it reset */
+  async checkAll(): Promise<number> {
+    const resets = await Promise.all([...this.#services.mirror.pendingRequests()].map((id) => this.check(id)));
+    return resets.filter(Boolean).length;
+  }
+
+  /**
+   * Resets the request if it is pending and nobody holds its lock. Never rejects; tries again when it has to.
+   * @returns whether the first try reset it
+   */
+  async check(id: RequestId): Promise<boolean> {
+    if (this.#stop.signal.aborted || this.#isOurs(id)) return false;
+    if (this.#checking.has(id)) {
+      this.#again.add(id); // what is being judged may have been read before this
+      return false;
+    }
+    this.#checking.set(id, 0);
+    const done = await this.#try(id);
+    if (this.#again.delete(id) && !this.#checking.has(id)) this.#suspect(id);
+    return done;
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+    this.#stop.abort(new Error('the launcher stops'));
+  }
+
+  /** What one answer or one commit brings is shown piece by piece: judged is what it shows as a whole. */
+  #suspect(id: RequestId): void {
+    if (!this.#seemsLost(id)) return;
+    queueMicrotask(() => {
+      if (this.#seemsLost(id)) void this.check(id);
+    });
+  }
+
+  #seemsLost(id: RequestId): boolean {
+    const { requests } = this.#services.mirror;
+    return requests.get(id)?.state === 'pending' && requests.contenders(id) === 0 && !this.#isOurs(id);
+  }
+
+  async #try(id: RequestId): Promise<boolean> {
+    const { clock, random, logger } = this.#services;
+    try {
+      const done = await this.#reset(id);
+      this.#checking.delete(id);
+      return done;
+    } catch (error) {
+      if (this.#stop.signal.aborted) return false;
+      if (!isRefusal(error) && !isZooKeeperError(error)) {
+        this.#checking.delete(id);
+        logger.error('Could not reset a lost request', { requestId: id, error });
+        return false;
+      }
+      if (isRefusal(error) && error.kind === 'gone' && error.owner === 'request') {
+        this.#checking.delete(id);
+        return false;
+      }
+      const attempt = this.#checking.get(id) ?? 0;
+      this.#checking.set(id, attempt + 1);
+      logger.debug('Lost request cannot be reset yet', { requestId: id, error });
+      clock.setTimer(backoffMs(attempt, FIRST_RETRY_MS, LONGEST_RETRY_MS, random), () => {
+        if (this.#stop.signal.aborted) return;
+        void this.#try(id);
+      });
+      return false;
+    }
+  }
+
+  async #reset(id: RequestId): Promise<boolean> {
+    const { mirror, committer, logger, clock } = this.#services;
+    // a mirror that is being rebuilt may not show all nodes of the request; once it is complete all are checked again
+    if (!mirror.nodes.ready || !mirror.requests.ready) return false;
+    const request = mirror.requests.get(id);
+    if (request?.state !== 'pending' || this.#isOurs(id)) return false;
+    const entries = await this.#lockEntries(id);
+    if (entries !== undefined && entries.length > 0) return false;
+    const nodes = [...mirror.allocatedTo(id)]
+      .map((node) => mirror.nodes.get(node))
+      .filter((node) => node !== undefined);
+    const transaction = this.#resetTransaction(request, nodes, entries !== undefined, clock.now());
+    await transaction.commit(committer);
+    logger.info('Reset lost request: the launcher that had accepted it is gone', {
+      requestId: id,
+      eventId: request.eventId,
+      nodes: nodes.map((node) => node.id),
+    });
+    return true;
+  }
+
+  #resetTransaction(
+    request: RequestRecord,
+    nodes: readonly NodeRecord[],
+    directoryExists: boolean,
+    now: number,
+  ): Transaction<'lock' | 'request' | 'node'> {
+    const { mirror } = this.#services;
+    const root = requestLockPath(request.id);
+    const transaction = new Transaction<'lock' | 'request' | 'node'>();
+    transaction.add('lock', ...proveUnlocked(root, directoryExists));
+    for (const node of nodes) {
+      if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('node', removeLockDirectory(node));
+      transaction.add('node', setNode(withNode(node, changesOfLost(node), now)));
+    }
+    const reset = withRequest(request, { state: 'requested', nodeIds: [] }, now, 'launcher');
+    transaction.add('request', setRequest(reset));
+    return transaction;
+  }
+
+  async #lockEntries(id: RequestId): Promise<string[] | undefined> {
+    try {
+      return await this.#services.zk.getChildren(requestLockPath(id));
+    } catch (error) {
+      if (isZooKeeperError(error, 'ZK_NO_NODE')) return undefined;
+      throw error;
+    }
+  }
+}
+
+function changesOfLost({ state }: NodeRecord) {
+  if (state === 'init') return { allocatedTo: null, state: 'deleting' } as const;
+  return state === 'ready' ? UNALLOCATED : { allocatedTo: null };
+}

@@ -1,0 +1,54 @@
+import {
+  encodeNode,
+  NODE_CREATE_PATH,
+  nodeLockPath,
+  withNode,
+  type NodeId,
+  type NodeRecord,
+} from '@nodepool/zk-protocol';
+import type { Services } from '../mirror/services.js';
+import { createdPath, setNode, Transaction } from './transaction.js';
+
+/** A node this process has just made and locked, in state `building`. */
+export interface BuildingNode {
+  readonly node: NodeRecord;
+  readonly entry: string;
+}
+
+const RECORDS_PER_TRANSACTION = 100;
+
+/**
+ * Stores new records (state `init`), then locks each and makes it `building`. `building` without a lock is garbage to
+ * every launcher, so it is never visible that way.
+ */
+export async function createNodes(services: Services, drafts: readonly NodeRecord[]): Promise<BuildingNode[]> {
+  const made: BuildingNode[] = [];
+  for (let at = 0; at < drafts.length; at += RECORDS_PER_TRANSACTION) {
+    made.push(...(await createBatch(services, drafts.slice(at, at + RECORDS_PER_TRANSACTION))));
+  }
+  return made;
+}
+
+async function createBatch(services: Services, drafts: readonly NodeRecord[]): Promise<BuildingNode[]> {
+  const { committer, mirror, clock } = services;
+  const creation = new Transaction<number>();
+  drafts.forEach((draft, index) =>
+    creation.add(index, { op: 'create', path: NODE_CREATE_PATH, data: encodeNode(draft), sequential: true }),
+  );
+  const created = await creation.commit(committer);
+  const ids = drafts.map((_, index) => createdPath(created, index).slice(NODE_CREATE_PATH.length) as NodeId);
+  const building = new Transaction<NodeId>();
+  const entries = ids.map((id) => {
+    const node = mirror.nodes.get(id);
+    if (!node) throw new Error(`node ${id} was removed right after it was made`);
+    const index = building.lock(id, nodeLockPath(id), false);
+    building.add(id, setNode(withNode(node, { state: 'building' }, clock.now(), 'launcher')));
+    return { id, index };
+  });
+  const locked = await building.commit(committer);
+  return entries.map(({ id, index }) => {
+    const node = mirror.nodes.get(id);
+    if (!node) throw new Error(`node ${id} was removed while this process held its lock`);
+    return { node, entry: createdPath(locked, index) };
+  });
+}

@@ -1,0 +1,63 @@
+import type { NodeRecord } from '@nodepool/zk-protocol';
+import { withNode } from '@nodepool/zk-protocol';
+import type { Logger } from '../../contract/logger.js';
+import type { Services } from '../mirror/services.js';
+import { isRefusal, setNode, Transaction } from './transaction.js';
+
+/** A node and this process's entry in its lock. */
+export interface HeldNode {
+  readonly node: NodeRecord;
+  readonly entry: string;
+}
+
+/** What a node loses when anybody may have it: it counts for no tenant any more. */
+export const UNALLOCATED = { allocatedTo: null, tenantName: null, requestor: null } as const;
+
+/** What becomes of ready nodes that are given back: others may have them, or they make room. */
+export type NodeFate = 'free' | 'deleting';
+
+/**
+ * Gives nodes back: those that are ready are unallocated or marked for deletion, all are unlocked. A node that vanished
+ * or was changed by somebody else is only unlocked.
+ */
+export async function releaseNodes(
+  services: Services,
+  held: readonly HeldNode[],
+  logger: Logger,
+  fate: NodeFate = 'free',
+): Promise<void> {
+  await Promise.all(held.map((item) => releaseNode(services, item, logger, fate)));
+}
+
+async function releaseNode(
+  services: Services,
+  { node, entry }: HeldNode,
+  logger: Logger,
+  fate: NodeFate,
+): Promise<void> {
+  const current = services.mirror.nodes.get(node.id) ?? node;
+  const transaction = new Transaction<'record' | 'lock'>();
+  if (current.allocatedTo !== null && current.state === 'ready') {
+    const changes = fate === 'free' ? UNALLOCATED : { allocatedTo: null, state: fate };
+    transaction.add('record', setNode(withNode(current, changes, services.clock.now(), 'launcher')));
+  }
+  transaction.add('lock', { op: 'delete', path: entry });
+  try {
+    await transaction.commit(services.committer);
+  } catch (error) {
+    if (!isRefusal<'record' | 'lock'>(error)) throw error;
+    logger.warn('Node changed under its lock', { nodeId: node.id, change: error.kind });
+    if (error.owner === 'record') await unlock(services, entry);
+  }
+}
+
+async function unlock(services: Services, entry: string): Promise<void> {
+  const transaction = new Transaction<'lock'>();
+  transaction.add('lock', { op: 'delete', path: entry });
+  try {
+    await transaction.commit(services.committer);
+  } catch (error) {
+    // the entry went with its node
+    if (!isRefusal<'lock'>(error)) throw error;
+  }
+}

@@ -1,0 +1,289 @@
+import {
+  delay,
+  encodeRequest,
+  isZooKeeperError,
+  newRequest,
+  requestCreatePath,
+  requestPath,
+  uuidHex,
+  withNode,
+  type CancelTimer,
+  type NodeId,
+  type RequestId,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import type { Config } from '../../contract/config.js';
+import { isRefusal, removeLockDirectory, setNode, Transaction } from '../requests/transaction.js';
+import type { Services } from '../mirror/services.js';
+import { MIN_READY_REQUESTOR } from '../plan/rules.js';
+import { backoffMs } from '../../async/backoff.js';
+
+/** What min-ready needs to know of the launcher around it. */
+export interface MinReadyHost {
+  config(): Config;
+  isActive(): boolean;
+  /** A running pool of this launcher makes nodes of the label, and its image is there. */
+  canLaunch(label: string): boolean;
+  /** How long until the registry has been quiet for a moment: launchers that start together must see each other. */
+  registryRestMs(): number;
+  /** This launcher is the first of those that serve the label; the others wait, lest two ask for the same nodes. */
+  isFirst(label: string): boolean;
+}
+
+/** Part of a request id; standby nodes are asked for after everything else. */
+const PRIORITY = 900;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 300_000;
+/** How long launchers that are not the first leave the first one to act. */
+const OTHERS_TURN_MS = 5_000;
+const REMOVE_RETRY_MS = 1_000;
+
+interface LabelState {
+  /** Requests sent that the mirror does not show yet. */
+  creating: number;
+  failures: number;
+  /** Not before this time. */
+  notBeforeMs: number;
+  cancel: CancelTimer | undefined;
+}
+
+/**
+ * Keeps `min-ready` nodes of each label on standby: asks for what is missing as soon as it is missing, counting what
+ * others have asked for, and hands the nodes over to everybody when they are ready.
+ */
+export class MinReady {
+  readonly #services: Services;
+  readonly #host: MinReadyHost;
+  readonly #labels = new Map<string, LabelState>();
+  /** Open standby requests of all launchers, by label. */
+  readonly #open = new Map<string, Set<RequestId>>();
+  readonly #unsubscribe: () => void;
+  #dirty: Set<string> | undefined;
+  #stopped = false;
+  /** Nodes by label, with the request each was made for. */
+  readonly #handedOver = new Map<string, Map<NodeId, RequestId>>();
+
+  constructor(services: Services, host: MinReadyHost) {
+    this.#services = services;
+    this.#host = host;
+    this.#unsubscribe = services.mirror.listen({
+      onNode: ({ before, after }) => {
+        if (before?.state === 'ready') for (const label of before.labels) this.check(label);
+        if (before && !after) for (const label of this.#labels.keys()) this.#hurry(label);
+      },
+      onRequest: ({ before, after }) => this.#requestChanged(before, after),
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#unsubscribe();
+    for (const { cancel } of this.#labels.values()) cancel?.();
+  }
+
+  /** Looks at all labels: at the start, after a reload and as a slow net. */
+  checkAll(): void {
+    for (const label of this.#host.config().labels.values()) if (label.minReady > 0) this.check(label.name);
+  }
+
+  /** The slow net: looks at all labels now. @returns how many nodes were missing that nobody had asked for */
+  sweep(): number {
+    let found = 0;
+    for (const label of this.#host.config().labels.values()) if (label.minReady > 0) found += this.#fill(label.name);
+    return found;
+  }
+
+  /** Looks at one label, once for everything that happens in this turn. */
+  check(label: string): void {
+    if (this.#stopped || (this.#host.config().labels.get(label)?.minReady ?? 0) <= 0) return;
+    if (this.#dirty) {
+      this.#dirty.add(label);
+      return;
+    }
+    this.#dirty = new Set([label]);
+    queueMicrotask(() => {
+      const labels = this.#dirty ?? [];
+      this.#dirty = undefined;
+      for (const name of labels) this.#fill(name);
+    });
+  }
+
+  /** @returns how many nodes it asks for */
+  #fill(label: string): number {
+    if (this.#stopped || !this.#host.isActive() || !this.#host.canLaunch(label)) return 0;
+    const wanted = this.#host.config().labels.get(label)?.minReady ?? 0;
+    const state = this.#stateOf(label);
+    const open = (this.#open.get(label)?.size ?? 0) + state.creating;
+    const present = this.#services.mirror.standbyCount(label) + open + this.#countHandedOver(label);
+    const missing = wanted - present;
+    if (missing <= 0) return 0;
+    const pause = Math.max(state.notBeforeMs - this.#services.clock.now(), this.#host.registryRestMs());
+    if (pause > 0) this.#checkLater(label, pause);
+    else if (!this.#host.isFirst(label) && state.failures === 0) this.#checkLater(label, OTHERS_TURN_MS, true);
+    else {
+      for (let i = 0; i < missing; i++) void this.#ask(label, state);
+      return missing;
+    }
+    return 0;
+  }
+
+  /**
+   * Nodes of answered standby requests that are gone already, while the mirror still shows the nodes as they were before
+   * they were given free: a deleted request is seen at once, a changed node is read first.
+   */
+  #countHandedOver(label: string): number {
+    const nodes = this.#handedOver.get(label);
+    if (!nodes) return 0;
+    for (const [id, request] of nodes) {
+      const node = this.#services.mirror.nodes.get(id);
+      const isUnderWay = node?.allocatedTo === request && (node.state === 'ready' || node.state === 'building');
+      if (!isUnderWay) nodes.delete(id);
+    }
+    if (nodes.size === 0) this.#handedOver.delete(label);
+    return nodes.size;
+  }
+
+  #noteHandedOver(label: string, { id, state, nodeIds }: RequestRecord): void {
+    if (state !== 'fulfilled') return;
+    const nodes = this.#handedOver.get(label) ?? new Map<NodeId, RequestId>();
+    for (const node of nodeIds) nodes.set(node, id);
+    this.#handedOver.set(label, nodes);
+  }
+
+  /** @param alone - after the pause act although others could */
+  #checkLater(label: string, pauseMs: number, alone = false): void {
+    const state = this.#stateOf(label);
+    if (state.cancel) return;
+    state.cancel = this.#services.clock.setTimer(pauseMs, () => {
+      state.cancel = undefined;
+      if (alone) state.failures = Math.max(1, state.failures);
+      this.check(label);
+    });
+  }
+
+  async #ask(label: string, state: LabelState): Promise<void> {
+    const { zk, clock, logger } = this.#services;
+    state.creating++;
+    const request = newRequest(
+      { labels: [label], requestor: MIN_READY_REQUESTOR, reuse: false, eventId: uuidHex() },
+      clock.now(),
+    );
+    try {
+      const path = await zk.create(requestCreatePath(PRIORITY), encodeRequest(request), {
+        ephemeral: true,
+        sequential: true,
+      });
+      const id = path.slice(path.lastIndexOf('/') + 1) as RequestId;
+      this.#openOf(label).add(id);
+      logger.info('Asked for a standby node', { requestId: id, label });
+    } catch (error) {
+      if (!isZooKeeperError(error)) throw error;
+      logger.warn('Could not ask for a standby node', { label, error });
+      this.#failed(label);
+    } finally {
+      state.creating--;
+    }
+  }
+
+  #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
+    const request = after ?? before;
+    if (request?.requestor !== MIN_READY_REQUESTOR) return;
+    const label = request.labels[0];
+    if (label === undefined) return;
+    if (!after) {
+      this.#openOf(label).delete(request.id);
+      this.#noteHandedOver(label, request);
+      this.check(label);
+      return;
+    }
+    this.#openOf(label).add(request.id);
+    // by the session, as the answer to its creation may have been lost
+    if (after.stat?.ephemeralOwner !== this.#services.zk.sessionId) return;
+    if (after.state === 'fulfilled') void this.#handOver(after, label);
+    else if (after.state === 'failed') void this.#giveUp(after, label);
+  }
+
+  /** The node is everybody's from now on; it never counts as missing in between. */
+  async #handOver(request: RequestRecord, label: string): Promise<void> {
+    const { mirror, clock, committer } = this.#services;
+    const transaction = new Transaction<'node' | 'request'>();
+    for (const id of request.nodeIds) {
+      const node = mirror.nodes.get(id);
+      if (node?.allocatedTo !== request.id) continue;
+      if (mirror.nodes.hasLockDirectory(id)) transaction.add('node', removeLockDirectory(node));
+      transaction.add('node', setNode(withNode(node, { allocatedTo: null }, clock.now())));
+    }
+    transaction.add('request', { op: 'delete', path: requestPath(request.id) });
+    try {
+      await transaction.commit(committer);
+      const state = this.#stateOf(label);
+      state.failures = 0;
+      state.notBeforeMs = 0;
+    } catch (error) {
+      await this.#removeAfter(request, error);
+    }
+  }
+
+  async #giveUp(request: RequestRecord, label: string): Promise<void> {
+    this.#failed(label);
+    await this.#remove(request);
+  }
+
+  /** A node changed or was locked in between: without its request whatever is still allocated to it becomes free. */
+  async #removeAfter(request: RequestRecord, error: unknown): Promise<void> {
+    if (!isRefusal(error) && !isZooKeeperError(error)) throw error;
+    await this.#remove(request);
+  }
+
+  /** It goes with the session if not before. */
+  async #remove(request: RequestRecord): Promise<void> {
+    const { zk, clock, logger } = this.#services;
+    const epoch = zk.sessionEpoch;
+    while (!this.#stopped && zk.sessionEpoch === epoch) {
+      try {
+        await zk.delete(requestPath(request.id));
+        return;
+      } catch (error) {
+        if (!isZooKeeperError(error)) throw error;
+        if (error.code === 'ZK_NO_NODE') return;
+        logger.debug('Could not remove a standby request; trying again', { requestId: request.id, error });
+      }
+      await delay(clock, REMOVE_RETRY_MS);
+    }
+  }
+
+  #failed(label: string): void {
+    const state = this.#stateOf(label);
+    const { clock, random } = this.#services;
+    const now = clock.now();
+    if (state.notBeforeMs > now) return;
+    state.notBeforeMs = now + backoffMs(state.failures++, FIRST_RETRY_MS, LONGEST_RETRY_MS, random);
+  }
+
+  /** A node went: there may be room now. */
+  #hurry(label: string): void {
+    const state = this.#stateOf(label);
+    if (state.failures === 0 || !state.cancel) return;
+    const latestMs = this.#services.clock.now() + FIRST_RETRY_MS;
+    if (state.notBeforeMs <= latestMs) return;
+    state.notBeforeMs = latestMs;
+    state.cancel();
+    state.cancel = undefined;
+    this.check(label);
+  }
+
+  #stateOf(label: string): LabelState {
+    let state = this.#labels.get(label);
+    if (!state) {
+      state = { creating: 0, failures: 0, notBeforeMs: 0, cancel: undefined };
+      this.#labels.set(label, state);
+    }
+    return state;
+  }
+
+  #openOf(label: string): Set<RequestId> {
+    let open = this.#open.get(label);
+    if (!open) this.#open.set(label, (open = new Set()));
+    return open;
+  }
+}

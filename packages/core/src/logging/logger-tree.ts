@@ -1,0 +1,104 @@
+import winston from 'winston';
+import { LEVELS, type LogLevel, type Threshold } from './levels.js';
+import { plainFields } from './plain-fields.js';
+
+/** What is configured for one dotted name. */
+export interface LoggerRule {
+  /** `undefined`: as the parent. */
+  readonly level: Threshold | undefined;
+  /** Where its lines go. Each has a level of its own. */
+  readonly transports: readonly winston.transport[];
+  /** Whether the parents' transports get the lines as well. */
+  readonly propagate: boolean;
+}
+
+/** The winston logger behind a name, and which severities reach any transport of it. */
+export interface TreeEntry {
+  readonly winston: winston.Logger;
+  readonly takes: Readonly<Record<LogLevel, boolean>>;
+}
+
+const ROOT = '';
+
+/**
+ * What winston's container of named loggers has not: names are a tree, as in Python's logging. A name without a rule is
+ * logged as its nearest configured parent, with that one's winston logger.
+ */
+export class LoggerTree {
+  readonly #container = new winston.Container();
+  readonly #entries = new Map<string, TreeEntry>();
+  readonly #rules: ReadonlyMap<string, LoggerRule>;
+
+  /** @param onError - called with what a transport reports */
+  constructor(
+    root: LoggerRule,
+    rules: ReadonlyMap<string, LoggerRule>,
+    private readonly onError: (error: unknown) => void,
+  ) {
+    this.#rules = new Map([...rules, [ROOT, { ...root, level: root.level ?? 'warn' }]]);
+  }
+
+  /** The logger of the name's nearest configured parent, or of itself. */
+  find(name: string): TreeEntry {
+    let configured = name;
+    while (configured !== ROOT && !this.#rules.has(configured)) configured = parentOf(configured);
+    let entry = this.#entries.get(configured);
+    if (entry === undefined) {
+      entry = this.#create(configured);
+      this.#entries.set(configured, entry);
+    }
+    return entry;
+  }
+
+  /** Hands everything to the transports at once. Later lines are lost. */
+  close(): void {
+    for (const { winston: logger } of this.#entries.values()) {
+      while (logger.read() !== null); // what winston's stream holds back until the next turn
+      logger.silent = true;
+    }
+    this.#container.close();
+  }
+
+  #create(name: string): TreeEntry {
+    const { level, transports } = this.#effective(name);
+    const logger = this.#container.add(name, {
+      levels: LEVELS,
+      level,
+      format: plainFields(level === 'debug'),
+      silent: transports.length === 0,
+      transports,
+    });
+    logger.on('error', this.onError);
+    const takes = (severity: LogLevel): boolean =>
+      transports.length > 0 && LEVELS[severity] <= LEVELS[level] && logger.isLevelEnabled(severity);
+    return {
+      winston: logger,
+      takes: { debug: takes('debug'), info: takes('info'), warn: takes('warn'), error: takes('error') },
+    };
+  }
+
+  #effective(name: string): { level: Threshold; transports: winston.transport[] } {
+    const transports = new Set<winston.transport>();
+    let level: Threshold | undefined;
+    let propagates = true;
+    for (const rule of this.#chain(name)) {
+      level ??= rule.level;
+      if (propagates) rule.transports.forEach((transport) => transports.add(transport));
+      propagates &&= rule.propagate;
+    }
+    return { level: level ?? 'warn', transports: [...transports] };
+  }
+
+  /** Rules from the name up to the root. */
+  *#chain(name: string): Generator<LoggerRule> {
+    for (let current = name; ; current = parentOf(current)) {
+      const rule = this.#rules.get(current);
+      if (rule !== undefined) yield rule;
+      if (current === ROOT) return;
+    }
+  }
+}
+
+function parentOf(name: string): string {
+  return name.slice(0, Math.max(0, name.lastIndexOf('.')));
+}

@@ -1,0 +1,94 @@
+import type { Clock } from '@nodepool/zk-protocol';
+import type { Exposition, Sample } from './exposition.js';
+import type { Statsd } from './statsd/statsd.js';
+import type { PrometheusKey, StatsdKey } from './table/table.js';
+
+/** What a builder reports while it works. Every method is cheap and none throws. */
+export interface BuilderEvents {
+  /** A build ended. @param result - `exitCode` is 1 when the tool timed out or could not be run */
+  buildEnded(image: string, result: { readonly exitCode: number; readonly durationMs: number }): void;
+  /** An image file of a good build. @param bytes - that it takes on disk */
+  imageBuilt(image: string, format: string, bytes: number): void;
+  /** An upload is ready, its hook included. */
+  uploaded(image: string, provider: string, durationMs: number): void;
+  /** Something may have changed in what the images do. */
+  imagesChanged(images: readonly ImageActivity[]): void;
+  /** A sweep found something to do that no event had announced: a defect worth a look. */
+  sweepFound(work: 'build' | 'upload' | 'cleanup'): void;
+}
+
+/** What one builder does about one image. */
+export interface ImageActivity {
+  readonly image: string;
+  readonly isBuildRequested: boolean;
+  readonly build: 'idle' | 'building' | 'paused';
+  /** By provider. */
+  readonly uploads: ReadonlyMap<string, 'idle' | 'uploading' | 'paused'>;
+}
+
+const STATES = { idle: 0, building: 1, uploading: 2, paused: 3 } as const;
+
+/** Counts what a builder does, sends it to statsd and shows it to Prometheus. */
+export class BuilderMetrics implements BuilderEvents {
+  #images: readonly ImageActivity[] = [];
+
+  /** @param host - of the builder, fully qualified */
+  constructor(
+    private readonly clock: Clock,
+    private readonly host: string,
+    private readonly statsd: Statsd | undefined,
+    private readonly exposition: () => Exposition,
+  ) {}
+
+  /** What is read when somebody asks. */
+  readers(): Partial<Record<PrometheusKey, () => Iterable<Sample>>> {
+    return {
+      buildRequests: () => this.#images.map(({ image, isBuildRequested }) => [{ image }, isBuildRequested ? 1 : 0]),
+      buildState: () => this.#images.map(({ image, build }) => [{ image }, STATES[build]]),
+      uploadState: () =>
+        this.#images.flatMap(({ image, uploads }) =>
+          [...uploads].map(([provider, state]): Sample => [{ image, provider }, STATES[state]]),
+        ),
+    };
+  }
+
+  buildEnded(
+    image: string,
+    { exitCode, durationMs }: { readonly exitCode: number; readonly durationMs: number },
+  ): void {
+    this.#gauge('buildRc', { image }, exitCode);
+    this.#gauge('lastBuild', { image }, Math.floor(this.clock.now() / 1_000));
+    this.statsd?.report('buildDuration', { image }, durationMs);
+    this.exposition().count('builds', { image, rc: String(exitCode) });
+    this.exposition().observe('buildDuration', { image }, durationMs);
+  }
+
+  imageBuilt(image: string, format: string, bytes: number): void {
+    this.#gauge('imageSize', { image, format }, bytes);
+  }
+
+  uploaded(image: string, provider: string, durationMs: number): void {
+    this.statsd?.report('uploads', { image, provider }, durationMs);
+    this.exposition().observe('uploads', { image, provider }, durationMs);
+  }
+
+  imagesChanged(images: readonly ImageActivity[]): void {
+    this.#images = images;
+    this.#gauge('allBuildRequests', {}, images.filter(({ isBuildRequested }) => isBuildRequested).length);
+    for (const { image, isBuildRequested, build, uploads } of images) {
+      this.#gauge('buildRequests', { image }, isBuildRequested ? 1 : 0);
+      this.#gauge('buildState', { host: this.host, image }, STATES[build]);
+      for (const [provider, state] of uploads) {
+        this.#gauge('uploadState', { host: this.host, image, provider }, STATES[state]);
+      }
+    }
+  }
+
+  sweepFound(work: 'build' | 'upload' | 'cleanup'): void {
+    this.exposition().count('sweepFound', { work });
+  }
+
+  #gauge(key: StatsdKey, labels: Readonly<Record<string, string>>, value: number): void {
+    this.statsd?.gauge(key, labels, value);
+  }
+}

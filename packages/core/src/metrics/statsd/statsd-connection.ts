@@ -1,0 +1,115 @@
+import { lookup } from 'node:dns/promises';
+import StatsDClient from 'statsd-client';
+import { type CancelTimer, type Clock, delay } from '@nodepool/zk-protocol';
+import type { Logger } from '../../contract/logger.js';
+
+/** Where metrics go. */
+export interface StatsdConnectionOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+type Send = (client: StatsDClient) => void;
+
+/** How long the client collects lines into a datagram. */
+const FLUSH_MS = 200;
+/** Longer than the moment in which the client closes a socket that was idle. */
+const SETTLE_MS = 50;
+/** Lines that may wait for the name to be resolved. */
+const MAX_WAITING = 10_000;
+const RESOLVE_AGAIN_MS = 60_000;
+const RETRY_MS = 30_000;
+const CLOSE_PATIENCE_MS = 500;
+
+/**
+ * A statsd-client and what it leaves open. It would resolve the name for every datagram and never say that it cannot: here the
+ * name is resolved once a minute at most, and a name that does not resolve is logged. Nothing is reported to the caller.
+ */
+export class StatsdConnection {
+  readonly #options: StatsdConnectionOptions;
+  #client: StatsDClient | undefined;
+  #address = '';
+  #waiting: Send[] = [];
+  #resolving: Promise<void> | undefined;
+  #resolveNotBeforeMs = -Infinity;
+  #settle: CancelTimer | undefined;
+  #lastLineMs = -Infinity;
+  #dropped = 0;
+  #closed = false;
+
+  constructor(options: StatsdConnectionOptions) {
+    this.#options = options;
+  }
+
+  /** Lines that were not sent. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Sends one line, later if the name is being resolved. */
+  send(line: Send): void {
+    const mayResolve = !this.#closed && this.#options.clock.now() >= this.#resolveNotBeforeMs;
+    if (mayResolve) this.#resolving ??= this.#resolve();
+    if (this.#closed || (!this.#client && (!this.#resolving || this.#waiting.length >= MAX_WAITING))) this.#dropped++;
+    else if (this.#client) this.#transmit(this.#client, line);
+    else this.#waiting.push(line);
+  }
+
+  /** Resolves when everything is on its way, or soon after if that is not to be. Twice is safe. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    const finished = new AbortController();
+    const patience = delay(this.#options.clock, CLOSE_PATIENCE_MS, finished.signal).catch(() => undefined);
+    await Promise.race([this.#resolving, patience]);
+    finished.abort();
+    this.#closed = true;
+    this.#settle?.();
+    if (!this.#client) return;
+    this.#client.raw(''); // as in #settleLater
+    await delay(this.#options.clock, FLUSH_MS + SETTLE_MS);
+    this.#client.close();
+  }
+
+  #transmit(client: StatsDClient, line: Send): void {
+    line(client);
+    this.#lastLineMs = this.#options.clock.now();
+    this.#settleLater();
+  }
+
+  /**
+   * What the client is told in the moment between its decision to close an idle socket and the deed, it keeps until it is
+   * told something else. So it is told nothing after the last line: an empty line, which no daemon counts.
+   */
+  #settleLater(): void {
+    const { clock } = this.#options;
+    this.#settle ??= clock.setTimer(FLUSH_MS + SETTLE_MS, () => {
+      this.#settle = undefined;
+      if (clock.now() - this.#lastLineMs > FLUSH_MS) this.#client?.raw('');
+      else this.#settleLater();
+    });
+  }
+
+  async #resolve(): Promise<void> {
+    const { host, port, clock, logger } = this.#options;
+    try {
+      // as other statsd clients do: a daemon on localhost listens on 127.0.0.1 more often than on ::1
+      const { address, family } = await lookup(host, { verbatim: false });
+      this.#resolveNotBeforeMs = clock.now() + RESOLVE_AGAIN_MS;
+      if (this.#closed) return;
+      if (this.#client && address === this.#address) return;
+      this.#client?.close();
+      const client = new StatsDClient({ host: address, port, ipv6: family === 6, socketTimeout: FLUSH_MS });
+      this.#client = client;
+      this.#address = address;
+      for (const line of this.#waiting.splice(0)) this.#transmit(client, line);
+    } catch (error) {
+      this.#resolveNotBeforeMs = clock.now() + RETRY_MS;
+      const dropped = (this.#dropped += this.#waiting.splice(0).length);
+      logger.warn('Could not find the statsd host; trying again later', { host, port, dropped, error });
+    } finally {
+      this.#resolving = undefined;
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { MetricDefinition } from './definition.js';
+import { CACHES, METRICS } from './table.js';
+
+const documentation = readFileSync(new URL('../../../../../docs/metrics.md', import.meta.url), 'utf8');
+const definitions = Object.entries(METRICS) as [string, MetricDefinition][];
+
+describe('docs/metrics.md', () => {
+  it.each(definitions)('describes %s', (_key, { help, statsd, prometheus }) => {
+    const names = [...(statsd?.names ?? []), ...(prometheus ? [prometheus.name] : [])];
+
+    expect(names.filter((name) => !documentation.includes(`\`${name}\``))).toEqual([]);
+    expect(documentation).toContain(help);
+  });
+
+  it('describes nothing else', () => {
+    const known = new Set(
+      definitions.flatMap(([, { statsd, prometheus }]) => [...(statsd?.names ?? []), prometheus?.name]),
+    );
+    const named = [...documentation.matchAll(/^\|.*?`((?:nodepool|process|nodejs)[._][^`]+)`/gm)].map(
+      ([, name]) => name,
+    );
+
+    expect(named.filter((name) => !known.has(name))).toEqual([]);
+  });
+});
+
+/** What Nodepool's launchers and builders send and dashboards are built on, with the types that are sent. Nothing may go missing. */
+const NODEPOOL_METRICS = {
+  'nodepool.nodes.<state>': ['gauge'],
+  'nodepool.label.<label>.nodes.<state>': ['gauge'],
+  'nodepool.provider.<provider>.nodes.<state>': ['gauge'],
+  'nodepool.provider.<provider>.pool.<pool>.addressable_requests': ['gauge'],
+  'nodepool.provider.<provider>.max_servers': ['gauge'],
+  'nodepool.tenant_limits.<tenant>.<resource>': ['gauge'],
+  'nodepool.launch.<result>': ['timer', 'counter'],
+  'nodepool.launch.provider.<provider>.<result>': ['timer', 'counter'],
+  'nodepool.launch.provider.<provider>.<az>.<result>': ['timer', 'counter'],
+  'nodepool.launch.requestor.<requestor>.<result>': ['timer', 'counter'],
+  'nodepool.launch.image.<image>.<result>': ['timer', 'counter'],
+  'nodepool.provider.<provider>.leaked.<type>': ['counter'],
+  'nodepool.launcher.<host>.zk.client.connection_queue': ['gauge'],
+  'nodepool.launcher.<host>.zk.node_cache.event_queue': ['gauge'],
+  'nodepool.launcher.<host>.zk.node_cache.playback_queue': ['gauge'],
+  'nodepool.launcher.<host>.zk.request_cache.event_queue': ['gauge'],
+  'nodepool.launcher.<host>.zk.request_cache.playback_queue': ['gauge'],
+  'nodepool.launcher.<host>.zk.image_cache.event_queue': ['gauge'],
+  'nodepool.launcher.<host>.zk.image_cache.playback_queue': ['gauge'],
+  'nodepool.dib_image_build.<image>.<format>.size': ['gauge'],
+  'nodepool.dib_image_build.<image>.status.rc': ['gauge'],
+  'nodepool.dib_image_build.<image>.status.duration': ['timer'],
+  'nodepool.dib_image_build.<image>.status.last_build': ['gauge'],
+  'nodepool.image_update.<image>.<provider>': ['timer', 'counter'],
+  'nodepool.image_build_requests': ['gauge'],
+  'nodepool.image.<image>.image_build_requests': ['gauge'],
+  'nodepool.builder.<host>.image.<image>.build.state': ['gauge'],
+  'nodepool.builder.<host>.image.<image>.provider.<provider>.upload.state': ['gauge'],
+};
+
+it('has every metric that Nodepool sends, and none of another name but calls to clouds', () => {
+  const sent = Object.fromEntries(
+    definitions
+      .flatMap(([, { statsd }]) => (statsd?.names ?? []).map((name) => [name, statsd?.types] as const))
+      .filter(([name]) => !name.startsWith('nodepool.task.'))
+      .flatMap(([name, types]) => {
+        const names = name.includes('<cache>') ? CACHES.map((cache) => name.replace('<cache>', cache)) : [name];
+        return names.map((each) => [each, types] as const);
+      }),
+  );
+
+  expect(sent).toEqual(NODEPOOL_METRICS);
+  for (const cache of CACHES) expect(documentation).toMatch(new RegExp(`\`<cache>\` is .*\`${cache}\``));
+});
+
+it('names every metric once', () => {
+  const names = definitions.flatMap(([, { statsd, prometheus }]) => [
+    ...(statsd?.names ?? []).map((name) => `statsd ${name}`),
+    ...(prometheus ? [prometheus.name] : []),
+  ]);
+
+  expect(new Set(names).size).toBe(names.length);
+});
+
+it('follows the naming rules of Prometheus', () => {
+  const wrong = definitions
+    .map(([, { prometheus }]) => prometheus)
+    .filter((form) => form !== undefined)
+    .filter(({ name, type }) => (type === 'counter') !== name.endsWith('_total') || !/^[a-z][a-z0-9_]*$/.test(name));
+
+  expect(wrong).toEqual([]);
+});

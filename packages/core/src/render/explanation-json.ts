@@ -1,0 +1,133 @@
+import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { RULES } from '../launcher/plan/types.js';
+import type { LaunchExplanation, PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
+import { summarizeExplanation } from './explanation-summary.js';
+import { sortPools } from './explanation-text.js';
+
+const MS_PER_SECOND = 1000;
+const ACTIONS = ['accept', 'wait', 'yield', 'defer', 'decline', 'skip', 'handling', 'foreign'] as const;
+
+/** An explanation as `/explain` and `nodepool explain --json` give it. */
+export function explanationToJson(explanation: RequestExplanation): JsonObject {
+  return {
+    request: explanation.requestId ?? null,
+    summary: summarizeExplanation(explanation),
+    state: explanation.state,
+    labels: [...explanation.labels],
+    requestor: explanation.requestor,
+    tenant_name: explanation.tenant,
+    nodes: [...explanation.nodes],
+    age: explanation.ageMs === undefined ? null : explanation.ageMs / MS_PER_SECOND,
+    launch_error: explanation.launchError,
+    pools: sortPools(explanation.pools).map(poolToJson),
+    launches: explanation.launches.map(launchToJson),
+  };
+}
+
+function poolToJson(pool: PoolExplanation): JsonObject {
+  return {
+    provider: pool.provider,
+    pool: pool.pool,
+    launcher: pool.launcherId,
+    own: pool.own,
+    action: pool.action,
+    rule: pool.rule ?? null,
+    text: pool.text,
+    details: Object.fromEntries(Object.entries(pool.details).map(([name, value]) => [name, toJson(value)])),
+    position: pool.position ?? null,
+    remedy: pool.remedy,
+    hindrances: [...pool.hindrances],
+  };
+}
+
+function launchToJson({ nodeId, provider, pool, labels, state, ageMs, error }: LaunchExplanation): JsonObject {
+  return { node: nodeId, provider, pool, labels: [...labels], state, age: ageMs / MS_PER_SECOND, error };
+}
+
+function toJson(value: PoolExplanation['details'][string]): Json {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  return typeof value === 'string' || typeof value === 'boolean' ? value : [...value];
+}
+
+/** Reads what {@link explanationToJson} wrote, perhaps by another release. @returns `undefined` for anything else */
+export function explanationFromJson(value: unknown): RequestExplanation | undefined {
+  if (!isObject(value) || !Array.isArray(value['pools']) || typeof value['state'] !== 'string') return undefined;
+  const pools = value['pools'].map(poolFromJson);
+  if (!pools.every((pool) => pool !== undefined)) return undefined;
+  const ageS = value['age'];
+  return {
+    requestId: textOf(value['request']) ?? undefined,
+    state: value['state'],
+    labels: textsOf(value['labels']),
+    requestor: textOf(value['requestor']),
+    tenant: textOf(value['tenant_name']),
+    nodes: textsOf(value['nodes']),
+    ageMs: typeof ageS === 'number' ? ageS * MS_PER_SECOND : undefined,
+    launchError: textOf(value['launch_error']),
+    pools,
+    launches: Array.isArray(value['launches']) ? value['launches'].flatMap(launchFromJson) : [],
+  };
+}
+
+function launchFromJson(value: unknown): LaunchExplanation[] {
+  if (!isObject(value)) return [];
+  const [nodeId, state] = [textOf(value['node']), textOf(value['state'])];
+  if (nodeId === null || state === null) return [];
+  const ageS = value['age'];
+  return [
+    {
+      nodeId,
+      state,
+      provider: textOf(value['provider']),
+      pool: textOf(value['pool']),
+      labels: textsOf(value['labels']),
+      ageMs: typeof ageS === 'number' ? ageS * MS_PER_SECOND : 0,
+      error: textOf(value['error']),
+    },
+  ];
+}
+
+function poolFromJson(value: unknown): PoolExplanation | undefined {
+  if (!isObject(value)) return undefined;
+  const action = ACTIONS.find((name) => name === value['action']);
+  const [provider, pool, launcherId] = [value['provider'], value['pool'], value['launcher']].map(textOf);
+  if (!action || !provider || !pool || !launcherId) return undefined;
+  const position = value['position'];
+  return {
+    provider,
+    pool,
+    launcherId,
+    own: value['own'] === true,
+    action,
+    rule: RULES.find((name) => name === value['rule']),
+    text: textOf(value['text']) ?? '',
+    remedy: textOf(value['remedy']) ?? '',
+    details: detailsOf(value['details']),
+    position: typeof position === 'number' ? position : undefined,
+    hindrances: textsOf(value['hindrances']),
+  };
+}
+
+function detailsOf(value: unknown): PoolExplanation['details'] {
+  if (!isObject(value)) return {};
+  const details: Record<string, PoolExplanation['details'][string]> = {};
+  for (const [name, detail] of Object.entries(value)) {
+    if (Array.isArray(detail)) details[name] = textsOf(detail);
+    else if (typeof detail === 'string' || typeof detail === 'number' || typeof detail === 'boolean') {
+      details[name] = detail;
+    }
+  }
+  return details;
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,130 @@
+import type { BuildRecord, ImageEntry, Json, UploadRecord } from '@nodepool/zk-protocol';
+import { formatAge } from './age.js';
+import type { Column, Listing } from './listing.js';
+
+/** A build and whether an operator has paused its image. */
+export interface BuildRow {
+  readonly build: BuildRecord;
+  readonly paused: boolean;
+}
+
+const MS_PER_SECOND = 1000;
+
+/** Where a record of ours says why it failed. */
+const ERROR_KEY = 'error';
+
+function errorOf({ raw }: BuildRecord | UploadRecord): string | null {
+  const error = raw[ERROR_KEY];
+  return typeof error === 'string' ? error : null;
+}
+
+/** A moment: UNIX time in JSON, the age as a cell. */
+function age<Row>(key: string, header: string, momentMs: (row: Row) => number | undefined): Column<Row> {
+  return {
+    key,
+    header,
+    level: 'brief',
+    value(row) {
+      const ms = momentMs(row);
+      return ms === undefined ? null : Math.floor(ms / MS_PER_SECOND);
+    },
+    cell(row, nowMs) {
+      const ms = momentMs(row);
+      return ms === undefined ? '' : formatAge(nowMs - ms);
+    },
+  };
+}
+
+function column<Row>(
+  key: string,
+  header: string,
+  value: (row: Row) => Json,
+  level: Column<Row>['level'] = 'brief',
+): Column<Row> {
+  return { key, header, level, value };
+}
+
+/** Columns of `nodepool dib-image-list` and `/dib-image-list`. */
+export const buildListing: Listing<BuildRow> = [
+  column('id', 'ID', ({ build }) => `${build.image}-${build.id}`),
+  column('image', 'Image', ({ build }) => build.image),
+  column('builder', 'Builder', ({ build }) => build.builder),
+  column('formats', 'Formats', ({ build }) => [...build.formats]),
+  column('state', 'State', ({ build, paused }) => (paused ? 'paused' : build.state)),
+  age('age', 'Age', ({ build }) => build.stateTimeMs),
+];
+
+/** {@link buildListing} with the members that only this implementation knows, for those who ask for them. */
+export const extendedBuildListing: Listing<BuildRow> = [
+  ...buildListing,
+  column('build_state', 'Build State', ({ build }) => build.state, 'extra'),
+  column('state_time', 'State Time', ({ build }) => build.stateTimeMs / MS_PER_SECOND, 'extra'),
+  column('error', 'Error', ({ build }) => errorOf(build), 'extra'),
+];
+
+/** Columns of `nodepool image-list` and `/image-list`. */
+export const uploadListing: Listing<UploadRecord> = [
+  column('id', 'Build ID', (upload) => upload.buildId),
+  column('upload_id', 'Upload ID', (upload) => upload.id),
+  column('provider', 'Provider', (upload) => upload.provider),
+  column('image', 'Image', (upload) => upload.image),
+  column('external_name', 'Provider Image Name', (upload) => upload.externalName),
+  column('external_id', 'Provider Image ID', (upload) => upload.externalId),
+  column('state', 'State', (upload) => upload.state),
+  age('age', 'Age', (upload) => upload.stateTimeMs),
+];
+
+/** {@link uploadListing} with the members that only this implementation knows, for those who ask for them. */
+export const extendedUploadListing: Listing<UploadRecord> = [
+  ...uploadListing,
+  column('format', 'Format', (upload) => upload.format, 'extra'),
+  column('state_time', 'State Time', (upload) => upload.stateTimeMs / MS_PER_SECOND, 'extra'),
+  column('error', 'Error', errorOf, 'extra'),
+];
+
+/** Columns of `nodepool image-status` and `/image-status`. */
+export const imageStatusListing: Listing<ImageEntry> = [
+  column('image', 'Image', ({ name }) => name),
+  column('paused', 'Paused', ({ paused }) => paused),
+  column('build_request', 'Build Request', buildRequestState),
+  age('build_request_age', 'Build Request Age', ({ buildRequestedMs }) => buildRequestedMs),
+];
+
+/** A request is served by a build that began after it; until then it is pending. */
+function buildRequestState({ buildRequestedMs, builds }: ImageEntry): 'building' | 'pending' | null {
+  if (buildRequestedMs === undefined) return null;
+  const isServed = [...builds.values()].some(
+    ({ state, stat, stateTimeMs }) => state === 'building' && (stat?.ctime ?? stateTimeMs) >= buildRequestedMs,
+  );
+  return isServed ? 'building' : 'pending';
+}
+
+/** Columns of `nodepool alien-image-list`. */
+export const alienImageListing: Listing<{ provider: string; name: string; externalId: string }> = [
+  column('provider', 'Provider', ({ provider }) => provider),
+  column('name', 'Name', ({ name }) => name),
+  column('image_id', 'Image ID', ({ externalId }) => externalId),
+];
+
+type Images = ReadonlyMap<string, ImageEntry>;
+
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** All images, by name. */
+export function imagesOf(images: Images): ImageEntry[] {
+  return [...images.values()].sort((a, b) => compareText(a.name, b.name));
+}
+
+/** All builds, by image and build id. */
+export function buildsOf(images: Images): BuildRow[] {
+  return imagesOf(images).flatMap(({ builds, paused }) =>
+    [...builds.values()].sort((a, b) => compareText(a.id, b.id)).map((build) => ({ build, paused })),
+  );
+}
+
+/** All uploads, by image, build id, provider and upload id. */
+export function uploadsOf(images: Images): UploadRecord[] {
+  return imagesOf(images).flatMap(({ uploads }) =>
+    [...uploads].sort(([a], [b]) => compareText(a, b)).map(([, upload]) => upload),
+  );
+}

@@ -1,0 +1,79 @@
+import type { NodeRecord, PoolComponentRecord, RequestRecord } from '@nodepool/zk-protocol';
+import type { Listing } from './listing.js';
+
+/** What there is of one label, and who wants it. */
+export interface LabelSupply {
+  readonly label: string;
+  /** Pools that offer it, as `provider/pool`; none: a request for it would fail. */
+  readonly pools: readonly string[];
+  /** Nodes that a request would get at once. */
+  readonly ready: number;
+  readonly building: number;
+  /** Allocated or in use. */
+  readonly inUse: number;
+  /** Kept for a person. */
+  readonly held: number;
+  /** Requests that wait for it, each counted once. */
+  readonly waiting: number;
+}
+
+/** Columns of `nodepool labels`. */
+export const labelSupplyListing: Listing<LabelSupply> = [
+  { key: 'label', header: 'Label', level: 'brief', value: ({ label }) => label },
+  { key: 'ready', header: 'Ready', level: 'brief', value: ({ ready }) => ready },
+  { key: 'building', header: 'Building', level: 'brief', value: ({ building }) => building },
+  { key: 'in_use', header: 'In Use', level: 'brief', value: ({ inUse }) => inUse },
+  { key: 'hold', header: 'Hold', level: 'brief', value: ({ held }) => held },
+  { key: 'waiting', header: 'Requests Waiting', level: 'brief', value: ({ waiting }) => waiting },
+  { key: 'pools', header: 'Pools', level: 'brief', value: ({ pools }) => [...pools] },
+];
+
+/** What the supply is made of. */
+export interface SupplyRecords {
+  readonly pools: Iterable<PoolComponentRecord>;
+  /** A node serves each of its labels. */
+  readonly nodes: Iterable<{ readonly node: NodeRecord; readonly locked: boolean }>;
+  readonly requests: Iterable<RequestRecord>;
+}
+
+const WAITING: ReadonlySet<string> = new Set(['requested', 'pending']);
+const BUILDING: ReadonlySet<string> = new Set(['init', 'building', 'testing']);
+
+type Counts = { -readonly [Key in keyof LabelSupply]: LabelSupply[Key] } & { pools: string[] };
+type Counter = 'ready' | 'building' | 'inUse' | 'held';
+
+function counterOf(node: NodeRecord, locked: boolean): Counter | undefined {
+  if (node.state === 'hold') return 'held';
+  if (BUILDING.has(node.state)) return 'building';
+  if (node.state === 'in-use') return 'inUse';
+  if (node.state !== 'ready') return undefined;
+  return node.allocatedTo === null && !locked ? 'ready' : 'inUse';
+}
+
+/** Every label that a registered pool offers, that a node has, or that somebody waits for; sorted. */
+export function supplyOfLabels({ pools, nodes, requests }: SupplyRecords): LabelSupply[] {
+  const found = new Map<string, Counts>();
+  const countsOf = (label: string): Counts => {
+    const known = found.get(label);
+    if (known) return known;
+    const counts = { label, pools: [], ready: 0, building: 0, inUse: 0, held: 0, waiting: 0 };
+    found.set(label, counts);
+    return counts;
+  };
+  for (const { supportedLabels, providerName, name } of pools) {
+    const pool = `${providerName}/${name}`;
+    for (const label of supportedLabels) {
+      const { pools: offering } = countsOf(label);
+      if (!offering.includes(pool)) offering.push(pool);
+    }
+  }
+  for (const { node, locked } of nodes) {
+    const counter = counterOf(node, locked);
+    if (counter) for (const label of node.labels) countsOf(label)[counter] += 1;
+  }
+  for (const { state, labels } of requests) {
+    if (WAITING.has(state)) for (const label of new Set(labels)) countsOf(label).waiting += 1;
+  }
+  for (const { pools: offering } of found.values()) offering.sort();
+  return [...found.values()].sort((a, b) => (a.label < b.label ? -1 : a.label > b.label ? 1 : 0));
+}

@@ -1,0 +1,51 @@
+/* Waiting, but not for ever */
+export { orAbort } from '../async/or-abort.js';
+export { unfinishedAfter } from '../async/unfinished-after.js';
+
+/* Logging */
+export { buildLogFile, parseBuildLogName } from '../logging/build-log-file.js';
+export type { Logging, LoggingOptions } from '../logging/create-logging.js';
+export { createLogging } from '../logging/create-logging.js';
+export type { LogLevel } from '../logging/levels.js';
+
+/* Metrics */
+export type { BuilderEvents, ImageActivity } from '../metrics/builder-metrics.js';
+export type { MetricsOptions } from '../metrics/metrics.js';
+export { Metrics } from '../metrics/metrics.js';
+export type { StatsdTarget } from '../metrics/statsd/statsd.js';
+export type { LabelName, LabelValues, MetricDefinition, PrometheusForm } from '../metrics/table/definition.js';
+export type { StatsdForm, StatsdType } from '../metrics/table/definition.js';
+export { METRICS } from '../metrics/table/table.js';
+export type { MetricKey, PrometheusKey, StatsdKey } from '../metrics/table/table.js';
+export type {
+  CacheQueues,
+  LauncherMetrics,
+  MetricsAttachment,
+  ObservedLauncher,
+  PoolLoad,
+  ProcessUsage,
+  RequestOutcome,
+  SweptWork,
+} from '../metrics/types.js';
+
+/* Tables, JSON and text of what is listed and explained */
+export type { LabelSupply, SupplyRecords } from '../render/label-supply.js';
+export { labelSupplyListing, supplyOfLabels } from '../render/label-supply.js';
+export { formatAge } from '../render/age.js';
+export { configChangeToJson, configChangeToText } from '../render/config-change.js';
+export { explanationFromJson, explanationToJson } from '../render/explanation-json.js';
+export { mergeExplanations } from '../render/explanation-merge.js';
+export { summarizeExplanation } from '../render/explanation-summary.js';
+export { explanationToText } from '../render/explanation-text.js';
+export type { BuildRow } from '../render/images.js';
+export { alienImageListing, buildListing, buildsOf, extendedBuildListing } from '../render/images.js';
+export { extendedUploadListing, imagesOf, imageStatusListing, uploadListing, uploadsOf } from '../render/images.js';
+export { labelListing, labelsOf } from '../render/labels.js';
+export type { Column, Listing, TableSelection } from '../render/listing.js';
+export { listingToJson, listingToLines, listingToObjects, listingToTable, toCell } from '../render/listing.js';
+export type { NodeRow } from '../render/nodes.js';
+export { extendedNodeListing, nodeListing } from '../render/nodes.js';
+export { escapeControlCharacters, toPythonJson, toPythonRepr } from '../render/python-text.js';
+export { compareRequestIds, declineTexts, requestListing } from '../render/requests.js';
+export { renderTable } from '../render/table.js';
+export { labelsToText } from '../launcher/plan/texts.js';

@@ -1,0 +1,83 @@
+import type { Clock } from '@nodepool/zk-protocol';
+import { InProcessZooKeeper, type InProcessServer } from '@nodepool/zk-protocol/in-process';
+import type { Config } from '../../contract/config.js';
+import type { Driver, Provider } from '../../contract/driver.js';
+import type { Logger } from '../../contract/logger.js';
+import { Launcher } from '../../launcher/launcher.js';
+import { registryOf } from './load-entry.js';
+import { ProcessClock } from './process-clock.js';
+import { watchDriver, type DriverWatch, type WatchedLaunch } from './watched-driver.js';
+
+/** What one launcher of a test is made of. */
+export interface TestLauncherOptions {
+  readonly server: InProcessServer;
+  readonly worldClock: Clock;
+  readonly config: Config;
+  /** The driver under test comes first. */
+  readonly drivers: readonly Driver[];
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+/** A whole launcher with the driver under test, that can be killed. */
+export class TestLauncher implements DriverWatch {
+  /** The driver's time; its timers are told apart from the launcher's. */
+  readonly clock: ProcessClock;
+  readonly zk: InProcessZooKeeper;
+  readonly launcher: Launcher;
+  readonly providers: Provider[] = [];
+  readonly launches: WatchedLaunch[] = [];
+  zkCalls = 0;
+  /** Called at every moment at which the process could die. */
+  onMoment: (what: string) => void = () => {};
+  /** Set to hold up the start of providers. */
+  startGate: Promise<void> | undefined;
+  readonly #clock: ProcessClock;
+  #isDead = false;
+
+  constructor({ server, worldClock, config, drivers, random, logger }: TestLauncherOptions) {
+    this.#clock = new ProcessClock(worldClock);
+    this.clock = new ProcessClock(this.#clock);
+    this.zk = new InProcessZooKeeper(server, { clock: this.#clock, serverClock: worldClock, random });
+    const [driver, ...others] = drivers;
+    if (!driver) throw new Error('there is no driver to test');
+    this.launcher = new Launcher({
+      zk: this.zk,
+      clock: this.#clock,
+      logger,
+      config,
+      registry: registryOf([watchDriver(driver, this), ...others]),
+      hostname: 'launcher.example.com',
+      version: '0',
+      random,
+    });
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  /** The provider under test. */
+  get provider(): Provider {
+    const provider = this.providers.at(-1);
+    if (!provider) throw new Error('the driver has made no provider');
+    return provider;
+  }
+
+  async beforeStart(): Promise<void> {
+    await this.startGate;
+  }
+
+  moment(what: string): void {
+    if (!this.#isDead) this.onMoment(what);
+  }
+
+  /** SIGKILL: no timer fires and no answer arrives any more; what is on its way to the cloud still gets there. */
+  kill(): void {
+    if (this.#isDead) return;
+    this.#isDead = true;
+    this.#clock.kill();
+    this.clock.kill();
+    this.zk.kill();
+  }
+}

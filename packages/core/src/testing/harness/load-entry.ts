@@ -1,0 +1,114 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
+import { loadConfig } from '../../config/load-config.js';
+import type { Config, ConfigMode, ConfigProblem } from '../../contract/config.js';
+import type { DriverRegistry } from '../../config/discovery/registry-types.js';
+import type { Driver } from '../../contract/driver.js';
+import { ConfigError, DriverError } from '../../contract/errors.js';
+import type { Entry } from './types.js';
+
+/** What came of reading a provider entry. */
+export interface LoadedEntry {
+  /** `undefined` when there were errors. */
+  readonly config: Config | undefined;
+  readonly problems: readonly ConfigProblem[];
+  /** What `getProviderConfig` threw although it never may. */
+  readonly thrown: readonly unknown[];
+}
+
+/** Reads an entry as a launcher does: out of a file, with everything core checks. */
+export async function loadEntry(
+  entry: JsonObject,
+  drivers: readonly Driver[],
+  file: JsonObject = {},
+  options: { mode?: ConfigMode; clock?: Clock } = {},
+): Promise<LoadedEntry> {
+  const thrown: unknown[] = [];
+  const dir = await mkdtemp(join(tmpdir(), 'nodepool-contract-'));
+  try {
+    const path = join(dir, 'nodepool.yaml');
+    await writeFile(path, JSON.stringify(wholeFile(entry, file)));
+    const config = await loadConfig({
+      file: path,
+      env: {},
+      drivers: registryOf(drivers.map((driver) => noteThrown(driver, thrown))),
+      mode: options.mode ?? 'validate',
+      clock: options.clock,
+    });
+    return { config, problems: config.warnings, thrown };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { config: undefined, problems: error.problems, thrown };
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+/** What a YAML file would say: keys without a value are not there. */
+export function toJson(entry: Entry): JsonObject {
+  return JSON.parse(JSON.stringify(entry)) as JsonObject;
+}
+
+/** A registry of exactly these drivers. */
+export function registryOf(drivers: readonly Driver[]): DriverRegistry {
+  return {
+    get(name) {
+      const driver = drivers.find((candidate) => candidate.name === name);
+      if (driver) return Promise.resolve(driver);
+      return Promise.reject(
+        new DriverError(name, `driver "${name}" is not part of this test: name it in "otherDrivers"`),
+      );
+    },
+    reset: async () => {
+      for (const driver of drivers) await driver.reset?.();
+    },
+    loaded: () => [],
+  };
+}
+
+function noteThrown(driver: Driver, thrown: unknown[]): Driver {
+  return {
+    name: driver.name,
+    apiVersion: driver.apiVersion,
+    capabilities: driver.capabilities,
+    schema: driver.schema,
+    reset: driver.reset?.bind(driver),
+    checkAll: driver.checkAll?.bind(driver),
+    getProvider: (config, context) => driver.getProvider(config, context),
+    getProviderConfig: (entry, context) => {
+      try {
+        return driver.getProviderConfig(entry, context);
+      } catch (error) {
+        thrown.push(error);
+        throw error;
+      }
+    },
+  };
+}
+
+/** The file: the entry first, then what it builds on, and every label that is named anywhere. */
+function wholeFile(entry: JsonObject, file: JsonObject): JsonObject {
+  const others = Array.isArray(file['providers']) ? file['providers'] : [];
+  const providers = [entry, ...others];
+  const labels = [...new Set(labelsIn(providers))].map((name) => ({ name }));
+  return { labels, ...file, providers };
+}
+
+/** Names of labels wherever a `labels` key stands: maps with a name, texts, or one text with blanks. */
+function labelsIn(value: Json): string[] {
+  if (Array.isArray(value)) return value.flatMap(labelsIn);
+  if (value === null || typeof value !== 'object') return [];
+  return Object.entries(value).flatMap(([key, below]) => (key === 'labels' ? namesIn(below) : labelsIn(below)));
+}
+
+function namesIn(labels: Json): string[] {
+  if (typeof labels === 'string') return labels.split(/\s+/).filter((name) => name !== '');
+  if (!Array.isArray(labels)) return [];
+  return labels.flatMap((label) => {
+    if (typeof label === 'string') return label.split(/\s+/);
+    const name = label !== null && typeof label === 'object' && !Array.isArray(label) ? label['name'] : undefined;
+    return typeof name === 'string' ? [name] : [];
+  });
+}

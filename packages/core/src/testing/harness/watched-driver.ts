@@ -1,0 +1,150 @@
+import type { Clock, NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
+import type {
+  Driver,
+  LaunchOrder,
+  LaunchResult,
+  NodeRequestHandler,
+  Provider,
+  ProviderContext,
+} from '../../contract/driver.js';
+import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
+
+/** How the launch of a node ended. */
+export interface WatchedLaunch {
+  readonly node: NodeRecord;
+  readonly result: LaunchResult | undefined;
+  /** What it was rejected with although it never may. */
+  readonly rejection: unknown;
+}
+
+/** What is seen of a driver while it works. */
+export interface DriverWatch {
+  /** Time as the driver sees it. */
+  readonly clock: Clock;
+  /** Providers it has made. */
+  readonly providers: Provider[];
+  readonly launches: WatchedLaunch[];
+  /** Calls of the driver to ZooKeeper. */
+  zkCalls: number;
+  /** Waited for before a provider is started. */
+  beforeStart(): Promise<void>;
+  /** Something happened after which a process could die. */
+  moment(what: string): void;
+}
+
+/** With every member named, the optional ones too: one that is forgotten would be kept from the launcher. */
+type Whole<T> = { [Member in keyof Required<T>]: T[Member] };
+
+/** The driver, with everything it is told and does seen on the way. */
+export function watchDriver(driver: Driver, watch: DriverWatch): Whole<Driver> {
+  return {
+    name: driver.name,
+    apiVersion: driver.apiVersion,
+    capabilities: driver.capabilities,
+    schema: driver.schema,
+    reset: driver.reset?.bind(driver),
+    checkAll: driver.checkAll?.bind(driver),
+    previewChange: driver.previewChange?.bind(driver),
+    getProviderConfig: (entry, context) => driver.getProviderConfig(entry, context),
+    getProvider: (config: ProviderConfig, context: ProviderContext) => {
+      const provider = driver.getProvider(config, watchedContext(context, watch));
+      watch.providers.push(provider);
+      return watchProvider(provider, watch);
+    },
+  };
+}
+
+function watchedContext(context: ProviderContext, watch: DriverWatch): ProviderContext {
+  const { metrics } = context;
+  return {
+    ...context,
+    clock: watch.clock,
+    zk: countCalls(context.zk, () => watch.zkCalls++),
+    metrics: {
+      launchEnded: metrics?.launchEnded?.bind(metrics),
+      transition: (_provider, { machine, from, to }) => watch.moment(`${machine}: ${from} -> ${to}`),
+    },
+  };
+}
+
+function countCalls<T extends object>(target: T, called: () => void): T {
+  return new Proxy(target, {
+    get(from, key) {
+      const value = Reflect.get(from, key, from) as unknown;
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]): unknown => {
+        called();
+        return Reflect.apply(value, from, args) as unknown;
+      };
+    },
+  });
+}
+
+function watchProvider(provider: Provider, watch: DriverWatch): Whole<Provider> {
+  return {
+    get config() {
+      return provider.config;
+    },
+    get quota() {
+      return provider.quota;
+    },
+    start: async (signal) => {
+      await watch.beforeStart();
+      await provider.start(signal);
+    },
+    startImages: provider.startImages?.bind(provider),
+    idle: () => provider.idle(),
+    stop: () => provider.stop(),
+    join: () => provider.join(),
+    labelReady: (pool, label) => provider.labelReady(pool, label),
+    getRequestHandler: (pool: PoolConfig, request: RequestRecord) =>
+      watchHandler(provider.getRequestHandler(pool, request), watch),
+    startNodeCleanup: (node, signal) => provider.startNodeCleanup(node, signal),
+    ownsResource: provider.ownsResource?.bind(provider),
+    canHold: provider.canHold?.bind(provider),
+    hindrances: provider.hindrances?.bind(provider),
+    labelCapacity: provider.labelCapacity?.bind(provider),
+    cleanupLeakedResources: (signal) => provider.cleanupLeakedResources(signal),
+    errorLabels: () => provider.errorLabels(),
+    uploadImage: provider.uploadImage?.bind(provider),
+    deleteImage: provider.deleteImage?.bind(provider),
+    listImages: provider.listImages?.bind(provider),
+    nodeDeletedNotification: provider.nodeDeletedNotification?.bind(provider),
+    successorOf: provider.successorOf?.bind(provider),
+  };
+}
+
+function watchHandler(handler: NodeRequestHandler, watch: DriverWatch): Whole<NodeRequestHandler> {
+  const launch = handler.launch?.bind(handler);
+  return {
+    imagesAvailable: () => handler.imagesAvailable(),
+    launch: launch && ((order, signal) => watchLaunch(launch, order, signal, watch)),
+    checkReusableNode: handler.checkReusableNode?.bind(handler),
+    acceptsNode: handler.acceptsNode?.bind(handler),
+    setNodeMetadata: handler.setNodeMetadata?.bind(handler),
+    nodeReusedNotification: handler.nodeReusedNotification?.bind(handler),
+    nodeRejectedNotification: handler.nodeRejectedNotification?.bind(handler),
+  };
+}
+
+async function watchLaunch(
+  launch: NonNullable<NodeRequestHandler['launch']>,
+  order: LaunchOrder,
+  signal: AbortSignal,
+  watch: DriverWatch,
+): Promise<LaunchResult> {
+  const { node } = order;
+  const store: LaunchOrder['store'] = (changes) => {
+    watch.moment(`store ${Object.keys(changes).join(', ')}`);
+    return order.store(changes);
+  };
+  watch.moment('launch');
+  try {
+    const result = await launch({ ...order, store }, signal);
+    watch.launches.push({ node, result, rejection: undefined });
+    return result;
+  } catch (rejection) {
+    watch.launches.push({ node, result: undefined, rejection });
+    throw rejection;
+  }
+}

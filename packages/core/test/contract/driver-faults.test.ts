@@ -1,0 +1,137 @@
+import { NODES_ROOT, encodeNode, newNode } from '@nodepool/zk-protocol';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Driver, ProviderContext } from '../../src/index.js';
+import { currentDriverScope, type DriverScope } from '../../src/launcher/index.js';
+import { Bench } from '../../src/testing/harness/harness.js';
+import type { TestLauncher } from '../../src/testing/harness/launcher.js';
+import { inDriverScope } from '../../src/launcher/providers/guard/driver-scope.js';
+import { scopeContext } from '../../src/launcher/providers/guard/scoped-context.js';
+import { honestDriver, validConfig } from './honest-driver.js';
+import { TestCloud } from './test-cloud.js';
+
+let bench: Bench | undefined;
+afterEach(() => bench?.close());
+
+type Started = (context: ProviderContext) => void;
+
+/** A launcher with an honest provider `test` and one, `bad`, of which each new provider is told that it has started. */
+async function setUp(started: Started): Promise<{ bench: Bench; launcher: TestLauncher; made: () => number }> {
+  let cloud = new TestCloud();
+  let made = 0;
+  const base = honestDriver(() => cloud, { driver: { name: 'bad' } });
+  const bad: Driver = {
+    ...base,
+    getProvider: (config, context) => {
+      made++;
+      const provider = base.getProvider(config, context);
+      const start = provider.start.bind(provider);
+      provider.start = async (signal) => {
+        started(context);
+        await start(signal);
+      };
+      return provider;
+    },
+  };
+  const pools = [{ name: 'main', 'host-key-checking': false, labels: [{ name: 'odd', 'cloud-image': 'debian' }] }];
+  bench = await Bench.open({
+    driver: honestDriver(() => cloud),
+    otherDrivers: [bad],
+    file: { providers: [{ ...validConfig, name: 'bad', driver: 'bad', pools }] },
+    cloud: () => (cloud = new TestCloud()),
+    validConfig,
+    invalidConfigs: {},
+  });
+  return { bench, launcher: await bench.startLauncher(), made: () => made };
+}
+
+const names = (scopes: (DriverScope | undefined)[]) => scopes.map((scope) => scope?.provider);
+
+describe('what a driver begins is known to be its own', () => {
+  it('in timers, in promises nobody waits for, and when it is told of a node', async () => {
+    const scopes: (DriverScope | undefined)[] = [];
+    const note = () => void scopes.push(currentDriverScope());
+    const { bench, launcher } = await setUp(({ clock, nodes }) => {
+      clock.setTimer(1_000, note);
+      void Promise.resolve().then(note);
+      const unsubscribe = nodes.onChange(() => {
+        note();
+        unsubscribe();
+      });
+    });
+
+    const body = encodeNode(newNode({ state: 'hold', labels: ['x'] }, bench.cloud.clock.now()));
+    await bench.during(launcher.zk.create(`${NODES_ROOT}/`, body, { sequential: true }), 'a node is made');
+    await bench.pass(2_000);
+
+    expect(names(scopes)).toEqual(['bad', 'bad', 'bad']);
+  });
+
+  it("and what the launcher does when it is called is the launcher's own", async () => {
+    const scopes: (DriverScope | undefined)[] = [];
+    const zk = { exists: () => Promise.resolve(scopes.push(currentDriverScope())) };
+    const scope: DriverScope = { provider: 'bad', driver: 'bad', fault: () => undefined };
+    const called = {
+      zk,
+      ...{ clock: new TestCloud().clock, committer: { commit: zk.exists }, nodes: {}, requests: {} },
+      capacityChanged: () => void scopes.push(currentDriverScope()),
+    };
+
+    // Only what is called is there.
+    const context = scopeContext(called as unknown as ProviderContext, scope);
+    await inDriverScope(scope, async () => {
+      await context.zk.exists('/');
+      await context.committer.commit([]);
+      context.capacityChanged();
+      scopes.push(currentDriverScope());
+    });
+
+    expect(names(scopes)).toEqual([undefined, undefined, undefined, 'bad']);
+  });
+});
+
+describe('a driver with an error that nobody catches', () => {
+  it('has its provider started anew, and only that one', async () => {
+    const scopes: DriverScope[] = [];
+    const { bench, launcher, made } = await setUp(() => void scopes.push(currentDriverScope() as DriverScope));
+    const healthy = launcher.provider;
+
+    scopes[0]?.fault('unhandled rejection', new Error('forgotten'));
+    const [error] = launcher.launcher.providerErrors;
+    const taken = await bench.take(['small']);
+    await bench.giveBack(taken);
+    await bench.until(() => made() === 2 && launcher.launcher.providerErrors.length === 0, 'it is made anew', 5_000);
+    const odd = await bench.take(['odd']);
+
+    expect(error).toEqual({ provider: 'bad', error: 'unhandled rejection of driver "bad": forgotten' });
+    expect(launcher.provider).toBe(healthy);
+    expect(odd.nodes[0]?.provider).toBe('bad');
+  });
+
+  it('is given more and more time, and one more error changes nothing while it waits', async () => {
+    const scopes: DriverScope[] = [];
+    const { bench, made } = await setUp(() => void scopes.push(currentDriverScope() as DriverScope));
+    const pauses: number[] = [];
+    for (let round = 1; round <= 5; round++) {
+      const beganMs = bench.cloud.clock.now();
+      for (let i = 0; i < 3; i++) scopes.at(-1)?.fault('uncaught exception', new Error('again'));
+      await bench.until(() => made() === round + 1, 'it is made anew', 120_000);
+      pauses.push(bench.cloud.clock.now() - beganMs);
+    }
+
+    expect(pauses[0]).toBeLessThanOrEqual(1_100);
+    expect(pauses[4]).toBeGreaterThan(5_000);
+    expect(made()).toBe(6);
+  });
+
+  it('is not started anew once it has been replaced', async () => {
+    const scopes: DriverScope[] = [];
+    const { bench, made } = await setUp(() => void scopes.push(currentDriverScope() as DriverScope));
+    scopes[0]?.fault('uncaught exception', new Error('once'));
+    await bench.until(() => made() === 2, 'it is made anew', 5_000);
+
+    scopes[0]?.fault('uncaught exception', new Error('the old one again'));
+    await bench.pass(120_000);
+
+    expect(made()).toBe(2);
+  });
+});

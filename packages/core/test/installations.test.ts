@@ -1,0 +1,72 @@
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { inspectDrivers } from '../src/config/discovery/inspect-drivers.js';
+import { createDriverRegistry } from '../src/config/discovery/registry.js';
+import { loadConfig } from '../src/config/load-config.js';
+import type { ConfigProblem } from '../src/contract/config.js';
+import { ConfigError } from '../src/contract/errors.js';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const folder = join(here, 'fixtures/installations');
+
+/** The drivers of this workspace, found as an installation finds them. */
+const places = { searchFrom: [here], conditions: ['@nodepool/source'] };
+const usable = (await inspectDrivers(places)).filter(({ problem }) => problem === undefined).map(({ name }) => name);
+
+/** What is said about a file, as `path: message`. */
+async function said(file: string): Promise<string[]> {
+  const env = { OS_CLIENT_CONFIG_FILE: join(folder, 'clouds.yaml') };
+  const drivers = createDriverRegistry(places);
+  const problems: readonly ConfigProblem[] = await loadConfig({
+    file: join(folder, file),
+    env,
+    drivers,
+    mode: 'validate',
+  }).then(
+    ({ warnings }) => warnings,
+    (error: unknown) => {
+      if (error instanceof ConfigError) return error.problems;
+      throw error;
+    },
+  );
+  return problems.map(({ severity, path, message }) => `${severity}: ${path}: ${message}`);
+}
+
+/** The one line about a driver that this workspace does not have yet. */
+function withoutDriver(name: string): unknown[] {
+  return usable.includes(name) ? [] : [expect.stringMatching(new RegExp(`^error: .*: driver "${name}"`))];
+}
+
+describe('files as public installations have them', () => {
+  it('of a builder load unchanged, without a word', async () => {
+    expect(await said('builder.yaml')).toEqual(withoutDriver('openstack'));
+  });
+
+  it('of a launcher load unchanged, without a word', async () => {
+    expect(await said('launcher.yaml')).toEqual(withoutDriver('openstack'));
+  });
+
+  it('of a small installation load unchanged, with what is doubtful', async () => {
+    expect(await said('small.yaml')).toEqual([
+      'warning: zookeeper-servers: the connection to ZooKeeper at zookeeper.ci is not encrypted, set "zookeeper-tls" with cert, key and ca',
+      'warning: zookeeper-servers[0].chroot: is taken as "/nodepool": a chroot begins with "/"',
+      'warning: providers[0].pools[0].nodes[1].ssh-port: "ssh-port" is the old name of "connection-port": rename it',
+    ]);
+  });
+
+  it('name the drivers that only the original has, once each, with all the places', async () => {
+    expect(await said('other-drivers.yaml')).toEqual([
+      expect.stringMatching(
+        /^error: providers\[0\]\.driver: driver "kubernetes" is one of the original Nodepool's .*; the same for "cluster-2" in line 20$/,
+      ),
+      expect.stringMatching(/^error: providers\[2\]\.driver: driver "aws" is one of the original Nodepool's/),
+    ]);
+  });
+
+  it('of versions before 3 are told from a file with mistakes', async () => {
+    expect(await said('before-version-3.yaml')).toEqual([
+      expect.stringMatching(/^error: labels\[0\]\.image: this is a file for Nodepool before version 3 /),
+    ]);
+  });
+});

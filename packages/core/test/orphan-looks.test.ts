@@ -1,0 +1,43 @@
+import {
+  COMPONENTS_ROOT,
+  encodeComponent,
+  newPoolComponent,
+  type JsonObject,
+  type LauncherId,
+} from '@nodepool/zk-protocol';
+import { expect, it } from 'vitest';
+import { NODE_ID_TAG, PROVIDER_TAG } from '../src/index.js';
+import { Bench } from '../src/testing/harness/harness.js';
+import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
+import { TestCloud } from './contract/test-cloud.js';
+
+const SWEEP_MS = 60_000;
+
+it('finds what a killed launcher had ordered within seconds of its end, and not with the next two sweeps', async () => {
+  const cloud = new TestCloud();
+  const entry: JsonObject = validConfig;
+  const provider = 'test';
+  const bench = await Bench.open({
+    ...{ driver: honestDriver(() => cloud), cloud: () => cloud, validConfig: entry, invalidConfigs },
+    file: { labels: ['small', 'large'].map((name) => ({ name, 'min-ready': 0 })) },
+  });
+  const { zk } = await bench.startLauncher();
+  const body = newPoolComponent({
+    ...{ name: 'main', providerName: provider, launcherId: 'killed' as LauncherId, hostname: 'nl02' },
+    ...{ state: 'running', version: '1', supportedLabels: ['small'], priority: 100, paused: false },
+  });
+  const created = zk.create(`${COMPONENTS_ROOT}/pool/nl02-`, encodeComponent(body), {
+    ephemeral: true,
+    sequential: true,
+  });
+  const pool = await bench.during(created, 'the pool of another launcher registers');
+  await bench.pass(SWEEP_MS + 1_000);
+  const order = cloud.create({ [PROVIDER_TAG]: provider, [NODE_ID_TAG]: '0000000099' }, null);
+  await bench.during(order, 'an instance is ordered whose id is never stored');
+
+  await bench.during(zk.delete(pool), 'the other launcher is gone');
+  await bench.pass(20_000);
+
+  expect(cloud.list()).toEqual([]);
+  await bench.close();
+});

@@ -1,0 +1,191 @@
+import { newNode, newRequest, withNode, type NodeId, type NodeRecord, type RequestId } from '@nodepool/zk-protocol';
+import type { LaunchOrder, ProviderContext } from '../../src/contract/driver.js';
+import { TimeoutError } from '../../src/contract/errors.js';
+import { silentLogger } from '../../src/contract/logger.js';
+import type { OperationMetrics } from '../../src/contract/operation-metrics.js';
+import { StateMachineProvider } from '../../src/cloud/state-machine/provider.js';
+import type {
+  Adapter,
+  StateMachineLabelConfig,
+  StateMachineProviderConfig,
+} from '../../src/cloud/state-machine/types.js';
+import { type VirtualClock } from '../../src/testing/index.js';
+import { poolConfig } from './pool-config.js';
+
+/** A provider with one pool `main` and one label `small`, each changed as asked. */
+export function providerConfig(
+  changes: Partial<StateMachineProviderConfig> = {},
+  label: Partial<StateMachineLabelConfig> = {},
+  pool: object = {},
+): StateMachineProviderConfig {
+  const small = { name: 'small', cloudImage: 'debian', hostKeyChecking: false, ...label };
+  return {
+    name: 'cloud',
+    driverName: 'memory',
+    entry: { name: 'cloud' },
+    maxConcurrency: -1,
+    priority: undefined,
+    managesImages: false,
+    launchTimeoutMs: 60_000,
+    bootTimeoutMs: 10_000,
+    launchRetries: 3,
+    cloudImages: new Map([
+      [
+        'debian',
+        {
+          name: 'debian',
+          username: 'zuul',
+          pythonPath: 'auto',
+          shellType: null,
+          connectionType: 'ssh',
+          connectionPort: 22,
+        },
+      ],
+    ]),
+    diskimages: new Map(),
+    pools: new Map([['main', { ...poolConfig('main', []), labels: new Map([['small', small]]), ...pool }]]),
+    ...changes,
+  };
+}
+
+/** A provider on a virtual clock, with nodes that live in memory. */
+export class LaunchBench {
+  readonly clock: VirtualClock;
+  readonly nodes = new Map<string, NodeRecord>();
+  /** Every change of a node, in order. */
+  readonly writes: Partial<NodeRecord>[] = [];
+  /** What was counted: `result image` of launches, `plural` of leaks. */
+  readonly counted: string[] = [];
+  readonly config: StateMachineProviderConfig;
+  readonly provider: StateMachineProvider;
+  capacityChanges = 0;
+  nodesReady = true;
+  /** Node ids that only ZooKeeper knows. */
+  readonly unseen = new Set<string>();
+  /** The next store fails with this. */
+  storeError: Error | undefined;
+  random = () => 0.5;
+  /** Host keys the scan finds; `undefined`: it times out. */
+  keys: string[] | undefined = ['ssh-ed25519 KEY'];
+  #nextNode = 1;
+
+  constructor(
+    clock: VirtualClock,
+    getAdapter: Adapter,
+    config: StateMachineProviderConfig = providerConfig(),
+    context: Partial<ProviderContext> = {},
+  ) {
+    this.clock = clock;
+    this.config = config;
+    this.provider = new StateMachineProvider(config, this.#context(context), () => getAdapter, {
+      scan: (options) => this.#scan(options),
+    });
+  }
+
+  /** A new node, building. */
+  node(changes: Partial<NodeRecord> = {}): NodeRecord {
+    const id = String(this.#nextNode++).padStart(10, '0') as NodeId;
+    const draft = newNode(
+      { state: 'init', labels: ['small'], provider: this.config.name, pool: 'main' },
+      this.clock.now(),
+    );
+    const handler = this.#handler();
+    const node = { ...(handler.setNodeMetadata?.(draft) ?? draft), id, state: 'building', ...changes };
+    this.nodes.set(id, node);
+    return node;
+  }
+
+  launch(node = this.node(), signal: AbortSignal = new AbortController().signal) {
+    const order = this.#order(node);
+    const launched = this.#handler().launch?.(order, signal);
+    if (!launched) throw new Error('the handler launches nothing');
+    return launched;
+  }
+
+  /** Deletes node and instance as the launcher does. */
+  async cleanUp(node: NodeRecord, signal: AbortSignal = new AbortController().signal): Promise<void> {
+    await this.provider.startNodeCleanup(node, signal);
+    this.nodes.delete(node.id);
+  }
+
+  async end(): Promise<void> {
+    this.provider.stop();
+    await this.clock.run(this.provider.join());
+  }
+
+  #handler() {
+    const pool = this.config.pools.get('main');
+    if (!pool) throw new Error('there is no pool "main"');
+    const request = newRequest({ labels: ['small'] }, this.clock.now());
+    return this.provider.getRequestHandler(pool, { ...request, id: '100-0000000001' as RequestId });
+  }
+
+  #order(node: NodeRecord): LaunchOrder {
+    const pool = this.config.pools.get('main');
+    const label = pool?.labels.get('small');
+    if (!pool || !label) throw new Error('there is no label "small"');
+    let current = node;
+    return {
+      node,
+      pool,
+      label,
+      request: newRequest({ labels: ['small'] }, this.clock.now()),
+      store: async (changes) => {
+        await Promise.resolve();
+        if (this.storeError) throw this.storeError;
+        this.writes.push(changes);
+        current = withNode(current, changes, this.clock.now(), 'launcher');
+        this.nodes.set(current.id, current);
+        return current;
+      },
+    };
+  }
+
+  async #scan(options: { host: string; timeoutMs: number; signal?: AbortSignal | undefined }): Promise<string[]> {
+    await Promise.resolve();
+    if (this.keys) return this.keys;
+    await new Promise<void>((resolve) => this.clock.setTimer(options.timeoutMs, resolve));
+    options.signal?.throwIfAborted();
+    throw new TimeoutError(`${options.host} does not answer`, { statsdKey: 'error.keyscan' });
+  }
+
+  #context(changes: Partial<ProviderContext>): ProviderContext {
+    const metrics: OperationMetrics = {
+      launchEnded: (result, _ms, { image }) => this.counted.push(`${result} ${image}`),
+      leaked: (_provider, plural) => this.counted.push(`leaked ${plural}`),
+    };
+    return {
+      clock: this.clock,
+      logger: silentLogger,
+      metrics,
+      hostname: 'launcher.example',
+      nodes: new NodesInMemory(this),
+      zk: { exists: (path: string) => Promise.resolve(this.#exists(path) ? {} : undefined) },
+      ownNodes: () => this.nodes.values(),
+      capacityChanged: () => void this.capacityChanges++,
+      random: () => this.random(),
+      ...changes,
+    } as unknown as ProviderContext;
+  }
+
+  #exists(path: string): boolean {
+    const id = path.slice(path.lastIndexOf('/') + 1);
+    return this.nodes.has(id) || this.unseen.has(id);
+  }
+}
+
+class NodesInMemory {
+  readonly #bench: LaunchBench;
+
+  constructor(bench: LaunchBench) {
+    this.#bench = bench;
+  }
+
+  get ready(): boolean {
+    return this.#bench.nodesReady;
+  }
+
+  get(id: string): NodeRecord | undefined {
+    return this.#bench.nodes.get(id);
+  }
+}

@@ -1,0 +1,211 @@
+import {
+  compareRequests,
+  newPoolComponent,
+  newRequest,
+  type LauncherId,
+  type RequestId,
+  type RequestRecord,
+  type Resources,
+} from '@nodepool/zk-protocol';
+import { planPool, type PausedRequest, type PoolPlan } from '../../src/launcher/plan/plan-pool.js';
+import { RequestQueue } from '../../src/launcher/plan/queue.js';
+import { accumulate, sumResources } from '../../src/contract/resources.js';
+import { judgeStanding } from '../../src/launcher/plan/rules.js';
+import type { Assignment, PoolView } from '../../src/launcher/plan/types.js';
+import { poolConfig } from './pool-config.js';
+import { poolView } from './pool-view.js';
+
+/** A node of a {@link PoolWorld}. */
+export interface WorldNode {
+  readonly label: string;
+  readonly pool: WorldPool;
+  readonly request: RequestRecord;
+  isBuilding: boolean;
+}
+
+/** A request that a pool has accepted and that lacks nodes. */
+interface Accepted extends PausedRequest {
+  readonly pool: WorldPool;
+}
+
+/** What a {@link PoolWorld} is made of. */
+export interface WorldSpec {
+  /** What one node of each label needs. */
+  readonly needs: Readonly<Record<string, Resources>>;
+  /** Quota of the provider that all pools share. */
+  readonly quota: Resources;
+  readonly maxConcurrency: number;
+  readonly pools: readonly { readonly labels: readonly string[]; readonly limits: Resources }[];
+}
+
+/** One pool, with the requests waiting for it. */
+export class WorldPool {
+  readonly queue = new RequestQueue(compareRequests);
+  readonly id: LauncherId;
+
+  constructor(
+    readonly name: string,
+    readonly labels: readonly string[],
+    readonly limits: Resources,
+  ) {
+    this.id = name as LauncherId;
+  }
+}
+
+/** What a pool saw and what it decided. */
+export interface WorldPass {
+  readonly pool: WorldPool;
+  readonly view: PoolView;
+  readonly paused: readonly PausedRequest[];
+  /** Waiting requests in handling order, with the key of their group. */
+  readonly waiting: readonly { request: RequestRecord; group: string }[];
+  readonly plan: PoolPlan;
+}
+
+/**
+ * Pools of one provider over many planning passes: requests come, launches end, nodes are returned. What the plan says is
+ * done at once; everything else is as simple as can be.
+ */
+export class PoolWorld {
+  readonly pools: readonly WorldPool[];
+  readonly nodes = new Set<WorldNode>();
+  /** Accepted requests that lack nodes. */
+  readonly accepted = new Map<RequestId, Accepted>();
+  readonly #spec: WorldSpec;
+  #next = 0;
+
+  constructor(spec: WorldSpec) {
+    this.#spec = spec;
+    this.pools = spec.pools.map(({ labels, limits }, i) => new WorldPool(`pool${i}`, labels, limits));
+  }
+
+  /** A request joins the queue of every pool that can serve it. @returns `undefined` when none ever can */
+  arrive(labels: readonly string[], priority: number): RequestRecord | undefined {
+    const id = `${priority}-${String(this.#next++).padStart(10, '0')}` as RequestId;
+    const request = { ...newRequest({ labels }, 0), id };
+    return this.#enqueue(request) ? request : undefined;
+  }
+
+  /** Nodes that can be returned: those of requests that have all theirs. */
+  returnable(): WorldNode[] {
+    const nodes = [...this.nodes];
+    const unfinished = new Set(nodes.filter(({ isBuilding }) => isBuilding).map(({ request }) => request.id));
+    return nodes.filter(({ request: { id } }) => !unfinished.has(id) && !this.accepted.has(id));
+  }
+
+  /**
+   * Accepted requests that hold nodes while one with a better place waits, which may be for those; the last one first.
+   * Such a request gives way after some time (ADR 0015).
+   */
+  inTheWay(): RequestRecord[] {
+    const waiting = [...this.accepted.values()].map(({ request }) => request).sort(compareRequests);
+    const holders = new Set([...this.nodes].map(({ request }) => request.id));
+    return waiting.filter(({ id }, place) => place > 0 && holders.has(id)).reverse();
+  }
+
+  /** A request gives its nodes back and waits again. */
+  giveWay(request: RequestRecord): void {
+    this.accepted.delete(request.id);
+    for (const node of this.nodes) if (node.request.id === request.id) this.nodes.delete(node);
+    this.#enqueue(request);
+  }
+
+  /** Lets each pool plan, again and again until nobody gets anything. @param look - called before a plan is carried out */
+  settle(look: (pass: WorldPass) => void): void {
+    for (let isMoving = true; isMoving;) {
+      isMoving = false;
+      for (const pool of this.pools) {
+        const pass = this.#plan(pool);
+        look(pass);
+        isMoving = this.#apply(pass) || isMoving;
+      }
+    }
+  }
+
+  needOf(labels: readonly string[]): Resources {
+    return sumResources(labels.map((label) => this.#spec.needs[label] ?? {}));
+  }
+
+  used(pool?: WorldPool): Resources {
+    return this.needOf([...this.nodes].filter((node) => !pool || node.pool === pool).map(({ label }) => label));
+  }
+
+  pausedIn(pool: WorldPool): Accepted[] {
+    return [...this.accepted.values()].filter((item) => item.pool === pool);
+  }
+
+  #enqueue(request: RequestRecord): boolean {
+    const verdicts = this.pools.map((pool) => ({ pool, verdict: judgeStanding(request, this.#viewOf(pool)) }));
+    const declinedBy = verdicts.filter(({ verdict }) => verdict?.action === 'decline').map(({ pool }) => pool.id);
+    const able = verdicts.filter(({ verdict }) => verdict === undefined);
+    for (const { pool } of able) pool.queue.put({ ...request, declinedBy });
+    return able.length > 0;
+  }
+
+  #plan(pool: WorldPool): WorldPass {
+    const view = this.#viewOf(pool);
+    const paused = this.pausedIn(pool);
+    const waiting = [...pool.queue.groups()].flatMap(({ key, requests }) =>
+      requests.map((request) => ({ request, group: key })),
+    );
+    waiting.sort((a, b) => compareRequests(a.request, b.request));
+    return { pool, view, paused, waiting, plan: planPool(view, paused, pool.queue.groups(), compareRequests) };
+  }
+
+  #apply({ pool, plan }: WorldPass): boolean {
+    for (const { request, assignment } of plan.resume) this.#carryOut(pool, request, assignment);
+    for (const { request, assignment } of plan.accept) {
+      for (const { queue } of this.pools) queue.remove(request.id);
+      this.#carryOut(pool, request, assignment);
+    }
+    return plan.resume.length + plan.accept.length > 0;
+  }
+
+  #carryOut(pool: WorldPool, request: RequestRecord, { parts, az }: Assignment): void {
+    const missing: string[] = [];
+    for (const { label, source } of parts) {
+      if (source.kind === 'launch') this.nodes.add({ label, pool, request, isBuilding: true });
+      else missing.push(label);
+    }
+    if (missing.length > 0) this.accepted.set(request.id, { request, missing, az, pool });
+    else this.accepted.delete(request.id);
+  }
+
+  #viewOf(pool: WorldPool): PoolView {
+    const { instances = Infinity, ...maxResources } = pool.limits;
+    return poolView({
+      launcherId: pool.id,
+      provider: 'cloud',
+      pool: poolConfig(pool.name, pool.labels, { maxServers: instances, maxResources }),
+      launches: true,
+      pausesAtQuota: true,
+      paused: this.pausedIn(pool).length > 0,
+      maxConcurrency: this.#spec.maxConcurrency,
+      activeLaunches: [...this.nodes].filter(({ isBuilding }) => isBuilding).length,
+      registered: this.pools.map((other) => this.#registration(other)),
+      foreignReservations: [...this.accepted.values()]
+        .filter((item) => item.pool !== pool)
+        .map(({ request, missing }) => ({ request, need: this.needOf(missing) })),
+      quota: {
+        need: (label) => this.needOf([label]),
+        providerTotal: this.#spec.quota,
+        providerUsed: this.used(),
+        poolUsed: this.used(pool),
+      },
+    });
+  }
+
+  #registration(pool: WorldPool) {
+    return newPoolComponent({
+      ...{ hostname: 'h', state: 'running', version: null, launcherId: pool.id, name: pool.name },
+      ...{ providerName: 'cloud', supportedLabels: pool.labels, priority: 100 },
+      paused: this.pausedIn(pool).length > 0,
+    });
+  }
+}
+
+/** `rest` after `amount` has been taken out of it; only names that `rest` limits count. */
+export function takeFrom(rest: Resources, amount: Resources): void {
+  const known = Object.entries(amount).filter(([name]) => name in rest);
+  accumulate(rest, Object.fromEntries(known), -1);
+}

@@ -1,0 +1,92 @@
+import { encodeNode, newNode, NODES_ROOT, type NodeRecord } from '@nodepool/zk-protocol';
+import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
+import { silentLogger, type Config, type Driver, type Provider, type ProviderConfig } from '../../src/index.js';
+import { Launcher } from '../../src/launcher/index.js';
+import { VirtualClock } from '../../src/testing/virtual-clock.js';
+
+const providerConfig: ProviderConfig = {
+  name: 'rack',
+  driverName: 'idle',
+  entry: {},
+  maxConcurrency: -1,
+  priority: undefined,
+  pools: new Map(),
+  managesImages: false,
+};
+
+const idleProvider: Provider = {
+  config: providerConfig,
+  start: () => Promise.resolve(),
+  idle() {},
+  stop() {},
+  join: () => Promise.resolve(),
+  labelReady: () => true,
+  getRequestHandler: () => ({ imagesAvailable: () => true }),
+  startNodeCleanup: () => undefined,
+  cleanupLeakedResources: () => Promise.resolve(),
+  errorLabels: () => new Set(),
+};
+
+/** A driver of nodes behind which there is nothing. */
+const driver: Driver = {
+  name: 'idle',
+  apiVersion: 1,
+  capabilities: { launches: false, pausesAtQuota: false, managesImages: false },
+  schema: {},
+  getProviderConfig: () => providerConfig,
+  getProvider: () => idleProvider,
+};
+
+/** A single provider `rack` without pools. */
+export const rackConfig: Config = {
+  file: 'nodepool.yaml',
+  zookeeper: { servers: [], tls: undefined, digest: undefined, sessionTimeoutMs: 10_000, embeddedAccess: 'owner' },
+  webapp: { port: 0, listenAddress: '' },
+  elementsDir: undefined,
+  imagesDir: undefined,
+  buildLogDir: '',
+  buildLogRetention: 7,
+  labels: new Map(),
+  diskimages: new Map(),
+  providers: new Map([['rack', providerConfig]]),
+  maxHoldAgeMs: 0,
+  tenantLimits: new Map(),
+  warnings: [],
+};
+
+/** A ZooKeeper on a virtual clock, for launchers with a provider that has nothing behind its nodes. */
+export class RackWorld {
+  readonly clock = new VirtualClock();
+  readonly #server = new InProcessServer(this.clock);
+  readonly zk = this.session();
+
+  session(): InProcessZooKeeper {
+    return new InProcessZooKeeper(this.#server, { clock: this.clock, random: () => 0.5 });
+  }
+
+  /** Stores ready nodes of `rack`, each changed as asked. */
+  async createNodes(nodes: readonly Partial<NodeRecord>[]): Promise<void> {
+    await this.clock.run(this.zk.ensurePath(NODES_ROOT));
+    for (const fields of nodes) {
+      const node = newNode(
+        { state: 'ready', labels: ['a'], provider: 'rack', pool: 'main', ...fields },
+        this.clock.now(),
+      );
+      await this.clock.run(this.zk.create(`${NODES_ROOT}/`, encodeNode(node), { sequential: true }));
+    }
+  }
+
+  async startLauncher(config: Config = rackConfig): Promise<Launcher> {
+    const registry = { get: () => Promise.resolve(driver), reset: () => Promise.resolve(), loaded: () => [] };
+    const parts = { zk: this.session(), clock: this.clock, config, registry, logger: silentLogger };
+    const launcher = new Launcher({ ...parts, hostname: 'nl01', version: '1' });
+    await this.clock.run(launcher.start());
+    await this.settle();
+    return launcher;
+  }
+
+  /** Requests to ZooKeeper leave once per turn of the event loop, so time goes on in steps. */
+  async settle(stepMs = 5): Promise<void> {
+    for (let step = 0; step < 20; step++) await this.clock.advance(stepMs);
+  }
+}

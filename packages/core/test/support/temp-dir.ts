@@ -1,0 +1,16 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** A folder with these files, gone after the test. @returns its path */
+export function tempDir(files: Readonly<Record<string, string | Uint8Array>> = {}): string {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'nodepool-test-')));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  for (const [name, content] of Object.entries(files)) {
+    const file = join(dir, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, content);
+  }
+  return dir;
+}
