@@ -1,5 +1,6 @@
 import { DRIVER_API_VERSION } from '@nodepool/core';
-import type { Driver, DriverRegistry, ProviderConfig } from '@nodepool/core';
+import type { Driver, ProviderConfig } from '@nodepool/core';
+import type { DriverRegistry } from '@nodepool/core/config';
 import type { JsonObject } from '@nodepool/zk-protocol';
 import { CliError } from './errors.js';
 

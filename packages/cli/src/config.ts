@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
-import { createDriverRegistry, loadConfig } from '@nodepool/core';
-import type { Config, DriverRegistry } from '@nodepool/core';
+import { createDriverRegistry, loadConfig } from '@nodepool/core/config';
+import type { Config } from '@nodepool/core';
+import type { DriverRegistry } from '@nodepool/core/config';
 import { anyDrivers } from './any-driver.js';
 import type { CliContext } from './context.js';
 
@@ -13,19 +14,27 @@ export function driverPlaces(configFile: string): { searchFrom: string[]; global
 }
 
 /** Reads what commands need to reach ZooKeeper; providers may be of any kind. @throws ConfigError */
-export function loadConnectionConfig({ options, env }: CliContext): Promise<Config> {
-  const { configFile: file, secureFile } = options;
-  return loadConfig({ file, secureFile, env, drivers: anyDrivers, mode: 'service' });
+export function loadConnectionConfig({ options, env, clock }: CliContext): Promise<Config> {
+  const { configFile: file, secureFile, stateDir } = options;
+  return loadConfig({ file, secureFile, stateDir, env, drivers: anyDrivers, mode: 'service', clock });
 }
 
 /** Reads everything, with the drivers, as a launcher would: what it does not know is left alone. @throws ConfigError */
-export function loadFullConfig({ options, env }: CliContext, drivers: DriverRegistry): Promise<Config> {
-  const { configFile: file, secureFile } = options;
-  return loadConfig({ file, secureFile, env, drivers, mode: 'service' });
+export function loadFullConfig({ options, env, clock }: CliContext, drivers: DriverRegistry): Promise<Config> {
+  const { configFile: file, secureFile, stateDir } = options;
+  return loadConfig({ file, secureFile, stateDir, env, drivers, mode: 'service', clock });
 }
 
 /** Reads and checks everything, with the drivers. @throws ConfigError with all problems at once */
-export function loadStrictConfig({ options, env }: CliContext): Promise<Config> {
-  const { configFile: file, secureFile } = options;
-  return loadConfig({ file, secureFile, env, drivers: createDriverRegistry(driverPlaces(file)), mode: 'validate' });
+export function loadStrictConfig({ options, env, clock }: CliContext): Promise<Config> {
+  const { configFile: file, secureFile, stateDir } = options;
+  return loadConfig({
+    file,
+    secureFile,
+    stateDir,
+    env,
+    drivers: createDriverRegistry(driverPlaces(file)),
+    mode: 'validate',
+    clock,
+  });
 }

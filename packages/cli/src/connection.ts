@@ -2,20 +2,19 @@ import { homedir } from 'node:os';
 import { createZooKeeper } from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
-import { configuredConnection } from '@nodepool/core/connection';
-import type { ConfiguredConnection } from '@nodepool/core/connection';
-import { isProcessRunning, readEmbeddedServerInfo, stateDirCandidates } from '@nodepool/core/state-dir';
+import { configuredConnection } from '@nodepool/core/config';
+import type { ConfiguredConnection } from '@nodepool/core/config';
+import { findEmbeddedServer, stateDirCandidates } from '@nodepool/core/config';
 import { loadConnectionConfig } from './config.js';
 import type { CliContext } from './context.js';
 import { CliError } from './errors.js';
 
-/** The address of the embedded server of this machine. */
-function findEmbeddedServer({ options, env }: CliContext): { host: string; port: number } {
+/** The embedded server of this machine, with the login that it demands. */
+async function embeddedServer({ options, env }: CliContext) {
   const surroundings = { env, uid: process.getuid?.(), home: homedir() };
   const directories = options.stateDir === undefined ? stateDirCandidates(surroundings) : [options.stateDir];
-  const found = directories.map((directory) => readEmbeddedServerInfo(directory)).filter((info) => info !== undefined);
-  const running = found.find(({ pid }) => isProcessRunning(pid));
-  if (running) return running;
+  const found = await findEmbeddedServer(directories);
+  if (found) return found;
   throw new CliError(
     `No zookeeper-servers are configured, and no launcher of this machine runs an embedded server ` +
       `(looked in ${directories.join(', ')}): start nodepool-launcher, or name its --state-dir`,
@@ -37,8 +36,11 @@ async function findServers(context: CliContext): Promise<ConfiguredConnection> {
   const config = await loadIfPresent(context);
   const configured = config && configuredConnection(config.zookeeper);
   if (configured && configured.servers.length > 0) return configured;
+  const { servers, auth } = await embeddedServer(context);
   return {
-    servers: [findEmbeddedServer(context)],
+    ...configured,
+    servers,
+    auth: [...(configured?.auth ?? []), ...auth],
     tls: undefined,
     sessionTimeoutMs: configured?.sessionTimeoutMs ?? 10_000,
   };
@@ -55,22 +57,28 @@ function describeServers({ servers, tls }: ConfiguredConnection): string {
  */
 export async function connectZooKeeper(context: CliContext, signal?: AbortSignal): Promise<ZooKeeper> {
   const target = await findServers(context);
-  const zk = createZooKeeper({ ...target, logger: context.logger.child({}, 'zk') });
+  const zk = createZooKeeper({ ...target, logger: context.logger.child({}, 'zk.ZooKeeper') });
   const timeoutMs = context.options.connectTimeoutMs;
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
     await zk.whenConnected(signal ? AbortSignal.any([signal, timeout]) : timeout);
     return zk;
   } catch (error) {
+    const { lastFailure } = zk;
     await zk.close();
     if (!timeout.aborted) throw error;
     const text = `No ZooKeeper server answered within ${timeoutMs / 1000} s: ${describeServers(target)}`;
-    throw new CliError(`${text}. Is it running, and do port, TLS and firewall agree? --debug shows each attempt`);
+    const last = lastFailure === undefined ? '' : ` The last attempt: ${lastFailure.message}.`;
+    throw new CliError(
+      `${text}.${last} Is it running, and do port, TLS and firewall agree? --debug shows each attempt`,
+    );
   }
 }
 
-/** Runs `use` with a connection that is closed whatever happens. */
+/** Runs `use` with a connection that is closed whatever happens, or with the one that is kept. */
 export async function withZooKeeper<T>(context: CliContext, use: (zk: ZooKeeper) => Promise<T>): Promise<T> {
+  const { kept } = context;
+  if (kept) return use((kept.zk ??= await connectZooKeeper(context)));
   const zk = await connectZooKeeper(context);
   try {
     return await use(zk);

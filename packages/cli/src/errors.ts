@@ -1,4 +1,5 @@
 import { NodepoolError } from '@nodepool/zk-protocol';
+import { UsageError } from './usage-error.js';
 
 /** A command could not do what it was asked; shown as one line, the process ends with status 1. */
 export class CliError extends NodepoolError {
@@ -7,15 +8,8 @@ export class CliError extends NodepoolError {
   }
 }
 
-/** The command line cannot be understood; the process ends with status 2. */
-export class UsageError extends NodepoolError {
-  constructor(message: string) {
-    super('NODEPOOL_USAGE', message);
-  }
-}
-
 /** What an error says in one line. */
 export function describeError(error: unknown): string {
-  if (error instanceof NodepoolError) return error.message;
+  if (error instanceof NodepoolError || error instanceof UsageError) return error.message;
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }

@@ -1,4 +1,7 @@
 import {
+  componentPath,
+  componentsPath,
+  decodeComponent,
   decodeNode,
   decodeRequest,
   isZooKeeperError,
@@ -9,9 +12,17 @@ import {
   requestPath,
   REQUESTS_ROOT,
 } from '@nodepool/zk-protocol';
-import type { Clock, NodeId, NodeRecord, RequestId, RequestRecord, ZooKeeper } from '@nodepool/zk-protocol';
+import type {
+  Clock,
+  ComponentRecord,
+  NodeId,
+  NodeRecord,
+  RequestId,
+  RequestRecord,
+  ZooKeeper,
+} from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
-import type { NodeRow } from '@nodepool/core/listing';
+import type { NodeRow } from '@nodepool/core/service';
 
 /** Reads sent together; their answers come back in one go. */
 const BATCH = 500;
@@ -38,6 +49,26 @@ export async function mapPipelined<T, R>(items: readonly T[], read: (item: T) =>
   const results: R[] = [];
   for (let start = 0; start < items.length; start += BATCH) {
     results.push(...(await Promise.all(items.slice(start, start + BATCH).map(read))));
+  }
+  return results;
+}
+
+/** How many znodes are changed at the same time. */
+const WRITES = 50;
+
+/**
+ * Does something with each item, a batch of them at a time. Order is kept.
+ * @throws the first error, once the whole batch has ended; the next ones are not begun
+ */
+export async function inBatches<T, R>(items: readonly T[], work: (item: T, index: number) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let start = 0; start < items.length; start += WRITES) {
+    const batch = items.slice(start, start + WRITES).map((item, offset) => work(item, start + offset));
+    const ended = await Promise.allSettled(batch);
+    for (const result of ended) {
+      if (result.status === 'rejected') throw result.reason;
+      results.push(result.value);
+    }
   }
   return results;
 }
@@ -94,4 +125,15 @@ export async function fetchRequests(source: RecordSource): Promise<RequestRecord
   const ids = (await ifPresent(source.zk.getChildren(REQUESTS_ROOT))) ?? [];
   const requests = await mapPipelined((ids as RequestId[]).sort(), (id) => fetchRequest(source, id));
   return requests.filter(isDefined);
+}
+
+/** Registered components of a kind. */
+export async function fetchComponents(source: RecordSource, kind: string): Promise<ComponentRecord[]> {
+  const ids = (await ifPresent(source.zk.getChildren(componentsPath(kind)))) ?? [];
+  const components = await mapPipelined(ids, async (id) => {
+    const path = componentPath(kind, id);
+    const found = await ifPresent(source.zk.getData(path));
+    return found && decodeOrWarn(source, path, () => decodeComponent(kind, id, found.data, found.stat));
+  });
+  return components.filter(isDefined);
 }

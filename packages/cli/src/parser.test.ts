@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { UsageError } from './errors.js';
+import { UsageError } from './usage-error.js';
+import { COMMANDS } from './commands/index.js';
 import { parseCommandLine } from './parser.js';
 
 const parse = (...argv: string[]) => parseCommandLine(argv, '1.2.3');
 const command = async (...argv: string[]) => {
   const line = await parse(...argv);
   if (line.kind !== 'command') throw new Error(line.text);
-  return line;
+  const { kind, command: found, args, ...rest } = line;
+  return { kind, command: { name: found.name, ...(args as object) }, ...rest };
 };
 
 describe('command line of nodepool', () => {
@@ -20,6 +22,9 @@ describe('command line of nodepool', () => {
         secureFile: undefined,
         stateDir: undefined,
         format: 'table',
+        fields: undefined,
+        headers: true,
+        watchMs: undefined,
         strict: false,
         connectTimeoutMs: 10_000,
       },
@@ -34,7 +39,10 @@ describe('command line of nodepool', () => {
     [['delete', '0000000042'], { name: 'delete', id: '0000000042' }],
     [['hold', '0000000042'], { name: 'hold', id: '0000000042' }],
     [['config-validate'], { name: 'config-validate' }],
+    [['config-schema'], { name: 'config-schema' }],
     [['drivers'], { name: 'drivers' }],
+    [['cancel', '200-0000000001'], { name: 'cancel', id: '200-0000000001' }],
+    [['erase', 'rack', '--force'], { name: 'erase', provider: 'rack', force: true }],
   ])('understands %j', async (argv, expected) => {
     expect((await command(...argv)).command).toEqual(expected);
   });
@@ -50,6 +58,23 @@ describe('command line of nodepool', () => {
       strict: true,
     });
     expect(log.debug).toBe(true);
+  });
+
+  it('reads how listings are to be shown', async () => {
+    const { options } = await command('list', '--format', 'yaml', '--fields', 'id, state', '--no-headers', '--watch');
+
+    expect(options).toMatchObject({ format: 'yaml', fields: new Set(['id', 'state']), headers: false, watchMs: 2000 });
+    expect((await command('labels', '--watch', '30s')).options.watchMs).toBe(30_000);
+  });
+
+  it('suggests the command that was meant', async () => {
+    await expect(parse('lits')).rejects.toThrow('Did you mean list?');
+    await expect(parse('request-lst')).rejects.toThrow('Did you mean request-list?');
+  });
+
+  it('has each command once, with what help needs', () => {
+    expect(new Set(COMMANDS.map(({ name }) => name)).size).toBe(COMMANDS.length);
+    for (const { summary } of COMMANDS) expect(summary).toMatch(/^[a-z].*[^.]$/);
   });
 
   it('repeats the labels as often as asked', async () => {
@@ -120,6 +145,11 @@ describe('command line of nodepool', () => {
     [['run', 'small']],
     [['list', '--', 'ls']],
     [['list', '--format', 'xml']],
+    [['list', '--fields', 'id,,state']],
+    [['list', '--watch', '1ms']],
+    [['delete', '0000000042', '--watch']],
+    [['erase']],
+    [['cancel']],
   ])('refuses %j', async (argv) => {
     await expect(parse(...argv)).rejects.toBeInstanceOf(UsageError);
   });

@@ -1,5 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { NODE_CREATE_PATH, nodeLockPath, ZkLock, type NodeId } from '@nodepool/zk-protocol';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { NODE_CREATE_PATH, nodeLockPath, ZkLock, type NodeId, type RequestId } from '@nodepool/zk-protocol';
 import { useInstallation } from './installation.js';
 import { nodepool } from './program.js';
 
@@ -84,6 +86,32 @@ describe('nodepool', () => {
     ]);
   });
 
+  it('lists what can be asked for, with numbers', async () => {
+    await get().registerRack(['small', 'big']);
+    await get().createNode();
+    await get().createNode({ slot: 1, allocatedTo: '200-1' as RequestId });
+    await get().createNode({ slot: 2, state: 'building' });
+    await get().createNode({ slot: 3, state: 'in-use', labels: ['small', 'gone'] });
+    await get().createNode({ slot: 4, state: 'hold' });
+    const locked = await get().createNode({ slot: 5 });
+    await new ZkLock(get().zk, nodeLockPath(locked as NodeId)).acquire();
+    await get().createRequest(['big', 'big', 'small']);
+    await get().createRequest(['big'], { state: 'failed' });
+
+    const { stdout } = await call('labels');
+
+    expect(stdout.split('\n')).toEqual([
+      '+-------+-------+----------+--------+------+------------------+-----------+',
+      '| Label | Ready | Building | In Use | Hold | Requests Waiting | Pools     |',
+      '+-------+-------+----------+--------+------+------------------+-----------+',
+      '| big   | 0     | 0        | 0      | 0    | 1                | rack/main |',
+      '| gone  | 0     | 0        | 1      | 0    | 0                |           |',
+      '| small | 1     | 1        | 3      | 1    | 1                | rack/main |',
+      '+-------+-------+----------+--------+------+------------------+-----------+',
+      '',
+    ]);
+  });
+
   it('says in one line that nobody answers', async () => {
     await get().write('dead.yaml', 'zookeeper-servers:\n  - host: 127.0.0.1\n    port: 1\n');
 
@@ -92,6 +120,21 @@ describe('nodepool', () => {
     expect(status).toBe(1);
     expect(stderr.trimEnd().split('\n').at(-1)).toMatch(
       /^nodepool: No ZooKeeper server answered within 0.2 s: 127.0.0.1:1\./,
+    );
+  });
+
+  it('says that a port is not that of ZooKeeper', async () => {
+    const server = createServer((socket) => socket.on('error', () => {}).write('SSH-2.0-OpenSSH_9.2p1\r\n'));
+    onTestFinished(() => void server.close());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    await get().write('ssh.yaml', `zookeeper-servers: [{host: 127.0.0.1, port: ${port}}]\n`);
+
+    const { status, stderr } = await nodepool('-c', get().file('ssh.yaml'), '--connect-timeout', '1', 'list');
+
+    expect(status).toBe(1);
+    expect(stderr).toContain(
+      `127.0.0.1:${port}: does not answer as ZooKeeper, but with "SSH-2.0-OpenSSH_9.2p1": correct host or port`,
     );
   });
 

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
@@ -85,5 +86,33 @@ describe('the program', { timeout: 60_000 }, () => {
     child.stdout.destroy();
 
     expect(await ended).toEqual([0, null]);
+  });
+
+  it.each([
+    ['-c', 'list'],
+    ['-c', 'config-validate'],
+    ['-c', 'explain', '--label', 'small'],
+    ['-s', 'list'],
+    ['-s', 'config-validate'],
+  ])('says that the file of %s does not exist, and ends with status 1: %s', async (option, ...command) => {
+    const config = await installDriver(DRIVER);
+    const missing = join(dirname(config), 'missing.yaml');
+    const files = option === '-c' ? ['-c', missing] : ['-c', config, '-s', missing];
+
+    const { status, stderr } = await nodepool(...files, ...command);
+
+    expect(stderr).toContain(`${missing}: cannot be read: no such file`);
+    expect(status).toBe(1);
+  });
+
+  it('waits a moment for a file that is being replaced', async () => {
+    const config = await installDriver(DRIVER);
+    await rename(config, `${config}.new`);
+    const ended = nodepool('-c', config, 'config-validate');
+
+    await setTimeout(700);
+    await rename(`${config}.new`, config);
+
+    expect((await ended).status).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
 import type { Resources } from '@nodepool/zk-protocol';
-import { ConfigError } from '@nodepool/core';
+import { ConfigError, PROVIDER_TAG } from '@nodepool/core';
 import type {
   Adapter,
   AdapterContext,
@@ -8,6 +8,7 @@ import type {
   ImageUpload,
   Instance,
   InstanceChange,
+  ProviderImage,
   Resource,
   StateMachine,
 } from '@nodepool/core';
@@ -113,8 +114,17 @@ export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakeP
     return image.imageId !== undefined || this.#client.hasImage(image.imageName, signal);
   }
 
-  uploadImage({ name, metadata }: ImageUpload, signal: AbortSignal): Promise<string> {
-    return this.#client.uploadImage({ name, metadata }, signal);
+  async uploadImage({ name, metadata, onCreated }: ImageUpload, signal: AbortSignal): Promise<string> {
+    const externalId = await this.#client.uploadImage({ name, metadata }, signal);
+    await onCreated?.(externalId);
+    return externalId;
+  }
+
+  async listImages(signal: AbortSignal, options: { all?: boolean | undefined } = {}): Promise<ProviderImage[]> {
+    const images = await this.#client.listImages(signal);
+    const shown =
+      options.all === true ? images : images.filter((one) => one.metadata[PROVIDER_TAG] === this.#config.name);
+    return shown.map(({ id, name, metadata }) => ({ externalId: id, name, ready: true, metadata }));
   }
 
   deleteImage(externalId: string, signal: AbortSignal): Promise<void> {

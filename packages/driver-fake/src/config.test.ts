@@ -2,7 +2,8 @@ import { readFileSync, rmSync, writeFileSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { loadConfig, type Config, type DriverRegistry } from '@nodepool/core';
+import { type Config } from '@nodepool/core';
+import { loadConfig, type DriverRegistry } from '@nodepool/core/config';
 import type { FakeProviderConfig } from './config.js';
 import { driver } from './driver.js';
 
@@ -12,7 +13,7 @@ const drivers: DriverRegistry = {
   loaded: () => [],
 };
 
-function load(provider: string, mode: 'validate' | 'service' = 'validate'): Promise<Config> {
+function load(provider: string, mode: 'validate' | 'service' = 'validate', stateDir?: string): Promise<Config> {
   const dir = mkdtempSync(join(tmpdir(), 'fake-config-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const file = join(dir, 'nodepool.yaml');
@@ -20,11 +21,11 @@ function load(provider: string, mode: 'validate' | 'service' = 'validate'): Prom
   const labels = 'labels:\n  - name: one\n  - name: two\ndiskimages:\n  - name: built\n    username: builder\n';
   writeFileSync(file, `${labels}providers:\n  - name: fake\n    driver: fake\n${lines.join('\n')}\n`);
   expect(readFileSync(file, 'utf8')).toContain('driver: fake');
-  return loadConfig({ file, env: {}, drivers, mode });
+  return loadConfig({ file, env: {}, drivers, mode, stateDir });
 }
 
-async function loadFake(provider: string): Promise<FakeProviderConfig> {
-  const config = (await load(provider)).providers.get('fake');
+async function loadFake(provider: string, stateDir?: string): Promise<FakeProviderConfig> {
+  const config = (await load(provider, 'validate', stateDir)).providers.get('fake');
   // What the driver made itself.
   return config as FakeProviderConfig;
 }
@@ -37,6 +38,15 @@ pools:
 cloud-images:
   - name: debian
 `;
+
+it('has its cloud below the state directory of the launcher, unless it is told of another', async () => {
+  const { cloudDir: usual } = await loadFake(`cloud: east\n${pools}`);
+  const { cloudDir: moved } = await loadFake(`cloud: east\n${pools}`, '/srv/np');
+  const { cloudDir: own } = await loadFake(`cloud: east\ncloud-settings: {state-dir: /srv/c}\n${pools}`, '/srv/np');
+
+  expect([moved, own]).toEqual(['/srv/np/fake-cloud/east', '/srv/c']);
+  expect(usual).toMatch(/nodepool\/fake-cloud\/east$/);
+});
 
 describe('a provider entry', () => {
   it('needs no more than images and labels', async () => {

@@ -60,7 +60,7 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
     'upload-images': uploadImages,
     ...cloudSettings
   } = objectOr(entry['cloud-settings']);
-  const cloudDir = textOr(stateDir, undefined) ?? defaultCloudDir(cloud);
+  const cloudDir = textOr(stateDir, undefined) ?? defaultCloudDir(cloud, context.stateDir);
   const address = textOr(listen, undefined);
   checkCloud(cloudDir, address, cloudSettings, context);
   const common = readStateMachineProvider(entry, {

@@ -22,7 +22,12 @@ export class ContractFakeCloud implements ContractCloud {
 
   list(): CloudResource[] {
     const images = this.cloud.images().map(({ id }) => ({ id, type: 'image', isReady: true }));
-    return [...Array.from(this.cloud.list(), ({ id, status }) => ({ id, isReady: status === 'active' })), ...images];
+    const instances = Array.from(this.cloud.list(), ({ id, status, port, hostKeys }) => ({
+      id,
+      isReady: status === 'active',
+      login: { username: 'zuul', connectionPort: port ?? 22, hostKeys: hostKeys ?? [] },
+    }));
+    return [...instances, ...images];
   }
 
   failNext(kind: CloudFailureKind): void {

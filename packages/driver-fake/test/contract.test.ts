@@ -31,7 +31,7 @@ testDriverContract({
   cloud: () => (current = new ContractFakeCloud(settings)),
   validConfig: entry,
   invalidConfigs: {
-    'an entry without pools': { name: 'sky', driver: 'fake' },
+    'a pool without a name': { ...entry, pools: [{ labels: [] }] },
     'a label without a name': { ...entry, pools: [{ ...pool, labels: [{ 'cloud-image': 'debian' }] }] },
     'a failure rate above one': { ...entry, 'cloud-settings': { failures: { quota: 2 } } },
     'a cloud image that is not defined': {

@@ -1,8 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { DRIVER_API_VERSION, loadConfig } from '@nodepool/core';
-import type { DriverRegistry } from '@nodepool/core';
+import { DRIVER_API_VERSION } from '@nodepool/core';
+import { loadConfig } from '@nodepool/core/config';
+import type { DriverRegistry } from '@nodepool/core/config';
 import packageJson from '../package.json' with { type: 'json' };
 import { driver } from '../src/index.js';
 

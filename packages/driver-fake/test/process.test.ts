@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { silentLogger } from '@nodepool/core';
-import { isProcessRunning } from '@nodepool/core/state-dir';
+import { isProcessRunning } from '@nodepool/core/config';
 import { systemClock } from '@nodepool/zk-protocol';
 import { connectToServer } from '../src/index.js';
 import type { CloudClient, InstanceOrder } from '../src/index.js';

@@ -43,6 +43,17 @@ async function startClient(dir: string, listen?: string) {
 const idsOf = async (client: CloudClient) => Array.from(await client.list(signal), ({ id }) => id);
 
 describe('a client of the server', () => {
+  it('has not lost its connection when it has closed it', async () => {
+    const { dir } = await startServer();
+    const { client, lost } = await startClient(dir);
+    const other = await startClient(dir);
+
+    void client.close();
+    await other.client.create(order, signal); // by then the server and this process have seen the end of the other
+
+    expect(lost).toEqual([]);
+  });
+
   it('creates, sees and deletes an instance', async () => {
     const { dir } = await startServer();
     const { client, events } = await startClient(dir);

@@ -1,47 +1,79 @@
-import type { JsonSchema } from '@nodepool/core';
+import { type JsonSchema, STATE_MACHINE_SCHEMAS } from '@nodepool/core';
 
 const count = { type: 'integer', minimum: 1 };
 const seconds = { type: 'integer', minimum: 0 };
+const text = { type: 'string', minLength: 1 };
+const { provider, label } = STATE_MACHINE_SCHEMAS;
 
 /** One entry of `pools[].labels`. */
 const labelSchema = {
+  title: 'Label of slots',
   type: 'object',
   additionalProperties: false,
   required: ['name', 'backing-label'],
   properties: {
-    name: { type: 'string', minLength: 1 },
-    'backing-label': { type: 'string', minLength: 1 },
-    'max-parallel-jobs': count,
-    'grace-time': seconds,
-    'min-retention-time': seconds,
-    'max-age': count,
-    'host-key-checking': { type: 'boolean' },
+    name: label.name,
+    'backing-label': {
+      ...text,
+      description: 'Label of another provider, whose nodes are cut into slots',
+    },
+    'max-parallel-jobs': { ...count, description: 'Slots of each backing node', default: 1 },
+    'grace-time': {
+      ...seconds,
+      description: 'Time a backing node is kept without a slot in use, in seconds',
+      default: 60,
+    },
+    'min-retention-time': {
+      ...seconds,
+      description: 'Time a backing node is kept in any case, in seconds',
+      default: 0,
+    },
+    'max-age': {
+      ...count,
+      description: 'Age from which a backing node gets no more jobs, in seconds',
+      'x-default': 'no limit',
+    },
+    'host-key-checking': {
+      type: 'boolean',
+      description: 'Whether the host keys are read each time a slot is given out',
+      'x-default': 'that of the pool',
+    },
   },
 };
 
 const poolSchema = {
+  title: 'Pool of slots',
   type: 'object',
   additionalProperties: false,
-  required: ['name', 'labels'],
+  required: ['name'],
   properties: {
-    name: { type: 'string', minLength: 1 },
-    'max-servers': { type: 'integer' },
-    priority: { type: 'integer' },
-    'node-attributes': { type: 'object' },
-    'host-key-checking': { type: 'boolean' },
-    labels: { type: 'array', items: labelSchema },
+    'max-servers': {
+      type: 'integer',
+      description: 'Ceiling of slots in use; 0 switches the pool off',
+      'x-default': 'no limit',
+    },
+    'host-key-checking': {
+      type: 'boolean',
+      description: 'Whether the host keys are read each time a slot is given out',
+      default: false,
+    },
+    labels: { type: 'array', description: 'What the slots serve', 'x-default': 'none', items: labelSchema },
   },
 };
 
 /** The driver's own keys of a provider entry. */
 export const schema: JsonSchema = {
+  title: 'Provider of slots',
+  description: 'Cuts nodes of other providers into slots',
   type: 'object',
-  required: ['pools'],
   properties: {
-    'boot-timeout': count,
-    'launch-timeout': count,
-    'launch-retries': count,
-    rate: { type: 'number' },
-    pools: { type: 'array', items: poolSchema },
+    'boot-timeout': { ...provider['boot-timeout'], default: 120 },
+    'launch-timeout': {
+      ...provider['launch-timeout'],
+      description: 'Time limit of one launch attempt, that of a backing node included, in seconds',
+    },
+    'launch-retries': provider['launch-retries'],
+    rate: { type: 'number', description: 'Without effect: there is no API to spare', deprecated: true },
+    pools: { type: 'array', description: 'Groups of labels', 'x-default': 'none', items: poolSchema },
   },
 };

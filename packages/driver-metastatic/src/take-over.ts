@@ -66,7 +66,9 @@ async function tryOnce(
 ): Promise<'taken' | 'stale' | 'busy'> {
   const now = context.clock.now();
   const root = nodeLockPath(node.id);
-  const userData = formatBackingData({ owner, label, slots, failed: false, launchedMs: now, claims: new Map() });
+  // Nodepool stamps a backing node with the moment at which it was asked for, and counts its age from there.
+  const launchedMs = Math.min(request.stat?.ctime ?? now, now);
+  const userData = formatBackingData({ owner, label, slots, failed: false, launchedMs, claims: new Map() });
   const taken = withNode(node, { state: 'in-use', userData }, now, 'metastatic');
   const operations: Operation[] = [
     ...lockOps(root, { directoryExists, ephemeral: false, identifier: owner }).ops,

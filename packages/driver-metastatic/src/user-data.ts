@@ -9,6 +9,7 @@ export interface BackingData {
   readonly slots: number;
   /** Gets no more jobs. */
   readonly failed: boolean;
+  /** When it was asked for. */
   readonly launchedMs: number;
   /** Ours: which node took which slot last. A node named here may be gone; a slot not named here is free. */
   readonly claims: ReadonlyMap<number, NodeId>;

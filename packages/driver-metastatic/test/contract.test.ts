@@ -36,7 +36,7 @@ testDriverContract({
   cloud: () => (current = new SlotCloud(settings)),
   validConfig: entry,
   invalidConfigs: {
-    'an entry without pools': { name: 'slots', driver: 'metastatic' },
+    'a pool without a name': { ...entry, pools: [{ labels: [] }] },
     'a label without a backing label': { ...entry, pools: [{ ...pool, labels: [{ name: 'small' }] }] },
     'a label on slots of its own': withLabel({ 'backing-label': 'small' }),
     'a machine without slots': withLabel({ 'max-parallel-jobs': 0 }),

@@ -1,8 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Launcher, loadConfig, silentLogger } from '@nodepool/core';
-import type { Config, Driver, DriverRegistry, Logger } from '@nodepool/core';
+import { silentLogger } from '@nodepool/core';
+import { loadConfig } from '@nodepool/core/config';
+import { Launcher } from '@nodepool/core/launcher';
+import type { Config, Driver, Logger } from '@nodepool/core';
+import type { DriverRegistry } from '@nodepool/core/config';
 import { driver as staticDriver } from '@nodepool/driver-static';
 import {
   createNodeCache,

@@ -76,6 +76,21 @@ describe('backing nodes', () => {
     expect(Date.now() - launched).toBeGreaterThanOrEqual(2_000);
   });
 
+  it('are as old as the request for them, however long they took to come', async () => {
+    await world.launcher(yamlOf({ hosts: 1, label: 'grace-time: 600' }));
+    const client = await world.client();
+    const [host] = await client.use(await client.ask(['big']));
+    const id = await client.ask(['small']);
+    const asked = await client.until('a backing node is asked for', () => client.backingRequests()[0]);
+
+    await client.giveBack((host as NodeRecord).id);
+    const [slot] = await client.use(id);
+
+    const place = slot?.driverData as { backing_node: string };
+    const launched = Number(/"launched": ([\d.]+)/.exec(userDataOf(client, place.backing_node))?.[1]);
+    expect(launched * 1000).toBe(asked.stat?.ctime);
+  });
+
   it('get no more jobs after max-age and go when they are empty', async () => {
     await world.launcher(yamlOf({ label: 'grace-time: 600, max-age: 1' }));
     const client = await world.client();

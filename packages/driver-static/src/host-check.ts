@@ -30,10 +30,16 @@ export function needsContact(host: HostConfig): boolean {
 /**
  * Checks that a host can be registered: its name has an address, its port answers and, where wanted, it has the
  * configured host keys. Hosts that are not to be contacted are only resolved.
+ * @param onFailure - told of each connection that failed, while the check goes on
  * @throws {TimeoutError} it did not answer in time
  * @throws {KeyScanError} its name has no address, its keys cannot be read, or a configured key is not among them
  */
-export async function checkHost(host: HostConfig, services: CheckServices, signal: AbortSignal): Promise<HostFacts> {
+export async function checkHost(
+  host: HostConfig,
+  services: CheckServices,
+  signal: AbortSignal,
+  onFailure: (error: unknown) => void,
+): Promise<HostFacts> {
   const { clock, logger, lookup, random } = services;
   const resolved = isFakeHost(host.name) ? undefined : await resolve(host, lookup);
   signal.throwIfAborted();
@@ -56,6 +62,7 @@ export async function checkHost(host: HostConfig, services: CheckServices, signa
       logger,
       signal,
       random,
+      onFailure,
       lookup: (name) => (resolved ? Promise.resolve(resolved) : lookup(name)),
     });
     if (hasHostKeys(host.connectionType)) requireConfiguredKeys(host, scanned);

@@ -24,6 +24,10 @@ export class MonitoredHost {
   facts: HostFacts | undefined;
   /** Checks that failed since the last good one. */
   failures = 0;
+  /** Why the last check failed, or the last connection of the one under way. */
+  lastError: Error | undefined;
+  /** When the next check begins by itself, in milliseconds since the epoch. */
+  nextCheckMs: number | undefined;
   /** A check that is under way. */
   checking: Promise<void> | undefined;
   cancelRetry: CancelTimer | undefined;
@@ -90,7 +94,7 @@ export class HostMonitor {
     // Thousands may wait: a listener for each would make starting slow, so those in the queue learn of a stop in turn.
     const check = async () => {
       signal.throwIfAborted();
-      return checkHost(host.offer.host, this.#services, signal);
+      return checkHost(host.offer.host, this.#services, signal, (error) => (host.lastError = asError(error)));
     };
     if (!host.contacted) return this.#queue.run(check);
     const turn = new AbortController();
@@ -110,20 +114,27 @@ export class HostMonitor {
   #succeeded(host: MonitoredHost, facts: HostFacts): void {
     if (host.failures > 0) this.#services.logger.info('Host answers again', logFields(host));
     host.failures = 0;
+    host.lastError = undefined;
     host.facts = facts;
   }
 
   #failed(host: MonitoredHost, error: unknown): void {
     host.facts = undefined;
     host.failures += 1;
+    host.lastError = asError(error);
     const { clock, logger, random } = this.#services;
     const longestMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (host.failures - 1));
     const retryInMs = Math.round(longestMs * (0.75 + random() / 4));
+    host.nextCheckMs = clock.now() + retryInMs;
     host.cancelRetry = clock.setTimer(retryInMs, () => void this.check(host));
     const fields = { ...logFields(host), failures: host.failures, retryInMs, error };
     if (host.failures === 1) logger.warn('Host cannot be used; trying again', fields);
     else logger.debug('Host still cannot be used', fields);
   }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
 }
 
 /** What tells an operator which host a line is about. */

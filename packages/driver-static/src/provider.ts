@@ -133,6 +133,15 @@ export class StaticProvider implements Provider {
     return answer;
   }
 
+  /** Hosts of the pool that cannot be registered, and why. */
+  hindrances(poolName: string, label: string): string[] {
+    if (this.#state === 'new') return []; // nothing has been looked at
+    const hosts = [...this.#hosts.values()].filter(
+      ({ offer, facts }) => offer.pool.name === poolName && offer.host.labels.includes(label) && facts === undefined,
+    );
+    return hosts.map((host) => hindrance(host));
+  }
+
   cleanupLeakedResources(): Promise<void> {
     this.#sweep();
     return Promise.resolve();
@@ -283,6 +292,14 @@ export class StaticProvider implements Provider {
       return slotRecord(offer, facts, slot, this.#context.clock.now());
     });
   }
+}
+
+function hindrance({ offer, lastError, checking, nextCheckMs }: MonitoredHost): string {
+  const { name, port } = offer.host;
+  if (lastError === undefined) return `${name} port ${port}: it is being checked for the first time`;
+  const text = lastError.message.startsWith(name) ? lastError.message : `${name} port ${port}: ${lastError.message}`;
+  const isDue = checking !== undefined || nextCheckMs === undefined;
+  return `${text} (${isDue ? 'being checked again' : `checked again at ${new Date(nextCheckMs).toISOString()}`})`;
 }
 
 /** Launchers whose configurations differ for a while may leave two records in one slot. */

@@ -1,43 +1,79 @@
 import type { JsonSchema } from '@nodepool/core';
 
+const port = { type: 'integer', minimum: 1, maximum: 65535 };
 const textOrTexts = { type: ['string', 'array'], items: { type: 'string' } };
 
 /** One entry of `pools[].nodes`: a host. */
 const nodeSchema = {
+  title: 'Host',
   type: 'object',
   additionalProperties: false,
   required: ['name', 'labels'],
   properties: {
-    name: { type: 'string', minLength: 1 },
-    labels: textOrTexts,
-    username: { type: 'string' },
-    timeout: { type: 'integer', minimum: 1 },
-    'host-key-checking': { type: 'boolean' },
-    'host-key': textOrTexts,
-    'connection-port': { type: 'integer', minimum: 1, maximum: 65535 },
-    'ssh-port': { type: 'integer', minimum: 1, maximum: 65535 },
-    'connection-type': { type: 'string' },
-    'shell-type': { type: 'string' },
-    'python-path': { type: 'string' },
-    'max-parallel-jobs': { type: 'integer', minimum: 0 },
-  },
-};
-
-const poolSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['name', 'nodes'],
-  properties: {
-    name: { type: 'string', minLength: 1 },
-    'max-servers': { type: 'integer' },
-    priority: { type: 'integer' },
-    'node-attributes': { type: 'object' },
-    nodes: { type: 'array', items: nodeSchema },
+    name: {
+      type: 'string',
+      minLength: 1,
+      description: 'Name or address of the host; with `username` and `connection-port` unique in the file',
+      examples: ['rack1.example.org', '192.0.2.7'],
+    },
+    labels: {
+      ...textOrTexts,
+      description: 'Labels that the host serves: a list, or a text with blanks between them',
+      examples: [['small', 'gpu']],
+    },
+    username: { type: 'string', description: 'User that jobs log in as', default: 'zuul' },
+    timeout: {
+      type: 'integer',
+      minimum: 1,
+      description: 'Time limit for checking the host, in seconds',
+      default: 5,
+    },
+    'host-key-checking': {
+      type: 'boolean',
+      description: 'Whether the host is checked for its keys before it is used; otherwise it is not contacted at all',
+      default: true,
+    },
+    'host-key': {
+      ...textOrTexts,
+      description: 'Host keys to expect, one of which the host must have',
+      'x-default': 'any key',
+      examples: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA...'],
+    },
+    'connection-port': { ...port, description: 'Port that jobs connect to', default: 22 },
+    'ssh-port': { ...port, description: 'Old name of `connection-port`', deprecated: true },
+    'connection-type': {
+      type: 'string',
+      description: 'How jobs connect: `ssh`, `winrm` or another plug-in of Ansible',
+      default: 'ssh',
+    },
+    'shell-type': { type: 'string', description: 'Shell that Ansible uses', 'x-default': "Ansible's own" },
+    'python-path': { type: 'string', description: 'Python that Ansible uses', default: 'auto' },
+    'max-parallel-jobs': {
+      type: 'integer',
+      minimum: 0,
+      description: 'Slots: how many jobs may use the host at a time',
+      default: 1,
+    },
   },
 };
 
 /** The driver's own keys of a provider entry. */
 export const schema: JsonSchema = {
+  title: 'Provider of static nodes',
+  description: 'Lends machines that are there already',
   type: 'object',
-  properties: { pools: { type: 'array', items: poolSchema } },
+  properties: {
+    pools: {
+      type: 'array',
+      description: 'Groups of hosts',
+      'x-default': 'none',
+      items: {
+        title: 'Pool of hosts',
+        type: 'object',
+        additionalProperties: false,
+        required: ['name'],
+        properties: { nodes: { type: 'array', description: 'The hosts', 'x-default': 'none', items: nodeSchema } },
+      },
+    },
+  },
 };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseArguments, UsageError } from './arguments.js';
+import { UsageError } from '@nodepool/daemon';
+import { parseArguments } from './arguments.js';
 
 const parse = (...argv: string[]) => parseArguments(argv, { home: '/home/u', cwd: '/srv', version: '1.2.3' });
 

@@ -1,53 +1,10 @@
-import type { ZooKeeper } from '@nodepool/zk-protocol';
-import type { Config } from '@nodepool/core';
-import type { ReloadStatus } from './reloader.js';
 import type { LauncherRuntime } from './runtime.js';
-import { describeCaches, describeConnection } from './state-dump.js';
-import type { HealthReport } from './web/status-routes.js';
+import { describeCaches } from './state-dump.js';
 
-/** The facts a health report is made of. */
-export interface HealthFacts {
-  readonly version: string;
-  readonly hostname: string;
-  readonly startedMs: number;
-  readonly nowMs: number;
-  readonly draining: boolean;
-  readonly config: Config;
-  readonly reload: ReloadStatus;
-  readonly zk: ZooKeeper;
-  readonly runtime: LauncherRuntime;
-}
-
-function statusOf({ draining, reload, zk, runtime }: HealthFacts): HealthReport['status'] {
-  if (draining) return 'draining';
-  if (
-    reload.error !== undefined ||
-    runtime.providerErrors.length > 0 ||
-    (zk.state !== 'CONNECTED' && zk.sessionId !== 0n)
-  )
-    return 'degraded';
-  return runtime.notReady.length === 0 ? 'ok' : 'starting';
-}
-
-/** What `/healthz` answers. */
-export function createHealthReport(facts: HealthFacts): HealthReport {
-  const { config, reload, runtime, zk } = facts;
+/** What `/healthz` says of a launcher beside what it says of every service. */
+export function launcherHealth(runtime: LauncherRuntime): Record<string, unknown> {
   return {
-    status: statusOf(facts),
-    version: facts.version,
-    hostname: facts.hostname,
-    pid: process.pid,
-    uptime_seconds: Math.round((facts.nowMs - facts.startedMs) / 1000),
-    not_ready: runtime.notReady,
-    zookeeper: describeConnection(zk),
-    config: {
-      file: config.file,
-      loaded_at: new Date(reload.loadedMs).toISOString(),
-      error: reload.error ?? null,
-      warnings: config.warnings.length,
-      providers: [...config.providers.keys()],
-    },
-    provider_errors: runtime.providerErrors,
+    provider_errors: runtime.providerErrors.map(({ provider }) => ({ provider, error: 'see the log' })),
     draining_providers: runtime.drainingProviders.map(({ provider, nodes, sinceMs }) => ({
       provider,
       state: 'draining',
@@ -61,6 +18,5 @@ export function createHealthReport(facts: HealthFacts): HealthReport {
     })),
     pools: runtime.pools,
     caches: describeCaches(runtime),
-    memory_rss_bytes: process.memoryUsage.rss(),
   };
 }

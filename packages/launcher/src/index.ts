@@ -1,11 +1,5 @@
 export type { LauncherArguments } from './arguments.js';
 export { parseArguments } from './arguments.js';
 export { main } from './main.js';
-export { LauncherService } from './service.js';
-export type { ServiceParts } from './service.js';
 export type { LauncherRuntime } from './runtime.js';
-export type { ServiceSurroundings } from './start-service.js';
-export { createService } from './start-service.js';
-export type { ListingRoute, LiveRoute, Route, RouteTable } from './web/routes.js';
-export { startWebServer } from './web/server.js';
-export type { WebServer, WebServerOptions } from './web/server.js';
+export { createService, launcherRuntime } from './start-service.js';

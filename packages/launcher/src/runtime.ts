@@ -1,16 +1,26 @@
-import type { LockAware, NodeRecord, PoolComponentRecord, RecordCache, RequestRecord } from '@nodepool/zk-protocol';
-import type { Config, ExplainSubject, RequestExplanation } from '@nodepool/core';
+import type {
+  ImageEntry,
+  LockAware,
+  NodeRecord,
+  PoolComponentRecord,
+  RecordCache,
+  RequestRecord,
+} from '@nodepool/zk-protocol';
+import type { Config } from '@nodepool/core';
+import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
 
 /** What the service and its web server need of the part that serves requests. */
 export interface LauncherRuntime {
   /** Resolves when the caches are ready and every provider that could start has started. */
-  start(): Promise<void>;
+  start(webUrl: string | undefined): Promise<void>;
   /** Puts another configuration in force without disturbing what did not change. */
   reconfigure(config: Config): Promise<void>;
   /** What is not started yet, in an operator's words; empty when ready. */
   readonly notReady: readonly string[];
   readonly nodes: RecordCache<NodeRecord> & LockAware;
   readonly requests: RecordCache<RequestRecord>;
+  /** Images with their builds and uploads, by name. */
+  readonly images: ReadonlyMap<string, ImageEntry>;
   /** Registered pools of all launchers. */
   readonly components: Iterable<PoolComponentRecord>;
   /** Load of each pool of this launcher. */

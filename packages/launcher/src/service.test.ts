@@ -1,11 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '@nodepool/zk-protocol';
+import { connect, systemClock } from '@nodepool/zk-protocol';
 import { silentLogger } from '@nodepool/core';
-import { readEmbeddedServerInfo } from '@nodepool/core/state-dir';
-import type { LauncherService } from './service.js';
+import type { LogFields, Logger } from '@nodepool/core';
+import { findEmbeddedServer, readEmbeddedServerInfo } from '@nodepool/core/config';
+import type { DaemonService } from '@nodepool/daemon';
 import { createService } from './start-service.js';
 
 const YAML = 'webapp:\n  port: 0\n  listen_address: 127.0.0.1\nlabels:\n  - name: small\n';
@@ -13,9 +14,9 @@ const YAML = 'webapp:\n  port: 0\n  listen_address: 127.0.0.1\nlabels:\n  - name
 describe('launcher service without zookeeper-servers', () => {
   let directory: string;
   let configFile: string;
-  let service: LauncherService;
+  let service: DaemonService;
 
-  const create = () =>
+  const create = (logger: Logger = silentLogger) =>
     createService({
       args: {
         configFile,
@@ -31,9 +32,10 @@ describe('launcher service without zookeeper-servers', () => {
       },
       env: {},
       clock: systemClock,
-      logger: silentLogger,
+      logger,
       version: '1.2.3',
       hostname: 'nl01.example.com',
+      profileDirs: [directory],
     });
   const get = async (path: string) => {
     const response = await fetch(`http://127.0.0.1:${service.web?.port}${path}`);
@@ -50,6 +52,40 @@ describe('launcher service without zookeeper-servers', () => {
   afterEach(async () => {
     await service.stop(1000);
     await rm(directory, { recursive: true });
+  });
+
+  it('demands a login of every client, which the programs of its user find by themselves', async () => {
+    const stateDir = join(directory, 'state');
+    const { port = 0 } = readEmbeddedServerInfo(stateDir) ?? {};
+    const found = await findEmbeddedServer([stateDir]);
+    const stranger = await connect({ servers: `127.0.0.1:${port}` });
+    const member = await connect({ servers: `127.0.0.1:${port}`, auth: found?.auth });
+
+    const refused = await stranger.setData('/', 'x').catch((error: unknown) => error);
+    const children = await member.getChildren('/');
+    await Promise.all([stranger.close(), member.close()]);
+
+    expect(refused).toMatchObject({ code: 'ZK_NO_AUTH' });
+    expect(children).toContain('zookeeper');
+    expect(((await stat(join(stateDir, 'embedded-zookeeper.login'))).mode & 0o777).toString(8)).toBe('600');
+  });
+
+  it('serves everybody when the configuration says so, and keeps a second launcher off', async () => {
+    await service.stop(1000);
+    await writeFile(configFile, `${YAML}embedded-zookeeper-access: anyone\n`);
+    service = await create();
+    const { port = 0 } = readEmbeddedServerInfo(join(directory, 'state')) ?? {};
+    const anyone = await connect({ servers: `127.0.0.1:${port}` });
+
+    const children = await anyone.getChildren('/');
+    await anyone.close();
+
+    expect(children).toContain('zookeeper');
+    await expect(create()).rejects.toMatchObject({
+      code: 'NODEPOOL_STATE_DIR',
+      message: expect.stringMatching(/in use by the server in process \d+.*its own --state-dir/) as string,
+    });
+    expect(readEmbeddedServerInfo(join(directory, 'state'))).toMatchObject({ port });
   });
 
   it('explains what would become of labels once it has read everything', async () => {
@@ -99,6 +135,20 @@ describe('launcher service without zookeeper-servers', () => {
     expect(await health()).toMatchObject({ status: 'ok', config: { error: null } });
   });
 
+  it('tells strangers where the configuration is wrong, but none of its values', async () => {
+    await service.start();
+
+    await writeFile(
+      configFile,
+      `${YAML}zookeeper-digest: {password: s3cret-value}\nproviders: [{name: p, driver: dr1ver-value}]\n`,
+    );
+    await service.reload();
+    const { text } = await get('/healthz');
+
+    expect(text).toMatch(/nodepool\.yaml:\d+:\d+/);
+    expect(text).not.toMatch(/s3cret|dr1ver/);
+  });
+
   it('shows its metrics in the text format of Prometheus', async () => {
     await service.start();
 
@@ -110,6 +160,37 @@ describe('launcher service without zookeeper-servers', () => {
     expect(text).toMatch(/^nodepool_zookeeper_connected 1$/m);
     expect(Number(/^process_resident_memory_bytes (\d+)$/m.exec(text)?.[1])).toBeGreaterThan(1e6);
     expect(Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1])).toBeGreaterThan(0);
+  });
+
+  it('writes its state at debug level, as nodepool.stack_dump', async () => {
+    const lines: string[] = [];
+    const files: unknown[] = [];
+    const write = (level: string) => (message: string, fields?: LogFields) => {
+      lines.push(`${name} ${level} ${message}`);
+      if (fields?.['file'] !== undefined) files.push(fields['file']);
+    };
+    let name = '';
+    const logger: Logger = {
+      ...{ debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
+      child: (_fields, child) => {
+        name = child ?? name;
+        return logger;
+      },
+    };
+    await service.stop(1000);
+    service = await create(logger);
+    await service.start();
+    lines.length = 0;
+
+    await service.dump();
+    await service.dump();
+    for (const file of files) await rm(String(file));
+
+    expect(lines.filter((line) => line.startsWith('stack_dump debug zookeeper: '))).toHaveLength(2);
+    expect(lines.filter((line) => line.startsWith('stack_dump info '))).toEqual([
+      'stack_dump info State is in the debug log; CPU profile begun, the next SIGUSR2 writes it',
+      'stack_dump info CPU profile written',
+    ]);
   });
 
   it('stops even if it never came to start', async () => {

@@ -1,11 +1,5 @@
-import type { ZooKeeper } from '@nodepool/zk-protocol';
+import { countBy } from '@nodepool/daemon';
 import type { LauncherRuntime } from './runtime.js';
-
-function countBy<T>(items: Iterable<T>, key: (item: T) => string): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const item of items) counts[key(item)] = (counts[key(item)] ?? 0) + 1;
-  return counts;
-}
 
 /** Sizes and queues of the caches. */
 export function describeCaches(runtime: Pick<LauncherRuntime, 'nodes' | 'requests'>): Record<string, object> {
@@ -18,16 +12,10 @@ export function describeCaches(runtime: Pick<LauncherRuntime, 'nodes' | 'request
   return { nodes: describe(runtime.nodes), requests: describe(runtime.requests) };
 }
 
-/** The connection as an operator wants to see it. */
-export function describeConnection(zk: ZooKeeper): Record<string, unknown> {
-  return { state: zk.state, session: `0x${zk.sessionId.toString(16)}`, ...zk.counters };
-}
-
 /**
- * What the launcher is doing, as lines for the log: pools, requests that are not finished, node counts, caches,
- * the connection, and what keeps the event loop busy.
+ * What the launcher is doing, as lines for the log: pools, requests that are not finished, node counts, caches.
  */
-export function dumpState(runtime: LauncherRuntime, zk: ZooKeeper, nowMs: number): string[] {
+export function dumpState(runtime: LauncherRuntime, nowMs: number): string[] {
   const lines = [`not ready: ${runtime.notReady.join(', ') || 'nothing'}`];
   for (const pool of runtime.components) {
     const paused = pool.paused ? ' paused' : '';
@@ -50,8 +38,5 @@ export function dumpState(runtime: LauncherRuntime, zk: ZooKeeper, nowMs: number
   }
   lines.push(`nodes by state: ${JSON.stringify(countBy(runtime.nodes.values(), (node) => node.state))}`);
   lines.push(`caches: ${JSON.stringify(describeCaches(runtime))}`);
-  lines.push(`zookeeper: ${JSON.stringify(describeConnection(zk))}`);
-  lines.push(`memory: ${JSON.stringify(process.memoryUsage())}`);
-  lines.push(`event loop: ${JSON.stringify(countBy(process.getActiveResourcesInfo(), (name) => name))}`);
   return lines.map((line) => line.trimEnd());
 }

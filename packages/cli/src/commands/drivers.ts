@@ -1,24 +1,10 @@
-import { inspectDrivers } from '@nodepool/core';
-import type { InspectedDriver } from '@nodepool/core';
-import type { Listing } from '@nodepool/core/listing';
-import { driverPlaces } from '../config.js';
-import { printListing, tell } from '../context.js';
-import type { CliContext } from '../context.js';
+import { defineCommand, NO_ARGUMENTS } from '../command.js';
 
-const driverListing: Listing<InspectedDriver> = [
-  { key: 'name', header: 'Driver', level: 'brief', value: ({ name }) => name },
-  { key: 'package', header: 'Package', level: 'brief', value: ({ packageName }) => packageName },
-  { key: 'version', header: 'Version', level: 'brief', value: ({ packageVersion }) => packageVersion },
-  { key: 'api', header: 'API', level: 'brief', value: ({ apiVersion }) => apiVersion ?? null },
-  { key: 'usable', header: 'Usable', level: 'brief', value: ({ problem }) => problem === undefined },
-  { key: 'path', header: 'Path', level: 'brief', value: ({ path }) => path },
-  { key: 'problem', header: 'Problem', level: 'extra', value: ({ problem }) => problem ?? null },
-];
-
-/** `nodepool drivers`: driver packages installed on this machine, where they are, and what is wrong with them. */
-export async function drivers(context: CliContext): Promise<void> {
-  const found = await inspectDrivers(driverPlaces(context.options.configFile));
-  printListing(context, driverListing, found);
-  if (context.options.format === 'json') return;
-  for (const { problem } of found) if (problem !== undefined) tell(problem);
-}
+/** `nodepool drivers`. */
+export const driversCommand = defineCommand({
+  name: 'drivers',
+  summary: 'list installed drivers',
+  reads: true,
+  parse: () => NO_ARGUMENTS,
+  run: async (context) => (await import('../configuration/list-drivers.js')).drivers(context),
+});

@@ -1,73 +1,30 @@
-import { explanationToJson, explanationToText, mergeExplanations } from '@nodepool/core/listing';
-import type { ExplainSubject, RequestExplanation } from '@nodepool/core';
-import { loadIfPresent, withZooKeeper } from '../connection.js';
-import { print, printJson, tell } from '../context.js';
-import type { CliContext } from '../context.js';
-import { CliError } from '../errors.js';
-import type { ExplainArguments } from '../parser.js';
-import { askLaunchers } from '../explain/ask-launchers.js';
-import type { LauncherAnswer } from '../explain/ask-launchers.js';
-import { findLauncherUrls } from '../explain/find-launchers.js';
-import { explainOffline } from '../explain/explain-offline.js';
+import { defineCommand, text, texts } from '../command.js';
+import type { Values } from '../command.js';
+import type { ExplainArguments } from '../explain/explain-request.js';
+import { UsageError } from '../usage-error.js';
 
-const OFFLINE_NOTE =
-  'No launcher answered: computed from ZooKeeper and the configuration alone. Limits of clouds and the state of images ' +
-  'are unknown and taken to be in order.';
-
-/** An explanation and where it comes from. */
-interface Outcome {
-  readonly explanation: RequestExplanation | undefined;
-  readonly source: 'launchers' | 'offline';
-}
-
-/**
- * `nodepool explain`: why a request waits, or what would become of labels nobody has asked for. Launchers are asked, so
- * that the numbers are live; when none answers, the same is computed from ZooKeeper and the configuration.
- */
-export async function explain(context: CliContext, { subject, urls }: ExplainArguments): Promise<void> {
-  const { explanation, source } = await (urls.length > 0
-    ? explainByUrls(context, subject, urls)
-    : explainBySystem(context, subject));
-  if (!explanation) {
-    const text = `Request id ${'requestId' in subject ? subject.requestId : ''} not found`;
-    if (context.options.strict) throw new CliError(text);
-    print(text);
-    return;
+function parse(values: Values): ExplainArguments {
+  const requestId = text(values, 'request');
+  const labels = texts(values, 'label');
+  const urls = texts(values, 'url');
+  for (const url of urls) {
+    if (!URL.canParse(url) || !/^https?:/.test(url)) throw new UsageError(`--url needs a form like http://nl01:8005`);
   }
-  if (context.options.format === 'json') {
-    printJson({ ...explanationToJson(explanation), source });
-    return;
-  }
-  print(explanationToText(explanation));
+  if (requestId !== undefined && labels.length === 0) return { subject: { requestId }, urls };
+  if (requestId === undefined && labels.length > 0) return { subject: { labels }, urls };
+  throw new UsageError('explain needs either the id of a request or --label, once for each node');
 }
 
-async function explainByUrls(context: CliContext, subject: ExplainSubject, urls: readonly string[]): Promise<Outcome> {
-  const answers = await askLaunchers(urls, subject, context.clock);
-  const outcome = fromAnswers(answers);
-  if (outcome) return outcome;
-  throw new CliError(`No launcher answered: ${answers.map(failureText).join('; ')}`);
-}
-
-function explainBySystem(context: CliContext, subject: ExplainSubject): Promise<Outcome> {
-  return withZooKeeper(context, async (zk) => {
-    const config = await loadIfPresent(context);
-    const answers = await askLaunchers(await findLauncherUrls(zk, config?.webapp), subject, context.clock);
-    const outcome = fromAnswers(answers);
-    for (const answer of answers) if (answer.kind === 'failed') tell(`nodepool: ${failureText(answer)}`);
-    if (outcome) return outcome;
-    tell(`nodepool: ${OFFLINE_NOTE}`);
-    return { explanation: await explainOffline(context, zk, subject), source: 'offline' };
-  });
-}
-
-/** @returns `undefined` when nobody has answered */
-function fromAnswers(answers: readonly LauncherAnswer[]): Outcome | undefined {
-  const explanations = answers.flatMap((answer) => (answer.kind === 'explained' ? [answer.explanation] : []));
-  const isUnknown = answers.some((answer) => answer.kind === 'unknown-request');
-  if (explanations.length === 0 && !isUnknown) return undefined;
-  return { explanation: mergeExplanations(explanations), source: 'launchers' };
-}
-
-function failureText(answer: LauncherAnswer): string {
-  return answer.kind === 'failed' ? `${answer.url}: ${answer.why}` : `${answer.url}: answered`;
-}
+/** `nodepool explain`. */
+export const explainCommand = defineCommand({
+  name: 'explain',
+  usage: '[request]',
+  summary: 'say why a request waits, or what would become of labels',
+  positionals: { request: { type: 'string', describe: 'id of the request' } },
+  options: {
+    label: { type: 'string', array: true, requiresArg: true, describe: 'a label nobody has asked for yet' },
+    url: { type: 'string', array: true, requiresArg: true, describe: "a launcher's web server" },
+  },
+  parse,
+  run: async (context, args) => (await import('../explain/explain-request.js')).explain(context, args),
+});

@@ -1,12 +1,12 @@
-import { extendedNodeListing, nodeListing } from '@nodepool/core/listing';
-import { withZooKeeper } from '../connection.js';
-import { printListing } from '../context.js';
-import type { CliContext } from '../context.js';
-import { fetchNodeRows } from '../fetch-records.js';
+import { defineCommand, flag } from '../command.js';
+import { DETAIL } from './shared-options.js';
 
-/** `nodepool list`: all nodes. */
-export async function list(context: CliContext, args: { detail: boolean }): Promise<void> {
-  const rows = await withZooKeeper(context, (zk) => fetchNodeRows({ ...context, zk }));
-  const listing = context.options.format === 'json' ? extendedNodeListing : nodeListing;
-  printListing(context, listing, rows, { detail: args.detail });
-}
+/** `nodepool list`. */
+export const listCommand = defineCommand({
+  name: 'list',
+  summary: 'list nodes',
+  options: { detail: DETAIL },
+  reads: true,
+  parse: (values) => ({ detail: flag(values, 'detail') }),
+  run: async (context, args) => (await import('../nodes/list-nodes.js')).list(context, args),
+});

@@ -1,129 +1,19 @@
-import { access, realpath } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { createDriverRegistry, loadConfig, Observer, planConfigChange, registryAfter } from '@nodepool/core';
-import type { Config, ConfigChange, Driver, DriverRegistry, ProviderConfig } from '@nodepool/core';
-import { configChangeToJson, configChangeToText } from '@nodepool/core/listing';
-import { isNodepoolError } from '@nodepool/zk-protocol';
-import type { NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
-import { driverPlaces, loadFullConfig } from '../config.js';
-import { withZooKeeper } from '../connection.js';
-import { print, printJson, tell } from '../context.js';
-import type { CliContext } from '../context.js';
-import { CliError, describeError } from '../errors.js';
-import { reportProblems } from './config-validate.js';
+import { defineCommand, text } from '../command.js';
+import { DEFAULT_CONFIG } from '../global-options.js';
+import { UsageError } from '../usage-error.js';
 
-const DEFAULT_CURRENT = '/etc/nodepool/nodepool.yaml';
-/** Reading a large system takes longer than connecting to it. */
-const READ_FACTOR = 6;
-
-/** The configuration in force and where it stands. */
-interface Current {
-  readonly context: CliContext;
-  readonly config: Config;
-}
-
-/**
- * `nodepool plan`: what the configuration named by `-c` would do to the live system, without doing it.
- * @returns the exit status: 1 when that configuration is not valid
- */
-export async function plan(context: CliContext, args: { currentFile: string | undefined }): Promise<number> {
-  const registry = createDriverRegistry(driverPlaces(context.options.configFile));
-  const next = await loadNext(context, registry);
-  if (!next) return 1;
-  const current = await loadCurrent(context, args.currentFile, registry);
-  const change = await withZooKeeper(current?.context ?? context, (zk) =>
-    planOn({ ...context, zk }, registry, current?.config, next),
-  );
-  if (context.options.format === 'json') printJson(configChangeToJson(change));
-  else print(configChangeToText(change));
-  return 0;
-}
-
-/** @returns `undefined` when it is not valid, which has been said */
-async function loadNext(context: CliContext, drivers: DriverRegistry): Promise<Config | undefined> {
-  const { options, env } = context;
-  const { configFile: file, secureFile } = options;
-  try {
-    return await loadConfig({ file, secureFile, env, drivers, mode: 'validate' });
-  } catch (error) {
-    if (!isNodepoolError(error)) throw error;
-    reportProblems(context, error);
-    return undefined;
-  }
-}
-
-async function loadCurrent(
-  context: CliContext,
-  named: string | undefined,
-  registry: DriverRegistry,
-): Promise<Current | undefined> {
-  const file = named ?? (await presentDefault(context.options.configFile));
-  if (file === undefined) {
-    tell(
-      'nodepool: compared with the registered pools only: name the configuration in force with --current to compare limits ' +
-        'and provider settings too',
-    );
-    return undefined;
-  }
-  const options = { ...context.options, configFile: file, configFileNamed: true };
-  const currentContext = { ...context, options };
-  try {
-    return { context: currentContext, config: await loadFullConfig(currentContext, registry) };
-  } catch (error) {
-    if (!isNodepoolError(error)) throw error;
-    if (named !== undefined) throw new CliError(`Cannot read ${file}: ${describeError(error)}`, { cause: error });
-    tell(`nodepool: compared with the registered pools only: cannot read ${file}: ${describeError(error)}`);
-    return undefined;
-  }
-}
-
-/** The default configuration, unless it is missing or the one to plan for. */
-async function presentDefault(nextFile: string): Promise<string | undefined> {
-  try {
-    await access(DEFAULT_CURRENT);
-    return (await realpath(nextFile)) === (await realpath(DEFAULT_CURRENT)) ? undefined : DEFAULT_CURRENT;
-  } catch {
-    return undefined; // Not there, or not for us to read: planning goes on without it.
-  }
-}
-
-async function planOn(
-  { zk, logger, clock, options }: CliContext & { zk: ZooKeeper },
-  registry: DriverRegistry,
-  before: Config | undefined,
-  after: Config,
-): Promise<ConfigChange> {
-  const observer = new Observer({ zk, registry, logger, clock, hostname: hostname() });
-  try {
-    const sideBefore = before && (await observer.add(before));
-    const sideAfter = await observer.add(after);
-    await observer.start(AbortSignal.timeout(options.connectTimeoutMs * READ_FACTOR));
-    const { pools: registered } = observer;
-    const present = new Set(registered.map((pool) => pool.launcherId));
-    const nextPools = registryAfter(before, after, registered);
-    const drivers = await driversOf([after, ...(before ? [before] : [])], registry);
-    return planConfigChange({
-      before,
-      after,
-      nodes: [...observer.nodes.values()],
-      requests: [...observer.requests.values()],
-      offerBefore: {
-        registered,
-        views: (sideBefore?.views(registered) ?? []).filter((v) => present.has(v.launcherId)),
-      },
-      offerAfter: { registered: nextPools, views: sideAfter.views(nextPools) },
-      nowMs: clock.now(),
-      preview: (config: ProviderConfig, nodes: readonly NodeRecord[], all: readonly NodeRecord[]) =>
-        drivers.get(config.driverName)?.previewChange?.(config, nodes, all),
-    });
-  } finally {
-    observer.stop();
-  }
-}
-
-async function driversOf(configs: readonly Config[], registry: DriverRegistry): Promise<Map<string, Driver>> {
-  const names = new Set(
-    configs.flatMap(({ providers }) => [...providers.values()].map(({ driverName }) => driverName)),
-  );
-  return new Map(await Promise.all([...names].map(async (name) => [name, await registry.get(name)] as const)));
-}
+/** `nodepool plan`. */
+export const planCommand = defineCommand({
+  name: 'plan',
+  summary: 'say what the configuration named by -c would change, without doing it',
+  options: {
+    current: { type: 'string', requiresArg: true, describe: `configuration in force [${DEFAULT_CONFIG}]` },
+  },
+  parse(values) {
+    if (text(values, 'c') === undefined) {
+      throw new UsageError('plan needs the new configuration: nodepool plan -c FILE');
+    }
+    return { currentFile: text(values, 'current') };
+  },
+  run: async (context, args) => (await import('../configuration/plan-change.js')).plan(context, args),
+});

@@ -1,54 +1,21 @@
-import type { Clock } from '@nodepool/zk-protocol';
-import { printJson, print, tell } from '../context.js';
-import type { CliContext } from '../context.js';
-import { CliError } from '../errors.js';
-import type { Interrupts } from '../interrupts.js';
-import { describeNodes, leaseText } from '../lease/describe-lease.js';
-import type { AcquireOptions } from '../lease/acquire.js';
-import type { Lease } from '../lease/lease.js';
-import { withLease } from '../lease/with-lease.js';
+import { defineCommand, text } from '../command.js';
+import { parseDuration } from '../duration.js';
+import { ACQUIRE_OPTIONS, acquireArguments, LABELS } from './shared-options.js';
 
-/** How a lease held by hand ended. */
-type HoldEnd = 'interrupted' | 'time is up' | 'lost';
-
-async function holdNodes(
-  clock: Clock,
-  lease: Lease,
-  interrupts: Interrupts,
-  holdForMs: number | undefined,
-): Promise<HoldEnd> {
-  let cancelTimer = () => {};
-  const end = await new Promise<HoldEnd>((resolve) => {
-    const endOn = (signal: AbortSignal, reason: HoldEnd) => {
-      if (signal.aborted) resolve(reason);
-      else signal.addEventListener('abort', () => resolve(reason), { once: true });
-    };
-    endOn(interrupts.signal, 'interrupted');
-    endOn(lease.lost, 'lost');
-    if (holdForMs !== undefined) cancelTimer = clock.setTimer(holdForMs, () => resolve('time is up'));
-  });
-  cancelTimer();
-  return end;
-}
-
-function showLease(context: CliContext, lease: Lease): void {
-  if (context.options.format === 'json') printJson({ request: lease.requestId, nodes: describeNodes(lease.nodes) });
-  else print(leaseText(lease.nodes));
-}
-
-/** `nodepool request`: takes nodes, shows how to reach them, and keeps them until Ctrl-C or the time is up. */
-export async function request(
-  context: CliContext,
-  options: Omit<AcquireOptions, 'purpose'> & { holdForMs: number | undefined },
-): Promise<void> {
-  await withLease(context, { ...options, purpose: 'nodepool request' }, async (lease, interrupts) => {
-    showLease(context, lease);
-    const { holdForMs, quiet } = options;
-    const until = holdForMs === undefined ? 'until Ctrl-C' : `for ${holdForMs / 1000} s or until Ctrl-C`;
-    if (!quiet) tell(`The nodes are yours ${until}`);
-    const end = await holdNodes(context.clock, lease, interrupts, holdForMs);
-    if (end === 'lost')
-      throw new CliError('The nodes are no longer yours: their locks or the session with ZooKeeper are gone');
-    if (!quiet) tell('Returning the nodes');
-  });
-}
+/** `nodepool request`. */
+export const requestCommand = defineCommand({
+  name: 'request',
+  usage: '<labels..>',
+  summary: 'take nodes and keep them until Ctrl-C',
+  positionals: { labels: LABELS },
+  options: {
+    ...ACQUIRE_OPTIONS,
+    'hold-for': { type: 'string', requiresArg: true, describe: 'return the nodes after this time' },
+  },
+  parse(values) {
+    const holdFor = text(values, 'hold-for');
+    const holdForMs = holdFor === undefined ? undefined : parseDuration(holdFor, '--hold-for');
+    return { holdForMs, ...acquireArguments(values) };
+  },
+  run: async (context, args) => (await import('../lease/hold-nodes.js')).request(context, args),
+});

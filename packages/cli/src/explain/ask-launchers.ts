@@ -1,5 +1,6 @@
-import { explanationFromJson } from '@nodepool/core/listing';
-import type { ExplainSubject, RequestExplanation } from '@nodepool/core';
+import { explanationFromJson } from '@nodepool/core/service';
+import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
+import { delay } from '@nodepool/zk-protocol';
 import type { Clock } from '@nodepool/zk-protocol';
 import { describeError } from '../errors.js';
 
@@ -11,6 +12,9 @@ export type LauncherAnswer =
 
 /** A launcher that is busy or gone must not hold up the answer of the others for long. */
 const ANSWER_MS = 3000;
+/** A launcher spends only a part of its time on explanations. */
+const BUSY = 429;
+const BUSY_PAUSE_MS = 500;
 
 /** Asks all launchers at once; never rejects. @param urls - of web servers, e.g. `http://nl01:8005` */
 export function askLaunchers(
@@ -26,7 +30,12 @@ async function ask(url: string, subject: ExplainSubject, clock: Clock): Promise<
   const cancel = clock.setTimer(ANSWER_MS, () => abort.abort(new Error(`no answer within ${ANSWER_MS / 1000} s`)));
   try {
     const headers = { accept: 'application/json' };
-    const response = await fetch(explainUrl(url, subject), { headers, signal: abort.signal });
+    const target = explainUrl(url, subject);
+    let response = await fetch(target, { headers, signal: abort.signal });
+    while (response.status === BUSY) {
+      await delay(clock, BUSY_PAUSE_MS, abort.signal);
+      response = await fetch(target, { headers, signal: abort.signal });
+    }
     const body = await readJson(response);
     const explanation = response.ok ? explanationFromJson(body) : undefined;
     if (explanation) return { kind: 'explained', url, explanation };

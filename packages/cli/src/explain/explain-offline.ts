@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
-import { createDriverRegistry, Observer } from '@nodepool/core';
-import type { ExplainSubject, RequestExplanation } from '@nodepool/core';
+import { createDriverRegistry } from '@nodepool/core/config';
+import { Observer } from '@nodepool/core/launcher';
+import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { driverPlaces, loadFullConfig } from '../config.js';
 import type { CliContext } from '../context.js';

@@ -1,4 +1,4 @@
-import { mergeExplanations, summarizeExplanation } from '@nodepool/core/listing';
+import { mergeExplanations, summarizeExplanation } from '@nodepool/core/service';
 import { compareRequests } from '@nodepool/zk-protocol';
 import type { Clock, RequestRecord } from '@nodepool/zk-protocol';
 import { askLaunchers } from './ask-launchers.js';

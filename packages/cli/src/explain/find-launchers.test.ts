@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newComponent, newPoolComponent } from '@nodepool/zk-protocol';
 import type { LauncherId } from '@nodepool/zk-protocol';
-import { launcherHosts } from './find-launchers.js';
+import { launcherHosts, launcherUrls } from './find-launchers.js';
 
 function launcher(hostname: string) {
   return newComponent({ kind: 'launcher', hostname, state: 'running', version: null });
@@ -27,5 +27,28 @@ describe('launcherHosts', () => {
 
   it('takes the registered host where the id tells none', () => {
     expect(launcherHosts([pool('nl03', 'strange')])).toEqual(['nl03']);
+  });
+});
+
+describe('launcherUrls', () => {
+  const webapp = { port: 8005, listenAddress: '0.0.0.0' };
+  const telling = (host: string, webUrl: string) => ({ ...launcher(host), webUrl });
+
+  it('takes what launchers tell, and the configured port of those that do not', () => {
+    const components = [telling('nl01', 'http://nl01.example.com:9000'), pool('nl01', 'x'), launcher('nl02')];
+
+    expect(launcherUrls(components, webapp, 'here')).toEqual(['http://nl01.example.com:9000', 'http://nl02:8005']);
+  });
+
+  it('reaches launchers of the same host by loopback, and those on the loopback of others not at all', () => {
+    const components = [telling('here', 'http://here.example.com:9000'), telling('nl01', 'http://127.0.0.1:9001')];
+
+    expect(launcherUrls(components, webapp, 'here.example.com')).toEqual(['http://127.0.0.1:9000']);
+  });
+
+  it('finds several launchers of one host', () => {
+    const components = [telling('here', 'http://127.0.0.1:9000'), telling('here', 'http://127.0.0.1:9001')];
+
+    expect(launcherUrls(components, webapp, 'here')).toEqual(['http://127.0.0.1:9000', 'http://127.0.0.1:9001']);
   });
 });

@@ -1,19 +1,50 @@
 import { hostname } from 'node:os';
-import { componentPath, componentsPath, decodeComponent, isPoolComponent } from '@nodepool/zk-protocol';
-import type { ComponentRecord, ZooKeeper } from '@nodepool/zk-protocol';
+import { isPoolComponent } from '@nodepool/zk-protocol';
+import type { ComponentRecord } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
-import { ifPresent, mapPipelined } from '../fetch-records.js';
+import { fetchComponents } from '../fetch-records.js';
+import type { RecordSource } from '../fetch-records.js';
 
 const WILDCARDS = new Set(['0.0.0.0', '::', '']);
 const DEFAULT_WEBAPP = { port: 8005, listenAddress: '0.0.0.0' };
 const LOOPBACK = '127.0.0.1';
+const LOOPBACK_HOST = /^(127\.|\[::1\]$|localhost$)/;
+const IP_ADDRESS = /^[0-9.]+$|^\[/;
 const WORKER_MARK = '-PoolWorker.';
 
-/** Where the registered launchers answer the web, e.g. `http://nl01.example.com:8005`; all use the configured port. */
-export async function findLauncherUrls(zk: ZooKeeper, webapp: Config['webapp'] = DEFAULT_WEBAPP): Promise<string[]> {
-  if (webapp.port === 0) return [];
-  const components = (await Promise.all(['launcher', 'pool'].map((kind) => fetchComponents(zk, kind)))).flat();
-  const own = hostname();
+/**
+ * Where the registered launchers answer the web, e.g. `http://nl01.example.com:8005`. Launchers say so in the registry; of
+ * those that do not, other releases, it is the configured port of their host.
+ */
+export async function findLauncherUrls(
+  source: RecordSource,
+  webapp: Config['webapp'] = DEFAULT_WEBAPP,
+): Promise<string[]> {
+  const components = (await Promise.all(['launcher', 'pool'].map((kind) => fetchComponents(source, kind)))).flat();
+  return launcherUrls(components, webapp, hostname());
+}
+
+/** @param own - name of this host */
+export function launcherUrls(components: readonly ComponentRecord[], webapp: Config['webapp'], own: string): string[] {
+  const telling = components.filter(({ webUrl }) => webUrl);
+  const told = telling.flatMap(({ webUrl, hostname: host }) => reachableUrl(webUrl ?? '', isHost(host, own)) ?? []);
+  const silent = components.filter(
+    (component) => !telling.some(({ hostname: host }) => isHost(host, component.hostname)),
+  );
+  const guessed = webapp.port === 0 ? [] : configuredUrls(silent, webapp, own);
+  return [...new Set([...told, ...guessed])].sort();
+}
+
+/** Loopback is meant for programs of the same host; there, a name that need not resolve is not needed. */
+function reachableUrl(webUrl: string, isOwnHost: boolean): string | undefined {
+  if (!URL.canParse(webUrl)) return undefined;
+  const { hostname: host, port } = new URL(webUrl);
+  const isLoopback = LOOPBACK_HOST.test(host);
+  if (!isOwnHost) return isLoopback ? undefined : webUrl;
+  return isLoopback || IP_ADDRESS.test(host) ? webUrl : `http://${LOOPBACK}:${port}`;
+}
+
+function configuredUrls(components: readonly ComponentRecord[], webapp: Config['webapp'], own: string): string[] {
   const hosts = new Set(launcherHosts(components).map((host) => (isHost(host, own) ? ownAddress(webapp) : host)));
   return [...hosts].sort().map((host) => `http://${host.includes(':') ? `[${host}]` : host}:${webapp.port}`);
 }
@@ -44,13 +75,4 @@ function isHost(a: string, b: string): boolean {
 
 function ownAddress({ listenAddress }: Config['webapp']): string {
   return WILDCARDS.has(listenAddress) ? LOOPBACK : listenAddress;
-}
-
-async function fetchComponents(zk: ZooKeeper, kind: string): Promise<ComponentRecord[]> {
-  const ids = (await ifPresent(zk.getChildren(componentsPath(kind)))) ?? [];
-  const found = await mapPipelined(ids, async (id) => {
-    const znode = await ifPresent(zk.getData(componentPath(kind, id)));
-    return znode && decodeComponent(kind, id, znode.data, znode.stat);
-  });
-  return found.filter((component) => component !== undefined);
 }

@@ -1,17 +1,18 @@
-import { COMPONENTS_ROOT } from '@nodepool/zk-protocol';
-import type { RequestId, ZooKeeper } from '@nodepool/zk-protocol';
-import { labelsToText } from '@nodepool/core/listing';
+import type { ConnectionState, RequestId, RequestRecord, ZooKeeper } from '@nodepool/zk-protocol';
+import { orAbort, unfinishedAfter } from '@nodepool/core/service';
+import { labelsToText } from '@nodepool/core/service';
 import type { CliContext } from '../context.js';
 import { tell } from '../context.js';
 import { CliError } from '../errors.js';
-import { ifPresent } from '../fetch-records.js';
 import { requestorName, whoAmI } from '../who-am-i.js';
 import { Lease } from './lease.js';
 import { RequestProgress } from './progress.js';
 import { deleteRequest, submitRequest, waitForRequest } from './request.js';
+import { guardSession } from './session-guard.js';
+import { sayWaitingReasons } from './waiting-reasons.js';
 
-/** After this long without an answer, a missing launcher is worth a word. */
-const HINT_AFTER_MS = 3000;
+/** Taking the request back must not keep a person waiting: it ends with the session anyway. */
+const CANCEL_MS = 1_000;
 
 /** What to acquire, and how. */
 export interface AcquireOptions {
@@ -26,9 +27,9 @@ export interface AcquireOptions {
   readonly purpose: string;
 }
 
-async function hintWhenNobodyServes(zk: ZooKeeper, progress: RequestProgress): Promise<void> {
-  const pools = (await ifPresent(zk.getChildren(`${COMPONENTS_ROOT}/pool`))) ?? [];
-  if (pools.length === 0) progress.say('no launcher is running; the request waits until one starts');
+function sayConnection(state: ConnectionState, progress: RequestProgress): void {
+  if (state === 'SUSPENDED') progress.say('no connection to ZooKeeper; trying to get it back');
+  if (state === 'CONNECTED') progress.say('connected to ZooKeeper again');
 }
 
 interface Waiting {
@@ -47,8 +48,8 @@ function limitWait(context: CliContext, options: AcquireOptions, id: RequestId, 
 }
 
 /**
- * Asks for nodes and takes them. Ends early, leaving nothing behind, when the signal aborts.
- * @throws CliError when the request failed or took too long
+ * Asks for nodes and takes them. Ends early, leaving nothing behind, when the signal aborts or the session is lost.
+ * @throws CliError when the request failed, took too long, or the session is lost; the signal's reason
  */
 export async function acquireNodes(
   context: CliContext,
@@ -56,34 +57,49 @@ export async function acquireNodes(
   options: AcquireOptions,
   signal: AbortSignal,
 ): Promise<Lease> {
-  const { clock } = context;
-  const progress = new RequestProgress(options.quiet ? () => {} : tell, () => clock.now());
+  signal.throwIfAborted();
   const { labels, provider, priority } = options;
-  const id = await submitRequest(zk, clock, { labels, provider, priority, requestor: requestorName() });
-  progress.say(`request ${id} for ${labelsToText(labels)}`);
-  const waiting = limitWait(context, options, id, signal);
-  const cancelHint = clock.setTimer(HINT_AFTER_MS, () => {
-    hintWhenNobodyServes(zk, progress).catch((error: unknown) => context.logger.debug('No hint', { error }));
-  });
+  const session = guardSession(zk);
+  const alive = AbortSignal.any([signal, session.lost]);
   try {
-    const fulfilled = await waitForRequest(id, {
-      zk,
-      clock,
-      signal: waiting.signal,
-      onChange: (request) => progress.update(request),
-    });
+    const spec = { labels, provider, priority, requestor: requestorName() };
+    const id = await orAbort(submitRequest(zk, context.clock, spec), alive);
+    return await waitAndTake(context, zk, id, options, alive);
+  } finally {
+    session.end();
+  }
+}
+
+async function waitAndTake(
+  context: CliContext,
+  zk: ZooKeeper,
+  id: RequestId,
+  options: AcquireOptions,
+  alive: AbortSignal,
+): Promise<Lease> {
+  const { clock, logger } = context;
+  const progress = new RequestProgress(options.quiet ? () => {} : tell, () => clock.now());
+  progress.say(`request ${id} for ${labelsToText(options.labels)}`);
+  const waiting = limitWait(context, options, id, alive);
+  const say = (line: string) => progress.say(line);
+  const endReasons = options.quiet ? () => {} : sayWaitingReasons({ context, zk, requestId: id, say });
+  const endNews = zk.onState((state) => sayConnection(state, progress));
+  try {
+    const onChange = (request: RequestRecord) => progress.update(request);
+    const fulfilled = await waitForRequest(id, { zk, clock, signal: waiting.signal, onChange });
     waiting.end();
     const userData = { nodepool_cli: whoAmI(), purpose: options.purpose };
-    const lease = await Lease.take({ zk, clock, owner: whoAmI(), userData }, fulfilled);
+    const lease = await Lease.take({ zk, clock, owner: whoAmI(), userData }, fulfilled, alive);
     progress.say('nodes locked and in use');
     return lease;
   } catch (error) {
-    await deleteRequest(zk, id).catch((cause: unknown) =>
-      context.logger.debug('Request goes with the session', { error: cause }),
+    await unfinishedAfter(CANCEL_MS, clock, new Map([['request', deleteRequest(zk, id)]])).catch((cause: unknown) =>
+      logger.debug('Request goes with the session', { error: cause }),
     );
     throw error;
   } finally {
     waiting.end();
-    cancelHint();
+    endReasons();
+    endNews();
   }
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 import { connectionDetails, knownHostsLines, sshCommand } from './connection-details.js';
-import { hostNames } from './inventory.js';
+import { hostNames } from './host-names.js';
 import type { LeasedNode } from './lease.js';
 
 /** A node as scripts see it, in `--json` and in `NODEPOOL_NODES`. */
@@ -52,38 +52,4 @@ export function leaseText(nodes: readonly LeasedNode[]): string {
     ];
   });
   return lines.join('\n');
-}
-
-/**
- * Environment of a command that runs with the nodes: `NODEPOOL_NODES` (JSON), `NODEPOOL_NODE_COUNT`,
- * and for each node `NODEPOOL_NODE_<n>_<FACT>`, counted from 0.
- */
-export function nodeEnvironment(requestId: string, nodes: readonly LeasedNode[]): Record<string, string> {
-  const described = describeNodes(nodes);
-  const env: Record<string, string> = {
-    NODEPOOL_REQUEST_ID: requestId,
-    NODEPOOL_NODES: JSON.stringify(described),
-    NODEPOOL_NODE_COUNT: String(nodes.length),
-  };
-  const facts = [
-    'id',
-    'name',
-    'label',
-    'provider',
-    'hostname',
-    'ip',
-    'port',
-    'username',
-    'connection_type',
-    'python_path',
-  ];
-  described.forEach((node, index) => {
-    for (const fact of facts) {
-      const value = node[fact];
-      if (typeof value === 'string' || typeof value === 'number') {
-        env[`NODEPOOL_NODE_${index}_${fact.toUpperCase()}`] = String(value);
-      }
-    }
-  });
-  return env;
 }

@@ -1,12 +1,16 @@
 import { decodeNode, encodeNode, isZooKeeperError, nodePath, withNode } from '@nodepool/zk-protocol';
 import type { Clock, JsonObject, NodeId, NodeRecord, RequestRecord, ZooKeeper } from '@nodepool/zk-protocol';
+import { orAbort, unfinishedAfter } from '@nodepool/core/service';
 import { CliError } from '../errors.js';
+import { inBatches } from '../fetch-records.js';
 import { lockNode } from './node-lock.js';
 import type { NodeLock } from './node-lock.js';
 import { deleteRequest } from './request.js';
 
 /** Time one node's lock may take; nobody else wants it, so this is only a net. */
 const LOCK_TIMEOUT_MS = 30_000;
+/** Giving locks back must not keep a person waiting: they end with the session anyway. */
+const GIVE_UP_MS = 1_000;
 
 /** A node that is ours. */
 export interface LeasedNode {
@@ -45,26 +49,37 @@ async function readAllocated(context: LeaseContext, id: NodeId, request: Request
   throw new CliError(`Node ${id} is no longer allocated to request ${request.id}; ask again`);
 }
 
-async function lockAllocated(
-  context: LeaseContext,
-  id: NodeId,
-  label: string,
-  request: RequestRecord,
-): Promise<Holding> {
-  await readAllocated(context, id, request);
-  const lock = await lockNode(context.zk, context.clock, id, { owner: context.owner, timeoutMs: LOCK_TIMEOUT_MS });
-  try {
-    return { node: await readAllocated(context, id, request), label, lock };
-  } catch (error) {
-    await lock.release();
-    throw error;
-  }
-}
+/** Takes the nodes of one request, as long as the signal allows. */
+class Taking {
+  readonly holdings: Holding[] = [];
 
-async function markInUse(context: LeaseContext, { node, label, lock }: Holding): Promise<Holding> {
-  const inUse = withNode(node, { state: 'in-use', userData: context.userData }, context.clock.now(), 'operator');
-  const stat = await context.zk.setData(nodePath(node.id), encodeNode(inUse), node.stat?.version);
-  return { node: { ...inUse, stat }, label, lock };
+  constructor(
+    private readonly context: LeaseContext,
+    private readonly request: RequestRecord,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** Check, lock, check again, as Zuul does. */
+  async lock(id: NodeId, index: number): Promise<void> {
+    const { zk, clock, owner } = this.context;
+    const { signal } = this;
+    await orAbort(readAllocated(this.context, id, this.request), signal);
+    const lock = await lockNode(zk, clock, id, { owner, timeoutMs: LOCK_TIMEOUT_MS, signal });
+    try {
+      const node = await orAbort(readAllocated(this.context, id, this.request), signal);
+      this.holdings[index] = { node, label: this.request.labels[index] ?? '', lock };
+    } catch (error) {
+      await unfinishedAfter(GIVE_UP_MS, clock, new Map([['lock', lock.release()]])).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async markInUse({ node, label, lock }: Holding): Promise<Holding> {
+    const { zk, clock, userData } = this.context;
+    const inUse = withNode(node, { state: 'in-use', userData }, clock.now(), 'operator');
+    const stat = await orAbort(zk.setData(nodePath(node.id), encodeNode(inUse), node.stat?.version), this.signal);
+    return { node: { ...inUse, stat }, label, lock };
+  }
 }
 
 /** Whatever their state: unlocked, nodes that were marked in use are deleted by a launcher, others are freed. */
@@ -87,25 +102,33 @@ export class Lease {
     this.#context = context;
     this.requestId = requestId;
     this.#holdings = holdings;
-    for (const { lock } of holdings) lock.lost.addEventListener('abort', () => this.#onLost(), { once: true });
+    for (const { lock } of holdings) {
+      if (lock.lost.aborted) this.#onLost();
+      else lock.lost.addEventListener('abort', () => this.#onLost(), { once: true });
+    }
   }
 
   /**
    * Takes the nodes of a fulfilled request as Zuul does: in order check, lock, check again; then the request is deleted,
    * in any case, and the nodes become `in-use`.
-   * @throws CliError when a node is not ours after all; the others are given back
+   * @param signal - ends the taking at any step; what was taken is given back
+   * @throws CliError when a node is not ours after all; the others are given back. The signal's reason
    */
-  static async take(context: LeaseContext, request: RequestRecord): Promise<Lease> {
-    const holdings: Holding[] = [];
+  static async take(context: LeaseContext, request: RequestRecord, signal: AbortSignal): Promise<Lease> {
+    const { zk, clock } = context;
+    const taking = new Taking(context, request, signal);
     try {
-      for (const [index, id] of request.nodeIds.entries()) {
-        holdings.push(await lockAllocated(context, id, request.labels[index] ?? '', request));
-      }
-      await deleteRequest(context.zk, request.id);
-      return new Lease(context, request.id, await Promise.all(holdings.map((holding) => markInUse(context, holding))));
+      await inBatches(request.nodeIds, (id, index) => taking.lock(id, index));
+      await orAbort(deleteRequest(zk, request.id), signal);
+      const inUse = await inBatches(taking.holdings, (holding) => taking.markInUse(holding));
+      signal.throwIfAborted();
+      return new Lease(context, request.id, inUse);
     } catch (error) {
-      await releaseLocks(holdings);
-      await deleteRequest(context.zk, request.id);
+      const undo = new Map<string, Promise<unknown>>([
+        ['locks', releaseLocks(taking.holdings.filter(Boolean))],
+        ['request', deleteRequest(zk, request.id)],
+      ]);
+      await unfinishedAfter(GIVE_UP_MS, clock, undo).catch(() => undefined);
       throw error;
     }
   }

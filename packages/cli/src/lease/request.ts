@@ -8,7 +8,8 @@ import {
   uuidHex,
 } from '@nodepool/zk-protocol';
 import type { Clock, RequestId, RequestRecord, ZooKeeper } from '@nodepool/zk-protocol';
-import { labelsToText } from '@nodepool/core/listing';
+import { orAbort } from '@nodepool/core/service';
+import { labelsToText } from '@nodepool/core/service';
 import { CliError } from '../errors.js';
 
 /** What to ask for. */
@@ -103,7 +104,7 @@ export async function waitForRequest(id: RequestId, options: WaitOptions): Promi
     const { wake, woken } = nextWakeUp(zk, signal);
     let request: RequestRecord | undefined;
     try {
-      const { data, stat } = await zk.getData(requestPath(id), wake);
+      const { data, stat } = await orAbort(zk.getData(requestPath(id), wake), signal);
       request = decodeRequest(id, data, stat, clock.now());
     } catch (error) {
       if (isZooKeeperError(error, 'ZK_NO_NODE')) throw new CliError(`Request ${id} was deleted by somebody else`);

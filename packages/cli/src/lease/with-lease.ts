@@ -1,4 +1,4 @@
-import { delay } from '@nodepool/zk-protocol';
+import { unfinishedAfter } from '@nodepool/core/service';
 import { connectZooKeeper } from '../connection.js';
 import type { CliContext } from '../context.js';
 import { CliError } from '../errors.js';
@@ -10,21 +10,21 @@ import type { Lease } from './lease.js';
 /** Giving nodes back must not hang when ZooKeeper is away: its end of the session does the same. */
 const RELEASE_TIMEOUT_MS = 5000;
 
+/** Lost nodes are not returned: their launcher deletes them. */
 async function releaseInTime(context: CliContext, lease: Lease): Promise<void> {
-  const limit = new AbortController();
-  const timeout = delay(context.clock, RELEASE_TIMEOUT_MS, limit.signal).then(() => {
-    throw new CliError('ZooKeeper did not answer while returning the nodes; they are deleted when the session ends');
-  });
-  timeout.catch(() => {}); // Aborted below when the release was in time.
-  try {
-    await Promise.race([lease.release(), timeout]);
-  } finally {
-    limit.abort(new Error('released'));
-  }
+  if (lease.lost.aborted) return;
+  const late = await unfinishedAfter(RELEASE_TIMEOUT_MS, context.clock, new Map([['nodes', lease.release()]]));
+  if (late.length === 0) return;
+  throw new CliError('ZooKeeper did not answer while returning the nodes; they are deleted when the session ends');
 }
 
-/** Why the use failed matters more than a release that fails after it, most likely for the same reason. */
-async function useAndRelease<T>(context: CliContext, lease: Lease, use: () => Promise<T>): Promise<T> {
+/** How the use of nodes ended matters more than a release that fails after it. */
+async function useAndRelease<T>(
+  context: CliContext,
+  lease: Lease,
+  onUnreturned: (error: unknown) => void,
+  use: () => Promise<T>,
+): Promise<T> {
   let result: T;
   try {
     result = await use();
@@ -34,18 +34,20 @@ async function useAndRelease<T>(context: CliContext, lease: Lease, use: () => Pr
     );
     throw error;
   }
-  await releaseInTime(context, lease);
+  await releaseInTime(context, lease).catch(onUnreturned);
   return result;
 }
 
 /**
  * Acquires nodes, runs `use` with them, and returns them however `use` ends. Nothing is left behind on any way out:
  * request and locks belong to the session, which ends with this process at the latest.
+ * @param onUnreturned - told why the nodes could not be returned after a use that went well
  * @returns what `use` returned
  */
 export async function withLease<T>(
   context: CliContext,
   options: AcquireOptions,
+  onUnreturned: (error: unknown) => void,
   use: (lease: Lease, interrupts: Interrupts) => Promise<T>,
 ): Promise<T> {
   const interrupts = new Interrupts();
@@ -53,7 +55,7 @@ export async function withLease<T>(
     const zk = await connectZooKeeper(context, interrupts.signal);
     try {
       const lease = await acquireNodes(context, zk, options, interrupts.signal);
-      return await useAndRelease(context, lease, () => use(lease, interrupts));
+      return await useAndRelease(context, lease, onUnreturned, () => use(lease, interrupts));
     } finally {
       await zk.close();
     }

@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { defaultStateDir } from '@nodepool/core/state-dir';
+import { defaultStateDir } from '@nodepool/core/config';
 
 /** Where a server listens, in the form `net` takes. */
 export type ServerAddress = { readonly path: string } | { readonly host: string; readonly port: number };
@@ -12,9 +12,12 @@ export class AddressError extends Error {}
 /** Longest path of a Unix socket on every system. */
 const MAX_SOCKET_PATH = 103;
 
-/** Directory of a cloud for which none is configured. */
-export function defaultCloudDir(cloud: string): string {
-  const stateDir = defaultStateDir({ env: {}, uid: process.getuid?.(), home: homedir() });
+/**
+ * Directory of a cloud for which none is configured.
+ * @param serviceDir - where the launcher keeps its state, so that each with a directory of its own has clouds of its own
+ */
+export function defaultCloudDir(cloud: string, serviceDir?: string): string {
+  const stateDir = serviceDir ?? defaultStateDir({ env: {}, uid: process.getuid?.(), home: homedir() });
   return join(stateDir, 'fake-cloud', encodeURIComponent(cloud));
 }
 

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { isProcessRunning } from '@nodepool/core/state-dir';
+import { isProcessRunning } from '@nodepool/core/config';
 
 /** Name of the program, as it stands on the command line of every server. */
 const PROGRAM_NAME = 'nodepool-fake-cloud';

@@ -135,7 +135,7 @@ export class SocketTransport implements CloudTransport {
     if (this.#isReady) {
       this.#isReady = false;
       this.#ready = new Promise((resolve) => (this.#becomeReady = resolve));
-      this.#options.onLost?.(reason);
+      if (!this.#closed) this.#options.onLost?.(reason);
     }
     this.#fail(new CloudFailure('reset', `the connection to the cloud was lost: ${reason.message}`));
     if (this.#closed) return;

@@ -1,14 +1,24 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '@nodepool/core';
-import type { ExplainSubject, RequestExplanation } from '@nodepool/core';
+import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
 import { request, tableCache } from '../testing/record-tables.js';
 import { createExplainRoutes } from './explain-routes.js';
-import { startWebServer } from './server.js';
-import type { WebServer } from './server.js';
+import { startWebServer } from '@nodepool/daemon';
+import type { WebServer } from '@nodepool/daemon';
 
 const KNOWN = '200-0000000001';
 
+/** Takes longer than a launcher may spend on explanations. */
+const DEAR = 'dear';
+const DEAR_MS = 600;
+
+function spend(ms: number): void {
+  const endMs = performance.now() + ms;
+  while (performance.now() < endMs);
+}
+
 function explain(subject: ExplainSubject): RequestExplanation | undefined {
+  if ('labels' in subject && subject.labels.includes(DEAR)) spend(DEAR_MS);
   if ('requestId' in subject && subject.requestId !== KNOWN) return undefined;
   const isKnown = 'requestId' in subject;
   return {
@@ -32,19 +42,23 @@ function explain(subject: ExplainSubject): RequestExplanation | undefined {
         remedy: 'nodes of the label are returned or added',
         details: { label: 'small', needed: 1, available: 0 },
         position: 3,
+        hindrances: ['host1 port 22: the name has no address'],
       },
     ],
+    launches: [],
   };
 }
 
 describe('/explain', () => {
   let server: WebServer;
   let ready = true;
+  let nowMs = 0;
 
   beforeEach(async () => {
     ready = true;
     const requests = tableCache({ [KNOWN]: request(KNOWN) });
-    const clock = { now: () => 0, setTimer: () => () => {} };
+    nowMs = 0;
+    const clock = { now: () => nowMs, setTimer: () => () => {} };
     const runtime = {
       explain,
       get requests() {
@@ -68,7 +82,8 @@ describe('/explain', () => {
     expect(headers.get('content-type')).toBe('text/plain; charset=UTF-8');
     expect(headers.get('cache-control')).toBe('no-store');
     expect(text.split('\n')).toEqual([
-      `Request ${KNOWN} waits for pool "rack/main", 3 ahead: 1 of "small" needed, 0 free after requests ahead`,
+      `Request ${KNOWN} waits for pool "rack/main", 3 ahead: 1 of "small" needed, 0 free after requests ahead` +
+        ': host1 port 22: the name has no address',
       '',
       '  labels     small',
       '  age        00:00:01:05',
@@ -77,6 +92,7 @@ describe('/explain', () => {
       'pool "rack/main" keeps it waiting (label-quota)',
       '  why        1 of "small" needed, 0 free after requests ahead',
       '  numbers    label=small needed=1 available=0',
+      '  hindered   host1 port 22: the name has no address',
       '  position   3 requests ahead',
       '  to change  nodes of the label are returned or added',
       '',
@@ -121,5 +137,20 @@ describe('/explain', () => {
     ready = false;
 
     expect((await get(`?request=${KNOWN}`)).status).toBe(503);
+  });
+
+  it('refuses for a while when explanations took too much time', async () => {
+    const dear = await get(`?label=${DEAR}`);
+    const refused = await fetch(`http://127.0.0.1:${server.port}/explain?label=small`);
+    nowMs += 3_000;
+    const later = await get('?label=small');
+
+    expect(dear.status).toBe(200);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+    expect(later.status).toBe(200);
+  });
+
+  it('refuses more labels than any request has', async () => {
+    expect((await get(`?${'label=small&'.repeat(201)}`)).status).toBe(400);
   });
 });

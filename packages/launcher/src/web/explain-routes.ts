@@ -1,9 +1,14 @@
-import { explanationToJson, explanationToText, toPythonJson } from '@nodepool/core/listing';
-import type { ExplainSubject } from '@nodepool/core';
+import { explanationToJson, explanationToText, toPythonJson } from '@nodepool/core/service';
+import type { ExplainSubject } from '@nodepool/core/launcher';
 import type { LauncherRuntime } from '../runtime.js';
-import type { LiveAnswer, RouteQuery, RouteTable } from './routes.js';
+import type { LiveAnswer, RouteQuery, RouteTable } from '@nodepool/daemon';
 
-const USAGE = 'Ask for one request, /explain?request=200-0000000042, or for labels, /explain?label=small&label=big';
+const USAGE =
+  'Ask for one request, /explain?request=200-0000000042, or for labels, /explain?label=small&label=big, at most 200';
+
+/** More than any request has. */
+const MOST_LABELS = 200;
+const LONGEST_LABEL = 255;
 
 type Representation = RouteQuery['representation'];
 
@@ -20,6 +25,7 @@ function refuse(representation: Representation, status: number, code: string, te
 function subjectOf(parameters: URLSearchParams): ExplainSubject | undefined {
   const requests = parameters.getAll('request').filter(Boolean);
   const labels = parameters.getAll('label').filter(Boolean);
+  if (labels.length > MOST_LABELS || labels.some((label) => label.length > LONGEST_LABEL)) return undefined;
   const [requestId] = requests;
   if (requestId !== undefined) return requests.length === 1 && labels.length === 0 ? { requestId } : undefined;
   return labels.length > 0 ? { labels } : undefined;

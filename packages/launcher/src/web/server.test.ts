@@ -1,12 +1,13 @@
 import { request as httpRequest } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { LauncherId, PoolComponentRecord } from '@nodepool/zk-protocol';
+import { newBuild, newUpload, uploadPath } from '@nodepool/zk-protocol';
+import type { ImageEntry, LauncherId, PoolComponentRecord } from '@nodepool/zk-protocol';
 import { silentLogger } from '@nodepool/core';
 import { node, nodeTable, request, tableCache } from '../testing/record-tables.js';
 import { createListingRoutes } from './listing-routes.js';
-import { startWebServer } from './server.js';
-import type { WebServer } from './server.js';
-import { createStatusRoutes } from './status-routes.js';
+import { startWebServer } from '@nodepool/daemon';
+import type { WebServer } from '@nodepool/daemon';
+import { createStatusRoutes } from '@nodepool/daemon';
 
 const START_MS = Date.parse('2026-01-02T03:04:05.600Z');
 
@@ -30,6 +31,17 @@ function pool(labels: string[]): PoolComponentRecord {
   };
 }
 
+function image(): ImageEntry {
+  const key = { image: 'debian', buildId: 'b1', provider: 'sky', id: '0000000002' };
+  const build = newBuild({ image: 'debian', id: 'b1' }, { state: 'ready', formats: ['raw'] }, START_MS - 61_000);
+  const upload = newUpload(key, { state: 'uploading' }, START_MS - 1_000);
+  return {
+    ...{ name: 'debian', paused: false, buildRequestedMs: START_MS - 2_000 },
+    builds: new Map([['b1', build]]),
+    uploads: new Map([[uploadPath('debian', 'b1', 'sky', '0000000002'), upload]]),
+  };
+}
+
 describe('web server', () => {
   let server: WebServer;
   let nowMs = START_MS;
@@ -48,6 +60,7 @@ describe('web server', () => {
         }),
       }),
       components: [pool(['small', 'big']), pool(['small'])],
+      images: new Map([['debian', image()]]),
     };
     server = await startWebServer({
       host: '127.0.0.1',
@@ -61,6 +74,37 @@ describe('web server', () => {
     });
   });
   afterEach(() => server.close());
+
+  it.each([
+    [
+      '/dib-image-list',
+      [{ id: 'debian-b1', image: 'debian', builder: null, formats: ['raw'], state: 'ready', age: 1_767_322_984 }],
+      '00:00:01:01',
+    ],
+    [
+      '/image-list',
+      [
+        {
+          ...{ id: 'b1', upload_id: '0000000002', provider: 'sky', image: 'debian', external_name: null },
+          ...{ external_id: null, state: 'uploading', age: 1_767_323_044 },
+        },
+      ],
+      '00:00:00:01',
+    ],
+    [
+      '/image-status',
+      [{ image: 'debian', paused: false, build_request: 'pending', build_request_age: 1_767_323_043 }],
+      '00:00:00:02',
+    ],
+  ])('lists images at %s', async (path, expected, age) => {
+    const json = await (await get(path, { Accept: 'application/json' })).json();
+    const text = await (await get(path)).text();
+    const chosen = await (await get(`${path}?fields=image,nothing`)).text();
+
+    expect(json).toEqual(expected);
+    expect(text).toContain(age);
+    expect(chosen).toBe('+--------+\n| Image  |\n+--------+\n| debian |\n+--------+\n');
+  });
 
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     fetch(`http://127.0.0.1:${server.port}${path}`, { headers, method });
@@ -135,6 +179,26 @@ describe('web server', () => {
 
     expect(text.split('\n')[1]).toBe('| ID         | State  |');
     expect(Object.keys(objects[0] ?? {})).toHaveLength(21);
+  });
+
+  it('computes the same selection of fields once, however it is written', async () => {
+    const first = await get('/node-list?fields=id,state');
+    nowMs += 500;
+    const again = await get('/node-list?x=1&fields=state,nonsense-4711,id,id&fields=ignored');
+    const cheap = await get('/node-list?node_id=0000000001&fields=id');
+
+    expect(await again.text()).toBe(await first.text());
+    expect(again.headers.get('last-modified')).toBe(first.headers.get('last-modified'));
+    expect(cheap.headers.get('last-modified')).toBe('Fri, 02 Jan 2026 03:04:06 GMT');
+  });
+
+  it('lets pages of other origins read the three listings alone', async () => {
+    const paths = ['/node-list', '/request-list', '/label-list', '/ready', '/healthz', '/nothing'];
+    const allowed = await Promise.all(
+      paths.map(async (path) => (await get(path)).headers.get('access-control-allow-origin')),
+    );
+
+    expect(allowed).toEqual(['*', '*', '*', null, null, null]);
   });
 
   it('restricts JSON to json_fields, which may name further members', async () => {

@@ -1,0 +1,59 @@
+import type { Command } from '../command.js';
+import { alienImageListCommand } from './alien-image-list.js';
+import { cancelCommand } from './cancel.js';
+import { configSchemaCommand } from './config-schema.js';
+import { configValidateCommand } from './config-validate.js';
+import { deleteCommand } from './delete.js';
+import { dibImageDeleteCommand } from './dib-image-delete.js';
+import { dibImageListCommand } from './dib-image-list.js';
+import { driversCommand } from './drivers.js';
+import { eraseCommand } from './erase.js';
+import { explainCommand } from './explain.js';
+import { exportImageDataCommand } from './export-image-data.js';
+import { holdCommand } from './hold.js';
+import { imageBuildCommand } from './image-build.js';
+import { imageDeleteCommand } from './image-delete.js';
+import { imageListCommand } from './image-list.js';
+import { imageLogCommand } from './image-log.js';
+import { imagePauseCommand } from './image-pause.js';
+import { imageStatusCommand } from './image-status.js';
+import { imageUnpauseCommand } from './image-unpause.js';
+import { importImageDataCommand } from './import-image-data.js';
+import { infoCommand } from './info.js';
+import { labelsCommand } from './labels.js';
+import { listCommand } from './list.js';
+import { planCommand } from './plan.js';
+import { requestListCommand } from './request-list.js';
+import { requestCommand } from './request.js';
+import { runCommand } from './run.js';
+
+/** All commands, in the order of the help: those of Zuul's Nodepool as it has them, then ours. */
+export const COMMANDS: readonly Command<unknown>[] = [
+  listCommand,
+  imageListCommand,
+  dibImageListCommand,
+  imageStatusCommand,
+  imageBuildCommand,
+  alienImageListCommand,
+  deleteCommand,
+  holdCommand,
+  imageDeleteCommand,
+  dibImageDeleteCommand,
+  configValidateCommand,
+  requestListCommand,
+  infoCommand,
+  eraseCommand,
+  imagePauseCommand,
+  imageUnpauseCommand,
+  exportImageDataCommand,
+  importImageDataCommand,
+  labelsCommand,
+  explainCommand,
+  cancelCommand,
+  requestCommand,
+  runCommand,
+  planCommand,
+  configSchemaCommand,
+  driversCommand,
+  imageLogCommand,
+];

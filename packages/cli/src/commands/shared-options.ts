@@ -1,0 +1,59 @@
+import type { Options, PositionalOptions } from 'yargs';
+import { flag, last, text, texts } from '../command.js';
+import type { Values } from '../command.js';
+import { parseDuration } from '../duration.js';
+import { UsageError } from '../usage-error.js';
+
+/** Option of listings. */
+export const DETAIL = { type: 'boolean', default: false, describe: 'show more columns' } as const;
+
+/** Positional of commands for one node. */
+export const NODE_ID = { type: 'string', demandOption: true, describe: 'id of the node' } as const;
+
+/** Positional of commands for one image. */
+export const IMAGE = { type: 'string', demandOption: true, describe: 'name of the image' } as const;
+
+/** Positional of commands that take nodes. */
+export const LABELS = {
+  ...{ type: 'string', array: true, demandOption: true },
+  describe: 'labels, one node each',
+} as const satisfies PositionalOptions;
+
+/** Without `--wait` a request gets just enough time for ready nodes to be handed out. */
+const NO_WAIT_MS = 5000;
+const PRIORITIES = { high: 100, normal: 200, low: 300 } as const;
+
+/** Options shared by `request` and `run`. */
+export const ACQUIRE_OPTIONS = {
+  count: { type: 'number', default: 1, requiresArg: true, describe: 'how many of each label' },
+  provider: { type: 'string', requiresArg: true, describe: 'preferred provider' },
+  priority: { choices: ['high', 'normal', 'low'], default: 'normal', describe: 'place in the queue' },
+  wait: { type: 'boolean', default: true, describe: 'wait for nodes; --no-wait gives up when none are ready' },
+  timeout: { type: 'string', requiresArg: true, describe: 'give up after this time, e.g. 90s, 10m, 1h30m' },
+  quiet: { type: 'boolean', alias: 'q', default: false, describe: 'say nothing while waiting' },
+} as const satisfies Record<string, Options>;
+
+/** What `request` and `run` are asked. */
+export interface AcquireArguments {
+  readonly labels: readonly string[];
+  readonly provider: string | undefined;
+  readonly priority: number;
+  readonly timeoutMs: number | undefined;
+  readonly quiet: boolean;
+}
+
+/** Reads {@link ACQUIRE_OPTIONS}. @throws UsageError */
+export function acquireArguments(values: Values): AcquireArguments {
+  const count = last(values, 'count') as number;
+  if (!Number.isInteger(count) || count < 1) throw new UsageError('--count needs a whole number above 0');
+  const labels = texts(values, 'labels');
+  const timeout = text(values, 'timeout');
+  const waitMs = values['wait'] === false ? NO_WAIT_MS : undefined;
+  return {
+    labels: Array.from({ length: count }, () => labels).flat(),
+    provider: text(values, 'provider'),
+    priority: PRIORITIES[last(values, 'priority') as keyof typeof PRIORITIES],
+    timeoutMs: timeout === undefined ? waitMs : parseDuration(timeout, '--timeout'),
+    quiet: flag(values, 'quiet'),
+  };
+}

@@ -1,0 +1,25 @@
+import { inspectDrivers } from '@nodepool/core/config';
+import type { InspectedDriver } from '@nodepool/core/config';
+import type { Listing } from '@nodepool/core/service';
+import { driverPlaces } from '../config.js';
+import { tell } from '../context.js';
+import type { CliContext } from '../context.js';
+import { printListing } from '../output.js';
+
+const driverListing: Listing<InspectedDriver> = [
+  { key: 'name', header: 'Driver', level: 'brief', value: ({ name }) => name },
+  { key: 'package', header: 'Package', level: 'brief', value: ({ packageName }) => packageName },
+  { key: 'version', header: 'Version', level: 'brief', value: ({ packageVersion }) => packageVersion },
+  { key: 'api', header: 'API', level: 'brief', value: ({ apiVersion }) => apiVersion ?? null },
+  { key: 'usable', header: 'Usable', level: 'brief', value: ({ problem }) => problem === undefined },
+  { key: 'path', header: 'Path', level: 'brief', value: ({ path }) => path },
+  { key: 'problem', header: 'Problem', level: 'extra', value: ({ problem }) => problem ?? null },
+];
+
+/** `nodepool drivers`: driver packages installed on this machine, where they are, and what is wrong with them. */
+export async function drivers(context: CliContext): Promise<void> {
+  const found = await inspectDrivers(driverPlaces(context.options.configFile));
+  printListing(context, driverListing, found);
+  if (context.options.format !== 'table') return;
+  for (const { problem } of found) if (problem !== undefined) tell(problem);
+}

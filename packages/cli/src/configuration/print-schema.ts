@@ -1,0 +1,25 @@
+import { composeConfigSchema, createDriverRegistry, listInstalledDrivers } from '@nodepool/core/config';
+import type { Driver } from '@nodepool/core';
+import { isNodepoolError } from '@nodepool/zk-protocol';
+import { driverPlaces } from '../config.js';
+import { print, tell } from '../context.js';
+import type { CliContext } from '../context.js';
+
+/**
+ * `nodepool config-schema`: a JSON schema of the configuration with the drivers that are installed, for editors. A driver
+ * that cannot be used is left out, and said on standard error.
+ */
+export async function configSchema(context: CliContext): Promise<void> {
+  const places = driverPlaces(context.options.configFile);
+  const registry = createDriverRegistry(places);
+  const drivers: Driver[] = [];
+  for (const name of new Set((await listInstalledDrivers(places)).map((installed) => installed.name))) {
+    try {
+      drivers.push(await registry.get(name));
+    } catch (error) {
+      if (!isNodepoolError(error)) throw error;
+      tell(`nodepool: left out: ${error.message}`);
+    }
+  }
+  print(JSON.stringify(composeConfigSchema(drivers), undefined, 2));
+}

@@ -1,0 +1,84 @@
+import { explanationToJson, explanationToText, mergeExplanations } from '@nodepool/core/service';
+import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
+import { loadIfPresent, withZooKeeper } from '../connection.js';
+import { print, tell } from '../context.js';
+import type { CliContext } from '../context.js';
+import { printValue } from '../output.js';
+import { CliError } from '../errors.js';
+import { askLaunchers } from './ask-launchers.js';
+import type { LauncherAnswer } from './ask-launchers.js';
+import { findLauncherUrls } from './find-launchers.js';
+import { explainOffline } from './explain-offline.js';
+
+const OFFLINE_NOTE =
+  'No launcher answered: computed from ZooKeeper and the configuration alone. Limits of clouds and the state of images ' +
+  'are unknown and taken to be in order.';
+
+/** What is asked for. */
+export interface ExplainArguments {
+  readonly subject: ExplainSubject;
+  /** Web servers to ask instead of those the registry names. */
+  readonly urls: readonly string[];
+}
+
+/** An explanation and where it comes from. */
+interface Outcome {
+  readonly explanation: RequestExplanation | undefined;
+  readonly source: 'launchers' | 'offline';
+}
+
+/**
+ * `nodepool explain`: why a request waits, or what would become of labels nobody has asked for. Launchers are asked, so
+ * that the numbers are live; when none answers, the same is computed from ZooKeeper and the configuration.
+ */
+export async function explain(context: CliContext, { subject, urls }: ExplainArguments): Promise<void> {
+  const { explanation, source } = await (urls.length > 0
+    ? explainByUrls(context, subject, urls)
+    : explainBySystem(context, subject));
+  if (!explanation) {
+    const text = `Request id ${'requestId' in subject ? subject.requestId : ''} not found`;
+    if (context.options.strict) throw new CliError(text);
+    print(text);
+    return;
+  }
+  if (context.options.format !== 'table') {
+    printValue(context, { ...explanationToJson(explanation), source });
+    return;
+  }
+  print(explanationToText(explanation));
+}
+
+async function explainByUrls(context: CliContext, subject: ExplainSubject, urls: readonly string[]): Promise<Outcome> {
+  const answers = await askLaunchers(urls, subject, context.clock);
+  const outcome = fromAnswers(answers);
+  if (outcome) return outcome;
+  throw new CliError(`No launcher answered: ${answers.map(failureText).join('; ')}`);
+}
+
+function explainBySystem(context: CliContext, subject: ExplainSubject): Promise<Outcome> {
+  return withZooKeeper(context, async (zk) => {
+    const config = await loadIfPresent(context);
+    const answers = await askLaunchers(
+      await findLauncherUrls({ ...context, zk }, config?.webapp),
+      subject,
+      context.clock,
+    );
+    const outcome = fromAnswers(answers);
+    for (const answer of answers) if (answer.kind === 'failed') tell(`nodepool: ${failureText(answer)}`);
+    if (outcome) return outcome;
+    tell(`nodepool: ${OFFLINE_NOTE}`);
+    return { explanation: await explainOffline(context, zk, subject), source: 'offline' };
+  });
+}
+
+/** @returns `undefined` when nobody has answered */
+function fromAnswers(answers: readonly LauncherAnswer[]): Outcome | undefined {
+  const explanations = answers.flatMap((answer) => (answer.kind === 'explained' ? [answer.explanation] : []));
+  const isUnknown = answers.some((answer) => answer.kind === 'unknown-request');
+  if (explanations.length === 0 && !isUnknown) return undefined;
+  return { explanation: mergeExplanations(explanations), source: 'launchers' };
+}
+
+function failureText(answer: LauncherAnswer): string {
+  return answer.kind === 'failed' ? `${answer.url}: ${answer.why}` : `${answer.url}: answered`;
+}

@@ -1,0 +1,104 @@
+import type { Options } from 'yargs';
+import { flag, last, text } from './command.js';
+import type { Values } from './command.js';
+import { parseDuration } from './duration.js';
+import { UsageError } from './usage-error.js';
+
+/** Forms of the output. */
+export const FORMATS = ['table', 'json', 'yaml'] as const;
+/** One of {@link FORMATS}. */
+export type Format = (typeof FORMATS)[number];
+
+/** Options every command takes. */
+export interface GlobalOptions {
+  readonly configFile: string;
+  /** Whether the configuration file was named; the default one may be missing. */
+  readonly configFileNamed: boolean;
+  readonly secureFile: string | undefined;
+  /** Where to look for an embedded server; default the usual places. */
+  readonly stateDir: string | undefined;
+  readonly format: Format;
+  /** Fields to show, by their JSON names; `undefined` shows those of the listing. */
+  readonly fields: ReadonlySet<string> | undefined;
+  /** Tables have headers and rules. */
+  readonly headers: boolean;
+  /** Time between two looks; `undefined` looks once. */
+  readonly watchMs: number | undefined;
+  /** "Not found" ends with status 1. */
+  readonly strict: boolean;
+  readonly connectTimeoutMs: number;
+}
+
+/** How the command line wants things logged. */
+export interface LogOptions {
+  readonly logConfigFile: string | undefined;
+  readonly debug: boolean;
+}
+
+/** The configuration file, should none be named. */
+export const DEFAULT_CONFIG = '/etc/nodepool/nodepool.yaml';
+const DEFAULT_CONNECT_TIMEOUT = '10s';
+const DEFAULT_WATCH = '2s';
+/** Shorter would only keep ZooKeeper busy. */
+const SHORTEST_WATCH_MS = 100;
+
+/** What yargs is told of the options of every command. */
+export const GLOBAL_OPTIONS = {
+  c: { type: 'string', requiresArg: true, describe: `configuration file [${DEFAULT_CONFIG}]` },
+  s: { type: 'string', requiresArg: true, describe: 'secure file' },
+  l: { type: 'string', requiresArg: true, describe: 'logging configuration' },
+  debug: { type: 'boolean', default: false, describe: 'log everything, and show where errors come from' },
+  format: { choices: FORMATS, default: 'table', describe: 'form of the output' },
+  json: { type: 'boolean', default: false, describe: 'same as --format json' },
+  strict: { type: 'boolean', default: false, describe: '"not found" ends with status 1' },
+  'state-dir': {
+    type: 'string',
+    requiresArg: true,
+    describe: "state directory of the launcher's embedded ZooKeeper",
+  },
+  'connect-timeout': {
+    type: 'string',
+    default: DEFAULT_CONNECT_TIMEOUT,
+    requiresArg: true,
+    describe: 'how long ZooKeeper may take to answer',
+  },
+} as const satisfies Record<string, Options>;
+
+/** What yargs is told of the further options of commands that list something. */
+export const READING_OPTIONS = {
+  fields: { type: 'string', requiresArg: true, describe: 'fields to show, by their JSON names, e.g. id,state' },
+  headers: { type: 'boolean', default: true, describe: 'header and rules of tables; --no-headers leaves them out' },
+  watch: { type: 'string', describe: `look again, every ${DEFAULT_WATCH} or after the time given, until Ctrl-C` },
+} as const satisfies Record<string, Options>;
+
+/** @throws UsageError */
+export function globalOptions(values: Values): GlobalOptions {
+  const configFile = text(values, 'c');
+  return {
+    configFile: configFile ?? DEFAULT_CONFIG,
+    configFileNamed: configFile !== undefined,
+    secureFile: text(values, 's'),
+    stateDir: text(values, 'state-dir'),
+    format: flag(values, 'json') ? 'json' : (last(values, 'format') as Format),
+    fields: readFields(text(values, 'fields')),
+    headers: values['headers'] !== false,
+    watchMs: readWatch(text(values, 'watch')),
+    strict: flag(values, 'strict'),
+    connectTimeoutMs: parseDuration(text(values, 'connect-timeout') ?? DEFAULT_CONNECT_TIMEOUT, '--connect-timeout'),
+  };
+}
+
+function readFields(list: string | undefined): ReadonlySet<string> | undefined {
+  if (list === undefined) return undefined;
+  const fields = list.split(',').map((field) => field.trim());
+  if (fields.some((field) => field === ''))
+    throw new UsageError('--fields needs names with commas between, e.g. id,state');
+  return new Set(fields);
+}
+
+function readWatch(time: string | undefined): number | undefined {
+  if (time === undefined) return undefined;
+  const ms = parseDuration(time === '' ? DEFAULT_WATCH : time, '--watch');
+  if (ms < SHORTEST_WATCH_MS) throw new UsageError(`--watch needs at least ${SHORTEST_WATCH_MS / 1000}s`);
+  return ms;
+}

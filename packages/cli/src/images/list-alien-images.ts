@@ -1,0 +1,102 @@
+import { hostname } from 'node:os';
+import { createCommitter, createNodeCache, createRequestCache } from '@nodepool/zk-protocol';
+import type { ZooKeeper } from '@nodepool/zk-protocol';
+import { BUILD_ID_TAG } from '@nodepool/core';
+import type { Config, Provider, ProviderConfig, ProviderContext, ProviderImage } from '@nodepool/core';
+import { createDriverRegistry } from '@nodepool/core/config';
+import type { DriverRegistry } from '@nodepool/core/config';
+import { alienImageListing, uploadsOf } from '@nodepool/core/service';
+import { driverPlaces, loadFullConfig } from '../config.js';
+import type { CliContext } from '../context.js';
+import { CliError, describeError } from '../errors.js';
+import { Interrupts } from '../interrupts.js';
+import { printListing } from '../output.js';
+import { withImages } from './with-images.js';
+
+/** `nodepool alien-image-list`: images in the clouds with the tag of a build that are not ready uploads. */
+export async function listAlienImages(context: CliContext, args: { provider: string | undefined }): Promise<void> {
+  const registry = createDriverRegistry(driverPlaces(context.options.configFile));
+  const config = await loadFullConfig(context, registry);
+  const chosen = choose(config, args.provider);
+  const interrupts = new Interrupts();
+  try {
+    const rows = await withImages(context, async ({ zk, images }) => {
+      const ready = new Set(
+        uploadsOf(images)
+          .filter(({ state }) => state === 'ready')
+          .map(({ provider, externalId }) => `${provider} ${externalId}`),
+      );
+      const make = (provider: ProviderConfig) => makeProvider(context, { zk, config, registry }, provider);
+      const found = await Promise.all(
+        chosen.map(async (provider) => ({
+          provider: provider.name,
+          images: await imagesIn(context, await make(provider), provider, interrupts.signal),
+        })),
+      );
+      return found.flatMap(({ provider, images: list }) =>
+        list
+          .filter(({ externalId }) => !ready.has(`${provider} ${externalId}`))
+          .map(({ name, externalId }) => ({ provider, name, externalId })),
+      );
+    });
+    printListing(context, alienImageListing, rows);
+  } finally {
+    interrupts.dispose();
+  }
+}
+
+/** Providers that manage images, or the one that was named. */
+function choose(config: Config, name: string | undefined): ProviderConfig[] {
+  if (name === undefined) return [...config.providers.values()].filter(({ images }) => images !== undefined);
+  const provider = config.providers.get(name);
+  if (!provider) {
+    throw new CliError(`${config.file} has no provider ${name}, it has ${[...config.providers.keys()].join(', ')}`);
+  }
+  return [provider];
+}
+
+interface Surroundings {
+  readonly zk: ZooKeeper;
+  readonly config: Config;
+  readonly registry: DriverRegistry;
+}
+
+/** A provider that is asked for images only, so that it has no nodes and no requests. */
+async function makeProvider(context: CliContext, surroundings: Surroundings, provider: ProviderConfig) {
+  const { zk, config, registry } = surroundings;
+  const { clock, env } = context;
+  const logger = context.logger.child({ provider: provider.name });
+  const nodes = createNodeCache({ zk, clock, logger });
+  const requests = createRequestCache({ zk, clock, logger });
+  const driver = await registry.get(provider.driverName);
+  const forDriver: ProviderContext = {
+    ...{ zk, clock, nodes, requests, env, logger, hostname: hostname(), random: Math.random },
+    config: () => config,
+    committer: createCommitter(zk, [nodes, requests]),
+    ownNodes: () => [],
+    capacityChanged: () => undefined,
+  };
+  return driver.getProvider(provider, forDriver);
+}
+
+/** A cloud that cannot be asked is warned of, and hides no other. */
+async function imagesIn(
+  context: CliContext,
+  provider: Provider,
+  { name }: ProviderConfig,
+  signal: AbortSignal,
+): Promise<readonly ProviderImage[]> {
+  try {
+    if (!provider.listImages) throw new CliError('its driver cannot list images');
+    await provider.startImages?.(signal);
+    const images = await provider.listImages(signal, { all: true });
+    return images.filter(({ metadata }) => metadata[BUILD_ID_TAG] !== undefined);
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    context.logger.warn(`Images of provider ${name} cannot be listed: ${describeError(error)}`);
+    return [];
+  } finally {
+    provider.stop();
+    await provider.join();
+  }
+}

@@ -1,0 +1,34 @@
+import { ImageTree } from '@nodepool/zk-protocol';
+import type { ImageChange, ImageEntry, ZooKeeper } from '@nodepool/zk-protocol';
+import { withZooKeeper } from '../connection.js';
+import type { CliContext } from '../context.js';
+import { CliError } from '../errors.js';
+
+/** What ZooKeeper holds about images, read once, and the connection it came over. */
+export interface StoredImages {
+  readonly zk: ZooKeeper;
+  /** By name; kept up to date while it is used. */
+  readonly images: ReadonlyMap<string, ImageEntry>;
+}
+
+/**
+ * Runs `use` with all images, their builds and uploads.
+ * @param changed - called whenever something about an image changes meanwhile
+ * @throws CliError when they could not be read
+ */
+export function withImages<T>(
+  context: CliContext,
+  use: (stored: StoredImages) => Promise<T> | T,
+  changed: (image: string, change: ImageChange) => void = () => undefined,
+): Promise<T> {
+  return withZooKeeper(context, async (zk) => {
+    const tree = new ImageTree({ zk, clock: context.clock, logger: context.logger, changed });
+    try {
+      await tree.start();
+      if (!tree.ready) throw new CliError('Images could not be read: the connection to ZooKeeper broke; try again');
+      return await use({ zk, images: tree.images });
+    } finally {
+      tree.stop();
+    }
+  });
+}

@@ -1,0 +1,58 @@
+import { mergeExplanations, summarizeExplanation } from '@nodepool/core/service';
+import type { RequestId, ZooKeeper } from '@nodepool/zk-protocol';
+import { loadIfPresent } from '../connection.js';
+import type { CliContext } from '../context.js';
+import { askLaunchers } from '../explain/ask-launchers.js';
+import { findLauncherUrls } from '../explain/find-launchers.js';
+
+/** Most requests are served before anybody asks what they wait for. */
+const FIRST_AFTER_MS = 3000;
+const AGAIN_AFTER_MS = 1000;
+
+/** Who waits, and for what. */
+export interface WaitingReasonsOptions {
+  readonly context: CliContext;
+  readonly zk: ZooKeeper;
+  readonly requestId: RequestId;
+  /** Called after three seconds, and again whenever the line is another one. */
+  readonly say: (line: string) => void;
+}
+
+/**
+ * Says what a request waits for, in the words of `nodepool explain`, for as long as it waits. Never fails: a person who
+ * waits is not to be stopped by what could not be said.
+ * @returns a function that ends it
+ */
+export function sayWaitingReasons(options: WaitingReasonsOptions): () => void {
+  const { context, say } = options;
+  const { clock, logger } = context;
+  let last = '';
+  let isEnded = false;
+  let cancel = () => {};
+  const look = async (): Promise<void> => {
+    try {
+      const line = await findReason(options);
+      if (!isEnded && line !== undefined && line !== last) say((last = line));
+    } catch (error) {
+      logger.debug('Could not find out what the request waits for', { error });
+    }
+    if (!isEnded) cancel = clock.setTimer(AGAIN_AFTER_MS, () => void look());
+  };
+  cancel = clock.setTimer(FIRST_AFTER_MS, () => void look());
+  return () => {
+    isEnded = true;
+    cancel();
+  };
+}
+
+/** @returns `undefined` while nobody answers, or when there is nothing left to say */
+async function findReason({ context, zk, requestId }: WaitingReasonsOptions): Promise<string | undefined> {
+  const config = await loadIfPresent(context);
+  const urls = await findLauncherUrls({ ...context, zk }, config?.webapp);
+  if (urls.length === 0) return 'no launcher is running; the request waits until one starts';
+  const answers = await askLaunchers(urls, { requestId }, context.clock);
+  const explanations = answers.flatMap((answer) => (answer.kind === 'explained' ? [answer.explanation] : []));
+  const merged = mergeExplanations(explanations);
+  if (merged === undefined || merged.state === 'fulfilled' || merged.state === 'failed') return undefined;
+  return summarizeExplanation(merged).replace(`Request ${requestId} `, '');
+}

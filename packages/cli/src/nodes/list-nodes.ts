@@ -1,0 +1,12 @@
+import { extendedNodeListing, nodeListing } from '@nodepool/core/service';
+import { withZooKeeper } from '../connection.js';
+import type { CliContext } from '../context.js';
+import { printListing } from '../output.js';
+import { fetchNodeRows } from '../fetch-records.js';
+
+/** `nodepool list`: all nodes. */
+export async function list(context: CliContext, args: { detail: boolean }): Promise<void> {
+  const rows = await withZooKeeper(context, (zk) => fetchNodeRows({ ...context, zk }));
+  const listing = context.options.format !== 'table' || context.options.fields ? extendedNodeListing : nodeListing;
+  printListing(context, listing, rows, { detail: args.detail });
+}

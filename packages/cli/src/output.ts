@@ -1,0 +1,51 @@
+import { stringify } from 'yaml';
+import type { Json } from '@nodepool/zk-protocol';
+import { listingToLines, listingToObjects, listingToTable, toPythonJson } from '@nodepool/core/service';
+import type { Listing, TableSelection } from '@nodepool/core/service';
+import { print } from './context.js';
+import type { CliContext } from './context.js';
+import { UsageError } from './usage-error.js';
+
+type OutputContext = Pick<CliContext, 'options' | 'clock'>;
+
+/** Writes a value for programs: YAML where that is asked for, else JSON in the form all listings use. */
+export function printValue({ options }: Pick<OutputContext, 'options'>, value: Json): void {
+  if (options.format === 'yaml') process.stdout.write(stringify(value, { lineWidth: 0 }));
+  else print(toPythonJson(value));
+}
+
+/** Writes rows in the format, with the fields, the options ask for. @throws UsageError for an unknown field */
+export function printListing<Row>(
+  context: OutputContext,
+  listing: Listing<Row>,
+  rows: readonly Row[],
+  selection: TableSelection = {},
+): void {
+  const { format } = context.options;
+  const nowMs = context.clock.now();
+  checkFields(context, [listing]);
+  if (format !== 'table') printValue(context, listingToObjects(listing, rows, nowMs, context.options.fields));
+  else {
+    const text = tableOf(context, listing, rows, selection);
+    if (text !== '') print(text);
+  }
+}
+
+/** The rows as a table, with the fields and headers the options ask for. */
+export function tableOf<Row>(
+  { options, clock }: OutputContext,
+  listing: Listing<Row>,
+  rows: readonly Row[],
+  selection: TableSelection = {},
+): string {
+  const chosen = { ...selection, fields: options.fields };
+  return (options.headers ? listingToTable : listingToLines)(listing, rows, clock.now(), chosen);
+}
+
+/** @throws UsageError for a field that none of the listings has */
+export function checkFields({ options }: Pick<OutputContext, 'options'>, listings: readonly Listing<never>[]): void {
+  const known = [...new Set(listings.flatMap((listing) => listing.map(({ key }) => key)))];
+  for (const field of options.fields ?? []) {
+    if (!known.includes(field)) throw new UsageError(`unknown field "${field}", known are ${known.join(', ')}`);
+  }
+}

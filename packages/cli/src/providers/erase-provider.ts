@@ -1,0 +1,50 @@
+import { createInterface } from 'node:readline/promises';
+import { buildProviderPath, buildsPath, IMAGES_ROOT, nodePath } from '@nodepool/zk-protocol';
+import type { ZooKeeper } from '@nodepool/zk-protocol';
+import { withZooKeeper } from '../connection.js';
+import { print } from '../context.js';
+import type { CliContext } from '../context.js';
+import { fetchNodeRows, ifPresent, mapPipelined } from '../fetch-records.js';
+
+/**
+ * `nodepool erase`: removes all builds' uploads and all nodes of a provider from ZooKeeper, whoever holds them. What is in
+ * the cloud stays there.
+ */
+export async function eraseProvider(context: CliContext, args: { provider: string; force: boolean }): Promise<void> {
+  const { provider, force } = args;
+  if (!force && !(await isConfirmed(provider))) {
+    print('Aborting. No data erased.');
+    return;
+  }
+  await withZooKeeper(context, async (zk) => {
+    print(`Erasing build data for ${provider}...`);
+    await eraseBuilds(zk, provider);
+    print(`Erasing node data for ${provider}...`);
+    const nodes = (await fetchNodeRows({ ...context, zk })).filter(({ node }) => node.provider === provider);
+    await mapPipelined(nodes, ({ node }) => ifPresent(zk.deleteRecursive(nodePath(node.id))));
+  });
+}
+
+/** The end of the input is a no. */
+async function isConfirmed(provider: string): Promise<boolean> {
+  print('\nWARNING! This action is not reversible!');
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
+  try {
+    const answer = await Promise.race([
+      terminal.question(`Erase ZooKeeper data for provider ${provider}? [N/y] `),
+      ended,
+    ]);
+    return answer.toLowerCase() === 'y';
+  } finally {
+    terminal.close();
+  }
+}
+
+async function eraseBuilds(zk: ZooKeeper, provider: string): Promise<void> {
+  for (const image of (await ifPresent(zk.getChildren(IMAGES_ROOT))) ?? []) {
+    const builds = (await ifPresent(zk.getChildren(buildsPath(image)))) ?? [];
+    const trees = builds.filter((build) => build !== 'lock').map((build) => buildProviderPath(image, build, provider));
+    await mapPipelined(trees, (path) => ifPresent(zk.deleteRecursive(path)));
+  }
+}

@@ -1,0 +1,19 @@
+import { labelSupplyListing, supplyOfLabels } from '@nodepool/core/service';
+import { isPoolComponent } from '@nodepool/zk-protocol';
+import { withZooKeeper } from '../connection.js';
+import type { CliContext } from '../context.js';
+import { printListing } from '../output.js';
+import { fetchComponents, fetchNodeRows, fetchRequests } from '../fetch-records.js';
+
+/** `nodepool labels`: what can be asked for, how much of it there is, and who waits. */
+export async function labels(context: CliContext): Promise<void> {
+  const [components, nodes, requests] = await withZooKeeper(context, (zk) => {
+    const source = { ...context, zk };
+    return Promise.all([fetchComponents(source, 'pool'), fetchNodeRows(source), fetchRequests(source)]);
+  });
+  printListing(
+    context,
+    labelSupplyListing,
+    supplyOfLabels({ pools: components.filter(isPoolComponent), nodes, requests }),
+  );
+}

@@ -1,0 +1,38 @@
+import { tell } from '../context.js';
+import type { CliContext } from '../context.js';
+import { describeError } from '../errors.js';
+import type { AcquireOptions } from '../lease/acquire.js';
+import { describeNodes } from '../lease/describe-lease.js';
+import type { Lease } from '../lease/lease.js';
+import { withLease } from '../lease/with-lease.js';
+import type { Interrupts } from '../interrupts.js';
+import { runChildCommand } from './child-command.js';
+import { nodeEnvironment } from './environment.js';
+import { writeRunFiles } from './run-files.js';
+
+async function runWithNodes(
+  { clock, env }: CliContext,
+  lease: Lease,
+  interrupts: Interrupts,
+  [program = '', ...args]: readonly string[],
+): Promise<number> {
+  const files = await writeRunFiles(lease.nodes);
+  try {
+    const nodes = nodeEnvironment(lease.requestId, describeNodes(lease.nodes), files);
+    return await runChildCommand({ program, args, env: { ...env, ...nodes } }, { clock, lease, interrupts });
+  } finally {
+    await files.remove();
+  }
+}
+
+/** `nodepool run`: takes nodes, runs a command with them, returns them. @returns the command's exit status */
+export async function run(
+  context: CliContext,
+  options: Omit<AcquireOptions, 'purpose'> & { command: readonly string[] },
+): Promise<number> {
+  const acquire = { ...options, purpose: `nodepool run: ${options.command[0] ?? ''}` };
+  const onUnreturned = (error: unknown) => tell(`nodepool: ${describeError(error)}`);
+  return withLease(context, acquire, onUnreturned, (lease, interrupts) =>
+    runWithNodes(context, lease, interrupts, options.command),
+  );
+}

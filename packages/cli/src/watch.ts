@@ -1,0 +1,38 @@
+import { delay } from '@nodepool/zk-protocol';
+import { print, tell } from './context.js';
+import type { CliContext } from './context.js';
+import { describeError } from './errors.js';
+import { Interrupts } from './interrupts.js';
+
+const CLEAR_SCREEN = '\u001b[H\u001b[2J';
+
+/**
+ * Runs a reading command again and again, over one connection, until a signal. What goes wrong after the first time is
+ * told, and tried again.
+ * @returns the exit status
+ */
+export async function watchCommand(
+  context: CliContext,
+  everyMs: number,
+  run: (context: CliContext) => Promise<number | void>,
+): Promise<number> {
+  const kept: NonNullable<CliContext['kept']> = { zk: undefined };
+  const interrupts = new Interrupts();
+  try {
+    for (let isFirst = true; !interrupts.signal.aborted; isFirst = false) {
+      if (process.stdout.isTTY)
+        print(`${CLEAR_SCREEN}Every ${everyMs / 1000} s, ${new Date(context.clock.now()).toISOString()}`);
+      try {
+        await run({ ...context, kept });
+      } catch (error) {
+        if (isFirst) throw error;
+        tell(`nodepool: ${describeError(error)}`);
+      }
+      await delay(context.clock, everyMs, interrupts.signal).catch(() => undefined); // a signal ends the loop
+    }
+    return 0;
+  } finally {
+    interrupts.dispose();
+    await kept.zk?.close();
+  }
+}

@@ -1,0 +1,171 @@
+import { isAbsolute, join, resolve } from 'node:path';
+import yargs, { type Options } from 'yargs';
+import { NodepoolError } from '@nodepool/zk-protocol';
+
+/** What every service's command line says, paths made absolute. */
+export interface CommonArguments {
+  readonly configFile: string;
+  readonly secureFile: string | undefined;
+  readonly logConfigFile: string | undefined;
+  readonly pidFile: string;
+  /** Stay attached to the terminal. */
+  readonly foreground: boolean;
+  /** Log at debug level. */
+  readonly debug: boolean;
+  readonly webapp: boolean;
+  /** `undefined`: the default for this user. */
+  readonly stateDir: string | undefined;
+  /** How long a stop may wait for work under way. */
+  readonly drainTimeoutMs: number;
+}
+
+/** What to do instead of running: print something and end. */
+export interface PrintAndExit {
+  readonly print: string;
+}
+
+/** What yargs made of the command line, by option name. */
+export type ParsedOptions = Readonly<Record<string, unknown>>;
+
+/** The command line of one service. */
+export interface CommandLine<Args extends CommonArguments> {
+  /** Name of the program. */
+  readonly name: string;
+  /** What it does, in a sentence. */
+  readonly does: string;
+  /** Where a daemon keeps its process id without `-p`. */
+  readonly pidFile: string;
+  /** Options beside the common ones. */
+  readonly options: Readonly<Record<string, Options>>;
+  /** Options the original once had, and why they are refused. */
+  readonly refused: Readonly<Record<string, string>>;
+  /** @throws UsageError for values that yargs takes and the service does not */
+  toArguments(common: CommonArguments, parsed: ParsedOptions): Args;
+  /** How each argument is said on the command line; one that is forgotten does not compile. */
+  readonly toArgv: ArgumentsToArgv<Args>;
+}
+
+/** For each argument the words of the command line that say it. */
+export type ArgumentsToArgv<Args> = { readonly [Name in keyof Args]-?: (args: Args) => readonly string[] };
+
+/** Where the program was started. */
+export interface ParseSurroundings {
+  readonly home: string;
+  readonly cwd: string;
+  readonly version: string;
+}
+
+/** The command line cannot be understood; the process ends with status 2. */
+export class UsageError extends NodepoolError {
+  constructor(message: string) {
+    super('NODEPOOL_USAGE', message);
+  }
+}
+
+const DEFAULT_CONFIG = '/etc/nodepool/nodepool.yaml';
+const DEFAULT_DRAIN_SECONDS = 60;
+
+const commonOptions = (pidFile: string): Record<string, Options> => ({
+  c: { type: 'string', default: DEFAULT_CONFIG, requiresArg: true, describe: 'configuration file' },
+  s: { type: 'string', requiresArg: true, describe: 'secure file: secrets kept apart from the configuration' },
+  l: { type: 'string', requiresArg: true, describe: 'logging configuration (.yaml, .yml, .json or ini)' },
+  d: { type: 'boolean', default: false, describe: 'stay in the foreground and log at debug level' },
+  f: { type: 'boolean', default: false, describe: 'stay in the foreground' },
+  p: { type: 'string', default: pidFile, requiresArg: true, describe: 'pid file of the daemon' },
+  webapp: { type: 'boolean', default: true, describe: 'HTTP server; --no-webapp leaves it out' },
+  'state-dir': { type: 'string', requiresArg: true, describe: 'where state is kept, see README' },
+  'drain-timeout': {
+    type: 'number',
+    default: DEFAULT_DRAIN_SECONDS,
+    requiresArg: true,
+    describe: 'seconds a stop waits for work under way',
+  },
+});
+
+/** How the common arguments are said on the command line. */
+export const COMMON_TO_ARGV: ArgumentsToArgv<CommonArguments> = {
+  configFile: ({ configFile }) => ['-c', configFile],
+  secureFile: ({ secureFile }) => (secureFile === undefined ? [] : ['-s', secureFile]),
+  logConfigFile: ({ logConfigFile }) => (logConfigFile === undefined ? [] : ['-l', logConfigFile]),
+  pidFile: ({ pidFile }) => ['-p', pidFile],
+  foreground: ({ foreground, debug }) => (foreground && !debug ? ['-f'] : []),
+  debug: ({ debug }) => (debug ? ['-d'] : []),
+  webapp: ({ webapp }) => (webapp ? [] : ['--no-webapp']),
+  stateDir: ({ stateDir }) => (stateDir === undefined ? [] : ['--state-dir', stateDir]),
+  drainTimeoutMs: ({ drainTimeoutMs }) => ['--drain-timeout', String(drainTimeoutMs / 1000)],
+};
+
+/** Expands `~` and makes the path absolute, seen from the directory the program was started in. */
+export function expandPath(path: string, home: string, cwd: string): string {
+  if (path === '~') return home;
+  if (path.startsWith('~/')) return join(home, path.slice(2));
+  return isAbsolute(path) ? path : resolve(cwd, path);
+}
+
+function createParser<Args extends CommonArguments>(line: CommandLine<Args>, argv: readonly string[]) {
+  const refused = Object.keys(line.refused).map((name): [string, Options] => [name, { type: 'boolean', hidden: true }]);
+  return yargs([...argv])
+    .scriptName(line.name)
+    .usage(`$0 [options]\n\n${line.does}`)
+    .parserConfiguration({ 'duplicate-arguments-array': false })
+    .options({ ...commonOptions(line.pidFile), ...line.options, ...Object.fromEntries(refused) })
+    .help('help')
+    .alias('h', 'help')
+    .version(false)
+    .option('version', { type: 'boolean', describe: 'show the version' })
+    .strict()
+    .exitProcess(false)
+    .wrap(100);
+}
+
+function checkRefused(refused: Readonly<Record<string, string>>, parsed: ParsedOptions): void {
+  for (const [name, reason] of Object.entries(refused)) {
+    const value = parsed[name];
+    if (value !== undefined)
+      throw new UsageError(`--${value === false ? 'no-' : ''}${name} is not supported: ${reason}`);
+  }
+}
+
+function toCommonArguments(parsed: ParsedOptions, { home, cwd }: ParseSurroundings): CommonArguments {
+  const expand = (name: string) => {
+    const path = parsed[name];
+    return typeof path === 'string' ? expandPath(path, home, cwd) : undefined;
+  };
+  const drainSeconds = parsed['drain-timeout'];
+  if (typeof drainSeconds !== 'number' || !Number.isFinite(drainSeconds) || drainSeconds < 0)
+    throw new UsageError('--drain-timeout needs a number of seconds');
+  return {
+    configFile: expand('c') ?? DEFAULT_CONFIG,
+    secureFile: expand('s'),
+    logConfigFile: expand('l'),
+    pidFile: expand('p') ?? '',
+    foreground: parsed['d'] === true || parsed['f'] === true,
+    debug: parsed['d'] === true,
+    webapp: parsed['webapp'] !== false,
+    stateDir: expand('state-dir'),
+    drainTimeoutMs: drainSeconds * 1000,
+  };
+}
+
+/**
+ * Understands the command line of a service.
+ * @param argv - without node and script
+ * @throws UsageError
+ */
+export async function parseCommandLine<Args extends CommonArguments>(
+  line: CommandLine<Args>,
+  argv: readonly string[],
+  surroundings: ParseSurroundings,
+): Promise<Args | PrintAndExit> {
+  const parser = createParser(line, argv).fail((message: string | null, error: Error | undefined) => {
+    throw new UsageError(message ?? error?.message ?? 'unknown option');
+  });
+  let printed = '';
+  const parsed: ParsedOptions = await parser.parseAsync([...argv], {}, (_error, _argv, output) => {
+    printed = output;
+  });
+  if (parsed['version'] === true) return { print: `Nodepool version: ${surroundings.version}` };
+  if (parsed['help'] === true || printed !== '') return { print: printed };
+  checkRefused(line.refused, parsed);
+  return line.toArguments(toCommonArguments(parsed, surroundings), parsed);
+}

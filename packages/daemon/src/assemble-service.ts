@@ -1,0 +1,121 @@
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createZooKeeper, type ZooKeeperConnection } from '@nodepool/zk-protocol';
+import { ConfigError, type Config } from '@nodepool/core';
+import {
+  configuredConnection,
+  createDriverRegistry,
+  defaultStateDir,
+  findEmbeddedServer,
+  loadConfig,
+  stateDirCandidates,
+  type ConfiguredConnection,
+  type DriverRegistry,
+} from '@nodepool/core/config';
+import type { CommonArguments } from './arguments.js';
+import type { EmbeddedZooKeeper } from './embedded-zookeeper.js';
+import { logConfigWarnings } from './log-config-warnings.js';
+import type { ServiceSurroundings } from './program.js';
+import { DaemonService, type DaemonRuntime } from './service.js';
+import type { MetricsSource } from './web/metrics-route.js';
+
+/** What is there once the configuration is read and ZooKeeper is being connected to. */
+export interface ServiceBase<Args extends CommonArguments> extends ServiceSurroundings<Args> {
+  readonly config: Config;
+  readonly zk: ZooKeeperConnection;
+  readonly registry: DriverRegistry;
+}
+
+/** How one service is made of the base. */
+export interface ServicePlan<Args extends CommonArguments> {
+  /** Name of the program. */
+  readonly name: string;
+  /** Folder of the program: drivers installed beside it are found. */
+  readonly programDir: string;
+  /** Without `zookeeper-servers`: run the embedded server, or use the one that runs on this machine. */
+  readonly embedded: 'run' | 'find';
+  readonly metrics: MetricsSource & { close(): Promise<void> };
+  createRuntime(base: ServiceBase<Args>): DaemonRuntime;
+}
+
+/**
+ * Reads the configuration, connects, and begins to answer the web. Call {@link DaemonService.start} next.
+ * @throws ConfigError, NODEPOOL_WEB_LISTEN, NODEPOOL_STATE_DIR, and ZK_BAD_ARGUMENTS for unusable TLS files
+ */
+export async function assembleService<Args extends CommonArguments>(
+  surroundings: ServiceSurroundings<Args>,
+  plan: ServicePlan<Args>,
+): Promise<DaemonService> {
+  const { args, env, clock, logger, version, hostname, profileDirs } = surroundings;
+  const { configFile: file, secureFile, stateDir } = args;
+  const registry = createRegistry(file, plan.programDir);
+  const load = (signal?: AbortSignal) =>
+    loadConfig({ file, secureFile, stateDir, env, drivers: registry, mode: 'service', clock, signal });
+  const config = await load();
+  logConfigWarnings(config, logger);
+  const isEmbedded = config.zookeeper.servers.length === 0;
+  const embedded = isEmbedded && plan.embedded === 'run' ? await startEmbedded(surroundings, config) : undefined;
+  const zk = createZooKeeper({
+    ...(isEmbedded ? await embeddedConnection(surroundings, config, embedded) : configuredConnection(config.zookeeper)),
+    logger: logger.child({}, 'zk.ZooKeeper'),
+  });
+  const service = new DaemonService({
+    ...{ name: plan.name, config, zk, embedded, clock, logger, version, hostname, profileDirs },
+    runtime: plan.createRuntime({ ...surroundings, config, zk, registry }),
+    metrics: plan.metrics,
+    webapp: args.webapp,
+    loadConfig: load,
+    applyConfig: (next) => {
+      const { servers } = configuredConnection(next.zookeeper);
+      if (!isEmbedded && servers.length > 0) zk.resetServers(servers);
+      return Promise.resolve();
+    },
+  });
+  try {
+    await service.listen();
+    return service;
+  } catch (error) {
+    await zk.close();
+    await embedded?.close();
+    throw error;
+  }
+}
+
+/** Drivers beside the configuration first, then beside the program, then the global ones. */
+function createRegistry(configFile: string, programDir: string): DriverRegistry {
+  return createDriverRegistry({
+    searchFrom: [dirname(configFile), programDir],
+    globalDir: join(dirname(process.execPath), '..', 'lib', 'node_modules'),
+  });
+}
+
+async function startEmbedded(
+  { args, env, logger }: ServiceSurroundings<CommonArguments>,
+  config: Config,
+): Promise<EmbeddedZooKeeper> {
+  const { startEmbeddedZooKeeper } = await import('./embedded-zookeeper.js');
+  const stateDir = args.stateDir ?? defaultStateDir({ env, uid: process.getuid?.(), home: homedir() });
+  return startEmbeddedZooKeeper(stateDir, config.zookeeper.embeddedAccess, logger.child({}, 'zk'));
+}
+
+/** @throws ConfigError when no embedded server runs here */
+async function embeddedConnection(
+  { args, env }: ServiceSurroundings<CommonArguments>,
+  config: Config,
+  own: EmbeddedZooKeeper | undefined,
+): Promise<ConfiguredConnection> {
+  const configured = configuredConnection(config.zookeeper);
+  if (own) {
+    const { host, port, login } = own;
+    const auth = [...(configured.auth ?? []), ...(login === undefined ? [] : [{ scheme: 'digest', auth: login }])];
+    return { ...configured, servers: [{ host, port }], auth };
+  }
+  const places = { env, uid: process.getuid?.(), home: homedir() };
+  const directories = args.stateDir === undefined ? stateDirCandidates(places) : [args.stateDir];
+  const found = await findEmbeddedServer(directories);
+  if (found) return { ...configured, servers: found.servers, auth: [...(configured.auth ?? []), ...found.auth] };
+  throw new ConfigError(
+    `${config.file} names no zookeeper-servers, and no launcher of this machine runs an embedded server ` +
+      `(looked in ${directories.join(', ')}): start nodepool-launcher first, or name its --state-dir`,
+  );
+}

@@ -1,0 +1,49 @@
+import type { ZooKeeper } from '@nodepool/zk-protocol';
+import type { Config } from '@nodepool/core';
+import type { ReloadStatus } from './reloader.js';
+import type { DaemonRuntime } from './service.js';
+import { describeConnection } from './state-dump.js';
+import type { HealthReport } from './web/status-routes.js';
+
+/** The facts a health report is made of. */
+export interface HealthFacts {
+  readonly version: string;
+  readonly hostname: string;
+  readonly startedMs: number;
+  readonly nowMs: number;
+  readonly draining: boolean;
+  readonly config: Config;
+  readonly reload: ReloadStatus;
+  readonly zk: ZooKeeper;
+  readonly runtime: Pick<DaemonRuntime, 'notReady' | 'degraded' | 'health'>;
+}
+
+function statusOf({ draining, reload, zk, runtime }: HealthFacts): HealthReport['status'] {
+  if (draining) return 'draining';
+  if (reload.error !== undefined || runtime.degraded || (zk.state !== 'CONNECTED' && zk.sessionId !== 0n))
+    return 'degraded';
+  return runtime.notReady.length === 0 ? 'ok' : 'starting';
+}
+
+/** What `/healthz` answers. */
+export function createHealthReport(facts: HealthFacts): HealthReport {
+  const { config, reload, runtime, zk } = facts;
+  return {
+    status: statusOf(facts),
+    version: facts.version,
+    hostname: facts.hostname,
+    pid: process.pid,
+    uptime_seconds: Math.round((facts.nowMs - facts.startedMs) / 1000),
+    not_ready: runtime.notReady,
+    zookeeper: describeConnection(zk),
+    config: {
+      file: config.file,
+      loaded_at: new Date(reload.loadedMs).toISOString(),
+      error: reload.publicError ?? null,
+      warnings: config.warnings.length,
+      providers: [...config.providers.keys()],
+    },
+    ...runtime.health(),
+    memory_rss_bytes: process.memoryUsage.rss(),
+  };
+}

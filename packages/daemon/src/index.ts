@@ -1,0 +1,30 @@
+/* The command line and the process */
+export type {
+  ArgumentsToArgv,
+  CommandLine,
+  CommonArguments,
+  ParsedOptions,
+  ParseSurroundings,
+  PrintAndExit,
+} from './arguments.js';
+export { COMMON_TO_ARGV, parseCommandLine, UsageError } from './arguments.js';
+export { daemonArgv } from './detach.js';
+export type { Program, ServiceSurroundings } from './program.js';
+export { runProgram } from './run-program.js';
+
+/* The service */
+export type { ServiceBase, ServicePlan } from './assemble-service.js';
+export { assembleService } from './assemble-service.js';
+export type { DaemonRuntime, ServiceParts } from './service.js';
+export { DaemonService } from './service.js';
+export { createServiceMetrics } from './service-metrics.js';
+export { countBy } from './state-dump.js';
+
+/* The web server */
+export type { ListingRoute, LiveAnswer, LiveRoute, Route, RouteQuery, RouteTable } from './web/routes.js';
+export { createImageRoutes } from './web/image-routes.js';
+export type { ListingRouteOptions } from './web/listing-route.js';
+export { listingRoute } from './web/listing-route.js';
+export type { WebServer, WebServerOptions } from './web/server.js';
+export { startWebServer } from './web/server.js';
+export { createStatusRoutes } from './web/status-routes.js';

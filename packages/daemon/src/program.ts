@@ -1,0 +1,27 @@
+import type { Logger } from '@nodepool/core';
+import type { Clock } from '@nodepool/zk-protocol';
+import type { CommandLine, CommonArguments } from './arguments.js';
+import type { DaemonService } from './service.js';
+
+/** What the process gives to its service. */
+export interface ServiceSurroundings<Args extends CommonArguments> {
+  readonly args: Args;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly version: string;
+  /** Fully qualified. */
+  readonly hostname: string;
+  /** Directories for CPU profiles, best first. */
+  readonly profileDirs: readonly string[];
+}
+
+/** A service as a program. */
+export interface Program<Args extends CommonArguments> {
+  readonly commandLine: CommandLine<Args>;
+  readonly version: string;
+  /** Where a daemon logs without `-l`. */
+  readonly logFile: string;
+  /** Makes the service; its modules are loaded only then, so that `--help` is quick. */
+  createService(surroundings: ServiceSurroundings<Args>): Promise<DaemonService>;
+}

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { silentLogger } from '@nodepool/core';
+import type { Config, LogFields, Logger } from '@nodepool/core';
+import { Reloader } from './reloader.js';
+
+function config(changes: Partial<Config> = {}): Config {
+  return {
+    file: '/etc/nodepool/nodepool.yaml',
+    zookeeper: { servers: [], tls: undefined, digest: undefined, sessionTimeoutMs: 10_000, embeddedAccess: 'owner' },
+    webapp: { port: 8005, listenAddress: '0.0.0.0' },
+    elementsDir: undefined,
+    imagesDir: undefined,
+    buildLogDir: '',
+    buildLogRetention: 7,
+    labels: new Map(),
+    diskimages: new Map(),
+    providers: new Map(),
+    maxHoldAgeMs: 0,
+    tenantLimits: new Map(),
+    warnings: [],
+    ...changes,
+  };
+}
+
+function harness(load: (signal: AbortSignal) => Promise<Config>) {
+  const lines: [string, LogFields | undefined][] = [];
+  const record = (message: string, fields?: LogFields) => lines.push([message, fields]);
+  const logger: Logger = { ...silentLogger, info: record, warn: record, error: record };
+  const applied: Config[] = [];
+  const initial = config();
+  const reloader = new Reloader({
+    initial,
+    load,
+    apply: (next) => {
+      applied.push(next);
+      return Promise.resolve();
+    },
+    logger,
+    now: () => 5,
+  });
+  return { reloader, applied, lines, initial };
+}
+
+describe('reload', () => {
+  it('puts a valid configuration in force', async () => {
+    const next = config({ maxHoldAgeMs: 1 });
+    const { reloader, applied } = harness(() => Promise.resolve(next));
+
+    await reloader.reload();
+
+    expect(applied).toEqual([next]);
+    expect(reloader.config).toBe(next);
+    expect(reloader.status).toEqual({ loadedMs: 5, error: undefined });
+  });
+
+  it('says where in which file each warning is', async () => {
+    const position = { file: '/etc/nodepool/nodepool.yaml', line: 7, column: 3 };
+    const warnings = [{ severity: 'warning' as const, position, path: 'labels[0].x', message: 'unknown key "x"' }];
+    const { reloader, lines } = harness(() => Promise.resolve(config({ warnings })));
+
+    await reloader.reload();
+
+    expect(lines).toContainEqual([
+      'Configuration warning',
+      { path: 'labels[0].x', problem: 'unknown key "x"', file: position.file, line: 7 },
+    ]);
+  });
+
+  it('keeps the old configuration when the new one is not valid, and says why until it is mended', async () => {
+    const answers = [Promise.reject(new Error('nodepool.yaml:3:1: labels: unknown key')), Promise.resolve(config())];
+    const { reloader, applied, lines, initial } = harness(() => answers.shift() ?? Promise.resolve(initial));
+
+    await reloader.reload();
+    const whileBroken = { config: reloader.config, status: reloader.status };
+    await reloader.reload();
+
+    expect(whileBroken.config).toBe(initial);
+    expect(whileBroken.status.error).toBe('nodepool.yaml:3:1: labels: unknown key');
+    expect(lines[0]?.[0]).toMatch(/old one stays in force/);
+    expect(applied).toHaveLength(1);
+    expect(reloader.status.error).toBeUndefined();
+  });
+
+  it('runs once more, not many times, when asked during a reload', async () => {
+    let loads = 0;
+    const { reloader } = harness(() => {
+      loads += 1;
+      return Promise.resolve(config());
+    });
+
+    await Promise.all([reloader.reload(), reloader.reload(), reloader.reload()]);
+
+    expect(loads).toBe(2);
+  });
+
+  it('gives up a load that hangs as soon as there is something newer, which then decides', async () => {
+    const next = config({ maxHoldAgeMs: 1 });
+    let loads = 0;
+    const hanging = (signal: AbortSignal) =>
+      new Promise<Config>((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+      });
+    const { reloader, applied } = harness((signal) => (++loads === 1 ? hanging(signal) : Promise.resolve(next)));
+
+    const first = reloader.reload();
+    await reloader.reload();
+    await first;
+
+    expect(applied).toEqual([next]);
+    expect(reloader.status.error).toBeUndefined();
+  });
+
+  it('names settings that need a restart', async () => {
+    const { reloader, lines } = harness(() => Promise.resolve(config({ webapp: { port: 1, listenAddress: '::' } })));
+
+    await reloader.reload();
+
+    expect(lines.map(([, fields]) => fields?.['setting'])).toContain('webapp');
+  });
+});

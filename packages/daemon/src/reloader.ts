@@ -1,0 +1,139 @@
+import { ConfigError } from '@nodepool/core';
+import type { Config, Logger } from '@nodepool/core';
+import { logConfigWarnings } from './log-config-warnings.js';
+
+/** What the last attempt to read the configuration said. */
+export interface ReloadStatus {
+  /** When the configuration in force was loaded, milliseconds since the UNIX epoch. */
+  readonly loadedMs: number;
+  /** Why a newer configuration is not in force; `undefined` when there is none such. */
+  readonly error: string | undefined;
+  /** The same without any value of the files, for those who may not read them: only where the problems are. */
+  readonly publicError: string | undefined;
+}
+
+/** What a {@link Reloader} works with. */
+export interface ReloaderOptions {
+  /** The configuration the service started with. */
+  readonly initial: Config;
+  /** Reads the files. Rejects when they are not valid; the signal says that newer files have come meanwhile. */
+  readonly load: (signal: AbortSignal) => Promise<Config>;
+  /** Puts a configuration in force. */
+  readonly apply: (config: Config) => Promise<void>;
+  readonly logger: Logger;
+  readonly now: () => number;
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Where the problems are; the messages quote values. */
+function describePlaces(error: unknown): string {
+  const problems = error instanceof ConfigError ? error.problems : [];
+  const places = problems
+    .filter(({ severity }) => severity === 'error')
+    .map(({ position, path }) =>
+      [position && `${position.file}:${position.line}:${position.column}`, path].filter(Boolean),
+    );
+  return ['not valid, see the log', ...places.map((place) => place.join(' '))].join('; ');
+}
+
+/** A load was given up for a newer one. */
+class SupersededError extends Error {}
+
+/** Values that are read once, and how to tell that they changed. */
+function changesNeedingRestart(before: Config, after: Config): string[] {
+  const changed = (name: string, pick: (config: Config) => unknown) =>
+    JSON.stringify(pick(before)) === JSON.stringify(pick(after)) ? [] : [name];
+  return [
+    ...changed('webapp', (config) => config.webapp),
+    ...changed('zookeeper-tls', (config) => config.zookeeper.tls),
+    ...changed('embedded-zookeeper-access', (config) => config.zookeeper.embeddedAccess),
+    ...changed('zookeeper-timeout', (config) => config.zookeeper.sessionTimeoutMs),
+    ...changed('zookeeper-servers[].chroot', (config) => config.zookeeper.servers.at(-1)?.chroot),
+  ];
+}
+
+/**
+ * Replaces the running configuration. An invalid one changes nothing: the old one stays in force, and the log and the
+ * status say why. Reloads never overlap; asking during one makes one more follow, at once when this one still waits for
+ * something to load.
+ */
+export class Reloader {
+  readonly #options: ReloaderOptions;
+  #config: Config;
+  #status: ReloadStatus;
+  #running: Promise<void> | undefined;
+  #again = false;
+  #loading: AbortController | undefined;
+
+  constructor(options: ReloaderOptions) {
+    this.#options = options;
+    this.#config = options.initial;
+    this.#status = { loadedMs: options.now(), error: undefined, publicError: undefined };
+  }
+
+  /** The configuration in force. */
+  get config(): Config {
+    return this.#config;
+  }
+
+  get status(): ReloadStatus {
+    return this.#status;
+  }
+
+  /** Resolves when the files as they are now have been dealt with, one way or the other. Never rejects. */
+  reload(): Promise<void> {
+    if (this.#running) {
+      this.#again = true;
+      this.#loading?.abort(new Error('the configuration changed once more while it was loaded'));
+      return this.#running;
+    }
+    this.#running = this.#loop().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #loop(): Promise<void> {
+    do {
+      this.#again = false;
+      await this.#reloadOnce();
+    } while (this.#again);
+  }
+
+  async #reloadOnce(): Promise<void> {
+    const { logger, apply, now } = this.#options;
+    try {
+      const config = await this.#load();
+      for (const name of changesNeedingRestart(this.#config, config)) {
+        logger.warn('A changed setting takes effect at the next start', { setting: name });
+      }
+      logConfigWarnings(config, logger);
+      await apply(config);
+      this.#config = config;
+      this.#status = { loadedMs: now(), error: undefined, publicError: undefined };
+      logger.info('Configuration reloaded', { file: config.file });
+    } catch (error) {
+      if (error instanceof SupersededError) {
+        logger.info('Configuration changed once more while it was loaded; loading it anew');
+        return;
+      }
+      this.#status = { ...this.#status, error: describe(error), publicError: describePlaces(error) };
+      logger.error('New configuration is not valid; the old one stays in force', { error });
+    }
+  }
+
+  async #load(): Promise<Config> {
+    const loading = new AbortController();
+    this.#loading = loading;
+    try {
+      return await this.#options.load(loading.signal);
+    } catch (error) {
+      throw loading.signal.aborted ? new SupersededError() : error;
+    } finally {
+      this.#loading = undefined;
+    }
+  }
+}

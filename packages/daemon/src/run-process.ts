@@ -1,0 +1,101 @@
+import { systemClock } from '@nodepool/zk-protocol';
+import { watchConfig } from '@nodepool/core/config';
+import type { ConfigWatcher } from '@nodepool/core/config';
+import type { Logging } from '@nodepool/core/service';
+import { tmpdir } from 'node:os';
+import type { CommonArguments } from './arguments.js';
+import { fullHostname } from './hostname.js';
+import { createServiceLogging, profileDirs } from './logging.js';
+import type { Program } from './program.js';
+import { takePidFile } from './pid-file.js';
+import type { PidFile } from './pid-file.js';
+import type { DaemonService } from './service.js';
+import type { SignalActions } from './signals.js';
+import { handleUncaught } from './uncaught.js';
+import { startWatchdog } from './watchdog/watchdog.js';
+
+const KEEP_ALIVE_MS = 2 ** 30;
+
+/** What must be let go of at the end. */
+interface Held {
+  readonly logging: Logging;
+  readonly pidFile: PidFile | undefined;
+  readonly watcher: ConfigWatcher;
+}
+
+async function stopAndExit(service: DaemonService, held: Held, args: CommonArguments): Promise<void> {
+  held.watcher.close();
+  const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS); // timers alone would let the process end half-way
+  await service.stop(args.drainTimeoutMs);
+  clearInterval(keepAlive);
+  await held.pidFile?.release();
+  held.logging.close();
+  process.exit(0);
+}
+
+function signalActions(service: DaemonService, held: Held, args: CommonArguments): SignalActions {
+  const { logger } = held.logging;
+  return {
+    stop(signal) {
+      logger.info('Stopping; a second signal ends at once', { signal, drainTimeoutMs: args.drainTimeoutMs });
+      void stopAndExit(service, held, args);
+    },
+    stopNow(signal) {
+      logger.warn('Ended at once; others clean up when the session is over', { signal });
+      held.logging.close();
+      process.exit(0);
+    },
+    reload() {
+      logger.info('Reloading the configuration', { signal: 'SIGHUP' });
+      void service.reload();
+    },
+    dump: () => void service.dump(),
+  };
+}
+
+/**
+ * Brings a service up in this process. Resolves once its configuration is read and it answers the web; it goes on
+ * starting in the background, as that may wait for ZooKeeper for ever.
+ * @returns what signals do from now on
+ */
+export async function runProcess<Args extends CommonArguments>(
+  program: Program<Args>,
+  args: Args,
+): Promise<SignalActions> {
+  const { commandLine, version, logFile } = program;
+  const logging = createServiceLogging(args, logFile);
+  handleUncaught(commandLine.name, logging);
+  const { logger } = logging;
+  let pidFile: PidFile | undefined;
+  let service: DaemonService | undefined;
+  try {
+    pidFile = args.foreground ? undefined : await takePidFile(args.pidFile);
+    const files = [args.configFile, ...(args.secureFile === undefined ? [] : [args.secureFile])];
+    const [watcher, hostname] = await Promise.all([
+      watchConfig({ files, clock: systemClock, logger, onChange: () => void service?.reload() }),
+      fullHostname(),
+    ]);
+    service = await program.createService({
+      args,
+      env: process.env,
+      clock: systemClock,
+      logger,
+      version,
+      hostname,
+      profileDirs: profileDirs(args, logFile, tmpdir()),
+    });
+    startWatchdog(logging, { program: commandLine.name });
+    const started = service;
+    started.start().catch((error: unknown) => {
+      if (started.stopping) return; // The stop ended the start, and ends the process.
+      logger.error('The service could not start', { error });
+      logging.close();
+      process.exit(1);
+    });
+    return signalActions(service, { logging, pidFile, watcher }, args);
+  } catch (error) {
+    await pidFile?.release();
+    logging.close();
+    throw error;
+  }
+}

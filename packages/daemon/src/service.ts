@@ -1,0 +1,232 @@
+import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
+import { unfinishedAfter } from '@nodepool/core/service';
+import type { Config, LogFields, Logger } from '@nodepool/core';
+import { CpuProfiler } from './cpu-profile.js';
+import type { EmbeddedZooKeeper } from './embedded-zookeeper.js';
+import { createHealthReport } from './health.js';
+import { Reloader } from './reloader.js';
+import { describeProcess } from './state-dump.js';
+import { trimHeap } from './trim-heap.js';
+import { createMetricsRoute, type MetricsSource } from './web/metrics-route.js';
+import type { RouteTable } from './web/routes.js';
+import { startWebServer, type WebServer } from './web/server.js';
+import { createStatusRoutes } from './web/status-routes.js';
+
+/** What a service does; the part that differs from one to the other. */
+export interface DaemonRuntime {
+  /** Resolves when the service does what it is for. @param webUrl - where other programs find its web server */
+  start(webUrl: string | undefined): Promise<void>;
+  /** Puts another configuration in force without disturbing what did not change. */
+  reconfigure(config: Config): Promise<void>;
+  /** What is not started yet, in an operator's words; empty when ready. */
+  readonly notReady: readonly string[];
+  /** Takes nothing new, and completes what can be completed within the deadline. */
+  drain(deadlineMs: number): Promise<void>;
+  /** Ends everything at once. */
+  stop(): Promise<void>;
+  /** Fields of the log line that says the service has started. */
+  startedFields(): LogFields;
+  /** Something of the service's own needs attention. */
+  readonly degraded: boolean;
+  /** Members of `/healthz` beside those of every service. */
+  health(): Readonly<Record<string, unknown>>;
+  /** Lines for the log when somebody asks what the process is doing. */
+  dump(nowMs: number): readonly string[];
+  /** Endpoints beside `/ready`, `/healthz` and `/metrics`. */
+  routes(): RouteTable;
+}
+
+/** What a service is put together from. */
+export interface ServiceParts {
+  /** Name of the program. */
+  readonly name: string;
+  readonly config: Config;
+  readonly zk: ZooKeeper;
+  /** The server this process runs itself, when the configuration names none. */
+  readonly embedded: EmbeddedZooKeeper | undefined;
+  readonly runtime: DaemonRuntime;
+  /** Follow the runtime; closed with the service. */
+  readonly metrics: MetricsSource & { close(): Promise<void> };
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly version: string;
+  readonly hostname: string;
+  /** Run the web server. */
+  readonly webapp: boolean;
+  /** Directories for CPU profiles, best first. */
+  readonly profileDirs: readonly string[];
+  /** Reads the configuration again; the signal gives up waiting for drivers. */
+  loadConfig(signal?: AbortSignal): Promise<Config>;
+  /** Puts a configuration in force beyond the runtime, e.g. another server list. */
+  applyConfig(config: Config): Promise<void>;
+}
+
+/** Addresses that stand for all of this machine. */
+const WILDCARDS = new Set(['0.0.0.0', '::']);
+const TRIM_AFTER_MS = 1_500;
+/** Of the time for a stop, what is kept for closing connections: a session that nobody answers takes a second. */
+const CLOSING_MS = 1_500;
+const LEAST_CLOSING_MS = 500;
+
+/** A running service: what it does, its web server, and what signals ask of it. */
+export class DaemonService {
+  readonly #parts: ServiceParts;
+  readonly #reloader: Reloader;
+  readonly #profiler: CpuProfiler;
+  readonly #startedMs: number;
+  #web: WebServer | undefined;
+  #draining = false;
+
+  constructor(parts: ServiceParts) {
+    this.#parts = parts;
+    this.#startedMs = parts.clock.now();
+    this.#profiler = new CpuProfiler(parts.name, parts.profileDirs);
+    this.#reloader = new Reloader({
+      initial: parts.config,
+      load: (signal) => parts.loadConfig(signal),
+      apply: async (config) => {
+        await parts.applyConfig(config);
+        await parts.runtime.reconfigure(config);
+        this.#trimSoon();
+      },
+      logger: parts.logger,
+      now: () => parts.clock.now(),
+    });
+  }
+
+  /** Address of the web server; `undefined` while it does not listen. */
+  get web(): Pick<WebServer, 'host' | 'port'> | undefined {
+    return this.#web;
+  }
+
+  /** Where other programs find the web server; on all addresses, by the name of this host. */
+  get webUrl(): string | undefined {
+    if (!this.#web) return undefined;
+    const { host, port } = this.#web;
+    const name = WILDCARDS.has(host) ? this.#parts.hostname : host;
+    return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+  }
+
+  /** True once {@link DaemonService.stop} was called. */
+  get stopping(): boolean {
+    return this.#draining;
+  }
+
+  /** Begins answering the web, so that `/ready` can say what is missing. @throws NODEPOOL_WEB_LISTEN */
+  async listen(): Promise<void> {
+    const { config, webapp, clock, logger } = this.#parts;
+    if (!webapp) return;
+    this.#web = await startWebServer({
+      host: config.webapp.listenAddress,
+      port: config.webapp.port,
+      routes: this.#routes(),
+      clock,
+      logger: logger.child({}, 'web'),
+    });
+  }
+
+  /** Resolves when the service does what it is for. */
+  async start(): Promise<void> {
+    const { name, runtime, logger, clock } = this.#parts;
+    await runtime.start(this.webUrl);
+    logger.info('Service started', {
+      program: name,
+      durationMs: clock.now() - this.#startedMs,
+      ...runtime.startedFields(),
+    });
+    this.#trimSoon();
+  }
+
+  /** After the rush that follows a start or a reload. */
+  #trimSoon(): void {
+    this.#parts.clock.setTimer(TRIM_AFTER_MS, () => {
+      if (!this.#draining) trimHeap();
+    });
+  }
+
+  /** Reads the configuration again. Never rejects: a bad one changes nothing. */
+  reload(): Promise<void> {
+    return this.#reloader.reload();
+  }
+
+  /** Writes the state to the debug log and begins or ends a CPU profile. */
+  async dump(): Promise<void> {
+    const { runtime, zk, clock, logger } = this.#parts;
+    const dumpLogger = logger.child({}, 'stack_dump');
+    for (const line of [...runtime.dump(clock.now()), ...describeProcess(zk)]) dumpLogger.debug(line);
+    try {
+      const file = await this.#profiler.toggle(clock.now());
+      if (file === undefined)
+        dumpLogger.info('State is in the debug log; CPU profile begun, the next SIGUSR2 writes it');
+      else dumpLogger.info('CPU profile written', { file });
+    } catch (error) {
+      dumpLogger.error('CPU profile failed', { error });
+    }
+  }
+
+  /**
+   * Serves no new requests, ends what is under way and leaves ZooKeeper in good order, all within the given time. What
+   * could not be done is said in the log. Never rejects.
+   */
+  async stop(drainTimeoutMs: number): Promise<void> {
+    const { name, runtime, logger, clock } = this.#parts;
+    this.#draining = true;
+    const beganMs = clock.now();
+    const closingMs = Math.min(CLOSING_MS, Math.max(drainTimeoutMs / 2, LEAST_CLOSING_MS));
+    try {
+      await runtime.drain(Math.max(0, drainTimeoutMs - closingMs));
+      await runtime.stop();
+    } catch (error) {
+      logger.error('Could not finish everything before stopping; others will clean up', { error });
+    }
+    await this.#close(closingMs);
+    logger.info('Service stopped', { program: name, durationMs: clock.now() - beganMs });
+  }
+
+  async #close(limitMs: number): Promise<void> {
+    const { metrics, zk, embedded, logger, clock } = this.#parts;
+    const web = this.#web;
+    this.#web = undefined;
+    const zookeeper = zk.close();
+    const tasks = new Map<string, Promise<unknown>>([
+      ['the session with ZooKeeper', zookeeper],
+      ['the embedded ZooKeeper server', zookeeper.then(() => embedded?.close())],
+      ['metrics', metrics.close()],
+      ['the web server', web?.close() ?? Promise.resolve()],
+    ]);
+    try {
+      const unfinished = await unfinishedAfter(limitMs, clock, tasks);
+      if (unfinished.length > 0) logger.warn('Not everything could be closed in time', { unfinished, limitMs });
+    } catch (error) {
+      logger.error('Closing failed; the session ends with the process', { error });
+    }
+  }
+
+  #routes(): RouteTable {
+    const { runtime, metrics } = this.#parts;
+    return new Map([
+      ...runtime.routes(),
+      ...createMetricsRoute(metrics),
+      ...createStatusRoutes({ notReady: () => this.#notReady(), health: () => this.#health() }),
+    ]);
+  }
+
+  #notReady(): readonly string[] {
+    return this.#draining ? ['stopping'] : this.#parts.runtime.notReady;
+  }
+
+  #health() {
+    const { version, hostname, zk, runtime, clock } = this.#parts;
+    return createHealthReport({
+      version,
+      hostname,
+      startedMs: this.#startedMs,
+      nowMs: clock.now(),
+      draining: this.#draining,
+      config: this.#reloader.config,
+      reload: this.#reloader.status,
+      zk,
+      runtime,
+    });
+  }
+}

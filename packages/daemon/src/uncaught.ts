@@ -1,0 +1,27 @@
+import { currentDriverScope } from '@nodepool/core/launcher';
+import type { FaultKind } from '@nodepool/core/launcher';
+import type { Logging } from '@nodepool/core/service';
+
+const TEXTS: Readonly<Record<FaultKind, string>> = {
+  'uncaught exception': 'Uncaught exception; the process exits',
+  'unhandled rejection': 'Unhandled rejection; the process exits',
+};
+
+/**
+ * Errors that reach nobody. One of a driver costs its provider a restart; a bug of our own must not leave a half-working
+ * service behind: its session ends, others take over, a supervisor starts it anew.
+ */
+export function handleUncaught(name: string, { logger, close }: Logging): void {
+  const onError = (kind: FaultKind) => (error: unknown) => {
+    const scope = currentDriverScope();
+    if (scope) {
+      scope.fault(kind, error);
+      return;
+    }
+    logger.error(TEXTS[kind], { program: name, error, stack: error instanceof Error ? error.stack : String(error) });
+    close();
+    process.exit(1);
+  };
+  process.on('uncaughtException', onError('uncaught exception'));
+  process.on('unhandledRejection', onError('unhandled rejection'));
+}

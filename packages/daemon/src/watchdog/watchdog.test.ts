@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const built = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
+const OPTIONS = '{ lookMs: 50, looks: 6 }';
+
+/** Runs a script in a process with a watchdog; how it ended, and what it wrote. */
+async function run(script: string): Promise<{ status: number | null; signal: string | null; text: string }> {
+  const code = `
+    import { writeSync } from 'node:fs';
+    import { execFileSync } from 'node:child_process';
+    import { startWatchdog } from ${built('../../dist/watchdog/watchdog.js')};
+    import { inDriverScope } from ${built('../../../core/dist/launcher/providers/guard/driver-scope.js')};
+    const say = (message, fields) => writeSync(1, message + ' ' + JSON.stringify(fields) + '\\n');
+    const logger = { debug: say, info: say, warn: say, error: say, child: () => logger };
+    await startWatchdog({ logger, close: () => writeSync(1, 'log closed') }, ${OPTIONS}).watching;
+    ${script}`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
+    cwd: fileURLToPath(new URL('.', import.meta.url)),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (part) => (text += part));
+  const deadline = setTimeout(() => child.kill('SIGKILL'), 15_000);
+  const [status, signal] = (await once(child, 'close')) as [number | null, string | null];
+  clearTimeout(deadline);
+  return { status, signal, text };
+}
+
+describe('the watchdog', { timeout: 20_000 }, () => {
+  it('ends a process that a driver keeps busy, and says which, and where it is', async () => {
+    const { status, text } = await run(`
+      const scope = { provider: 'cloud-east', driver: 'odd', fault() {} };
+      async function poll() { await null; spin(); }
+      function spin() { for (;;) {} }
+      inDriverScope(scope, () => setTimeout(poll, 20));
+`);
+
+    expect(text).toContain('Driver "odd" of provider "cloud-east" has kept the process busy for 0.3 s without a pause');
+    expect(text).toMatch(/"frames":"spin \(/);
+    expect(text).toContain('log closed');
+    expect(status).toBe(1);
+  });
+
+  it("does not blame a driver for the launcher's own loop", async () => {
+    const { status, text } = await run(`setTimeout(function own() { for (;;) {} }, 20);`);
+
+    expect(text).toMatch(/^The process has been busy for 0\.3 s without a pause; it exits/);
+    expect(status).toBe(1);
+  });
+
+  it('kills a process that is stuck in a system call', async () => {
+    const { signal, text } = await run(`setTimeout(() => execFileSync('sleep', ['20']), 20);`);
+
+    expect(text).toContain('cannot say where');
+    expect(signal).toBe('SIGKILL');
+  });
+
+  it('lets a process end that is busy and idle in turns, and keeps none alive', async () => {
+    const { status, text } = await run(`
+      let turns = 5;
+      const work = () => {
+        const until = performance.now() + 150;
+        while (performance.now() < until);
+        if (--turns > 0) setTimeout(work, 60);
+      };
+      work();`);
+
+    expect(text).toBe('');
+    expect(status).toBe(0);
+  });
+});

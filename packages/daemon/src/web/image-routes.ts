@@ -1,0 +1,24 @@
+import type { Clock, ImageEntry } from '@nodepool/zk-protocol';
+import {
+  buildListing,
+  buildsOf,
+  extendedBuildListing,
+  extendedUploadListing,
+  imagesOf,
+  imageStatusListing,
+  uploadListing,
+  uploadsOf,
+} from '@nodepool/core/service';
+import { listingRoute } from './listing-route.js';
+import type { RouteTable } from './routes.js';
+
+/** Listings of images from the service's mirror of them; no call reaches ZooKeeper. */
+export function createImageRoutes(images: () => ReadonlyMap<string, ImageEntry>, clock: Clock): RouteTable {
+  const builds = { listing: buildListing, selectable: extendedBuildListing, rows: () => buildsOf(images()) };
+  const uploads = { listing: uploadListing, selectable: extendedUploadListing, rows: () => uploadsOf(images()) };
+  return new Map([
+    ['/dib-image-list', listingRoute(clock, builds)],
+    ['/image-list', listingRoute(clock, uploads)],
+    ['/image-status', listingRoute(clock, { listing: imageStatusListing, rows: () => imagesOf(images()) })],
+  ]);
+}

@@ -1,0 +1,64 @@
+import type { Clock } from '@nodepool/zk-protocol';
+import { listingToJson, listingToTable } from '@nodepool/core/service';
+import type { Listing } from '@nodepool/core/service';
+import type { ListingRoute, RouteQuery } from './routes.js';
+
+function fieldSet(text: string | null): ReadonlySet<string> | undefined {
+  return text === null || text === '' ? undefined : new Set(text.split(',').map((field) => field.trim()));
+}
+
+/** The fields among `known`, each once and sorted; `undefined` when all are asked for. */
+function normalFields(text: string | null, known: ReadonlySet<string>): string | undefined {
+  const fields = fieldSet(text);
+  return (
+    fields &&
+    [...fields]
+      .filter((field) => known.has(field))
+      .sort()
+      .join(',')
+  );
+}
+
+/** What a listing route shows. */
+export interface ListingRouteOptions<Row> {
+  /** Columns by default, in text and JSON. */
+  listing: Listing<Row>;
+  /** Columns that `json_fields` and `fields` may name; default `listing`. */
+  selectable?: Listing<Row>;
+  detail?: boolean;
+  /** The parameter that names a single row, if there is one. */
+  idParameter?: string;
+  rows(query: RouteQuery): Iterable<Row>;
+}
+
+/** A route that answers rows as a table or as JSON. */
+export function listingRoute<Row>(clock: Clock, options: ListingRouteOptions<Row>): ListingRoute {
+  const selectable = options.selectable ?? options.listing;
+  const known = new Set(selectable.map(({ key }) => key));
+  const { idParameter } = options;
+  return {
+    kind: 'listing',
+    normalize(parameters) {
+      const normal = new URLSearchParams();
+      for (const name of ['fields', 'json_fields']) {
+        const fields = normalFields(parameters.get(name), known);
+        if (fields !== undefined) normal.set(name, fields);
+      }
+      const id = idParameter === undefined ? null : parameters.get(idParameter);
+      if (idParameter !== undefined && id !== null) normal.set(idParameter, id);
+      return normal;
+    },
+    isCheap: (parameters) => idParameter !== undefined && parameters.has(idParameter),
+    render({ representation, parameters }) {
+      const rows = options.rows({ representation, parameters });
+      if (representation === 'json') {
+        const text = parameters.get('json_fields');
+        const fields = text === null ? undefined : new Set(text.split(','));
+        return listingToJson(fields ? selectable : options.listing, rows, clock.now(), fields);
+      }
+      const text = parameters.get('fields');
+      const fields = text === null ? undefined : new Set(text.split(','));
+      return `${listingToTable(selectable, rows, clock.now(), { detail: options.detail, fields })}\n`;
+    },
+  };
+}

@@ -1,0 +1,193 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { NodepoolError } from '@nodepool/zk-protocol';
+import type { Clock } from '@nodepool/zk-protocol';
+import type { Logger } from '@nodepool/core';
+import { negotiate } from './accept.js';
+import { ComputeBudget } from './compute-budget.js';
+import { CACHE_MS, ResponseCache } from './response-cache.js';
+import type { CachedBody } from './response-cache.js';
+import type { ListingRoute, LiveRoute, QueryRoute, RouteTable } from './routes.js';
+
+const TEXT = 'text/plain; charset=UTF-8';
+
+/** Where to listen and what to answer. */
+export interface WebServerOptions {
+  readonly host: string;
+  /** `0` chooses a free one. */
+  readonly port: number;
+  readonly routes: RouteTable;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A listening server. */
+export interface WebServer {
+  readonly host: string;
+  readonly port: number;
+  /** Stops listening and cuts open connections. */
+  close(): Promise<void>;
+}
+
+interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: Buffer | string;
+}
+
+function plain(status: number, body: string): Answer {
+  return { status, headers: { 'Content-Type': TEXT }, body: `${body}\n` };
+}
+
+function freshness(computedMs: number): Record<string, string> {
+  return {
+    'Cache-Control': `max-age=${CACHE_MS / 1000}, public`,
+    'Last-Modified': new Date(computedMs).toUTCString(),
+    Expires: new Date(computedMs + CACHE_MS).toUTCString(),
+  };
+}
+
+/** HTTP dates count whole seconds, so the comparison does too. */
+function isUnmodified(request: IncomingMessage, computedMs: number): boolean {
+  const sinceMs = Date.parse(request.headers['if-modified-since'] ?? '');
+  return !Number.isNaN(sinceMs) && sinceMs >= Math.floor(computedMs / 1000) * 1000;
+}
+
+/** What all answers of a server share. */
+interface Web {
+  readonly options: WebServerOptions;
+  readonly cache: ResponseCache;
+  readonly budget: ComputeBudget;
+}
+
+function busy(): Answer {
+  const refusal = plain(429, 'Too much is asked at the same time; ask again');
+  return { ...refusal, headers: { ...refusal.headers, 'Retry-After': '1' } };
+}
+
+/** The whole listing is computed once a second at most; its many selections of fields only within the budget. */
+function keptOrNew(
+  route: ListingRoute,
+  parameters: URLSearchParams,
+  { options, cache, budget }: Web,
+  key: string,
+  render: () => string,
+): CachedBody | undefined {
+  if (route.isCheap(parameters)) return { body: Buffer.from(render()), computedMs: options.clock.now() };
+  if (parameters.size === 0) return cache.get(key, render);
+  return cache.kept(key) ?? budget.spend(() => cache.get(key, render))?.result;
+}
+
+interface Target {
+  path: string;
+  parameters: URLSearchParams;
+}
+
+/** Paths are compared as sent, so they are not normalised as `URL` would. */
+function parseTarget(url: string): Target {
+  const [path = '', ...query] = url.split('?');
+  return { path, parameters: new URLSearchParams(query.join('?')) };
+}
+
+function answerListing(request: IncomingMessage, target: Target, route: ListingRoute, web: Web): Answer {
+  const representation = negotiate(request.headers.accept);
+  if (!representation) return plain(406, 'Only text/plain and application/json are available');
+  const parameters = route.normalize(target.parameters);
+  const render = () => route.render({ representation, parameters });
+  const key = `${representation} ${target.path}?${parameters.toString()}`;
+  const kept = keptOrNew(route, parameters, web, key, render);
+  if (!kept) return busy();
+  const { body, computedMs } = kept;
+  // Pages of other origins may read what the original lets them read, and nothing else.
+  const headers = { ...freshness(computedMs), Vary: 'Accept', 'Access-Control-Allow-Origin': '*' };
+  if (isUnmodified(request, computedMs)) return { status: 304, headers, body: '' };
+  return {
+    status: 200,
+    headers: { ...headers, 'Content-Type': representation === 'json' ? 'application/json' : TEXT },
+    body,
+  };
+}
+
+async function answerLive(route: LiveRoute, nowMs: number): Promise<Answer> {
+  const { status, contentType, body } = await route.answer();
+  return { status, headers: { ...freshness(nowMs), 'Content-Type': contentType }, body };
+}
+
+function answerQuery(request: IncomingMessage, target: Target, route: QueryRoute, { budget }: Web): Answer {
+  const representation = negotiate(request.headers.accept);
+  if (!representation) return plain(406, 'Only text/plain and application/json are available');
+  const computed = budget.spend(() => route.answer({ representation, parameters: target.parameters }));
+  if (!computed) return busy();
+  const { status, contentType, body } = computed.result;
+  return { status, headers: { 'Cache-Control': 'no-store', Vary: 'Accept', 'Content-Type': contentType }, body };
+}
+
+async function answerRequest(request: IncomingMessage, web: Web): Promise<Answer> {
+  const { routes, clock } = web.options;
+  const target = parseTarget(request.url ?? '/');
+  const route = routes.get(target.path);
+  if (!route) return plain(404, 'Not found');
+  if (route.kind === 'listing') return answerListing(request, target, route, web);
+  if (route.kind === 'query') return answerQuery(request, target, route, web);
+  return answerLive(route, clock.now());
+}
+
+function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+  const headers = { ...answer.headers, 'X-Content-Type-Options': 'nosniff' };
+  const length = answer.status === 304 ? {} : { 'Content-Length': String(Buffer.byteLength(answer.body)) };
+  response.writeHead(answer.status, { ...headers, ...length });
+  response.end(request.method === 'HEAD' || answer.status === 304 ? undefined : answer.body);
+}
+
+function createHandler(options: WebServerOptions): (request: IncomingMessage, response: ServerResponse) => void {
+  const { clock } = options;
+  const web = { options, cache: new ResponseCache(clock), budget: new ComputeBudget(clock) };
+  return (request, response) => {
+    request.resume(); // A body, if any, is of no interest.
+    answerRequest(request, web)
+      .catch((error: unknown) => {
+        options.logger.error('Failed to answer a web request', { path: request.url, error });
+        return plain(500, 'Internal error; see the log of the service');
+      })
+      .then((answer) => send(request, response, answer))
+      .catch((error: unknown) => {
+        options.logger.debug('Failed to send a web answer', { path: request.url, error });
+        response.destroy();
+      });
+  };
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const reason =
+        error.code === 'EADDRINUSE'
+          ? 'the address is in use; stop the other process, set webapp.port, or start with --no-webapp'
+          : error.message;
+      reject(new NodepoolError('NODEPOOL_WEB_LISTEN', `cannot listen on ${host}:${port}: ${reason}`, { cause: error }));
+    });
+    server.listen(port, host, resolve);
+  });
+}
+
+/**
+ * Starts answering.
+ * @throws NODEPOOL_WEB_LISTEN when the address cannot be had
+ */
+export async function startWebServer(options: WebServerOptions): Promise<WebServer> {
+  const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, createHandler(options));
+  await listen(server, options.host, options.port);
+  server.on('error', (error) => options.logger.error('Web server failed', { error }));
+  const { address, port } = server.address() as AddressInfo;
+  options.logger.info('Web server listening', { host: address, port });
+  return {
+    host: address,
+    port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
