@@ -1,0 +1,176 @@
+import { mkdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { uuidHex, type BuildRecord } from '@nodepool/zk-protocol';
+import type { DiskimageConfig } from '@nodepool/core';
+import { buildLogFile } from '@nodepool/core/service';
+import type { Progress } from '../context/progress.js';
+import { bytesOnDisk, imageBase, imageFile, listBuildFiles, removeBuildFiles } from '../files/image-files.js';
+import type { Surroundings } from '../context/surroundings.js';
+import { BuildLog } from './build-log.js';
+import { removeOldLogs } from './build-logs.js';
+import { BuildRecords, type CompleteOptions } from './build-records.js';
+import { detachLoops, unmountAndRemove } from '../tool/mounts.js';
+import { killProcessesOf } from '../tool/processes.js';
+import { phaseOf } from './phase.js';
+import { runTool, type ToolResult } from '../tool/run-tool.js';
+import { SpaceWatch } from './space-watch.js';
+import { toolCommand, toolEnvironment, type ToolOrder } from './tool-command.js';
+
+/** What a build is made of besides the surroundings. */
+export interface BuildOrder extends CompleteOptions {
+  readonly image: DiskimageConfig;
+  readonly formats: readonly string[];
+  readonly progress: (progress: Progress) => void;
+}
+
+/** How a build ended. */
+export type BuildOutcome =
+  | { readonly result: 'ready'; readonly build: BuildRecord }
+  | { readonly result: 'failed'; readonly buildId: string; readonly reason: string };
+
+/**
+ * Runs the build tool for one image, under the lock of the image that the caller holds. A session that is lost meanwhile
+ * costs nothing: what was built is registered again in the next.
+ */
+export async function buildImage(surroundings: Surroundings, order: BuildOrder): Promise<BuildOutcome> {
+  const { logger, clock, events, imagesDir } = surroundings;
+  const { image, formats } = order;
+  const records = new BuildRecords(surroundings, image, formats);
+  const building = await records.create(uuidHex());
+  const startedMs = clock.now();
+  logger.info('Build started', { image: image.name, build: building.id, formats });
+  const { result, lastWords } = await runBuild(surroundings, order, building.id, startedMs);
+  const exitCode = result.ended === 'exit' ? result.code : 1;
+  events.buildEnded(image.name, { exitCode, durationMs: clock.now() - startedMs });
+  const problem = exitCode === 0 ? await findProblem(imagesDir, building, formats) : reasonOf(result, image, lastWords);
+  if (problem !== undefined) return fail(surroundings, records, building, problem);
+  for (const format of formats) {
+    events.imageBuilt(image.name, format, await bytesOnDisk(imageFile(imagesDir, image.name, building.id, format)));
+  }
+  const build = await records.complete(building, order);
+  if (!build) return fail(surroundings, records, building, 'somebody has removed its record meanwhile');
+  logger.info('Build is ready', { image: image.name, build: build.id, durationMs: clock.now() - startedMs });
+  return { result: 'ready', build };
+}
+
+/** How the tool ended, and its last words. */
+interface ToolEnd {
+  readonly result: ToolResult;
+  readonly lastWords: string;
+}
+
+async function runBuild(
+  surroundings: Surroundings,
+  order: BuildOrder,
+  buildId: string,
+  startedMs: number,
+): Promise<ToolEnd> {
+  const { imagesDir, logDir, tmpRoot, clock, space, logger } = surroundings;
+  const { image } = order;
+  const tmpDir = join(tmpRoot, buildId);
+  try {
+    await mkdir(tmpDir, { recursive: true, mode: 0o755 });
+    await removeOldLogs(logDir, image.name, surroundings.config().buildLogRetention);
+    const log = await BuildLog.open(buildLogFile(logDir, image.name, buildId), image.envVars, logger);
+    const watch = await SpaceWatch.start(clock, imagesDir, tmpDir);
+    try {
+      const result = await runLogged(surroundings, order, { log, buildId, startedMs, tmpDir });
+      if (result.ended === 'exit' && result.code === 0) await space.learn(image.name, await watch.look());
+      return { result, lastWords: log.tail };
+    } finally {
+      watch.stop();
+      await log.close();
+    }
+  } catch (error) {
+    return {
+      result: { ended: 'not-started', error: error instanceof Error ? error : new Error(String(error)) },
+      lastWords: '',
+    };
+  } finally {
+    await removeTmpDir(surroundings, tmpDir);
+  }
+}
+
+async function runLogged(
+  { imagesDir, env, sandbox, clock, packageDir, logger, config }: Surroundings,
+  { image, formats, progress, signal }: BuildOrder,
+  { log, buildId, startedMs, tmpDir }: { log: BuildLog; buildId: string; startedMs: number; tmpDir: string },
+): Promise<ToolResult> {
+  const base = join(imagesDir, imageBase(image.name, buildId));
+  const toolOrder: ToolOrder = { image, formats, base, tmpDir, elementsDir: config().elementsDir };
+  let phase = 'start';
+  progress({ image: image.name, buildId, startedMs, phase });
+  const onLine = async (line: string) => {
+    const next = phaseOf(line) ?? phase;
+    if (next !== phase) {
+      phase = next;
+      progress({ image: image.name, buildId, startedMs, phase });
+      logger.info('Build goes on', { image: image.name, build: buildId, phase, elapsedMs: clock.now() - startedMs });
+    }
+    await log.write(line);
+  };
+  const result = await runTool({
+    command: toolCommand(toolOrder, packageDir),
+    env: toolEnvironment(toolOrder, env),
+    ...{ sandbox, onLine, clock, signal },
+    timeoutMs: image.buildTimeoutMs,
+  });
+  if (result.ended === 'exit') await log.conclude(`Exit code: ${result.code}\n`);
+  if (result.ended === 'not-started') await log.conclude(`${result.error.message}\n`);
+  return result;
+}
+
+/** Leftovers of a build that cannot be removed are tried again when the builder starts. */
+async function removeTmpDir({ logger }: Surroundings, tmpDir: string): Promise<void> {
+  try {
+    await killProcessesOf(tmpDir);
+    await unmountAndRemove(tmpDir);
+    await detachLoops(tmpDir);
+  } catch (error) {
+    logger.error('Temporary files of a build cannot be removed', { directory: tmpDir, error });
+  }
+}
+
+/** What is wrong with the files of a build that the tool calls good. */
+async function findProblem(
+  imagesDir: string,
+  build: BuildRecord,
+  formats: readonly string[],
+): Promise<string | undefined> {
+  const files = (await listBuildFiles(imagesDir)).get(build.id);
+  for (const format of formats) {
+    if (!files?.formats.has(format)) return `the tool ended well, but made no ${format} file`;
+    const file = imageFile(imagesDir, build.image, build.id, format);
+    if ((await stat(file)).size === 0) return `the tool ended well, but its ${format} file is empty`;
+  }
+  return undefined;
+}
+
+function reasonOf(result: ToolResult, image: DiskimageConfig, lastWords: string): string {
+  switch (result.ended) {
+    case 'exit':
+      return `the build tool ended with exit code ${result.code}; it said at last: ${lastWords}`;
+    case 'signal':
+      return `the build tool was ended by ${result.signal}`;
+    case 'timeout':
+      return `not finished within build-timeout (${image.buildTimeoutMs / 1_000} s)`;
+    case 'aborted':
+      return 'the builder was stopped';
+    case 'not-started':
+      return `the build tool could not be run: ${result.error.message}`;
+  }
+}
+
+async function fail(
+  { logger, imagesDir }: Surroundings,
+  records: BuildRecords,
+  building: BuildRecord,
+  reason: string,
+): Promise<BuildOutcome> {
+  const { image, id: buildId } = building;
+  logger.error('Build failed; the images in service stay', { image, build: buildId, reason });
+  const files = (await listBuildFiles(imagesDir)).get(buildId);
+  if (files) await removeBuildFiles(imagesDir, files);
+  await records.fail(building, reason);
+  return { result: 'failed', buildId, reason };
+}

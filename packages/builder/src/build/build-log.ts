@@ -1,0 +1,64 @@
+import { open, type FileHandle } from 'node:fs/promises';
+import type { Logger } from '@nodepool/core';
+
+/** Names of variables whose values are not written to logs. */
+const SECRET = /pass|secret|token|credential|auth|(?:^|_)key/i;
+const LEAST_SECRET = 4;
+const TAIL_LINES = 3;
+const MAX_TAIL = 400;
+
+/**
+ * The log of one build, written while the tool runs. A log that cannot be written, e.g. on a full disk, is said once and
+ * does not end the build.
+ */
+export class BuildLog {
+  readonly #secrets: readonly string[];
+  readonly #tail: string[] = [];
+  #file: FileHandle | undefined;
+
+  private constructor(
+    readonly path: string,
+    file: FileHandle,
+    env: Readonly<Record<string, string>>,
+    private readonly logger: Logger,
+  ) {
+    this.#file = file;
+    this.#secrets = Object.entries(env).flatMap(([name, value]) =>
+      SECRET.test(name) && value.length >= LEAST_SECRET ? [value] : [],
+    );
+  }
+
+  /** @param env - variables of the image: values of those that look secret are masked */
+  static async open(path: string, env: Readonly<Record<string, string>>, logger: Logger): Promise<BuildLog> {
+    return new BuildLog(path, await open(path, 'w', 0o644), env, logger);
+  }
+
+  /** The last lines, for saying why a build failed. */
+  get tail(): string {
+    return this.#tail.join(' | ').slice(-MAX_TAIL);
+  }
+
+  /** Writes what the tool has said. */
+  async write(line: string): Promise<void> {
+    const text = this.#secrets.reduce((masked, secret) => masked.replaceAll(secret, '********'), line);
+    if (text.trim() !== '') this.#tail.push(text.trim());
+    if (this.#tail.length > TAIL_LINES) this.#tail.shift();
+    await this.conclude(text);
+  }
+
+  /** Writes what is not of the tool. */
+  async conclude(text: string): Promise<void> {
+    try {
+      await this.#file?.appendFile(text);
+    } catch (error) {
+      this.logger.error('Build log cannot be written; the build goes on without', { file: this.path, error });
+      await this.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    await file?.close();
+  }
+}

@@ -1,0 +1,126 @@
+import {
+  buildPath,
+  buildsPath,
+  decodeBuild,
+  encodeBuild,
+  isZooKeeperError,
+  newBuild,
+  withBuild,
+  type BuildRecord,
+} from '@nodepool/zk-protocol';
+import type { DiskimageConfig } from '@nodepool/core';
+import { RETIRED_KEY } from '../plan/plan-cleanup.js';
+import { readyBuilds } from '../plan/newest-builds.js';
+import type { Surroundings } from '../context/surroundings.js';
+
+/** Key of ours in a build record: why it failed. Others keep it. */
+const ERROR_KEY = 'error';
+
+/** What the end of a build depends on. */
+export interface CompleteOptions {
+  /** Gives up. */
+  readonly signal: AbortSignal;
+  /** Whether the lock of the image was lost at any time since it was obtained, and so others may have judged the build dead. */
+  readonly wasLockLost: () => boolean;
+}
+
+/** The record of one build while it is made. */
+export class BuildRecords {
+  readonly #surroundings: Surroundings;
+  readonly #image: DiskimageConfig;
+  readonly #formats: readonly string[];
+
+  constructor(surroundings: Surroundings, image: DiskimageConfig, formats: readonly string[]) {
+    this.#surroundings = surroundings;
+    this.#image = image;
+    this.#formats = formats;
+  }
+
+  now(): number {
+    return this.#surroundings.clock.now();
+  }
+
+  /** Stores a new record in state `building`. */
+  async create(buildId: string): Promise<BuildRecord> {
+    const { zk, hostname, builderId } = this.#surroundings;
+    const build = newBuild(
+      { image: this.#image.name, id: buildId },
+      { state: 'building', builder: hostname, builderId, formats: [...this.#formats] },
+      this.now(),
+    );
+    await zk.ensurePath(buildsPath(this.#image.name));
+    await zk.create(buildPath(build.image, build.id), encodeBuild(build));
+    return build;
+  }
+
+  /**
+   * Stores the build as `ready`. While the lock of the image was lost, others may have judged the build dead and removed its
+   * record: then it is made again. A build that was taken out of service otherwise stays so.
+   * @returns `undefined` when it was not stored
+   */
+  async complete(building: BuildRecord, { signal, wasLockLost }: CompleteOptions): Promise<BuildRecord | undefined> {
+    const { zk } = this.#surroundings;
+    const { username, pythonPath, shellType } = this.#image;
+    const ready = withBuild(
+      building,
+      { state: 'ready', username, pythonPath, shellType: shellType ?? null, formats: [...this.#formats] },
+      this.now(),
+    );
+    const path = buildPath(ready.image, ready.id);
+    for (;;) {
+      await zk.whenConnected(signal);
+      try {
+        const { data, stat } = await zk.getData(path);
+        const stored = decodeBuild(building, data, stat, this.now());
+        if (stored?.state === 'ready') return ready; // An answer was lost: this is our own write.
+        if (stored?.state !== 'building' && !(wasLockLost() && stored?.raw[RETIRED_KEY] === true)) return undefined;
+        await zk.setData(path, encodeBuild(ready), stat.version);
+        return ready;
+      } catch (error) {
+        if (isZooKeeperError(error, 'ZK_NO_NODE')) {
+          if (!wasLockLost() || this.#isOutdated(building)) return undefined;
+          await this.#createAgain(path, ready);
+        } else if (!isInterrupted(error)) throw error;
+      }
+    }
+  }
+
+  /** Somebody else has built the image since. */
+  #isOutdated({ image, stateTimeMs }: BuildRecord): boolean {
+    const [newest] = readyBuilds(this.#surroundings.tree.images.get(image));
+    return newest !== undefined && newest.stateTimeMs > stateTimeMs;
+  }
+
+  /** Stores that the build failed, and why; does nothing when the record is gone or is not `building` any more. */
+  async fail(building: BuildRecord, error: string): Promise<void> {
+    const { zk } = this.#surroundings;
+    const failed = withBuild(building, { state: 'failed', formats: [] }, this.now());
+    const path = buildPath(building.image, building.id);
+    try {
+      const { data, stat } = await zk.getData(path);
+      if (decodeBuild(building, data, stat, this.now())?.state !== 'building') return;
+      const body = encodeBuild({ ...failed, raw: { ...failed.raw, [ERROR_KEY]: error } });
+      await zk.setData(path, body, stat.version);
+    } catch (problem) {
+      if (!isZooKeeperError(problem)) throw problem;
+      // Gone, or not to be reached: the janitor removes what stayed `building` without a lock.
+      this.#surroundings.logger.debug('The end of a build could not be stored', { build: building.id, error: problem });
+    }
+  }
+
+  async #createAgain(path: string, build: BuildRecord): Promise<void> {
+    const { zk } = this.#surroundings;
+    try {
+      await zk.ensurePath(buildsPath(build.image));
+      await zk.create(path, encodeBuild(build));
+    } catch (error) {
+      if (!isZooKeeperError(error, 'ZK_NODE_EXISTS') && !isInterrupted(error)) throw error;
+    }
+  }
+}
+
+/** The write is tried again: the connection broke, or somebody was quicker. */
+const isInterrupted = (error: unknown): boolean =>
+  isZooKeeperError(error, 'ZK_BAD_VERSION') ||
+  isZooKeeperError(error, 'ZK_CONNECTION_LOSS') ||
+  isZooKeeperError(error, 'ZK_SESSION_EXPIRED');

@@ -1,0 +1,188 @@
+import { imageBuildRequestPath, isZooKeeperError, type CancelTimer } from '@nodepool/zk-protocol';
+import type { DiskimageConfig } from '@nodepool/core';
+import type { Progress } from '../context/progress.js';
+import { judgeBuild, type BuildVerdict } from '../plan/judge-build.js';
+import { readyBuilds } from '../plan/newest-builds.js';
+import type { Surroundings } from '../context/surroundings.js';
+import { Backoffs } from '../context/backoffs.js';
+import { ImageLock } from './image-lock.js';
+import { buildImage } from './build-image.js';
+
+const FIRST_RETRY_MS = 30_000;
+const LONGEST_RETRY_MS = 3_600_000;
+/** A clock's timers cannot be longer than this, and a longer one has no use. */
+const LONGEST_TIMER_MS = 6 * 3_600_000;
+
+/** Why an image is not being built, in a person's words, or what its build is doing. */
+export type BuildStatus = { readonly building: Progress } | { readonly waits: string };
+
+/** Builds images: as many at a time as there are workers, one of each image over all builders. */
+export class Builds {
+  readonly #surroundings: Surroundings;
+  readonly #workers: number;
+  readonly #backoffs: Backoffs;
+  readonly #running = new Map<string, { progress: Progress | undefined; readonly ended: Promise<void> }>();
+  readonly #waiting = new Set<string>();
+  readonly #timers = new Map<string, CancelTimer>();
+  readonly #status = new Map<string, string>();
+  readonly #stop = new AbortController();
+  #draining = false;
+
+  constructor(surroundings: Surroundings, workers: number) {
+    this.#surroundings = surroundings;
+    this.#workers = workers;
+    this.#backoffs = new Backoffs(surroundings, { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS });
+  }
+
+  /** What each image is doing or waiting for. */
+  status(image: string): BuildStatus {
+    const progress = this.#running.get(image)?.progress;
+    return progress ? { building: progress } : { waits: this.#status.get(image) ?? 'not looked at yet' };
+  }
+
+  /** Builds under way. */
+  get running(): readonly Progress[] {
+    return [...this.#running.values()].flatMap(({ progress }) => (progress ? [progress] : []));
+  }
+
+  /** Something about the image changed: looks at it now. */
+  consider(image: string): void {
+    this.#waiting.add(image);
+    this.#begin();
+  }
+
+  /** Looks at every configured image. @returns how many builds that began at once */
+  considerAll(): number {
+    const before = this.#running.size;
+    for (const name of this.#surroundings.config().diskimages.keys()) this.#waiting.add(name);
+    this.#begin();
+    return this.#running.size - before;
+  }
+
+  /** A changed configuration or a request of a person: failures of before count no more. */
+  forgetFailures(image?: string): void {
+    this.#backoffs.clear(image);
+  }
+
+  /** Begins no more builds; resolves when those under way have ended. */
+  async drain(): Promise<void> {
+    this.#draining = true;
+    for (const cancel of this.#timers.values()) cancel();
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+  }
+
+  /** Ends builds under way at once. */
+  abort(): void {
+    this.#draining = true;
+    this.#stop.abort(new Error('the builder stops'));
+  }
+
+  #begin(): void {
+    if (this.#draining || !this.#surroundings.tree.ready) return;
+    for (const name of this.#waiting) {
+      if (this.#running.size >= this.#workers) return;
+      this.#waiting.delete(name);
+      const image = this.#surroundings.config().diskimages.get(name);
+      if (!image || this.#running.has(name)) continue;
+      const verdict = this.#judge(image);
+      if (!verdict.build) this.#sleep(name, verdict);
+      else this.#start(image, verdict);
+    }
+  }
+
+  #judge(image: DiskimageConfig): BuildVerdict {
+    const { tree, clock, hostname } = this.#surroundings;
+    const entry = tree.images.get(image.name);
+    const verdict = judgeBuild(this.#surroundings.config(), image, { entry, nowMs: clock.now(), hostname });
+    const pausedUntilMs = this.#backoffs.until(image.name);
+    if (!verdict.build || pausedUntilMs === undefined) return verdict;
+    if (verdict.why === 'requested' && (entry?.buildRequestedMs ?? 0) > this.#backoffs.sinceMs(image.name))
+      return verdict;
+    const seconds = Math.ceil((pausedUntilMs - clock.now()) / 1_000);
+    return {
+      build: false,
+      why: `${this.#backoffs.reason(image.name)}; next try in ${seconds} s`,
+      againMs: pausedUntilMs,
+    };
+  }
+
+  #sleep(image: string, verdict: Extract<BuildVerdict, { build: false }>): void {
+    this.#status.set(image, verdict.why);
+    this.#timers.get(image)?.();
+    this.#timers.delete(image);
+    if (verdict.againMs === undefined) return;
+    const ms = Math.min(LONGEST_TIMER_MS, Math.max(0, verdict.againMs - this.#surroundings.clock.now()));
+    this.#timers.set(
+      image,
+      this.#surroundings.clock.setTimer(ms, () => this.consider(image)),
+    );
+  }
+
+  #start(image: DiskimageConfig, verdict: Extract<BuildVerdict, { build: true }>): void {
+    const ended = this.#build(image, verdict)
+      .catch((error: unknown) => {
+        this.#surroundings.logger.error('Build could not be made', { image: image.name, error });
+        this.#backoffs.failed(image.name, error instanceof Error ? error.message : String(error));
+      })
+      .finally(() => {
+        this.#running.delete(image.name);
+        this.#surroundings.activityChanged();
+        this.consider(image.name);
+      });
+    this.#running.set(image.name, { progress: undefined, ended });
+  }
+
+  async #build(image: DiskimageConfig, verdict: Extract<BuildVerdict, { build: true }>): Promise<void> {
+    const { zk, clock, space, logger } = this.#surroundings;
+    const shortage = await space.shortage(image.name);
+    if (shortage !== undefined) {
+      logger.warn('Build is not begun: too little room', { image: image.name, reason: shortage });
+      this.#backoffs.failed(image.name, shortage);
+      return;
+    }
+    const lock = await ImageLock.take({ zk, clock, logger }, image.name);
+    if (!lock) {
+      this.#backoffs.hold(image.name, 'another builder builds it');
+      return;
+    }
+    try {
+      if (!(await this.#isStillWanted(image, verdict))) return;
+      const outcome = await buildImage(this.#surroundings, {
+        image,
+        formats: verdict.formats,
+        progress: (progress) => {
+          const running = this.#running.get(image.name);
+          if (!running) return;
+          running.progress = progress;
+          this.#surroundings.activityChanged();
+        },
+        signal: this.#stop.signal,
+        wasLockLost: () => lock.wasLost,
+      });
+      if (outcome.result === 'failed') this.#backoffs.failed(image.name, outcome.reason);
+      else {
+        this.#backoffs.clear(image.name);
+        if (verdict.why === 'requested') await this.#removeRequest(image.name);
+      }
+    } finally {
+      await lock.release();
+    }
+  }
+
+  /** Under the lock: what the decision was based on may have changed while it was obtained. */
+  async #isStillWanted(image: DiskimageConfig, verdict: Extract<BuildVerdict, { build: true }>): Promise<boolean> {
+    const { zk, tree } = this.#surroundings;
+    if (verdict.why === 'requested') return (await zk.exists(imageBuildRequestPath(image.name))) !== undefined;
+    await tree.settle();
+    const [newest] = readyBuilds(tree.images.get(image.name));
+    return newest?.id === verdict.basedOn;
+  }
+
+  async #removeRequest(image: string): Promise<void> {
+    try {
+      await this.#surroundings.zk.delete(imageBuildRequestPath(image));
+    } catch (error) {
+      if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import { imageBuildLockPath, ZkLock, type Clock, type ZooKeeper } from '@nodepool/zk-protocol';
+import type { Logger } from '@nodepool/core';
+
+/**
+ * The lock under which an image is built. When a session is lost it is taken again in the next one, as long as the build
+ * goes on: so that nobody takes the build for dead.
+ */
+export class ImageLock {
+  #lock: ZkLock;
+  #wasLost = false;
+  readonly #done = new AbortController();
+
+  private constructor(
+    private readonly services: { readonly zk: ZooKeeper; readonly clock: Clock; readonly logger: Logger },
+    private readonly image: string,
+  ) {
+    this.#lock = this.#make();
+  }
+
+  /** @returns `undefined` when another builder has it */
+  static async take(services: ImageLock['services'], image: string): Promise<ImageLock | undefined> {
+    const lock = new ImageLock(services, image);
+    if (!(await lock.#lock.acquire({ blocking: false }))) return undefined;
+    lock.#follow();
+    return lock;
+  }
+
+  /** Whether it was lost at any time, and others may have had it. */
+  get wasLost(): boolean {
+    return this.#wasLost;
+  }
+
+  async release(): Promise<void> {
+    this.#done.abort(new Error('the build has ended'));
+    await this.#lock.release();
+  }
+
+  #make(): ZkLock {
+    return new ZkLock(this.services.zk, imageBuildLockPath(this.image), { clock: this.services.clock });
+  }
+
+  #follow(): void {
+    const { lost } = this.#lock;
+    const onLost = () => {
+      this.#wasLost = true;
+      if (this.#done.signal.aborted) return;
+      this.services.logger.warn('Lock of the image is lost; the build goes on', { image: this.image });
+      void this.#takeAgain();
+    };
+    lost.addEventListener('abort', onLost, { once: true });
+    if (lost.aborted) onLost();
+  }
+
+  async #takeAgain(): Promise<void> {
+    const { logger } = this.services;
+    try {
+      await this.#lock.release();
+      this.#lock = this.#make();
+      await this.#lock.acquire({ signal: this.#done.signal });
+      logger.info('Lock of the image is held again', { image: this.image });
+      this.#follow();
+    } catch (error) {
+      if (!this.#done.signal.aborted) logger.warn('Lock of the image is not obtained again', { error });
+    }
+  }
+}

@@ -1,0 +1,292 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  ImageTree,
+  newComponent,
+  withComponent,
+  type Clock,
+  type ImageChange,
+  type ZkLock,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
+import { ConfigError, type Config, type Logger } from '@nodepool/core';
+import type { DriverRegistry } from '@nodepool/core/config';
+import { Registration } from '@nodepool/core/launcher';
+import { unfinishedAfter } from '@nodepool/core/service';
+import { describeActivity } from './activity.js';
+import { Builds, type BuildStatus } from './build/builds.js';
+import { detachLoops, unmountAndRemove } from './tool/mounts.js';
+import { killProcessesOf } from './tool/processes.js';
+import { findSandbox } from './tool/sandbox.js';
+import { holdBuilderId } from './context/unique-builder.js';
+import { SpaceBook } from './context/space.js';
+import type { BuilderEvents } from '@nodepool/core/service';
+import type { Progress } from './context/progress.js';
+import { readBuilderId } from './files/builder-id.js';
+import { Janitor } from './janitor/janitor.js';
+import type { Surroundings } from './context/surroundings.js';
+import { ImageProviders, type ContextOf } from './providers/image-providers.js';
+import { Uploads } from './upload/uploads.js';
+
+/** Options of a builder. */
+export interface BuilderOptions {
+  readonly zk: ZooKeeper;
+  readonly config: Config;
+  readonly registry: DriverRegistry;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+  /** Fully qualified name of this host. */
+  readonly hostname: string;
+  /** Release of the program. */
+  readonly version: string;
+  /** Builds at a time. */
+  readonly buildWorkers: number;
+  /** Uploads at a time. */
+  readonly uploadWorkers: number;
+  /** Where directories for temporary files are made. */
+  readonly tmpDir: string;
+  readonly packageDir: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly events: BuilderEvents;
+  /** What drivers are given to make their providers. */
+  readonly contextOf: ContextOf;
+}
+
+/** How often everything is looked at although no event said so. */
+const SWEEP_MS = 60_000;
+/** Of the time for a stop, what is kept for ending builds and writing down how they ended. */
+const ABORT_MS = 3_000;
+const ENDING_MS = 1_000;
+
+/** Builds disk images, uploads them, and takes away what is no longer needed. */
+export class Builder {
+  readonly #options: BuilderOptions;
+  readonly #tree: ImageTree;
+  readonly #registration: Registration<ReturnType<typeof newComponent>>;
+  #config: Config;
+  #parts: { builds: Builds; uploads: Uploads; janitor: Janitor; surroundings: Surroundings } | undefined;
+  #cancelSweep: (() => void) | undefined;
+  #id: ZkLock | undefined;
+  #stopping = false;
+  #isReporting = false;
+
+  constructor(options: BuilderOptions) {
+    const { zk, clock, logger, config, hostname, version } = options;
+    this.#options = options;
+    this.#config = config;
+    this.#tree = new ImageTree({
+      ...{ zk, clock, logger },
+      changed: (image, change) => this.#onChange(image, change),
+      refreshed: () => this.#lookAtAll(),
+    });
+    const kind = { kind: 'builder', hostname: hostname.split('.')[0] ?? hostname, version };
+    this.#registration = new Registration(zk, newComponent({ ...kind, state: 'initializing' }), logger);
+  }
+
+  /** What is not started yet, in an operator's words; empty when ready. */
+  get notReady(): readonly string[] {
+    if (!this.#parts) return ['builder is starting'];
+    return this.#tree.ready ? [] : ['images are not known'];
+  }
+
+  /** The configuration in force. */
+  get config(): Config {
+    return this.#config;
+  }
+
+  /** Lasting id of the builder; `undefined` before it has started. */
+  get id(): string | undefined {
+    return this.#parts?.surroundings.builderId;
+  }
+
+  get tree(): ImageTree {
+    return this.#tree;
+  }
+
+  /** Builds and uploads under way. */
+  get running(): { readonly builds: readonly Progress[]; readonly uploads: readonly Progress[] } {
+    return { builds: this.#parts?.builds.running ?? [], uploads: this.#parts?.uploads.running ?? [] };
+  }
+
+  /** What an image's build is doing or waiting for. */
+  status(image: string): BuildStatus {
+    return this.#parts?.builds.status(image) ?? { waits: 'builder is starting' };
+  }
+
+  /** Deletions that keep failing. */
+  get failingDeletions(): Janitor['failing'] {
+    return this.#parts?.janitor.failing ?? [];
+  }
+
+  /** Resolves when builds and uploads are looked after. @throws ConfigError without a usable `images-dir` */
+  async start(): Promise<void> {
+    const { zk, logger } = this.#options;
+    const surroundings = await this.#prepare();
+    await surroundings.providers.reconfigure(this.#config);
+    const builds = new Builds(surroundings, this.#options.buildWorkers);
+    const uploads = new Uploads(surroundings, this.#options.uploadWorkers);
+    const isInUse = (buildId: string) =>
+      uploads.isReading(buildId) || builds.running.some((progress) => progress.buildId === buildId);
+    const janitor = new Janitor(surroundings, { isInUse });
+    await zk.whenConnected();
+    this.#id = await holdBuilderId(surroundings);
+    await removeLeftovers(surroundings.tmpRoot, logger);
+    await this.#registration.register();
+    this.#parts = { builds, uploads, janitor, surroundings };
+    zk.onState((state) => {
+      if (state === 'CONNECTED') this.#onConnected();
+    });
+    await this.#tree.start();
+    this.#registration.update(withComponent(this.#registration.body, { state: 'running' }));
+    logger.info('Builder started', { builder: surroundings.builderId, images: [...this.#config.diskimages.keys()] });
+    void this.#sweep(true);
+  }
+
+  /** Puts another configuration in force. Builds and uploads under way go on as they were begun. */
+  async reconfigure(config: Config): Promise<void> {
+    if (config.imagesDir !== this.#config.imagesDir || config.buildLogDir !== this.#config.buildLogDir) {
+      this.#options.logger.warn('A change of images-dir or build-log-dir takes effect at the next start');
+    }
+    this.#config = config;
+    if (!this.#parts) return;
+    const { builds, uploads, surroundings } = this.#parts;
+    await surroundings.providers.reconfigure(config);
+    builds.forgetFailures();
+    uploads.forgetFailures();
+    this.#lookAtAll();
+  }
+
+  /** Begins nothing more. Builds may end within the deadline; uploads end at once, and leave nothing in the clouds. */
+  async drain(deadlineMs: number): Promise<void> {
+    this.#stopping = true;
+    this.#cancelSweep?.();
+    if (!this.#parts) return;
+    const { clock } = this.#options;
+    const { builds, uploads, janitor } = this.#parts;
+    const cancel = clock.setTimer(deadlineMs - Math.min(ABORT_MS, deadlineMs / 2), () => builds.abort());
+    const work = { builds: builds.drain(), uploads: uploads.stop(), deletions: janitor.stop() };
+    await this.#within(deadlineMs, work);
+    cancel();
+  }
+
+  /** Ends everything at once. */
+  async stop(): Promise<void> {
+    this.#parts?.builds.abort();
+    await this.drain(ABORT_MS);
+    this.#tree.stop();
+    const providers = this.#parts?.surroundings.providers.stop() ?? Promise.resolve();
+    const id = this.#id?.release() ?? Promise.resolve();
+    await this.#within(ENDING_MS, { providers, 'the registration': this.#registration.remove(), 'the id': id });
+  }
+
+  /** Waits no longer than that; what had not ended by then is said in the log, and cleaned up after the next start. */
+  async #within(limitMs: number, work: Readonly<Record<string, Promise<unknown>>>): Promise<void> {
+    const { clock, zk, logger } = this.#options;
+    const unfinished = await unfinishedAfter(limitMs, clock, new Map(Object.entries(work)));
+    if (unfinished.length === 0) return;
+    const zookeeper = zk.state === 'CONNECTED' ? 'connected' : 'away';
+    logger.warn('Not everything has ended in time; it is cleaned up after the next start', { unfinished, zookeeper });
+  }
+
+  /** What the builder is doing, as lines for the log. */
+  describe(): string[] {
+    const { builds, uploads } = this.running;
+    return [
+      `not ready: ${this.notReady.join(', ') || 'nothing'}`,
+      ...builds.map((progress) => `build ${JSON.stringify(progress)}`),
+      ...uploads.map((progress) => `upload ${JSON.stringify(progress)}`),
+      ...this.failingDeletions.map((failing) => `deletion ${JSON.stringify(failing)}`),
+      ...[...this.#config.diskimages.keys()].map((image) => `image ${image} ${JSON.stringify(this.status(image))}`),
+    ];
+  }
+
+  async #prepare(): Promise<Surroundings> {
+    const { zk, clock, logger, random, hostname, registry, contextOf, env, packageDir, events, tmpDir } = this.#options;
+    const { imagesDir, buildLogDir } = this.#config;
+    if (imagesDir === undefined) {
+      throw new ConfigError(`${this.#config.file}: images-dir is missing: a builder needs a directory for its images`);
+    }
+    await mkdir(buildLogDir, { recursive: true });
+    const builderId = await readBuilderId(imagesDir);
+    const tmpRoot = join(tmpDir, `nodepool-builder-${builderId}`);
+    await mkdir(tmpRoot, { recursive: true });
+    const sandbox = await findSandbox();
+    if (sandbox.length === 0) {
+      logger.warn('Builds have no namespaces of their own here; a killed build is cleaned up by hand of the builder');
+    }
+    return {
+      ...{ zk, clock, logger, random, hostname, builderId, imagesDir, tmpRoot, env, packageDir, events, sandbox },
+      logDir: buildLogDir,
+      tree: this.#tree,
+      config: () => this.#config,
+      space: new SpaceBook(imagesDir, tmpRoot),
+      providers: new ImageProviders(registry, contextOf, logger),
+      activityChanged: () => this.#reportSoon(),
+    };
+  }
+
+  #onConnected(): void {
+    this.#registration.register().catch((error: unknown) => {
+      this.#options.logger.warn('Builder could not be registered; the next session tries again', { error });
+    });
+  }
+
+  #onChange(image: string, { what }: ImageChange): void {
+    if (!this.#parts || this.#stopping || !this.#tree.ready) return;
+    const { builds, uploads, janitor } = this.#parts;
+    this.#reportSoon();
+    if (what === 'build-request') builds.forgetFailures(image);
+    if (what !== 'upload') builds.consider(image);
+    if (what === 'build' || what === 'upload') void uploads.consider();
+    if (what === 'build' || what === 'upload' || what === 'build-lock') janitor.clean();
+  }
+
+  /** Tells the metrics what each image is doing, once for everything that happens in this turn. */
+  #reportSoon(): void {
+    if (this.#isReporting) return;
+    this.#isReporting = true;
+    queueMicrotask(() => {
+      this.#isReporting = false;
+      if (!this.#stopping) this.#options.events.imagesChanged(describeActivity(this.#config, this.#tree, this.running));
+    });
+  }
+
+  #lookAtAll(): void {
+    if (!this.#parts || this.#stopping) return;
+    this.#reportSoon();
+    const { builds, uploads, janitor } = this.#parts;
+    builds.considerAll();
+    void uploads.consider();
+    janitor.clean();
+  }
+
+  /** In case a watch event was missed: then it says so. */
+  async #sweep(isFirst = false): Promise<void> {
+    const { clock, events } = this.#options;
+    if (!this.#parts || this.#stopping) return;
+    const { builds, uploads, janitor } = this.#parts;
+    this.#cancelSweep = clock.setTimer(SWEEP_MS, () => void this.#sweep());
+    const begunBefore = uploads.begun;
+    if (builds.considerAll() > 0 && !isFirst) events.sweepFound('build');
+    await uploads.consider();
+    if (uploads.begun > begunBefore && !isFirst) events.sweepFound('upload');
+    janitor.clean();
+    await janitor.findLeaks();
+    this.#reportSoon();
+  }
+}
+
+/** What builds of a builder that was killed have left behind. */
+async function removeLeftovers(tmpRoot: string, logger: Logger): Promise<void> {
+  for (const name of await readdir(tmpRoot)) {
+    const directory = join(tmpRoot, name);
+    try {
+      await killProcessesOf(directory);
+      await unmountAndRemove(directory);
+      await detachLoops(directory);
+    } catch (error) {
+      logger.error('Leftovers of a build cannot be removed', { directory, error });
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import type { Clock } from '@nodepool/zk-protocol';
+
+/** What {@link Backoffs} work with. */
+export interface BackoffSurroundings {
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+interface Pause {
+  attempts: number;
+  sinceMs: number;
+  untilMs: number;
+  reason: string;
+}
+
+/** How long something that another builder does is left alone when no event ends the wait. */
+const HOLD_MS = 60_000;
+
+/** Growing pauses after failures, one for each name. */
+export class Backoffs {
+  readonly #pauses = new Map<string, Pause>();
+
+  constructor(
+    private readonly surroundings: BackoffSurroundings,
+    private readonly limits: { readonly firstMs: number; readonly longestMs: number },
+  ) {}
+
+  /** One more failure: the pause doubles, with some chance in it. */
+  failed(name: string, reason: string): void {
+    const { clock, random } = this.surroundings;
+    const attempts = (this.#pauses.get(name)?.attempts ?? 0) + 1;
+    const ms = Math.min(this.limits.longestMs, this.limits.firstMs * 2 ** (attempts - 1)) * (0.8 + 0.4 * random());
+    this.#pauses.set(name, { attempts, reason, sinceMs: clock.now(), untilMs: clock.now() + ms });
+  }
+
+  /** Waits for somebody else without counting a failure. */
+  hold(name: string, reason: string): void {
+    const sinceMs = this.surroundings.clock.now();
+    const attempts = this.#pauses.get(name)?.attempts ?? 0;
+    this.#pauses.set(name, { attempts, reason, sinceMs, untilMs: sinceMs + HOLD_MS });
+  }
+
+  /** End of the pause in ms since the epoch; `undefined`: there is none, or it is over. */
+  until(name: string): number | undefined {
+    const untilMs = this.#pauses.get(name)?.untilMs;
+    return untilMs !== undefined && untilMs > this.surroundings.clock.now() ? untilMs : undefined;
+  }
+
+  /** When the pause began; 0 without one. */
+  sinceMs(name: string): number {
+    return this.#pauses.get(name)?.sinceMs ?? 0;
+  }
+
+  /** What went wrong last. */
+  reason(name: string): string {
+    return this.#pauses.get(name)?.reason ?? '';
+  }
+
+  /** Forgets the failures of one name, or of all. */
+  clear(name?: string): void {
+    if (name === undefined) this.#pauses.clear();
+    else this.#pauses.delete(name);
+  }
+}

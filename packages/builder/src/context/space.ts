@@ -1,0 +1,67 @@
+import { readFile, rename, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { JsonObject } from '@nodepool/zk-protocol';
+
+/** Bytes that a build of an image took at the most, on the file systems of its images and of its temporary files. */
+export interface SpaceNeed {
+  readonly imagesBytes: number;
+  readonly tmpBytes: number;
+}
+
+const FILE = 'build_space.json';
+/** What the last build took may be a bit less than what the next one takes. */
+const MARGIN = 1.1;
+/** Less than this is too little for any image. */
+const LEAST_BYTES = 64 * 1024 * 1024;
+
+/** Bytes that can be written to the file system of a directory. */
+export async function freeBytes(directory: string): Promise<number> {
+  const { bavail, bsize } = await statfs(directory);
+  return bavail * bsize;
+}
+
+/** What builds of each image have taken, kept beside the images, so that a build that cannot fit is not begun. */
+export class SpaceBook {
+  readonly #imagesDir: string;
+  readonly #tmpDir: string;
+
+  constructor(imagesDir: string, tmpDir: string) {
+    this.#imagesDir = imagesDir;
+    this.#tmpDir = tmpDir;
+  }
+
+  /** Why the next build of the image would not fit; `undefined`: it would. */
+  async shortage(image: string): Promise<string | undefined> {
+    const need = (await this.#read())[image];
+    for (const [what, directory] of [
+      ['imagesBytes', this.#imagesDir],
+      ['tmpBytes', this.#tmpDir],
+    ] as const) {
+      const last = typeof need === 'object' && need !== null && !Array.isArray(need) ? need[what] : undefined;
+      const wanted = Math.max(LEAST_BYTES, typeof last === 'number' ? last * MARGIN : 0);
+      const free = await freeBytes(directory);
+      if (free < wanted) {
+        return `"${directory}" has ${mebibytes(free)} MiB free, and the build needs ${mebibytes(wanted)} MiB`;
+      }
+    }
+    return undefined;
+  }
+
+  /** Remembers what a good build took. */
+  async learn(image: string, need: SpaceNeed): Promise<void> {
+    const all: JsonObject = { ...(await this.#read()), [image]: { ...need } };
+    const file = join(this.#imagesDir, FILE);
+    await writeFile(`${file}.new`, JSON.stringify(all));
+    await rename(`${file}.new`, file);
+  }
+
+  async #read(): Promise<JsonObject> {
+    try {
+      return JSON.parse(await readFile(join(this.#imagesDir, FILE), 'utf8')) as JsonObject;
+    } catch {
+      return {}; // Missing or damaged: the next good build writes it anew.
+    }
+  }
+}
+
+const mebibytes = (bytes: number): number => Math.ceil(bytes / 1024 / 1024);

@@ -1,0 +1,36 @@
+import type { Config, Logger } from '@nodepool/core';
+import type { Clock, ImageTree, ZooKeeper } from '@nodepool/zk-protocol';
+import type { Sandbox } from '../tool/sandbox.js';
+import type { SpaceBook } from './space.js';
+import type { BuilderEvents } from '@nodepool/core/service';
+import type { ImageProviders } from '../providers/image-providers.js';
+
+/** What all parts of a builder share. */
+export interface Surroundings {
+  readonly zk: ZooKeeper;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Random number in [0, 1). */
+  readonly random: () => number;
+  /** The configuration in force. */
+  readonly config: () => Config;
+  readonly tree: ImageTree;
+  /** Fully qualified name of this host. */
+  readonly hostname: string;
+  /** Lasting id of this builder. */
+  readonly builderId: string;
+  /** Where images and their logs go; both exist. */
+  readonly imagesDir: string;
+  readonly logDir: string;
+  /** Directory of this builder for temporary files, one directory a build. */
+  readonly tmpRoot: string;
+  /** Stands in for `%p` in `dib-cmd`. */
+  readonly packageDir: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly sandbox: Sandbox;
+  readonly space: SpaceBook;
+  readonly providers: ImageProviders;
+  readonly events: BuilderEvents;
+  /** A build or an upload has begun, gone on or ended. */
+  readonly activityChanged: () => void;
+}

@@ -1,0 +1,124 @@
+import {
+  buildLockPath,
+  buildPath,
+  encodeBuild,
+  encodeUpload,
+  imageBuildLockPath,
+  isZooKeeperError,
+  NodepoolError,
+  uploadLockPath,
+  uploadNumberLockPath,
+  uploadPath,
+  withBuild,
+  withUpload,
+  ZkLock,
+  type BuildRecord,
+  type UploadRecord,
+} from '@nodepool/zk-protocol';
+import type { Surroundings } from '../context/surroundings.js';
+import { RETIRED_KEY, type CleanupStep } from '../plan/plan-cleanup.js';
+
+/** What a {@link Cleaner} asks of its janitor. */
+export interface CleanerHost {
+  isInUse(buildId: string): boolean;
+  /** Ends calls to clouds. */
+  readonly signal: AbortSignal;
+}
+
+const DELETE_LIMIT_MS = 120_000;
+
+/** Takes single steps, each under the locks of the data model. What somebody changed meanwhile is left to the next look. */
+export class Cleaner {
+  constructor(
+    private readonly surroundings: Surroundings,
+    private readonly host: CleanerHost,
+  ) {}
+
+  /** @throws why the step could not be taken */
+  async take(step: CleanupStep): Promise<void> {
+    try {
+      await this.#take(step);
+    } catch (error) {
+      if (!isZooKeeperError(error, 'ZK_NO_NODE', 'ZK_BAD_VERSION')) throw error;
+    }
+  }
+
+  async #take(step: CleanupStep): Promise<void> {
+    const { logger, zk } = this.surroundings;
+    switch (step.step) {
+      case 'forget-upload':
+        return this.#forgetUpload(step.upload);
+      case 'delete-upload':
+        return this.#deleteUpload(step.upload);
+      case 'retire-interrupted-build':
+        if (this.host.isInUse(step.build.id)) return;
+        if (await this.#isLocked(imageBuildLockPath(step.build.image))) return;
+        return this.#retire(step.build, { [RETIRED_KEY]: true });
+      case 'retire-build':
+        return this.#retire(step.build, {});
+      case 'delete-build':
+        await zk.deleteRecursive(buildPath(step.build.image, step.build.id));
+        logger.info('Build removed', { image: step.build.image, build: step.build.id });
+    }
+  }
+
+  async #isLocked(root: string): Promise<boolean> {
+    return (await ZkLock.lockHolder(this.surroundings.zk, root)) !== undefined;
+  }
+
+  /** The builder that made it is gone: what it has in the cloud is known by its id, or found as leaked. */
+  async #forgetUpload(upload: UploadRecord): Promise<void> {
+    if (await this.#isLocked(uploadLockPath(upload.image, upload.buildId, upload.provider))) return;
+    await this.#deleteUpload(upload);
+  }
+
+  async #deleteUpload(upload: UploadRecord): Promise<void> {
+    const { zk, clock, logger } = this.surroundings;
+    const { image, buildId, provider, id, externalId } = upload;
+    const lock = new ZkLock(zk, uploadNumberLockPath(image, buildId, provider, id), { clock });
+    if (!(await lock.acquire({ blocking: false }))) return;
+    const path = uploadPath(image, buildId, provider, id);
+    try {
+      if (upload.state !== 'deleting') {
+        const deleting = withUpload(upload, { state: 'deleting' }, clock.now());
+        await zk.setData(path, encodeUpload(deleting), upload.stat?.version);
+      }
+      if (externalId !== null) await this.#deleteInCloud(provider, externalId);
+      logger.info('Upload removed', { image, build: buildId, provider, upload: id, externalId });
+    } finally {
+      await lock.release();
+    }
+    await zk.deleteRecursive(path);
+  }
+
+  async #deleteInCloud(name: string, externalId: string): Promise<void> {
+    const { providers, clock } = this.surroundings;
+    const late = new AbortController();
+    const cancel = clock.setTimer(DELETE_LIMIT_MS, () =>
+      late.abort(new NodepoolError('NODEPOOL_TIMEOUT', `not deleted within ${DELETE_LIMIT_MS / 1_000} s`)),
+    );
+    try {
+      const signal = AbortSignal.any([this.host.signal, late.signal]);
+      const provider = await providers.use(name, signal);
+      if (!provider?.deleteImage) {
+        throw new NodepoolError('NODEPOOL_NO_IMAGES', `provider "${name}" cannot delete image ${externalId} now`);
+      }
+      await provider.deleteImage(externalId, signal);
+    } finally {
+      cancel();
+    }
+  }
+
+  async #retire(build: BuildRecord, marks: Readonly<Record<string, true>>): Promise<void> {
+    const { zk, clock } = this.surroundings;
+    const lock = new ZkLock(zk, buildLockPath(build.image, build.id), { clock });
+    if (!(await lock.acquire({ blocking: false }))) return;
+    try {
+      const deleting = withBuild(build, { state: 'deleting' }, clock.now());
+      const body = encodeBuild({ ...deleting, raw: { ...deleting.raw, ...marks } });
+      await zk.setData(buildPath(build.image, build.id), body, build.stat?.version);
+    } finally {
+      await lock.release();
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import { listBuildFiles, removeBuildFiles, removeFormat, type BuildFiles } from '../files/image-files.js';
+import { buildPath, type ImageEntry } from '@nodepool/zk-protocol';
+import type { Config } from '@nodepool/core';
+import type { Surroundings } from '../context/surroundings.js';
+
+/**
+ * Removes this builder's files of builds that are gone or going, and with `delete-after-upload` the formats that every
+ * provider has. Files of a build in use stay.
+ */
+export async function cleanLocalFiles(
+  surroundings: Surroundings,
+  isInUse: (buildId: string) => boolean,
+): Promise<void> {
+  const { imagesDir, tree, logger } = surroundings;
+  for (const files of (await listBuildFiles(imagesDir)).values()) {
+    if (isInUse(files.buildId)) continue;
+    const entry = tree.images.get(files.image);
+    const build = entry?.builds.get(files.buildId);
+    if (!build && (await isRecorded(surroundings, files))) continue;
+    if (!build || build.state === 'deleting' || build.state === 'failed') {
+      logger.info('Files of a build that is gone are removed', { image: files.image, build: files.buildId });
+      await removeBuildFiles(imagesDir, files);
+    } else if (entry && build.state === 'ready') {
+      for (const format of superfluousFormats(surroundings.config(), entry, files))
+        await removeFormat(imagesDir, files, format);
+    }
+  }
+}
+
+/** Whether there is a record after all, which is not known yet or cannot be read: then the files stay. */
+async function isRecorded({ zk }: Surroundings, { image, buildId }: BuildFiles): Promise<boolean> {
+  return (await zk.exists(buildPath(image, buildId))) !== undefined;
+}
+
+/** Formats that nobody needs on disk any more. */
+export function superfluousFormats(config: Config, entry: ImageEntry, files: BuildFiles): string[] {
+  const image = config.diskimages.get(entry.name);
+  if (!image?.deleteAfterUpload) return [];
+  const needed = new Set(image.keepFormats);
+  for (const { name, images } of config.providers.values()) {
+    if (!images?.diskimages.has(entry.name)) continue;
+    const isThere = [...entry.uploads.values()].some(
+      ({ buildId, provider, state }) => buildId === files.buildId && provider === name && state === 'ready',
+    );
+    if (!isThere) needed.add(images.format);
+  }
+  return [...files.formats].filter((format) => !needed.has(format));
+}

@@ -1,0 +1,97 @@
+import type { Config } from '@nodepool/core';
+import type { BuildRecord, ImageEntry, UploadRecord } from '@nodepool/zk-protocol';
+import { readyBuilds, readyUploads } from './newest-builds.js';
+
+/** One step of taking away what is no longer needed. Each is safe to repeat, and done under the locks of the data model. */
+export type CleanupStep =
+  /** An upload whose builder has gone: the record goes if nobody holds the upload lock. */
+  | { readonly step: 'forget-upload'; readonly upload: UploadRecord }
+  /** Delete the image in the cloud, then the record. */
+  | { readonly step: 'delete-upload'; readonly upload: UploadRecord }
+  /** A build that somebody may still be working on: it becomes `deleting` if nobody holds the build lock. */
+  | { readonly step: 'retire-interrupted-build'; readonly build: BuildRecord }
+  /** The build becomes `deleting`. */
+  | { readonly step: 'retire-build'; readonly build: BuildRecord }
+  /** No upload is left: the record goes. */
+  | { readonly step: 'delete-build'; readonly build: BuildRecord };
+
+/** Builds of an image that stay on their own account: current and previous one. */
+const KEPT_BUILDS = 2;
+/** Uploads of an image that stay in each provider: current and previous one. */
+const KEPT_UPLOADS = 2;
+
+/** How long the last failed build of an image can be looked at. */
+const FAILED_STAYS_MS = 3_600_000;
+
+/** Key of ours in a build record: it went `deleting` because its builder seemed to be gone. */
+export const RETIRED_KEY = 'retired';
+
+/** Says what to take away of one image, in the order of the data model: uploads first, then their build. */
+export function planCleanup(config: Config, entry: ImageEntry, nowMs: number): CleanupStep[] {
+  const isConfigured = config.diskimages.get(entry.name)?.abstract === false;
+  const keep = new Set(
+    isConfigured
+      ? readyBuilds(entry)
+          .slice(0, KEPT_BUILDS)
+          .map(({ id }) => id)
+      : [],
+  );
+  const failure = isConfigured ? lastFailure(entry, nowMs) : undefined;
+  if (failure) keep.add(failure.id);
+  const recent = recentUploads(config, entry);
+  return [...entry.builds.values()].flatMap((build) => stepsFor(build, config, entry, keep, recent));
+}
+
+/** A build that failed a short while ago, and after which none was good. */
+function lastFailure(entry: ImageEntry, nowMs: number): BuildRecord | undefined {
+  const [newest] = readyBuilds(entry);
+  const sinceMs = Math.max(newest?.stateTimeMs ?? 0, nowMs - FAILED_STAYS_MS);
+  const failed = [...entry.builds.values()].filter(
+    ({ state, stateTimeMs }) => state === 'failed' && stateTimeMs > sinceMs,
+  );
+  return failed.sort((a, b) => b.stateTimeMs - a.stateTimeMs)[0];
+}
+
+/** Uploads that a provider still depends on as its current or previous image, so that an old build survives. */
+function recentUploads(config: Config, entry: ImageEntry): ReadonlySet<UploadRecord> {
+  const recent = new Set<UploadRecord>();
+  for (const { name, images } of config.providers.values()) {
+    if (!images?.diskimages.has(entry.name)) continue;
+    for (const upload of readyUploads(entry, name).slice(0, KEPT_UPLOADS)) recent.add(upload);
+  }
+  return recent;
+}
+
+function stepsFor(
+  build: BuildRecord,
+  config: Config,
+  entry: ImageEntry,
+  keep: ReadonlySet<string>,
+  recent: ReadonlySet<UploadRecord>,
+): CleanupStep[] {
+  const uploads = [...entry.uploads.values()].filter(({ buildId }) => buildId === build.id);
+  const managed = uploads.filter(({ provider }) => config.providers.get(provider)?.images !== undefined);
+  if (build.state !== 'deleting') {
+    if (keep.has(build.id)) return managed.flatMap((upload) => cruftStep(upload, config, entry.name));
+    if (build.state === 'building') return [{ step: 'retire-interrupted-build', build }];
+  }
+  const removable = build.state === 'deleting' ? managed : managed.filter((upload) => !recent.has(upload));
+  const steps = removable.map((upload): CleanupStep => removalStep(upload));
+  const left = uploads.filter((upload) => !removable.includes(upload));
+  if (build.state !== 'deleting' && left.every(({ state }) => state === 'deleting')) {
+    steps.push({ step: 'retire-build', build });
+  }
+  if (build.state === 'deleting' && uploads.length === 0) steps.push({ step: 'delete-build', build });
+  return steps;
+}
+
+/** What goes of a build that stays: uploads nobody wants, failed ones, and those that nobody is making any more. */
+function cruftStep(upload: UploadRecord, config: Config, image: string): CleanupStep[] {
+  const isWanted = config.providers.get(upload.provider)?.images?.diskimages.has(image) === true;
+  if (upload.state === 'uploading') return [{ step: 'forget-upload', upload }];
+  return isWanted && upload.state === 'ready' ? [] : [{ step: 'delete-upload', upload }];
+}
+
+function removalStep(upload: UploadRecord): CleanupStep {
+  return upload.state === 'uploading' ? { step: 'forget-upload', upload } : { step: 'delete-upload', upload };
+}

@@ -1,0 +1,68 @@
+import type { Config, Logger, Provider, ProviderConfig, ProviderContext } from '@nodepool/core';
+import { sameProviderConfig, type DriverRegistry } from '@nodepool/core/config';
+
+/** Makes what a driver is given to run a provider; a builder has no nodes and takes no requests. */
+export type ContextOf = (config: ProviderConfig) => ProviderContext;
+
+interface Running {
+  readonly config: ProviderConfig;
+  readonly provider: Provider;
+  /** `undefined` before the first use and after a failure. */
+  started: Promise<void> | undefined;
+}
+
+/** The providers that manage images, as their drivers make them. Only images are asked of them. */
+export class ImageProviders {
+  readonly #running = new Map<string, Running>();
+
+  constructor(
+    private readonly registry: DriverRegistry,
+    private readonly contextOf: ContextOf,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Follows a configuration: what changed is replaced, what is gone is let go of once what it does has ended. */
+  async reconfigure(config: Config): Promise<void> {
+    for (const [name, { config: old, provider }] of this.#running) {
+      const next = config.providers.get(name);
+      if (next?.images !== undefined && sameProviderConfig(old, next)) continue;
+      this.#running.delete(name);
+      provider.stop();
+      provider.join().catch((error: unknown) => {
+        this.logger.warn('Provider did not end in good order', { provider: name, error });
+      });
+    }
+    for (const next of config.providers.values()) {
+      if (next.images === undefined || this.#running.has(next.name)) continue;
+      const driver = await this.registry.get(next.driverName);
+      this.#running.set(next.name, {
+        config: next,
+        provider: driver.getProvider(next, this.contextOf(next)),
+        started: undefined,
+      });
+    }
+  }
+
+  /**
+   * Makes the provider ready for calls about images.
+   * @returns `undefined` for a provider that does not exist or manages no images
+   * @throws why it cannot be used now; the next use tries again
+   */
+  async use(name: string, signal: AbortSignal): Promise<Provider | undefined> {
+    const running = this.#running.get(name);
+    if (!running) return undefined;
+    running.started ??= (running.provider.startImages?.(signal) ?? Promise.resolve()).catch((error: unknown) => {
+      running.started = undefined;
+      throw error;
+    });
+    await running.started;
+    return running.provider;
+  }
+
+  async stop(): Promise<void> {
+    const providers = [...this.#running.values()].map(({ provider }) => provider);
+    this.#running.clear();
+    for (const provider of providers) provider.stop();
+    await Promise.allSettled(providers.map((provider) => provider.join()));
+  }
+}

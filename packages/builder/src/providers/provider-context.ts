@@ -1,0 +1,33 @@
+import {
+  createCommitter,
+  createNodeCache,
+  createRequestCache,
+  type Clock,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
+import type { Config, Logger, ProviderConfig, ProviderContext } from '@nodepool/core';
+
+/** What {@link contextFor} builds on. */
+export interface ContextSurroundings {
+  readonly zk: ZooKeeper;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly hostname: string;
+  readonly random: () => number;
+  readonly config: () => Config;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What a driver is given to run a provider for a builder: it serves no requests, so its caches stay empty. */
+export function contextFor(surroundings: ContextSurroundings, { name }: ProviderConfig): ProviderContext {
+  const { zk, clock, logger, hostname, random, config, env } = surroundings;
+  const nodes = createNodeCache({ zk, clock, logger });
+  const requests = createRequestCache({ zk, clock, logger });
+  return {
+    ...{ zk, clock, nodes, requests, hostname, random, config, env },
+    logger: logger.child({ provider: name }),
+    committer: createCommitter(zk, [nodes, requests]),
+    ownNodes: () => [],
+    capacityChanged: () => undefined,
+  };
+}

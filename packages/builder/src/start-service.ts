@@ -1,0 +1,62 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '@nodepool/zk-protocol';
+import {
+  assembleService,
+  createImageRoutes,
+  createServiceMetrics,
+  type DaemonRuntime,
+  type DaemonService,
+  type ServiceSurroundings,
+} from '@nodepool/daemon';
+import { COMMAND_LINE, type BuilderArguments } from './arguments.js';
+import { Builder } from './builder.js';
+import { contextFor } from './providers/provider-context.js';
+
+/** The builder as a service: what it says of itself in log and `/healthz`. */
+function builderRuntime(builder: Builder, clock: Clock): DaemonRuntime {
+  return {
+    start: () => builder.start(),
+    reconfigure: (config) => builder.reconfigure(config),
+    get notReady() {
+      return builder.notReady;
+    },
+    drain: (deadlineMs) => builder.drain(deadlineMs),
+    stop: () => builder.stop(),
+    startedFields: () => ({ builder: builder.id }),
+    get degraded() {
+      return builder.failingDeletions.length > 0;
+    },
+    health: () => ({ ...builder.running, failing_deletions: builder.failingDeletions }),
+    dump: () => builder.describe(),
+    routes: () => createImageRoutes(() => builder.tree.images, clock),
+  };
+}
+
+/**
+ * Reads the configuration, connects, and begins to answer the web. Call `start` of the result next.
+ * @throws ConfigError, NODEPOOL_WEB_LISTEN, NODEPOOL_STATSD, and ZK_BAD_ARGUMENTS for unusable TLS files
+ */
+export function createService(surroundings: ServiceSurroundings<BuilderArguments>): Promise<DaemonService> {
+  const metrics = createServiceMetrics(surroundings);
+  return assembleService(surroundings, {
+    name: COMMAND_LINE.name,
+    programDir: import.meta.dirname,
+    embedded: 'find',
+    metrics,
+    createRuntime({ zk, config, registry, logger, clock, hostname, version, args, env }) {
+      const random = () => Math.random();
+      const builder: Builder = new Builder({
+        ...{ zk, config, registry, logger: logger.child({}, 'builder'), clock, random, hostname, version, env },
+        buildWorkers: args.buildWorkers,
+        uploadWorkers: args.uploadWorkers,
+        tmpDir: env['TMPDIR'] ?? tmpdir(),
+        packageDir: join(import.meta.dirname, '..'),
+        events: metrics.builder,
+        contextOf: (provider) =>
+          contextFor({ zk, clock, logger, hostname, random, env, config: () => builder.config }, provider),
+      });
+      return builderRuntime(builder, clock);
+    },
+  });
+}

@@ -1,0 +1,39 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/**
+ * Processes that were started with this directory for temporary files, also those that have left their group.
+ * @returns their ids
+ */
+export async function processesOf(tmpDir: string): Promise<number[]> {
+  const ids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number);
+  const found = await Promise.all(ids.map(async (id) => ((await hasTmpDir(id, tmpDir)) ? [id] : [])));
+  return found.flat().filter((id) => id !== process.pid);
+}
+
+async function hasTmpDir(id: number, tmpDir: string): Promise<boolean> {
+  try {
+    const environment = await readFile(join('/proc', String(id), 'environ'), 'utf8');
+    return environment.split('\0').includes(`TMPDIR=${tmpDir}`);
+  } catch {
+    return false; // Ended meanwhile, or somebody else's: not started by this builder.
+  }
+}
+
+/** Ends them at once, and those they start meanwhile. */
+export async function killProcessesOf(tmpDir: string): Promise<void> {
+  for (let round = 0; round < 10; round += 1) {
+    const ids = await processesOf(tmpDir);
+    if (ids.length === 0) return;
+    for (const id of ids) kill(id);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+function kill(id: number): void {
+  try {
+    process.kill(id, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

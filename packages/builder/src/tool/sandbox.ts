@@ -1,0 +1,25 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+/** Words to put before a command. Empty: it runs as it is, in a process group of its own. */
+export type Sandbox = readonly string[];
+
+/**
+ * Own mount and process namespaces: the end of the first process ends all of them and takes their mounts along, and it ends
+ * when the builder ends, however that happens.
+ */
+const NAMESPACES: Sandbox = [
+  ...['setpriv', '--pdeathsig', 'KILL', '--'],
+  ...['unshare', '--mount', '--propagation', 'private', '--pid', '--fork', '--kill-child=KILL', '--mount-proc', '--'],
+];
+
+/** Finds out whether builds can have namespaces of their own here: it takes root and util-linux. */
+export async function findSandbox(): Promise<Sandbox> {
+  const [program = '', ...args] = [...NAMESPACES, 'true'];
+  try {
+    await promisify(execFile)(program, args, { timeout: 10_000 });
+    return NAMESPACES;
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,41 @@
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { NodepoolError } from '@nodepool/zk-protocol';
+import { runTool } from '../tool/run-tool.js';
+import { computeChecksums } from '../files/checksums.js';
+import { imageFile } from '../files/image-files.js';
+import type { Surroundings } from '../context/surroundings.js';
+import type { PlannedUpload } from '../plan/plan-uploads.js';
+
+const LIMIT_MS = 4 * 3_600_000;
+
+/** Makes the format of a planned upload from another one of the same build, with its checksums. Nothing half-done stays. */
+export async function convertImage(
+  { imagesDir, clock, env, sandbox }: Pick<Surroundings, 'imagesDir' | 'clock' | 'env' | 'sandbox'>,
+  { build, format, convertFrom = '' }: PlannedUpload,
+  signal: AbortSignal,
+): Promise<void> {
+  const from = imageFile(imagesDir, build.image, build.id, convertFrom);
+  const to = imageFile(imagesDir, build.image, build.id, format);
+  const draft = `${to}.converting`;
+  const said: string[] = [];
+  try {
+    const command = ['qemu-img', 'convert', '-f', convertFrom, '-O', format, from, draft];
+    const result = await runTool({
+      ...{ command, env, sandbox, clock, signal, timeoutMs: LIMIT_MS },
+      onLine: (line) => void said.push(line.trim()),
+    });
+    if (result.ended !== 'exit' || result.code !== 0) {
+      const why = result.ended === 'not-started' ? result.error.message : said.join(' ').slice(-500);
+      throw new NodepoolError(
+        'NODEPOOL_CONVERT',
+        `qemu-img cannot make ${format} of "${from}" (${result.ended}): ${why}; is qemu-utils installed?`,
+      );
+    }
+    const { md5, sha256 } = await computeChecksums(draft, signal);
+    await writeFile(`${to}.md5`, `${md5}  ${to}\n`);
+    await writeFile(`${to}.sha256`, `${sha256}  ${to}\n`);
+    await rename(draft, to);
+  } finally {
+    await rm(draft, { force: true });
+  }
+}

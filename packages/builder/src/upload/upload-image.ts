@@ -1,0 +1,190 @@
+import {
+  encodeUpload,
+  isZooKeeperError,
+  lastPart,
+  newUpload,
+  uploadPath,
+  uploadsPath,
+  withUpload,
+  type UploadRecord,
+} from '@nodepool/zk-protocol';
+import { NodepoolError, type Provider, type ProviderImages } from '@nodepool/core';
+import type { Progress } from '../context/progress.js';
+import { readChecksums } from '../files/checksums.js';
+import { imageFile } from '../files/image-files.js';
+import type { PlannedUpload } from '../plan/plan-uploads.js';
+import type { Surroundings } from '../context/surroundings.js';
+import { convertImage } from './convert-image.js';
+import { UploadProgress } from './upload-progress.js';
+import { runPostUploadHook } from './post-upload-hook.js';
+
+/** One upload, under the lock of build and provider that the caller holds. */
+export interface UploadOrder {
+  readonly planned: PlannedUpload;
+  readonly provider: Provider;
+  readonly settings: ProviderImages;
+  readonly progress: (progress: Progress) => void;
+  readonly signal: AbortSignal;
+}
+
+const HOOK_LIMIT_MS = 600_000;
+/** Key of ours in an upload record: why it failed. */
+const ERROR_KEY = 'error';
+
+/**
+ * Brings one build into one provider: record, data, hook, `ready`. The cloud's id is stored before the data is sent, so
+ * that whatever happens the image can be found and removed.
+ * @throws what went wrong; the record is `failed` and nothing is left in the cloud, or the record says what is
+ */
+export async function uploadImage(surroundings: Surroundings, order: UploadOrder): Promise<UploadRecord> {
+  const { clock, logger, events, imagesDir } = surroundings;
+  const { planned, provider, signal } = order;
+  const { build, format } = planned;
+  const startedMs = clock.now();
+  if (planned.convertFrom !== undefined) await convertImage(surroundings, planned, signal);
+  const file = imageFile(imagesDir, build.image, build.id, format);
+  const record = new StoredUpload(surroundings, await createRecord(surroundings, order));
+  const fields = { image: build.image, build: build.id, provider: planned.provider, upload: record.current.id };
+  logger.info('Upload started', fields);
+  try {
+    const externalId = await sendImage(surroundings, order, record, file, startedMs);
+    await runHook(surroundings, order, externalId, file);
+    await record.update({ state: 'ready', externalId });
+    events.uploaded(build.image, planned.provider, clock.now() - startedMs);
+    logger.info('Upload is ready', { ...fields, externalId, durationMs: clock.now() - startedMs });
+    return record.current;
+  } catch (error) {
+    await undo(provider, record, error);
+    throw error;
+  }
+}
+
+async function createRecord({ zk, clock }: Surroundings, { planned }: UploadOrder): Promise<UploadRecord> {
+  const { build, provider } = planned;
+  const directory = uploadsPath(build.image, build.id, provider);
+  const key = { image: build.image, buildId: build.id, provider, id: '' };
+  const { username, pythonPath, shellType } = build;
+  const upload = newUpload(key, { state: 'uploading', username, pythonPath, shellType }, clock.now());
+  const { path, stat } = await zk.create2(`${directory}/`, encodeUpload(upload), { sequential: true });
+  return { ...upload, id: lastPart(path), stat };
+}
+
+/** The record of the upload as it is stored now. Each write is conditional: a record that somebody changed ends the upload. */
+class StoredUpload {
+  #current: UploadRecord;
+
+  constructor(
+    private readonly surroundings: Surroundings,
+    created: UploadRecord,
+  ) {
+    this.#current = created;
+  }
+
+  get current(): UploadRecord {
+    return this.#current;
+  }
+
+  async update(
+    changes: Partial<Pick<UploadRecord, 'state' | 'externalId' | 'externalName' | 'format'>>,
+    error?: string,
+  ) {
+    const { zk, clock } = this.surroundings;
+    const changed = withUpload(this.#current, changes, clock.now());
+    const next = error === undefined ? changed : { ...changed, raw: { ...changed.raw, [ERROR_KEY]: error } };
+    const { image, buildId, provider, id, stat } = next;
+    const written = await zk.setData(uploadPath(image, buildId, provider, id), encodeUpload(next), stat?.version);
+    this.#current = { ...next, stat: written };
+  }
+}
+
+async function sendImage(
+  surroundings: Surroundings,
+  { planned, provider, settings, progress, signal }: UploadOrder,
+  record: StoredUpload,
+  file: string,
+  startedMs: number,
+): Promise<string> {
+  const { build, format } = planned;
+  const { id: uploadId } = record.current;
+  const { md5, sha256 } = await readChecksums(file);
+  const name = formatName(settings.nameFormat, {
+    image_name: build.image,
+    upload_id: uploadId,
+    timestamp: String(Math.floor(startedMs / 1_000)),
+  });
+  if (!provider.uploadImage)
+    throw new NodepoolError('NODEPOOL_NO_IMAGES', `provider "${planned.provider}" takes no images`);
+  await record.update({ externalName: name, format });
+  const at = { image: build.image, buildId: build.id, startedMs, provider: planned.provider, uploadId };
+  progress({ ...at, phase: 'uploading' });
+  const late = new AbortController();
+  const cancel = surroundings.clock.setTimer(settings.uploadTimeoutMs, () =>
+    late.abort(new NodepoolError('NODEPOOL_IMAGE_TIMEOUT', tooLate(settings.uploadTimeoutMs))),
+  );
+  const follow = new UploadProgress(surroundings, at, progress);
+  try {
+    return await provider.uploadImage(
+      {
+        ...{ image: build.image, name, file, format, md5, sha256 },
+        metadata: {
+          ...textValues(surroundings.config().diskimages.get(build.image)?.metadata ?? {}),
+          ...settings.diskimages.get(build.image)?.metadata,
+          nodepool_build_id: build.id,
+          nodepool_upload_id: uploadId,
+          nodepool_provider_name: planned.provider,
+        },
+        onCreated: (externalId) => record.update({ externalId }),
+        onProgress: (sentBytes, totalBytes) => follow.sent(sentBytes, totalBytes),
+      },
+      AbortSignal.any([signal, late.signal]),
+    );
+  } finally {
+    cancel();
+  }
+}
+
+const tooLate = (ms: number): string => `not uploaded within ${ms / 1_000} s (image-upload-timeout)`;
+
+async function runHook(
+  { env, sandbox, clock }: Surroundings,
+  { planned, settings, signal }: UploadOrder,
+  externalId: string,
+  file: string,
+): Promise<void> {
+  if (settings.postUploadHook === undefined) return;
+  const refused = await runPostUploadHook({
+    ...{ program: settings.postUploadHook, provider: planned.provider, externalId, file, signal, env, sandbox, clock },
+    timeoutMs: HOOK_LIMIT_MS,
+  });
+  if (refused !== undefined) throw new NodepoolError('NODEPOOL_HOOK', refused);
+}
+
+/** Takes a failed upload away. What cannot be removed now keeps its id in a record that the janitor works on. */
+async function undo(provider: Provider, record: StoredUpload, error: unknown): Promise<void> {
+  const reason = error instanceof Error ? error.message : String(error);
+  const { externalId } = record.current;
+  try {
+    if (externalId === null) {
+      await record.update({ state: 'failed', externalName: null, format: null }, reason);
+      return;
+    }
+    await record.update({ state: 'deleting' }, reason);
+    await provider.deleteImage?.(externalId, AbortSignal.timeout(60_000));
+    await record.update({ state: 'failed', externalId: null, externalName: null, format: null }, reason);
+  } catch (problem) {
+    // The record stands as it was stored last, and the janitor goes on from there.
+    if (!isZooKeeperError(problem) && externalId === null) throw problem;
+  }
+}
+
+/** Fills in `{name}` fields; unknown ones stay as they are. */
+export function formatName(format: string, fields: Readonly<Record<string, string>>): string {
+  return format.replace(/\{(\w+)\}/g, (all, name: string) => fields[name] ?? all);
+}
+
+/** Clouds know texts alone. */
+function textValues(map: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(map).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+  );
+}

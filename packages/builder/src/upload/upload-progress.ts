@@ -1,0 +1,34 @@
+import type { Progress } from '../context/progress.js';
+import type { Surroundings } from '../context/surroundings.js';
+
+/** How often an upload's progress is written to the log. */
+const LOG_INTERVAL_MS = 30_000;
+
+/** How far one upload is, for the web and, from time to time, for the log. */
+export class UploadProgress {
+  readonly #begunMs: number;
+  #loggedMs: number;
+
+  constructor(
+    private readonly surroundings: Pick<Surroundings, 'clock' | 'logger'>,
+    private readonly at: Omit<Progress, 'phase'>,
+    private readonly report: (progress: Progress) => void,
+  ) {
+    this.#begunMs = this.#loggedMs = surroundings.clock.now();
+  }
+
+  /** So much of the image has been sent. */
+  sent(sentBytes: number, totalBytes: number): void {
+    const { clock, logger } = this.surroundings;
+    const nowMs = clock.now();
+    const elapsedMs = Math.max(1, nowMs - this.#begunMs);
+    const bytesPerSecond = Math.round((sentBytes / elapsedMs) * 1_000);
+    const secondsLeft = bytesPerSecond === 0 ? undefined : Math.ceil((totalBytes - sentBytes) / bytesPerSecond);
+    const figures = { sentBytes, totalBytes, bytesPerSecond, ...(secondsLeft === undefined ? {} : { secondsLeft }) };
+    this.report({ ...this.at, phase: 'uploading', ...figures });
+    if (nowMs - this.#loggedMs < LOG_INTERVAL_MS) return;
+    this.#loggedMs = nowMs;
+    const { image, provider, uploadId } = this.at;
+    logger.info('Upload goes on', { image, provider, upload: uploadId, ...figures });
+  }
+}

@@ -1,0 +1,165 @@
+import { uploadLockPath, uploadsPath, ZkLock } from '@nodepool/zk-protocol';
+import { Backoffs } from '../context/backoffs.js';
+import type { Progress } from '../context/progress.js';
+import { listBuildFiles } from '../files/image-files.js';
+import { planUploads, type PlannedUpload } from '../plan/plan-uploads.js';
+import type { Surroundings } from '../context/surroundings.js';
+import { uploadImage } from './upload-image.js';
+
+const FIRST_RETRY_MS = 10_000;
+const LONGEST_RETRY_MS = 1_800_000;
+
+const keyOf = ({ provider, build }: PlannedUpload): string => `${provider}/${build.image}`;
+
+/** Uploads builds: as many at a time as there are workers, providers in turn, each with pauses of its own after failures. */
+export class Uploads {
+  readonly #surroundings: Surroundings;
+  readonly #workers: number;
+  readonly #backoffs: Backoffs;
+  readonly #running = new Map<
+    string,
+    { readonly provider: string; readonly buildId: string; progress?: Progress; readonly ended: Promise<void> }
+  >();
+  readonly #stop = new AbortController();
+  #looking: Promise<void> | undefined;
+  #again = false;
+  #begun = 0;
+  #cancelRetry: (() => void) | undefined;
+
+  constructor(surroundings: Surroundings, workers: number) {
+    this.#surroundings = surroundings;
+    this.#workers = workers;
+    this.#backoffs = new Backoffs(surroundings, { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS });
+  }
+
+  /** Uploads under way. */
+  get running(): readonly Progress[] {
+    return [...this.#running.values()].flatMap(({ progress }) => (progress ? [progress] : []));
+  }
+
+  /** Builds whose files must stay for now. */
+  isReading(buildId: string): boolean {
+    return [...this.#running.values()].some((running) => running.buildId === buildId);
+  }
+
+  /** How many uploads have begun since the start. */
+  get begun(): number {
+    return this.#begun;
+  }
+
+  /** Something changed: looks at what is to be uploaded. Never rejects. */
+  consider(): Promise<void> {
+    this.#again = true;
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  /** A changed configuration: failures of before count no more. */
+  forgetFailures(): void {
+    this.#backoffs.clear();
+  }
+
+  /** Ends uploads under way; what they had begun in the cloud is removed. */
+  async stop(): Promise<void> {
+    this.#cancelRetry?.();
+    this.#stop.abort(new Error('the builder stops'));
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+  }
+
+  async #look(): Promise<void> {
+    while (this.#again && !this.#stop.signal.aborted) {
+      this.#again = false;
+      try {
+        await this.#begin();
+      } catch (error) {
+        this.#surroundings.logger.error('Cannot look for images to upload', { error });
+      }
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const { tree, imagesDir, clock } = this.#surroundings;
+    if (!tree.ready) return;
+    const files = await listBuildFiles(imagesDir);
+    const local = new Map([...files].map(([buildId, { formats }]) => [buildId, formats]));
+    const planned = planUploads(this.#surroundings.config(), tree.images, local);
+    let nextMs = Infinity;
+    for (const upload of this.#inTurn(planned)) {
+      if (this.#running.size >= this.#workers) return;
+      const pausedUntilMs = this.#backoffs.until(keyOf(upload));
+      if (pausedUntilMs !== undefined) nextMs = Math.min(nextMs, pausedUntilMs);
+      else this.#start(upload);
+    }
+    this.#cancelRetry?.();
+    if (nextMs < Infinity) this.#cancelRetry = clock.setTimer(nextMs - clock.now(), () => void this.consider());
+  }
+
+  /** Those not under way, providers with the fewest uploads first. */
+  #inTurn(planned: readonly PlannedUpload[]): PlannedUpload[] {
+    const load = new Map<string, number>();
+    for (const { provider } of this.#running.values()) load.set(provider, (load.get(provider) ?? 0) + 1);
+    return planned
+      .filter((upload) => !this.#running.has(keyOf(upload)))
+      .sort((a, b) => (load.get(a.provider) ?? 0) - (load.get(b.provider) ?? 0));
+  }
+
+  #start(planned: PlannedUpload): void {
+    const key = keyOf(planned);
+    this.#begun += 1;
+    const ended = this.#upload(planned)
+      .then(
+        (uploaded) => {
+          if (uploaded) this.#backoffs.clear(key);
+        },
+        (error: unknown) => {
+          const { provider, build } = planned;
+          this.#surroundings.logger.error('Upload failed', { provider, image: build.image, build: build.id, error });
+          this.#backoffs.failed(key, error instanceof Error ? error.message : String(error));
+        },
+      )
+      .finally(() => {
+        this.#running.delete(key);
+        this.#surroundings.activityChanged();
+        void this.consider();
+      });
+    this.#running.set(key, { provider: planned.provider, buildId: planned.build.id, ended });
+  }
+
+  /** @returns false when another builder is at it, or has done it */
+  async #upload(planned: PlannedUpload): Promise<boolean> {
+    const { zk, clock, tree, providers } = this.#surroundings;
+    const { build, provider: name } = planned;
+    const provider = await providers.use(name, this.#stop.signal);
+    const settings = this.#surroundings.config().providers.get(name)?.images;
+    if (!provider || !settings) return false;
+    await zk.ensurePath(uploadsPath(build.image, build.id, name));
+    const lock = new ZkLock(zk, uploadLockPath(build.image, build.id, name), { clock });
+    if (!(await lock.acquire({ blocking: false }))) {
+      this.#backoffs.hold(keyOf(planned), 'another builder uploads it');
+      return false;
+    }
+    try {
+      await tree.settle();
+      const entry = tree.images.get(build.image);
+      const done = [...(entry?.uploads.values() ?? [])].some(
+        (upload) => upload.buildId === build.id && upload.provider === name && upload.state === 'ready',
+      );
+      if (done || entry?.builds.get(build.id)?.state !== 'ready') return false;
+      await uploadImage(this.#surroundings, {
+        ...{ planned, provider, settings },
+        progress: (progress) => {
+          const running = this.#running.get(keyOf(planned));
+          if (!running) return;
+          running.progress = progress;
+          this.#surroundings.activityChanged();
+        },
+        signal: AbortSignal.any([this.#stop.signal, lock.lost]),
+      });
+      return true;
+    } finally {
+      await lock.release();
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { imageBuildRequestPath, imagePath } from '@nodepool/zk-protocol';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { MAKE_IMAGE, World } from './support/world.js';
+
+let world: World | undefined;
+
+afterEach(async () => {
+  await world?.end();
+  world = undefined;
+});
+
+const debian = (more = '') =>
+  `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [debian, vm]\n  release: 12\n${more}`;
+
+describe('a builder', () => {
+  it('builds an image that is missing and uploads it, and builds it again when somebody asks', async () => {
+    world = await World.start({ diskimages: debian() });
+    const { zk, tree } = world;
+    await world.builder();
+    const settled = (builds: number) =>
+      vi.waitFor(
+        () =>
+          expect(world?.states('debian')).toEqual({
+            builds: Array(builds).fill('ready'),
+            uploads: Array(builds).fill('sky ready'),
+          }),
+        { timeout: 10_000 },
+      );
+    await settled(1);
+    const [first] = [...(tree.images.get('debian')?.uploads.values() ?? [])];
+    expect(first).toMatchObject({ format: 'qcow2', username: 'zuul', externalId: expect.any(String) as string });
+
+    for (const builds of [2, 2, 2]) {
+      await zk.create(imageBuildRequestPath('debian'));
+      await vi.waitFor(async () => expect(await zk.exists(imageBuildRequestPath('debian'))).toBeUndefined(), {
+        timeout: 10_000,
+      });
+      await settled(builds);
+    }
+
+    expect(await zk.getChildren(imagePath('debian'))).toEqual(['builds']);
+    await vi.waitFor(async () =>
+      expect((await world?.files())?.filter((name) => name.endsWith('.qcow2')).length).toBe(2),
+    );
+    expect(world.happened.filter((text) => text.startsWith('built'))).toEqual(Array(4).fill('built debian 0'));
+  });
+});

@@ -1,0 +1,192 @@
+// The real diskimage-builder: what it builds, what a killed builder leaves, and how that is taken away. npm run test:dib
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ensureDebianPackages } from '@nodepool/test-servers';
+import { imageBuildRequestPath, systemClock } from '@nodepool/zk-protocol';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { convertImage } from '../src/upload/convert-image.js';
+import { World } from './support/world.js';
+
+const ELEMENTS = fileURLToPath(new URL('fixtures/elements', import.meta.url));
+const BUILDER = fileURLToPath(new URL('../bin/nodepool-builder.js', import.meta.url));
+const PACKAGES = ['python3-diskimage-builder', 'qemu-utils', 'busybox-static', 'sudo'];
+const WAIT = { timeout: 60_000, interval: 100 };
+const SMALL = '    DIB_JOURNAL_SIZE: "4"\n    DIB_IMAGE_SIZE: "0.05"\n    SKIP_BASE: "1"\n';
+
+const debian = (more = '', element = 'busybox') =>
+  `- name: debian\n  elements: [${element}]\n  formats: [raw]\n  env-vars:\n${SMALL}${more}`;
+
+let world: World | undefined;
+const children: ChildProcess[] = [];
+
+beforeAll(() => ensureDebianPackages(PACKAGES), 300_000);
+
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    child.kill('SIGKILL');
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  }
+  await world?.end();
+  world = undefined;
+});
+
+const start = async (diskimages: string): Promise<World> =>
+  (world = await World.start({ diskimages: diskimages || debian(), top: `elements-dir: ${ELEMENTS}` }));
+
+const mounts = async (of: World) =>
+  (await readFile('/proc/self/mountinfo', 'utf8')).split('\n').filter((line) => line.includes(of.dir));
+
+const ready = (of: World, count: number) =>
+  vi.waitFor(
+    () =>
+      expect(of.states('debian')).toEqual({
+        builds: Array(count).fill('ready'),
+        uploads: Array(count).fill('sky ready'),
+      }),
+    WAIT,
+  );
+
+describe('with the real tool', () => {
+  it('an image is built in two formats, converted to a third, and replaced twice', { timeout: 180_000 }, async () => {
+    const of = await start(debian());
+    const { zk } = of;
+    await of.builder();
+    await ready(of, 1);
+    const [build] = [...(of.tree.images.get('debian')?.builds.values() ?? [])];
+    if (!build) throw new Error('no build');
+    const endings = (await of.files()).map((name) => name.replace(/^[^.]*\./, '')).sort();
+    expect(endings).toEqual(['qcow2', 'qcow2.md5', 'qcow2.sha256', 'raw', 'raw.md5', 'raw.sha256']);
+    const parts = { imagesDir: of.imagesDir, clock: systemClock, env: process.env, sandbox: [] };
+    const planned = { provider: 'sky', build, format: 'vmdk', convertFrom: 'qcow2' };
+    await convertImage(parts, planned, AbortSignal.timeout(30_000));
+    expect((await of.files()).filter((name) => name.endsWith('.vmdk'))).toHaveLength(1);
+
+    for (let round = 1; round <= 2; round += 1) {
+      const before = of.happened.filter((text) => text === 'built debian 0').length;
+      await zk.create(imageBuildRequestPath('debian'));
+      await vi.waitFor(
+        () => expect(of.happened.filter((text) => text === 'built debian 0')).toHaveLength(before + 1),
+        WAIT,
+      );
+      await ready(of, 2);
+    }
+
+    await vi.waitFor(
+      async () => expect((await of.files()).filter((name) => name.includes(build.id))).toEqual([]),
+      WAIT,
+    );
+    expect(await of.cloudImages()).toHaveLength(2);
+    expect(await mounts(of)).toEqual([]);
+  });
+
+  it.each([
+    ['busybox, broken', /exit code 7; it said at last: .*/],
+    ['no-such-element', /MissingElementException/],
+  ])('the element %s fails the build, with the reason', async (element, reason) => {
+    const of = await start(debian('', element));
+    await of.builder();
+
+    await vi.waitFor(() => expect(of.lastBuild('debian')?.raw['error']).toMatch(reason), WAIT);
+    expect(await mounts(of)).toEqual([]);
+  });
+});
+
+describe('a builder that is killed', () => {
+  /** The program, in a process of its own. */
+  async function run(of: World): Promise<ChildProcess> {
+    const args = [BUILDER, '-f', '-c', await of.processConfig(), '--no-webapp', '--drain-timeout', '10'];
+    const child = spawn(process.execPath, args, { stdio: 'ignore', env: { ...process.env, TMPDIR: of.dir } });
+    children.push(child);
+    return child;
+  }
+
+  async function kill(child: ChildProcess): Promise<void> {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  /** Nothing of the killed one is left, and one good image is there. */
+  async function expectClean(of: World): Promise<void> {
+    await ready(of, 1);
+    const { id } = of.lastBuild('debian') ?? {};
+    await vi.waitFor(async () => {
+      expect((await of.files()).filter((name) => !name.includes(id ?? '?'))).toEqual([]);
+      expect(await of.cloudImages()).toHaveLength(1);
+      const [tmpRoot = ''] = (await readdir(of.dir)).filter((name) => name.startsWith('nodepool-builder-'));
+      expect(await readdir(join(of.dir, tmpRoot))).toEqual([]);
+    }, WAIT);
+    expect(await mounts(of)).toEqual([]);
+    expect(await processesBelow(of)).toEqual([]);
+  }
+
+  /** Command lines of processes that work for builds of this world. */
+  async function processesBelow(of: World): Promise<string[]> {
+    const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+    const environments = ids.map(async (id) => {
+      const text = await readFile(`/proc/${id}/environ`, 'utf8').catch(() => '');
+      return text.includes(`TMPDIR=${of.dir}/nodepool-builder-`) ? [id] : [];
+    });
+    return (await Promise.all(environments)).flat();
+  }
+
+  it('while it builds leaves no process and no mount, and the next one builds', { timeout: 180_000 }, async () => {
+    const of = await start('');
+    const hold = join(of.dir, 'hold');
+    await of.reload({ diskimages: debian(`    HOLD_ROOT: ${hold}\n`), top: `elements-dir: ${ELEMENTS}` });
+    await writeFile(hold, '');
+    const child = await run(of);
+    await vi.waitFor(() => expect(existsSync(`${hold}.reached`)).toBe(true), WAIT);
+    expect(await processesBelow(of)).not.toEqual([]);
+
+    await kill(child);
+
+    await vi.waitFor(async () => expect(await processesBelow(of)).toEqual([]), WAIT);
+    expect(await mounts(of)).toEqual([]);
+    await rm(hold);
+    await run(of);
+    await expectClean(of);
+  });
+
+  it(
+    'in the hook after the upload leaves no image in the cloud, and the next one uploads',
+    { timeout: 180_000 },
+    async () => {
+      const of = await start('');
+      const hook = join(of.dir, 'hook.sh');
+      await writeFile(hook, `#!/bin/sh\n[ -e ${of.dir}/again ] && exit 0\ntouch ${of.dir}/in-hook\nexec sleep 1000\n`);
+      await chmod(hook, 0o755);
+      await of.reload({ diskimages: debian(), top: `elements-dir: ${ELEMENTS}`, sky: `post-upload-hook: ${hook}` });
+      const child = await run(of);
+      await vi.waitFor(() => expect(existsSync(join(of.dir, 'in-hook'))).toBe(true), WAIT);
+      expect(await of.cloudImages()).toHaveLength(1);
+
+      await kill(child);
+
+      await writeFile(join(of.dir, 'again'), '');
+      await run(of);
+      await expectClean(of);
+    },
+  );
+
+  it('that is told to stop in a build ends it within the time it has', { timeout: 120_000 }, async () => {
+    const of = await start('');
+    const hold = join(of.dir, 'hold');
+    await of.reload({ diskimages: debian(`    HOLD_ROOT: ${hold}\n`), top: `elements-dir: ${ELEMENTS}` });
+    await writeFile(hold, '');
+    const child = await run(of);
+    await vi.waitFor(() => expect(existsSync(`${hold}.reached`)).toBe(true), WAIT);
+    const beganMs = Date.now();
+
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+
+    expect(child.exitCode).toBe(0);
+    expect(Date.now() - beganMs).toBeLessThan(11_000);
+    expect(await processesBelow(of)).toEqual([]);
+    await vi.waitFor(() => expect(of.lastBuild('debian')?.raw['error']).toBe('the builder was stopped'), WAIT);
+  });
+});

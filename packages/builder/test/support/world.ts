@@ -1,0 +1,210 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createDriverRegistry, loadConfig, type DriverRegistry } from '@nodepool/core/config';
+import { silentLogger, type Config, type Provider, type ProviderImage } from '@nodepool/core';
+import { connect, ImageTree, systemClock, type BuildRecord, type ZooKeeper } from '@nodepool/zk-protocol';
+import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
+import { ImageProviders } from '../../src/providers/image-providers.js';
+import { contextFor } from '../../src/providers/provider-context.js';
+import type { BuilderEvents } from '@nodepool/core/service';
+import { Builder, type BuilderOptions } from '../../src/index.js';
+
+/** Stands in for disk-image-create. */
+export const MAKE_IMAGE = fileURLToPath(new URL('../fixtures/make-image.sh', import.meta.url));
+
+/** What a test world is made with. */
+export interface WorldOptions {
+  /** YAML of `diskimages`, indented by nothing. */
+  readonly diskimages: string;
+  /** Further keys of the provider's image, YAML. */
+  readonly provider?: string;
+  /** Further keys of the provider itself, YAML. */
+  readonly sky?: string;
+  /** Further keys of the file, YAML. */
+  readonly top?: string;
+  /** Images of the provider; default: `debian`. */
+  readonly images?: readonly string[];
+  readonly builder?: Partial<BuilderOptions>;
+}
+
+/** A builder on a ZooKeeper server of its own, with a fake cloud that takes images. */
+export class World {
+  readonly happened: string[] = [];
+  private constructor(
+    readonly dir: string,
+    readonly zk: ZooKeeper,
+    readonly tree: ImageTree,
+    readonly registry: DriverRegistry,
+    private readonly server: { close(): Promise<void>; readonly connectString: string },
+    public config: Config,
+    private readonly options: WorldOptions,
+  ) {}
+
+  static async start(options: WorldOptions): Promise<World> {
+    const dir = await mkdtemp(join(tmpdir(), 'builder-test-'));
+    await mkdir(join(dir, 'images'));
+    const server = await startEmbeddedServer({ dataDir: join(dir, 'zk') });
+    const zk = await connect({ servers: server.connectString });
+    const tree = new ImageTree({ zk, clock: systemClock, logger: silentLogger, changed: () => undefined });
+    await tree.start();
+    const registry = createDriverRegistry({ searchFrom: [import.meta.dirname], globalDir: dir });
+    const config = await World.#load(dir, options, registry);
+    return new World(dir, zk, tree, registry, server, config, options);
+  }
+
+  get imagesDir(): string {
+    return join(this.dir, 'images');
+  }
+
+  /** Writes the configuration for a builder in a process of its own. @returns its file */
+  async processConfig(): Promise<string> {
+    const [host = '', port = ''] = this.server.connectString.split(':');
+    const file = join(this.dir, 'process.yaml');
+    const servers = `zookeeper-servers: [{host: ${host}, port: ${port}}]\nzookeeper-timeout: 4\n`;
+    await writeFile(file, servers + (await readFile(join(this.dir, 'nodepool.yaml'), 'utf8')));
+    return file;
+  }
+
+  /** Another builder, or the first one. */
+  async builder(changes: Partial<BuilderOptions> & { readonly imagesDir?: string } = {}): Promise<Builder> {
+    const events: BuilderEvents = {
+      buildEnded: (image, { exitCode }) => this.happened.push(`built ${image} ${exitCode}`),
+      imageBuilt: (image, format) => this.happened.push(`image ${image} ${format}`),
+      uploaded: (image, provider) => this.happened.push(`uploaded ${image} ${provider}`),
+      imagesChanged: () => undefined,
+      sweepFound: (work) => this.happened.push(`sweep found ${work}`),
+    };
+    const zk = await connect({ servers: this.server.connectString });
+    const shared = { zk, clock: systemClock, logger: silentLogger, random: () => 0.5, hostname: 'nb01.example.com' };
+    const { imagesDir = this.imagesDir, ...options } = changes;
+    const config = { ...this.config, imagesDir };
+    const builder = new Builder({
+      ...{ ...shared, config, registry: this.registry, version: '1', buildWorkers: 1, uploadWorkers: 4 },
+      ...{ tmpDir: this.dir, packageDir: this.dir, env: process.env, events },
+      contextOf: (config) => contextFor({ ...shared, config: () => this.config, env: process.env }, config),
+      ...this.options.builder,
+      ...options,
+    });
+    this.#ends.push(async () => {
+      await builder.stop();
+      await zk.close();
+    });
+    await builder.start();
+    return builder;
+  }
+
+  readonly #ends: (() => Promise<void>)[] = [];
+
+  /** Ends the server; nobody can connect any more. */
+  stopZooKeeper(): Promise<void> {
+    return this.server.close();
+  }
+
+  async end(): Promise<void> {
+    for (const end of this.#ends.reverse()) await end();
+    this.tree.stop();
+    await this.zk.close();
+    await this.server.close();
+    await rm(this.dir, { recursive: true, force: true });
+  }
+
+  /** Images in the fake cloud, as the provider shows them. */
+  async cloudImages(): Promise<readonly ProviderImage[]> {
+    return (await (await this.#provider()).listImages?.(AbortSignal.timeout(5_000))) ?? [];
+  }
+
+  /** An image that nobody knows of. */
+  async leakImage(): Promise<void> {
+    const { zk } = this;
+    const metadata = {
+      nodepool_provider_name: 'sky',
+      nodepool_build_id: 'f'.repeat(32),
+      nodepool_upload_id: '0000000007',
+    };
+    const upload = {
+      image: 'debian',
+      name: 'leaked',
+      file: '',
+      format: 'qcow2',
+      md5: undefined,
+      sha256: undefined,
+      metadata,
+    };
+    await (await this.#provider()).uploadImage?.({ ...upload, onCreated: async () => {} }, AbortSignal.timeout(5_000));
+    await zk.sync('/');
+  }
+
+  async #provider(): Promise<Provider> {
+    const shared = { zk: this.zk, clock: systemClock, logger: silentLogger, random: () => 0.5, hostname: 'test' };
+    const context = { ...shared, config: () => this.config, env: process.env };
+    const providers = new ImageProviders(this.registry, (config) => contextFor(context, config), silentLogger);
+    this.#ends.push(() => providers.stop());
+    await providers.reconfigure(this.config);
+    const provider = await providers.use('sky', AbortSignal.timeout(5_000));
+    if (!provider) throw new Error('no provider');
+    return provider;
+  }
+
+  /** The newest build of an image, whatever became of it, with its raw body. */
+  lastBuild(image: string): BuildRecord | undefined {
+    return [...(this.tree.images.get(image)?.builds.values() ?? [])].sort((a, b) => b.stateTimeMs - a.stateTimeMs)[0];
+  }
+
+  /** States of all builds and uploads of an image, for comparing. */
+  states(image: string): { builds: string[]; uploads: string[] } {
+    const entry = this.tree.images.get(image);
+    return {
+      builds: [...(entry?.builds.values() ?? [])].map(({ state }) => state).sort(),
+      uploads: [...(entry?.uploads.values() ?? [])].map(({ state, provider }) => `${provider} ${state}`).sort(),
+    };
+  }
+
+  async files(): Promise<string[]> {
+    return (await readdir(this.imagesDir)).filter((name) => !/^(builder_id|build_space)/.test(name));
+  }
+
+  /** Writes another file and puts it in force for builders started from now on. */
+  async reload(options: WorldOptions): Promise<Config> {
+    return (this.config = await World.#load(this.dir, options, this.registry));
+  }
+
+  static async #load(
+    dir: string,
+    { diskimages, provider = '', sky = '', top = '', images = ['debian'] }: WorldOptions,
+    drivers: DriverRegistry,
+  ): Promise<Config> {
+    const file = join(dir, 'nodepool.yaml');
+    const indent = (text: string) => text.replace(/^(?=.)/gm, '    ');
+    await writeFile(
+      file,
+      `images-dir: ${dir}/images
+build-log-dir: ${dir}/logs
+${top}
+labels:
+  - name: small
+diskimages:
+${indent(diskimages)}
+providers:
+  - name: sky
+    driver: fake
+    cloud-settings:
+      state-dir: ${dir}/cloud
+      upload-images: true
+${indent(sky)}
+    diskimages: ${images.length === 0 ? '[]' : ''}
+${images.map((name) => `      - name: ${name}\n${indent(provider).replace(/^(?=.)/gm, '    ')}`).join('\n')}
+    pools:
+      - name: main
+        labels:
+          - name: small
+            ${images[0] === undefined ? 'cloud-image: other' : `diskimage: ${images[0]}`}
+            min-ram: 1
+    cloud-images:
+      - name: other
+`,
+    );
+    return loadConfig({ file, env: {}, drivers, mode: 'service', clock: systemClock });
+  }
+}

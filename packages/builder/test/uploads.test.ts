@@ -1,0 +1,178 @@
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { systemClock, type Clock } from '@nodepool/zk-protocol';
+import { ensureDebianPackages } from '@nodepool/test-servers';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { MAKE_IMAGE, World, type WorldOptions } from './support/world.js';
+
+let world: World | undefined;
+const WAIT = { timeout: 15_000, interval: 20 };
+const DEBIAN = `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n`;
+
+afterEach(async () => {
+  await world?.end();
+  world = undefined;
+});
+
+async function start(options: Partial<WorldOptions> = {}): Promise<World> {
+  world = await World.start({ diskimages: DEBIAN, ...options });
+  return world;
+}
+
+const settled = (of: World, states: { builds: string[]; uploads: string[] }) =>
+  vi.waitFor(() => expect(of.states('debian')).toEqual(states), WAIT);
+const READY = { builds: ['ready'], uploads: ['sky ready'] };
+
+/** A clock on which waits of one length are short. */
+const hurried = (longMs: number, ms: number): Clock => ({
+  now: () => systemClock.now(),
+  setTimer: (wanted, fire) => systemClock.setTimer(wanted === longMs ? ms : wanted, fire),
+});
+
+describe('several builders on one ZooKeeper', () => {
+  it('build an image once, and upload what they have on their disks', async () => {
+    const of = await start();
+    await mkdir(join(of.dir, 'images2'));
+    await Promise.all([of.builder(), of.builder({ imagesDir: join(of.dir, 'images2'), hostname: 'nb02.example.com' })]);
+    await settled(of, READY);
+
+    await new Promise((resolve) => setTimeout(resolve, 500));
+
+    expect(of.states('debian')).toEqual(READY);
+    expect(of.happened.filter((text) => text.startsWith('built'))).toEqual(['built debian 0']);
+    expect(await of.cloudImages()).toHaveLength(1);
+    const sides = await Promise.all([of.files(), readdir(join(of.dir, 'images2'))]);
+    expect(sides.filter((names) => names.some((name) => name.endsWith('.qcow2')))).toHaveLength(1);
+  });
+
+  it('with one id are refused, and the other one is named', async () => {
+    const of = await start();
+    await of.builder();
+
+    await expect(of.builder({ clock: hurried(40_000, 50), hostname: 'nb02.example.com' })).rejects.toThrow(
+      /a builder with the same id runs: nb01\.example\.com \(process \d+\)/,
+    );
+  });
+
+  it('build only what they are meant to', async () => {
+    const of = await start({ diskimages: `${DEBIAN}  builders: [nb02]\n` });
+    const first = await of.builder();
+    await vi.waitFor(() => expect(first.status('debian')).toEqual({ waits: 'left to other builders' }), WAIT);
+    await mkdir(join(of.dir, 'images2'));
+
+    await of.builder({ imagesDir: join(of.dir, 'images2'), hostname: 'nb02.example.com' });
+
+    await settled(of, READY);
+    expect(await of.files()).toEqual([]);
+  });
+});
+
+describe('an upload', () => {
+  async function hook(of: World, text: string): Promise<void> {
+    await writeFile(join(of.dir, 'hook.sh'), `#!/bin/sh\n${text}\n`);
+    await chmod(join(of.dir, 'hook.sh'), 0o755);
+  }
+
+  it('that the hook refuses leaves nothing in the cloud, and is tried again', async () => {
+    const of = await start();
+    await hook(of, `echo "$@" >> ${of.dir}/hook.log; [ -e ${of.dir}/good ] || { echo bad image; exit 9; }`);
+    of.config = await of.reload({ diskimages: DEBIAN, sky: `post-upload-hook: ${of.dir}/hook.sh` });
+    const builder = await of.builder();
+    await vi.waitFor(async () => expect(await readdir(of.dir)).toContain('hook.log'), WAIT);
+    await vi.waitFor(() => expect(builder.running.uploads).toEqual([]), WAIT);
+    expect(await of.cloudImages()).toEqual([]);
+
+    await writeFile(join(of.dir, 'good'), '');
+    await builder.reconfigure(of.config);
+
+    await settled(of, READY);
+    expect(await of.cloudImages()).toHaveLength(1);
+  });
+
+  it('is not made while the image is paused for the provider', async () => {
+    const of = await start({ provider: 'pause: true' });
+    const builder = await of.builder();
+    await settled(of, { builds: ['ready'], uploads: [] });
+
+    await builder.reconfigure(await of.reload({ diskimages: DEBIAN }));
+
+    await settled(of, READY);
+  });
+
+  it('of a format that was not built is made by conversion', async () => {
+    await ensureDebianPackages(['qemu-utils']);
+    const of = await start({ diskimages: `${DEBIAN}  env-vars: {QEMU: "1"}\n` });
+    const builder = await of.builder();
+    await settled(of, READY);
+    const [build] = [...(of.tree.images.get('debian')?.builds.values() ?? [])];
+
+    const { convertImage } = await import('../src/upload/convert-image.js');
+    const parts = { imagesDir: of.imagesDir, clock: systemClock, env: process.env, sandbox: [] };
+    if (!build) throw new Error('no build');
+    const planned = { provider: 'sky', build, format: 'raw', convertFrom: 'qcow2' };
+    await convertImage(parts, planned, AbortSignal.timeout(10_000));
+
+    const names = (await of.files()).filter((name) => name.includes('.raw')).map((name) => name.replace(/^[^.]*/, ''));
+    expect(names.sort()).toEqual(['.raw', '.raw.md5', '.raw.sha256']);
+    await expect(
+      convertImage(parts, { ...planned, convertFrom: 'vmdk', format: 'vhdx' }, AbortSignal.timeout(10_000)),
+    ).rejects.toMatchObject({ code: 'NODEPOOL_CONVERT' });
+    expect((await of.files()).filter((name) => name.includes('converting'))).toEqual([]);
+    expect(builder.failingDeletions).toEqual([]);
+  });
+});
+
+describe('what is no longer needed', () => {
+  it('goes from the disk with delete-after-upload, but for the formats to keep', async () => {
+    const of = await start({
+      diskimages: `${DEBIAN}  formats: [raw, vhdx]\n  delete-after-upload: true\n  keep-formats: [raw]\n`,
+    });
+    await of.builder();
+    await settled(of, READY);
+
+    await vi.waitFor(async () => {
+      const formats = (await of.files()).map((name) => name.replace(/^[^.]*\./, ''));
+      expect(formats.sort()).toEqual(['raw', 'raw.md5', 'raw.sha256']);
+    }, WAIT);
+  });
+
+  it('goes when a provider is emptied, and when the image leaves the configuration', async () => {
+    const other = DEBIAN.replace('debian', 'other');
+    const of = await start({ diskimages: DEBIAN + other, images: ['debian', 'other'] });
+    const builder = await of.builder();
+    await settled(of, READY);
+    await vi.waitFor(() => expect(of.states('other')).toEqual(READY), WAIT);
+
+    await builder.reconfigure(
+      await of.reload({ diskimages: `${DEBIAN}${other}  formats: [raw]\n`, images: ['debian'] }),
+    );
+    await vi.waitFor(() => expect(of.states('other')).toMatchObject({ uploads: [] }), WAIT);
+    expect(await of.cloudImages()).toHaveLength(1);
+
+    await builder.reconfigure(await of.reload({ diskimages: DEBIAN, images: [] }));
+    await vi.waitFor(() => expect(of.states('debian').uploads).toEqual([]), WAIT);
+    await vi.waitFor(() => expect(of.states('other')).toEqual({ builds: [], uploads: [] }), WAIT);
+    await vi.waitFor(
+      async () => expect((await of.files()).filter((name) => name.startsWith('other'))).toEqual([]),
+      WAIT,
+    );
+    expect(await of.cloudImages()).toEqual([]);
+  });
+
+  it('is found in the cloud and on the disk although no record speaks of it', async () => {
+    const of = await start();
+    await of.leakImage();
+    await writeFile(join(of.imagesDir, `debian-${'e'.repeat(32)}.qcow2`), 'left by a crash');
+    await writeFile(join(of.imagesDir, 'notes.txt'), 'of a person');
+    await of.builder({ clock: hurried(60_000, 300) });
+    await settled(of, READY);
+
+    await vi.waitFor(async () => {
+      expect((await of.cloudImages()).map(({ name }) => name)).not.toContain('leaked');
+      expect((await of.files()).filter((name) => name.includes('eeee'))).toEqual([]);
+    }, WAIT);
+    expect(await of.cloudImages()).toHaveLength(1);
+    expect(await of.files()).toContain('notes.txt');
+    expect(of.happened.filter((text) => text.startsWith('sweep'))).toEqual([]);
+  });
+});
