@@ -1,0 +1,277 @@
+import { networkInterfaces } from 'node:os';
+import type { Resources } from '@nodepool/zk-protocol';
+import {
+  ConfigError,
+  NODE_ID_TAG,
+  POOL_TAG,
+  PROVIDER_TAG,
+  TaskManager,
+  type Adapter,
+  type AdapterContext,
+  type CreateOrder,
+  type DeleteOrder,
+  type ImageUpload,
+  type Instance,
+  type ProviderImage,
+  type Resource,
+  type StateMachine,
+} from '@nodepool/core';
+import { needsFloatingIp } from './addresses.js';
+import { Cached } from './cached.js';
+import { CapacityMemory } from './capacity-memory.js';
+import { OpenStackClient } from './client/client.js';
+import type { Server, ServerOrder } from './client/compute.js';
+import type { Transport } from './client/transport.js';
+import { CloudFacts } from './cloud-facts.js';
+import type { OpenStackLabel, OpenStackPool, OpenStackProvider } from './config.js';
+import { createMachine } from './create-node.js';
+import { deleteMachine } from './delete-node.js';
+import { FloatingIps } from './floating-ips.js';
+import { Images } from './images.js';
+import { toInstance, type InstanceContext, type OpenStackInstance } from './instance.js';
+import { Leftovers } from './leftovers.js';
+import { limitsOf } from './limits.js';
+import { serverOrder, zoneFor } from './server-order.js';
+
+/** Parts that may be replaced. */
+export interface AdapterParts {
+  /** Default: over the network. */
+  readonly transport?: Transport | undefined;
+}
+
+/** One list a second at the most; ten seconds while nothing happens. */
+const POLLING = { minMs: 1_000, maxMs: 10_000 };
+const VOLUME_LIFE_MS = 30_000;
+const SHARED_CALLS = 20;
+
+/** A cloud as core's state-machine provider sees it. */
+export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLabel, OpenStackPool> {
+  readonly polling: { readonly minMs: number; readonly maxMs: number };
+  readonly #config: OpenStackProvider;
+  readonly #context: AdapterContext;
+  readonly #client: OpenStackClient;
+  readonly #shared: TaskManager;
+  readonly #facts: CloudFacts;
+  readonly #floatingIps: FloatingIps;
+  readonly #capacity: CapacityMemory;
+  readonly #images: Images;
+  readonly #leftovers: Leftovers;
+  readonly #volumeSizes: Cached<ReadonlyMap<string, number>>;
+  readonly #hasIpv6 = hasGlobalIpv6();
+
+  /** @throws {ConfigError} there is no such cloud; the provider is made again later */
+  constructor(config: OpenStackProvider, context: AdapterContext, { transport }: AdapterParts = {}) {
+    const { clock, logger, metrics } = context;
+    if (!config.settings) throw new ConfigError(config.cloudProblem ?? `cloud "${config.cloud}" is not known`);
+    const random = () => context.random();
+    this.#config = config;
+    this.#context = context;
+    const { callsPerSecond: requestsPerSecond, settings, name } = config;
+    const client = new OpenStackClient({
+      settings,
+      transport,
+      clock,
+      logger,
+      name,
+      metrics,
+      requestsPerSecond,
+      random,
+    });
+    this.#client = client;
+    this.#shared = new TaskManager(`${name} shared`, { clock, logger, random, maxParallel: SHARED_CALLS });
+    this.#facts = new CloudFacts(client, clock, logger);
+    this.#floatingIps = new FloatingIps(client, this.#shared, () => this.#facts.networks());
+    this.#capacity = new CapacityMemory(clock);
+    this.#images = new Images({ client, clock, logger, provider: name, timeoutMs: config.imageUploadTimeoutMs });
+    this.#leftovers = new Leftovers({ client, config, clock, logger, metrics, floatingIps: this.#floatingIps });
+    this.#volumeSizes = new Cached(clock, VOLUME_LIFE_MS, async (signal) => {
+      const volumes = (await client.volume.exists(signal)) ? await client.volume.volumes(signal) : [];
+      return new Map(volumes.map(({ id, sizeGb }) => [id, sizeGb]));
+    });
+    const minMs = Math.max(POLLING.minMs, settings.serverListMs ?? 0);
+    this.polling = { minMs, maxMs: Math.max(minMs, POLLING.maxMs) };
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    await this.#client.connect(signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#shared.stop();
+    await this.#shared.join();
+    await this.#client.close();
+  }
+
+  getCreateStateMachine(order: CreateOrder<OpenStackLabel, OpenStackPool>): StateMachine<Instance, OpenStackInstance> {
+    return createMachine({
+      client: this.#client,
+      facts: this.#facts,
+      floatingIps: this.#floatingIps,
+      capacity: this.#capacity,
+      order,
+      provider: this.#config.name,
+      bootTimeoutMs: this.#config.bootTimeoutMs,
+      makeOrder: () => this.#makeOrder(order),
+      toInstance: async (server) => toInstance(server, await this.#instanceContext([server])),
+      needsFloatingIp: async (server) =>
+        order.pool.autoFloatingIp && needsFloatingIp(server, await this.#facts.networks(), this.#client.settings),
+      markVolumes: (server, signal) => this.#markVolumes(server, order.metadata, signal),
+    });
+  }
+
+  getDeleteStateMachine({ externalId, node }: DeleteOrder): StateMachine<void, OpenStackInstance> {
+    return deleteMachine(externalId, {
+      client: this.#client,
+      floatingIps: this.#floatingIps,
+      mayHaveFloatingIps: this.#mayHaveFloatingIps,
+      provider: this.#config.name,
+      nodeId: node?.id,
+    });
+  }
+
+  async listInstances(signal: AbortSignal): Promise<readonly OpenStackInstance[]> {
+    const servers = await this.#client.compute.servers(signal);
+    const context = await this.#instanceContext(servers);
+    const instances = servers.map((server) => this.#shown(server, context));
+    this.#leftovers.saw(instances);
+    return instances;
+  }
+
+  async getInstance(externalId: string, signal: AbortSignal): Promise<OpenStackInstance | undefined> {
+    const server = await this.#client.compute.server(externalId, signal);
+    return server && this.#shown(server, await this.#instanceContext([server]));
+  }
+
+  async listResources(signal: AbortSignal): Promise<readonly Resource[]> {
+    const instances = await this.listInstances(signal);
+    return [
+      ...instances
+        .filter(({ deleted }) => !deleted)
+        .map(({ externalId, metadata }) => ({ type: 'instance', id: externalId, metadata })),
+      ...(await this.#leftovers.resources(signal)),
+    ];
+  }
+
+  async deleteResource(resource: Resource, signal: AbortSignal): Promise<void> {
+    if (resource.type === 'instance') await this.#client.compute.deleteServer(resource.id, signal);
+    else await this.#leftovers.delete(resource, signal);
+  }
+
+  getQuotaLimits(signal: AbortSignal): Promise<Resources> {
+    return limitsOf(this.#client, this.#context.logger, signal);
+  }
+
+  async getQuotaForLabel(label: OpenStackLabel, pool: OpenStackPool): Promise<Resources> {
+    const flavor = await this.#facts.flavorOf(label);
+    const networks = await this.#facts.networkIds(pool, label);
+    if (label.serverGroup !== undefined) await this.#facts.serverGroup(label.serverGroup, label.name);
+    return {
+      instances: 1,
+      cores: flavor.vcpus,
+      ram: flavor.ramMib,
+      ports: networks === 'auto' ? 1 : networks.length,
+      ...(label.bootFromVolume && { volumes: 1, 'volume-gb': label.volumeGb }),
+    };
+  }
+
+  /** Zones to choose from; a cloud that does not tell them chooses by itself. */
+  async getAZs(): Promise<readonly (string | null)[]> {
+    try {
+      const zones = await this.#facts.zones();
+      return zones.length > 0 ? zones : [null];
+    } catch (error) {
+      this.#context.logger.warn('The zones of the cloud could not be read; it chooses them itself', { error });
+      return [null];
+    }
+  }
+
+  labelReady(label: OpenStackLabel): boolean | Promise<boolean> {
+    if (label.diskimage !== undefined) return true;
+    const image = this.#config.cloudImages.get(label.cloudImage ?? '');
+    if (!image) return false;
+    return image.imageId !== undefined || this.#hasImage(image.imageName, label.name);
+  }
+
+  uploadImage(upload: ImageUpload, signal: AbortSignal): Promise<string> {
+    return this.#images.upload(upload, signal);
+  }
+
+  deleteImage(externalId: string, signal: AbortSignal): Promise<void> {
+    return this.#images.delete(externalId, signal);
+  }
+
+  listImages(signal: AbortSignal, options: { readonly all?: boolean | undefined } = {}): Promise<ProviderImage[]> {
+    return this.#images.list(options.all === true, signal);
+  }
+
+  getConsoleLog(_label: OpenStackLabel, externalId: string, signal: AbortSignal): Promise<string | undefined> {
+    return this.#client.compute.consoleOutput(externalId, signal);
+  }
+
+  get #mayHaveFloatingIps(): boolean {
+    const { floatingIpSource, isPrivate, hasNetwork } = this.#client.settings;
+    if (floatingIpSource !== 'neutron' || isPrivate || !hasNetwork) return false;
+    return [...this.#config.pools.values()].some(({ autoFloatingIp }) => autoFloatingIp);
+  }
+
+  async #makeOrder(order: CreateOrder<OpenStackLabel, OpenStackPool>): Promise<ServerOrder> {
+    const made = await serverOrder(order, this.#config, this.#facts);
+    const isFull = (zone: string | null): boolean => this.#capacity.isFull(zone, made.flavorId);
+    const zone = isFull(order.az) ? zoneFor(order, await this.getAZs(), isFull) : order.az;
+    return { ...made, zone: zone ?? undefined };
+  }
+
+  /** A server as it is by itself: one that still needs a floating IP, or has to print its host keys, is not ready. */
+  #shown(server: Server, context: InstanceContext): OpenStackInstance {
+    const instance = toInstance(server, context);
+    const pool = this.#config.pools.get(server.metadata[POOL_TAG] ?? '');
+    if (!instance.ready || !pool || server.metadata[PROVIDER_TAG] !== this.#config.name) return instance;
+    const lacksAddress = pool.autoFloatingIp && needsFloatingIp(server, context.networks, context.settings);
+    const hasToPrint = [...pool.labels.values()].some((label) => label.hostKeysFromConsole);
+    return lacksAddress || hasToPrint ? { ...instance, ready: false } : instance;
+  }
+
+  async #hasImage(name: string, label: string): Promise<boolean> {
+    if (await this.#facts.image(name)) return true;
+    this.#context.logger.warn('The cloud has no active image for a label', { label, image: name });
+    return false;
+  }
+
+  async #instanceContext(servers: readonly Server[]): Promise<InstanceContext> {
+    const [flavors, networks] = await Promise.all([this.#facts.flavors(), this.#facts.networks()]);
+    const hasVolumes = servers.some(({ volumeIds }) => volumeIds.length > 0);
+    return {
+      settings: this.#client.settings,
+      networks,
+      flavors: new Map(flavors.flatMap((flavor) => [[flavor.id, flavor] as const, [flavor.name, flavor] as const])),
+      volumeSizes: hasVolumes ? await this.#sizesOf(servers) : new Map(),
+      hasIpv6: this.#hasIpv6,
+    };
+  }
+
+  async #sizesOf(servers: readonly Server[]): Promise<ReadonlyMap<string, number>> {
+    const known = await this.#volumeSizes.get();
+    if (servers.some(({ volumeIds }) => volumeIds.some((id) => !known.has(id)))) this.#volumeSizes.flush(1_000);
+    return this.#volumeSizes.get();
+  }
+
+  /** Volumes that Nova makes carry no tags of ours; without them a volume that is left could not be told to be ours. */
+  async #markVolumes(server: Server, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    for (const id of server.volumeIds) {
+      try {
+        await this.#client.volume.mark(id, tags, signal);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        const fields = { volume: id, nodeId: tags[NODE_ID_TAG], provider: tags[PROVIDER_TAG], error };
+        this.#context.logger.warn('A volume could not be marked as ours; should it be left, nobody deletes it', fields);
+      }
+    }
+  }
+}
+
+/** This computer can reach IPv6 addresses outside. */
+function hasGlobalIpv6(): boolean {
+  return Object.values(networkInterfaces()).some((list) =>
+    list?.some(({ family, internal, address }) => family === 'IPv6' && !internal && !/^fe80|^f[cd]/i.test(address)),
+  );
+}

@@ -1,0 +1,210 @@
+import { BlockList, isIPv4 } from 'node:net';
+import type { CloudSettings, NetworkHint } from './client/clouds/types.js';
+import type { Server, ServerAddress } from './client/compute.js';
+import type { Network, Port, Subnet } from './client/network.js';
+
+/** What the networks of a cloud are good for. Names and ids alike stand for a network. */
+export interface NetworkView {
+  readonly networks: readonly Network[];
+  /** Addresses in them are reached from outside. */
+  readonly externalV4: ReadonlySet<string>;
+  readonly externalV6: ReadonlySet<string>;
+  /** Addresses in them are reached only from inside. */
+  readonly internalV4: ReadonlySet<string>;
+  /** Where a server is reached, whatever else it has. */
+  readonly defaultInterface: string | undefined;
+  /** Id of the network floating IPs lead to. */
+  readonly natDestination: string | undefined;
+  /** Id of the network floating IPs come from. */
+  readonly floatingNetwork: string | undefined;
+}
+
+/** A cloud without a network service, or one we may not look at. */
+export const NO_NETWORKS: NetworkView = {
+  networks: [],
+  externalV4: new Set(),
+  externalV6: new Set(),
+  internalV4: new Set(),
+  defaultInterface: undefined,
+  natDestination: undefined,
+  floatingNetwork: undefined,
+};
+
+/** Sorts the networks of a cloud, with what its entry says about them going before what they look like. */
+export function networkView(
+  networks: readonly Network[],
+  subnets: readonly Subnet[],
+  hints: readonly NetworkHint[],
+): NetworkView {
+  const externalV4 = new Set<string>();
+  const externalV6 = new Set<string>();
+  const internalV4 = new Set<string>();
+  for (const network of networks) {
+    const hint = hintFor(network, hints);
+    const looksExternal = network.isExternal || network.hasPhysicalNetwork;
+    const isV4External = hint?.routesIpv4Externally ?? looksExternal;
+    const isV6External = hint?.routesIpv6Externally ?? looksExternal;
+    addBoth(isV4External ? externalV4 : internalV4, network);
+    if (isV6External) addBoth(externalV6, network);
+  }
+  const hinted = (has: (hint: NetworkHint) => boolean): Network | undefined => {
+    const wanted = hints.find(has);
+    return wanted && networks.find((network) => network.name === wanted.name || network.id === wanted.name);
+  };
+  const gateways = new Set(subnets.filter((subnet) => subnet.hasGateway).map(({ networkId }) => networkId));
+  const withGateway = networks.find(({ id, isExternal }) => !isExternal && gateways.has(id));
+  return {
+    networks,
+    externalV4,
+    externalV6,
+    internalV4,
+    defaultInterface: hints.find((hint) => hint.defaultInterface)?.name,
+    natDestination: (hinted((hint) => hint.natDestination) ?? withGateway)?.id,
+    floatingNetwork: (hinted((hint) => hint.natSource) ?? networks.find(({ isExternal }) => isExternal))?.id,
+  };
+}
+
+function hintFor(network: Network, hints: readonly NetworkHint[]): NetworkHint | undefined {
+  return hints.find(({ name }) => name === network.name || name === network.id);
+}
+
+function addBoth(to: Set<string>, { id, name }: Network): void {
+  to.add(id);
+  to.add(name);
+}
+
+/** Where a server is reached. `undefined`: it has no such address. */
+export interface ChosenAddresses {
+  readonly publicIpv4: string | undefined;
+  readonly publicIpv6: string | undefined;
+  readonly privateIpv4: string | undefined;
+  /** Whichever of them a launcher and Zuul are to use. */
+  readonly interfaceIp: string | undefined;
+}
+
+/**
+ * Chooses among the addresses of a server: for the interface that of the default network, else with `private` the
+ * private one, else a public one, IPv6 before IPv4 where this computer has IPv6.
+ * @param hasIpv6 - this computer can reach IPv6 addresses
+ */
+export function chooseAddresses(
+  server: Pick<Server, 'addresses' | 'accessIpv4' | 'accessIpv6'>,
+  view: NetworkView,
+  settings: CloudSettings,
+  hasIpv6: boolean,
+): ChosenAddresses {
+  const publicIpv4 = settings.useExternalNetwork ? publicV4(server, view) : undefined;
+  const publicIpv6 = settings.forceIpv4 ? undefined : publicV6(server, view);
+  const privateIpv4 = settings.useInternalNetwork ? (privateV4(server, view) ?? publicIpv4) : publicIpv4;
+  return {
+    publicIpv4,
+    publicIpv6,
+    privateIpv4,
+    interfaceIp: interfaceAddress(server, view, settings, hasIpv6, { publicIpv4, publicIpv6, privateIpv4 }),
+  };
+}
+
+function interfaceAddress(
+  { addresses }: Pick<Server, 'addresses'>,
+  view: NetworkView,
+  { isPrivate, forceIpv4 }: CloudSettings,
+  hasIpv6: boolean,
+  known: Omit<ChosenAddresses, 'interfaceIp'>,
+): string | undefined {
+  if (view.defaultInterface !== undefined) {
+    const there = addresses.filter(({ network }) => network === nameOf(view, view.defaultInterface));
+    const chosen = there.find(({ version }) => version === 4) ?? there[0];
+    if (chosen) return chosen.address;
+  }
+  if (isPrivate && known.privateIpv4 !== undefined) return known.privateIpv4;
+  if (hasIpv6 && !forceIpv4 && known.publicIpv6 !== undefined) return known.publicIpv6;
+  return known.publicIpv4 ?? known.privateIpv4 ?? known.publicIpv6;
+}
+
+/** Servers show networks by name. */
+function nameOf(view: NetworkView, idOrName: string | undefined): string | undefined {
+  return view.networks.find(({ id }) => id === idOrName)?.name ?? idOrName;
+}
+
+function publicV4(server: Pick<Server, 'addresses' | 'accessIpv4'>, view: NetworkView): string | undefined {
+  if (server.accessIpv4 !== undefined) return server.accessIpv4;
+  const ours = server.addresses.filter(({ version }) => version === 4);
+  const inside = (entry: ServerAddress): boolean => view.internalV4.has(entry.network);
+  return (
+    ours.find(({ network, type }) => type !== 'floating' && view.externalV4.has(network)) ??
+    ours.find(({ type }) => type === 'floating') ??
+    ours.find(({ network }) => network === 'public') ??
+    ours.find((entry) => isGlobal(entry.address) && !inside(entry))
+  )?.address;
+}
+
+function publicV6(
+  { addresses, accessIpv6 }: Pick<Server, 'addresses' | 'accessIpv6'>,
+  view: NetworkView,
+): string | undefined {
+  if (accessIpv6 !== undefined) return accessIpv6;
+  const ours = addresses.filter(({ version }) => version === 6);
+  return (ours.find(({ network }) => view.externalV6.has(network)) ?? ours[0])?.address;
+}
+
+function privateV4({ addresses }: Pick<Server, 'addresses'>, view: NetworkView): string | undefined {
+  const fixed = addresses.filter(({ version, type }) => version === 4 && type !== 'floating');
+  const mac = addresses.find(({ type }) => type === 'floating')?.mac;
+  const inside = fixed.filter(({ network }) => view.internalV4.has(network));
+  return (
+    inside.find((entry) => mac !== undefined && entry.mac === mac) ??
+    inside[0] ??
+    fixed.find(({ network }) => network === 'private')
+  )?.address;
+}
+
+const NOT_GLOBAL = new BlockList();
+for (const [net, bits] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 3],
+] as const) {
+  NOT_GLOBAL.addSubnet(net, bits, 'ipv4');
+}
+
+function isGlobal(address: string): boolean {
+  return isIPv4(address) && !NOT_GLOBAL.check(address, 'ipv4');
+}
+
+/**
+ * Whether a server needs a floating IP to be reached: it has no public address, but a fixed one.
+ */
+export function needsFloatingIp(
+  server: Pick<Server, 'addresses' | 'accessIpv4'>,
+  view: NetworkView,
+  settings: CloudSettings,
+): boolean {
+  if (settings.floatingIpSource !== 'neutron' || settings.isPrivate || view.floatingNetwork === undefined) return false;
+  if (publicV4(server, view) !== undefined) return false;
+  return server.addresses.some(({ version, type }) => version === 4 && type !== 'floating');
+}
+
+/** The port of a server that a floating IP is to lead to, and its address: in the NAT destination, the newest one. */
+export function portForFloatingIp(
+  ports: readonly Port[],
+  view: NetworkView,
+): { readonly port: Port; readonly address: string } | undefined {
+  const found = ports
+    .filter(({ networkId }) => view.natDestination === undefined || networkId === view.natDestination)
+    .sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
+  for (const port of found) {
+    const address = port.fixedIps.find((ip) => isIPv4(ip));
+    if (address !== undefined) return { port, address };
+  }
+  return undefined;
+}

@@ -1,0 +1,40 @@
+import { setMaxListeners } from 'node:events';
+import type { Clock } from '@nodepool/zk-protocol';
+
+const NEVER_ENDING = new AbortController().signal;
+setMaxListeners(0, NEVER_ENDING);
+
+/**
+ * A value of the cloud that rarely changes: read when it is first needed, kept until it is flushed or old. All who ask
+ * meanwhile wait for the same call; one that failed is asked again.
+ */
+export class Cached<T> {
+  readonly #fetch: (signal: AbortSignal) => Promise<T>;
+  readonly #clock: Clock;
+  readonly #lifeMs: number;
+  #value: { readonly value: Promise<T>; readonly sinceMs: number } | undefined;
+
+  constructor(clock: Clock, lifeMs: number, fetch: (signal: AbortSignal) => Promise<T>) {
+    this.#clock = clock;
+    this.#lifeMs = lifeMs;
+    this.#fetch = fetch;
+  }
+
+  /** The value. The call behind it has a deadline of its own, so it needs no signal. */
+  get(): Promise<T> {
+    const known = this.#value;
+    if (known && this.#clock.now() - known.sinceMs < this.#lifeMs) return known.value;
+    const value = this.#fetch(NEVER_ENDING);
+    const entry = { value, sinceMs: this.#clock.now() };
+    this.#value = entry;
+    value.catch(() => {
+      if (this.#value === entry) this.#value = undefined;
+    });
+    return value;
+  }
+
+  /** Forgets the value. @param olderThanMs - only one that is at least this old */
+  flush(olderThanMs = 0): void {
+    if (this.#value && this.#clock.now() - this.#value.sinceMs >= olderThanMs) this.#value = undefined;
+  }
+}

@@ -1,0 +1,51 @@
+import { Compute } from './compute.js';
+import { ImageApi } from './image.js';
+import { NetworkApi } from './network.js';
+import { Service } from './service.js';
+import { Session, type SessionOptions } from './session.js';
+import type { CloudSettings } from './clouds/types.js';
+import { createTransport } from './undici-transport.js';
+import type { Transport } from './transport.js';
+import { VolumeApi } from './volume.js';
+
+/** What a client works with. */
+export interface ClientOptions extends Omit<SessionOptions, 'transport'> {
+  /** Default: over the network. */
+  readonly transport?: Transport | undefined;
+}
+
+/** One cloud in one region: the calls a driver needs of it. */
+export class OpenStackClient {
+  readonly settings: CloudSettings;
+  readonly compute: Compute;
+  readonly network: NetworkApi;
+  readonly image: ImageApi;
+  readonly volume: VolumeApi;
+  readonly #session: Session;
+
+  /** @throws {ConfigError} a certificate file of the cloud cannot be read */
+  constructor(options: ClientOptions) {
+    const transport = options.transport ?? createTransport(options.settings);
+    this.settings = options.settings;
+    this.#session = new Session({ ...options, transport });
+    this.compute = new Compute(new Service(this.#session, 'compute'));
+    this.network = new NetworkApi(new Service(this.#session, 'network'));
+    this.image = new ImageApi(new Service(this.#session, 'image'));
+    this.volume = new VolumeApi(new Service(this.#session, 'volume'));
+  }
+
+  /** Logs in, which proves the credentials and the address of Keystone. */
+  async connect(signal: AbortSignal): Promise<void> {
+    await this.#session.token(signal);
+  }
+
+  /** The project the client works in; `undefined` when the cloud does not tell. */
+  async projectId(signal: AbortSignal): Promise<string | undefined> {
+    return (await this.#session.token(signal))?.projectId;
+  }
+
+  /** Ends all calls and connections. */
+  close(): Promise<void> {
+    return this.#session.close();
+  }
+}

@@ -1,0 +1,271 @@
+import type { JsonObject } from '@nodepool/zk-protocol';
+import { isObject } from './clouds/merge.js';
+import { isOpenStackError } from './errors.js';
+import { numberIn, objectIn, objectsIn, textIn, textsOf } from './read-values.js';
+import type { Service } from './service.js';
+
+/** An address of a server. */
+export interface ServerAddress {
+  readonly network: string;
+  readonly address: string;
+  readonly version: 4 | 6;
+  readonly type: 'fixed' | 'floating' | undefined;
+  readonly mac: string | undefined;
+}
+
+/** A flavor as a server shows it: by id, or, with later versions of the API, by name and size. */
+export interface ServerFlavor {
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  readonly vcpus: number | undefined;
+  readonly ramMib: number | undefined;
+}
+
+/** A server. */
+export interface Server {
+  readonly id: string;
+  readonly name: string;
+  /** In capital letters, e.g. `BUILD`, `ACTIVE`, `ERROR`, `DELETED`. */
+  readonly status: string;
+  /** What is being done with it, e.g. `deleting`. */
+  readonly taskState: string | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly addresses: readonly ServerAddress[];
+  readonly accessIpv4: string | undefined;
+  readonly accessIpv6: string | undefined;
+  readonly zone: string | undefined;
+  readonly hostId: string | undefined;
+  readonly flavor: ServerFlavor;
+  readonly volumeIds: readonly string[];
+  /** Why its status is `ERROR`. Lists lack it on some clouds: read the server then. */
+  readonly fault: string | undefined;
+}
+
+/** A size of servers. */
+export interface Flavor {
+  readonly id: string;
+  readonly name: string;
+  readonly vcpus: number;
+  readonly ramMib: number;
+}
+
+/** The order for a server. Keys as Nova names them stand behind each. */
+export interface ServerOrder {
+  readonly name: string;
+  readonly flavorId: string;
+  /** `undefined` when it boots from a volume. */
+  readonly imageId: string | undefined;
+  readonly zone?: string | undefined;
+  readonly keyName?: string | undefined;
+  readonly configDrive?: true | undefined;
+  readonly securityGroups?: readonly string[] | undefined;
+  /** Not encoded. */
+  readonly userData?: string | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Ids; `auto` lets Nova choose or make one. */
+  readonly networks: readonly string[] | 'auto';
+  readonly bootVolume?:
+    { readonly imageId: string; readonly sizeGb: number; readonly type: string | undefined } | undefined;
+  /** Id of a server group. */
+  readonly serverGroup?: string | undefined;
+}
+
+/** Limits as Nova tells them, `-1` for none. */
+export interface ComputeLimits {
+  readonly instances: number | undefined;
+  readonly cores: number | undefined;
+  readonly ramMib: number | undefined;
+}
+
+/** The compute service, Nova. */
+export class Compute {
+  readonly #service: Service;
+
+  constructor(service: Service) {
+    this.#service = service;
+  }
+
+  /** All servers of the project. @param filter - as the API takes it, e.g. `{ name: '^np1$' }`; not every cloud heeds it */
+  async servers(signal: AbortSignal, filter: Readonly<Record<string, string>> = {}): Promise<Server[]> {
+    return (await this.#service.list('servers', { path: '/servers/detail', query: filter, signal })).flatMap(
+      readServer,
+    );
+  }
+
+  /** One server; `undefined` when there is none. */
+  async server(id: string, signal: AbortSignal): Promise<Server | undefined> {
+    try {
+      const { body } = await this.#service.call({ lane: 'read', method: 'GET', path: `/servers/${part(id)}`, signal });
+      return readServer(objectIn(body, 'server'))[0];
+    } catch (error) {
+      if (isOpenStackError(error, 'not-found')) return undefined;
+      throw error;
+    }
+  }
+
+  /** Orders a server. @returns its id */
+  async createServer(order: ServerOrder, signal: AbortSignal): Promise<string | undefined> {
+    const { body } = await this.#service.call({
+      lane: 'create',
+      method: 'POST',
+      path: '/servers',
+      body: serverBody(order),
+      microversion: versionFor(order),
+      signal,
+    });
+    return textIn(objectIn(body, 'server'), 'id');
+  }
+
+  /** Deletes a server. @throws {OpenStackError} `not-found`, `conflict` */
+  async deleteServer(id: string, signal: AbortSignal): Promise<void> {
+    await this.#service.call({ lane: 'delete', method: 'DELETE', path: `/servers/${part(id)}`, signal });
+  }
+
+  /** What the server has printed; `undefined` when it cannot be had. */
+  async consoleOutput(id: string, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      const { body } = await this.#service.call({
+        lane: 'read',
+        method: 'POST',
+        path: `/servers/${part(id)}/action`,
+        body: { 'os-getConsoleOutput': {} },
+        signal,
+      });
+      return isObject(body) ? textIn(body, 'output') : undefined;
+    } catch (error) {
+      if (isOpenStackError(error) && error.status !== undefined && error.status < 500) return undefined;
+      throw error;
+    }
+  }
+
+  /** All flavors of the project. */
+  async flavors(signal: AbortSignal): Promise<Flavor[]> {
+    const found = await this.#service.list('flavors', { path: '/flavors/detail', signal });
+    return found.flatMap((flavor) => {
+      const id = textIn(flavor, 'id');
+      const name = textIn(flavor, 'name');
+      if (id === undefined || name === undefined) return [];
+      return [{ id, name, vcpus: numberIn(flavor, 'vcpus') ?? 0, ramMib: numberIn(flavor, 'ram') ?? 0 }];
+    });
+  }
+
+  /** Names of the zones that take servers. */
+  async zones(signal: AbortSignal): Promise<string[]> {
+    const { body } = await this.#service.call({ lane: 'list', method: 'GET', path: '/os-availability-zone', signal });
+    const zones = isObject(body) ? objectsIn(body, 'availabilityZoneInfo') : [];
+    return zones
+      .filter((zone) => objectIn(zone, 'zoneState')['available'] !== false)
+      .flatMap((zone) => textIn(zone, 'zoneName') ?? []);
+  }
+
+  /** The project's limits. */
+  async limits(signal: AbortSignal): Promise<ComputeLimits> {
+    const { body } = await this.#service.call({ lane: 'read', method: 'GET', path: '/limits', signal });
+    const absolute = objectIn(objectIn(body, 'limits'), 'absolute');
+    return {
+      instances: numberIn(absolute, 'maxTotalInstances'),
+      cores: numberIn(absolute, 'maxTotalCores'),
+      ramMib: numberIn(absolute, 'maxTotalRAMSize'),
+    };
+  }
+
+  /** Ids of server groups by name and by id. */
+  async serverGroups(signal: AbortSignal): Promise<{ readonly id: string; readonly name: string }[]> {
+    const found = await this.#service.list('server_groups', { path: '/os-server-groups', signal });
+    return found.flatMap((group) => {
+      const id = textIn(group, 'id');
+      return id === undefined ? [] : [{ id, name: textIn(group, 'name') ?? id }];
+    });
+  }
+}
+
+/** Ids are put into paths: nothing in them may lead elsewhere. */
+function part(id: string): string {
+  return encodeURIComponent(id);
+}
+
+/** The lowest version of the API that knows everything in the order. */
+function versionFor(order: ServerOrder): string | undefined {
+  if (order.bootVolume?.type !== undefined) return '2.67';
+  return order.networks === 'auto' ? '2.37' : undefined;
+}
+
+function serverBody(order: ServerOrder): JsonObject {
+  const { bootVolume } = order;
+  const server: JsonObject = {
+    name: order.name,
+    flavorRef: order.flavorId,
+    imageRef: bootVolume ? '' : (order.imageId ?? ''),
+    min_count: 1,
+    max_count: 1,
+    metadata: { ...order.metadata },
+    networks: order.networks === 'auto' ? 'auto' : order.networks.map((uuid) => ({ uuid })),
+    ...(order.zone !== undefined && { availability_zone: order.zone }),
+    ...(order.keyName !== undefined && { key_name: order.keyName }),
+    ...(order.configDrive && { config_drive: true }),
+    ...(order.securityGroups?.length && { security_groups: order.securityGroups.map((name) => ({ name })) }),
+    ...(order.userData !== undefined && { user_data: Buffer.from(order.userData, 'utf8').toString('base64') }),
+    ...(bootVolume && {
+      block_device_mapping_v2: [
+        {
+          boot_index: '0',
+          source_type: 'image',
+          uuid: bootVolume.imageId,
+          destination_type: 'volume',
+          volume_size: String(bootVolume.sizeGb),
+          delete_on_termination: true,
+          ...(bootVolume.type !== undefined && { volume_type: bootVolume.type }),
+        },
+      ],
+    }),
+  };
+  if (order.serverGroup === undefined) return { server };
+  return { server, 'os:scheduler_hints': { group: order.serverGroup } };
+}
+
+function readServer(server: JsonObject): Server[] {
+  const id = textIn(server, 'id');
+  if (id === undefined) return [];
+  const flavor = objectIn(server, 'flavor');
+  return [
+    {
+      id,
+      name: textIn(server, 'name') ?? '',
+      status: (textIn(server, 'status') ?? 'UNKNOWN').toUpperCase(),
+      taskState: textIn(server, 'OS-EXT-STS:task_state'),
+      metadata: textsOf(objectIn(server, 'metadata')),
+      addresses: readAddresses(objectIn(server, 'addresses')),
+      accessIpv4: textIn(server, 'accessIPv4') || undefined,
+      accessIpv6: textIn(server, 'accessIPv6') || undefined,
+      zone: textIn(server, 'OS-EXT-AZ:availability_zone') || undefined,
+      hostId: textIn(server, 'hostId') || undefined,
+      flavor: {
+        id: textIn(flavor, 'id'),
+        name: textIn(flavor, 'original_name'),
+        vcpus: numberIn(flavor, 'vcpus'),
+        ramMib: numberIn(flavor, 'ram'),
+      },
+      volumeIds: objectsIn(server, 'os-extended-volumes:volumes_attached').flatMap((one) => textIn(one, 'id') ?? []),
+      fault: textIn(objectIn(server, 'fault'), 'message'),
+    },
+  ];
+}
+
+function readAddresses(networks: JsonObject): ServerAddress[] {
+  return Object.keys(networks).flatMap((network) =>
+    objectsIn(networks, network).flatMap((entry) => {
+      const address = textIn(entry, 'addr');
+      if (address === undefined) return [];
+      const type = textIn(entry, 'OS-EXT-IPS:type');
+      return [
+        {
+          network,
+          address,
+          version: entry['version'] === 6 || address.includes(':') ? (6 as const) : (4 as const),
+          type: type === 'fixed' || type === 'floating' ? type : undefined,
+          mac: textIn(entry, 'OS-EXT-IPS-MAC:mac_addr'),
+        },
+      ];
+    }),
+  );
+}

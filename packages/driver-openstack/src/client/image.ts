@@ -1,0 +1,106 @@
+import type { Readable } from 'node:stream';
+import type { JsonObject } from '@nodepool/zk-protocol';
+import { isObject } from './clouds/merge.js';
+import { isOpenStackError } from './errors.js';
+import { numberIn, textIn, textsOf } from './read-values.js';
+import type { Service } from './service.js';
+
+/** An image. */
+export interface Image {
+  readonly id: string;
+  readonly name: string;
+  /** In small letters, e.g. `queued`, `active`, `killed`. */
+  readonly status: string;
+  readonly createdAt: string;
+  readonly sizeBytes: number | undefined;
+  /** MD5 of the data, where the cloud tells it. */
+  readonly checksum: string | undefined;
+  readonly hashAlgorithm: string | undefined;
+  readonly hashValue: string | undefined;
+  /** All values that are texts, so also the properties somebody has given it. */
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+/** The order for an image. */
+export interface ImageOrder {
+  readonly name: string;
+  readonly format: string;
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+/** The image service, Glance. */
+export class ImageApi {
+  readonly #service: Service;
+
+  constructor(service: Service) {
+    this.#service = service;
+  }
+
+  /** Images. @param filter - e.g. `{ name: … }`; not every cloud heeds it, so check what comes */
+  async images(filter: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Image[]> {
+    return (await this.#service.list('images', { path: '/images', query: filter, signal })).flatMap(readImage);
+  }
+
+  /** One image; `undefined` when there is none. */
+  async image(id: string, signal: AbortSignal): Promise<Image | undefined> {
+    try {
+      const path = `/images/${encodeURIComponent(id)}`;
+      const { body } = await this.#service.call({ lane: 'read', method: 'GET', path, signal });
+      return isObject(body) ? readImage(body)[0] : undefined;
+    } catch (error) {
+      if (isOpenStackError(error, 'not-found')) return undefined;
+      throw error;
+    }
+  }
+
+  /** Makes an image without data. */
+  async createImage(order: ImageOrder, signal: AbortSignal): Promise<Image | undefined> {
+    const body: JsonObject = {
+      ...order.properties,
+      name: order.name,
+      disk_format: order.format,
+      container_format: 'bare',
+      visibility: 'private',
+    };
+    const answer = await this.#service.call({ lane: 'create', method: 'POST', path: '/images', body, signal });
+    return isObject(answer.body) ? readImage(answer.body)[0] : undefined;
+  }
+
+  /** Sends the data of an image, in one request. */
+  async upload(
+    id: string,
+    data: { readonly stream: Readable; readonly length: number; readonly timeoutMs: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#service.call({
+      lane: 'upload',
+      method: 'PUT',
+      path: `/images/${encodeURIComponent(id)}/file`,
+      stream: { data: data.stream, length: data.length },
+      signal,
+      timeoutMs: data.timeoutMs,
+    });
+  }
+
+  async deleteImage(id: string, signal: AbortSignal): Promise<void> {
+    await this.#service.call({ lane: 'delete', method: 'DELETE', path: `/images/${encodeURIComponent(id)}`, signal });
+  }
+}
+
+function readImage(image: JsonObject): Image[] {
+  const id = textIn(image, 'id');
+  if (id === undefined) return [];
+  return [
+    {
+      id,
+      name: textIn(image, 'name') ?? '',
+      status: (textIn(image, 'status') ?? '').toLowerCase(),
+      createdAt: textIn(image, 'created_at') ?? '',
+      sizeBytes: numberIn(image, 'size'),
+      checksum: textIn(image, 'checksum'),
+      hashAlgorithm: textIn(image, 'os_hash_algo'),
+      hashValue: textIn(image, 'os_hash_value'),
+      properties: textsOf(image),
+    },
+  ];
+}

@@ -1,0 +1,18 @@
+export { OpenStackClient } from './client.js';
+export type { ClientOptions } from './client.js';
+export { readCloudFiles } from './clouds/find-files.js';
+export type { CloudPlaces } from './clouds/find-files.js';
+export { readCloud } from './clouds/read-cloud.js';
+export type { ReadCloud } from './clouds/read-cloud.js';
+export type { CloudAuth, CloudFiles, CloudSettings, NetworkHint, ServiceName } from './clouds/types.js';
+export { VENDOR_NAMES, vendorProfile } from './clouds/vendor-profiles.js';
+export type { Compute, ComputeLimits, Flavor, Server, ServerAddress, ServerFlavor, ServerOrder } from './compute.js';
+export { OpenStackError, isOpenStackError } from './errors.js';
+export type { FailureKind, OpenStackErrorOptions } from './errors.js';
+export { kindOfText } from './fault-texts.js';
+export type { FaultMeaning } from './fault-texts.js';
+export type { Image, ImageApi, ImageOrder } from './image.js';
+export type { FloatingIp, Network, NetworkApi, NetworkLimit, NetworkLimits, Port, Subnet } from './network.js';
+export { createTransport } from './undici-transport.js';
+export type { Transport, TransportRequest, TransportResponse } from './transport.js';
+export type { Volume, VolumeApi, VolumeLimits } from './volume.js';

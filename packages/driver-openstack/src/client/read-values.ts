@@ -1,0 +1,40 @@
+import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { isObject } from './clouds/merge.js';
+
+/** Readers for what a cloud sends, which may lack anything. */
+export function textIn(from: JsonObject, key: string): string | undefined {
+  const value = from[key];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A number, also one that is written as text. */
+export function numberIn(from: JsonObject, key: string): number | undefined {
+  const value = from[key];
+  if (typeof value === 'number') return value;
+  return typeof value === 'string' && value !== '' && Number.isFinite(Number(value)) ? Number(value) : undefined;
+}
+
+/** A map; `{}` when it is none. */
+export function objectIn(from: Json | undefined, key: string): JsonObject {
+  const value = isObject(from) ? from[key] : undefined;
+  return isObject(value) ? value : {};
+}
+
+/** The maps of a list. */
+export function objectsIn(from: JsonObject, key: string): JsonObject[] {
+  const value = from[key];
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** The texts of a list. */
+export function textsIn(from: JsonObject, key: string): string[] {
+  const value = from[key];
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+/** The entries of a map that are texts. */
+export function textsOf(map: JsonObject): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(map).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
+}

@@ -1,0 +1,161 @@
+import type { Readable } from 'node:stream';
+import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { ConfigError } from '@nodepool/core';
+import { endpointOf } from './catalog.js';
+import { errorWithoutAnswer } from './classify.js';
+import { isObject } from './clouds/merge.js';
+import type { ServiceName } from './clouds/types.js';
+import { isAtMost, serviceRoot, versionDocumentUrl, type ServiceRoot } from './discovery.js';
+import { isOpenStackError } from './errors.js';
+import type { Lane } from './lanes.js';
+import type { Session, SessionAnswer } from './session.js';
+import { untilAbort } from './until-abort.js';
+
+/** A call relative to the root of a service. */
+export interface ServiceCall {
+  readonly lane: Lane;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Below the root, e.g. `/servers/detail`. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly body?: JsonObject | undefined;
+  readonly stream?: { readonly data: Readable; readonly length: number } | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** The call needs this version; the lowest one without. */
+  readonly microversion?: string | undefined;
+  readonly signal: AbortSignal;
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Names by which services read their microversion. */
+const MICROVERSION_NAMES: Readonly<Partial<Record<ServiceName, string>>> = { compute: 'compute', volume: 'volume' };
+const MOST_PAGES = 10_000;
+
+/** One service of a cloud: knows where it is and which versions it has, asks for both once. */
+export class Service {
+  readonly #session: Session;
+  readonly #name: ServiceName;
+  #root: Promise<ServiceRoot | undefined> | undefined;
+
+  constructor(session: Session, name: ServiceName) {
+    this.#session = session;
+    this.#name = name;
+  }
+
+  /** Whether the cloud has this service, in the region and with the interface that are asked for. */
+  async exists(signal: AbortSignal): Promise<boolean> {
+    if (this.#session.settings.endpoints[this.#name] !== undefined) return true;
+    const token = await this.#session.token(signal);
+    return endpointOf(this.#session.settings, token, this.#name) !== undefined;
+  }
+
+  /** Makes one call. */
+  async call(call: ServiceCall): Promise<SessionAnswer> {
+    const root = await this.#find(call.signal);
+    return this.#session.call({
+      service: this.#name,
+      lane: call.lane,
+      method: call.method,
+      url: urlOf(root, call.path, call.query),
+      path: call.path,
+      body: call.body,
+      stream: call.stream,
+      headers: { ...call.headers, ...this.#microversion(root, call.microversion) },
+      signal: call.signal,
+      timeoutMs: call.timeoutMs,
+    });
+  }
+
+  /**
+   * All items of a list, page after page.
+   * @param key - the key that holds them, e.g. `servers`
+   * @throws {OpenStackError} `unavailable`: an answer is no such list, or the pages go round in circles
+   */
+  async list(key: string, call: Omit<ServiceCall, 'lane' | 'method'>): Promise<JsonObject[]> {
+    const items: JsonObject[] = [];
+    const seen = new Set<string>();
+    let query = call.query;
+    for (let page = 0; page < MOST_PAGES; page++) {
+      const { body, headers } = await this.call({ ...call, query, lane: 'list', method: 'GET' });
+      const found = isObject(body) ? body[key] : undefined;
+      if (!Array.isArray(found)) throw this.#broken(call.path, `was answered without "${key}"`);
+      for (const item of found) if (isObject(item)) items.push(item);
+      const next = nextQuery(body as JsonObject, key, headers['link']);
+      if (next === undefined || found.length === 0) return items;
+      const marker = next['marker'] ?? JSON.stringify(next);
+      if (seen.has(marker)) throw this.#broken(call.path, `leads from page to page in circles (marker ${marker})`);
+      seen.add(marker);
+      query = { ...call.query, ...next };
+    }
+    throw this.#broken(call.path, `has more than ${MOST_PAGES} pages`);
+  }
+
+  #broken(path: string, what: string): Error {
+    return errorWithoutAnswer({ service: this.#name, method: 'GET', path }, what);
+  }
+
+  #microversion(root: ServiceRoot, version: string | undefined): Record<string, string> {
+    const name = MICROVERSION_NAMES[this.#name];
+    if (version === undefined || name === undefined) return {};
+    if (root.maxMicroversion !== undefined && !isAtMost(version, root.maxMicroversion)) {
+      throw new ConfigError(
+        `cloud "${this.#session.settings.name}": its ${this.#name} service knows API versions up to ` +
+          `${root.maxMicroversion}, and what is asked for needs ${version}`,
+      );
+    }
+    const header = { 'openstack-api-version': `${name} ${version}` };
+    // releases before Newton read another header
+    return name === 'compute' ? { ...header, 'x-openstack-nova-api-version': version } : header;
+  }
+
+  async #find(signal: AbortSignal): Promise<ServiceRoot> {
+    this.#root ??= this.#discover(this.#session.closed).catch((error: unknown) => {
+      this.#root = undefined;
+      throw error;
+    });
+    const root = await untilAbort(this.#root, signal);
+    if (root) return root;
+    this.#root = undefined;
+    throw new ConfigError(`cloud "${this.#session.settings.name}" has no ${this.#name} service in its catalogue`);
+  }
+
+  async #discover(signal: AbortSignal): Promise<ServiceRoot | undefined> {
+    const token = await this.#session.token(signal);
+    const endpoint = endpointOf(this.#session.settings, token, this.#name);
+    if (endpoint === undefined) return undefined;
+    return serviceRoot(this.#name, endpoint, await this.#versionDocument(endpoint, signal));
+  }
+
+  async #versionDocument(endpoint: string, signal: AbortSignal): Promise<Json | undefined> {
+    const url = versionDocumentUrl(endpoint);
+    try {
+      const call = { service: this.#name, lane: 'read', method: 'GET', url, path: '/', signal } as const;
+      return (await this.#session.call(call)).body;
+    } catch (error) {
+      // some clouds hide it: the usual path is tried then
+      if (!isOpenStackError(error) || error.status === undefined || error.status >= 500) throw error;
+      return undefined;
+    }
+  }
+}
+
+function urlOf(root: ServiceRoot, path: string, query: ServiceCall['query'] = {}): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) params.append(name, value);
+  const text = params.toString();
+  return `${root.url}${path}${text === '' ? '' : `?${text}`}`;
+}
+
+/**
+ * What the next page is asked for with: `<key>_links` (Nova, Neutron, Cinder), `next` (Glance), or the header `Link`.
+ * Only its query is taken, since its host may be that of the inside.
+ */
+function nextQuery(body: JsonObject, key: string, link: string | undefined): Record<string, string> | undefined {
+  const links = body[`${key}_links`];
+  const own = Array.isArray(links) ? links.filter(isObject).find((one) => one['rel'] === 'next') : undefined;
+  const fromHeader = link === undefined ? undefined : /<([^>]+)>\s*;\s*rel="?next"?/.exec(link)?.[1];
+  const href = own?.['href'] ?? body['next'] ?? fromHeader;
+  if (typeof href !== 'string') return undefined;
+  const at = href.indexOf('?');
+  return at < 0 ? undefined : Object.fromEntries(new URLSearchParams(href.slice(at + 1)));
+}

@@ -1,0 +1,229 @@
+import { setMaxListeners } from 'node:events';
+import type { Readable } from 'node:stream';
+import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
+import type { Logger, OperationMetrics } from '@nodepool/core';
+import { callName } from './call-name.js';
+import { errorOfAnswer, errorWithoutAnswer, requestIdOf, type CalledWith } from './classify.js';
+import type { CloudSettings, ServiceName } from './clouds/types.js';
+import { startCallDeadline } from './deadline.js';
+import { isOpenStackError } from './errors.js';
+import type { Token } from './keystone.js';
+import { Lanes, type Lane } from './lanes.js';
+import { TokenSource, type TokenAnswer } from './token-source.js';
+import type { Transport, TransportResponse } from './transport.js';
+import { untilAbort } from './until-abort.js';
+
+/** What a session works with. */
+export interface SessionOptions {
+  readonly settings: CloudSettings;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Name under which calls are counted; usually that of the provider. */
+  readonly name: string;
+  readonly metrics?: OperationMetrics | undefined;
+  /** Calls per second to each service; `undefined`: no limit. */
+  readonly requestsPerSecond?: number | undefined;
+  readonly userAgent?: string | undefined;
+  /** Number in [0, 1). */
+  readonly random: () => number;
+}
+
+/** A call to a service. */
+export interface SessionCall {
+  readonly service: ServiceName;
+  readonly lane: Lane;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Whole. */
+  readonly url: string;
+  /** Below the root of the service; what the call is named by in metrics. */
+  readonly path: string;
+  readonly body?: JsonObject | undefined;
+  /** Sent as it is, not as JSON; cannot be repeated. */
+  readonly stream?: { readonly data: Readable; readonly length: number } | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly signal: AbortSignal;
+  /** Default: that of the cloud. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** What a service answered. */
+export interface SessionAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** `undefined`: it was empty. */
+  readonly body: Json | undefined;
+}
+
+/** Errors of a connection that was closed by the other side while nothing was under way: the call was never read. */
+const STALE_CONNECTION = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+const TOKEN_TIMEOUT_MS = 30_000;
+
+/**
+ * Authenticated calls to the services of one cloud: paced, with a deadline, one log line and one metric each. A token
+ * that is refused is renewed once per call.
+ */
+export class Session {
+  readonly settings: CloudSettings;
+  readonly #options: SessionOptions;
+  readonly #lanes: Lanes;
+  readonly #tokens: TokenSource;
+  readonly #userAgent: string;
+  readonly #stop = new AbortController();
+
+  constructor(options: SessionOptions) {
+    setMaxListeners(0, this.#stop.signal); // one for each call that several share
+    this.#options = options;
+    this.settings = options.settings;
+    this.#userAgent = options.userAgent ?? 'nodepool';
+    this.#lanes = new Lanes({ ...options, requestsPerSecond: options.requestsPerSecond });
+    this.#tokens = new TokenSource(options.settings, options.clock, (url, body) => this.#fetchToken(url, body));
+  }
+
+  /** Aborted when the session is closed; for what several callers share. */
+  get closed(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** The present token with the catalogue; `undefined` for clouds without authentication. */
+  async token(signal: AbortSignal): Promise<Token | undefined> {
+    signal.throwIfAborted();
+    return untilAbort(this.#tokens.get(), signal);
+  }
+
+  /**
+   * Makes a call.
+   * @throws {OpenStackError} anything but an answer of success; the signal's reason on abort
+   */
+  call(call: SessionCall): Promise<SessionAnswer> {
+    const name = callName(call.service, call.method, call.path);
+    return this.#lanes.run(call.service, call.lane, name, (signal) => this.#authenticated(call, signal), call.signal);
+  }
+
+  /** Ends all calls. */
+  async close(): Promise<void> {
+    this.#stop.abort(new Error('the client is closed'));
+    await this.#lanes.close();
+    await this.#options.transport.close();
+  }
+
+  async #authenticated(call: SessionCall, signal: AbortSignal): Promise<SessionAnswer> {
+    const token = await this.token(signal);
+    try {
+      return await this.#send(call, token, signal);
+    } catch (error) {
+      if (!token || call.stream || !isOpenStackError(error, 'unauthorized')) throw error;
+      this.#tokens.refused(token);
+      return this.#send(call, await this.token(signal), signal);
+    }
+  }
+
+  async #send(call: SessionCall, token: Token | undefined, signal: AbortSignal): Promise<SessionAnswer> {
+    const { stream, body } = call;
+    const headers: Record<string, string> = {
+      accept: 'application/json',
+      'user-agent': this.#userAgent,
+      ...(token && { 'x-auth-token': token.id }),
+      ...(body && { 'content-type': 'application/json' }),
+      ...(stream && { 'content-type': 'application/octet-stream', 'content-length': String(stream.length) }),
+      ...call.headers,
+    };
+    const wire = { method: call.method, url: call.url, headers, body: body ? JSON.stringify(body) : stream?.data };
+    const response = await this.#exchange(call, wire, call.timeoutMs ?? this.settings.timeoutMs, signal);
+    return { status: response.status, headers: response.headers, body: this.#parse(call, response) };
+  }
+
+  /** One request and its answer, logged and counted; GET and DELETE once more when the connection had been closed. */
+  async #exchange(
+    call: Pick<SessionCall, 'service' | 'method' | 'url' | 'path'>,
+    wire: { method: string; url: string; headers: Record<string, string>; body: string | Readable | undefined },
+    timeoutMs: number,
+    parent: AbortSignal,
+  ): Promise<TransportResponse> {
+    const { clock, transport } = this.#options;
+    const called: CalledWith = { service: call.service, method: call.method, path: new URL(call.url).pathname };
+    const name = callName(call.service, call.method, call.path);
+    const startedMs = clock.now();
+    const deadline = startCallDeadline(clock, timeoutMs, parent);
+    try {
+      const response = await sendTwiceAtMost(transport, { ...wire, signal: deadline.signal });
+      this.#report(name, called, clock.now() - startedMs, String(response.status), requestIdOf(response.headers));
+      // lists of versions come with 300
+      if (response.status <= 300) return response;
+      throw errorOfAnswer(called, response, response.text, clock.now());
+    } catch (error) {
+      if (isOpenStackError(error)) throw error;
+      this.#report(name, called, clock.now() - startedMs, 'error.network', undefined, error);
+      if (parent.aborted) throw parent.reason;
+      if (deadline.expired) throw errorWithoutAnswer(called, `was not answered within ${timeoutMs / 1_000} s`, error);
+      throw errorWithoutAnswer(called, `could not be made: ${causeOf(error)}`, error);
+    } finally {
+      deadline.end();
+    }
+  }
+
+  #parse(call: SessionCall, response: TransportResponse): Json | undefined {
+    if (response.text === '') return undefined;
+    if (call.stream) return undefined;
+    const type = response.headers['content-type'] ?? '';
+    const called = { service: call.service, method: call.method, path: new URL(call.url).pathname };
+    if (type !== '' && !type.includes('json') && !looksLikeJson(response.text)) {
+      throw errorWithoutAnswer(
+        called,
+        `was answered with ${type.split(';')[0]} instead of JSON: is a proxy in between?`,
+      );
+    }
+    try {
+      return JSON.parse(response.text) as Json;
+    } catch (cause) {
+      throw errorWithoutAnswer(called, 'was answered with JSON that is cut off or broken', cause);
+    }
+  }
+
+  async #fetchToken(url: string, body: string): Promise<TokenAnswer> {
+    const headers = { accept: 'application/json', 'content-type': 'application/json', 'user-agent': this.#userAgent };
+    const call = { service: 'identity', method: 'POST', url, path: '/auth/tokens' } as const;
+    const wire = { method: 'POST', url, headers, body };
+    const response = await this.#exchange(call, wire, TOKEN_TIMEOUT_MS, this.#stop.signal);
+    const parsed = this.#parse({ ...call, lane: 'read', signal: this.#stop.signal }, response);
+    return { token: response.headers['x-subject-token'], body: parsed ?? null };
+  }
+
+  #report(call: string, called: CalledWith, ms: number, outcome: string, requestId?: string, error?: unknown): void {
+    const { logger, metrics, name } = this.#options;
+    const { service, method, path } = called;
+    metrics?.apiCall?.(name, call, ms, outcome);
+    const status = error === undefined ? Number(outcome) : causeOf(error);
+    // `requestId` would be that of a node request
+    logger.debug('Called the cloud', { service, method, path, status, ms, cloudRequestId: requestId });
+  }
+}
+
+async function sendTwiceAtMost(
+  transport: Transport,
+  request: Parameters<Transport['send']>[0],
+): Promise<TransportResponse> {
+  try {
+    return await transport.send(request);
+  } catch (error) {
+    const isRepeatable = request.method === 'GET' || request.method === 'DELETE';
+    if (!isRepeatable || request.signal.aborted || !STALE_CONNECTION.has(codeOf(error))) throw error;
+    return transport.send(request);
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** What went wrong, without values that may be secret. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const inner = error.cause instanceof Error ? error.cause : error;
+  const [first] = inner instanceof AggregateError ? (inner.errors as unknown[]) : [];
+  return first instanceof Error ? first.message : inner.message;
+}
+
+function looksLikeJson(text: string): boolean {
+  return /^\s*[{[]/.test(text);
+}

@@ -1,0 +1,87 @@
+import type { Clock, Json } from '@nodepool/zk-protocol';
+import { isOpenStackError } from './errors.js';
+import type { CloudSettings } from './clouds/types.js';
+import { ConfigError } from '@nodepool/core';
+import { errorWithoutAnswer } from './classify.js';
+import { readToken, tokenRequest, type Token } from './keystone.js';
+
+/** An answer of Keystone. */
+export interface TokenAnswer {
+  readonly token: string | undefined;
+  readonly body: Json;
+}
+
+/** A token is renewed when this much of its life is left, at the most. */
+const EARLY_MS = 120_000;
+/** And when this share of its life is left, so that short tokens are of use as well. */
+const EARLY_SHARE = 0.2;
+
+/**
+ * The token of a cloud: fetched when it is first needed, renewed before it ends and once for each refusal. However many
+ * callers need one, one call fetches it.
+ */
+export class TokenSource {
+  readonly #settings: CloudSettings;
+  readonly #clock: Clock;
+  readonly #fetch: (url: string, body: string) => Promise<TokenAnswer>;
+  #token: Token | undefined;
+  #fetching: Promise<Token> | undefined;
+
+  /** @param fetch - sends `POST <url>`; must have a deadline of its own, as callers come and go */
+  constructor(settings: CloudSettings, clock: Clock, fetch: (url: string, body: string) => Promise<TokenAnswer>) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#fetch = fetch;
+  }
+
+  /** The present token; `undefined` for clouds without authentication. */
+  async get(): Promise<Token | undefined> {
+    if (this.#settings.auth.method === 'none') return undefined;
+    const token = this.#token;
+    if (token && !this.#isOld(token)) return token;
+    try {
+      return await this.#renew();
+    } catch (error) {
+      // Keystone may be away for a moment: a token that still holds is still good
+      const holds = token && token === this.#token && token.expiresMs > this.#clock.now();
+      if (holds && isOpenStackError(error) && error.code === 'NODEPOOL_PROVIDER_UNAVAILABLE') return token;
+      throw error;
+    }
+  }
+
+  /** A service refused this token. */
+  refused(token: Token): void {
+    if (this.#token === token) this.#token = undefined;
+  }
+
+  #isOld({ issuedMs, expiresMs }: Token): boolean {
+    if (expiresMs === Infinity) return false;
+    const early = Math.min(EARLY_MS, (expiresMs - issuedMs) * EARLY_SHARE);
+    return this.#clock.now() >= expiresMs - early;
+  }
+
+  #renew(): Promise<Token> {
+    this.#fetching ??= this.#fetchNew().finally(() => (this.#fetching = undefined));
+    return this.#fetching;
+  }
+
+  async #fetchNew(): Promise<Token> {
+    const { auth } = this.#settings;
+    if (auth.authUrl === undefined) throw new ConfigError(`cloud "${this.#settings.name}" has no auth_url`);
+    const url = `${identityUrl(auth.authUrl)}/auth/tokens`;
+    const answer = await this.#fetch(url, JSON.stringify(tokenRequest(auth)));
+    const token = readToken(answer.token, answer.body, this.#clock.now());
+    if (!token) {
+      const call = { service: 'identity', method: 'POST', path: '/v3/auth/tokens' } as const;
+      throw errorWithoutAnswer(call, 'gave an answer that holds no token: is auth_url that of Keystone?');
+    }
+    this.#token = token;
+    return token;
+  }
+}
+
+/** The root of version 3: entries give it, or what it is below. */
+export function identityUrl(authUrl: string): string {
+  const plain = authUrl.replace(/\/+$/, '');
+  return /\/v3$/.test(plain) ? plain : `${plain}/v3`;
+}

@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { Agent, request as undiciRequest } from 'undici';
+import { ConfigError } from '@nodepool/core';
+import type { CloudSettings } from './clouds/types.js';
+import type { Transport, TransportRequest, TransportResponse } from './transport.js';
+
+/** No answer of an API is that large; a server that never ends one must not fill the memory. */
+const LARGEST_ANSWER = 256 * 1024 * 1024;
+const CONNECTIONS = 64;
+const CONNECT_TIMEOUT_MS = 20_000;
+
+/**
+ * Connections that are kept and reused, over TLS as the cloud's entry asks for it.
+ * @throws {ConfigError} a certificate file cannot be read
+ */
+export function createTransport(settings: CloudSettings): Transport {
+  return new UndiciTransport(settings);
+}
+
+class UndiciTransport implements Transport {
+  readonly #agent: Agent;
+
+  constructor({ name, cacert, cert, key, verify }: CloudSettings) {
+    this.#agent = new Agent({
+      connections: CONNECTIONS,
+      headersTimeout: 0, // every call has its own deadline
+      bodyTimeout: 0,
+      connect: {
+        timeout: CONNECT_TIMEOUT_MS,
+        rejectUnauthorized: verify,
+        ...(cacert !== undefined && { ca: readPem(name, 'cacert', cacert) }),
+        ...(cert !== undefined && { cert: readPem(name, 'cert', cert) }),
+        ...(cert !== undefined && { key: readPem(name, 'key', key ?? cert) }),
+      },
+    });
+  }
+
+  async send({ method, url, headers, body, signal }: TransportRequest): Promise<TransportResponse> {
+    const answer = await undiciRequest(url, {
+      dispatcher: this.#agent,
+      method,
+      headers,
+      body: body ?? null,
+      signal,
+    });
+    const length = Number(answer.headers['content-length'] ?? 0);
+    if (length > LARGEST_ANSWER) {
+      answer.body.destroy();
+      throw new Error(`the answer has ${length} bytes, more than any answer should have`);
+    }
+    return { status: answer.statusCode, headers: flatten(answer.headers), text: await answer.body.text() };
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+}
+
+function readPem(cloud: string, key: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new ConfigError(`cloud "${cloud}": ${key} ${file} cannot be read: ${(cause as Error).message}`, [], {
+      cause,
+    });
+  }
+}
+
+function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const first = Array.isArray(value) ? value[0] : value;
+    if (first !== undefined) flat[name.toLowerCase()] = first;
+  }
+  return flat;
+}

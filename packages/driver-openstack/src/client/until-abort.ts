@@ -1,0 +1,19 @@
+/** Waits for what others wait for as well: on abort it is left to them. */
+export function untilAbort<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = () => reject(signal.reason as Error);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    const leave = () => signal.removeEventListener('abort', onAbort);
+    shared.then(
+      (value) => {
+        leave();
+        resolve(value);
+      },
+      (error: Error) => {
+        leave();
+        reject(error);
+      },
+    );
+  });
+}

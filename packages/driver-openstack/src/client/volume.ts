@@ -1,0 +1,84 @@
+import type { JsonObject } from '@nodepool/zk-protocol';
+import { isOpenStackError } from './errors.js';
+import { numberIn, objectIn, objectsIn, textIn, textsOf } from './read-values.js';
+import type { Service } from './service.js';
+
+/** A volume. */
+export interface Volume {
+  readonly id: string;
+  readonly sizeGb: number;
+  readonly status: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Servers it is attached to. */
+  readonly serverIds: readonly string[];
+}
+
+/** Limits of Cinder, `-1` for none. */
+export interface VolumeLimits {
+  readonly volumes: number | undefined;
+  readonly gigabytes: number | undefined;
+}
+
+/** The block storage service, Cinder. */
+export class VolumeApi {
+  readonly #service: Service;
+
+  constructor(service: Service) {
+    this.#service = service;
+  }
+
+  /** Whether the cloud has this service. */
+  exists(signal: AbortSignal): Promise<boolean> {
+    return this.#service.exists(signal);
+  }
+
+  async volumes(signal: AbortSignal): Promise<Volume[]> {
+    return (await this.#service.list('volumes', { path: '/volumes/detail', signal })).flatMap(readVolume);
+  }
+
+  /** One volume; `undefined` when there is none. */
+  async volume(id: string, signal: AbortSignal): Promise<Volume | undefined> {
+    try {
+      const path = `/volumes/${encodeURIComponent(id)}`;
+      const { body } = await this.#service.call({ lane: 'read', method: 'GET', path, signal });
+      return readVolume(objectIn(body, 'volume'))[0];
+    } catch (error) {
+      if (isOpenStackError(error, 'not-found')) return undefined;
+      throw error;
+    }
+  }
+
+  /** Adds metadata. */
+  async mark(id: string, metadata: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    const path = `/volumes/${encodeURIComponent(id)}/metadata`;
+    await this.#service.call({ lane: 'change', method: 'POST', path, body: { metadata: { ...metadata } }, signal });
+  }
+
+  async deleteVolume(id: string, signal: AbortSignal): Promise<void> {
+    await this.#service.call({ lane: 'delete', method: 'DELETE', path: `/volumes/${encodeURIComponent(id)}`, signal });
+  }
+
+  /** Limits of the project. */
+  async limits(signal: AbortSignal): Promise<VolumeLimits> {
+    const { body } = await this.#service.call({ lane: 'read', method: 'GET', path: '/limits', signal });
+    const absolute = objectIn(objectIn(body, 'limits'), 'absolute');
+    return {
+      volumes: numberIn(absolute, 'maxTotalVolumes'),
+      gigabytes: numberIn(absolute, 'maxTotalVolumeGigabytes'),
+    };
+  }
+}
+
+function readVolume(volume: JsonObject): Volume[] {
+  const id = textIn(volume, 'id');
+  if (id === undefined) return [];
+  return [
+    {
+      id,
+      sizeGb: numberIn(volume, 'size') ?? 0,
+      status: textIn(volume, 'status') ?? '',
+      metadata: textsOf(objectIn(volume, 'metadata')),
+      serverIds: objectsIn(volume, 'attachments').flatMap((one) => textIn(one, 'server_id') ?? []),
+    },
+  ];
+}

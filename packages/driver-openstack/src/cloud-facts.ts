@@ -1,0 +1,160 @@
+import type { Clock } from '@nodepool/zk-protocol';
+import { ConfigError, type Logger } from '@nodepool/core';
+import { NO_NETWORKS, networkView, type NetworkView } from './addresses.js';
+import { Cached } from './cached.js';
+import type { OpenStackClient } from './client/client.js';
+import type { Flavor } from './client/compute.js';
+import type { Image } from './client/image.js';
+import type { Network } from './client/network.js';
+import type { OpenStackLabel, OpenStackPool } from './config.js';
+
+/** What rarely changes is read again after this time. */
+const LIFE_MS = 3_600_000;
+/** A missing image is looked for again at most this often. */
+const IMAGE_FLUSH_MS = 300_000;
+
+/** What is known of a cloud besides its servers: flavors, images, networks, zones. */
+export class CloudFacts {
+  readonly #client: OpenStackClient;
+  readonly #logger: Logger;
+  readonly #flavors: Cached<readonly Flavor[]>;
+  readonly #images: Cached<readonly Image[]>;
+  readonly #networks: Cached<NetworkView>;
+  readonly #zones: Cached<readonly string[]>;
+  readonly #groups: Cached<readonly { readonly id: string; readonly name: string }[]>;
+  readonly #told = new Set<string>();
+
+  constructor(client: OpenStackClient, clock: Clock, logger: Logger) {
+    this.#client = client;
+    this.#logger = logger;
+    this.#flavors = new Cached(clock, LIFE_MS, async (signal) => bySize(await client.compute.flavors(signal)));
+    this.#images = new Cached(clock, LIFE_MS, (signal) => client.image.images({ status: 'active' }, signal));
+    this.#networks = new Cached(clock, LIFE_MS, (signal) => readNetworks(client, signal));
+    this.#zones = new Cached(clock, LIFE_MS, (signal) => client.compute.zones(signal));
+    this.#groups = new Cached(clock, LIFE_MS, (signal) => client.compute.serverGroups(signal));
+  }
+
+  flavors(): Promise<readonly Flavor[]> {
+    return this.#flavors.get();
+  }
+
+  networks(): Promise<NetworkView> {
+    return this.#networks.get();
+  }
+
+  zones(): Promise<readonly string[]> {
+    return this.#zones.get();
+  }
+
+  /** The cloud did not know what we know of it: everything is read again. */
+  flush(): void {
+    for (const cached of [this.#flavors, this.#images, this.#networks, this.#zones, this.#groups]) cached.flush();
+  }
+
+  /** The flavor of a label. @throws {ConfigError} there is none */
+  async flavorOf(label: OpenStackLabel): Promise<Flavor> {
+    const flavors = await this.flavors();
+    const found = chooseFlavor(flavors, label);
+    if (found) return found;
+    const wanted = [
+      ...(label.flavorName === undefined ? [] : [`flavor-name "${label.flavorName}"`]),
+      ...(label.minRamMib > 0 ? [`min-ram ${label.minRamMib}`] : []),
+    ].join(' and ');
+    const known = flavors.map(({ name }) => name).join(', ') || 'none';
+    throw new ConfigError(`label "${label.name}": the cloud has no flavor for ${wanted}; it has ${known}`);
+  }
+
+  /**
+   * The image with this id or name: only active ones; of several the newest, and the log names them all.
+   * @returns `undefined`: there is none; looked up again now and then
+   */
+  async image(idOrName: string): Promise<Image | undefined> {
+    const found = this.#among(await this.#images.get(), idOrName);
+    if (found) return found;
+    this.#images.flush(IMAGE_FLUSH_MS);
+    return this.#among(await this.#images.get(), idOrName);
+  }
+
+  /**
+   * Ids of the networks a label's servers get; `auto` where none are named.
+   * @throws {ConfigError} one does not exist, or its name is that of several
+   */
+  async networkIds(pool: OpenStackPool, label: OpenStackLabel): Promise<readonly string[] | 'auto'> {
+    const names = label.networks.length > 0 ? label.networks : pool.networks;
+    const view = await this.networks();
+    if (names.length > 0) return names.map((name) => networkId(view.networks, name, label.name));
+    const usual = this.#client.settings.networks.find((hint) => hint.defaultInterface);
+    return usual ? [networkId(view.networks, usual.name, label.name)] : 'auto';
+  }
+
+  /** Id of a server group. @throws {ConfigError} it does not exist */
+  async serverGroup(idOrName: string, label: string): Promise<string> {
+    const groups = await this.#groups.get();
+    return theOne(groups, idOrName, `label "${label}": server group`).id;
+  }
+
+  #among(images: readonly Image[], idOrName: string): Image | undefined {
+    // the filter of the list is not trusted: some clouds ignore it
+    const active = images.filter(({ status }) => status === 'active');
+    const byId = active.find(({ id }) => id === idOrName);
+    if (byId) return byId;
+    const named = active.filter(({ name }) => name === idOrName);
+    const [newest, ...others] = named.sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
+    if (newest && others.length > 0 && !this.#told.has(newest.id)) {
+      this.#told.add(newest.id);
+      const all = named.map(({ id, createdAt }) => `${id} (${createdAt})`);
+      this.#logger.warn('Several images have one name; the newest is used', { name: idOrName, images: all });
+    }
+    return newest;
+  }
+}
+
+/** Smallest first, and by name among those of one size. */
+function bySize(flavors: readonly Flavor[]): Flavor[] {
+  return [...flavors].sort((a, b) => a.ramMib - b.ramMib || (a.name < b.name ? -1 : 1));
+}
+
+/**
+ * The flavor for a label: with `min-ram` the smallest that fits and, if a name is given too, has it in its own; else the
+ * one with that very name or id.
+ * @param flavors - sorted by RAM, then name
+ */
+export function chooseFlavor(flavors: readonly Flavor[], label: OpenStackLabel): Flavor | undefined {
+  const { minRamMib, flavorName } = label;
+  if (minRamMib > 0) {
+    return flavors.find(
+      ({ name, ramMib }) => ramMib >= minRamMib && (flavorName === undefined || name.includes(flavorName)),
+    );
+  }
+  return flavors.find(({ name, id }) => name === flavorName || id === flavorName);
+}
+
+function networkId(networks: readonly Network[], name: string, label: string): string {
+  return theOne(networks, name, `label "${label}": network`).id;
+}
+
+function theOne<T extends { readonly id: string; readonly name: string }>(
+  all: readonly T[],
+  idOrName: string,
+  noun: string,
+): T {
+  const byId = all.find(({ id }) => id === idOrName);
+  if (byId) return byId;
+  const named = all.filter(({ name }) => name === idOrName);
+  const [found, ...others] = named;
+  if (!found) {
+    const known = [...new Set(all.map(({ name }) => name))].join(', ') || 'none';
+    throw new ConfigError(`${noun} "${idOrName}" does not exist in the cloud; it has ${known}`);
+  }
+  if (others.length > 0) {
+    const ids = named.map(({ id }) => id).join(', ');
+    throw new ConfigError(`${noun} "${idOrName}" is the name of several (${ids}): write the id`);
+  }
+  return found;
+}
+
+async function readNetworks(client: OpenStackClient, signal: AbortSignal): Promise<NetworkView> {
+  if (!client.settings.hasNetwork || !(await client.network.exists(signal))) return NO_NETWORKS;
+  const [networks, subnets] = await Promise.all([client.network.networks(signal), client.network.subnets(signal)]);
+  return networkView(networks, subnets, client.settings.networks);
+}

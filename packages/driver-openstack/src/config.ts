@@ -1,0 +1,217 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '@nodepool/zk-protocol';
+import {
+  readStateMachineProvider,
+  type CloudImageConfig,
+  type ProviderConfigContext,
+  type ProviderDiskimageConfig,
+  type StateMachineLabelConfig,
+  type StateMachinePoolConfig,
+  type StateMachineProviderConfig,
+} from '@nodepool/core';
+import { readCloudFiles } from './client/clouds/find-files.js';
+import { readCloud } from './client/clouds/read-cloud.js';
+import type { CloudFiles, CloudSettings } from './client/clouds/types.js';
+import { completed, numberOr, objectOr, textOr, textsOf, textValues } from './config-values.js';
+
+/** An image that is already in the cloud. */
+export interface OpenStackCloudImage extends CloudImageConfig {
+  /** Taken as it is, without asking the cloud. */
+  readonly imageId: string | undefined;
+  /** Name or id; that of the entry when nothing else is given. */
+  readonly imageName: string;
+  readonly configDrive: boolean;
+}
+
+/** A managed image. */
+export interface OpenStackDiskimage extends ProviderDiskimageConfig {
+  readonly configDrive: boolean;
+}
+
+/** A label. */
+export interface OpenStackLabel extends StateMachineLabelConfig {
+  /** MiB; `0`: not asked for. */
+  readonly minRamMib: number;
+  /** Exactly, or beside `minRamMib` a part of the name. */
+  readonly flavorName: string | undefined;
+  readonly keyName: string | undefined;
+  readonly userData: string | undefined;
+  /** Names or ids; empty: those of the pool. */
+  readonly networks: readonly string[];
+  readonly bootFromVolume: boolean;
+  readonly volumeGb: number;
+  readonly volumeType: string | undefined;
+  /** Name or id. */
+  readonly serverGroup: string | undefined;
+  readonly instanceProperties: Readonly<Record<string, string>>;
+  /** Templates, see `fillTemplate`. */
+  readonly dynamicProperties: Readonly<Record<string, string>>;
+  /** Take the host keys that cloud-init prints on the console for the only right ones. */
+  readonly hostKeysFromConsole: boolean;
+}
+
+/** A pool. */
+export interface OpenStackPool extends StateMachinePoolConfig {
+  readonly labels: ReadonlyMap<string, OpenStackLabel>;
+  readonly networks: readonly string[];
+  readonly securityGroups: readonly string[];
+  readonly autoFloatingIp: boolean;
+  /** Name or id of the network floating IPs are taken from; `undefined`: the one there is. */
+  readonly floatingIpPool: string | undefined;
+}
+
+/** Typed form of a provider entry. */
+export interface OpenStackProvider extends StateMachineProviderConfig {
+  readonly pools: ReadonlyMap<string, OpenStackPool>;
+  readonly cloudImages: ReadonlyMap<string, OpenStackCloudImage>;
+  readonly diskimages: ReadonlyMap<string, OpenStackDiskimage>;
+  readonly cloud: string;
+  readonly region: string | undefined;
+  /** How to reach the cloud; `undefined`: `clouds.yaml` does not tell, for the reason in `cloudProblem`. */
+  readonly settings: CloudSettings | undefined;
+  readonly cloudProblem: string | undefined;
+  /** Calls per second to each service; `undefined`: no limit. */
+  readonly callsPerSecond: number | undefined;
+  readonly cleanFloatingIps: boolean;
+  /** `0`: never. */
+  readonly portCleanupMs: number;
+  readonly imageUploadTimeoutMs: number;
+}
+
+const DEFAULT_RATE_S = 1;
+const DEFAULT_VOLUME_GB = 50;
+const DEFAULT_PORT_CLEANUP_S = 600;
+const DEFAULT_UPLOAD_TIMEOUT_S = 3_600;
+
+/** Reads the files of clouds, once for each load of the configuration. */
+export class CloudFileCache {
+  #files: CloudFiles | undefined;
+
+  /** Forgets what was read. */
+  reset(): void {
+    this.#files = undefined;
+  }
+
+  /** @throws {ConfigError} a file is there and cannot be understood */
+  get(env: Readonly<Record<string, string | undefined>>): CloudFiles {
+    return (this.#files ??= readCloudFiles({ env }));
+  }
+}
+
+/** Turns a provider entry that has passed the schema into its typed form. */
+export function readProviderConfig(
+  entry: JsonObject,
+  context: ProviderConfigContext,
+  files: CloudFileCache,
+): OpenStackProvider {
+  const cloud = textOr(entry['cloud'], '');
+  const region = textOr(entry['region-name'], undefined);
+  const { settings, problem } = findCloud(files, cloud, region, context);
+  const common = readStateMachineProvider(entry, {
+    driverName: 'openstack',
+    managesImages: true,
+    ...(settings && { imageFormat: settings.imageFormat }),
+    diskimages: context.diskimages,
+  });
+  const rateSeconds = numberOr(entry['rate'], DEFAULT_RATE_S);
+  warnOfOldKeys(entry, context);
+  return {
+    ...common,
+    // this driver paces its calls itself, service by service
+    requestsPerSecond: undefined,
+    pools: completed(entry['pools'], common.pools, readPool),
+    cloudImages: completed(entry['cloud-images'], common.cloudImages, readCloudImage),
+    diskimages: completed(entry['diskimages'], common.diskimages, readDiskimage),
+    cloud,
+    region: region ?? settings?.region,
+    settings,
+    cloudProblem: problem,
+    // a changed clouds.yaml makes another provider of it
+    equalityExtra: settings ? createHash('sha256').update(JSON.stringify(settings)).digest('hex') : null,
+    callsPerSecond: rateSeconds > 0 ? 1 / rateSeconds : undefined,
+    cleanFloatingIps: entry['clean-floating-ips'] === true,
+    portCleanupMs: numberOr(entry['port-cleanup-interval'], DEFAULT_PORT_CLEANUP_S) * 1_000,
+    imageUploadTimeoutMs: numberOr(entry['image-upload-timeout'], DEFAULT_UPLOAD_TIMEOUT_S) * 1_000,
+  };
+}
+
+/** A cloud that cannot be found leaves the other providers alone: it is reported, and when the provider starts again. */
+function findCloud(
+  files: CloudFileCache,
+  cloud: string,
+  region: string | undefined,
+  context: ProviderConfigContext,
+): { settings: CloudSettings | undefined; problem: string | undefined } {
+  try {
+    const { settings, ignored } = readCloud(files.get(context.env ?? {}), cloud, region);
+    if (ignored.length > 0) {
+      context.problem(
+        ['cloud'],
+        `cloud "${cloud}": not supported, and without effect: ${ignored.join(', ')}`,
+        'warning',
+      );
+    }
+    return { settings, problem: undefined };
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    context.problem(['cloud'], problem, 'warning');
+    return { settings: undefined, problem };
+  }
+}
+
+function warnOfOldKeys(entry: JsonObject, context: ProviderConfigContext): void {
+  if (entry['nodepool-id'] !== undefined) {
+    context.problem(['nodepool-id'], 'nodepool-id has no effect any more: remove it', 'warning');
+  }
+  if (entry['clean-floating-ips'] === true) {
+    const message =
+      'clean-floating-ips deletes every floating IP of the project that is attached to nothing, whoever made it: use it ' +
+      'only in a project of its own. Those that nodepool made are deleted without it';
+    context.problem(['clean-floating-ips'], message, 'warning');
+  }
+}
+
+function readPool(pool: StateMachinePoolConfig, entry: JsonObject): OpenStackPool {
+  const zones = Array.isArray(entry['availability-zones']) ? entry['availability-zones'] : [];
+  const azs = zones.filter((zone) => typeof zone === 'string' || zone === null);
+  return {
+    ...pool,
+    azs: azs.length > 0 ? azs : undefined,
+    labels: completed(entry['labels'], pool.labels, readLabel),
+    networks: textsOf(entry['networks']),
+    securityGroups: textsOf(entry['security-groups']),
+    autoFloatingIp: entry['auto-floating-ip'] !== false,
+    floatingIpPool: textOr(entry['floating-ip-pool'], undefined),
+  };
+}
+
+function readLabel(label: StateMachineLabelConfig, entry: JsonObject): OpenStackLabel {
+  return {
+    ...label,
+    minRamMib: numberOr(entry['min-ram'], 0),
+    flavorName: textOr(entry['flavor-name'], undefined),
+    keyName: textOr(entry['key-name'], undefined),
+    userData: textOr(entry['userdata'], undefined),
+    networks: textsOf(entry['networks']),
+    bootFromVolume: entry['boot-from-volume'] === true,
+    volumeGb: numberOr(entry['volume-size'], DEFAULT_VOLUME_GB),
+    volumeType: textOr(entry['volume-type'], undefined),
+    serverGroup: textOr(entry['server-group'], undefined),
+    instanceProperties: textValues(objectOr(entry['instance-properties'])),
+    dynamicProperties: textValues(objectOr(entry['dynamic-instance-properties'])),
+    hostKeysFromConsole: entry['host-keys-from-console'] === true,
+  };
+}
+
+function readCloudImage(image: CloudImageConfig, entry: JsonObject): OpenStackCloudImage {
+  return {
+    ...image,
+    imageId: textOr(entry['image-id'], undefined),
+    imageName: textOr(entry['image-name'], image.name),
+    configDrive: entry['config-drive'] === true,
+  };
+}
+
+function readDiskimage(image: ProviderDiskimageConfig, entry: JsonObject): OpenStackDiskimage {
+  return { ...image, configDrive: entry['config-drive'] === true };
+}

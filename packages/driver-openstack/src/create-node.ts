@@ -1,0 +1,221 @@
+import {
+  CapacityError,
+  createStateMachine,
+  done,
+  failed,
+  goto,
+  LaunchError,
+  wait,
+  type CreateOrder,
+  type Handlers,
+  type Instance,
+  type MachineRun,
+  type StateMachine,
+  type Step,
+} from '@nodepool/core';
+import type { CapacityMemory } from './capacity-memory.js';
+import type { OpenStackClient } from './client/client.js';
+import type { Server, ServerOrder } from './client/compute.js';
+import { isOpenStackError } from './client/errors.js';
+import { kindOfText } from './client/fault-texts.js';
+import type { CloudFacts } from './cloud-facts.js';
+import type { OpenStackLabel, OpenStackPool } from './config.js';
+import { hostKeysIn } from './console-keys.js';
+import { errorOfFault } from './fault-error.js';
+import type { FloatingIps } from './floating-ips.js';
+import type { OpenStackInstance } from './instance.js';
+
+/** Where a creation stands. */
+export type CreateState =
+  | { readonly name: 'start' }
+  | { readonly name: 'looking-for-earlier-attempt' }
+  | { readonly name: 'preparing'; readonly isSecondTry: boolean }
+  | { readonly name: 'submitting'; readonly order: ServerOrder; readonly isSecondTry: boolean }
+  | { readonly name: 'looking-for-lost-answer'; readonly order: ServerOrder }
+  | { readonly name: 'waiting-for-server'; readonly externalId: string; readonly order: ServerOrder | undefined }
+  | { readonly name: 'attaching-floating-ip'; readonly externalId: string; readonly server: Server }
+  | FloatingIpState
+  | { readonly name: 'reading-host-keys'; readonly externalId: string; readonly server: Server };
+
+interface FloatingIpState {
+  readonly name: 'waiting-for-floating-ip';
+  readonly externalId: string;
+  readonly server: Server;
+  readonly floatingIpId: string;
+}
+
+/** What a creation works with. */
+export interface CreateContext {
+  readonly client: OpenStackClient;
+  readonly facts: CloudFacts;
+  readonly floatingIps: FloatingIps;
+  readonly capacity: CapacityMemory;
+  readonly order: CreateOrder<OpenStackLabel, OpenStackPool>;
+  /** Name of the provider. */
+  readonly provider: string;
+  readonly bootTimeoutMs: number;
+  /** The order for the server, from what is known of the cloud. @throws {ConfigError} something does not exist */
+  makeOrder(): Promise<ServerOrder>;
+  toInstance(server: Server): Promise<OpenStackInstance>;
+  /** Whether the server has to get a floating IP. */
+  needsFloatingIp(server: Server): Promise<boolean>;
+  /** Writes our tags on the volumes a server was given. Does not fail. */
+  markVolumes(server: Server, signal: AbortSignal): Promise<void>;
+}
+
+type CreateStep = Step<CreateState, Instance>;
+type Run = MachineRun<OpenStackInstance>;
+
+/** A server whose order was not answered may appear this much later. */
+const LOST_ANSWER_MS = 30_000;
+/** So long a server that was just ordered may be missing in what the cloud shows. */
+const APPEARS_WITHIN_MS = 30_000;
+const FLOATING_IP_TIMEOUT_MS = 60_000;
+const FLOATING_IP_LOOK_MS = 1_000;
+const CONSOLE_LOOK_MS = 3_000;
+
+/** Creates one server and ends when it can be reached. */
+export function createMachine(context: CreateContext): StateMachine<Instance, OpenStackInstance> {
+  return createStateMachine<CreateState, Instance, CreateContext, OpenStackInstance>({
+    name: 'create',
+    initial: { name: 'start' },
+    handlers: createHandlers,
+    context,
+  });
+}
+
+/** A handler for each state. */
+export const createHandlers = {
+  start: (_state, { order }) =>
+    goto(order.attempt > 1 ? { name: 'looking-for-earlier-attempt' } : { name: 'preparing', isSecondTry: false }),
+  'looking-for-earlier-attempt': async (_state, context, run) =>
+    (await adopt(context, run)) ?? goto({ name: 'preparing', isSecondTry: false }),
+  preparing: async ({ isSecondTry }, context) =>
+    goto({ name: 'submitting', order: await context.makeOrder(), isSecondTry }),
+  submitting: submitOrder,
+  'looking-for-lost-answer': async ({ order }, context, run) => {
+    const found = await adopt(context, run, order);
+    if (found) return found;
+    // Nova may still be at it: a second order would make a second server
+    if (run.nowMs - run.enteredMs < LOST_ANSWER_MS) return wait(1_000 * (run.visits + 1));
+    return failed(new LaunchError('network', `server "${order.name}": its order was not answered, and no server came`));
+  },
+  'waiting-for-server': waitForServer,
+  'attaching-floating-ip': async ({ externalId, server }, { floatingIps, order, provider }, run) => {
+    const tags = { ...order.metadata };
+    const attached = await floatingIps.attach(server, { provider, tags, pool: order.pool.floatingIpPool }, run.signal);
+    return goto({ name: 'waiting-for-floating-ip', externalId, server, floatingIpId: attached.id });
+  },
+  'waiting-for-floating-ip': waitForFloatingIp,
+  'reading-host-keys': readHostKeys,
+} satisfies Handlers<CreateState, Instance, CreateContext, OpenStackInstance>;
+
+async function submitOrder(
+  { order, isSecondTry }: Extract<CreateState, { name: 'submitting' }>,
+  context: CreateContext,
+  run: Run,
+): Promise<CreateStep> {
+  const { capacity, client, facts } = context;
+  const zone = order.zone ?? null;
+  if (capacity.isFull(zone, order.flavorId)) {
+    return failed(
+      new CapacityError(`the cloud had no room for flavor ${order.flavorId} in zone "${zone ?? 'any'}" just now`),
+    );
+  }
+  try {
+    const externalId = await client.compute.createServer(order, run.signal);
+    if (externalId === undefined) return goto({ name: 'looking-for-lost-answer', order });
+    return goto({ name: 'waiting-for-server', externalId, order });
+  } catch (error) {
+    if (!isOpenStackError(error) || error.kind === 'rate') throw error;
+    if (error.kind === 'unavailable') {
+      run.logger.warn('The order for a server was not answered; looking for it', { server: order.name, error });
+      return goto({ name: 'looking-for-lost-answer', order });
+    }
+    if (error.kind === 'capacity') capacity.noteFull(zone, order.flavorId);
+    if (isOutdated(error) && !isSecondTry) {
+      run.logger.warn('The cloud does not know what was asked for; reading anew what it has', { error });
+      facts.flush();
+      return goto({ name: 'preparing', isSecondTry: true });
+    }
+    throw error;
+  }
+}
+
+/** A zone, flavor, image or network that we know of is not there any more. */
+function isOutdated(error: unknown): boolean {
+  return isOpenStackError(error, 'bad-request') || isOpenStackError(error, 'not-found');
+}
+
+/** Goes on with a server that carries the node's tags: one whose order was not answered, or of an attempt before. */
+async function adopt({ client, order }: CreateContext, run: Run, lost?: ServerOrder): Promise<CreateStep | undefined> {
+  const servers = await client.compute.servers(run.signal, { name: `^${order.hostname}$` });
+  const ours = servers.filter(({ metadata }) =>
+    Object.entries(order.metadata).every(([tag, value]) => metadata[tag] === value),
+  );
+  const usable = ours.find(({ status }) => status === 'ACTIVE' || status === 'BUILD');
+  return usable && goto({ name: 'waiting-for-server', externalId: usable.id, order: lost });
+}
+
+async function waitForServer(
+  { externalId, order }: Extract<CreateState, { name: 'waiting-for-server' }>,
+  context: CreateContext,
+  run: Run,
+): Promise<CreateStep> {
+  const { client, capacity } = context;
+  const name = context.order.hostname;
+  const instance = await run.instances.find(externalId);
+  if (!instance || instance.deleted) {
+    if (!instance && run.nowMs - run.enteredMs < APPEARS_WITHIN_MS && run.visits < 3) return wait(1_000);
+    return failed(new LaunchError('status', `server "${name}" (${externalId}) vanished while it was made`));
+  }
+  const { server } = instance;
+  const zone = order?.zone ?? null;
+  if (server.status === 'ERROR') {
+    // lists of some clouds lack the fault
+    const fault = server.fault ?? (await client.compute.server(externalId, run.signal))?.fault;
+    if (order && kindOfText(fault ?? '') === 'capacity') capacity.noteFull(zone, order.flavorId);
+    if (kindOfText(fault ?? '') === 'not-found') context.facts.flush();
+    return failed(errorOfFault(name, externalId, fault));
+  }
+  if (server.status !== 'ACTIVE') return wait();
+  if (order) capacity.noteRoom(zone, order.flavorId);
+  if (await context.needsFloatingIp(server)) return goto({ name: 'attaching-floating-ip', externalId, server });
+  return reachable(server, context, run);
+}
+
+async function waitForFloatingIp(state: FloatingIpState, context: CreateContext, run: Run): Promise<CreateStep> {
+  const { floatingIps } = context;
+  const found = await floatingIps.find(state.floatingIpId, run.signal);
+  if (found?.status === 'ACTIVE' && found.portId !== undefined) {
+    return reachable(floatingIps.shownOn(state.server, found), context, run);
+  }
+  const isLate = run.nowMs - run.enteredMs >= FLOATING_IP_TIMEOUT_MS;
+  if (found && found.status !== 'ERROR' && !isLate) return wait(FLOATING_IP_LOOK_MS);
+  if (found) await floatingIps.remove(found, run.signal);
+  const what = found ? `is ${found.status}${isLate ? ` after ${FLOATING_IP_TIMEOUT_MS / 1_000} s` : ''}` : 'is gone';
+  return failed(new LaunchError('network', `server "${state.server.name}": its floating IP ${what}`));
+}
+
+async function reachable(server: Server, context: CreateContext, run: Run): Promise<CreateStep> {
+  if (context.order.label.bootFromVolume) await context.markVolumes(server, run.signal);
+  if (context.order.label.hostKeysFromConsole) {
+    return goto({ name: 'reading-host-keys', externalId: server.id, server });
+  }
+  return done(await context.toInstance(server));
+}
+
+async function readHostKeys(
+  { server }: Extract<CreateState, { name: 'reading-host-keys' }>,
+  context: CreateContext,
+  run: Run,
+): Promise<CreateStep> {
+  const text = await context.client.compute.consoleOutput(server.id, run.signal);
+  const hostKeys = hostKeysIn(text ?? '');
+  if (hostKeys) return done({ ...(await context.toInstance(server)), hostKeys, onlyTheseHostKeys: true });
+  if (run.nowMs - run.enteredMs < context.bootTimeoutMs) return wait(CONSOLE_LOOK_MS);
+  const message =
+    `server "${server.name}" did not print its host keys on the console within ${context.bootTimeoutMs / 1_000} s: ` +
+    'does its image have cloud-init, or should host-keys-from-console be off?';
+  return failed(new LaunchError('keyscan', message));
+}

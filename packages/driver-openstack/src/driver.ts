@@ -1,0 +1,29 @@
+import { defineStateMachineDriver, type AdapterContext, type Driver } from '@nodepool/core';
+import { OpenStackAdapter } from './adapter.js';
+import type { Transport } from './client/transport.js';
+import { CloudFileCache, readProviderConfig, type OpenStackProvider } from './config.js';
+import { schema } from './schema.js';
+
+/** What a driver for tests is made of. */
+export interface OpenStackDriverOptions {
+  /** Environment in which `clouds.yaml` is looked for. Default: that of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Carries the calls of a provider. Default: over the network. */
+  readonly transport?: ((config: OpenStackProvider, context: AdapterContext) => Transport) | undefined;
+}
+
+/** Makes the driver, perhaps with a cloud in the same process. */
+export function createOpenStackDriver({ transport, env }: OpenStackDriverOptions = {}): Driver {
+  const files = new CloudFileCache();
+  return defineStateMachineDriver<OpenStackProvider>({
+    name: 'openstack',
+    schema,
+    managesImages: true,
+    reset: () => files.reset(),
+    getProviderConfig: (entry, context) => readProviderConfig(entry, env ? { ...context, env } : context, files),
+    getAdapter: (config, context) => new OpenStackAdapter(config, context, { transport: transport?.(config, context) }),
+  });
+}
+
+/** Makes instances in OpenStack clouds. */
+export const driver: Driver = createOpenStackDriver();

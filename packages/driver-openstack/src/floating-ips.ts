@@ -1,0 +1,141 @@
+import { LaunchError, NODE_ID_TAG, PROVIDER_TAG, type TaskManager } from '@nodepool/core';
+import { portForFloatingIp, type NetworkView } from './addresses.js';
+import type { OpenStackClient } from './client/client.js';
+import type { Server } from './client/compute.js';
+import { isOpenStackError } from './client/errors.js';
+import type { FloatingIp } from './client/network.js';
+import { markFor, tagsIn } from './mark.js';
+
+/** For whom a floating IP is attached. */
+export interface FloatingIpOrder {
+  readonly provider: string;
+  /** Tags of the node. */
+  readonly tags: Readonly<Record<string, string>>;
+  /** Name or id of the network it is to come from; `undefined`: the one there is. */
+  readonly pool: string | undefined;
+}
+
+/**
+ * Floating IPs of ours: each carries our mark in its description from the moment it is made, and only those that do are
+ * ever deleted. One list serves everybody who looks at the same time.
+ */
+export class FloatingIps {
+  readonly #client: OpenStackClient;
+  readonly #shared: TaskManager;
+  readonly #networks: () => Promise<NetworkView>;
+  /** Ids that are just being taken into use again. */
+  readonly #taken = new Set<string>();
+
+  constructor(client: OpenStackClient, shared: TaskManager, networks: () => Promise<NetworkView>) {
+    this.#client = client;
+    this.#shared = shared;
+    this.#networks = networks;
+  }
+
+  /** All floating IPs of the project. */
+  list(signal: AbortSignal): Promise<readonly FloatingIp[]> {
+    return this.#shared.list('floatingips', (own) => this.#client.network.floatingIps(own), { signal });
+  }
+
+  /** One of them, out of the list that all share. */
+  async find(id: string, signal: AbortSignal): Promise<FloatingIp | undefined> {
+    return (await this.list(signal)).find((ip) => ip.id === id);
+  }
+
+  /**
+   * Gives a server a floating IP: the one it has, one of ours that is free, or a new one.
+   * @throws {LaunchError} no port of the server can have one
+   */
+  async attach(server: Server, order: FloatingIpOrder, signal: AbortSignal): Promise<FloatingIp> {
+    const view = await this.#networks();
+    const ports = await this.#shared.list('ports', (own) => this.#client.network.ports({}, own), { signal });
+    const target = portForFloatingIp(
+      ports.filter(({ deviceId }) => deviceId === server.id),
+      view,
+    );
+    if (!target) {
+      throw new LaunchError(
+        'network',
+        `server "${server.name}" has no port that a floating IP can lead to: see nat_destination`,
+      );
+    }
+    const known = await this.list(signal);
+    const own = known.find((ip) => isOf(ip, order.provider, order.tags[NODE_ID_TAG]));
+    if (own?.portId === target.port.id) return own;
+    const mark = markFor(order.tags);
+    const networkId = floatingNetworkId(view, order.pool);
+    const free = own ?? known.find((ip) => this.#isFree(ip, order.provider, networkId));
+    const reused = free && (await this.#reuse(free, target, mark, signal));
+    if (reused) return reused;
+    const wanted = { networkId, portId: target.port.id, fixedAddress: target.address, description: mark };
+    const made = await this.#client.network.createFloatingIp(wanted, signal);
+    if (!made)
+      throw new LaunchError('network', `server "${server.name}": the cloud made a floating IP and did not say which`);
+    return made;
+  }
+
+  /** The server as it is with this address, which Nova shows only later. */
+  shownOn(server: Server, ip: FloatingIp): Server {
+    if (server.addresses.some(({ address }) => address === ip.address)) return server;
+    const inside = server.addresses.find(({ address }) => address === ip.fixedAddress) ?? server.addresses[0];
+    const shown = {
+      network: inside?.network ?? '',
+      address: ip.address,
+      version: 4 as const,
+      type: 'floating' as const,
+      mac: inside?.mac,
+    };
+    return { ...server, addresses: [...server.addresses, shown] };
+  }
+
+  /** Deletes what was made for a node. */
+  async removeOf(provider: string, nodeId: string, signal: AbortSignal): Promise<void> {
+    const ours = (await this.list(signal)).filter((ip) => isOf(ip, provider, nodeId));
+    for (const ip of ours) await this.remove(ip, signal);
+  }
+
+  /** Deletes one of ours. One that is gone counts as deleted. */
+  async remove(ip: FloatingIp, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#client.network.deleteFloatingIp(ip.id, signal);
+    } catch (error) {
+      if (!isOpenStackError(error, 'not-found')) throw error;
+    }
+  }
+
+  #isFree(ip: FloatingIp, provider: string, networkId: string): boolean {
+    if (ip.portId !== undefined || ip.networkId !== networkId || this.#taken.has(ip.id)) return false;
+    return tagsIn(ip.description)[PROVIDER_TAG] === provider && ip.revision !== undefined;
+  }
+
+  /** @returns `undefined`: somebody else has taken it meanwhile */
+  async #reuse(
+    ip: FloatingIp,
+    { port, address }: { readonly port: { readonly id: string }; readonly address: string },
+    description: string,
+    signal: AbortSignal,
+  ): Promise<FloatingIp | undefined> {
+    this.#taken.add(ip.id);
+    try {
+      const to = { portId: port.id, fixedAddress: address, description };
+      return await this.#client.network.attachFloatingIp(ip.id, to, ip.revision, signal);
+    } catch (error) {
+      if (isOpenStackError(error, 'conflict') || isOpenStackError(error, 'not-found')) return undefined;
+      throw error;
+    } finally {
+      this.#taken.delete(ip.id);
+    }
+  }
+}
+
+function isOf({ description }: FloatingIp, provider: string, nodeId: string | undefined): boolean {
+  const tags = tagsIn(description);
+  return tags[PROVIDER_TAG] === provider && nodeId !== undefined && tags[NODE_ID_TAG] === nodeId;
+}
+
+function floatingNetworkId(view: NetworkView, pool: string | undefined): string {
+  const wanted = pool ?? view.floatingNetwork;
+  const found = view.networks.find(({ id, name }) => id === wanted || name === wanted);
+  if (found) return found.id;
+  throw new LaunchError('network', `floating-ip-pool "${wanted ?? ''}" is no network of the cloud`);
+}

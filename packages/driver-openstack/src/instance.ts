@@ -1,0 +1,61 @@
+import type { Resources } from '@nodepool/zk-protocol';
+import type { Instance } from '@nodepool/core';
+import { chooseAddresses, type NetworkView } from './addresses.js';
+import type { CloudSettings } from './client/clouds/types.js';
+import type { Flavor, Server } from './client/compute.js';
+
+/** A server as core sees it. */
+export interface OpenStackInstance extends Instance {
+  readonly server: Server;
+}
+
+/** What is needed to understand what a cloud shows of a server. */
+export interface InstanceContext {
+  readonly settings: CloudSettings;
+  readonly networks: NetworkView;
+  /** By id and by name. */
+  readonly flavors: ReadonlyMap<string, Flavor>;
+  /** Sizes of volumes, GB, as far as they are known. */
+  readonly volumeSizes: ReadonlyMap<string, number>;
+  readonly hasIpv6: boolean;
+}
+
+/** States in which nothing is left to wait for. */
+const GONE = new Set(['DELETED', 'SOFT_DELETED']);
+
+/** Translates what the cloud says about one server. */
+export function toInstance(server: Server, context: InstanceContext): OpenStackInstance {
+  const addresses = chooseAddresses(server, context.networks, context.settings, context.hasIpv6);
+  return {
+    externalId: server.id,
+    ready: server.status === 'ACTIVE' && addresses.interfaceIp !== undefined,
+    deleted: GONE.has(server.status),
+    interfaceIp: addresses.interfaceIp ?? null,
+    publicIpv4: addresses.publicIpv4 ?? null,
+    publicIpv6: addresses.publicIpv6 ?? null,
+    privateIpv4: addresses.privateIpv4 ?? null,
+    metadata: server.metadata,
+    cloud: context.settings.name,
+    region: context.settings.region ?? null,
+    az: server.zone ?? null,
+    hostId: server.hostId ?? null,
+    resources: resourcesOf(server, context),
+    server,
+  };
+}
+
+function resourcesOf(server: Server, { flavors, volumeSizes }: InstanceContext): Resources {
+  const flavor = flavors.get(server.flavor.id ?? '') ?? flavors.get(server.flavor.name ?? '');
+  const cores = server.flavor.vcpus ?? flavor?.vcpus;
+  const ram = server.flavor.ramMib ?? flavor?.ramMib;
+  const resources: Resources = { instances: 1 };
+  const ports = new Set(server.addresses.map(({ mac, network }) => mac ?? network)).size;
+  if (ports > 0) resources['ports'] = ports;
+  if (cores !== undefined) resources['cores'] = cores;
+  if (ram !== undefined) resources['ram'] = ram;
+  if (server.volumeIds.length > 0) {
+    resources['volumes'] = server.volumeIds.length;
+    resources['volume-gb'] = server.volumeIds.reduce((sum, id) => sum + (volumeSizes.get(id) ?? 0), 0);
+  }
+  return resources;
+}

@@ -1,0 +1,134 @@
+import { BUILD_ID_TAG, PROVIDER_TAG, type Logger, type OperationMetrics, type Resource } from '@nodepool/core';
+import type { Clock } from '@nodepool/zk-protocol';
+import type { OpenStackClient } from './client/client.js';
+import { isOpenStackError } from './client/errors.js';
+import type { FloatingIp } from './client/network.js';
+import type { OpenStackProvider } from './config.js';
+import type { FloatingIps } from './floating-ips.js';
+import type { OpenStackInstance } from './instance.js';
+import { tagsIn } from './mark.js';
+import { PortCleanup } from './port-cleanup.js';
+
+/** What is looked through. */
+export interface LeftoversOptions {
+  readonly client: OpenStackClient;
+  readonly config: OpenStackProvider;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: OperationMetrics | undefined;
+  readonly floatingIps: FloatingIps;
+}
+
+const VOLUME = 'volume';
+const FLOATING_IP = 'floatingip';
+const IMAGE = 'image';
+/** A volume in these states is nobody's. */
+const DETACHED = new Set(['available', 'error', 'error_deleting']);
+
+/**
+ * What servers leave behind besides themselves: volumes, floating IPs and images with our tags, which core judges by the
+ * records, and ports, which cannot be tagged and are judged here.
+ */
+export class Leftovers {
+  readonly #options: LeftoversOptions;
+  readonly #ports: PortCleanup;
+  /** Unmarked floating IPs that were attached to nothing at the last look. */
+  #unmarked = new Set<string>();
+
+  constructor(options: LeftoversOptions) {
+    this.#options = options;
+    const { config, clock } = options;
+    this.#ports = new PortCleanup({ clock, provider: config.name, intervalMs: config.portCleanupMs });
+  }
+
+  /** Notes which servers there are. */
+  saw(instances: readonly OpenStackInstance[]): void {
+    this.#ports.saw(instances);
+  }
+
+  /** Everything with our tags but servers. Ports and, where it is asked for, unmarked floating IPs are deleted on the way. */
+  async resources(signal: AbortSignal): Promise<readonly Resource[]> {
+    const found = await Promise.all([this.#volumes(signal), this.#floatingIps(signal), this.#images(signal)]);
+    await this.#cleanPorts(signal);
+    return found.flat();
+  }
+
+  /** Deletes one of them; one that is gone counts as deleted. */
+  async delete({ type, id }: Resource, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options;
+    try {
+      if (type === VOLUME) await client.volume.deleteVolume(id, signal);
+      else if (type === FLOATING_IP) await client.network.deleteFloatingIp(id, signal);
+      else if (type === IMAGE) await client.image.deleteImage(id, signal);
+    } catch (error) {
+      if (!isOpenStackError(error, 'not-found')) throw error;
+    }
+  }
+
+  async #volumes(signal: AbortSignal): Promise<Resource[]> {
+    const { client, config } = this.#options;
+    const isUsed = [...config.pools.values()].some((pool) =>
+      [...pool.labels.values()].some((label) => label.bootFromVolume),
+    );
+    if (!isUsed || !(await client.volume.exists(signal))) return [];
+    const volumes = await client.volume.volumes(signal);
+    return volumes
+      .filter(({ metadata }) => metadata[PROVIDER_TAG] === config.name)
+      .filter(({ serverIds, status }) => serverIds.length === 0 && DETACHED.has(status))
+      .map(({ id, metadata }) => ({ type: VOLUME, id, metadata }));
+  }
+
+  async #floatingIps(signal: AbortSignal): Promise<Resource[]> {
+    const { client, config, floatingIps } = this.#options;
+    const { floatingIpSource, hasNetwork } = client.settings;
+    const isUsed = config.cleanFloatingIps || [...config.pools.values()].some((pool) => pool.autoFloatingIp);
+    if (!isUsed || floatingIpSource !== 'neutron' || !hasNetwork || !(await client.network.exists(signal))) return [];
+    const all = await floatingIps.list(signal);
+    if (config.cleanFloatingIps) await this.#cleanUnmarked(all, signal);
+    return all.flatMap(({ id, description }) => {
+      const metadata = tagsIn(description);
+      return metadata[PROVIDER_TAG] === config.name ? [{ type: FLOATING_IP, id, metadata }] : [];
+    });
+  }
+
+  /** The original's `clean-floating-ips`: whatever is attached to nothing, at two looks in a row. */
+  async #cleanUnmarked(all: readonly FloatingIp[], signal: AbortSignal): Promise<void> {
+    const { logger, metrics, config, floatingIps } = this.#options;
+    const free = all.filter(
+      ({ portId, description }) => portId === undefined && tagsIn(description)[PROVIDER_TAG] === undefined,
+    );
+    for (const ip of free.filter(({ id }) => this.#unmarked.has(id))) {
+      logger.warn('Deleting a floating IP that is attached to nothing', { id: ip.id, address: ip.address });
+      await floatingIps.remove(ip, signal);
+      metrics?.leaked?.(config.name, 'floatingips');
+    }
+    this.#unmarked = new Set(free.map(({ id }) => id));
+  }
+
+  async #images(signal: AbortSignal): Promise<Resource[]> {
+    const { client, config } = this.#options;
+    if (config.diskimages.size === 0) return [];
+    const images = await client.image.images({}, signal);
+    return images
+      .filter(({ properties }) => properties[PROVIDER_TAG] === config.name && properties[BUILD_ID_TAG] !== undefined)
+      .map(({ id, properties }) => ({ type: IMAGE, id, metadata: properties }));
+  }
+
+  async #cleanPorts(signal: AbortSignal): Promise<void> {
+    const { client, config, logger, metrics } = this.#options;
+    if (!this.#ports.isDue || !client.settings.hasNetwork || !(await client.network.exists(signal))) return;
+    const ports = await client.network.ports({ status: 'DOWN' }, signal);
+    for (const { id, deviceId } of this.#ports.judge(ports)) {
+      logger.warn('Deleting a port that a server has left', { port: id, server: deviceId });
+      try {
+        await client.network.deletePort(id, signal);
+      } catch (error) {
+        if (!isOpenStackError(error, 'not-found')) {
+          logger.warn('A port could not be deleted; trying again later', { port: id, error });
+          continue;
+        }
+      }
+      metrics?.leaked?.(config.name, 'ports');
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import type { Resources } from '@nodepool/zk-protocol';
+import type { Logger } from '@nodepool/core';
+import type { OpenStackClient } from './client/client.js';
+import { isOpenStackError } from './client/errors.js';
+
+/**
+ * What the project may have: instances, cores and RAM by Nova, volumes by Cinder, ports by Neutron, where these exist and
+ * tell. Of the ports, those that are not of servers are taken off, as nothing else counts them.
+ */
+export async function limitsOf(client: OpenStackClient, logger: Logger, signal: AbortSignal): Promise<Resources> {
+  const [compute, volumes, ports] = await Promise.all([
+    client.compute.limits(signal),
+    volumeLimits(client, signal),
+    portLimit(client, signal).catch((error: unknown) => {
+      if (!isOpenStackError(error) || error.code === 'NODEPOOL_PROVIDER_UNAVAILABLE') throw error;
+      logger.debug('The cloud does not tell the quota of ports', { error });
+      return undefined;
+    }),
+  ]);
+  return withoutMissing({
+    instances: compute.instances,
+    cores: compute.cores,
+    ram: compute.ramMib,
+    volumes: volumes?.volumes,
+    'volume-gb': volumes?.gigabytes,
+    ports,
+  });
+}
+
+async function volumeLimits(client: OpenStackClient, signal: AbortSignal) {
+  return (await client.volume.exists(signal)) ? client.volume.limits(signal) : undefined;
+}
+
+async function portLimit(client: OpenStackClient, signal: AbortSignal): Promise<number | undefined> {
+  const projectId = await client.projectId(signal);
+  if (projectId === undefined || !client.settings.hasNetwork || !(await client.network.exists(signal)))
+    return undefined;
+  const { ports } = await client.network.limits(projectId, signal);
+  if (!ports || ports.limit < 0 || ports.used === undefined) return undefined;
+  const all = await client.network.ports({}, signal);
+  const ofServers = all.filter(({ deviceOwner }) => deviceOwner.startsWith('compute:')).length;
+  return ports.limit - Math.max(0, ports.used - ofServers);
+}
+
+function withoutMissing(limits: Record<string, number | undefined>): Resources {
+  return Object.fromEntries(Object.entries(limits).filter((one): one is [string, number] => one[1] !== undefined));
+}

@@ -1,0 +1,88 @@
+import { ConfigError, CapacityError, type CreateOrder } from '@nodepool/core';
+import type { ServerOrder } from './client/compute.js';
+import type { CloudFacts } from './cloud-facts.js';
+import type { OpenStackLabel, OpenStackPool, OpenStackProvider } from './config.js';
+import { fillTemplate } from './fill-template.js';
+
+type Order = CreateOrder<OpenStackLabel, OpenStackPool>;
+
+/**
+ * What is ordered for a node, but for its zone.
+ * @throws {ConfigError} flavor, network or server group do not exist
+ * @throws {CapacityError} the image is not there
+ */
+export async function serverOrder(order: Order, config: OpenStackProvider, facts: CloudFacts): Promise<ServerOrder> {
+  const { label, pool } = order;
+  const [flavor, image, networks] = await Promise.all([
+    facts.flavorOf(label),
+    imageOf(order, config, facts),
+    facts.networkIds(pool, label),
+  ]);
+  const { serverGroup: group, bootFromVolume } = label;
+  return {
+    name: order.hostname,
+    flavorId: flavor.id,
+    imageId: bootFromVolume ? undefined : image.id,
+    keyName: label.keyName,
+    ...(image.configDrive && { configDrive: true as const }),
+    securityGroups: pool.securityGroups,
+    userData: label.userData,
+    metadata: metadataOf(order, config),
+    networks,
+    ...(bootFromVolume && { bootVolume: { imageId: image.id, sizeGb: label.volumeGb, type: label.volumeType } }),
+    ...(group !== undefined && { serverGroup: await facts.serverGroup(group, label.name) }),
+  };
+}
+
+async function imageOf(
+  { label, imageExternalId }: Order,
+  config: OpenStackProvider,
+  facts: CloudFacts,
+): Promise<{ readonly id: string; readonly configDrive: boolean }> {
+  if (label.diskimage !== undefined) {
+    if (imageExternalId === undefined) throw new ConfigError(`label "${label.name}": its image has no upload`);
+    return { id: imageExternalId, configDrive: config.diskimages.get(label.diskimage)?.configDrive === true };
+  }
+  const image = config.cloudImages.get(label.cloudImage ?? '');
+  if (!image) throw new ConfigError(`label "${label.name}" names no image of the provider`);
+  if (image.imageId !== undefined) return { id: image.imageId, configDrive: image.configDrive };
+  const found = await facts.image(image.imageName);
+  if (found) return { id: found.id, configDrive: image.configDrive };
+  const message = `label "${label.name}": the cloud has no active image with the name or id "${image.imageName}"`;
+  throw new CapacityError(message, { statsdKey: 'error.nodepool' });
+}
+
+/** Our tags win over what the label says. */
+function metadataOf(order: Order, config: OpenStackProvider): Record<string, string> {
+  const { label, request, logger, metadata } = order;
+  const imageName = label.diskimage ?? label.cloudImage ?? '';
+  const dynamic: Record<string, string> = {};
+  for (const [key, template] of Object.entries(label.dynamicProperties)) {
+    try {
+      dynamic[key] = fillTemplate(template, request);
+    } catch (error) {
+      logger.warn('An instance property cannot be filled in; it is left out', { property: key, error });
+    }
+  }
+  return {
+    groups: [config.name, imageName, label.name].join(','),
+    nodepool_image_name: imageName,
+    ...label.instanceProperties,
+    ...dynamic,
+    ...metadata,
+  };
+}
+
+/**
+ * The zone for a server: that of its request. A request of one node moves on to another zone of its pool when its own
+ * had no room a short while ago; the nodes of a larger one stay together.
+ */
+export function zoneFor(
+  order: Pick<Order, 'az' | 'pool' | 'request'>,
+  zonesOfCloud: readonly (string | null)[],
+  isFull: (zone: string | null) => boolean,
+): string | null {
+  if (!isFull(order.az) || order.request.labels.length > 1) return order.az;
+  const zones = order.pool.azs?.length ? order.pool.azs : zonesOfCloud;
+  return zones.find((zone) => !isFull(zone)) ?? order.az;
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '@nodepool/zk-protocol';
+import type { FakeCloudState, FakeVolume } from './state.js';
+import { object, page, Refusal, type FakeAnswer, type FakeRequest } from './http.js';
+
+/** Glance. */
+export function image(state: FakeCloudState, request: FakeRequest): FakeAnswer {
+  const { method, path } = request;
+  if (path === '/' || path === '') {
+    const links = [{ rel: 'self', href: `${request.root}/v2/` }];
+    return { status: 300, body: { versions: ['v2.16', 'v2.15'].map((id) => ({ id, status: 'CURRENT', links })) } };
+  }
+  if (path === '/v2/images' && method === 'GET') return listImages(state, request);
+  if (path === '/v2/images' && method === 'POST') {
+    const made = state.addImage('', { ...request.body, status: 'queued', size: null, checksum: null });
+    return { status: 201, body: made };
+  }
+  const match = /^\/v2\/images\/([^/]+)(\/file)?$/.exec(path);
+  const id = match?.[1] ?? '';
+  const found = state.images.get(id);
+  if (!found) throw new Refusal(404, `Failed to find image ${id}`);
+  if (match?.[2] !== undefined && method === 'PUT') {
+    const checksum = createHash('md5').update(request.raw).digest('hex');
+    const os_hash_value = createHash('sha512').update(request.raw).digest('hex');
+    Object.assign(found, {
+      status: 'active',
+      size: request.raw.length,
+      checksum,
+      os_hash_algo: 'sha512',
+      os_hash_value,
+    });
+    return { status: 204 };
+  }
+  if (method === 'DELETE') {
+    state.images.delete(id);
+    return { status: 204 };
+  }
+  return { status: 200, body: found };
+}
+
+function listImages(state: FakeCloudState, request: FakeRequest): FakeAnswer {
+  const filters = ['name', 'status', 'owner'].flatMap((name) => {
+    const value = request.query.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  const shown = [...state.images.values()].filter(
+    (one) => state.knobs.ignoresFilters || filters.every(([name, value]) => one[name] === value),
+  );
+  const { items, next } = page(shown, request.query, Math.min(25, state.knobs.pageSize));
+  return { status: 200, body: { images: items, ...(next !== undefined && { next: `/v2/images?${next}` }) } };
+}
+
+/** Cinder. */
+export function volume(state: FakeCloudState, request: FakeRequest): FakeAnswer {
+  const { method, path } = request;
+  if (path === '/' || path === '') {
+    const links = [{ rel: 'self', href: `${request.root}/` }];
+    return {
+      status: 200,
+      body: { versions: [{ id: 'v3.0', status: 'CURRENT', version: '3.70', min_version: '3.0', links }] },
+    };
+  }
+  if (path === '/volumes/detail') {
+    const { items, next } = page([...state.volumes.values()].map(showVolume), request.query, state.knobs.pageSize);
+    const links: JsonObject =
+      next === undefined ? {} : { volumes_links: [{ rel: 'next', href: `${request.root}/volumes/detail?${next}` }] };
+    return { status: 200, body: { volumes: items, ...links } };
+  }
+  if (path === '/limits') {
+    const absolute = { maxTotalVolumes: state.quota.volumes, maxTotalVolumeGigabytes: state.quota.gigabytes };
+    return { status: 200, body: { limits: { rate: [], absolute } } };
+  }
+  const match = /^\/volumes\/([^/]+)(\/metadata)?$/.exec(path);
+  const found = state.volumes.get(match?.[1] ?? '');
+  if (!found) throw new Refusal(404, `Volume ${match?.[1]} could not be found.`);
+  if (match?.[2] !== undefined) {
+    found.metadata = { ...found.metadata, ...object(request.body['metadata']) };
+    return { status: 200, body: { metadata: found.metadata } };
+  }
+  if (method === 'GET') return { status: 200, body: { volume: showVolume(found) } };
+  if (found.serverId !== undefined) throw new Refusal(400, 'Invalid volume: Volume status must be available or error');
+  state.volumes.delete(found.id);
+  return { status: 202 };
+}
+
+function showVolume({ id, size, status, metadata, serverId }: FakeVolume): JsonObject {
+  const attachments = serverId === undefined ? [] : [{ server_id: serverId, id, device: '/dev/vda' }];
+  return { id, size, status, metadata, attachments, name: '', bootable: 'true' };
+}

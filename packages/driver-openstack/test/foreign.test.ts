@@ -1,0 +1,162 @@
+// A project full of other people's resources, in a cloud that ignores every filter: none of them is lost.
+import { afterEach, describe, expect, it } from 'vitest';
+import { ProviderWorld, type WorldOptions } from './support/provider-world.js';
+import { text } from './fake/http.js';
+import type { FakePort } from './fake/state.js';
+
+let world: ProviderWorld;
+afterEach(async () => {
+  await world.end();
+});
+
+const OURS = { nodepool_provider_name: 'sky', nodepool_node_id: '0000009999', nodepool_pool_name: 'main' };
+const onVolume = { label: { 'boot-from-volume': true }, pool: { networks: ['private'] } };
+const IMAGES = { diskimages: [{ name: 'build' }], 'cloud-images': [{ name: 'debian' }] };
+
+async function setUp(options: WorldOptions = onVolume): Promise<ProviderWorld> {
+  world = new ProviderWorld({ ...options, entry: { ...IMAGES, ...options.entry } });
+  world.cloud.state.knobs.ignoresFilters = true;
+  return world.start();
+}
+
+const everything = () => {
+  const { servers, ports, floatingIps, volumes, images } = world.cloud.state;
+  return [servers, ports, floatingIps, volumes, images].flatMap((map) => [...map.keys()]).sort();
+};
+
+function addServer(id: string, metadata: Record<string, string>): void {
+  world.cloud.state.servers.set(id, {
+    ...{
+      id,
+      name: 'np0000000001',
+      status: 'ERROR',
+      taskState: null,
+      metadata,
+      flavorId: 'f-2',
+      imageId: 'x',
+      zone: 'nova',
+    },
+    ...{
+      keyName: null,
+      userData: undefined,
+      configDrive: false,
+      securityGroups: [],
+      hints: {},
+      microversion: undefined,
+    },
+    ...{ devices: [], volumeIds: [], createdMs: 0, fault: 'No valid host' },
+  });
+}
+
+function addForeign(): void {
+  const { state } = world.cloud;
+  addServer('foreign-1', {});
+  addServer('foreign-2', { nodepool_provider_name: 'other', nodepool_node_id: '0000000001' });
+  addServer('foreign-3', { nodepool_node_id: '0000000001' });
+  const ports: Partial<FakePort>[] = [
+    { status: 'DOWN', deviceOwner: '' },
+    { status: 'DOWN', deviceOwner: 'compute:nova', deviceId: 'unknown-server' },
+    { status: 'DOWN', deviceOwner: 'compute:nova', vnicType: 'baremetal' },
+    { status: 'DOWN', deviceOwner: 'network:router_interface' },
+    { status: 'ACTIVE', deviceOwner: 'compute:nova', deviceId: 'foreign-1' },
+  ];
+  for (const port of ports) state.addPort('net-private', port);
+  for (const description of ['', 'web', '{"nodepool_provider_name":"other"}', '{"nodepool_provider_name"'])
+    state.addFloatingIp({ description });
+  for (const [i, provider] of ['', 'other'].entries()) {
+    state.volumes.set(`foreign-volume-${i}`, {
+      id: `foreign-volume-${i}`,
+      size: 1,
+      status: 'available',
+      metadata: { nodepool_provider_name: provider },
+      serverId: undefined,
+      keep: true,
+    });
+  }
+  state.addImage('foreign', { visibility: 'private' });
+  state.addImage('other', { nodepool_provider_name: 'other', nodepool_build_id: 'b', nodepool_upload_id: 'u' });
+}
+
+describe('what belongs to others', () => {
+  it('is still there after nodes were made and deleted and leaks looked for', async () => {
+    await setUp();
+    addForeign();
+    const before = everything();
+
+    const made = await world.during(Promise.all([0, 1, 2].map(() => world.launch())));
+    await world.findLeaks(3);
+    for (const { node } of made) await world.during(world.cleanUp(node));
+    await world.findLeaks(30);
+
+    expect(made.map(({ state }) => state)).toEqual(['ready', 'ready', 'ready']);
+    expect(everything()).toEqual(before);
+  });
+
+  it('is not adopted when an answer is lost and the name filter ignored', async () => {
+    await setUp();
+    addForeign();
+    const foreign = new Set(world.cloud.state.servers.keys());
+    world.cloud.faults.push({ method: 'POST', path: /compute\/servers$/, times: 1, after: true, reset: true });
+
+    const { node, state } = await world.during(world.launch());
+
+    expect(state).toBe('ready');
+    expect(foreign.has(text(node.externalId))).toBe(false);
+  });
+});
+
+describe('what is ours and left', () => {
+  it('is deleted once it was seen twice, and counted', async () => {
+    await setUp();
+    const { state } = world.cloud;
+    addServer('ours', OURS);
+    state.addFloatingIp({ description: JSON.stringify(OURS) });
+    state.volumes.set('v', { id: 'v', size: 1, status: 'available', metadata: OURS, serverId: undefined, keep: true });
+    const before = everything().length;
+    await world.findLeaks(1);
+    const afterOne = everything().length;
+
+    await world.findLeaks(1);
+
+    expect(afterOne).toBe(before);
+    expect(world.counted.sort()).toEqual(['leaked floatingips', 'leaked instances', 'leaked volumes']);
+    expect([state.servers.size, state.floatingIps.size, state.volumes.size]).toEqual([0, 0, 0]);
+  });
+
+  it('a port of a former server of ours goes when it was down for the interval', async () => {
+    await setUp({ entry: { 'port-cleanup-interval': 300 } });
+    const { node } = await world.during(world.launch());
+    await world.findLeaks(1); // the server is seen
+    const deviceId = text(node.externalId);
+    await world.during(world.cleanUp(node));
+    const port = world.cloud.state.addPort('net-private', { deviceId, deviceOwner: 'compute:nova', status: 'DOWN' });
+    await world.findLeaks(4);
+    const early = world.cloud.state.ports.has(port.id);
+    await world.findLeaks(4);
+
+    expect([early, world.cloud.state.ports.has(port.id)]).toEqual([true, false]);
+    expect(world.counted).toContain('leaked ports');
+  });
+
+  it('with an interval of 0 ports are never looked at', async () => {
+    await setUp({ entry: { 'port-cleanup-interval': 0 } });
+    await world.during(world.launch());
+    await world.findLeaks(20);
+
+    expect(world.cloud.calls.filter(({ path, query }) => path === '/v2.0/ports' && query.includes('DOWN'))).toEqual([]);
+  });
+
+  it('clean-floating-ips takes every unattached one at the second look, and says so beforehand', async () => {
+    await setUp({ entry: { 'clean-floating-ips': true } });
+    const used = world.cloud.state.addPort('net-private');
+    const attached = world.cloud.state.addFloatingIp({ portId: used.id, status: 'ACTIVE' });
+    world.cloud.state.addFloatingIp({ description: 'web' });
+    await world.findLeaks(1);
+    const afterOne = world.cloud.state.floatingIps.size;
+    await world.findLeaks(1);
+
+    expect(world.problems.join()).toContain('whoever made it');
+    expect(afterOne).toBe(2);
+    expect([...world.cloud.state.floatingIps.keys()]).toEqual([attached.id]);
+  });
+});

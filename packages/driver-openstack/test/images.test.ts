@@ -1,0 +1,129 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '@nodepool/zk-protocol';
+import { silentLogger, type ImageUpload } from '@nodepool/core';
+import type { OpenStackClient } from '../src/client/index.js';
+import { Images } from '../src/images.js';
+import { FakeOpenStack } from './fake/fake-openstack.js';
+import { connect } from './support/client.js';
+
+const NEVER = new AbortController().signal;
+const DATA = Buffer.alloc(5 * 1024 * 1024, 'x');
+let dir: string;
+let cloud: FakeOpenStack;
+let client: OpenStackClient;
+let images: Images;
+let upload: ImageUpload;
+let progress: [number, number][];
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'nodepool-images-'));
+  cloud = await new FakeOpenStack().listen();
+  client = connect(cloud);
+  images = new Images({ client, clock: systemClock, logger: silentLogger, provider: 'sky', timeoutMs: 10_000 });
+  const file = join(dir, 'image.qcow2');
+  await writeFile(file, DATA);
+  progress = [];
+  const metadata = { nodepool_provider_name: 'sky', nodepool_build_id: 'b', nodepool_upload_id: 'u', kernel: '6' };
+  const md5 = createHash('md5').update(DATA).digest('hex');
+  const onProgress = (sent: number, total: number) => void progress.push([sent, total]);
+  upload = { image: 'debian', name: 'debian-1', file, format: 'qcow2', metadata, md5, sha256: undefined, onProgress };
+});
+
+afterEach(async () => {
+  await client.close();
+  await cloud.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const ours = () => [...cloud.state.images.values()].filter(({ name }) => name === 'debian-1');
+
+describe('an upload', () => {
+  it('tells the id before the first byte, then how far it is, and ends with a whole image', async () => {
+    const story: string[] = [];
+    const onCreated = async (id: string) => {
+      await Promise.resolve();
+      story.push(`created ${id} after ${cloud.count('PUT', /image/)} requests with data`);
+    };
+
+    const id = await images.upload({ ...upload, onCreated }, NEVER);
+
+    expect(story).toEqual([`created ${id} after 0 requests with data`]);
+    expect(progress.length).toBeGreaterThan(3);
+    expect(progress.at(-1)).toEqual([DATA.length, DATA.length]);
+    expect(ours()).toEqual([
+      expect.objectContaining({ id, status: 'active', size: DATA.length, kernel: '6', disk_format: 'qcow2' }),
+    ]);
+    expect(ours()[0]).toMatchObject({ 'owner_specified.openstack.md5': upload.md5 });
+  });
+
+  it('uses an image with the same name and data that is there already', async () => {
+    const first = await images.upload(upload, NEVER);
+    const second = await images.upload(upload, NEVER);
+
+    expect(second).toBe(first);
+    expect(cloud.count('PUT', /image/)).toBe(1);
+  });
+
+  it('that cannot be recorded sends nothing and leaves nothing', async () => {
+    const onCreated = () => Promise.reject(new Error('ZooKeeper is away'));
+
+    await expect(images.upload({ ...upload, onCreated }, NEVER)).rejects.toThrow('ZooKeeper is away');
+
+    expect(cloud.count('PUT', /image/)).toBe(0);
+    expect(ours()).toEqual([]);
+  });
+
+  it('that is aborted ends at once and leaves nothing', async () => {
+    cloud.faults.push({ method: 'PUT', silent: true });
+    const abort = new AbortController();
+    const onCreated = () => Promise.resolve(void setTimeout(() => abort.abort(new Error('enough')), 50));
+
+    await expect(images.upload({ ...upload, onCreated }, abort.signal)).rejects.toThrow('enough');
+
+    expect(ours()).toEqual([]);
+  });
+
+  it('that takes too long says which option allows more', async () => {
+    cloud.faults.push({ method: 'PUT', silent: true });
+    images = new Images({ client, clock: systemClock, logger: silentLogger, provider: 'sky', timeoutMs: 200 });
+
+    await expect(images.upload(upload, NEVER)).rejects.toMatchObject({ code: 'NODEPOOL_IMAGE_TIMEOUT' });
+
+    expect(ours()).toEqual([]);
+  });
+
+  it('of which the cloud has other data is an error, and leaves nothing', async () => {
+    cloud.faults.push({ method: 'PUT', path: /file$/, status: 204, body: '' });
+    const onCreated = (id: string) =>
+      Promise.resolve(void Object.assign(cloud.state.images.get(id) ?? {}, { status: 'active', checksum: 'other' }));
+
+    await expect(images.upload({ ...upload, onCreated }, NEVER)).rejects.toThrow('checksum differs');
+
+    expect(ours()).toEqual([]);
+  });
+
+  it('of a file that is not there is an error without an image', async () => {
+    await expect(images.upload({ ...upload, file: join(dir, 'none') }, NEVER)).rejects.toThrow('ENOENT');
+
+    expect(cloud.count('POST', /image/)).toBe(0);
+  });
+});
+
+describe('images', () => {
+  it('are listed by our tag, or all of them, and deleted as often as one likes', async () => {
+    const id = await images.upload(upload, NEVER);
+
+    const own = await images.list(false, NEVER);
+    const all = await images.list(true, NEVER);
+    await images.delete(id, NEVER);
+    await images.delete(id, NEVER);
+
+    expect(own).toEqual([expect.objectContaining({ externalId: id, name: 'debian-1', ready: true })]);
+    expect(all.map(({ name }) => name).sort()).toEqual(['debian', 'debian-1']);
+    expect(ours()).toEqual([]);
+  });
+});

@@ -1,0 +1,71 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { ProviderWorld } from './support/provider-world.js';
+
+let world: ProviderWorld;
+afterEach(async () => {
+  await world.end();
+});
+
+describe('200 servers at once that boot in 2 s, over HTTP', () => {
+  it('are all ready within 1.3 times that and a second for each hundred', async () => {
+    world = await new ProviderWorld().start();
+    Object.assign(world.cloud.state.knobs, { bootMs: 2_000, apiMs: 20 });
+    const startedMs = world.clock?.now() ?? 0;
+
+    const made = await world.during(Promise.all(Array.from({ length: 200 }, () => world.launch())));
+
+    expect(made.every(({ state }) => state === 'ready')).toBe(true);
+    expect((world.clock?.now() ?? 0) - startedMs).toBeLessThan(1.3 * 2_000 + 2_000);
+  });
+
+  it('cost less than 15 ms of CPU each, the cloud included', async () => {
+    world = await new ProviderWorld({ real: true }).start();
+    world.cloud.state.knobs.bootMs = 2_000;
+    const startedMs = performance.now();
+    const cpuBefore = process.cpuUsage();
+
+    const made = await Promise.all(Array.from({ length: 200 }, () => world.launch()));
+    const readyMs = performance.now() - startedMs;
+    const cpu = process.cpuUsage(cpuBefore);
+
+    const cpuMs = (cpu.user + cpu.system) / 1_000 / 200;
+    process.stdout.write(
+      `200 nodes ready after ${(readyMs / 1_000).toFixed(2)} s, ${cpuMs.toFixed(1)} ms of CPU each, the cloud's included\n`,
+    );
+    expect(made.every(({ state }) => state === 'ready')).toBe(true);
+    expect(cpuMs).toBeLessThan(15);
+  }, 60_000);
+});
+
+describe('calls', () => {
+  it('per node are two and a share of one list a second, whatever the number of nodes', async () => {
+    const rows: string[] = [];
+    for (const count of [10, 100, 1_000]) {
+      world = await new ProviderWorld({ entry: { 'launch-timeout': 3_600 } }).start();
+      Object.assign(world.cloud.state.knobs, { bootMs: 30_000, deleteMs: 10_000 });
+      await world.pass(5_000);
+      const before = world.cloud.calls.length;
+      const fromMs = world.clock?.now() ?? 0;
+      const made = await world.during(Promise.all(Array.from({ length: count }, () => world.launch())));
+      await world.during(Promise.all(made.map(({ node }) => world.cleanUp(node))));
+      const seconds = ((world.clock?.now() ?? 0) - fromMs) / 1_000;
+      const calls = world.cloud.calls.slice(before);
+      const of = (method: string, path: RegExp) =>
+        calls.filter((call) => call.method === method && path.test(call.path)).length;
+      const creates = of('POST', /^\/servers$/);
+      const deletes = of('DELETE', /^\/servers/);
+      const lists = of('GET', /detail/);
+      const others = calls.length - creates - deletes - lists;
+
+      rows.push(
+        `${count} nodes: ${(creates / count).toFixed(2)} creates, ${(deletes / count).toFixed(2)} deletes, ` +
+          `${(lists / count).toFixed(3)} lists, ${(others / count).toFixed(3)} others each; ${(lists / seconds).toFixed(2)} lists a second`,
+      );
+      expect([creates, deletes]).toEqual([count, count]);
+      expect(lists / seconds).toBeLessThanOrEqual(1);
+      expect(others).toBeLessThan(12);
+      await world.end();
+    }
+    process.stdout.write(`${rows.join('\n')}\n`);
+  }, 120_000);
+});

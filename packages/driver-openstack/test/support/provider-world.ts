@@ -1,0 +1,163 @@
+import { setMaxListeners } from 'node:events';
+import { newNode, newRequest, systemClock, withNode } from '@nodepool/zk-protocol';
+import type { Clock, JsonObject, NodeId, NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
+import type { LaunchResult, OperationMetrics, Provider, ProviderContext } from '@nodepool/core';
+import { VirtualClock } from '@nodepool/core/testing';
+import { readCloud, type Transport } from '../../src/client/index.js';
+import { OpenStackAdapter } from '../../src/adapter.js';
+import { readProviderConfig, type CloudFileCache } from '../../src/config.js';
+import { StateMachineProvider } from '@nodepool/core';
+import { FakeOpenStack } from '../fake/fake-openstack.js';
+import { keepLines, type LogLine } from './client.js';
+import { InProcessTransport } from './in-process.js';
+
+const NEVER = new AbortController().signal;
+setMaxListeners(0, NEVER);
+export const LABEL = { name: 'small', 'cloud-image': 'debian', 'min-ram': 2_048 };
+export const POOL = { name: 'main', 'host-key-checking': false, networks: ['public'], labels: [LABEL] };
+
+/** What a world may differ in. */
+export interface WorldOptions {
+  /** Keys of the provider entry. */
+  readonly entry?: JsonObject;
+  /** Keys of the pool, and of its label. */
+  readonly pool?: JsonObject;
+  readonly label?: JsonObject;
+  /** Keys of the entry in clouds.yaml. */
+  readonly cloud?: JsonObject;
+  /** Over HTTP and in real time instead of in this process and in virtual time. */
+  readonly real?: boolean;
+  readonly transport?: Transport;
+}
+
+/** A provider as a launcher runs it, and a fake cloud; nodes live in memory. */
+export class ProviderWorld {
+  readonly clock: VirtualClock | undefined;
+  readonly cloud: FakeOpenStack;
+  readonly nodes = new Map<string, NodeRecord>();
+  /** Results of launches, and `leaked <plural>`. */
+  readonly counted: string[] = [];
+  /** Calls by name. */
+  readonly apiCalls: string[] = [];
+  readonly lines: LogLine[] = [];
+  readonly problems: string[] = [];
+  readonly #options: WorldOptions;
+  readonly #time: Clock;
+  #provider: StateMachineProvider | undefined;
+  #nextNode = 1;
+
+  constructor(options: WorldOptions = {}) {
+    this.#options = options;
+    this.clock = options.real ? undefined : new VirtualClock();
+    this.#time = this.clock ?? systemClock;
+    this.cloud = new FakeOpenStack(this.#time);
+  }
+
+  get provider(): Provider {
+    if (!this.#provider) throw new Error('the provider has not been started');
+    return this.#provider;
+  }
+
+  /** Makes the provider and starts it. */
+  async start(): Promise<this> {
+    const { entry = {}, pool = {}, label = {}, cloud = {}, real = false } = this.#options;
+    if (real) await this.cloud.listen();
+    const whole = {
+      ...{ name: 'sky', driver: 'openstack', cloud: 'fake', rate: 0, 'launch-timeout': 600 },
+      'cloud-images': [{ name: 'debian', username: 'zuul' }],
+      pools: [{ ...POOL, ...pool, labels: [{ ...LABEL, ...label }] }],
+      ...entry,
+    };
+    const clouds = { clouds: { fake: { ...this.cloud.entry, ...cloud } }, publicClouds: {}, top: {}, files: ['x'] };
+    readCloud(clouds, 'fake');
+    const files = { get: () => clouds, reset: () => undefined } as unknown as CloudFileCache;
+    const problem = (_path: unknown, message: string) => void this.problems.push(message);
+    const config = readProviderConfig(whole, { labels: new Map(), diskimages: new Map(), problem }, files);
+    const transport = this.#options.transport ?? (real ? undefined : new InProcessTransport(() => this.cloud));
+    this.#provider = new StateMachineProvider(
+      config,
+      this.#context(),
+      (context) => new OpenStackAdapter(config, context, { transport }),
+    );
+    await this.during(this.#provider.start(NEVER));
+    await this.pass(10);
+    return this;
+  }
+
+  /** Lets time pass. */
+  async pass(ms: number): Promise<void> {
+    if (this.clock) await this.clock.advance(ms);
+    else await new Promise((resolve) => setTimeout(resolve, ms));
+  }
+
+  /** Lets time pass until the promise has settled. */
+  during<T>(promise: Promise<T>): Promise<T> {
+    return this.clock ? this.clock.run(promise) : promise;
+  }
+
+  /** Launches a node. @param labels - of its request; default: one */
+  launch(changes: Partial<RequestRecord> = {}, signal = NEVER): Promise<LaunchResult> {
+    const pool = this.provider.config.pools.get('main');
+    const label = pool?.labels.get('small');
+    if (!pool || !label) throw new Error('there is no label "small" in pool "main"');
+    const id = String(this.#nextNode++).padStart(10, '0') as NodeId;
+    const blank = newRequest({ labels: ['small'] }, this.#time.now());
+    const request = { ...blank, id: '100-0000000001' as RequestId, ...changes };
+    const handler = this.provider.getRequestHandler(pool, request);
+    const draft = newNode({ state: 'init', labels: ['small'], provider: 'sky', pool: 'main' }, this.#time.now());
+    let node: NodeRecord = { ...(handler.setNodeMetadata?.(draft) ?? draft), id, state: 'building' };
+    this.nodes.set(id, node);
+    const store = async (fields: Partial<NodeRecord>) => {
+      await Promise.resolve();
+      node = withNode(node, fields, this.#time.now(), 'launcher');
+      this.nodes.set(id, node);
+      return node;
+    };
+    const launched = handler.launch?.({ node, pool, label, request, store }, signal);
+    if (!launched) throw new Error('the driver launches nothing');
+    return launched;
+  }
+
+  /** Deletes a node as a launcher does: what is behind it, then its record. */
+  async cleanUp(node: NodeRecord): Promise<void> {
+    await this.provider.startNodeCleanup(node, NEVER);
+    this.nodes.delete(node.id);
+  }
+
+  /** Looks for leaks, a minute apart. */
+  async findLeaks(times = 2): Promise<void> {
+    for (let i = 0; i < times; i++) {
+      await this.during(this.provider.cleanupLeakedResources(NEVER));
+      await this.pass(60_000);
+    }
+  }
+
+  async end(): Promise<void> {
+    this.#provider?.stop();
+    if (this.#provider) await this.during(this.#provider.join());
+    await this.cloud.close();
+  }
+
+  #context(): ProviderContext {
+    const metrics: OperationMetrics = {
+      launchEnded: (result) => this.counted.push(result),
+      leaked: (_provider, plural) => this.counted.push(`leaked ${plural}`),
+      apiCall: (_provider, call) => this.apiCalls.push(call),
+    };
+    // the state-machine provider uses no more of a launcher than this
+    return {
+      clock: this.#time,
+      logger: keepLines(this.lines),
+      nodes: { ready: true, get: (id: string) => this.nodes.get(id) },
+      zk: { exists: () => Promise.resolve(undefined) },
+      ownNodes: () => this.nodes.values(),
+      capacityChanged: () => undefined,
+      random: () => 0,
+      metrics,
+      hostname: 'launcher.test',
+      config: () => {
+        throw new Error('not used');
+      },
+    } as unknown as ProviderContext;
+  }
+}
