@@ -1,0 +1,266 @@
+import { randomUUID } from 'node:crypto';
+import { ConfigError, isNodepoolError, NODE_ID_TAG, PROVIDER_TAG } from '@nodepool/core';
+import type {
+  Adapter,
+  AdapterContext,
+  CreateOrder,
+  DeleteOrder,
+  Instance,
+  Resource,
+  Resources,
+  StateMachine,
+  TaskManager,
+} from '@nodepool/core';
+import { nameOf, type ApiInstance } from './api.js';
+import { Catalog } from './catalog.js';
+import type { ComputeClient } from './client.js';
+import type { GceImageConfig, GceLabelConfig, GcePoolConfig, GceProviderConfig } from './config.js';
+import { createMachine } from './create-node.js';
+import { deleteMachine } from './delete-node.js';
+import { readHostKeys } from './host-keys.js';
+import { insertBody } from './insert-body.js';
+import { toInstance, type GceInstance } from './instance.js';
+import { Ownership } from './ownership.js';
+import { Preemptions } from './preemptions.js';
+import { largest, Quotas } from './quota.js';
+import { Stock, type Placement } from './stock.js';
+
+type Order = CreateOrder<GceLabelConfig, GcePoolConfig>;
+
+/** A region of Compute Engine as Nodepool sees it: waiting, retries, key scan, quota and leaks are core's. */
+export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolConfig> {
+  /** Instances take their time: looking more often would not make them faster. */
+  readonly polling = { minMs: 500, maxMs: 3_000 };
+  readonly #config: GceProviderConfig;
+  readonly #client: ComputeClient;
+  readonly #context: AdapterContext;
+  readonly #reads: TaskManager;
+  readonly #ownership: Ownership;
+  readonly #catalog: Catalog;
+  readonly #stock: Stock;
+  readonly #quotas = new Quotas();
+  readonly #preemptions: Preemptions;
+  readonly #end = new AbortController();
+  #zones: readonly string[];
+  /** Zones of our instances, when they were last looked for as resources. */
+  #listed = new Map<string, readonly string[]>();
+
+  /** @param reads - ended with the adapter */
+  constructor(config: GceProviderConfig, client: ComputeClient, context: AdapterContext, reads: TaskManager) {
+    this.#config = config;
+    this.#client = client;
+    this.#context = context;
+    this.#reads = reads;
+    this.#ownership = new Ownership(config.name, config.pools.keys());
+    this.#catalog = new Catalog(client, context.clock, this.#end.signal);
+    this.#stock = new Stock(context.clock);
+    this.#preemptions = new Preemptions(config.name, client, context);
+    this.#zones = config.zones;
+  }
+
+  /** Proves that project, region and credentials are right, and learns the zones and quotas. */
+  async start(signal: AbortSignal): Promise<void> {
+    await this.#learn(signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#end.abort(new Error('the provider stops'));
+    this.#reads.stop();
+    await this.#reads.join();
+    await this.#client.close();
+  }
+
+  getCreateStateMachine(order: Order): StateMachine<Instance, GceInstance> {
+    const { label, pool, hostname } = order;
+    const image = this.#imageOf(label);
+    return createMachine({
+      client: this.#client,
+      stock: this.#stock,
+      name: hostname,
+      placements: () => this.#placements(label, order.az),
+      body: async (placement) => {
+        const sourceImage = await this.#catalog.imageOf(image);
+        return insertBody({ order, image, sourceImage, placement, region: this.#config.region });
+      },
+      forget: () => this.#catalog.forget(),
+      newRequestId: randomUUID,
+      finish: (instance) => ({ ...instance, resources: { ...instance.resources, ...this.#diskOf(label) } }),
+      hostKeys: label.guestHostKeys
+        ? (instance, signal) => readHostKeys(instance, this.#hostKeysOptions(order, image, pool), signal)
+        : undefined,
+      hostKeysTimeoutMs: this.#config.bootTimeoutMs,
+    });
+  }
+
+  getDeleteStateMachine({ externalId, node }: DeleteOrder): StateMachine<void, GceInstance> {
+    return deleteMachine(externalId, {
+      client: this.#client,
+      findUnlisted: (name, signal) => this.#findUnlisted(name, node?.id, signal),
+      newRequestId: randomUUID,
+    });
+  }
+
+  async listInstances(signal: AbortSignal): Promise<readonly GceInstance[]> {
+    const { filter } = this.#ownership;
+    const lists = await Promise.all(this.#zones.map((zone) => this.#client.listInstances(zone, filter, signal)));
+    const own = lists.flat().filter((shown) => this.#ownership.isOwn(shown));
+    return Promise.all(own.map((shown) => this.#toInstance(shown)));
+  }
+
+  /** Instances, and disks that hang on none. */
+  async listResources(signal: AbortSignal): Promise<readonly Resource[]> {
+    const { filter } = this.#ownership;
+    if (this.#usesSpot()) await this.#preemptions.report(this.#zones, signal);
+    const [instances, ...disks] = await Promise.all([
+      this.listInstances(signal),
+      ...this.#zones.map(async (zone) => {
+        const listed = await this.#client.listDisks(zone, filter, signal);
+        const free = listed.filter((disk) => this.#ownership.isOwn(disk) && !disk.users?.length);
+        return free.map(({ name, labels }): Resource => {
+          return { type: 'disk', id: `${zone}/${name}`, metadata: this.#ownership.tagsOf(labels) };
+        });
+      }),
+    ]);
+    this.#listed = new Map();
+    for (const { externalId, az } of instances) {
+      this.#listed.set(externalId, [...(this.#listed.get(externalId) ?? []), az]);
+    }
+    return [
+      ...instances.map(({ externalId, metadata }) => ({ type: 'instance', id: externalId, metadata })),
+      ...disks.flat(),
+    ];
+  }
+
+  async deleteResource({ type, id }: Resource, signal: AbortSignal): Promise<void> {
+    if (type === 'disk') {
+      const [zone = '', name = ''] = id.split('/');
+      await this.#client.deleteDisk(zone, name, randomUUID(), signal);
+      return;
+    }
+    for (const zone of this.#listed.get(id) ?? []) {
+      await this.#client.deleteInstance(zone, id, randomUUID(), signal).catch(unlessNotFound);
+    }
+  }
+
+  /** Limits less what others use. What we use is looked at before and after: it may change meanwhile. */
+  async getQuotaLimits(signal: AbortSignal): Promise<Resources> {
+    const before = await this.#ownUsage(signal);
+    await this.#learn(signal);
+    return this.#quotas.limits(largest(before, await this.#ownUsage(signal)));
+  }
+
+  /** Of the first machine type; those that stand in for it may need something else, as their quota will tell. */
+  async getQuotaForLabel(label: GceLabelConfig, pool: GcePoolConfig): Promise<Resources> {
+    const [first] = await this.#placements(label, null);
+    if (!first) {
+      const types = label.machineTypes.join('", "');
+      throw new ConfigError(
+        `label "${label.name}" of pool "${pool.name}": none of ${this.#zones.join(', ')} has machine type "${types}"`,
+      );
+    }
+    const { zone, machineType, spot } = first;
+    const size = await this.#catalog.sizeOf(zone, machineType);
+    const usage = { machineType, size, spot, externalIp: label.externalIp };
+    return { ...this.#quotas.resourcesOf(usage), ...this.#diskOf(label) };
+  }
+
+  async getConsoleLog(_label: GceLabelConfig, externalId: string, signal: AbortSignal): Promise<string | undefined> {
+    const instances = await this.listInstances(signal);
+    const instance = instances.find((one) => one.externalId === externalId);
+    return instance && this.#client.getSerialPortOutput(instance.az, externalId, signal);
+  }
+
+  getAZs(): Promise<readonly string[]> {
+    return Promise.resolve(this.#zones);
+  }
+
+  async #learn(signal: AbortSignal): Promise<void> {
+    const [region, projectQuotas] = await Promise.all([
+      this.#client.getRegion(signal),
+      this.#client.getProjectQuotas(signal),
+    ]);
+    const existing = region.zones.map(nameOf);
+    const missing = this.#config.zones.find((zone) => !existing.includes(zone));
+    if (missing !== undefined) {
+      throw new ConfigError(
+        `zone "${missing}" does not exist: region "${this.#config.region}" has ${existing.join(', ')}`,
+      );
+    }
+    if (this.#config.zones.length === 0) this.#zones = existing;
+    const allRegions = projectQuotas.filter(({ metric }) => metric === 'CPUS_ALL_REGIONS');
+    this.#quotas.learn([...(region.quotas ?? []), ...allRegions]);
+  }
+
+  /** Every zone for the first machine type, then for the next; first the zone that the request's other nodes are in. */
+  async #placements({ machineTypes, spot }: GceLabelConfig, az: string | null): Promise<Placement[]> {
+    const zones =
+      az !== null && this.#zones.includes(az) ? [az, ...this.#zones.filter((one) => one !== az)] : this.#zones;
+    const all = machineTypes.flatMap((machineType) => zones.map((zone) => ({ zone, machineType, spot })));
+    const sizes = await Promise.all(all.map(({ zone, machineType }) => this.#catalog.sizeOf(zone, machineType)));
+    return all.filter((_placement, index) => sizes[index] !== undefined);
+  }
+
+  async #toInstance(shown: ApiInstance): Promise<GceInstance> {
+    const machineType = nameOf(shown.machineType);
+    // The instance is seen all the same when its size is not known.
+    const size = await this.#catalog.sizeOf(nameOf(shown.zone), machineType).catch(() => undefined);
+    const spot = shown.scheduling?.provisioningModel === 'SPOT';
+    const externalIp = (shown.networkInterfaces ?? []).some(({ accessConfigs }) => accessConfigs?.length);
+    const resources = this.#quotas.resourcesOf({ machineType, size, spot, externalIp });
+    return toInstance(shown, this.#ownership.tagsOf(shown.labels), resources);
+  }
+
+  /**
+   * An instance that the list does not show: one made by another Nodepool, which sets no labels, or one made just now.
+   * Its metadata tells whose it is.
+   */
+  async #findUnlisted(name: string, nodeId: string | undefined, signal: AbortSignal): Promise<string | undefined> {
+    for (const zone of this.#zones) {
+      const found = await this.#client.getInstance(zone, name, signal);
+      const tags = new Map(found?.metadata?.items?.map(({ key, value }) => [key, value]));
+      if (tags.get(PROVIDER_TAG) !== this.#config.name) continue;
+      if (nodeId === undefined || tags.get(NODE_ID_TAG) === nodeId) return zone;
+    }
+    return undefined;
+  }
+
+  async #ownUsage(signal: AbortSignal): Promise<Resources> {
+    const used: Resources = {};
+    const add = (resources: Resources) => {
+      for (const [name, amount] of Object.entries(resources)) used[name] = (used[name] ?? 0) + amount;
+    };
+    for (const { resources = {} } of await this.listInstances(signal)) add(resources);
+    const disks = await Promise.all(
+      this.#zones.map((zone) => this.#client.listDisks(zone, this.#ownership.filter, signal)),
+    );
+    for (const disk of disks.flat()) {
+      if (this.#ownership.isOwn(disk)) add(this.#quotas.resourcesOfDisk(nameOf(disk.type ?? ''), Number(disk.sizeGb)));
+    }
+    return used;
+  }
+
+  #diskOf({ volumeType, volumeGib }: GceLabelConfig): Resources {
+    return this.#quotas.resourcesOfDisk(volumeType, volumeGib);
+  }
+
+  #usesSpot(): boolean {
+    return [...this.#config.pools.values()].some(({ labels }) => [...labels.values()].some(({ spot }) => spot));
+  }
+
+  #imageOf({ name, cloudImage }: GceLabelConfig): GceImageConfig {
+    const image = this.#config.cloudImages.get(cloudImage ?? '');
+    if (image) return image;
+    throw new ConfigError(`label "${name}": there is no cloud image "${cloudImage}"`);
+  }
+
+  #hostKeysOptions({ logger }: Order, image: GceImageConfig, { useInternalIp }: GcePoolConfig) {
+    const { clock, random } = this.#context;
+    const { connectionPort, connectionType } = image;
+    const target = { port: connectionPort, connectionType, useInternalIp: useInternalIp === true };
+    return { client: this.#client, clock, random, logger, ...target };
+  }
+}
+
+function unlessNotFound(error: unknown): void {
+  if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;
+}

@@ -1,0 +1,59 @@
+import { isNodepoolError, NotFoundError, type Clock } from '@nodepool/core';
+import type { ComputeClient } from './client.js';
+import type { GceImageConfig } from './config.js';
+import { Remembered } from './remembered.js';
+
+/** How large a machine type is. */
+export interface MachineSize {
+  readonly cores: number;
+  readonly ramMib: number;
+}
+
+/** A newer image of a family is used after this at the latest. */
+const IMAGE_LIFE_MS = 300_000;
+/** Machine types do not change; new ones come to zones now and then. */
+const SIZE_LIFE_MS = 86_400_000;
+const MISSING_LIFE_MS = 3_600_000;
+
+/** What the cloud has to offer: machine types of zones, images of families. */
+export class Catalog {
+  readonly #client: ComputeClient;
+  readonly #signal: AbortSignal;
+  readonly #sizes: Remembered<MachineSize | undefined>;
+  readonly #images: Remembered<string>;
+
+  /** @param signal - the end of the provider: answers are shared, so that no single launch may end a call */
+  constructor(client: ComputeClient, clock: Clock, signal: AbortSignal) {
+    this.#client = client;
+    this.#signal = signal;
+    this.#sizes = new Remembered(clock, (size) => (size ? SIZE_LIFE_MS : MISSING_LIFE_MS));
+    this.#images = new Remembered(clock, () => IMAGE_LIFE_MS);
+  }
+
+  /** Size of a machine type; `undefined`: the zone does not have it. */
+  sizeOf(zone: string, machineType: string): Promise<MachineSize | undefined> {
+    return this.#sizes.get(`${zone}/${machineType}`, async () => {
+      try {
+        const { guestCpus, memoryMb } = await this.#client.getMachineType(zone, machineType, this.#signal);
+        return { cores: guestCpus, ramMib: memoryMb };
+      } catch (error) {
+        if (isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) return undefined;
+        throw error;
+      }
+    });
+  }
+
+  /** Path or URL of the image to boot from. @throws {NotFoundError} there is none, or the configuration names none */
+  async imageOf({ name, imageId, imageProject, imageFamily }: GceImageConfig): Promise<string> {
+    if (imageId !== undefined) return imageId;
+    if (imageProject === '' || imageFamily === '') throw new NotFoundError(`cloud image "${name}" names no image`);
+    const ask = () => this.#client.getImageOfFamily(imageProject, imageFamily, this.#signal);
+    return this.#images.get(`${imageProject}/${imageFamily}`, ask);
+  }
+
+  /** An insert was told that something does not exist; it did when it was last asked for. */
+  forget(): void {
+    this.#sizes.clear();
+    this.#images.clear();
+  }
+}

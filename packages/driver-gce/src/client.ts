@@ -1,0 +1,208 @@
+import type { JsonObject, TaskManager } from '@nodepool/core';
+import { isNodepoolError } from '@nodepool/core';
+import type { ApiDisk, ApiInstance, ApiMachineType, ApiOperation, ApiPage, ApiQuota, ApiRegion } from './api.js';
+import type { Http, HttpCall } from './http.js';
+
+/** The calls that the driver needs. Errors are those of `errors.ts`, which say what to do next. */
+export interface ComputeClient {
+  /** @param requestId - a UUID: the same one never makes two instances */
+  insertInstance(zone: string, body: JsonObject, requestId: string, signal: AbortSignal): Promise<ApiOperation>;
+  deleteInstance(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<ApiOperation>;
+  /** With its metadata. */
+  getInstance(zone: string, name: string, signal: AbortSignal): Promise<ApiInstance | undefined>;
+  /** Without metadata, which may be large. */
+  listInstances(zone: string, filter: string, signal: AbortSignal): Promise<ApiInstance[]>;
+  listDisks(zone: string, filter: string, signal: AbortSignal): Promise<ApiDisk[]>;
+  deleteDisk(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<void>;
+  getOperation(zone: string, name: string, signal: AbortSignal): Promise<ApiOperation>;
+  /**
+   * Waits until the operation has ended, up to two minutes, if few others wait in this way.
+   * @returns `undefined`: too many wait already
+   */
+  waitForOperation(zone: string, name: string, signal: AbortSignal): Promise<ApiOperation | undefined>;
+  listPreemptions(zone: string, since: string, signal: AbortSignal): Promise<ApiOperation[]>;
+  /** What the instance has published below `hostkeys/`, by key type; empty: nothing yet. */
+  getHostKeys(zone: string, name: string, signal: AbortSignal): Promise<Record<string, string>>;
+  /** What the first serial port said. */
+  getSerialPortOutput(zone: string, name: string, signal: AbortSignal): Promise<string | undefined>;
+  /** URL of the newest image. @throws {NotFoundError} no such family, or no image in it */
+  getImageOfFamily(project: string, family: string, signal: AbortSignal): Promise<string>;
+  /** @throws {NotFoundError} the zone does not have it */
+  getMachineType(zone: string, name: string, signal: AbortSignal): Promise<ApiMachineType>;
+  getRegion(signal: AbortSignal): Promise<ApiRegion>;
+  /** Quotas that hold in all regions together. */
+  getProjectQuotas(signal: AbortSignal): Promise<readonly ApiQuota[]>;
+  close(): Promise<void>;
+}
+
+type Tasks = Pick<TaskManager, 'call' | 'report' | 'now'>;
+
+/** Where the calls go. */
+export interface ComputeClientOptions {
+  readonly project: string;
+  readonly region: string;
+  readonly http: Http;
+  /** Paces and counts calls that change something. */
+  readonly writes: Tasks;
+  /** Paces and counts the others, so that no list waits behind a hundred orders. Google counts them apart as well. */
+  readonly reads: Tasks;
+}
+
+const INTERFACES = 'networkIP,ipv6Address,accessConfigs/natIP,ipv6AccessConfigs/externalIpv6';
+const INSTANCE = `name,zone,status,machineType,labels,scheduling/provisioningModel,networkInterfaces(${INTERFACES})`;
+const OPERATION = 'name,status,operationType,targetLink,insertTime,error/errors(code,message),httpErrorStatusCode';
+const DISK = 'name,labels,users,type,sizeGb';
+const QUOTAS = 'quotas(metric,limit,usage)';
+/** Long polls at the same time: each keeps a connection. Whoever finds no room looks at the list instead. */
+const MAX_WAITS = 16;
+/** The service answers after two minutes at the latest. */
+const WAIT_TIMEOUT_MS = 130_000;
+
+/** Makes the client of one project and region. */
+export function createComputeClient(options: ComputeClientOptions): ComputeClient {
+  return new RestClient(options);
+}
+
+class RestClient implements ComputeClient {
+  readonly #http: Http;
+  readonly #writes: Tasks;
+  readonly #reads: Tasks;
+  readonly #project: string;
+  readonly #region: string;
+  #waits = 0;
+
+  constructor({ project, region, http, writes, reads }: ComputeClientOptions) {
+    this.#http = http;
+    this.#writes = writes;
+    this.#reads = reads;
+    this.#project = `projects/${encodeURIComponent(project)}`;
+    this.#region = encodeURIComponent(region);
+  }
+
+  insertInstance(zone: string, body: JsonObject, requestId: string, signal: AbortSignal): Promise<ApiOperation> {
+    const query = { requestId, fields: OPERATION };
+    return this.#call('instances.insert', { verb: 'POST', path: this.#path(zone, 'instances'), query, body }, signal);
+  }
+
+  deleteInstance(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<ApiOperation> {
+    const query = { requestId, fields: OPERATION };
+    return this.#call('instances.delete', { verb: 'DELETE', path: this.#path(zone, 'instances', name), query }, signal);
+  }
+
+  getInstance(zone: string, name: string, signal: AbortSignal): Promise<ApiInstance | undefined> {
+    const path = this.#path(zone, 'instances', name);
+    return unlessMissing(this.#get<ApiInstance>('instances.get', path, signal, `${INSTANCE},metadata/items`));
+  }
+
+  listInstances(zone: string, filter: string, signal: AbortSignal): Promise<ApiInstance[]> {
+    return this.#list('instances', zone, INSTANCE, filter, signal);
+  }
+
+  listDisks(zone: string, filter: string, signal: AbortSignal): Promise<ApiDisk[]> {
+    return this.#list('disks', zone, DISK, filter, signal);
+  }
+
+  async deleteDisk(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<void> {
+    const query = { requestId, fields: OPERATION };
+    await this.#call('disks.delete', { verb: 'DELETE', path: this.#path(zone, 'disks', name), query }, signal);
+  }
+
+  getOperation(zone: string, name: string, signal: AbortSignal): Promise<ApiOperation> {
+    return this.#get('operations.get', this.#path(zone, 'operations', name), signal, OPERATION);
+  }
+
+  async waitForOperation(zone: string, name: string, signal: AbortSignal): Promise<ApiOperation | undefined> {
+    if (this.#waits >= MAX_WAITS) return undefined;
+    const path = `${this.#path(zone, 'operations', name)}/wait`;
+    const startedMs = this.#reads.now();
+    this.#waits++;
+    try {
+      // Not paced: it stands at the server, and takes no turn away from others.
+      const call: HttpCall = { verb: 'POST', path, query: { fields: OPERATION }, timeoutMs: WAIT_TIMEOUT_MS };
+      return await this.#http.call<ApiOperation>(call, signal);
+    } finally {
+      this.#waits--;
+      this.#reads.report('operations.wait', this.#reads.now() - startedMs);
+    }
+  }
+
+  listPreemptions(zone: string, since: string, signal: AbortSignal): Promise<ApiOperation[]> {
+    const filter = `operationType="compute.instances.preempted" AND insertTime>"${since}"`;
+    return this.#list('operations', zone, OPERATION, filter, signal);
+  }
+
+  async getHostKeys(zone: string, name: string, signal: AbortSignal): Promise<Record<string, string>> {
+    const path = `${this.#path(zone, 'instances', name)}/getGuestAttributes`;
+    const query = { queryPath: 'hostkeys/', fields: 'queryValue/items(key,value)' };
+    const asked = this.#call<GuestAttributes>('instances.getGuestAttributes', { verb: 'GET', path, query }, signal);
+    const answer = await unlessMissing(asked);
+    return Object.fromEntries((answer?.queryValue?.items ?? []).map(({ key, value }) => [key, value]));
+  }
+
+  async getSerialPortOutput(zone: string, name: string, signal: AbortSignal): Promise<string | undefined> {
+    const path = `${this.#path(zone, 'instances', name)}/serialPort`;
+    const asked = this.#get<{ contents?: string }>('instances.getSerialPortOutput', path, signal, 'contents');
+    return (await unlessMissing(asked))?.contents;
+  }
+
+  async getImageOfFamily(project: string, family: string, signal: AbortSignal): Promise<string> {
+    const path = `projects/${encodeURIComponent(project)}/global/images/family/${encodeURIComponent(family)}`;
+    return (await this.#get<{ selfLink: string }>('images.getFromFamily', path, signal, 'selfLink')).selfLink;
+  }
+
+  getMachineType(zone: string, name: string, signal: AbortSignal): Promise<ApiMachineType> {
+    return this.#get('machineTypes.get', this.#path(zone, 'machineTypes', name), signal, 'guestCpus,memoryMb');
+  }
+
+  getRegion(signal: AbortSignal): Promise<ApiRegion> {
+    return this.#get('regions.get', `${this.#project}/regions/${this.#region}`, signal, `zones,${QUOTAS}`);
+  }
+
+  async getProjectQuotas(signal: AbortSignal): Promise<readonly ApiQuota[]> {
+    return (await this.#get<{ quotas?: ApiQuota[] }>('projects.get', this.#project, signal, QUOTAS)).quotas ?? [];
+  }
+
+  close(): Promise<void> {
+    return this.#http.close();
+  }
+
+  #path(zone: string, kind: string, name?: string): string {
+    const list = `${this.#project}/zones/${encodeURIComponent(zone)}/${kind}`;
+    return name === undefined ? list : `${list}/${encodeURIComponent(name)}`;
+  }
+
+  #call<T>(name: string, call: HttpCall, signal: AbortSignal): Promise<T> {
+    const lane = call.verb === 'GET' ? this.#reads : this.#writes;
+    return lane.call(name, (paced) => this.#http.call<T>(call, paced), { signal });
+  }
+
+  #get<T>(name: string, path: string, signal: AbortSignal, fields: string): Promise<T> {
+    return this.#call(name, { verb: 'GET', path, query: { fields } }, signal);
+  }
+
+  async #list<T>(kind: string, zone: string, fields: string, filter: string, signal: AbortSignal): Promise<T[]> {
+    const all: T[] = [];
+    let pageToken: string | undefined;
+    do {
+      const query = { filter, fields: `nextPageToken,items(${fields})`, pageToken };
+      const path = this.#path(zone, kind);
+      const page: ApiPage<T> = await this.#call(`${kind}.list`, { verb: 'GET', path, query }, signal);
+      all.push(...(page.items ?? []));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+    return all;
+  }
+}
+
+interface GuestAttributes {
+  readonly queryValue?: { readonly items?: readonly { readonly key: string; readonly value: string }[] };
+}
+
+async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,163 @@
+import type { CloudImageConfig, Json, JsonObject, ProviderConfigContext } from '@nodepool/core';
+import {
+  readStateMachineProvider,
+  type StateMachineLabelConfig,
+  type StateMachinePoolConfig,
+  type StateMachineProviderConfig,
+} from '@nodepool/core';
+
+/** An image: by its path, or the newest of a family. */
+export interface GceImageConfig extends CloudImageConfig {
+  readonly imageId: string | undefined;
+  readonly imageProject: string;
+  readonly imageFamily: string;
+}
+
+/** A label of a pool, with what the pool says for all of its labels. */
+export interface GceLabelConfig extends StateMachineLabelConfig {
+  /** In the order in which they are tried. */
+  readonly machineTypes: readonly string[];
+  readonly volumeType: string;
+  readonly volumeGib: number;
+  readonly spot: boolean;
+  readonly maxRunSeconds: number | undefined;
+  readonly userData: string | undefined;
+  readonly overrides: JsonObject;
+  readonly network: string | undefined;
+  readonly subnetwork: string | undefined;
+  readonly networkTags: readonly string[];
+  readonly externalIp: boolean;
+  readonly serviceAccount: string | undefined;
+  readonly scopes: readonly string[];
+  /** Host keys are taken from guest attributes. Then core does not scan: `hostKeyChecking` is false. */
+  readonly guestHostKeys: boolean;
+}
+
+/** A pool with its labels. */
+export interface GcePoolConfig extends StateMachinePoolConfig {
+  readonly labels: ReadonlyMap<string, GceLabelConfig>;
+}
+
+/** Typed form of a provider entry. */
+export interface GceProviderConfig extends StateMachineProviderConfig {
+  readonly pools: ReadonlyMap<string, GcePoolConfig>;
+  readonly cloudImages: ReadonlyMap<string, GceImageConfig>;
+  readonly project: string;
+  readonly region: string;
+  /** Empty: all of the region. */
+  readonly zones: readonly string[];
+  readonly endpoint: string;
+  readonly credentials: string | undefined;
+}
+
+const RATE = 2;
+const MAX_PARALLEL_CALLS = 50;
+const CLOUD_PLATFORM = 'https://www.googleapis.com/auth/cloud-platform';
+/** https://cloud.google.com/compute/docs/regions-zones: a zone is its region and a letter. */
+const LETTER = /^-[a-z]+$/;
+
+/** Turns a provider entry that has passed the schema into its typed form. */
+export function readProviderConfig(entry: JsonObject, context: ProviderConfigContext): GceProviderConfig {
+  const common = readStateMachineProvider(entry, { driverName: 'gce' });
+  const region = textOf(entry['region']) ?? '';
+  const zones = textsOf(entry['zone']);
+  if (zones.some((zone) => !zone.startsWith(region) || !LETTER.test(zone.slice(region.length)))) {
+    context.problem(['zone'], `a zone of region "${region}" is named "${region}-a" or alike`, 'warning');
+  }
+  const cloudImages = complete(entry['cloud-images'], common.cloudImages, readImage);
+  checkImages(entry, context);
+  return {
+    ...common,
+    requestsPerSecond: common.requestsPerSecond ?? RATE,
+    maxParallelCalls: MAX_PARALLEL_CALLS,
+    cloudImages,
+    pools: complete(entry['pools'], common.pools, (pool, own) => ({
+      ...pool,
+      labels: complete(own['labels'], pool.labels, (label, ofLabel) => readLabel(label, ofLabel, own)),
+    })),
+    project: textOf(entry['project']) ?? '',
+    region,
+    zones,
+    endpoint: textOf(entry['endpoint']) ?? 'https://compute.googleapis.com/compute/v1',
+    credentials: textOf(entry['credentials']),
+  };
+}
+
+function checkImages(entry: JsonObject, context: ProviderConfigContext): void {
+  for (const [index, image] of mapsOf(entry['cloud-images']).entries()) {
+    if ('image-id' in image || ('image-project' in image && 'image-family' in image)) continue;
+    const what = `cloud image "${textOf(image['name'])}" names no image`;
+    const mend = 'give it an image-id, or an image-project and an image-family';
+    context.problem(['cloud-images', index], `${what}, so that its labels cannot be launched: ${mend}`, 'warning');
+  }
+}
+
+function readImage(image: CloudImageConfig, own: JsonObject): GceImageConfig {
+  return {
+    ...image,
+    imageId: textOf(own['image-id']),
+    imageProject: textOf(own['image-project']) ?? '',
+    imageFamily: textOf(own['image-family']) ?? '',
+  };
+}
+
+function readLabel(label: StateMachineLabelConfig, own: JsonObject, pool: JsonObject): GceLabelConfig {
+  const either = (key: string): Json | undefined => own[key] ?? pool[key];
+  const scopes = textsOf(either('scopes'));
+  const guestHostKeys = label.hostKeyChecking && either('host-key-source') === 'guest-attributes';
+  return {
+    ...label,
+    hostKeyChecking: label.hostKeyChecking && !guestHostKeys,
+    guestHostKeys,
+    machineTypes: textsOf(own['instance-type']),
+    volumeType: textOf(own['volume-type']) ?? 'pd-standard',
+    volumeGib: numberOf(own['volume-size']) ?? 10,
+    spot: own['spot'] === true,
+    maxRunSeconds: numberOf(own['max-run-duration']),
+    userData: textOf(own['user-data']),
+    overrides: isMap(own['instance-overrides']) ? own['instance-overrides'] : {},
+    network: textOf(either('network')),
+    subnetwork: textOf(either('subnetwork')),
+    networkTags: textsOf(either('network-tags')),
+    externalIp: either('external-ip') !== false,
+    serviceAccount: textOf(either('service-account')),
+    scopes: scopes.length > 0 ? scopes : [CLOUD_PLATFORM],
+  };
+}
+
+/** Adds what this driver reads of each named entry to what core has read. */
+function complete<Common, Own extends Common>(
+  list: Json | undefined,
+  common: ReadonlyMap<string, Common>,
+  read: (known: Common, own: JsonObject) => Own,
+): Map<string, Own> {
+  return new Map(
+    mapsOf(list).flatMap((own): [string, Own][] => {
+      const name = textOf(own['name']) ?? '';
+      const known = common.get(name);
+      return known === undefined ? [] : [[name, read(known, own)]];
+    }),
+  );
+}
+
+/** A text, or a list of texts. */
+function textsOf(value: Json | undefined): string[] {
+  if (typeof value === 'string') return [value];
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+}
+
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function numberOf(value: Json | undefined): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+function mapsOf(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isMap) : [];
+}
+
+function isMap(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

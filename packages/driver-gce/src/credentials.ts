@@ -1,0 +1,114 @@
+import { createSign } from 'node:crypto';
+import { ProviderUnavailableError, type Clock } from '@nodepool/core';
+import { GoogleAuth, type AuthClient } from 'google-auth-library';
+import { request } from 'undici';
+
+/** Who the driver is towards Google. */
+export interface Credentials {
+  /** Headers of a call. Tokens are kept until shortly before they expire. */
+  headers(): Promise<Readonly<Record<string, string>>>;
+  /** Google did not take the last headers: everything is read anew. */
+  forget(): void;
+}
+
+const SCOPES = ['https://www.googleapis.com/auth/compute'];
+const GOOGLE_TOKEN_URI = 'https://oauth2.googleapis.com/token';
+const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+const LIFE_S = 3_600;
+/** A token is renewed when it has less than this left. */
+const MARGIN_MS = 300_000;
+const TOKEN_TIMEOUT_MS = 30_000;
+
+/** A key file of a service account. */
+interface ServiceAccountKey {
+  readonly client_email: string;
+  readonly private_key: string;
+  readonly private_key_id?: string;
+  readonly token_uri: string;
+}
+
+/**
+ * Application Default Credentials: the file, else what the environment has (`GOOGLE_APPLICATION_CREDENTIALS`, gcloud's
+ * own, the metadata server). All forms of files are read: service account, external account, impersonation, user.
+ */
+export function createCredentials(file: string | undefined, clock: Clock): Credentials {
+  let source: Promise<() => Promise<Record<string, string>>> | undefined;
+  return {
+    async headers() {
+      source ??= open(file, clock);
+      try {
+        const getHeaders = await source;
+        const headers = await getHeaders();
+        if ('authorization' in headers) return headers;
+        throw new Error('these are no credentials for an API');
+      } catch (error) {
+        source = undefined;
+        const where = file === undefined ? 'Application Default Credentials' : `credentials of "${file}"`;
+        const why = error instanceof Error ? error.message : String(error);
+        throw new ProviderUnavailableError(`${where}: no access token: ${why}`, { cause: error });
+      }
+    },
+    forget() {
+      source = undefined;
+    },
+  };
+}
+
+async function open(file: string | undefined, clock: Clock): Promise<() => Promise<Record<string, string>>> {
+  const auth = new GoogleAuth({ scopes: SCOPES, ...(file !== undefined && { keyFilename: file }) });
+  const client: AuthClient = await auth.getClient();
+  const key: unknown = auth.jsonContent;
+  // The library asks Google whatever the file says.
+  if (isServiceAccountKey(key) && key.token_uri !== GOOGLE_TOKEN_URI) return tokensOf(key, clock);
+  return async () => Object.fromEntries(await client.getRequestHeaders());
+}
+
+function isServiceAccountKey(value: unknown): value is ServiceAccountKey {
+  const names = ['client_email', 'private_key', 'token_uri'];
+  return typeof value === 'object' && value !== null && names.every((name) => name in value);
+}
+
+/** Exchanges a signed statement for tokens where the key says. https://datatracker.ietf.org/doc/html/rfc7523 */
+function tokensOf(key: ServiceAccountKey, clock: Clock): () => Promise<Record<string, string>> {
+  let token: { readonly value: string; readonly untilMs: number } | undefined;
+  let asked: Promise<{ value: string; untilMs: number }> | undefined;
+  return async () => {
+    if (!token || token.untilMs - MARGIN_MS < clock.now()) {
+      asked ??= askToken(key, clock.now()).finally(() => (asked = undefined));
+      token = await asked;
+    }
+    return { authorization: `Bearer ${token.value}` };
+  };
+}
+
+async function askToken(key: ServiceAccountKey, nowMs: number): Promise<{ value: string; untilMs: number }> {
+  const { statusCode, body } = await request(key.token_uri, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ grant_type: GRANT, assertion: signStatement(key, nowMs) }).toString(),
+    headersTimeout: TOKEN_TIMEOUT_MS,
+    bodyTimeout: TOKEN_TIMEOUT_MS,
+  });
+  const text = await body.text();
+  if (statusCode !== 200) throw new Error(`${key.token_uri} answers ${statusCode}: ${text.slice(0, 200)}`);
+  const { access_token: value, expires_in: seconds } = JSON.parse(text) as {
+    access_token?: string;
+    expires_in?: number;
+  };
+  if (value === undefined) throw new Error(`${key.token_uri} gives no access_token`);
+  return { value, untilMs: nowMs + (seconds ?? LIFE_S) * 1_000 };
+}
+
+function signStatement(key: ServiceAccountKey, nowMs: number): string {
+  const issuedS = Math.floor(nowMs / 1_000);
+  const header = { alg: 'RS256', typ: 'JWT', kid: key.private_key_id };
+  const claims = {
+    iss: key.client_email,
+    scope: SCOPES.join(' '),
+    aud: key.token_uri,
+    iat: issuedS,
+    exp: issuedS + LIFE_S,
+  };
+  const parts = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  return `${parts}.${createSign('RSA-SHA256').update(parts).sign(key.private_key, 'base64url')}`;
+}

@@ -1,0 +1,89 @@
+import {
+  createStateMachine,
+  done,
+  goto,
+  isNodepoolError,
+  wait,
+  type Handlers,
+  type MachineRun,
+  type StateMachine,
+  type Step,
+} from '@nodepool/core';
+import type { ComputeClient } from './client.js';
+import { errorOfOperation } from './errors.js';
+import type { GceInstance } from './instance.js';
+
+/** Where a deletion stands. */
+export type DeleteState =
+  | { readonly name: 'start'; readonly externalId: string }
+  | { readonly name: 'deleting'; readonly externalId: string; readonly zone: string; readonly requestId: string }
+  | ({ readonly name: 'waiting-for-operation' } & Operation)
+  | ({ readonly name: 'waiting-until-gone' } & Operation);
+
+interface Operation {
+  readonly externalId: string;
+  readonly zone: string;
+  readonly operation: string;
+}
+
+/** What a deletion works with. */
+export interface DeleteContext {
+  readonly client: ComputeClient;
+  /** The zone of an instance of ours that no list shows. */
+  findUnlisted(name: string, signal: AbortSignal): Promise<string | undefined>;
+  newRequestId(): string;
+}
+
+type DeleteStep = Step<DeleteState, void>;
+type Run = MachineRun<GceInstance>;
+
+/** Looks in the list between two looks at an operation that takes long. */
+const LOOKS = 8;
+
+/** Deletes one instance of ours, and ends when it is gone. What is not ours is not touched. */
+export function deleteMachine(externalId: string, context: DeleteContext): StateMachine<void, GceInstance> {
+  return createStateMachine<DeleteState, void, DeleteContext, GceInstance>({
+    name: 'delete',
+    initial: { name: 'start', externalId },
+    handlers: deleteHandlers,
+    context,
+  });
+}
+
+/** A handler for each state. */
+export const deleteHandlers = {
+  start: async ({ externalId }, context, run) => {
+    const listed = await run.instances.find(externalId);
+    const zone = listed?.az ?? (await context.findUnlisted(externalId, run.signal));
+    if (zone === undefined) return done();
+    return goto({ name: 'deleting', externalId, zone, requestId: context.newRequestId() });
+  },
+  deleting: async ({ externalId, zone, requestId }, { client }, run) => {
+    try {
+      const { name } = await client.deleteInstance(zone, externalId, requestId, run.signal);
+      return goto<DeleteState>({ name: 'waiting-for-operation', externalId, zone, operation: name });
+    } catch (error) {
+      if (isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) return done();
+      throw error;
+    }
+  },
+  'waiting-for-operation': async (state, { client }, run) => {
+    const seen = await client.waitForOperation(state.zone, state.operation, run.signal);
+    if (seen?.status !== 'DONE') return goto<DeleteState>({ ...state, name: 'waiting-until-gone' });
+    return judge(errorOfOperation(`deletion of "${state.externalId}"`, seen));
+  },
+  'waiting-until-gone': waitUntilGone,
+} satisfies Handlers<DeleteState, void, DeleteContext, GceInstance>;
+
+async function waitUntilGone(state: Operation, { client }: DeleteContext, run: Run): Promise<DeleteStep> {
+  const instance = await run.instances.find(state.externalId);
+  if (instance?.az !== state.zone) return done();
+  if (run.visits % LOOKS !== LOOKS - 1) return wait();
+  const seen = await client.getOperation(state.zone, state.operation, run.signal);
+  return seen.status === 'DONE' ? judge(errorOfOperation(`deletion of "${state.externalId}"`, seen)) : wait();
+}
+
+function judge(error: Error | undefined): DeleteStep {
+  if (error && !isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;
+  return done();
+}

@@ -1,0 +1,44 @@
+import { isNodepoolError, scanHostKeys, type Clock, type Logger } from '@nodepool/core';
+import type { ComputeClient } from './client.js';
+import type { GceInstance } from './instance.js';
+
+/** What host keys are read with. */
+export interface HostKeysOptions {
+  readonly client: ComputeClient;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly port: number;
+  readonly connectionType: string | null;
+  readonly useInternalIp: boolean;
+}
+
+const SCAN_TIMEOUT_MS = 10_000;
+
+/**
+ * Reads the host keys that the guest agent has published through Google, as soon as the SSH server shows no others: the
+ * keys of an image are replaced at the first boot, seconds after the server began to answer with them.
+ * https://cloud.google.com/compute/docs/connect/retrieve-host-keys
+ * @returns `undefined`: not yet
+ */
+export async function readHostKeys(
+  instance: GceInstance,
+  options: HostKeysOptions,
+  signal: AbortSignal,
+): Promise<string[] | undefined> {
+  const { client, connectionType, port, clock, random, logger } = options;
+  const published = Object.entries(await client.getHostKeys(instance.az, instance.externalId, signal)).map(
+    ([type, key]) => `${type} ${key}`,
+  );
+  if (published.length === 0) return undefined;
+  const host = (options.useInternalIp ? instance.privateIpv4 : null) ?? instance.interfaceIp ?? '';
+  try {
+    const target = { host, port, connectionType, timeoutMs: SCAN_TIMEOUT_MS };
+    const shown = await scanHostKeys({ ...target, clock, signal, logger, random });
+    return shown.every((key) => published.includes(key)) ? published : undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!isNodepoolError(error)) throw error;
+    return undefined;
+  }
+}

@@ -1,0 +1,134 @@
+import { ProviderUnavailableError, type Clock } from '@nodepool/core';
+import { Agent } from 'undici';
+import type { Credentials } from './credentials.js';
+import { errorOfAnswer, type Refusal } from './errors.js';
+
+/** One call. */
+export interface HttpCall {
+  readonly verb: 'GET' | 'POST' | 'DELETE';
+  /** Below the endpoint: `projects/p/zones/z/instances`. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly body?: unknown;
+  /** Default 60,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Makes calls to the API and reads its answers. */
+export interface Http {
+  /** @throws what `errors.ts` makes of refusals; {@link ProviderUnavailableError}: no answer, or none that makes sense */
+  call<T>(call: HttpCall, signal: AbortSignal): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** What calls are made with. */
+export interface HttpOptions {
+  /** Base of the API, without a slash at its end. */
+  readonly endpoint: string;
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+}
+
+const TIMEOUT_MS = 60_000;
+const MAX_CONNECTIONS = 64;
+
+/** Calls over HTTP. Nothing is repeated here, but what Google refused for stale credentials: that had no effect. */
+export function createHttp({ endpoint, credentials, clock }: HttpOptions): Http {
+  const { origin, pathname } = new URL(endpoint);
+  const base = pathname.replace(/\/$/, '');
+  // Deadlines are this module's, on the clock that is handed in.
+  const agent = new Agent({ connections: MAX_CONNECTIONS, headersTimeout: 0, bodyTimeout: 0 });
+
+  async function send(call: HttpCall, what: string, signal: AbortSignal): Promise<Answer> {
+    const headers = await credentials.headers();
+    signal.throwIfAborted();
+    try {
+      const query = Object.entries(call.query ?? {}).filter((one): one is [string, string] => one[1] !== undefined);
+      const {
+        statusCode,
+        headers: answered,
+        body,
+      } = await agent.request({
+        origin,
+        path: `${base}/${call.path}${query.length > 0 ? `?${new URLSearchParams(query).toString()}` : ''}`,
+        method: call.verb,
+        headers: { ...headers, ...(call.body !== undefined && { 'content-type': 'application/json' }) },
+        body: call.body === undefined ? null : JSON.stringify(call.body),
+        signal,
+      });
+      return { status: statusCode, retryAfter: textOf(answered['retry-after']), text: await body.text() };
+    } catch (cause) {
+      signal.throwIfAborted();
+      throw new ProviderUnavailableError(`${what}: no answer: ${messageOf(cause)}`, { cause });
+    }
+  }
+
+  return {
+    async call<T>(call: HttpCall, signal: AbortSignal): Promise<T> {
+      const what = `${call.verb} ${call.path}`;
+      const timeoutMs = call.timeoutMs ?? TIMEOUT_MS;
+      const late = new AbortController();
+      const cancel = clock.setTimer(timeoutMs, () =>
+        late.abort(new ProviderUnavailableError(`${what}: no answer within ${timeoutMs / 1_000} s`)),
+      );
+      const either = AbortSignal.any([signal, late.signal]);
+      try {
+        const answer = await orAbort(send(call, what, either), either);
+        if (answer.status !== 401) return read<T>(what, answer);
+        credentials.forget();
+        return read<T>(what, await orAbort(send(call, what, either), either));
+      } finally {
+        cancel();
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly text: string;
+}
+
+function read<T>(what: string, { status, retryAfter, text }: Answer): T {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    const beginning = text.slice(0, 100).replace(/\s+/g, ' ');
+    throw new ProviderUnavailableError(`${what}: ${status} with a body that is no JSON: "${beginning}"`);
+  }
+  // Answers are as Google's description says; the tests hold both sides against it.
+  if (status >= 200 && status < 300) return body as T;
+  throw errorOfAnswer(what, refusalOf(status, body, retryAfter));
+}
+
+function refusalOf(status: number, body: unknown, retryAfter: string | undefined): Refusal {
+  const { error } = (body ?? {}) as { error?: { message?: string; errors?: { reason?: string }[] } };
+  const seconds = Number(retryAfter);
+  return {
+    status,
+    code: error?.errors?.[0]?.reason ?? 'unknown',
+    message: error?.message ?? 'no reason given',
+    retryAfterMs: seconds > 0 ? seconds * 1_000 : undefined,
+  };
+}
+
+/** What is awaited may not heed the signal. */
+function orAbort<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = () => reject(signal.reason as Error);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    result.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+function textOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,100 @@
+import type { CreateOrder, Json, JsonObject } from '@nodepool/core';
+import type { GceImageConfig, GceLabelConfig, GcePoolConfig } from './config.js';
+import { merge } from './overrides.js';
+import { asLabels } from './ownership.js';
+import type { Placement } from './stock.js';
+
+/** What an insert is made of. */
+export interface InsertParts {
+  readonly order: Pick<CreateOrder<GceLabelConfig, GcePoolConfig>, 'hostname' | 'label' | 'metadata'>;
+  readonly image: GceImageConfig;
+  /** Path or URL of the image. */
+  readonly sourceImage: string;
+  readonly placement: Placement;
+  readonly region: string;
+}
+
+/** The body of an insert: what the configuration says, what it overrides, and on top the marks of ownership. */
+export function insertBody({ order, image, sourceImage, placement, region }: InsertParts): JsonObject {
+  const { hostname, label, metadata } = order;
+  const { zone, machineType } = placement;
+  const initializeParams = {
+    sourceImage,
+    diskType: `zones/${zone}/diskTypes/${label.volumeType}`,
+    diskSizeGb: String(label.volumeGib),
+  };
+  const body = merge(
+    {
+      name: hostname,
+      machineType: `zones/${zone}/machineTypes/${machineType}`,
+      disks: [{ boot: true, autoDelete: true, initializeParams }],
+      networkInterfaces: [networkOf(label, region)],
+      serviceAccounts:
+        label.serviceAccount === undefined ? [] : [{ email: label.serviceAccount, scopes: [...label.scopes] }],
+      ...(label.networkTags.length > 0 && { tags: { items: [...label.networkTags] } }),
+      ...schedulingOf(label),
+    },
+    label.overrides,
+  );
+  return marked(body, metadata, itemsOf(label, image));
+}
+
+function networkOf({ network, subnetwork, externalIp }: GceLabelConfig, region: string): JsonObject {
+  const path = (kind: string, name: string) => (name.includes('/') ? name : `${kind}/${name}`);
+  const inSubnetwork = subnetwork !== undefined;
+  return {
+    ...((network !== undefined || !inSubnetwork) && { network: path('global/networks', network ?? 'default') }),
+    ...(inSubnetwork && { subnetwork: path(`regions/${region}/subnetworks`, subnetwork) }),
+    ...(externalIp && { accessConfigs: [{ type: 'ONE_TO_ONE_NAT', name: 'External NAT' }] }),
+  };
+}
+
+/** A stopped Spot VM can still be seen to be preempted; an instance whose time is over shall go, launcher or not. */
+function schedulingOf({ spot, maxRunSeconds }: GceLabelConfig): JsonObject {
+  if (!spot && maxRunSeconds === undefined) return {};
+  return {
+    scheduling: {
+      ...(spot && { provisioningModel: 'SPOT', automaticRestart: false, onHostMaintenance: 'TERMINATE' }),
+      ...(maxRunSeconds !== undefined && { maxRunDuration: { seconds: String(maxRunSeconds) } }),
+      instanceTerminationAction: maxRunSeconds === undefined ? 'STOP' : 'DELETE',
+    },
+  };
+}
+
+function itemsOf(label: GceLabelConfig, image: GceImageConfig): Record<string, string> {
+  return {
+    ...(image.key !== undefined && { 'ssh-keys': `${image.username ?? ''}:${image.key}` }),
+    ...(label.userData !== undefined && { 'user-data': label.userData }),
+    ...(label.guestHostKeys && { 'enable-guest-attributes': 'TRUE' }),
+  };
+}
+
+/** Tags on the instance, as metadata and as labels, and as labels on each disk that is made with it. */
+function marked(body: JsonObject, tags: Readonly<Record<string, string>>, items: Record<string, string>): JsonObject {
+  const labels = asLabels(tags);
+  const { items: given = [], ...metadata } = mapOf(body['metadata']);
+  const all = new Map(listOf(given).map(({ key, value }) => [textOf(key), textOf(value)]));
+  for (const [key, value] of Object.entries({ ...items, ...tags })) all.set(key, value);
+  return {
+    ...body,
+    labels: { ...mapOf(body['labels']), ...labels },
+    metadata: { ...metadata, items: Array.from(all, ([key, value]) => ({ key, value })) },
+    disks: listOf(body['disks']).map((disk) => {
+      if (!('initializeParams' in disk)) return disk;
+      const params = mapOf(disk['initializeParams']);
+      return { ...disk, initializeParams: { ...params, labels: { ...mapOf(params['labels']), ...labels } } };
+    }),
+  };
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function mapOf(value: Json | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}
+
+function listOf(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.map(mapOf) : [];
+}

@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto';
+import { NODE_ID_TAG, POOL_TAG, PROVIDER_TAG } from '@nodepool/core';
+
+/** https://cloud.google.com/compute/docs/labeling-resources#requirements, without what is not ASCII. */
+const LABEL = /^[a-z0-9_-]{1,63}$/;
+const MOST_KEPT = 54;
+
+/** A text as the value of a label: itself, or what can be kept of it with a hash, so that no two become the same. */
+export function labelValue(text: string): string {
+  if (LABEL.test(text)) return text;
+  const kept = text
+    .toLowerCase()
+    .replace(/[^a-z0-9_-]/g, '_')
+    .slice(0, MOST_KEPT);
+  return `${kept}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
+}
+
+/** Nodepool's tags as labels. */
+export function asLabels(tags: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(tags).map(([key, value]) => [key, labelValue(value)]));
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Tells what a provider made by its labels, which everything it makes carries. */
+export class Ownership {
+  readonly #provider: string;
+  readonly #value: string;
+  readonly #pools: ReadonlyMap<string, string>;
+
+  constructor(provider: string, pools: Iterable<string>) {
+    this.#provider = provider;
+    this.#value = labelValue(provider);
+    this.#pools = new Map(Array.from(pools, (pool) => [labelValue(pool), pool]));
+  }
+
+  /** Lists only what is ours. What comes is looked at all the same: see `isOwn`. */
+  get filter(): string {
+    return `labels.${PROVIDER_TAG}="${this.#value}"`;
+  }
+
+  isOwn({ labels }: { readonly labels?: Labels | undefined }): boolean {
+    return labels?.[PROVIDER_TAG] === this.#value && labels[NODE_ID_TAG] !== undefined;
+  }
+
+  /** The tags of something that is ours. */
+  tagsOf(labels: Labels = {}): Record<string, string> {
+    const pool = labels[POOL_TAG] ?? '';
+    return {
+      [PROVIDER_TAG]: this.#provider,
+      [POOL_TAG]: this.#pools.get(pool) ?? pool,
+      [NODE_ID_TAG]: labels[NODE_ID_TAG] ?? '',
+    };
+  }
+}

@@ -1,0 +1,152 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { systemClock } from '@nodepool/zk-protocol';
+import { isNodepoolError, isRateLimited } from '@nodepool/core';
+import { VirtualClock } from '@nodepool/core/testing';
+import { afterEach, expect, it } from 'vitest';
+import { createHttp, type Credentials, type Http } from '../src/index.js';
+
+const NEVER = new AbortController().signal;
+const open: (() => Promise<unknown>)[] = [];
+
+interface Reply {
+  status?: number;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+/** A server that answers so, call after call, and credentials that count how often they are asked for. */
+async function serve(...replies: (Reply | 'silence' | 'hang up')[]) {
+  const seen: { url: string; authorization: string | undefined; method: string | undefined }[] = [];
+  const server: Server = createServer((request, response) => {
+    const { url = '', headers, method } = request;
+    seen.push({ url, authorization: headers.authorization, method });
+    const reply = replies.shift() ?? {};
+    if (reply === 'silence') return;
+    if (reply === 'hang up') {
+      response.destroy();
+      return;
+    }
+    response.writeHead(reply.status ?? 200, reply.headers);
+    response.end(reply.body ?? '{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  let tokens = 1;
+  const credentials: Credentials = {
+    headers: () => Promise.resolve({ authorization: `Bearer ${tokens}` }),
+    forget: () => tokens++,
+  };
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/base/`;
+  const make = (clock = systemClock): Http => {
+    const http = createHttp({ endpoint, credentials, clock });
+    open.push(() => http.close());
+    return http;
+  };
+  open.push(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  return { make, seen };
+}
+
+const refusal = (code: number, reason: string, headers: Record<string, string> = {}): Reply => ({
+  status: code,
+  headers,
+  body: JSON.stringify({ error: { code, message: 'no', errors: [{ domain: 'global', reason, message: 'no' }] } }),
+});
+
+const codeOf = async (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => 'answered',
+    (error: unknown) => (isNodepoolError(error) ? error.code : String(error)),
+  );
+
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+});
+
+it('asks below the endpoint, with parameters that are given', async () => {
+  const { make, seen } = await serve({ body: '{"a":1}' });
+
+  const answer = await make().call({ verb: 'GET', path: 'projects/p', query: { a: 'x y', b: undefined } }, NEVER);
+
+  expect(answer).toEqual({ a: 1 });
+  expect(seen).toEqual([{ url: '/base/projects/p?a=x+y', authorization: 'Bearer 1', method: 'GET' }]);
+});
+
+it.each([
+  [refusal(403, 'quotaExceeded'), 'NODEPOOL_QUOTA'],
+  [refusal(403, 'forbidden'), 'NODEPOOL_CONFIG'],
+  [refusal(403, 'accessNotConfigured'), 'NODEPOOL_CONFIG'],
+  [refusal(404, 'notFound'), 'NODEPOOL_NOT_FOUND'],
+  [refusal(409, 'alreadyExists'), 'NODEPOOL_LAUNCH_STATUS'],
+  [refusal(400, 'invalid'), 'NODEPOOL_CONFIG'],
+  [refusal(400, 'resourceNotReady'), 'NODEPOOL_PROVIDER_UNAVAILABLE'],
+  [refusal(412, 'conditionNotMet'), 'NODEPOOL_CONFIG'],
+  [refusal(503, 'backendError'), 'NODEPOOL_PROVIDER_UNAVAILABLE'],
+  [refusal(503, 'ZONE_RESOURCE_POOL_EXHAUSTED'), 'NODEPOOL_CAPACITY'],
+  [{ status: 302, headers: { location: 'http://elsewhere/' }, body: '<html>' }, 'NODEPOOL_PROVIDER_UNAVAILABLE'],
+  [{ status: 200, body: '<html>Sign in</html>' }, 'NODEPOOL_PROVIDER_UNAVAILABLE'],
+  [{ status: 200, body: '{"items": [{"na' }, 'NODEPOOL_PROVIDER_UNAVAILABLE'],
+  [{ status: 500, body: '' }, 'NODEPOOL_PROVIDER_UNAVAILABLE'],
+  ['hang up', 'NODEPOOL_PROVIDER_UNAVAILABLE'],
+] as const)('sorts %j by what comes next: %s', async (reply, code) => {
+  const { make } = await serve(reply);
+
+  expect(await codeOf(make().call({ verb: 'GET', path: 'x' }, NEVER))).toBe(code);
+});
+
+it.each([
+  [refusal(403, 'rateLimitExceeded', { 'retry-after': '7' }), 7_000],
+  [refusal(429, 'tooMany', { 'retry-after': '2' }), 2_000],
+  [refusal(403, 'userRateLimitExceeded'), undefined],
+])('slows down as it is asked to: %j', async (reply, retryAfterMs) => {
+  const { make } = await serve(reply);
+
+  const error: unknown = await make()
+    .call({ verb: 'GET', path: 'x' }, NEVER)
+    .catch((refused: unknown) => refused);
+
+  expect(isRateLimited(error)).toBe(true);
+  expect(error).toMatchObject({ retryAfterMs });
+});
+
+it('gets other credentials when Google does not take the first, once', async () => {
+  const { make, seen } = await serve(
+    refusal(401, 'authError'),
+    {},
+    refusal(401, 'authError'),
+    refusal(401, 'authError'),
+  );
+  const http = make();
+
+  await http.call({ verb: 'POST', path: 'x', body: { a: 1 } }, NEVER);
+  const code = await codeOf(http.call({ verb: 'POST', path: 'x', body: { a: 1 } }, NEVER));
+
+  expect(code).toBe('NODEPOOL_PROVIDER_UNAVAILABLE');
+  expect(seen.map(({ authorization }) => authorization)).toEqual(['Bearer 1', 'Bearer 2', 'Bearer 2', 'Bearer 3']);
+});
+
+it('repeats nothing that may have taken effect', async () => {
+  const { make, seen } = await serve('hang up', {});
+
+  await codeOf(make().call({ verb: 'POST', path: 'x', body: {} }, NEVER));
+
+  expect(seen).toHaveLength(1);
+});
+
+it('gives up on a call that is not answered, and on one that is not wanted any more', async () => {
+  const { make } = await serve('silence', 'silence');
+  const clock = new VirtualClock();
+  const http = make(clock);
+  const abort = new AbortController();
+
+  const late = codeOf(http.call({ verb: 'GET', path: 'x' }, NEVER));
+  await clock.advance(60_000);
+  const unwanted = http.call({ verb: 'GET', path: 'x' }, abort.signal);
+  abort.abort(new Error('enough'));
+
+  expect(await late).toBe('NODEPOOL_PROVIDER_UNAVAILABLE');
+  await expect(unwanted).rejects.toThrow('enough');
+  expect(clock.pendingTimers).toBe(0);
+});

@@ -1,0 +1,128 @@
+import { Ajv, type ValidateFunction } from 'ajv';
+import type { JsonObject } from '@nodepool/zk-protocol';
+import type { ComputeDescription, ComputeMethod } from '../description.js';
+import { ERROR_BODY, SYSTEM_PARAMETERS } from './not-described.js';
+
+/** A request as it came in. */
+export interface ApiRequest {
+  readonly verb: string;
+  /** Without what stands behind the question mark. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** The text of the body; empty: none. */
+  readonly body: string;
+}
+
+/** A request that is as the description says. */
+export interface CheckedRequest {
+  readonly method: ComputeMethod;
+  /** The parts of the path: `project`, `zone`, ... */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string | number | boolean>>;
+  readonly body: JsonObject | undefined;
+}
+
+/** Something in an exchange that Google's description does not know. */
+export class ExchangeError extends Error {}
+
+interface Route {
+  readonly method: ComputeMethod;
+  readonly pattern: RegExp;
+  readonly body: ValidateFunction | undefined;
+  readonly response: ValidateFunction;
+  readonly query: ValidateFunction;
+}
+
+const checkers = new WeakMap<ComputeDescription, ExchangeChecker>();
+
+/** Holds requests and answers against Google's description of the API. */
+export class ExchangeChecker {
+  readonly #routes: readonly Route[];
+  readonly #errorBody: ValidateFunction;
+
+  /** The checker of a description: it takes a while to make one. */
+  static of(description: ComputeDescription): ExchangeChecker {
+    const known = checkers.get(description) ?? new ExchangeChecker(description);
+    checkers.set(description, known);
+    return known;
+  }
+
+  constructor({ methods, definitions }: ComputeDescription) {
+    const ajv = new Ajv({ allErrors: true, strict: false });
+    ajv.addSchema({ $id: 'compute', definitions });
+    const message = (name: string) => ajv.compile({ $ref: `compute#/definitions/${name}` });
+    this.#errorBody = ajv.compile(ERROR_BODY);
+    this.#routes = methods.map((method) => ({
+      method,
+      pattern: new RegExp(`^${method.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`),
+      body: method.body === undefined ? undefined : message(method.body),
+      response: message(method.response),
+      query: ajv.compile({
+        type: 'object',
+        additionalProperties: false,
+        properties: { ...SYSTEM_PARAMETERS, ...method.query },
+      }),
+    }));
+  }
+
+  /** @throws {ExchangeError} no such method, or one that is called otherwise */
+  checkRequest({ verb, path, query, body }: ApiRequest): CheckedRequest {
+    for (const route of this.#routes) {
+      const match = route.method.verb === verb ? route.pattern.exec(path) : null;
+      if (!match) continue;
+      const { method } = route;
+      const params = Object.fromEntries(
+        Object.entries(match.groups ?? {}).map(([name, text]) => [name, decodeURIComponent(text)]),
+      );
+      return { method, params, query: readQuery(route, query), body: readBody(route, body) };
+    }
+    throw new ExchangeError(`${verb} ${path}: there is no such method`);
+  }
+
+  /**
+   * @throws {ExchangeError} the answer is none of this method
+   */
+  checkResponse(method: ComputeMethod, status: number, body: unknown): void {
+    const route = this.#routes.find((one) => one.method.name === method.name);
+    const check = status < 300 ? route?.response : this.#errorBody;
+    if (check && !check(body)) throw new ExchangeError(`answer ${status} of ${method.name}: ${problemsOf(check)}`);
+  }
+}
+
+function readQuery({ method, query: check }: Route, given: URLSearchParams): CheckedRequest['query'] {
+  const typed: Record<string, string | number | boolean> = {};
+  for (const [name, text] of given) {
+    if (name in typed) throw new ExchangeError(`${method.name}: parameter ${name} is given twice`);
+    typed[name] = typeOf(method, name, text);
+  }
+  if (!check(typed)) throw new ExchangeError(`parameters of ${method.name}: ${problemsOf(check)}`);
+  return typed;
+}
+
+/** Everything is text in a URL. */
+function typeOf(method: ComputeMethod, name: string, text: string): string | number | boolean {
+  const { type } = (method.query[name] ?? {}) as JsonObject;
+  if (type === 'integer') return /^\d+$/.test(text) ? Number(text) : text;
+  return type === 'boolean' && /^(true|false)$/.test(text) ? text === 'true' : text;
+}
+
+function readBody({ method, body: check }: Route, text: string): JsonObject | undefined {
+  if (!check) {
+    if (text === '') return undefined;
+    throw new ExchangeError(`${method.name} has no body`);
+  }
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    throw new ExchangeError(`the body of ${method.name} is no JSON`);
+  }
+  if (!check(body)) throw new ExchangeError(`body of ${method.name}: ${problemsOf(check)}`);
+  return body as JsonObject;
+}
+
+function problemsOf(check: ValidateFunction): string {
+  return (check.errors ?? [])
+    .map(({ instancePath, message, params }) => `${instancePath} ${message ?? ''} ${JSON.stringify(params)}`.trim())
+    .join('; ');
+}

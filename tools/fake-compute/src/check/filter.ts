@@ -1,0 +1,43 @@
+import type { JsonObject } from '@nodepool/zk-protocol';
+import { ExchangeError } from './exchange-checker.js';
+
+const TERM = /^\(?\s*([A-Za-z][\w.]*)\s*(=|!=|<|>|<=|>=)\s*(?:"([^"]*)"|([\w.:+/-]+))\s*\)?$/;
+
+/**
+ * Reads a list filter: comparisons joined by `AND`. There is more in the grammar; what is not here the fake refuses.
+ * https://cloud.google.com/compute/docs/reference/rest/v1/instances/list, parameter `filter`
+ * @returns whether a resource passes
+ * @throws {ExchangeError} it is none
+ */
+export function readFilter(text: string): (resource: JsonObject) => boolean {
+  const terms = text.split(/\s+AND\s+/).map((term) => {
+    const match = TERM.exec(term);
+    if (!match) throw new ExchangeError(`filter "${text}": cannot be read at "${term}"`);
+    const [, field = '', operator = '', quoted, bare] = match;
+    return { path: field.split('.'), operator, value: quoted ?? bare ?? '' };
+  });
+  return (resource) => terms.every(({ path, operator, value }) => compare(textAt(resource, path), operator, value));
+}
+
+function textAt(resource: JsonObject, path: readonly string[]): string | undefined {
+  let value: unknown = resource;
+  for (const name of path) value = (value as Record<string, unknown> | undefined)?.[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function compare(text: string | undefined, operator: string, value: string): boolean {
+  switch (operator) {
+    case '=':
+      return text === value;
+    case '!=':
+      return text !== value;
+    case '<':
+      return text !== undefined && text < value;
+    case '>':
+      return text !== undefined && text > value;
+    case '<=':
+      return text !== undefined && text <= value;
+    default:
+      return text !== undefined && text >= value;
+  }
+}

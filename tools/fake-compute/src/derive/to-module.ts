@@ -1,0 +1,32 @@
+import type { ComputeDescription } from '../description.js';
+
+/** The description as a module: one line for each method and each message, so that a newer one can be compared. */
+export function toModule({ source, methods, definitions }: ComputeDescription): string {
+  return [
+    `// Made from protos.json of npm ${source} (Apache-2.0) by "npm run derive -w tools/fake-compute". Do not edit.`,
+    "import type { JsonObject } from '@nodepool/zk-protocol';",
+    '',
+    "/** Google's own description of what this driver uses of Compute Engine: methods, and JSON schemas of messages. */",
+    'export const COMPUTE_V1: {',
+    '  readonly source: string;',
+    '  readonly methods: readonly {',
+    '    readonly name: string;',
+    '    readonly verb: string;',
+    '    readonly path: string;',
+    '    readonly query: JsonObject;',
+    '    readonly body?: string;',
+    '    readonly response: string;',
+    '  }[];',
+    '  readonly definitions: JsonObject;',
+    '} = {',
+    `  source: ${JSON.stringify(source)},`,
+    '  methods: [',
+    ...methods.map((method) => `    ${JSON.stringify(method)},`),
+    '  ],',
+    '  definitions: {',
+    ...Object.entries(definitions).map(([name, schema]) => `    ${JSON.stringify(name)}: ${JSON.stringify(schema)},`),
+    '  },',
+    '};',
+    '',
+  ].join('\n');
+}

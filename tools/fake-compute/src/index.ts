@@ -1,0 +1,13 @@
+export type { ComputeDescription, ComputeMethod } from './description.js';
+export { derive } from './derive/derive.js';
+export type { ProtoField, ProtoMessage, ProtoMethod, ProtoPackage, ProtoService } from './derive/derive.js';
+export { ExchangeChecker, ExchangeError } from './check/exchange-checker.js';
+export type { ApiRequest, CheckedRequest } from './check/exchange-checker.js';
+export { readFilter } from './check/filter.js';
+export { readMask } from './check/fields-mask.js';
+export { FakeCompute, TOKEN } from './server/fake-compute.js';
+export type { Exchange } from './server/fake-compute.js';
+export { FakeTokens } from './server/fake-tokens.js';
+export type { FailureKind, FakeComputeOptions } from './server/options.js';
+export type { Cloud } from './server/cloud.js';
+export type { StoredDisk, StoredInstance, StoredOperation } from './server/cloud-state.js';

@@ -1,0 +1,51 @@
+import type { JsonObject } from '@nodepool/zk-protocol';
+import type { Cloud } from './cloud.js';
+import type { StoredDisk, StoredInstance, StoredOperation } from './cloud-state.js';
+
+/** An instance as the API shows it. */
+export function showInstance({ shown, status }: StoredInstance): JsonObject {
+  return { ...shown, status };
+}
+
+/** A disk as the API shows it. */
+export function showDisk(cloud: Cloud, { zone, name, sizeGib, type, labels, user }: StoredDisk): JsonObject {
+  return {
+    kind: 'compute#disk',
+    name,
+    zone: cloud.url(`zones/${zone}`),
+    status: 'READY',
+    sizeGb: String(sizeGib),
+    type: cloud.url(`zones/${zone}/diskTypes/${type}`),
+    labels,
+    ...(user !== undefined && { users: [user] }),
+  };
+}
+
+/** An operation as the API shows it. */
+export function showOperation(cloud: Cloud, operation: StoredOperation): JsonObject {
+  const { name, zone, type, target, insertedMs, endedMs, error } = operation;
+  return {
+    kind: 'compute#operation',
+    name,
+    zone: cloud.url(`zones/${zone}`),
+    operationType: type,
+    targetLink: cloud.url(`zones/${zone}/instances/${target}`),
+    selfLink: cloud.url(`zones/${zone}/operations/${name}`),
+    status: endedMs === undefined ? 'RUNNING' : 'DONE',
+    progress: endedMs === undefined ? 0 : 100,
+    insertTime: new Date(insertedMs).toISOString(),
+    ...(endedMs !== undefined && { endTime: new Date(endedMs).toISOString() }),
+    ...(error && {
+      httpErrorStatusCode: error.httpStatus,
+      httpErrorMessage: error.httpStatus === 403 ? 'FORBIDDEN' : 'SERVICE UNAVAILABLE',
+      error: { errors: [{ code: error.code, message: error.message }] },
+    }),
+  };
+}
+
+/** Quotas as a region or a project shows them. */
+export function showQuotas(cloud: Cloud, isWanted: (metric: string) => boolean): JsonObject[] {
+  return [...cloud.quotas]
+    .filter(([metric]) => isWanted(metric))
+    .map(([metric, limit]) => ({ metric, limit, usage: cloud.usage(metric) }));
+}

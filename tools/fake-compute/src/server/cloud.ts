@@ -1,0 +1,262 @@
+import type { Clock, JsonObject } from '@nodepool/zk-protocol';
+import { ApiError, notFound } from './api-error.js';
+import { CloudState, type OperationError, type StoredInstance, type StoredOperation } from './cloud-state.js';
+import { checkInsert } from './insert-rules.js';
+import { cpuQuotaOf, sizeOf } from './machine-types.js';
+import type { FailureKind, FakeComputeOptions } from './options.js';
+
+/** https://cloud.google.com/compute/docs/troubleshooting/troubleshooting-vm-creation#resource_availability */
+const EXHAUSTED = 'ZONE_RESOURCE_POOL_EXHAUSTED';
+const DEFAULTS = { bootMs: 2_000, deleteMs: 1_000 };
+/** Until an operation that cannot be fulfilled says so. */
+const REFUSED_MS = 200;
+const DEFAULT_DISK_GIB = 10;
+
+/** Machines, disks and operations, and what becomes of them as time passes. */
+export class Cloud {
+  readonly state = new CloudState();
+  readonly project: string;
+  readonly regions: Readonly<Record<string, readonly string[]>>;
+  /** Out of stock: `zone/machine type`. */
+  readonly exhausted = new Set<string>();
+  readonly quotas: Map<string, number>;
+  readonly #options: FakeComputeOptions;
+  readonly #clock: Clock;
+  readonly #listeners = new Set<() => void>();
+  #addresses = 0;
+
+  constructor(options: FakeComputeOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.project = options.project ?? 'test-project';
+    this.regions = options.regions ?? { 'us-central1': ['us-central1-a', 'us-central1-b', 'us-central1-f'] };
+    this.quotas = new Map(Object.entries(options.quotas ?? {}));
+  }
+
+  /** Calls back when an operation has ended. @returns how to end that */
+  onOperation(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  url(path: string): string {
+    return `https://www.googleapis.com/compute/v1/projects/${this.project}/${path}`;
+  }
+
+  hasZone(zone: string): boolean {
+    return Object.values(this.regions).some((zones) => zones.includes(zone));
+  }
+
+  insert(zone: string, body: JsonObject, failure: FailureKind | undefined): StoredOperation {
+    checkInsert(body, zone);
+    const name = body['name'] as string;
+    const machineType = (body['machineType'] as string).split('/').at(-1) ?? '';
+    const size = sizeOf(machineType);
+    if (!size) throw notFound(`projects/${this.project}/zones/${zone}/machineTypes/${machineType}`);
+    this.#checkImages(body);
+    const key = `${zone}/${name}`;
+    if (this.state.instances.has(key)) {
+      const path = `projects/${this.project}/zones/${zone}/instances/${name}`;
+      throw new ApiError(409, 'alreadyExists', `The resource '${path}' already exists`);
+    }
+    const operation = this.#begin('insert', zone, name);
+    const refusal = this.#refusalOf(zone, machineType, body, failure);
+    if (refusal) {
+      this.#later(REFUSED_MS, () => this.#end(operation, refusal));
+      return operation;
+    }
+    const instance = this.#makeInstance(zone, name, machineType, body);
+    this.state.instances.set(key, instance);
+    this.#makeDisk(instance, body);
+    this.#boot(instance, operation, failure);
+    return operation;
+  }
+
+  delete(zone: string, name: string): StoredOperation {
+    const instance = this.state.instances.get(`${zone}/${name}`);
+    if (!instance) throw notFound(`projects/${this.project}/zones/${zone}/instances/${name}`);
+    const operation = this.#begin('delete', zone, name);
+    instance.status = 'STOPPING';
+    this.#later(this.#options.deleteMs ?? DEFAULTS.deleteMs, () => {
+      this.remove(instance);
+      this.#end(operation, undefined);
+    });
+    return operation;
+  }
+
+  deleteDisk(zone: string, name: string): StoredOperation {
+    const key = `${zone}/${name}`;
+    const disk = this.state.disks.get(key);
+    const path = `projects/${this.project}/zones/${zone}/disks/${name}`;
+    if (!disk) throw notFound(path);
+    if (disk.user !== undefined) {
+      const why = `The disk resource '${path}' is already being used by '${disk.user}'`;
+      throw new ApiError(400, 'resourceInUseByAnotherResource', why);
+    }
+    const operation = this.#begin('delete', zone, name);
+    this.#later(REFUSED_MS, () => {
+      this.state.disks.delete(key);
+      this.#end(operation, undefined);
+    });
+    return operation;
+  }
+
+  /** It vanishes, with its disk. */
+  remove(instance: StoredInstance): void {
+    const key = `${instance.zone}/${instance.name}`;
+    if (this.state.instances.get(key) !== instance) return;
+    this.state.instances.delete(key);
+    this.state.disks.delete(key);
+  }
+
+  /** The service takes a Spot VM away. https://cloud.google.com/compute/docs/instances/spot#preemption-process */
+  preempt(name: string): void {
+    for (const instance of this.state.instances.values()) {
+      if (instance.name !== name) continue;
+      const scheduling = instance.shown['scheduling'] as JsonObject;
+      const operation = this.#begin('compute.instances.preempted', instance.zone, name);
+      this.#end(operation, undefined);
+      if (scheduling['instanceTerminationAction'] === 'DELETE') this.remove(instance);
+      else instance.status = 'TERMINATED';
+    }
+  }
+
+  /** What counts against a quota, at present. */
+  usage(metric: string): number {
+    let sum = 0;
+    for (const { machineType, isSpot, status, shown } of this.state.instances.values()) {
+      if (status === 'TERMINATED') continue;
+      const cpus = sizeOf(machineType)?.cpus ?? 0;
+      if (metric === 'INSTANCES') sum++;
+      else if (metric === 'CPUS_ALL_REGIONS') sum += cpus;
+      else if (metric === 'IN_USE_ADDRESSES') sum += JSON.stringify(shown).includes('natIP') ? 1 : 0;
+      else if (metric === cpuQuotaOf(machineType, isSpot, (one) => this.quotas.has(one))) sum += cpus;
+    }
+    for (const { type, sizeGib } of this.state.disks.values()) {
+      if (metric === (type === 'pd-standard' ? 'DISKS_TOTAL_GB' : 'SSD_TOTAL_GB')) sum += sizeGib;
+    }
+    return sum;
+  }
+
+  #checkImages(body: JsonObject): void {
+    for (const disk of body['disks'] as { initializeParams?: { sourceImage?: string } }[]) {
+      const image = disk.initializeParams?.sourceImage;
+      if (image?.includes('missing')) throw notFound(image);
+    }
+  }
+
+  /** Why the order cannot be fulfilled: told by the operation, as the service does. */
+  #refusalOf(
+    zone: string,
+    machineType: string,
+    body: JsonObject,
+    failure: FailureKind | undefined,
+  ): OperationError | undefined {
+    if (failure === 'capacity' || this.exhausted.has(`${zone}/${machineType}`)) {
+      const where = `The zone 'projects/${this.project}/zones/${zone}' does not have enough resources available`;
+      const message = `${where} to fulfill the request.  Try a different zone, or try again later.`;
+      return { code: EXHAUSTED, message, httpStatus: 503 };
+    }
+    const exceeded = failure === 'quota' ? 'INSTANCES' : this.#exceededQuota(machineType, body);
+    if (exceeded !== undefined) {
+      const limit = this.quotas.get(exceeded) ?? 0;
+      const message = `Quota '${exceeded}' exceeded.  Limit: ${limit}.0 in region ${zone.slice(0, -2)}.`;
+      return { code: 'QUOTA_EXCEEDED', message, httpStatus: 403 };
+    }
+    if (failure !== 'operation-error') return undefined;
+    return { code: 'INTERNAL_ERROR', message: 'Internal error. Please try again or contact us.', httpStatus: 500 };
+  }
+
+  /** https://cloud.google.com/compute/resource-usage */
+  #exceededQuota(machineType: string, body: JsonObject): string | undefined {
+    const isSpot = (body['scheduling'] as JsonObject | undefined)?.['provisioningModel'] === 'SPOT';
+    const cpus = sizeOf(machineType)?.cpus ?? 0;
+    const metric = cpuQuotaOf(machineType, isSpot, (one) => this.quotas.has(one));
+    const needs: Record<string, number> = { INSTANCES: 1, CPUS_ALL_REGIONS: cpus, [metric]: cpus };
+    const disk = diskOf(body);
+    needs[disk.type === 'pd-standard' ? 'DISKS_TOTAL_GB' : 'SSD_TOTAL_GB'] = disk.sizeGib;
+    if (JSON.stringify(body).includes('ONE_TO_ONE_NAT')) needs['IN_USE_ADDRESSES'] = 1;
+    return Object.entries(needs).find(
+      ([name, need]) => this.usage(name) + need > (this.quotas.get(name) ?? Infinity),
+    )?.[0];
+  }
+
+  #makeInstance(zone: string, name: string, machineType: string, body: JsonObject): StoredInstance {
+    const number = ++this.#addresses;
+    const scheduling = { ...(body['scheduling'] as JsonObject | undefined) };
+    const isSpot = scheduling['provisioningModel'] === 'SPOT';
+    const internal = `10.128.${Math.floor(number / 250)}.${(number % 250) + 2}`;
+    const external = this.#options.addressOf?.(name) ?? `${name}.fake`;
+    const interfaces = (body['networkInterfaces'] as JsonObject[]).map((one) => ({
+      ...one,
+      name: 'nic0',
+      networkIP: internal,
+      ...(Array.isArray(one['accessConfigs']) && {
+        accessConfigs: one['accessConfigs'].map((access) => ({ ...(access as JsonObject), natIP: external })),
+      }),
+    }));
+    const shown: JsonObject = {
+      ...body,
+      kind: 'compute#instance',
+      id: this.state.nextId(),
+      creationTimestamp: new Date(this.#clock.now()).toISOString(),
+      zone: this.url(`zones/${zone}`),
+      machineType: this.url(`zones/${zone}/machineTypes/${machineType}`),
+      selfLink: this.url(`zones/${zone}/instances/${name}`),
+      networkInterfaces: interfaces,
+      scheduling: { automaticRestart: !isSpot, preemptible: isSpot, provisioningModel: 'STANDARD', ...scheduling },
+      disks: [{ boot: true, autoDelete: true, source: this.url(`zones/${zone}/disks/${name}`), mode: 'READ_WRITE' }],
+    };
+    return { zone, name, machineType, isSpot, shown, status: 'PROVISIONING', guestAttributes: {} };
+  }
+
+  #makeDisk({ zone, name }: StoredInstance, body: JsonObject): void {
+    const { type, sizeGib, labels } = diskOf(body);
+    const user = this.url(`zones/${zone}/instances/${name}`);
+    this.state.disks.set(`${zone}/${name}`, { zone, name, sizeGib, type, labels, user });
+  }
+
+  #boot(instance: StoredInstance, operation: StoredOperation, failure: FailureKind | undefined): void {
+    const bootMs = this.#options.bootMs ?? DEFAULTS.bootMs;
+    this.#later(bootMs / 2, () => {
+      if (instance.status === 'PROVISIONING') instance.status = 'STAGING';
+    });
+    if (failure === 'never-ready') return;
+    this.#later(bootMs, () => {
+      if (instance.status === 'STAGING') instance.status = failure === 'error-state' ? 'TERMINATED' : 'RUNNING';
+      this.#end(operation, undefined);
+    });
+  }
+
+  #begin(type: string, zone: string, name: string): StoredOperation {
+    const operation: StoredOperation = {
+      name: `operation-${this.state.nextId()}`,
+      zone,
+      type,
+      target: name,
+      insertedMs: this.#clock.now(),
+      endedMs: undefined,
+      error: undefined,
+    };
+    this.state.operations.set(`${zone}/${operation.name}`, operation);
+    return operation;
+  }
+
+  #end(operation: StoredOperation, error: OperationError | undefined): void {
+    operation.endedMs = this.#clock.now();
+    operation.error = error;
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  #later(ms: number, event: () => void): void {
+    this.#clock.setTimer(ms, event);
+  }
+}
+
+function diskOf(body: JsonObject): { type: string; sizeGib: number; labels: JsonObject } {
+  const [disk] = body['disks'] as {
+    initializeParams?: { diskType?: string; diskSizeGb?: string; labels?: JsonObject };
+  }[];
+  const { diskType = 'pd-standard', diskSizeGb = DEFAULT_DISK_GIB, labels = {} } = disk?.initializeParams ?? {};
+  return { type: diskType.split('/').at(-1) ?? '', sizeGib: Number(diskSizeGb), labels };
+}

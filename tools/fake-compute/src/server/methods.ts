@@ -1,0 +1,182 @@
+import type { JsonObject } from '@nodepool/zk-protocol';
+import type { CheckedRequest } from '../check/exchange-checker.js';
+import { readFilter } from '../check/filter.js';
+import { showDisk, showInstance, showOperation, showQuotas } from './answers.js';
+import { ApiError, invalid, notFound } from './api-error.js';
+import type { Cloud } from './cloud.js';
+import type { StoredOperation } from './cloud-state.js';
+import { describeMachineType, sizeOf } from './machine-types.js';
+import type { FailureKind } from './options.js';
+
+/** What a method works with. */
+export interface MethodContext {
+  readonly cloud: Cloud;
+  /** What the insert meets with. */
+  readonly failure: FailureKind | undefined;
+  /** List everything whatever the filter says. */
+  readonly ignoresFilters: boolean;
+  /** Resolves when the operation has ended, or the time of a long poll is over. */
+  readonly waitFor: (operation: StoredOperation) => Promise<void>;
+}
+
+type Method = (request: CheckedRequest, context: MethodContext) => JsonObject | Promise<JsonObject>;
+
+/** https://cloud.google.com/compute/docs/reference/rest/v1/instances/list: 0 to 500, default 500 */
+const PAGE = 500;
+/** RFC 4122, and not all zeros; https://cloud.google.com/compute/docs/reference/rest/v1/instances/insert, `requestId` */
+const UUID = /^(?!0{8}-0{4})[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** What each method does, by its name in the description. */
+export const METHODS: Readonly<Record<string, Method>> = {
+  'Instances.Insert': (request, { cloud, failure }) =>
+    once(request, cloud, () => cloud.insert(zoneOf(request, cloud), request.body ?? {}, failure)),
+  'Instances.Delete': (request, { cloud }) =>
+    once(request, cloud, () => cloud.delete(zoneOf(request, cloud), request.params['instance'] ?? '')),
+  'Instances.Get': (request, { cloud }) => showInstance(instanceOf(request, cloud)),
+  'Instances.List': (request, context) => {
+    const zone = zoneOf(request, context.cloud);
+    const instances = [...context.cloud.state.instances.values()].filter((one) => one.zone === zone);
+    return page('compute#instanceList', instances.map(showInstance), request, context);
+  },
+  'Instances.GetGuestAttributes': (request, { cloud }) => getGuestAttributes(request, cloud),
+  'Instances.GetSerialPortOutput': (request, { cloud }) => {
+    const { name } = instanceOf(request, cloud);
+    return { kind: 'compute#serialPortOutput', contents: `${name} login: `, start: '0', next: '7' };
+  },
+  'Disks.List': (request, context) => {
+    const { cloud } = context;
+    const zone = zoneOf(request, cloud);
+    const disks = [...cloud.state.disks.values()].filter((disk) => disk.zone === zone);
+    return page(
+      'compute#diskList',
+      disks.map((disk) => showDisk(cloud, disk)),
+      request,
+      context,
+    );
+  },
+  'Disks.Delete': (request, { cloud }) =>
+    once(request, cloud, () => cloud.deleteDisk(zoneOf(request, cloud), request.params['disk'] ?? '')),
+  'ZoneOperations.Get': (request, { cloud }) => showOperation(cloud, operationOf(request, cloud)),
+  'ZoneOperations.Wait': async (request, { cloud, waitFor }) => {
+    const operation = operationOf(request, cloud);
+    await waitFor(operation);
+    return showOperation(cloud, operation);
+  },
+  'ZoneOperations.List': (request, context) => {
+    const { cloud } = context;
+    const zone = zoneOf(request, cloud);
+    const operations = [...cloud.state.operations.values()].filter((one) => one.zone === zone);
+    return page(
+      'compute#operationList',
+      operations.map((one) => showOperation(cloud, one)),
+      request,
+      context,
+    );
+  },
+  'Images.GetFromFamily': ({ params }, { cloud }) => {
+    const path = `projects/${params['project']}/global/images/family/${params['family']}`;
+    const name = cloud.state.families.get(`${params['project']}/${params['family']}`);
+    if (name === undefined) throw notFound(path);
+    const selfLink = `https://www.googleapis.com/compute/v1/projects/${params['project']}/global/images/${name}`;
+    return { kind: 'compute#image', name, family: params['family'] ?? '', status: 'READY', diskSizeGb: '10', selfLink };
+  },
+  'MachineTypes.Get': (request, { cloud }) => {
+    const zone = zoneOf(request, cloud);
+    const name = request.params['machine_type'] ?? '';
+    const size = sizeOf(name);
+    const path = `zones/${zone}/machineTypes/${name}`;
+    if (!size) throw notFound(`projects/${cloud.project}/${path}`);
+    return describeMachineType(cloud.url(path), name, size);
+  },
+  'Regions.Get': (request, { cloud }) => {
+    checkProject(request, cloud);
+    const name = request.params['region'] ?? '';
+    const zones = cloud.regions[name];
+    if (!zones) throw notFound(`projects/${cloud.project}/regions/${name}`);
+    const quotas = showQuotas(cloud, (metric) => metric !== 'CPUS_ALL_REGIONS');
+    return {
+      kind: 'compute#region',
+      name,
+      status: 'UP',
+      zones: zones.map((zone) => cloud.url(`zones/${zone}`)),
+      quotas,
+    };
+  },
+  'Projects.Get': (request, { cloud }) => {
+    checkProject(request, cloud);
+    const quotas = showQuotas(cloud, (metric) => metric === 'CPUS_ALL_REGIONS');
+    return { kind: 'compute#project', name: cloud.project, quotas };
+  },
+};
+
+/** The same request id always gives the operation of its first use: that is what it is for. */
+function once({ query }: CheckedRequest, cloud: Cloud, act: () => StoredOperation): JsonObject {
+  const id = query['requestId'];
+  if (id === undefined) return showOperation(cloud, act());
+  if (typeof id !== 'string' || !UUID.test(id)) throw invalid('requestId', `'${String(id)}' is no valid UUID`);
+  const known = cloud.state.requests.get(id);
+  const operation = known ?? act();
+  cloud.state.requests.set(id, operation);
+  return showOperation(cloud, operation);
+}
+
+function checkProject({ params: { project } }: CheckedRequest, cloud: Cloud): void {
+  if (project === cloud.project) return;
+  throw new ApiError(403, 'forbidden', `Required permission for 'projects/${project}' is missing`);
+}
+
+function zoneOf(request: CheckedRequest, cloud: Cloud): string {
+  checkProject(request, cloud);
+  const { zone = '' } = request.params;
+  if (cloud.hasZone(zone)) return zone;
+  throw new ApiError(400, 'invalid', `Invalid value for field 'zone': '${zone}'. Unknown zone.`);
+}
+
+function instanceOf(request: CheckedRequest, cloud: Cloud) {
+  const zone = zoneOf(request, cloud);
+  const name = request.params['instance'] ?? '';
+  const instance = cloud.state.instances.get(`${zone}/${name}`);
+  if (instance) return instance;
+  throw notFound(`projects/${cloud.project}/zones/${zone}/instances/${name}`);
+}
+
+function operationOf(request: CheckedRequest, cloud: Cloud): StoredOperation {
+  const zone = zoneOf(request, cloud);
+  const name = request.params['operation'] ?? '';
+  const operation = cloud.state.operations.get(`${zone}/${name}`);
+  if (operation) return operation;
+  throw notFound(`projects/${cloud.project}/zones/${zone}/operations/${name}`);
+}
+
+/** https://cloud.google.com/compute/docs/metadata/manage-guest-attributes: only where the metadata says so. */
+function getGuestAttributes(request: CheckedRequest, cloud: Cloud): JsonObject {
+  const { shown, guestAttributes } = instanceOf(request, cloud);
+  const { items = [] } = (shown['metadata'] ?? {}) as { items?: { key: string; value: string }[] };
+  const isEnabled = items.some(({ key, value }) => key === 'enable-guest-attributes' && value.toUpperCase() === 'TRUE');
+  if (!isEnabled) throw new ApiError(403, 'forbidden', 'Guest attributes endpoint access is disabled.');
+  const queryPath = String(request.query['queryPath'] ?? '');
+  const [namespace = ''] = queryPath.split('/');
+  const found = Object.entries(guestAttributes).map(([key, value]) => ({ namespace, key, value }));
+  if (found.length === 0) throw notFound(`projects/${cloud.project}/guestAttributes/${queryPath}`);
+  return { kind: 'compute#guestAttributes', queryPath, queryValue: { items: found } };
+}
+
+function page(
+  kind: string,
+  all: readonly JsonObject[],
+  { query }: CheckedRequest,
+  { ignoresFilters }: MethodContext,
+): JsonObject {
+  const { filter, maxResults = PAGE, pageToken = '' } = query;
+  if (typeof maxResults !== 'number' || maxResults > PAGE) throw invalid('maxResults', `${maxResults}. It is 0 to 500`);
+  const passes = typeof filter === 'string' && !ignoresFilters ? readFilter(filter) : () => true;
+  const found = all.filter(passes);
+  const from = pageToken === '' ? 0 : Number(/^p(\d+)$/.exec(String(pageToken))?.[1]);
+  if (Number.isNaN(from)) throw invalid('pageToken', `'${String(pageToken)}'`);
+  const to = from + maxResults;
+  return {
+    kind,
+    items: found.slice(from, to),
+    ...(to < found.length && { nextPageToken: `p${to}` }),
+  };
+}
