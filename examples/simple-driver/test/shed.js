@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 export async function startShed({ machines: limit = 10 } = {}) {
   const machines = new Map();
   const failures = [];
+  const faults = [];
   let next = 1;
   const answers = {
     'GET /machines': () => {
@@ -14,15 +15,18 @@ export async function startShed({ machines: limit = 10 } = {}) {
     'GET /limits': () => ({ machines: limit }),
     'POST /machines': ({ name, size, tags }) => {
       if (machines.size >= limit) return { status: 409, text: 'the shed is full' };
+      const fault = faults.shift();
+      if (fault === 'quota') return { status: 409, text: 'the shed is full' };
       const id = `m${next++}`;
-      machines.set(id, { id, name, size, tags, status: 'off', address: 'fake-machine' });
-      return { id };
+      const status = fault === 'never-ready' ? 'stuck' : 'off';
+      machines.set(id, { id, name, size, tags, status, address: 'fake-machine' });
+      return fault === 'lost-reply' ? { isLost: true } : { id };
     },
   };
 
   function age(machine) {
     if (machine.status === 'scrapped') machines.delete(machine.id);
-    else machine.status = 'on';
+    else if (machine.status === 'off') machine.status = 'on';
   }
 
   function answer(method, path, body) {
@@ -41,6 +45,10 @@ export async function startShed({ machines: limit = 10 } = {}) {
     let text = '';
     for await (const chunk of request) text += chunk;
     const result = answer(request.method, request.url, text && JSON.parse(text));
+    if (result.isLost) {
+      response.destroy();
+      return;
+    }
     response.writeHead(result.status ?? 200, { connection: 'close' });
     response.end(result.text ?? JSON.stringify(result));
   });
@@ -50,6 +58,11 @@ export async function startShed({ machines: limit = 10 } = {}) {
     url: `http://127.0.0.1:${server.address().port}`,
     /** The next call is answered like this. */
     failNext: (status, text) => failures.push({ status, text }),
+    /** Lets something go wrong: with the next call, or with the next machine. */
+    fail: (kind) => {
+      if (kind === 'unavailable') failures.push({ status: 503, text: 'not now' });
+      else faults.push(kind);
+    },
     stop: () => new Promise((resolve) => server.close(resolve)),
   };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { loadConfig, type DriverRegistry } from '@nodepool/core';
+import { loadConfig, type DriverRegistry } from '@nodepool/core/config';
 import { driver } from '../src/index.js';
 
 const folder = fileURLToPath(new URL('../../examples/', import.meta.url));

@@ -1,0 +1,54 @@
+import { CallTracker, VirtualClock } from '@nodepool/core/testing';
+import { driver } from '../src/index.js';
+import { startShed } from './shed.js';
+
+const calls = new CallTracker();
+const { fetch, Response } = globalThis;
+
+/** The answer with its body, so that nothing is left to arrive. */
+async function whole(answer) {
+  const { status, headers, body } = await answer;
+  return new Response(await new Response(body).text(), { status, headers });
+}
+
+// time stands still while an answer is on its way
+globalThis.fetch = (url, init) => calls.track(whole(fetch(url, init)));
+
+const label = { name: 'small', 'cloud-image': 'debian', size: 's' };
+const pool = { name: 'main', labels: [label, { ...label, name: 'large', size: 'l' }] };
+const entry = {
+  name: 'garden',
+  driver: driver.name,
+  url: 'http://127.0.0.1:1',
+  'launch-timeout': 300,
+  'cloud-images': [{ name: 'debian', username: 'gardener', 'connection-port': 2222 }],
+  pools: [pool],
+};
+
+/** An empty shed. How its machines are reached has to stand in the records of their nodes. */
+async function cloud() {
+  const clock = new VirtualClock({ idle: () => calls.idle() });
+  const shed = await startShed();
+  const login = { username: 'gardener', connectionPort: 2222, interfaceIp: 'fake-machine' };
+  return {
+    clock,
+    url: shed.url,
+    advance: (ms) => clock.advance(ms),
+    list: () => [...shed.machines.values()].map(({ id, status }) => ({ id, isReady: status === 'on', login })),
+    failNext: shed.fail,
+    impossible: ['capacity', 'error-state'],
+    stop: shed.stop,
+  };
+}
+
+/** What the kit needs, apart from a test runner. */
+export const contract = {
+  driver,
+  cloud,
+  validConfig: ({ url }) => ({ ...entry, url }),
+  invalidConfigs: {
+    'an entry without a URL': { name: 'garden', driver: driver.name, pools: [pool] },
+    'a label without a size': { ...entry, pools: [{ ...pool, labels: [{ name: 'small', 'cloud-image': 'debian' }] }] },
+  },
+  packageFile: new URL('../package.json', import.meta.url),
+};

@@ -1,0 +1,53 @@
+import { cp, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const packageRoot = fileURLToPath(new URL('..', import.meta.url));
+
+/** Files of the template in which its name stands. */
+const NAMED_FILES = ['package.json', 'src/name.ts', 'examples/nodepool.yaml'];
+/** What is built or installed in a checkout. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['node_modules', 'build', 'dist', 'package-lock.json']);
+/** The name that configurations use: also the end of the package's name. */
+const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
+
+/** What somebody asks for who wants a driver. */
+export interface NewDriver {
+  /** Folder to make, relative to the working directory or absolute. It may exist when it is empty. */
+  readonly folder: string;
+  /** Name of the driver in configurations. Default: the folder's name without `nodepool-driver-`. */
+  readonly name?: string | undefined;
+}
+
+/**
+ * Makes a driver package from the template: sources, a fake cloud, the driver contract as tests, and the guide.
+ * @returns the folder's absolute path and the driver's name
+ * @throws Error when the name is no name or the folder is not empty; nothing is written then
+ */
+export async function createDriver({ folder, name }: NewDriver): Promise<{ path: string; name: string }> {
+  const path = resolve(folder);
+  const driver = name ?? basename(path).replace(/^nodepool-driver-/, '');
+  if (!NAME.test(driver)) {
+    throw new Error(
+      `"${driver}" cannot be the name of a driver: expected lower-case words joined by "-", such as "acme"`,
+    );
+  }
+  const found = await readdir(path).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw new Error(`cannot make a driver in ${path}: ${error instanceof Error ? error.message : String(error)}`);
+  });
+  if (found.length > 0) throw new Error(`${path} is not empty: name a new folder`);
+  await mkdir(path, { recursive: true });
+  const filter = (source: string) => !LEFT_OUT.has(basename(source));
+  await cp(join(packageRoot, 'template'), path, { recursive: true, filter });
+  await rename(join(path, 'gitignore'), join(path, '.gitignore')); // npm packs no file of that name
+  for (const file of NAMED_FILES) {
+    const text = await readFile(join(path, file), 'utf8');
+    await writeFile(join(path, file), text.replaceAll('template', driver));
+  }
+  await cp(join(packageRoot, 'docs'), join(path, 'docs'), { recursive: true }).catch((error: unknown) => {
+    // a checkout has the guide elsewhere: it is copied here when the package is packed
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  });
+  return { path, name: driver };
+}

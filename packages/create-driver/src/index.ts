@@ -1,0 +1,2 @@
+export { createDriver } from './create-driver.js';
+export { main } from './main.js';
