@@ -1,8 +1,10 @@
 // The direction of dependencies:
 //
-//   cli, launcher, builder --> core --> zk-protocol      e2e and tools may import anything and are never published
+//   cli, launcher, builder --> daemon --> core --> zk-protocol      e2e and tools may import anything and are never published
 //          '- load at run time --> driver-* --> core
 'use strict';
+
+const { dependencyRules } = require('./scripts/rooms.cjs');
 
 const TESTS = '(\\.test\\.ts$|^packages/[^/]+/test/)';
 const NOT_TYPE_ONLY = { dependencyTypesNot: ['type-only'] };
@@ -18,6 +20,7 @@ const forbid = (name, from, to, comment) => ({
 
 module.exports = {
   forbidden: [
+    ...dependencyRules(TESTS),
     {
       name: 'no-cycles',
       severity: 'error',
@@ -45,8 +48,8 @@ module.exports = {
       name: 'services-import-no-service-and-no-driver',
       comment: 'Drivers are found at run time, by the name in the configuration.',
       severity: 'error',
-      from: { path: '^packages/(cli|launcher|builder)/', pathNot: TESTS },
-      to: { path: '^(packages|tools|e2e)/', pathNot: '^packages/($1|core|zk-protocol)/' },
+      from: { path: '^packages/(cli|daemon|launcher|builder)/', pathNot: TESTS },
+      to: { path: '^(packages|tools|e2e)/', pathNot: '^packages/($1|core|daemon|zk-protocol)/' },
     },
     forbid(
       'only-zk-protocol-uses-the-zookeeper-client',

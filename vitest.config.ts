@@ -17,18 +17,34 @@ export default defineConfig({
   test: {
     projects: [
       project('zk-protocol', 'packages/zk-protocol', { testTimeout: 30_000, hookTimeout: 60_000 }),
-      project('core', 'packages/core'),
+      // properties that are proved on many examples: they compute, they do not wait
+      project('core', 'packages/core', { testTimeout: 20_000 }),
       project('driver-static', 'packages/driver-static'),
       project('driver-fake', 'packages/driver-fake'),
+      project('driver-openstack', 'packages/driver-openstack', { testTimeout: 20_000 }),
+      project('driver-gce', 'packages/driver-gce', { testTimeout: 30_000 }),
       project('driver-metastatic', 'packages/driver-metastatic', { testTimeout: 20_000 }),
       project('simple-driver', 'examples/simple-driver', { include: ['test/**/*.test.js'] }),
+      project('create-driver', 'packages/create-driver'),
+      project('daemon', 'packages/daemon'),
       project('launcher', 'packages/launcher'),
+      project('builder', 'packages/builder', { testTimeout: 30_000 }),
       project('cli', 'packages/cli'),
       project('repository', 'scripts', { include: ['*.test.ts'] }),
+      project('fake-compute', 'tools/fake-compute'),
       project('test-servers', 'tools/test-servers', { testTimeout: 60_000, hookTimeout: 60_000 }),
       project('quickstart', 'quickstart', { testTimeout: 60_000 }),
       project('simulator', 'simulator', { testTimeout: 120_000 }),
-      project('e2e', 'e2e', { testTimeout: 60_000, hookTimeout: 120_000 }),
+      project('e2e', 'e2e', {
+        testTimeout: 60_000,
+        hookTimeout: 120_000,
+        exclude: ['**/dist/**', '**/node_modules/**', 'src/openstack/**'],
+      }),
+      project('e2e-openstack', 'e2e', {
+        testTimeout: 60_000,
+        hookTimeout: 120_000,
+        include: ['src/openstack/**/*.test.ts'],
+      }),
     ],
   },
 });

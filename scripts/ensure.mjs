@@ -1,7 +1,7 @@
 // Makes a fresh or changed checkout ready: installs what package-lock.json names and builds every package.
 // Plain Node without dependencies, because it runs before there are any.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** The repository's top folder. */
@@ -19,27 +19,51 @@ export const bin = (packagePath) => `${root}node_modules/${packagePath}`;
 
 const lockedPackages = (file) => JSON.parse(readFileSync(`${root}${file}`, 'utf8')).packages;
 
-/** True when what is installed is what package-lock.json says; what npm leaves out on this platform does not count. */
+/** True when the packages of others are those that package-lock.json says. What npm leaves out on this platform does not count. */
 function isInstalled() {
   if (!existsSync(`${root}node_modules/.package-lock.json`)) return false;
   const installed = lockedPackages('node_modules/.package-lock.json');
   return Object.entries(lockedPackages('package-lock.json')).every(([path, wanted]) => {
-    if (path === '' || wanted.optional || wanted.devOptional) return true;
+    if (!path.includes('node_modules/') || wanted.link || wanted.optional || wanted.devOptional) return true;
     const found = installed[path];
     return found !== undefined && found.version === wanted.version && found.integrity === wanted.integrity;
   });
 }
 
-/** Installs when something is missing or has another version. */
+/** Our own packages that no link in node_modules leads to, e.g. one that a pull has brought: folders below the top folder. */
+function unlinkedPackages() {
+  const { workspaces = [] } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+  const folders = workspaces.flatMap((place) => (place.endsWith('/*') ? foldersIn(place.slice(0, -2)) : [place]));
+  return folders.filter((folder) => existsSync(`${root}${folder}/package.json`) && !isLinked(folder));
+}
+
+function foldersIn(folder) {
+  if (!existsSync(`${root}${folder}`)) return [];
+  const entries = readdirSync(`${root}${folder}`, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => `${folder}/${name}`);
+}
+
+function isLinked(folder) {
+  const { name } = JSON.parse(readFileSync(`${root}${folder}/package.json`, 'utf8'));
+  const link = `${root}node_modules/${name}`;
+  return existsSync(link) && realpathSync(link) === realpathSync(`${root}${folder}`);
+}
+
+/** Installs when something is missing or has another version, and links packages of ours that are new. */
 export function ensureInstalled() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major < 20 || (major === 20 && minor < 19)) {
     console.error(`Node ${process.versions.node} is too old: Nodepool needs Node 20.19 or newer.`);
     process.exit(1);
   }
-  if (isInstalled()) return;
-  console.error('Installing dependencies (npm ci) ...');
-  runOrExit('npm', ['ci', '--no-progress', '--loglevel=error']);
+  if (!isInstalled()) {
+    console.error('Installing dependencies (npm ci) ...');
+    runOrExit('npm', ['ci', '--no-progress', '--loglevel=error']);
+  }
+  const unlinked = unlinkedPackages();
+  if (unlinked.length === 0) return;
+  console.error(`Linking ${unlinked.join(', ')} (npm install) ...`);
+  runOrExit('npm', ['install', '--no-audit', '--no-fund', '--no-progress', '--prefer-offline', '--loglevel=error']);
 }
 
 /**

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { outdatedFiles, webAddress } from './manifests.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -43,14 +44,15 @@ const ours = (dependencies: Record<string, string> = {}): string[] =>
 
 /**
  * The drawing of the architecture:
- * cli, launcher, builder -> core -> zk-protocol; driver-* -> core, as a peer. Services install drivers without
- * importing them (dependency-cruiser looks after the imports).
+ * cli, launcher, builder -> core -> zk-protocol; driver-* -> core, as a peer. Whoever installs a service chooses the
+ * drivers.
  */
 function mayDependOn(name: string, other: string): boolean {
   if (name === 'zk-protocol') return false;
   if (name === 'core') return other === 'zk-protocol';
-  if (name.startsWith('driver-')) return false;
-  return other === 'core' || other === 'zk-protocol' || other.startsWith('driver-');
+  if (name.startsWith('driver-') || name === 'create-driver') return false;
+  if (other === 'daemon') return name === 'launcher' || name === 'builder';
+  return other === 'core' || other === 'zk-protocol';
 }
 
 describe('package.json files', () => {
@@ -72,22 +74,16 @@ describe('package.json files', () => {
     },
   );
 
-  it.each(packages)('$dir names the versions its neighbours have', ({ manifest }) => {
-    const versions = new Map(packages.map((p) => [p.manifest.name, p.manifest.version]));
-    const wanted = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.peerDependencies };
-
-    const outdated = Object.entries(wanted).filter(
-      ([name, range]) => versions.has(name) && !range.endsWith(versions.get(name) ?? ''),
-    );
-
-    expect(outdated).toEqual([]);
+  it('and READMEs say what the package.json of the repository says; `npm run manifests` writes them', () => {
+    expect(outdatedFiles()).toEqual([]);
   });
 
   it.each(packages)('$dir refers in tsconfig.json to exactly the neighbours it declares', ({ dir, manifest }) => {
     const { references = [] } = JSON.parse(read(`${dir}/tsconfig.json`)) as { references?: { path: string }[] };
     const declared = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.peerDependencies };
     // what is loaded at run time, or used by tests alone, is not compiled against
-    const isOptional = (name: string): boolean => name.startsWith('driver-') || name === 'test-servers';
+    const isOptional = (name: string): boolean =>
+      name.startsWith('driver-') || name === 'test-servers' || name === 'fake-compute';
     // these run everything, so they wait for all of it to be built
     const isWhole = ['e2e', 'quickstart', 'simulator'].includes(dir);
     const compiled = ours(declared).filter((name) => isWhole || !isOptional(name));
@@ -101,10 +97,26 @@ describe('package.json files', () => {
       license: 'Apache-2.0',
       type: 'module',
       engines: { node: '>=20.19' },
-      publishConfig: { access: 'public', provenance: true },
+      publishConfig: { access: 'public' },
+      repository: { type: 'git', directory: dir },
+      scripts: { build: 'tsc -b', prepack: 'node ../../scripts/prepack.mjs' },
     });
     expect(manifest.files).toEqual(expect.arrayContaining(['dist', '!dist/**/*.test.*', 'README.md', 'LICENSE']));
     expect(['README.md', 'LICENSE'].filter((name) => !existsSync(`${root}${dir}/${name}`))).toEqual([]);
+  });
+});
+
+describe('links in READMEs of published packages', () => {
+  it.each(published)('$dir: to the repository lead to a file, and none works in a checkout alone', ({ dir }) => {
+    const targets = [...read(`${dir}/README.md`).matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
+    const base = `${webAddress()}/blob/main/`;
+    const ofRepository = targets.filter((target) => target.startsWith(base));
+
+    const dead = ofRepository.filter((target) => !existsSync(`${root}${target.slice(base.length).replace(/#.*/, '')}`));
+    const relative = targets.filter((target) => !/^(https?:|#)/.test(target));
+
+    expect(dead).toEqual([]);
+    expect(relative).toEqual([]);
   });
 });
 

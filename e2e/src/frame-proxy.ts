@@ -2,12 +2,28 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 const PING = 11;
+const CLOSE_SESSION = -11;
+/** Bytes of the answer to who goes on with a session. */
+const ATTACH_ANSWER = 41;
+
+function framed(...parts: readonly Buffer[]): Buffer {
+  const body = Buffer.concat(parts);
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(body.length);
+  return Buffer.concat([length, body]);
+}
 
 /**
  * What becomes of the packet that was waited for: it goes on its way; or the connection breaks before it arrives; or
  * it arrives and the connection breaks before the answer does.
  */
 export type Verdict = 'forward' | 'cut' | 'lose-answer';
+
+/** What a client needs to go on with a session. */
+interface SessionKey {
+  readonly id: Buffer;
+  readonly password: Buffer;
+}
 
 interface Trap {
   /** Packets still to let through. */
@@ -22,6 +38,9 @@ interface Trap {
  */
 export class FrameProxy {
   #trap: Trap | undefined;
+  #session: SessionKey | undefined;
+  /** New connections go on when it is kept. */
+  #gate: Promise<void> = Promise.resolve();
   readonly #sockets = new Set<Socket>();
 
   private constructor(
@@ -56,6 +75,36 @@ export class FrameProxy {
     return this.#trap?.fired ?? false;
   }
 
+  /**
+   * Ends the session made through this proxy last, at the server, as if it had expired. The server hangs up on the client,
+   * which comes back at once and would take the session with it: it is let through when the session is over.
+   */
+  expireSession(): Promise<void> {
+    const ended = this.#endSession();
+    this.#gate = ended.catch(() => undefined);
+    return ended;
+  }
+
+  async #endSession(): Promise<void> {
+    if (this.#session === undefined) throw new Error('no session has been made through the proxy');
+    const { id, password } = this.#session;
+    const socket = connect({ port: this.targetPort, host: '127.0.0.1' });
+    await once(socket, 'connect');
+    const [passwordLength, timeout] = [Buffer.alloc(4), Buffer.alloc(4)];
+    passwordLength.writeInt32BE(password.length);
+    timeout.writeInt32BE(10_000);
+    const close = Buffer.alloc(8);
+    close.writeInt32BE(1);
+    close.writeInt32BE(CLOSE_SESSION, 4);
+    // protocol version, last zxid, session timeout, session, password, read-only; the end of the session right behind
+    const attach = framed(Buffer.alloc(4 + 8), timeout, id, passwordLength, password, Buffer.alloc(1));
+    socket.write(Buffer.concat([attach, framed(close)]));
+    let answered = 0;
+    socket.on('data', (data: Buffer) => (answered += data.length));
+    await once(socket, 'close'); // by the server, when the session is over
+    if (answered <= ATTACH_ANSWER) throw new Error('the server did not end the session');
+  }
+
   async stop(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     this.server.close();
@@ -76,10 +125,15 @@ export class FrameProxy {
         other.end(); // what was forwarded still arrives
       });
     }
+    server.once('data', (answer: Buffer) => {
+      // length, protocol version, session timeout, session, length of the password, password
+      const length = answer.readInt32BE(20);
+      this.#session = { id: answer.subarray(12, 20), password: answer.subarray(24, 24 + length) };
+    });
     server.pipe(client);
     let received: Buffer = Buffer.alloc(0);
     let isFirst = true;
-    let queue = Promise.resolve();
+    let queue = this.#gate;
     client.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
       while (received.length >= 4 && received.length >= 4 + received.readInt32BE(0)) {

@@ -89,13 +89,13 @@ export async function elasticNodeProblems(
   return problems;
 }
 
-/** Requests and request locks that are left. */
+/** Requests that are left, and locks. Empty lock directories stay until the next sweeps. */
 export async function requestProblems(zk: ZooKeeper): Promise<string[]> {
   const problems: string[] = [];
   for (const id of await children(zk, '/nodepool/requests')) problems.push(`request ${id} is left`);
   for (const id of await children(zk, '/nodepool/requests-lock')) {
     const entries = await children(zk, `/nodepool/requests-lock/${id}`);
-    problems.push(`lock directory of request ${id} is left, with ${entries.length} entries`);
+    if (entries.length > 0) problems.push(`the lock of request ${id} has entries: ${entries.join(', ')}`);
   }
   return problems;
 }
@@ -112,4 +112,10 @@ export async function otherProblems(zk: ZooKeeper, launchers: number, pools: num
   }
   for (const name of await children(zk, '/nodepool/images')) problems.push(`/nodepool/images/${name} is left`);
   return problems;
+}
+
+/** Nodes that are left, and what is wrong with them, where there should be none. */
+export async function idleNodeProblems(zk: ZooKeeper): Promise<string[]> {
+  const { nodes, problems } = await idleNodes(zk);
+  return [...problems, ...nodes.map(({ nodeId, state }) => `node ${nodeId} (${String(state)}) is left`)];
 }

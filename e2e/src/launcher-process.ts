@@ -43,19 +43,21 @@ export class LauncherProcess {
    * Starts it with `config` as nodepool.yaml (JSON is YAML) plus a web server on a free port; does not wait.
    * @param dir - a directory of its own
    * @param env - further environment variables
+   * @param args - further arguments
    */
   static async start(
     dir: string,
     name: string,
     config: Record<string, unknown>,
     env: Record<string, string> = {},
+    args: readonly string[] = [],
   ): Promise<LauncherProcess> {
     const [port = 0] = await freePorts(1);
     await mkdir(dir, { recursive: true });
     const configFile = join(dir, 'nodepool.yaml');
     await writeFile(configFile, LauncherProcess.#configText(config, port));
-    const args = [BINARY, '-d', '-c', configFile, '--state-dir', join(dir, 'state'), '-p', join(dir, 'launcher.pid')];
-    const child = spawn(process.execPath, args, {
+    const files = ['-c', configFile, '--state-dir', join(dir, 'state'), '-p', join(dir, 'launcher.pid')];
+    const child = spawn(process.execPath, [BINARY, '-d', ...files, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env },
     });
@@ -69,6 +71,11 @@ export class LauncherProcess {
   /** All it wrote to stdout and stderr. */
   get log(): string {
     return this.#output;
+  }
+
+  /** Its process id. */
+  get pid(): number {
+    return this.child.pid ?? 0;
   }
 
   get isRunning(): boolean {

@@ -1,6 +1,7 @@
 import type { ZooKeeperOptions } from '@nodepool/test-servers';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { ElasticHarness } from './elastic-harness.js';
+import { GceHarness } from './gce-harness.js';
 import { type StaticOptions, StaticHarness } from './static-harness.js';
 
 /**
@@ -21,7 +22,12 @@ export function useElastic(options: ZooKeeperOptions = {}): () => ElasticHarness
   return useHarness(() => ElasticHarness.start(options));
 }
 
-function useHarness<H extends StaticHarness | ElasticHarness>(start: () => Promise<H>): () => H {
+/** As `useElastic`, with a fake Compute Engine for a cloud. */
+export function useGce(options: ZooKeeperOptions = {}): () => GceHarness {
+  return useHarness(() => GceHarness.start(options));
+}
+
+function useHarness<H extends StaticHarness | ElasticHarness | GceHarness>(start: () => Promise<H>): () => H {
   let harness: H | undefined;
   const get = (): H => {
     if (harness === undefined) throw new Error('the harness has not been started');

@@ -10,6 +10,8 @@ function binary(packageName: string, command: string): string {
 
 /** `nodepool-launcher`. */
 export const LAUNCHER = binary('@nodepool/launcher', 'nodepool-launcher');
+/** `nodepool-builder`. */
+export const BUILDER = binary('@nodepool/builder', 'nodepool-builder');
 /** `nodepool-fake-cloud`. */
 export const FAKE_CLOUD = binary('@nodepool/driver-fake', 'nodepool-fake-cloud');
 /** `nodepool`. */

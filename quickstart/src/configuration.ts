@@ -29,6 +29,8 @@ export interface QuickStartConfiguration {
   /** Nodes there will be when all these hosts are up. */
   readonly slots: number;
   readonly webPort: number;
+  /** There are images to build. */
+  readonly hasImages: boolean;
 }
 
 /** Address of all SSH endpoints and of the launcher's web server. */
@@ -150,5 +152,6 @@ function describe(document: Document, file: string): QuickStartConfiguration {
     })),
     slots: nodes.reduce((sum, node) => sum + Number(node.get('max-parallel-jobs') ?? 1), 0),
     webPort: Number(document.getIn(['webapp', 'port']) ?? DEFAULT_WEB_PORT),
+    hasImages: maps(document.contents, 'diskimages').length > 0,
   };
 }

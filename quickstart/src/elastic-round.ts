@@ -21,6 +21,8 @@ export interface Stage {
   readonly command: NodepoolCommand;
   readonly cloud: Cloud;
   readonly story: Story;
+  /** Resolves when machines can be launched. */
+  readonly imageReady: () => Promise<void>;
   /** Nodes there are when nobody needs any. */
   readonly fixedSlots: () => number;
 }
@@ -63,6 +65,7 @@ export async function playElasticRound(stage: Stage, { name, slots }: ElasticLab
   const { command } = stage;
   await waitUntilEmpty(stage, () => say('the cloud has machines of an earlier run: they are given back first'));
   say('the cloud is empty');
+  await stage.imageReady();
   const usage = new Usage();
   const start = (number: number, seconds: number) => startJob(command, name, `job ${number}`, seconds, usage);
   say(`$ nodepool run ${name} -- node visit.js ${FIRST_JOB_S}`);

@@ -1,6 +1,6 @@
 import { open, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isProcessRunning, readEmbeddedServerInfo } from '@nodepool/core/state-dir';
+import { isProcessRunning, readEmbeddedServerInfo } from '@nodepool/core/config';
 import { LAUNCHER } from './binaries.js';
 import { startNode } from './child.js';
 import type { Child } from './child.js';

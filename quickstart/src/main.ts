@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { delimiter, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { ImageBuilder } from './builder.js';
 import { stop } from './child.js';
 import type { Child } from './child.js';
 import { Cloud } from './cloud.js';
@@ -15,7 +16,7 @@ import { refuseSecondLauncher, startLauncher, waitUntilReady } from './launcher.
 import { nodeTable } from './nodepool.js';
 import type { Stage } from './elastic-round.js';
 import { playRounds } from './rounds.js';
-import { Story } from './story.js';
+import { MACHINES, Story } from './story.js';
 import { QuickStartError, say, show } from './terminal.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -49,6 +50,7 @@ class QuickStart {
   readonly #cloud: Cloud;
   #configuration: QuickStartConfiguration | undefined;
   #launcher: Child | undefined;
+  #builder: ImageBuilder | undefined;
   #story: Story | undefined;
   #closeWatcher = () => {};
 
@@ -85,12 +87,23 @@ class QuickStart {
     say(`$ nodepool-launcher -f -c ${relative(ROOT, file)}  (log: ${relative(ROOT, log)})`);
     this.#launcher = await startLauncher(file, this.#stateDir, log, env, this.#cloud);
     await waitUntilReady(this.#launcher, webPort, log, signal);
-    const story = await Story.follow(log);
+    const story = await Story.follow(log, MACHINES);
     this.#story = story;
     say(`launcher ready, with a ZooKeeper server of its own; http://${LOOPBACK}:${webPort}/node-list`);
     this.#watch();
+    await this.#startBuilder(env);
     const command = { configFile: file, stateDir: this.#stateDir, env, webPort, signal };
-    return { command, story, cloud: this.#cloud, fixedSlots: () => this.configuration.slots };
+    const imageReady = () => this.#builder?.waitForImage(signal) ?? Promise.resolve();
+    return { command, story, cloud: this.#cloud, imageReady, fixedSlots: () => this.configuration.slots };
+  }
+
+  async #startBuilder(env: NodeJS.ProcessEnv): Promise<void> {
+    const { file, hasImages } = this.configuration;
+    if (!hasImages) return;
+    const log = join(this.#stateDir, 'builder.log');
+    await mkdir(join(this.#cloud.dir, 'images'), { recursive: true, mode: 0o700 });
+    say(`$ nodepool-builder -f -c ${relative(ROOT, file)}  (log: ${relative(ROOT, log)})`);
+    this.#builder = await ImageBuilder.start(file, this.#stateDir, log, env);
   }
 
   /** Resolves when the launcher ends; while we run it never should. */
@@ -101,6 +114,7 @@ class QuickStart {
 
   async stop(): Promise<void> {
     this.#closeWatcher();
+    await this.#builder?.stop();
     if (this.#launcher) await stop(this.#launcher, LAUNCHER_GRACE_MS);
     await this.#story?.close();
     await this.#cloud.stop();
@@ -164,7 +178,7 @@ async function main(): Promise<void> {
     if (!signal.aborted) throw error;
   } finally {
     await quickStart.stop();
-    say('stopped: launcher, cloud and SSH endpoints have ended');
+    say('stopped: launcher, builder, cloud and SSH endpoints have ended');
   }
 }
 

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isProcessRunning } from '@nodepool/core/state-dir';
+import { isProcessRunning } from '@nodepool/core/config';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const CONFIG = fileURLToPath(new URL('../nodepool.yaml', import.meta.url));
@@ -70,10 +70,11 @@ describe('npm start', () => {
 
     expect(status, output).toBe(0);
     expect(output).toContain('clean: request, nodes and locks are gone; 5 nodes ready');
-    expect(output.match(/job \d: slot: host key verified/g)).toHaveLength(3);
+    expect(output.match(/job \d: slot-1: host key verified/g)).toHaveLength(3);
     expect(output.match(/cloud: machine \d+ has 2 slots/g)).toHaveLength(2);
     expect(output.match(/cloud: machine \d+ is deleted/g)).toHaveLength(2);
     expect(output).toContain('clean: the cloud is empty again; requests, nodes and locks are gone');
+    expect(output.match(/image build [0-9a-f]{8} is uploaded/g)?.length).toBeGreaterThan(1);
     expect(await cloudAnswers()).toBe(false);
   });
 
@@ -82,7 +83,10 @@ describe('npm start', () => {
     const second = await start('--once', 'large', 'small').ended;
 
     expect(first).toMatchObject({ status: 0, output: expect.stringContaining('host key verified') as string });
-    expect(second).toMatchObject({ status: 0, output: expect.stringContaining('large: host key verified') as string });
+    expect(second).toMatchObject({
+      status: 0,
+      output: expect.stringContaining('large-1: host key verified') as string,
+    });
     expect(second.output).toContain('clean: request, nodes and locks are gone; 5 nodes ready');
   });
 
@@ -108,7 +112,7 @@ describe('npm start', () => {
     child.kill('SIGINT');
     const { status, output } = await ended;
 
-    expect(output).toContain('stopped: launcher, cloud and SSH endpoints have ended');
+    expect(output).toContain('stopped: launcher, builder, cloud and SSH endpoints have ended');
     expect(status).toBe(0);
     expect(isProcessRunning(launcher)).toBe(false);
     expect(await cloudAnswers()).toBe(false);

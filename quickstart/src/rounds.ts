@@ -50,6 +50,10 @@ function oneOfEachKind({ labels, elastic }: Current): Round[] {
 
 const isElastic = (round: Round): round is ElasticLabel => 'slots' in round;
 
+/** Other machines are made from an image, which nobody can have before it was uploaded. */
+const isOfFixedMachines = (round: readonly string[], { labels }: Current): boolean =>
+  round.every((label) => labels.includes(label));
+
 /** Plays rounds until the signal aborts, or one of each kind when `once`. */
 export async function playRounds(stage: Stage, options: RoundOptions): Promise<void> {
   const choose = options.once ? oneOfEachKind : allRounds;
@@ -58,7 +62,10 @@ export async function playRounds(stage: Stage, options: RoundOptions): Promise<v
     if (rounds.length === 0) throw new QuickStartError('the configuration has no labels to ask for');
     for (const round of rounds) {
       if (isElastic(round)) await playElasticRound(stage, round);
-      else await playRound(stage, round);
+      else {
+        if (!isOfFixedMachines(round, options.current())) await stage.imageReady();
+        await playRound(stage, round);
+      }
       if (!options.once) await delay(PAUSE_MS, undefined, { signal: stage.command.signal });
     }
   } while (!options.once);

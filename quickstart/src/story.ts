@@ -5,7 +5,7 @@ import { say } from './terminal.js';
 const POLL_MS = 30;
 
 /** What is told of a line in the launcher's log: `$<name>` stands for what was found. */
-interface Telling {
+export interface Telling {
   readonly line: RegExp;
   readonly text: string;
   /** What it says about how many machines there are. */
@@ -13,7 +13,8 @@ interface Telling {
 }
 
 const NODE = String.raw`\[node: (?<node>\d+)\]`;
-const TELLINGS: readonly Telling[] = [
+/** What the launcher's log says about machines that are made on demand. */
+export const MACHINES: readonly Telling[] = [
   {
     line: /Asked for backing nodes .*nodes=\{"[^"]*":(?<count>\d+)\}/,
     text: 'no slot is free: asked for $<count> more',
@@ -42,25 +43,46 @@ const TELLINGS: readonly Telling[] = [
   },
 ];
 
-/** Reads the launcher's log as it grows, and tells what concerns machines that are made on demand. */
+/** What the builder's log says about images. */
+export const IMAGES: readonly Telling[] = [
+  {
+    line: /Build is ready .*build=(?<node>[0-9a-f]{8})[0-9a-f]*/,
+    text: 'image build $<node> is ready',
+  },
+  {
+    line: /Upload is ready .*build=(?<node>[0-9a-f]{8})[0-9a-f]* .*/,
+    text: 'image build $<node> is uploaded: machines are launched from it from now on',
+    change: 'one-more',
+  },
+  {
+    line: /Upload removed .*build=(?<node>[0-9a-f]{8})[0-9a-f]* .*/,
+    text: 'image build $<node> is removed: there are two newer ones',
+    change: 'one-less',
+  },
+];
+
+/** Reads a log as it grows, and tells what concerns us. */
 export class Story {
   readonly #file: FileHandle;
   readonly #machines = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #rest = '';
 
-  private constructor(file: FileHandle) {
+  private constructor(
+    file: FileHandle,
+    private readonly tellings: readonly Telling[],
+  ) {
     this.#file = file;
   }
 
   /** Begins at the beginning of the log. */
-  static async follow(logFile: string): Promise<Story> {
-    const story = new Story(await open(logFile));
+  static async follow(logFile: string, tellings: readonly Telling[]): Promise<Story> {
+    const story = new Story(await open(logFile), tellings);
     story.#readLater();
     return story;
   }
 
-  /** Machines that are known to exist. Those of an earlier run are not. */
+  /** Machines, or images, that are known to exist. Those of an earlier run are not. */
   get machines(): number {
     return this.#machines.size;
   }
@@ -82,7 +104,7 @@ export class Story {
   }
 
   #tell(line: string): void {
-    for (const telling of TELLINGS) {
+    for (const telling of this.tellings) {
       const found = telling.line.exec(line);
       if (found === null) continue;
       say(`  cloud: ${found[0].replace(telling.line, telling.text)}`);

@@ -31,6 +31,10 @@ export function isBacking({ state, body }: NodeEntry): boolean {
 
 /** Told about every node that is made or changed. */
 export type NodeWatcher = (before: NodeEntry | undefined, after: NodeEntry, who: string) => void;
+/** Told about every component that registers, changes or (without a body) leaves. */
+export type ComponentWatcher = (path: string, body: JsonObject | undefined, who: string) => void;
+/** Told about every request that becomes `failed`. */
+export type FailureWatcher = (request: RequestEntry, who: string) => void;
 
 /** Something that must never happen has happened. */
 export class Violation extends Error {
@@ -63,6 +67,8 @@ export class Books {
   failed = 0;
   transactions = 0;
   readonly #watchers: NodeWatcher[] = [];
+  readonly #componentWatchers: ComponentWatcher[] = [];
+  readonly #failureWatchers: FailureWatcher[] = [];
   readonly #trace: Trace;
   readonly #report: (violation: Violation) => void;
 
@@ -82,6 +88,14 @@ export class Books {
   /** For checks that only one kind of provider needs. */
   watch(watcher: NodeWatcher): void {
     this.#watchers.push(watcher);
+  }
+
+  watchComponents(watcher: ComponentWatcher): void {
+    this.#componentWatchers.push(watcher);
+  }
+
+  watchFailures(watcher: FailureWatcher): void {
+    this.#failureWatchers.push(watcher);
   }
 
   /** Session that holds a lock. */
@@ -114,14 +128,21 @@ export class Books {
         this.#lockEntry(change, sessionId, who);
         return;
       case 'component':
-        if (change.change === 'create') this.components.set(change.path, change.owner);
-        if (change.change === 'delete') this.components.delete(change.path);
+        this.#component(change, who);
         return;
       default:
         if (!STRUCTURE.some((pattern) => pattern.test(change.path))) {
           this.#violate(`${who} ${change.change}s a znode that does not belong there: ${change.path}`);
         }
     }
+  }
+
+  #component(change: TreeChange, who: string): void {
+    if (change.change === 'create') this.components.set(change.path, change.owner);
+    if (change.change === 'delete') this.components.delete(change.path);
+    if (change.change === 'setAcl') return;
+    const body = change.change === 'delete' ? undefined : parse(change.data);
+    for (const watcher of this.#componentWatchers) watcher(change.path, body, who);
   }
 
   #lockEntry(change: TreeChange, sessionId: bigint, who: string): void {
@@ -215,7 +236,10 @@ export class Books {
     if (before.state === 'fulfilled' || before.state === 'failed') {
       this.#violate(`${who} makes ${before.state} request ${id} ${after.state}`);
     }
-    if (after.state === 'failed') this.failed++;
+    if (after.state === 'failed') {
+      this.failed++;
+      for (const watcher of this.#failureWatchers) watcher(after, who);
+    }
     if (after.state !== 'fulfilled') return;
     this.fulfilled++;
     this.#checkFulfilled(after, who);

@@ -1,4 +1,5 @@
-import type { Config, Driver, DriverRegistry, LabelConfig } from '@nodepool/core';
+import type { Config, Driver, LabelConfig } from '@nodepool/core';
+import type { DriverRegistry } from '@nodepool/core/config';
 import type { Json, JsonObject, Resources } from '@nodepool/zk-protocol';
 
 /** A configuration in short. */
@@ -28,7 +29,7 @@ export function makeConfig(spec: ConfigSpec, drivers: ReadonlyMap<string, Driver
   );
   return {
     file: 'nodepool.yaml',
-    zookeeper: { servers: [], tls: undefined, digest: undefined, sessionTimeoutMs: 10_000 },
+    zookeeper: { servers: [], tls: undefined, digest: undefined, sessionTimeoutMs: 10_000, embeddedAccess: 'owner' },
     webapp: { port: 0, listenAddress: '' },
     elementsDir: undefined,
     imagesDir: undefined,

@@ -1,6 +1,7 @@
-import { Launcher } from '@nodepool/core';
+import { Launcher } from '@nodepool/core/launcher';
 import { makeConfig, makeRegistry, type ConfigSpec } from './config.js';
 import { Violation } from './books.js';
+import { withCheckedLaunches } from './limits.js';
 import { SimulatedProcess } from './process.js';
 import type { World } from './world.js';
 
@@ -9,6 +10,10 @@ export class SimulatedLauncher {
   #process: SimulatedProcess | undefined;
   #launcher: Launcher | undefined;
   #spec: ConfigSpec;
+  /** It drains its pools. */
+  isStopping = false;
+  /** When the configuration changed last while it was running. */
+  reloadedMs: number | undefined;
 
   constructor(
     readonly world: World,
@@ -34,12 +39,14 @@ export class SimulatedLauncher {
     if (this.#process) return;
     const { world, name } = this;
     world.trace.add(name, 'starts');
+    this.isStopping = false;
+    this.reloadedMs = undefined;
     const process = new SimulatedProcess(world, name, world.server);
     const { zk, clock, logger } = process;
     const launcher = new Launcher({
       ...{ zk, clock, logger, version: '0' },
       config: makeConfig(this.#spec, world.drivers),
-      registry: makeRegistry(world.drivers),
+      registry: makeRegistry(withCheckedLaunches(world, world.drivers, name)),
       hostname: `${name}.example.com`,
       random: world.random.fork().next,
     });
@@ -69,6 +76,7 @@ export class SimulatedLauncher {
     const launcher = this.#launcher;
     if (!process || !launcher) return;
     this.world.trace.add(this.name, 'stops');
+    this.isStopping = true;
     try {
       await launcher.drain(20_000);
       await launcher.stop();
@@ -88,6 +96,7 @@ export class SimulatedLauncher {
     const process = this.#process;
     if (!this.#launcher || !process) return;
     this.world.trace.add(this.name, 'reloads its configuration');
+    this.reloadedMs = this.world.elapsedMs;
     this.#launcher.reconfigure(makeConfig(spec, this.world.drivers)).catch((error: unknown) => {
       if (!process.isDead) this.world.violate(new Violation(`${this.name}: reconfigure failed: ${String(error)}`));
     });

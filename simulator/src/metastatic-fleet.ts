@@ -3,6 +3,7 @@ import type { JsonObject } from '@nodepool/zk-protocol';
 import { isBacking, Violation, type Books, type NodeEntry } from './books.js';
 import type { ConfigSpec } from './config.js';
 import type { Fleet } from './fleet.js';
+import { checkMaxServers, Limit } from './limits.js';
 import type { Random } from './random.js';
 import type { World } from './world.js';
 
@@ -20,7 +21,8 @@ export class MetastaticFleet implements Fleet {
   readonly #label: string;
   #backingLabel: string;
   #slots: number;
-  #maxServers: number;
+  readonly #maxServers: Limit;
+  readonly #maxConcurrency: Limit;
   #graceTime: number;
 
   /** @param backers - whose nodes it cuts into slots */
@@ -38,9 +40,12 @@ export class MetastaticFleet implements Fleet {
     const random = this.#random;
     this.#backingLabel = random.pick(backingLabels);
     this.#slots = random.int(1, 4);
-    this.#maxServers = random.int(2, 8);
+    this.#maxServers = new Limit(random.int(2, 8));
+    this.#maxConcurrency = new Limit(random.pick([1, 3, 20]));
     this.#graceTime = random.pick([0, 2, 20]);
     world.books.watch((before, after) => this.#check(before, after));
+    checkMaxServers(world, name, () => this.#maxServers);
+    world.maxConcurrency.set(name, this.#maxConcurrency);
   }
 
   entry(): JsonObject {
@@ -52,7 +57,8 @@ export class MetastaticFleet implements Fleet {
     };
     return {
       ...{ name: this.name, driver: 'metastatic', 'launch-timeout': 60, 'launch-retries': 1 },
-      pools: [{ name: 'slots', 'max-servers': this.#maxServers, labels: [label] }],
+      'max-concurrency': this.#maxConcurrency.value,
+      pools: [{ name: 'slots', 'max-servers': this.#maxServers.value, labels: [label] }],
     };
   }
 
@@ -63,8 +69,8 @@ export class MetastaticFleet implements Fleet {
         this.#slots = random.int(1, 4);
         return `${this.name}: ${this.#slots} slots`;
       case 1:
-        this.#maxServers = random.int(1, 8);
-        return `${this.name}: at most ${this.#maxServers} servers`;
+        this.#maxServers.value = random.int(1, 8);
+        return `${this.name}: at most ${this.#maxServers.value} servers`;
       default:
         this.#graceTime = random.pick([0, 2, 20]);
         return `${this.name}: a grace time of ${this.#graceTime} s`;

@@ -5,7 +5,9 @@ import { SimulatedCloud } from './cloud/cloud.js';
 import { cloudDriver, CloudFleet } from './cloud/fleet.js';
 import type { ConfigSpec } from './config.js';
 import type { Fleet } from './fleet.js';
+import { GivenUp } from './given-up.js';
 import { SimulatedLauncher } from './launcher.js';
+import { checkTenantLimit } from './limits.js';
 import { MetastaticFleet } from './metastatic-fleet.js';
 import { Operator } from './operator.js';
 import type { Random } from './random.js';
@@ -41,7 +43,7 @@ export class Scenario {
     this.#random = world.random.fork();
     const random = this.#random;
     this.maxHoldAgeMs = random.pick([0, 20_000]);
-    if (random.chance(0.3)) this.#tenantLimits.set('one', { instances: random.int(3, 6) });
+    for (const tenant of TENANTS) if (random.chance(0.4)) this.#limitTenant(tenant, random.int(3, 4));
     this.#addFleets();
     for (const name of SIZES) this.#setLabel(name);
     for (let i = random.int(1, 3); i > 0; i--) {
@@ -49,8 +51,15 @@ export class Scenario {
     }
     world.launcherCount = this.launchers.length;
     for (let i = random.int(1, 2); i > 0; i--) this.clients.push(new ZuulClient(world, `zuul${i}`));
+    new GivenUp(world, this.launchers);
     this.operator = new Operator(world);
     this.chaos = new Chaos(world, this.launchers, this.clients, this.fleets);
+  }
+
+  /** For nodes of every provider together. */
+  #limitTenant(tenant: string, instances: number): void {
+    this.#tenantLimits.set(tenant, { instances });
+    checkTenantLimit(this.#world, tenant, instances);
   }
 
   /** The configuration as it should be everywhere. */

@@ -83,7 +83,11 @@ function explain(world: World, scenario: Scenario): void {
 
 /** Whatever happened before, an ordinary request is now served. */
 async function probe(world: World, scenario: Scenario): Promise<void> {
+  const orphans = orphanedLocks(world.books);
   await world.run(LIMITS_LIFE_MS);
+  for (const [root, entries] of orphans) {
+    if (world.books.locks.get(root) === entries) world.violate(new Violation(`${root} is left over`));
+  }
   const before = world.books.fulfilled;
   const count = scenario.probe();
   await world.run(PROBE_LIMIT_MS, () => world.books.fulfilled >= before + count);
@@ -106,7 +110,6 @@ function unsettled(world: World, scenario: Scenario): string[] {
   for (const [root, entries] of books.locks) {
     if (entries.size > 0 && isLockOfBacking(root, books)) continue;
     if (entries.size > 0) problems.push(`${root} has ${entries.size} entries`);
-    else if (root.startsWith('/nodepool/requests-lock/')) problems.push(`${root} is left over`);
   }
   for (const fleet of scenario.fleets) problems.push(...fleet.unsettled(books));
   problems.push(...wrongComponents(world, scenario));
@@ -115,6 +118,12 @@ function unsettled(world: World, scenario: Scenario): string[] {
     if (missing.length > 0) problems.push(`${launcher.name}: ${missing.join(', ')}`);
   }
   return problems;
+}
+
+/** Lock directories of requests that are gone, with what is in them. */
+function orphanedLocks({ locks, requests }: Books): [root: string, entries: object][] {
+  const isOrphan = (root: string) => !requests.has(root.slice(root.lastIndexOf('/') + 1));
+  return [...locks].filter(([root]) => root.startsWith('/nodepool/requests-lock/') && isOrphan(root));
 }
 
 /** A metastatic provider keeps its nodes locked. */

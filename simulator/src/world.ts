@@ -3,6 +3,7 @@ import { InProcessServer } from '@nodepool/zk-protocol/in-process';
 import { Books, Violation } from './books.js';
 import { WorldClock } from './clock.js';
 import { Environment } from './environment.js';
+import type { Limit } from './limits.js';
 import { Random } from './random.js';
 import { Trace } from './trace.js';
 
@@ -29,6 +30,8 @@ export class World {
   readonly books: Books;
   readonly server: InProcessServer;
   readonly drivers = new Map<string, Driver>();
+  /** By provider; `max-concurrency` of its entry. */
+  readonly maxConcurrency = new Map<string, Limit>();
   readonly latencyMs: number;
   readonly violations: Violation[] = [];
   readonly #environment: Environment;

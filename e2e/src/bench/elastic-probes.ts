@@ -1,4 +1,5 @@
 import type { Finding } from './finding.js';
+import { measureGce } from './gce-launches.js';
 import { measureExplain } from './explain-waiting.js';
 import { measureManyInstances } from './many-instances.js';
 import { measureMinReady } from './min-ready.js';
@@ -16,6 +17,7 @@ export const ELASTIC_PROBES: readonly Probe[] = [
   { name: 'room again', run: () => measureRoomAgain(50) },
   { name: 'min-ready 1000', run: () => measureMinReady(1000) },
   { name: '10000 instances', run: ({ long }) => measureManyInstances(10_000, 100, long ? 600 : 30) },
+  { name: 'gce', run: () => measureGce([10, 100, 300]) },
   { name: 'packing', run: () => measurePacking(400, 20) },
   { name: 'explain, 5000 waiting', run: () => measureExplain(5000) },
 ];

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { ELASTIC_PROBES } from './elastic-probes.js';
 import { ELASTIC_SCENARIOS } from './elastic-scenarios.js';
 import { describeFinding, type Finding } from './finding.js';
+import { measureLogging } from './logging.js';
 import { measure, measureIdle, measureStart, measureTakeovers, type Measurement, type Scenario } from './scenarios.js';
 
 const SCENARIOS: Scenario[] = [
@@ -133,6 +134,7 @@ for (const probe of ELASTIC_PROBES.filter(({ name }) => wanted(name))) {
   process.stderr.write(`measuring: ${probe.name}\n`);
   findings.push(...(await probe.run(values)));
 }
+if (wanted('logging')) findings.push(...(await measureLogging()));
 const startMs = wanted('start') ? await measureStart() : undefined;
 const takeoverMs = wanted('takeover') ? await measureTakeovers() : undefined;
 const idle = wanted('idle') ? await measureIdle(10_000, Number(values.idle)) : undefined;

@@ -183,7 +183,7 @@ export async function measureTakeovers() {
   return withServer('zookeeper', async (connectString, dir) => {
     const subject = await startLauncher(dir, (port) => staticConfig(connectString, { a: 10 }, port));
     try {
-      return await measureTakeover(connectString, 20);
+      return await measureTakeover(connectString, 1_000);
     } finally {
       await subject.kill();
     }

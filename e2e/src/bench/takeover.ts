@@ -39,15 +39,17 @@ export async function measureTakeover(connectString: string, times: number): Pro
       ...{ requestor: 'takeover', requestor_data: null, provider: null, relative_priority: 0, event_id: null },
       ...{ created_time: null, tenant_name: null },
     };
-    const path = await lost.create(`${REQUESTS}/200-`, JSON.stringify(body), { sequential: true });
+    const path = await lost.create(`${REQUESTS}/200-`, '', { sequential: true }); // no request before it is locked
     const id = path.slice(REQUESTS.length + 1);
     await lost.ensurePath(`/nodepool/requests-lock/${id}`);
     const entry = `/nodepool/requests-lock/${id}/${randomUUID().replaceAll('-', '')}__lock__`;
     await lost.create(entry, '', { ephemeral: true, sequential: true });
-    const fulfilled = whenFulfilled(client, path);
+    const written = lost.setData(path, JSON.stringify(body));
+    // every other time the launcher still reads the request while the session ends
+    if (i % 2 === 0) await written;
     const begin = performance.now();
-    await lost.close();
-    await fulfilled;
+    await Promise.all([written, lost.close()]);
+    await whenFulfilled(client, path);
     durations.push(performance.now() - begin);
     await client.delete(path);
   }

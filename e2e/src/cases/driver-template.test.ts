@@ -1,6 +1,6 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { systemClock, type Clock } from '@nodepool/zk-protocol';
 import { freePorts } from '@nodepool/test-servers';
-import { copyExample, install, makeSite, npm, pack, packPackages } from '../packed/packages.js';
+import { createDriver, install, makeSite, npm, pack, packPackages, root } from '../packed/packages.js';
 
 /** The fake cloud of the template, as its own build has it. */
 interface TemplateCloud {
@@ -25,24 +25,27 @@ const run = promisify(execFile);
 let folder = '';
 let template = '';
 let site = '';
+let simple = '';
 let cloud: TemplateCloud | undefined;
 let launcher: ChildProcess | undefined;
 let output = '';
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'nodepool-template-'));
-  const [[core, zk, ...services], copy, empty] = await Promise.all([
-    packPackages(['core', 'zk-protocol', 'launcher', 'cli', 'driver-static'], join(folder, 'tarballs')),
-    copyExample('driver-template', join(folder, 'template')),
+  const [tarballs, copy, empty] = await Promise.all([
+    packPackages(['launcher', 'cli'], join(folder, 'tarballs')),
+    createDriver('template', join(folder, 'template')),
     makeSite(join(folder, 'site')),
   ]);
-  if (core === undefined || zk === undefined) throw new Error('core and zk-protocol were not packed');
+  const contract = ['core', 'zk-protocol'].map((name) => tarballs.get(name) ?? `${name} was not packed`);
   template = copy;
   site = empty;
-  await install(template, [core, zk]);
+  simple = await copySimpleDriver(join(folder, 'simple'));
+  await install(template, contract);
+  await install(simple, contract);
   await npm(template, 'run', 'build'); // here and not by prepack: scripts may be switched off for packing
   const driver = await pack(template, join(folder, 'tarballs'));
-  await install(site, [core, zk, ...services, driver]);
+  await install(site, [...tarballs.values(), driver]);
 }, 120_000);
 
 afterAll(async () => {
@@ -53,6 +56,28 @@ afterAll(async () => {
   await cloud?.stop();
   await rm(folder, { recursive: true, force: true });
 });
+
+/** The example of a simple driver with its test of the contract as the guide shows it, and nothing of this repository. */
+async function copySimpleDriver(into: string): Promise<string> {
+  const from = join(root, 'examples', 'simple-driver');
+  for (const name of ['package.json', 'src', 'test/contract.js', 'test/shed.js']) {
+    await cp(join(from, name), join(into, name), { recursive: true });
+  }
+  const shown = await guideExample();
+  const given = "import { contract } from './contract.js';\n";
+  const names = 'const { driver, cloud, validConfig, invalidConfigs, packageFile } = contract;\n';
+  await writeFile(join(into, 'test', 'guide.test.js'), given + names + shown);
+  return into;
+}
+
+/** The test that the guide for authors of drivers shows: its only example that uses the kit. */
+async function guideExample(): Promise<string> {
+  const guide = await readFile(join(root, 'docs', 'writing-a-driver.md'), 'utf8');
+  const blocks = [...guide.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, text = '']) => text);
+  const [shown, ...others] = blocks.filter((text) => text.includes('testDriverContract('));
+  if (shown === undefined || others.length > 0) throw new Error('docs/writing-a-driver.md does not show one test');
+  return shown;
+}
 
 /** Runs a program of the installed packages. */
 async function installed(name: string, ...args: string[]): Promise<string> {
@@ -96,7 +121,7 @@ async function startLauncher(configFile: string, port: number): Promise<ChildPro
   return child;
 }
 
-describe('examples/driver-template, as a package of somebody else', () => {
+describe('a driver made by create-driver, as a package of somebody else', () => {
   it('passes its own tests against packed core', async () => {
     const printed = await npm(template, 'test');
 
@@ -127,5 +152,19 @@ describe('examples/driver-template, as a package of somebody else', () => {
     expect(during).toContain('used');
     expect(output).toContain('Node is ready');
     expect(status).toBe(0);
+  });
+});
+
+describe('the test that the guide shows, in a folder with nothing but packed core', () => {
+  it('holds the simple driver against the contract, its login included', async () => {
+    const { stdout } = await run(process.execPath, ['--test', 'test/guide.test.js'], {
+      cwd: simple,
+      env: { ...process.env, NODE_OPTIONS: '' },
+      timeout: 60_000,
+    });
+
+    expect(stdout).toMatch(/^# fail 0$|^ℹ fail 0$/m);
+    expect(stdout).toContain('loses nothing of a creation, at whatever moment the launcher dies');
+    expect(stdout).toMatch(/driver "shed"/);
   });
 });

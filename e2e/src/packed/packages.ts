@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -30,10 +30,28 @@ export async function pack(folder: string, into: string, ...args: string[]): Pro
   return join(into, basename(filename));
 }
 
-/** Packs packages of this repository; they must be built. */
-export async function packPackages(names: readonly string[], into: string): Promise<string[]> {
+/**
+ * Packs packages of this repository, and the neighbours they depend on; they must be built.
+ * @returns tarballs by the names of their folders
+ */
+export async function packPackages(names: readonly string[], into: string): Promise<Map<string, string>> {
   await mkdir(into, { recursive: true });
-  return Promise.all(names.map((name) => pack(join(root, 'packages', name), into, '--ignore-scripts')));
+  const all = await withNeighbours(names);
+  const tarballs = await Promise.all(
+    all.map(async (name) => [name, await pack(join(root, 'packages', name), into, '--ignore-scripts')] as const),
+  );
+  return new Map(tarballs);
+}
+
+async function withNeighbours(names: readonly string[]): Promise<string[]> {
+  const found = new Set(names);
+  for (const name of found) {
+    const text = await readFile(join(root, 'packages', name, 'package.json'), 'utf8');
+    const { dependencies = {} } = JSON.parse(text) as { dependencies?: Record<string, string> };
+    for (const other of Object.keys(dependencies))
+      if (other.startsWith('@nodepool/')) found.add(other.replace('@nodepool/', ''));
+  }
+  return [...found];
 }
 
 /** Installs tarballs, and what they need, into a folder. */
@@ -48,10 +66,9 @@ export async function makeSite(folder: string): Promise<string> {
   return folder;
 }
 
-/** A copy of an example, without what was built or installed in it. */
-export async function copyExample(name: string, to: string): Promise<string> {
-  const left = new Set(['node_modules', 'build', 'dist', 'package-lock.json']);
-  const filter = (path: string) => !left.has(basename(path));
-  await cp(join(root, 'examples', name), to, { recursive: true, filter });
-  return to;
+/** A driver made as `npm create @nodepool/driver` makes it. */
+export async function createDriver(name: string, folder: string): Promise<string> {
+  const program = join(root, 'packages', 'create-driver', 'bin', 'create-driver.js');
+  await run(process.execPath, [program, folder, '--name', name]);
+  return folder;
 }

@@ -1,9 +1,10 @@
 import { createFakeDriver } from '@nodepool/driver-fake';
 import type { Driver } from '@nodepool/core';
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { isBacking, Violation, type Books, type NodeEntry } from '../books.js';
+import { isBacking, type Books } from '../books.js';
 import type { ConfigSpec } from '../config.js';
 import type { Fleet } from '../fleet.js';
+import { checkMaxServers, Limit } from '../limits.js';
 import type { Random } from '../random.js';
 import type { World } from '../world.js';
 import type { SimulatedCloud } from './cloud.js';
@@ -11,10 +12,8 @@ import type { SimulatedCloud } from './cloud.js';
 interface Pool {
   readonly name: string;
   labels: string[];
-  maxServers: number;
+  readonly maxServers: Limit;
   priority: number | undefined;
-  /** The most that was allowed in the last moments, as launchers hear of a change one after the other. */
-  recentMost: number;
 }
 
 /** The driver of all simulated clouds. A provider names its cloud. */
@@ -32,10 +31,10 @@ export function cloudDriver(clouds: ReadonlyMap<string, SimulatedCloud>): Driver
 export class CloudFleet implements Fleet {
   readonly cloud: SimulatedCloud;
   readonly #random: Random;
-  readonly #world: World;
   readonly #labels: readonly string[];
   readonly #pools: Pool[] = [];
   readonly #timeouts: JsonObject;
+  readonly #maxConcurrency: Limit;
   #poolCount = 0;
 
   constructor(
@@ -45,25 +44,26 @@ export class CloudFleet implements Fleet {
     cloud: SimulatedCloud,
     labels: readonly string[],
   ) {
-    this.#world = world;
     this.cloud = cloud;
     cloud.users++;
     this.#labels = labels;
     this.#random = world.random.fork();
     const random = this.#random;
     for (let i = random.int(1, 2); i > 0; i--) this.#pools.push(this.#newPool());
+    this.#maxConcurrency = new Limit(random.pick([1, 2, 4, 20]));
     this.#timeouts = {
       'launch-timeout': random.pick([20, 60, 300]),
       'boot-timeout': random.pick([10, 60]),
       'launch-retries': random.int(1, 3),
     };
-    world.books.watch((before, after, who) => this.#checkSize(before, after, who));
+    checkMaxServers(world, name, (pool) => this.#pools.find((known) => known.name === pool)?.maxServers);
+    world.maxConcurrency.set(name, this.#maxConcurrency);
   }
 
   entry(): JsonObject {
     const pools = this.#pools.map(({ name, labels, maxServers, priority }) => ({
       name,
-      'max-servers': maxServers,
+      'max-servers': maxServers.value,
       'node-attributes': { provider: this.name },
       ...(priority === undefined ? {} : { priority }),
       labels: labels.map((label) => ({ name: label, 'cloud-image': 'image', 'flavor-name': label })),
@@ -71,6 +71,7 @@ export class CloudFleet implements Fleet {
     return {
       ...{ name: this.name, driver: 'fake', cloud: this.cloud.name, 'cloud-settings': this.cloud.settings },
       ...this.#timeouts,
+      'max-concurrency': this.#maxConcurrency.value,
       'cloud-images': [{ name: 'image' }],
       pools,
     };
@@ -79,7 +80,7 @@ export class CloudFleet implements Fleet {
   change(): string {
     const random = this.#random;
     const pool = random.pick(this.#pools);
-    switch (random.int(0, 4)) {
+    switch (random.int(0, 5)) {
       case 0:
         this.#pools.push(this.#newPool());
         return `${this.name}: a new pool`;
@@ -93,10 +94,12 @@ export class CloudFleet implements Fleet {
       case 3:
         pool.priority = random.int(1, 99);
         return `${this.name}: pool ${pool.name} has priority ${pool.priority}`;
+      case 4:
+        this.#maxConcurrency.value = random.int(0, 4);
+        return `${this.name}: at most ${this.#maxConcurrency.value} launches at once`;
       default:
-        pool.maxServers = random.int(0, 6);
-        pool.recentMost = Math.max(pool.recentMost, pool.maxServers);
-        return `${this.name}: pool ${pool.name} has at most ${pool.maxServers} servers`;
+        pool.maxServers.value = random.int(0, 6);
+        return `${this.name}: pool ${pool.name} has at most ${pool.maxServers.value} servers`;
     }
   }
 
@@ -111,18 +114,19 @@ export class CloudFleet implements Fleet {
 
   offers(books: Books): ConfigSpec['labels'] {
     // What the others keep ready, and twins of instances, count as foreign.
-    if (this.cloud.users > 1 || !this.cloud.isHonest) return [];
+    if (this.cloud.users > 1 || !this.cloud.isHonest || this.#maxConcurrency.value === 0) return [];
     const backing = [...books.nodes.values()].filter(isBacking);
     const names = new Set<string>();
     for (const { name, labels, maxServers } of this.#pools) {
       const taken = backing.filter(({ body }) => body['provider'] === this.name && body['pool'] === name).length;
-      if (taken >= maxServers) continue;
+      if (taken >= maxServers.value) continue;
       for (const label of labels) if (this.cloud.hasRoomFor(label, backing.length)) names.add(label);
     }
     return [...names].map((name) => ({ name }));
   }
 
   calm(): void {
+    if (this.#maxConcurrency.value === 0) this.#maxConcurrency.value = 1; // else requests may wait for ever
     this.cloud.calm();
   }
 
@@ -132,29 +136,11 @@ export class CloudFleet implements Fleet {
 
   #newPool(): Pool {
     const random = this.#random;
-    const maxServers = random.int(1, 6);
     return {
       name: `pool${++this.#poolCount}`,
       labels: random.shuffle([...this.#labels]).slice(0, random.int(1, 3)),
-      maxServers,
+      maxServers: new Limit(random.int(1, 6)),
       priority: random.chance(0.2) ? random.int(1, 99) : undefined,
-      recentMost: maxServers,
     };
-  }
-
-  /** Launchers that fill a pool at the same moment may each believe that the last room is theirs. */
-  #checkSize(before: NodeEntry | undefined, after: NodeEntry, who: string): void {
-    if (before !== undefined || after.body['provider'] !== this.name) return;
-    const pool = this.#pools.find(({ name }) => name === after.body['pool']);
-    if (pool === undefined) return;
-    let count = 0;
-    for (const { body } of this.#world.books.nodes.values()) {
-      if (body['provider'] === this.name && body['pool'] === pool.name) count++;
-    }
-    const most = pool.recentMost * this.#world.launcherCount;
-    if (count <= most) return;
-    this.#world.violate(
-      new Violation(`${who} makes node ${after.id}, number ${count} of at most ${most} in ${pool.name}`),
-    );
   }
 }

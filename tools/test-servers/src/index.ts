@@ -1,5 +1,6 @@
+export { run } from './child-process.js';
 export { ensureDebianPackages } from './debian-packages.js';
-export { freePorts } from './ports.js';
+export { accepts, freePorts } from './ports.js';
 export { type SshdHandle, type SshdOptions, type SshHost, type SshKeyType, startSshd } from './sshd.js';
 export { startStatsd, type StatsdHandle, type StatsdMetrics } from './statsd.js';
 export type { TlsFiles } from './tls-files.js';

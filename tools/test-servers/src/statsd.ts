@@ -105,8 +105,9 @@ export async function startStatsd(): Promise<StatsdHandle> {
   };
   const configFile = join(dir, 'config.js');
   await writeFile(configFile, JSON.stringify(config));
+  const utilLog = fileURLToPath(new URL('../assets/util-log.cjs', import.meta.url));
   const stats = createRequire(import.meta.url).resolve('statsd/stats.js');
-  const server = ServerProcess.start(process.execPath, [stats, configFile], { ipc: true });
+  const server = ServerProcess.start(process.execPath, ['--require', utilLog, stats, configFile], { ipc: true });
   const handle = new Handle(port, dir, server);
   const failure = (): string => `statsd on port ${port} did not start:\n${server.output.slice(-2000)}`;
   try {

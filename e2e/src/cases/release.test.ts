@@ -1,0 +1,163 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { freePorts } from '@nodepool/test-servers';
+import { type Checkout, makeCheckout } from '../packed/checkout.js';
+import { makeSite, npm } from '../packed/packages.js';
+import { type Registry, startRegistry } from '../packed/registry.js';
+
+const run = promisify(execFile);
+const QUIET = ['--no-audit', '--no-fund', '--no-progress', '--prefer-offline', '--loglevel=error'];
+
+let folder = '';
+let registry: Registry;
+let checkout: Checkout;
+let site = '';
+let launcher: ChildProcess | undefined;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'nodepool-release-'));
+  registry = await startRegistry(join(folder, 'registry'));
+  [checkout, site] = await Promise.all([
+    makeCheckout(join(folder, 'checkout'), registry.npmrc),
+    makeSite(join(folder, 'site')),
+  ]);
+  await writeFile(join(site, '.npmrc'), registry.npmrc);
+}, 120_000);
+
+afterAll(async () => {
+  if (launcher?.exitCode === null) launcher.kill('SIGKILL');
+  await registry.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const release = (...args: string[]) => npm(checkout.folder, 'run', 'release', '--', ...args);
+
+/** Name and version of each published package, as the checkout has them. */
+async function versionsInCheckout(): Promise<Record<string, string>> {
+  const dirs = await readdir(join(checkout.folder, 'packages'));
+  const manifests = await Promise.all(
+    dirs.map(async (dir) => readFile(join(checkout.folder, 'packages', dir, 'package.json'), 'utf8')),
+  );
+  return Object.fromEntries(
+    manifests.map((text) => {
+      const { name, version } = JSON.parse(text) as { name: string; version: string };
+      return [name, version];
+    }),
+  );
+}
+
+/** Versions of all copies of a package below a folder. */
+async function copiesOf(name: string, below: string): Promise<string[]> {
+  const { stdout } = await run('find', [below, '-path', `*/node_modules/${name}/package.json`]);
+  const files = stdout.split('\n').filter((file) => file !== '');
+  return Promise.all(
+    files.map(async (file) => (JSON.parse(await readFile(file, 'utf8')) as { version: string }).version),
+  );
+}
+
+/** Runs a command with a node of the installed fake cloud, through the installed launcher and its ZooKeeper. */
+async function runRequest(): Promise<string> {
+  const [port = 0] = await freePorts(1);
+  const state = await mkdtemp(join(folder, 'state-'));
+  const configFile = join(state, 'nodepool.yaml');
+  const pool = {
+    name: 'main',
+    'host-key-checking': false,
+    labels: [{ name: 'small', 'cloud-image': 'x', 'min-ram': 1 }],
+  };
+  const provider = { name: 'cloud', driver: 'fake', 'cloud-images': [{ name: 'x' }], pools: [pool] };
+  const webapp = { port, listen_address: '127.0.0.1' };
+  await writeFile(configFile, JSON.stringify({ webapp, labels: [{ name: 'small' }], providers: [provider] }));
+  const bin = (name: string) => join(site, 'node_modules', '.bin', name);
+  const options = { cwd: site, env: { ...process.env, XDG_STATE_HOME: state } };
+  const child = spawn(bin('nodepool-launcher'), ['-f', '-c', configFile, '--state-dir', state], options);
+  launcher = child;
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += String(text)));
+  const isReady = () =>
+    fetch(`http://127.0.0.1:${port}/ready`).then(
+      ({ ok }) => ok,
+      () => false, // nothing listens yet
+    );
+  await vi.waitUntil(isReady, { timeout: 30_000, interval: 50 }).catch(() => {
+    throw new Error(`the launcher is not ready:\n${output}`);
+  });
+  const args = ['-c', configFile, '--state-dir', state, 'run', 'small', '--', process.execPath, '-p', '"used"'];
+  const { stdout } = await run(bin('nodepool'), args, { ...options, timeout: 60_000 });
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+  return stdout;
+}
+
+describe('a release', () => {
+  it('is published from a fresh clone, which it builds', { timeout: 180_000 }, async () => {
+    const wanted = await versionsInCheckout();
+
+    await release('publish');
+
+    const published = await Promise.all(
+      Object.keys(wanted).map(async (name) => [name, (await registry.versions(name)).at(-1)]),
+    );
+    expect(Object.fromEntries(published)).toEqual(wanted);
+    const tags = (await checkout.git('tag')).split('\n').sort();
+    expect(tags).toEqual(
+      Object.entries(wanted)
+        .map(([name, version]) => `${name}@${version}`)
+        .sort(),
+    );
+    expect(await checkout.git('status', '--porcelain')).toBe('');
+  });
+
+  it('is installed with one copy of core, and serves a request', { timeout: 120_000 }, async () => {
+    const names = ['launcher', 'cli', 'driver-fake', 'driver-static', 'driver-metastatic'];
+
+    await npm(site, 'install', ...QUIET, ...names.map((name) => `@nodepool/${name}`));
+    const used = await runRequest();
+
+    expect(await copiesOf('@nodepool/core', site)).toHaveLength(1);
+    expect(await copiesOf('@nodepool/zk-protocol', site)).toHaveLength(1);
+    expect(used).toContain('used');
+  });
+
+  it('makes a driver for somebody without a checkout', { timeout: 120_000 }, async () => {
+    const author = await makeSite(join(folder, 'author'));
+    await writeFile(join(author, '.npmrc'), registry.npmrc);
+
+    await npm(author, 'create', '--yes', ...QUIET, '@nodepool/driver', 'nodepool-driver-acme');
+    const made = join(author, 'nodepool-driver-acme');
+    await writeFile(join(made, '.npmrc'), registry.npmrc);
+    await npm(made, 'install', ...QUIET);
+    await npm(made, 'run', 'build');
+
+    expect(await readFile(join(made, 'docs', 'writing-a-driver.md'), 'utf8')).toContain('# Writing a driver');
+    expect(await copiesOf('@nodepool/core', made)).toHaveLength(1);
+    expect(await readdir(join(made, 'dist'))).toContain('index.js');
+  });
+
+  it('of core alone reaches those who have the rest', { timeout: 180_000 }, async () => {
+    const before = await versionsInCheckout();
+    await appendFile(join(checkout.folder, 'packages/core/src/index.ts'), '\n/* a patch */\n');
+    await checkout.commit('fix(core): a thing that operators notice');
+
+    await release('version', '--alone', '--yes', '--no-push');
+    await release('publish');
+    await npm(site, 'update', ...QUIET.filter((flag) => flag !== '--prefer-offline'), '--prefer-online');
+    const used = await runRequest();
+
+    const core = '@nodepool/core';
+    const after = await versionsInCheckout();
+    expect(after).toEqual({ ...before, [core]: expect.not.stringMatching(before[core] ?? '') as string });
+    expect(await registry.versions(core)).toEqual([before[core], after[core]]);
+    expect(await registry.versions('@nodepool/launcher')).toEqual([before['@nodepool/launcher']]);
+    expect(await readFile(join(checkout.folder, 'packages/core/CHANGELOG.md'), 'utf8')).toContain(
+      'a thing that operators notice',
+    );
+    expect(await copiesOf(core, site)).toEqual([after[core]]);
+    expect(used).toContain('used');
+  });
+});

@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { ensureDebianPackages } from '@nodepool/test-servers';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { oneProvider } from '../elastic-config.js';
+import { useElastic } from '../use-harness.js';
+
+const get = useElastic();
+const SCRIPT = fileURLToPath(new URL('../../python/slow_locker.py', import.meta.url));
+
+beforeAll(() => ensureDebianPackages(['python3-kazoo']));
+
+/** A client with the real kazoo that has made sure of the lock directory of a request, and has no entry in it yet. */
+async function beginLocking(requestId: string): Promise<() => Promise<string>> {
+  const { connectString } = get().zookeeper;
+  const args = [SCRIPT, '--hosts', connectString, `/nodepool/requests-lock/${requestId}`];
+  const child = spawn('/usr/bin/python3', args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const lines: AsyncIterator<string, undefined> = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const first = await lines.next();
+  if (first.value !== 'ensured') throw new Error(`the client said ${String(first.value)}`);
+  return async () => {
+    const exited = once(child, 'exit');
+    child.stdin.end('\n');
+    const { value } = await lines.next();
+    await exited;
+    return String(value);
+  };
+}
+
+describe('a client that locks a request with kazoo and is held up between its two steps', () => {
+  it('finds the lock directory although the request was fulfilled, and then deleted, meanwhile', async () => {
+    const zuul = await get().newClient();
+    const ids = [await zuul.submit(['small']), await zuul.submit(['small'])];
+    const goOn = await Promise.all(ids.map(beginLocking));
+    await get().launch(oneProvider({ maxServers: 4 }));
+    await Promise.all(ids.map((id) => zuul.wait(id)));
+
+    // as when priorities are changed: what has just been fulfilled is still locked, and left alone
+    expect(await goOn[0]?.()).toBe('not free');
+    await Promise.all(ids.map((id) => zuul.finish(id)));
+    expect(await goOn[1]?.()).toMatch(/^(not free|locked)$/);
+    await get().assertClean();
+  });
+
+  it('finds the lock directory although the request was declined meanwhile', async () => {
+    const zuul = await get().newClient();
+    await get().launch(oneProvider({ maxServers: 4 }));
+    const [id, other] = [
+      await zuul.submit(['small', 'small', 'small', 'small', 'small']),
+      await zuul.submit(['small']),
+    ];
+    const goOn = await beginLocking(id);
+    await zuul.finish(other);
+    await zuul.wait(id);
+
+    expect(await goOn()).toBe('locked');
+    await zuul.cancel(id);
+  });
+});

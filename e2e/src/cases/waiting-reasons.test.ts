@@ -1,0 +1,77 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { freePorts, type SshHost } from '@nodepool/test-servers';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { NodepoolProcess } from '../nodepool-process.js';
+import { simpleSetup } from '../static-config.js';
+import { useElastic, useStatic } from '../use-harness.js';
+
+type Installation = { dir: string; zookeeper: { servers: readonly { host: string; port: number }[] } };
+
+/** Runs `nodepool` with a configuration that names ZooKeeper alone: nothing tells where launchers answer the web. */
+async function nodepool({ dir, zookeeper }: Installation, ...args: string[]): Promise<NodepoolProcess> {
+  const config = join(dir, 'zookeeper-only.yaml');
+  const servers = zookeeper.servers.map(({ host, port }) => ({ host, port }));
+  await writeFile(config, JSON.stringify({ 'zookeeper-servers': servers }));
+  const process = NodepoolProcess.start(['-c', config, ...args]);
+  onTestFinished(() => process.kill());
+  return process;
+}
+
+describe('a person who waits for a static host', () => {
+  const get = useStatic({ sshd: { count: 2, keyTypes: ['ed25519'] } });
+
+  it('is told what is wrong with it, by request and by explain', { timeout: 60_000 }, async () => {
+    const [closed = 0] = await freePorts(1);
+    const nowhere: SshHost = { ...get().host(0), address: 'host.invalid' };
+    const shut: SshHost = { ...get().host(0), port: closed };
+    const setup = simpleSetup([
+      { host: nowhere, labels: ['nowhere'] },
+      { host: shut, labels: ['shut'] },
+      { host: get().host(0), labels: ['stranger'], hostKeys: get().host(1).hostKeys },
+    ]);
+    await get().launch({ ...setup });
+    const wanted = [
+      ['nowhere', /host\.invalid port \d+: the name has no address/],
+      ['shut', new RegExp(`port ${closed}: .*(ECONNREFUSED|refused|answer)`)],
+      ['stranger', /the configured host-key .* is not among the keys of the host/],
+    ] as const;
+
+    await Promise.all(
+      wanted.map(async ([label, reason]) => {
+        const request = await nodepool(get(), 'request', label, '--timeout', '6s');
+        expect(await request.end()).toBe(1);
+        const explained = await nodepool(get(), 'explain', '--label', label);
+        expect(await explained.end(), explained.stderr).toBe(0);
+
+        expect(explained.stdout).toMatch(reason);
+        expect(request.stderr).toMatch(reason);
+        expect(request.stderr).toMatch(/waits for pool "static-one\/main"/);
+      }),
+    );
+    await get().endTest();
+  });
+});
+
+describe('a person who waits for a launch', () => {
+  const get = useElastic();
+
+  it('is told how its attempts failed', async () => {
+    const cloudSettings = { 'create-time': 1.6, failures: { 'error-state': 1 } };
+    const provider = {
+      name: 'cloud-one',
+      pools: [{ labels: ['small'] }],
+      cloudSettings,
+      more: { 'launch-retries': 4 },
+    };
+    await get().launch({ providers: [provider] });
+
+    const request = await nodepool(get(), 'request', 'small');
+
+    expect(await request.end()).toBe(1);
+    expect(request.stderr).toMatch(
+      /is being served by pool "cloud-one\/main": attempt 1 of 4 failed, the next one has begun: /,
+    );
+    for (const attempt of [2, 3]) expect(request.stderr).toContain(`attempt ${attempt} of 4 failed`);
+  });
+});

@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** The program as it is installed. */
+export const NODEPOOL_PROGRAM = fileURLToPath(new URL('../../packages/cli/bin/nodepool.js', import.meta.url));
+const STDIO: StdioOptions = ['pipe', 'pipe', 'pipe'];
+const running = new Set<ChildProcess>();
+
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** `nodepool` as a process of its own. */
+export class NodepoolProcess {
+  stdout = '';
+  stderr = '';
+  readonly #ended: Promise<void>;
+
+  private constructor(private readonly child: ChildProcess) {
+    running.add(child);
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    this.#ended = once(child, 'close').then(() => void running.delete(child));
+  }
+
+  /** Starts it with these arguments, in a process group of its own. */
+  static start(args: readonly string[]): NodepoolProcess {
+    return new NodepoolProcess(spawn(process.execPath, [NODEPOOL_PROGRAM, ...args], { stdio: STDIO, detached: true }));
+  }
+
+  /** Starts it in a terminal. @param input - where its standard input comes from, e.g. `/dev/tty` */
+  static startInTerminal(args: readonly string[], input: string): NodepoolProcess {
+    const words = [process.execPath, NODEPOOL_PROGRAM, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
+    const command = `exec ${words.join(' ')} < ${input}`;
+    return new NodepoolProcess(
+      spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], { stdio: STDIO }),
+    );
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  get isRunning(): boolean {
+    return running.has(this.child);
+  }
+
+  /** Types into the terminal. */
+  type(keys: string): void {
+    this.child.stdin?.write(keys);
+  }
+
+  /** Sends a signal to this process alone. */
+  signal(name: NodeJS.Signals): void {
+    this.child.kill(name);
+  }
+
+  /** Resolves once it has ended and all its output is read. @returns its exit status, or the signal that ended it */
+  async end(): Promise<number | string> {
+    await this.#ended;
+    return this.child.exitCode ?? this.child.signalCode ?? 'unknown';
+  }
+
+  /** SIGKILL. Safe to repeat. */
+  async kill(): Promise<void> {
+    if (this.isRunning) this.child.kill('SIGKILL');
+    await this.#ended;
+  }
+}

@@ -1,0 +1,106 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { OpenStackHarness } from './openstack-harness.js';
+
+const PATIENCE_MS = 180_000;
+
+/** Faults of servers, and services that are away. */
+export function failureCases(get: () => OpenStackHarness): void {
+  describe('a server that fails', () => {
+    it('for want of a host fails the request as a lack of capacity', async () => {
+      const zuul = await get().newClient();
+      const launcher = await get().launch(OpenStackHarness.setup({ label: { 'flavor-name': 'm1.impossible' } }));
+
+      const id = await zuul.submit(['small']);
+      const { state } = await zuul.wait(id, PATIENCE_MS);
+      await zuul.cancel(id);
+
+      expect(state).toBe('failed');
+      expect(launcher.log).toContain('No valid host');
+      const { counters } = await get().statsd.metrics();
+      expect(counters['nodepool.launch.error.capacity']).toBeGreaterThan(0);
+    }, 240_000);
+
+    it('is replaced', async () => {
+      await get().cloud.setFault('spawn-fail', 1);
+      const zuul = await get().newClient();
+      await get().launch(OpenStackHarness.setup());
+
+      const nodes = await zuul.take(await zuul.submit(['small']), PATIENCE_MS);
+      await zuul.giveBack(nodes);
+
+      expect(nodes).toHaveLength(1);
+    }, 240_000);
+
+    it('to go the first time is deleted the second', async () => {
+      await get().cloud.setFault('destroy-fail', 1);
+      const zuul = await get().newClient();
+      await get().launch(OpenStackHarness.setup());
+      await zuul.finish(await zuul.submit(['small']), PATIENCE_MS);
+
+      await expect(get().assertClean(90_000)).resolves.toBeUndefined();
+    }, 240_000);
+
+    it('whose order is not answered is used all the same', async () => {
+      await get().cloud.setFault('http-nova', {
+        method: 'POST',
+        path: '/servers$',
+        status: 502,
+        after: true,
+        times: 1,
+      });
+      const zuul = await get().newClient();
+      await get().launch(OpenStackHarness.setup());
+
+      const nodes = await zuul.take(await zuul.submit(['small']), PATIENCE_MS);
+      const servers = await get().servers();
+      await zuul.giveBack(nodes);
+
+      expect(servers.map(({ id }) => id)).toEqual(nodes.map(({ body }) => body['external_id']));
+    }, 240_000);
+  });
+
+  describe('a service', () => {
+    it.each(['nova-api', 'keystone', 'neutron-server', 'glance-api', 'cinder-api', 'nova-conductor'])(
+      '%s that is stopped, paused and there again costs nothing but time',
+      async (name) => {
+        const zuul = await get().newClient();
+        await get().launch(OpenStackHarness.setup({ pool: { networks: ['private'] } }));
+        const first = await Promise.all([0, 1].map(() => zuul.submit(['small'])));
+        await pause(500);
+        await get().cloud.stopService(name);
+        const second = await zuul.submit(['small']);
+        await pause(3_000);
+        await get().cloud.startService(name);
+        get().cloud.pauseService(name);
+        await pause(3_000);
+        get().cloud.resumeService(name);
+
+        const nodes = (await Promise.all([...first, second].map((id) => zuul.take(id, PATIENCE_MS)))).flat();
+        await zuul.giveBack(nodes);
+
+        expect(nodes).toHaveLength(3);
+        await get().assertClean(120_000);
+      },
+      400_000,
+    );
+  });
+
+  it('an expired token is renewed without anybody noticing', async () => {
+    await get().cloud.setTokenSeconds(6);
+    try {
+      const zuul = await get().newClient();
+      const launcher = await get().launch(OpenStackHarness.setup());
+      for (let i = 0; i < 3; i++) {
+        await zuul.finish(await zuul.submit(['small']), PATIENCE_MS);
+        await pause(4_000);
+      }
+
+      expect(launcher.log).not.toContain('status=401');
+      const { counters } = await get().statsd.metrics();
+      expect(counters['nodepool.task.real.identity.POST.auth_tokens.201']).toBeGreaterThan(2);
+    } finally {
+      await get().cloud.setTokenSeconds(3_600);
+    }
+  }, 300_000);
+}

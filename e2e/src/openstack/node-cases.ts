@@ -1,0 +1,79 @@
+import { textOf } from '@nodepool/openstack';
+import { describe, expect, it } from 'vitest';
+import { OpenStackHarness } from './openstack-harness.js';
+
+/** How many nodes; a hundred are what the time is measured for. */
+const COUNT = Number(process.env['NODEPOOL_OPENSTACK_NODES'] ?? 100);
+const PATIENCE_MS = 600_000;
+
+/** Many nodes at once, and beside them what a bare script needs for the same. */
+export function nodeCases(get: () => OpenStackHarness): void {
+  describe('many nodes', () => {
+    it(`${COUNT} of them are launched and deleted in the time the services take, under the usual metrics`, async () => {
+      const bare = await bareScript(get(), COUNT);
+      const zuul = await get().newClient();
+      const launcher = await get().launch(OpenStackHarness.setup());
+      const startedMs = Date.now();
+
+      const ids = await Promise.all(Array.from({ length: COUNT }, () => zuul.submit(['small'])));
+      const nodes = (await Promise.all(ids.map((id) => zuul.take(id, PATIENCE_MS)))).flat();
+      const readyMs = Date.now() - startedMs;
+      const keys = new Set(nodes.flatMap(({ body }) => body['host_keys']));
+      await zuul.giveBack(nodes);
+      await get().assertClean(PATIENCE_MS);
+      const wholeMs = Date.now() - startedMs;
+
+      const line = (what: string, own: number, other: number) =>
+        `${what}: ${(own / 1_000).toFixed(1)} s, a bare script ${(other / 1_000).toFixed(1)} s, ratio ${(own / other).toFixed(2)}`;
+      console.log(
+        `${COUNT} nodes\n${line('ready', readyMs, bare.readyMs)}\n${line('created and deleted', wholeMs, bare.wholeMs)}`,
+      );
+      expect([...keys]).toEqual(get().hostKeys);
+      expect(new Set(nodes.map(({ body }) => body['external_id'])).size).toBe(COUNT);
+      expect(wholeMs).toBeLessThan(bare.wholeMs * 1.15 + 5_000);
+      const { counters } = await get().statsd.metrics();
+      expect(counters['nodepool.task.real.compute.POST.servers.202']).toBeGreaterThanOrEqual(COUNT);
+      expect(counters['nodepool.task.real.compute.DELETE.server.204']).toBeGreaterThanOrEqual(COUNT);
+      expect(counters['nodepool.task.real.compute.GET.servers_detail.200']).toBeGreaterThan(0);
+      expect(launcher.log).not.toContain('nodepool-password');
+    }, 1_500_000);
+  });
+}
+
+interface Times {
+  readonly readyMs: number;
+  readonly wholeMs: number;
+}
+
+/** The same creations and deletions with nothing else, as fast as the services take them. */
+async function bareScript({ api }: OpenStackHarness, count: number): Promise<Times> {
+  const find = async (
+    path: string,
+    key: string,
+    name: string,
+    service: 'nova' | 'neutron' | 'glance',
+  ): Promise<string> => {
+    const found = (await api.list(service, path, key)).find((one) => one['name'] === name);
+    return textOf(found?.['id']);
+  };
+  const flavorRef = await find('/v2.1/flavors', 'flavors', 'm1.tiny', 'nova');
+  const uuid = await find('/v2.0/networks', 'networks', 'public', 'neutron');
+  const imageRef = await find('/v2/images', 'images', 'test-image', 'glance');
+  const startedMs = Date.now();
+  const server = { name: 'bare', flavorRef, imageRef, networks: [{ uuid }] };
+  const ids = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const made = await api.call('nova', 'POST', '/v2.1/servers', { server });
+      return textOf((made['server'] as { id: string }).id);
+    }),
+  );
+  const until = async (isSo: (servers: readonly Record<string, unknown>[]) => boolean): Promise<void> => {
+    while (!isSo(await api.list('nova', '/v2.1/servers/detail', 'servers')))
+      await new Promise((next) => setTimeout(next, 1_000));
+  };
+  await until((servers) => servers.length === count && servers.every(({ status }) => status === 'ACTIVE'));
+  const readyMs = Date.now() - startedMs;
+  await Promise.all(ids.map((id) => api.call('nova', 'DELETE', `/v2.1/servers/${id}`)));
+  await until((servers) => servers.length === 0);
+  return { readyMs, wholeMs: Date.now() - startedMs };
+}

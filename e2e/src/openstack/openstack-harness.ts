@@ -1,0 +1,159 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { freePorts, startSshd, startStatsd, type SshdHandle, type StatsdHandle } from '@nodepool/test-servers';
+import { textOf, OpenStack, type AdminApi, type ApiObject } from '@nodepool/openstack';
+import { Harness, startGround, type LaunchOptions, type Ground } from '../harness.js';
+import { idleNodeProblems } from '../inventory.js';
+import type { LauncherProcess } from '../launcher-process.js';
+
+/** What a test differs in. */
+export interface OpenStackSetup {
+  readonly providers: readonly { readonly pools: readonly unknown[] }[];
+}
+
+/** Keys of a pool and of its one label, `small`. */
+export interface PoolKeys {
+  readonly pool?: Record<string, unknown>;
+  readonly label?: Record<string, unknown>;
+  /** Keys of the provider. */
+  readonly entry?: Record<string, unknown>;
+}
+
+/** Servers of a real OpenStack: at rest there are none, and nothing they have left. */
+export class OpenStackHarness extends Harness<OpenStackSetup> {
+  readonly cloud: OpenStack;
+  readonly statsd: StatsdHandle;
+  /** What may be left, as it is not ours. */
+  readonly foreign = new Set<string>();
+  readonly #cloudDir: string;
+  readonly #sshd: SshdHandle;
+  readonly #sshPort: number;
+
+  private constructor(
+    ground: Ground,
+    parts: { cloud: OpenStack; cloudDir: string; statsd: StatsdHandle; sshd: SshdHandle; sshPort: number },
+  ) {
+    super(ground);
+    this.cloud = parts.cloud;
+    this.statsd = parts.statsd;
+    this.#cloudDir = parts.cloudDir;
+    this.#sshd = parts.sshd;
+    this.#sshPort = parts.sshPort;
+  }
+
+  /** Starts everything: the cloud, ZooKeeper, statsd, and an sshd that answers on every address of a server. */
+  static async start(): Promise<OpenStackHarness> {
+    const kept = process.env['NODEPOOL_OPENSTACK_DIR'];
+    const cloudDir = kept ?? (await mkdtemp(join(tmpdir(), 'np-openstack-')));
+    const [sshPort = 0] = await freePorts(1);
+    const [cloud, ground, statsd, sshd] = await Promise.all([
+      OpenStack.start({ dir: cloudDir, log: (line) => console.log(`openstack: ${line}`) }),
+      startGround(),
+      startStatsd(),
+      startSshd({ count: 1, keyTypes: ['ed25519'], options: [`ListenAddress 0.0.0.0:${sshPort}`, 'MaxStartups 200'] }),
+    ]);
+    if (kept !== undefined) await emptyProject(cloud.api());
+    return new OpenStackHarness(ground, { cloud, cloudDir: kept === undefined ? cloudDir : '', statsd, sshd, sshPort });
+  }
+
+  /** The host keys that all servers have. */
+  get hostKeys(): readonly string[] {
+    return this.#sshd.hosts[0]?.hostKeys ?? [];
+  }
+
+  /** The project as seen behind the driver's back. */
+  get api(): AdminApi {
+    return this.cloud.api();
+  }
+
+  /** A provider with one pool `main`. */
+  static setup({ pool = {}, label = {}, entry = {} }: PoolKeys = {}): OpenStackSetup {
+    const small = { name: 'small', 'cloud-image': 'test', 'flavor-name': 'm1.tiny', ...label };
+    const provider = {
+      ...{ name: 'real', driver: 'openstack', cloud: 'nodepool', rate: 0, 'boot-timeout': 60, 'launch-timeout': 300 },
+      'cloud-images': [{ name: 'test', 'image-name': 'test-image', username: 'zuul', 'connection-port': 'ssh' }],
+      pools: [{ name: 'main', 'max-servers': 110, networks: ['public'], labels: [small], ...pool }],
+      ...entry,
+    };
+    return { providers: [provider] };
+  }
+
+  override launch(setup: OpenStackSetup, options: LaunchOptions = {}): Promise<LauncherProcess> {
+    const env = {
+      OS_CLIENT_CONFIG_FILE: this.cloud.cloudsFile,
+      STATSD_HOST: this.statsd.host,
+      STATSD_PORT: textOf(this.statsd.port),
+      ...options.env,
+    };
+    return super.launch(setup, { ...options, env });
+  }
+
+  protected override configOf({ providers }: OpenStackSetup): Record<string, unknown> {
+    const text = JSON.stringify(providers).replaceAll('"connection-port":"ssh"', `"connection-port":${this.#sshPort}`);
+    return { labels: [{ name: 'small' }], providers: JSON.parse(text) as unknown };
+  }
+
+  protected override async nodeProblems(): Promise<string[]> {
+    const [nodes, ...left] = await Promise.all([
+      idleNodeProblems(this.zk),
+      this.servers().then((all) => all.map(({ name, status }) => `server ${textOf(name)} (${textOf(status)}) is left`)),
+      this.#left('neutron', '/v2.0/floatingips', 'floatingips'),
+      this.#left('neutron', '/v2.0/ports', 'ports', ({ device_owner: owner }) => textOf(owner).startsWith('compute:')),
+      this.#left('cinder', `/v3/${await this.api.projectId()}/volumes/detail`, 'volumes'),
+    ]);
+    return [...nodes, ...left.flat()];
+  }
+
+  /** Servers that are not foreign. */
+  async servers(): Promise<ApiObject[]> {
+    const all = await this.api.list('nova', '/v2.1/servers/detail', 'servers');
+    return all.filter(({ id }) => !this.foreign.has(textOf(id)));
+  }
+
+  async #left(
+    service: 'neutron' | 'cinder',
+    path: string,
+    key: string,
+    counts: (object: ApiObject) => boolean = () => true,
+  ): Promise<string[]> {
+    const all = await this.api.list(service, path, key);
+    return all
+      .filter((one) => counts(one) && !this.foreign.has(textOf(one['id'])))
+      .map(({ id }) => `${key}: ${textOf(id)} is left`);
+  }
+
+  /** Everything works again as at the start. */
+  async restoreCloud(): Promise<void> {
+    await this.cloud.clearFaults();
+    await this.cloud.setQuota();
+  }
+
+  override async stop(): Promise<void> {
+    await super.stop();
+    await Promise.all([this.cloud.stop(), this.statsd.stop(), this.#sshd.stop()]);
+    if (this.#cloudDir !== '') await rm(this.#cloudDir, { recursive: true, force: true });
+  }
+}
+
+/** Deletes what an interrupted run has left in a cloud that is kept. */
+async function emptyProject(api: AdminApi): Promise<void> {
+  const project = await api.projectId();
+  const all = async (): Promise<string[]> => [
+    ...(await api.list('nova', '/v2.1/servers', 'servers')).map(({ id }) => `nova /v2.1/servers/${textOf(id)}`),
+    ...(await api.list('neutron', '/v2.0/floatingips', 'floatingips')).map(
+      ({ id }) => `neutron /v2.0/floatingips/${textOf(id)}`,
+    ),
+    ...(await api.list('cinder', `/v3/${project}/volumes`, 'volumes')).map(
+      ({ id }) => `cinder /v3/${project}/volumes/${textOf(id)}`,
+    ),
+  ];
+  for (let left = await all(); left.length > 0; left = await all()) {
+    for (const one of left) {
+      const [service = '', path = ''] = one.split(' ');
+      await api.call(service as 'nova', 'DELETE', path).catch(() => undefined); // it goes with another
+    }
+    await pause(1_000);
+  }
+}

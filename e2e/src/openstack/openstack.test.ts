@@ -1,0 +1,47 @@
+// On real services. One file, as they take half a minute to start and all its tests share them.
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { failureCases } from './failure-cases.js';
+import { leftoverCases } from './leftover-cases.js';
+import { nodeCases } from './node-cases.js';
+import { OpenStackHarness } from './openstack-harness.js';
+import { optionCases } from './option-cases.js';
+import { quotaCases } from './quota-cases.js';
+import { shapeCases } from './shape-cases.js';
+
+let harness: OpenStackHarness | undefined;
+let story = '';
+
+function get(): OpenStackHarness {
+  if (!harness) throw new Error('the harness has not been started');
+  return harness;
+}
+
+beforeAll(async () => {
+  harness = await OpenStackHarness.start();
+}, 400_000);
+
+beforeEach(async ({ onTestFailed }) => {
+  onTestFailed(() => console.error(`--- timeline\n${story}\n---`));
+  await get().startTest();
+});
+
+afterEach(async ({ task }) => {
+  try {
+    await get().restoreCloud();
+    if (task.result?.state !== 'fail') await get().assertClean(60_000);
+  } finally {
+    story = get().timeline().slice(-20_000);
+    await get().endTest();
+  }
+}, 120_000);
+
+afterAll(async () => {
+  await harness?.stop();
+}, 120_000);
+
+optionCases(get);
+quotaCases(get);
+failureCases(get);
+leftoverCases(get);
+shapeCases(get);
+nodeCases(get);

@@ -1,0 +1,34 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { recordedCalls } from './recorded-calls.js';
+import type { OpenStackHarness } from './openstack-harness.js';
+
+const RECORDED = fileURLToPath(new URL('../../../packages/driver-openstack/test/fixtures/recorded/', import.meta.url));
+
+/** What the fake cloud of the fast tests is compared with: recorded here, and compared without these services. */
+export function shapeCases(get: () => OpenStackHarness): void {
+  describe('the recordings that the fake cloud is held to', () => {
+    it('are what the services answer', async () => {
+      const recorded = await recordedCalls(get().api);
+      const isRecording = process.env['NODEPOOL_RECORD'] !== undefined;
+      await mkdir(RECORDED, { recursive: true });
+      for (const [name, answer] of Object.entries(recorded)) {
+        const file = `${RECORDED}${name}.json`;
+        const text = `${JSON.stringify(answer, undefined, 2)}\n`;
+        if (isRecording) await writeFile(file, text);
+        else {
+          const known = (await import(file, { with: { type: 'json' } })) as { default: unknown };
+          expect(shapeOf(answer), name).toEqual(shapeOf(known.default));
+        }
+      }
+    }, 120_000);
+  });
+}
+
+/** The same with the kinds of values instead of the values; of a list what its first entry is like. */
+export function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? [] : [shapeOf(value[0])];
+  if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, shapeOf(item)]));
+}

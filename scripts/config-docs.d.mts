@@ -1,0 +1,16 @@
+/** One line of a table. */
+export interface Row {
+  readonly key: string;
+  readonly value: string;
+  readonly meaning: string;
+  readonly isComplete: boolean;
+}
+export function rowsOf(schema: object, prefix?: string): Row[];
+export function tablesOf(schemas: {
+  topLevel: object;
+  provider: object;
+  pool: object;
+  drivers: readonly { name: string; schema: object }[];
+}): Record<string, string>;
+export function renderPage(page: string, tables: Record<string, string>): Promise<string>;
+export function driverPackages(): string[];

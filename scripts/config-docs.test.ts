@@ -1,0 +1,56 @@
+// docs/configuration.md is what the schemas say, and the schemas say enough.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { driverPackages, renderPage, rowsOf, tablesOf } from './config-docs.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+interface Driver {
+  readonly name: string;
+  readonly schema: object;
+}
+
+/** Sources are loaded by address: scripts do not import the inside of packages. */
+const load = (file: string): Promise<Record<string, unknown>> =>
+  import(join(root, file)) as Promise<Record<string, unknown>>;
+
+describe('docs/configuration.md', () => {
+  let schemas: { topLevel: object; provider: object; pool: object; drivers: Driver[] };
+
+  beforeAll(async () => {
+    const { TOP_LEVEL_SCHEMA } = await load('packages/core/src/config/top-level-schema.ts');
+    const common = await load('packages/core/src/config/compose-schema.ts');
+    const modules = await Promise.all(driverPackages().map((name: string) => load(`packages/${name}/src/index.ts`)));
+    schemas = {
+      topLevel: TOP_LEVEL_SCHEMA as object,
+      provider: common['COMMON_PROVIDER_PROPERTIES'] as object,
+      pool: common['COMMON_POOL_PROPERTIES'] as object,
+      drivers: modules.flatMap(({ driver }) => (driver === undefined ? [] : [driver as Driver])),
+    };
+  }, 60_000);
+
+  it('has the tables of the schemas as they are now; otherwise run: npm run docs', async () => {
+    const page = readFileSync(join(root, 'docs/configuration.md'), 'utf8');
+
+    expect(page).toBe(await renderPage(page, tablesOf(schemas)));
+  });
+
+  it('says of each key what it is for and what holds without it', () => {
+    const { topLevel, provider, pool, drivers } = schemas;
+    const parts = [
+      ['top level', topLevel],
+      ['providers', { properties: provider, required: ['name'] }],
+      ['pools', { properties: pool, required: ['name'] }],
+      ...drivers.map(({ name, schema }) => [`driver ${name}`, schema] as const),
+    ] as const;
+    const lacking = parts.flatMap(([part, schema]) =>
+      rowsOf(schema)
+        .filter(({ isComplete }) => !isComplete)
+        .map(({ key }) => `${part}: ${key}`),
+    );
+
+    expect(lacking).toEqual([]);
+  });
+});

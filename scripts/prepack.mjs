@@ -1,0 +1,32 @@
+// Runs before a package is packed, in its folder: builds it afresh, so that what is published is what the sources say, and
+// copies what it shows of the repository.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bin, ensureInstalled, root, runOrExit } from './ensure.mjs';
+import { webAddress } from './manifests.mjs';
+
+/** Set in the environment when everything has just been built. */
+export const BUILT = 'NODEPOOL_RELEASE_BUILT';
+
+function build(dir) {
+  rmSync('dist', { recursive: true, force: true });
+  runOrExit(process.execPath, [bin('typescript/bin/tsc'), '-b', dir]);
+}
+
+/** The guide for authors of drivers, with its links as addresses. */
+function copyGuide() {
+  const guide = readFileSync(`${root}docs/writing-a-driver.md`, 'utf8');
+  const base = `${webAddress()}/blob/main/docs/`;
+  mkdirSync('docs', { recursive: true });
+  writeFileSync(
+    'docs/writing-a-driver.md',
+    guide.replace(/\]\((?!https?:|#)([^)]+)\)/g, (_link, path) => `](${new URL(path, base).href})`),
+  );
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  ensureInstalled();
+  if (process.env[BUILT] !== '1') build(relative(root, process.cwd()));
+  if (JSON.parse(readFileSync('package.json', 'utf8')).name === '@nodepool/create-driver') copyGuide();
+}

@@ -1,0 +1,90 @@
+// release.mjs version [--alone] [OPTION...] | publish [OPTION...]: the two steps of a release, done by lerna.
+//   version   new versions and changelogs from the commits since the last release, as one commit with a tag a package. Packages
+//             that depend on a changed one get a version as well; with --alone they do not, as they accept the new one.
+//   publish   builds and publishes what the registry does not have. May be repeated after a failure.
+// Further options are lerna's, such as --yes, --no-push, --registry.
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { bin, ensureInstalled, root, runOrExit } from './ensure.mjs';
+import { outdatedFiles, publishedPackages } from './manifests.mjs';
+import { BUILT } from './prepack.mjs';
+
+/** Systems that vouch for what they publish: npm shows it as provenance. */
+const VOUCHES = process.env.GITHUB_ACTIONS !== undefined || process.env.GITLAB_CI !== undefined;
+
+function lerna(...args) {
+  const { status, error } = spawnSync(process.execPath, [bin('lerna/dist/cli.js'), ...args], {
+    cwd: root,
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      NX_DAEMON: 'false',
+      // the repository's .npmrc forbids scripts of dependencies; ours build what is packed
+      npm_config_ignore_scripts: 'false',
+      [BUILT]: '1',
+      ...(VOUCHES && { npm_config_provenance: 'true' }),
+    },
+  });
+  if (error) throw error;
+  return status ?? 1;
+}
+
+const git = (...args) => spawnSync('git', args, { cwd: root, encoding: 'utf8' });
+
+/** Names of the versions as tags, which the next `version` counts from. A first release has none yet. */
+function tagReleased() {
+  for (const { manifest } of publishedPackages()) {
+    const tag = `${manifest.name}@${manifest.version}`;
+    if (git('rev-parse', '--verify', '--quiet', `refs/tags/${tag}`).status !== 0) git('tag', tag, '-m', tag);
+  }
+}
+
+/** lerna reads this from its file alone: it is in there while lerna runs, and git does not look. */
+function withoutDependents(run) {
+  const file = `${root}lerna.json`;
+  const text = readFileSync(file, 'utf8');
+  const settings = JSON.parse(text);
+  settings.command.version.excludeDependents = true;
+  git('update-index', '--assume-unchanged', 'lerna.json');
+  try {
+    writeFileSync(file, JSON.stringify(settings));
+    return run();
+  } finally {
+    writeFileSync(file, text);
+    git('update-index', '--no-assume-unchanged', 'lerna.json');
+  }
+}
+
+function version(args) {
+  const others = args.filter((arg) => arg !== '--alone');
+  const run = () => lerna('version', ...others);
+  return args.includes('--alone') ? withoutDependents(run) : run();
+}
+
+/** All at once, which takes a third of the time that each package would need before it is packed. */
+function buildAfresh() {
+  const dirs = publishedPackages().map(({ dir }) => dir);
+  for (const dir of dirs) rmSync(`${root}${dir}/dist`, { recursive: true, force: true });
+  runOrExit(process.execPath, [bin('typescript/bin/tsc'), '-b', ...dirs]);
+}
+
+function publish(args) {
+  const outdated = outdatedFiles();
+  if (outdated.length > 0) {
+    console.error(`npm run manifests first: ${outdated.join(', ')}`);
+    return 1;
+  }
+  buildAfresh();
+  const status = lerna('publish', 'from-package', '--yes', ...args);
+  if (status === 0) tagReleased();
+  return status;
+}
+
+const [step, ...args] = process.argv.slice(2);
+ensureInstalled();
+if (step === 'version') process.exitCode = version(args);
+else if (step === 'publish') process.exitCode = publish(args);
+else {
+  console.error('usage: npm run release -- version [--alone] [OPTION...] | publish [OPTION...]');
+  process.exit(2);
+}

@@ -1,0 +1,158 @@
+// Which rooms a package has and which may use which: `from` may import itself and what its row names, nothing else. The order
+// is that of the levels, lowest first; a row names only rooms above it in the table, so there can be no circle. Read by
+// dependency-cruiser (imports are checked by `npm run lint`) and by layout.mjs (which measures).
+'use strict';
+
+/**
+ * Rooms of a package by their folder under `src`. The longest folder that holds a file is its room; `.` holds the files of `src`
+ * itself. `index.ts` of a room that is also a surface of the package stands in the room `<folder>/index.ts`.
+ */
+const ROOMS = {
+  'packages/zk-protocol': {
+    base: [],
+    'client/contract': ['base'],
+    'client/wire': ['base', 'client/contract'],
+    client: ['base', 'client/contract', 'client/wire'],
+    records: ['base', 'client/contract'],
+    recipes: ['base', 'client/contract', 'client'],
+    cache: ['base', 'client/contract', 'client', 'records'],
+    'embedded/contract': ['base'],
+    'embedded/model': ['base', 'client/contract'],
+    'embedded/wire': ['client/contract', 'embedded/model'],
+    'embedded/storage': ['base', 'client/contract', 'embedded/contract', 'embedded/model', 'embedded/wire'],
+    'embedded/server': ['base', 'embedded/contract', 'embedded/model', 'embedded/wire', 'embedded/storage'],
+    'embedded/in-process': ['base', 'client/contract', 'client', 'embedded/model'],
+    embedded: ['embedded/contract', 'embedded/model', 'embedded/storage', 'embedded/server'],
+    '.': ['base', 'client/contract', 'client', 'records', 'recipes', 'cache'],
+  },
+  'packages/core': {
+    contract: [],
+    async: ['contract'],
+    text: [],
+    'metrics/table': [],
+    'metrics/statsd': ['contract', 'async', 'metrics/table'],
+    metrics: ['contract', 'async', 'metrics/table', 'metrics/statsd'],
+    'config/state-dir': ['contract', 'async'],
+    'config/discovery': ['contract', 'async', 'text'],
+    config: ['contract', 'async', 'text', 'config/discovery', 'config/state-dir'],
+    logging: ['contract', 'async', 'text', 'config'],
+    'cloud/key-scan': ['contract', 'async'],
+    'cloud/operations': ['contract', 'async'],
+    'cloud/task-manager': ['contract', 'async', 'cloud/key-scan', 'cloud/operations'],
+    'cloud/state-machine': ['contract', 'async', 'config', 'cloud/key-scan', 'cloud/operations', 'cloud/task-manager'],
+    'cloud/simple-driver': ['contract', 'async', 'cloud/operations', 'cloud/task-manager', 'cloud/state-machine'],
+    'launcher/plan': ['contract', 'async'],
+    'launcher/mirror': ['contract', 'async', 'metrics'],
+    'launcher/requests': ['contract', 'async', 'launcher/plan', 'launcher/mirror'],
+    'launcher/preview': ['contract', 'config', 'launcher/plan'],
+    'launcher/nodes': ['contract', 'async', 'launcher/plan', 'launcher/mirror', 'launcher/requests'],
+    'launcher/standby': ['contract', 'async', 'launcher/plan', 'launcher/mirror', 'launcher/requests'],
+    'launcher/providers/guard': ['contract', 'async', 'launcher/requests'],
+    'launcher/providers': [
+      'contract',
+      'async',
+      'config',
+      'config/discovery',
+      'launcher/plan',
+      'launcher/mirror',
+      'launcher/requests',
+      'launcher/providers/guard',
+    ],
+    'launcher/pools': [
+      'contract',
+      'async',
+      'launcher/plan',
+      'launcher/mirror',
+      'launcher/requests',
+      'launcher/providers',
+    ],
+    'launcher/explain': [
+      'contract',
+      'async',
+      'config',
+      'config/discovery',
+      'launcher/plan',
+      'launcher/mirror',
+      'launcher/preview',
+      'launcher/providers',
+      'launcher/pools',
+    ],
+    launcher: [
+      'contract',
+      'async',
+      'metrics',
+      'config',
+      'config/discovery',
+      'launcher/plan',
+      'launcher/mirror',
+      'launcher/requests',
+      'launcher/preview',
+      'launcher/nodes',
+      'launcher/standby',
+      'launcher/providers/guard',
+      'launcher/providers',
+      'launcher/pools',
+      'launcher/explain',
+    ],
+    render: ['contract', 'launcher/plan', 'launcher/preview'],
+    'testing/harness': ['contract', 'async', 'config', 'config/discovery', 'launcher'],
+    'testing/parts': ['contract', 'config', 'testing/harness'],
+    testing: ['testing/harness', 'testing/parts'],
+    service: ['async', 'logging', 'metrics', 'metrics/table', 'metrics/statsd', 'render', 'launcher/plan'],
+    '.': [
+      'contract',
+      'config',
+      'cloud/key-scan',
+      'cloud/operations',
+      'cloud/task-manager',
+      'cloud/state-machine',
+      'cloud/simple-driver',
+    ],
+  },
+  'packages/builder': {
+    plan: [],
+    files: [],
+    tool: [],
+    providers: [],
+    context: ['tool', 'providers'],
+    build: ['plan', 'files', 'tool', 'context'],
+    upload: ['plan', 'files', 'tool', 'context'],
+    janitor: ['plan', 'files', 'context'],
+    '.': ['plan', 'files', 'tool', 'providers', 'context', 'build', 'upload', 'janitor'],
+  },
+};
+
+/** The room of a file, given relative to the package's `src`; `undefined` when the table has none. */
+function roomOf(rooms, file) {
+  const folder = file.includes('/') ? file.slice(0, file.lastIndexOf('/')) : '.';
+  return folder in rooms ? folder : undefined;
+}
+
+/** Whether one file of a package may import another. */
+function mayImport(rooms, from, to) {
+  const [own, other] = [roomOf(rooms, from), roomOf(rooms, to)];
+  return own !== undefined && other !== undefined && (own === other || rooms[own].includes(other));
+}
+
+const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+/** A pattern that matches the files of a room itself, without those of rooms inside it. */
+const filesOf = (packageFolder, room) =>
+  `^${escape(packageFolder)}/src/${room === '.' ? '' : `${escape(room)}/`}[^/]+$`;
+
+/** The table as rules of dependency-cruiser, one a room; type-only imports count. */
+function dependencyRules(isTest) {
+  return Object.entries(ROOMS).flatMap(([packageFolder, rooms]) =>
+    Object.entries(rooms).map(([room, mayUse]) => ({
+      name: `${packageFolder.split('/').at(-1)}: ${room} uses ${mayUse.join(', ') || 'no other room'}`,
+      severity: 'error',
+      from: { path: filesOf(packageFolder, room), pathNot: isTest },
+      to: {
+        path: `^${escape(packageFolder)}/src/`,
+        pathNot: [room, ...mayUse].map((name) => filesOf(packageFolder, name)),
+      },
+    })),
+  );
+}
+
+module.exports = { ROOMS, mayImport, dependencyRules };
