@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-/** One project per package; workspace packages resolve to their sources, so tests need no build. */
+/**
+ * One project per package; workspace packages resolve to their sources, so tests need no build. The timeout is there to end a test that
+ * hangs: none waits that long, but a busy machine of two cores may take ten times what a quiet one takes.
+ */
 const project = (name: string, dir: string, extra: object = {}) => ({
   resolve: { conditions: ['@nodepool/source', 'node', 'import', 'default'] },
   ssr: { resolve: { conditions: ['@nodepool/source', 'node', 'import', 'default'] } },
@@ -9,6 +12,8 @@ const project = (name: string, dir: string, extra: object = {}) => ({
     root: dir,
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: ['**/dist/**', '**/node_modules/**'],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
     ...extra,
   },
 });
@@ -16,19 +21,18 @@ const project = (name: string, dir: string, extra: object = {}) => ({
 export default defineConfig({
   test: {
     projects: [
-      project('zk-protocol', 'packages/zk-protocol', { testTimeout: 30_000, hookTimeout: 60_000 }),
-      // properties that are proved on many examples: they compute, they do not wait
-      project('core', 'packages/core', { testTimeout: 20_000 }),
+      project('zk-protocol', 'packages/zk-protocol'),
+      project('core', 'packages/core'),
       project('driver-static', 'packages/driver-static'),
       project('driver-fake', 'packages/driver-fake'),
-      project('driver-openstack', 'packages/driver-openstack', { testTimeout: 20_000 }),
-      project('driver-gce', 'packages/driver-gce', { testTimeout: 30_000 }),
-      project('driver-metastatic', 'packages/driver-metastatic', { testTimeout: 20_000 }),
+      project('driver-openstack', 'packages/driver-openstack'),
+      project('driver-gce', 'packages/driver-gce'),
+      project('driver-metastatic', 'packages/driver-metastatic'),
       project('simple-driver', 'examples/simple-driver', { include: ['test/**/*.test.js'] }),
       project('create-driver', 'packages/create-driver'),
       project('daemon', 'packages/daemon'),
       project('launcher', 'packages/launcher'),
-      project('builder', 'packages/builder', { testTimeout: 30_000 }),
+      project('builder', 'packages/builder'),
       project('cli', 'packages/cli'),
       project('repository', 'scripts', { include: ['*.test.ts'] }),
       project('fake-compute', 'tools/fake-compute'),
