@@ -28,6 +28,12 @@ module.exports = {
       to: { circular: true, viaOnly: NOT_TYPE_ONLY },
     },
     {
+      name: 'cli-no-cycles-of-types',
+      severity: 'error',
+      from: { path: '^packages/cli/' },
+      to: { circular: true },
+    },
+    {
       name: 'nothing-undeclared',
       comment: 'A package imports only what its own package.json names.',
       severity: 'error',

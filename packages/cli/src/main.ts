@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
 import type { Logger } from '@nodepool/core';
-import { commandClock, print, tell } from './context.js';
-import type { CliContext } from './context.js';
+import { commandClock, print, tell } from './command/context.js';
+import type { CliContext } from './command/context.js';
 import { parseCommandLine } from './parser.js';
 import type { CommandLine } from './parser.js';
-import { UsageError } from './usage-error.js';
+import { UsageError } from './command/usage-error.js';
 
 /** Timers of libraries do not keep a process alive; this one does while a command is not done. */
 const KEEP_ALIVE_MS = 2 ** 30;
@@ -19,8 +19,8 @@ async function reportError(error: unknown, logger: Logger | undefined, debug: bo
     tell(`nodepool: ${error.message}\nTry 'nodepool --help'.`);
     return 2;
   }
-  const { describeError } = await import('./errors.js');
-  const { InterruptedError } = await import('./interrupts.js');
+  const { describeError } = await import('./command/errors.js');
+  const { InterruptedError } = await import('./terminal/interrupts.js');
   if (error instanceof InterruptedError) return error.exitStatus;
   tell(`nodepool: ${describeError(error)}`);
   if (debug) logger?.debug('The error in full', { error });
@@ -40,7 +40,7 @@ type CommandOf<Kind extends CommandLine['kind']> = Extract<CommandLine, { kind: 
 async function runCommandLine(line: CommandOf<'command'>): Promise<number> {
   let logger: Logger | undefined;
   try {
-    const { createLogger } = await import('./logging.js');
+    const { createLogger } = await import('./terminal/logging.js');
     logger = await createLogger(line.log);
     return await execute(line, { options: line.options, logger, clock: commandClock, env: process.env });
   } catch (error) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UsageError } from './usage-error.js';
+import { UsageError } from './command/usage-error.js';
 import { COMMANDS } from './commands/index.js';
 import { parseCommandLine } from './parser.js';
 

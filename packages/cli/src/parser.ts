@@ -1,11 +1,11 @@
 import yargs from 'yargs';
 import type { Argv } from 'yargs';
-import type { Command, Values } from './command.js';
-import { flag, text } from './command.js';
+import type { Command, Values } from './command/command.js';
+import { flag, text } from './command/command.js';
 import { COMMANDS } from './commands/index.js';
-import { GLOBAL_OPTIONS, globalOptions, READING_OPTIONS } from './global-options.js';
-import type { GlobalOptions, LogOptions } from './global-options.js';
-import { UsageError } from './usage-error.js';
+import { GLOBAL_OPTIONS, globalOptions, READING_OPTIONS } from './command/global-options.js';
+import type { GlobalOptions, LogOptions } from './command/global-options.js';
+import { UsageError } from './command/usage-error.js';
 
 /** What the command line says. */
 export type CommandLine =

@@ -1,8 +1,8 @@
 import { delay } from '@nodepool/zk-protocol';
-import { print, tell } from './context.js';
-import type { CliContext } from './context.js';
-import { describeError } from './errors.js';
-import { Interrupts } from './interrupts.js';
+import { print, tell } from './command/context.js';
+import type { CliContext } from './command/context.js';
+import { describeError } from './command/errors.js';
+import { Interrupts } from './terminal/interrupts.js';
 
 const CLEAR_SCREEN = '\u001b[H\u001b[2J';
 

@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { renameSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { commandClock } from '../src/command/context.js';
+import { nodepool as runHere } from './program.js';
 
 // These tests run the program as it is installed, so it must have been built.
 const PROGRAM = fileURLToPath(new URL('../bin/nodepool.js', import.meta.url));
@@ -108,11 +110,16 @@ describe('the program', { timeout: 60_000 }, () => {
   it('waits a moment for a file that is being replaced', async () => {
     const config = await installDriver(DRIVER);
     await rename(config, `${config}.new`);
-    const ended = nodepool('-c', config, 'config-validate');
+    const setTimer = commandClock.setTimer.bind(commandClock);
+    const pause = vi.spyOn(commandClock, 'setTimer').mockImplementationOnce((ms, fn) => {
+      renameSync(`${config}.new`, config);
+      return setTimer(ms, fn);
+    });
+    onTestFinished(() => pause.mockRestore());
 
-    await setTimeout(700);
-    await rename(`${config}.new`, config);
+    const { status } = await runHere('-c', config, 'config-validate');
 
-    expect((await ended).status).toBe(0);
+    expect(pause).toHaveBeenCalledOnce();
+    expect(status).toBe(0);
   });
 });

@@ -8,13 +8,16 @@ beforeAll(() => get().write('nodepool.yaml', 'labels:\n  - name: small\n'));
 
 const call = (...argv: string[]) => get().nodepool('nodepool.yaml', ...argv);
 
+/** Time passes between two calls. */
+const withoutAge = (rows: unknown) => (rows as object[]).map((row) => ({ ...row, age: '' }));
+
 describe('a listing', () => {
   it('is written as YAML, with the same members as JSON', async () => {
     await get().createNode({ comment: 'yes' });
 
     const [yaml, json] = [await call('list', '--format', 'yaml'), await call('list', '--format', 'json')];
 
-    expect(parse(yaml.stdout)).toEqual(JSON.parse(json.stdout));
+    expect(withoutAge(parse(yaml.stdout))).toEqual(withoutAge(JSON.parse(json.stdout)));
   });
 
   it('has the fields asked for, in every format', async () => {

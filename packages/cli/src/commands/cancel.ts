@@ -1,5 +1,5 @@
 import type { RequestId } from '@nodepool/zk-protocol';
-import { defineCommand, text } from '../command.js';
+import { defineCommand, text } from '../command/command.js';
 
 /** `nodepool cancel`. */
 export const cancelCommand = defineCommand({

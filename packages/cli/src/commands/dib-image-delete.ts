@@ -1,5 +1,5 @@
-import { defineCommand, text } from '../command.js';
-import { UsageError } from '../usage-error.js';
+import { defineCommand, text } from '../command/command.js';
+import { UsageError } from '../command/usage-error.js';
 
 /** An image may have dashes in its name; the id of a build has none. */
 function parseBuildName(name: string): { image: string; buildId: string } {

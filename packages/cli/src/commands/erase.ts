@@ -1,4 +1,4 @@
-import { defineCommand, flag, text } from '../command.js';
+import { defineCommand, flag, text } from '../command/command.js';
 
 /** `nodepool erase`. */
 export const eraseCommand = defineCommand({

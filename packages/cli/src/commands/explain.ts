@@ -1,7 +1,7 @@
-import { defineCommand, text, texts } from '../command.js';
-import type { Values } from '../command.js';
+import { defineCommand, text, texts } from '../command/command.js';
+import type { Values } from '../command/command.js';
 import type { ExplainArguments } from '../explain/explain-request.js';
-import { UsageError } from '../usage-error.js';
+import { UsageError } from '../command/usage-error.js';
 
 function parse(values: Values): ExplainArguments {
   const requestId = text(values, 'request');

@@ -1,4 +1,4 @@
-import { defineCommand, text } from '../command.js';
+import { defineCommand, text } from '../command/command.js';
 
 /** `nodepool export-image-data`. */
 export const exportImageDataCommand = defineCommand({

@@ -1,5 +1,5 @@
 import type { NodeId } from '@nodepool/zk-protocol';
-import { defineCommand, text } from '../command.js';
+import { defineCommand, text } from '../command/command.js';
 import { NODE_ID } from './shared-options.js';
 
 /** `nodepool hold`. */

@@ -1,4 +1,4 @@
-import { defineCommand, flag, text } from '../command.js';
+import { defineCommand, flag, text } from '../command/command.js';
 import { IMAGE } from './shared-options.js';
 
 /** `nodepool image-build`. */

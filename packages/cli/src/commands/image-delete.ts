@@ -1,5 +1,5 @@
 import type { Options } from 'yargs';
-import { defineCommand, text } from '../command.js';
+import { defineCommand, text } from '../command/command.js';
 
 const required = (describe: string) =>
   ({ type: 'string', demandOption: true, requiresArg: true, describe }) as const satisfies Options;

@@ -1,4 +1,4 @@
-import { defineCommand, flag, text } from '../command.js';
+import { defineCommand, flag, text } from '../command/command.js';
 
 /** `nodepool image-log`. */
 export const imageLogCommand = defineCommand({

@@ -1,4 +1,4 @@
-import { defineCommand, text } from '../command.js';
+import { defineCommand, text } from '../command/command.js';
 import { IMAGE } from './shared-options.js';
 
 /** `nodepool image-pause`. */

@@ -1,4 +1,4 @@
-import { defineCommand, NO_ARGUMENTS } from '../command.js';
+import { defineCommand, NO_ARGUMENTS } from '../command/command.js';
 
 /** `nodepool image-status`. */
 export const imageStatusCommand = defineCommand({

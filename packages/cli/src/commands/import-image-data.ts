@@ -1,4 +1,4 @@
-import { defineCommand, text } from '../command.js';
+import { defineCommand, text } from '../command/command.js';
 
 /** `nodepool import-image-data`. */
 export const importImageDataCommand = defineCommand({

@@ -1,4 +1,4 @@
-import type { Command } from '../command.js';
+import type { Command } from '../command/command.js';
 import { alienImageListCommand } from './alien-image-list.js';
 import { cancelCommand } from './cancel.js';
 import { configSchemaCommand } from './config-schema.js';

@@ -1,6 +1,6 @@
-import { defineCommand, text } from '../command.js';
-import { DEFAULT_CONFIG } from '../global-options.js';
-import { UsageError } from '../usage-error.js';
+import { defineCommand, text } from '../command/command.js';
+import { DEFAULT_CONFIG } from '../command/global-options.js';
+import { UsageError } from '../command/usage-error.js';
 
 /** `nodepool plan`. */
 export const planCommand = defineCommand({

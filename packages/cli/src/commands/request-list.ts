@@ -1,4 +1,4 @@
-import { defineCommand, flag } from '../command.js';
+import { defineCommand, flag } from '../command/command.js';
 import { DETAIL } from './shared-options.js';
 
 /** `nodepool request-list`. */

@@ -1,5 +1,5 @@
-import { defineCommand, text } from '../command.js';
-import { parseDuration } from '../duration.js';
+import { defineCommand, text } from '../command/command.js';
+import { parseDuration } from '../command/duration.js';
 import { ACQUIRE_OPTIONS, acquireArguments, LABELS } from './shared-options.js';
 
 /** `nodepool request`. */

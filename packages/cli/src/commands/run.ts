@@ -1,5 +1,5 @@
-import { defineCommand, texts } from '../command.js';
-import { UsageError } from '../usage-error.js';
+import { defineCommand, texts } from '../command/command.js';
+import { UsageError } from '../command/usage-error.js';
 import { ACQUIRE_OPTIONS, acquireArguments, LABELS } from './shared-options.js';
 
 /** `nodepool run`. */

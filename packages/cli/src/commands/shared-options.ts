@@ -1,8 +1,8 @@
 import type { Options, PositionalOptions } from 'yargs';
-import { flag, last, text, texts } from '../command.js';
-import type { Values } from '../command.js';
-import { parseDuration } from '../duration.js';
-import { UsageError } from '../usage-error.js';
+import { flag, last, text, texts } from '../command/command.js';
+import type { Values } from '../command/command.js';
+import { parseDuration } from '../command/duration.js';
+import { UsageError } from '../command/usage-error.js';
 
 /** Option of listings. */
 export const DETAIL = { type: 'boolean', default: false, describe: 'show more columns' } as const;

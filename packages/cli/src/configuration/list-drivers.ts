@@ -1,10 +1,10 @@
 import { inspectDrivers } from '@nodepool/core/config';
 import type { InspectedDriver } from '@nodepool/core/config';
 import type { Listing } from '@nodepool/core/service';
-import { driverPlaces } from '../config.js';
-import { tell } from '../context.js';
-import type { CliContext } from '../context.js';
-import { printListing } from '../output.js';
+import { driverPlaces } from '../connection/config.js';
+import { tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { printListing } from '../terminal/output.js';
 
 const driverListing: Listing<InspectedDriver> = [
   { key: 'name', header: 'Driver', level: 'brief', value: ({ name }) => name },

@@ -8,12 +8,12 @@ import type { ConfigChange } from '@nodepool/core/launcher';
 import { configChangeToJson, configChangeToText } from '@nodepool/core/service';
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import type { NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
-import { driverPlaces, loadFullConfig } from '../config.js';
-import { withZooKeeper } from '../connection.js';
-import { print, tell } from '../context.js';
-import type { CliContext } from '../context.js';
-import { printValue } from '../output.js';
-import { CliError, describeError } from '../errors.js';
+import { driverPlaces, loadFullConfig } from '../connection/config.js';
+import { withZooKeeper } from '../connection/connection.js';
+import { print, tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { printValue } from '../terminal/output.js';
+import { CliError, describeError } from '../command/errors.js';
 import { reportProblems } from './validate.js';
 
 const DEFAULT_CURRENT = '/etc/nodepool/nodepool.yaml';

@@ -1,9 +1,9 @@
 import { composeConfigSchema, createDriverRegistry, listInstalledDrivers } from '@nodepool/core/config';
 import type { Driver } from '@nodepool/core';
 import { isNodepoolError } from '@nodepool/zk-protocol';
-import { driverPlaces } from '../config.js';
-import { print, tell } from '../context.js';
-import type { CliContext } from '../context.js';
+import { driverPlaces } from '../connection/config.js';
+import { print, tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
 
 /**
  * `nodepool config-schema`: a JSON schema of the configuration with the drivers that are installed, for editors. A driver

@@ -2,10 +2,10 @@ import { type ConfigProblem } from '@nodepool/core';
 import { formatProblem } from '@nodepool/core/config';
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import type { Json } from '@nodepool/zk-protocol';
-import { loadStrictConfig } from '../config.js';
-import { print, tell } from '../context.js';
-import type { CliContext } from '../context.js';
-import { printValue } from '../output.js';
+import { loadStrictConfig } from '../connection/config.js';
+import { print, tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { printValue } from '../terminal/output.js';
 
 function problemToJson({ severity, position, path, message }: ConfigProblem): Json {
   const place = position ? { file: position.file, line: position.line, column: position.column } : null;

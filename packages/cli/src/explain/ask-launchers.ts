@@ -2,7 +2,7 @@ import { explanationFromJson } from '@nodepool/core/service';
 import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
 import { delay } from '@nodepool/zk-protocol';
 import type { Clock } from '@nodepool/zk-protocol';
-import { describeError } from '../errors.js';
+import { describeError } from '../command/errors.js';
 
 /** What one launcher said. */
 export type LauncherAnswer =

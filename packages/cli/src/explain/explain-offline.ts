@@ -3,8 +3,8 @@ import { createDriverRegistry } from '@nodepool/core/config';
 import { Observer } from '@nodepool/core/launcher';
 import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
-import { driverPlaces, loadFullConfig } from '../config.js';
-import type { CliContext } from '../context.js';
+import { driverPlaces, loadFullConfig } from '../connection/config.js';
+import type { CliContext } from '../command/context.js';
 
 /** Explains from ZooKeeper and the configuration alone. Nothing is registered or written. @throws ConfigError */
 export async function explainOffline(

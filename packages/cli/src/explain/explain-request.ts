@@ -1,10 +1,10 @@
 import { explanationToJson, explanationToText, mergeExplanations } from '@nodepool/core/service';
 import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
-import { loadIfPresent, withZooKeeper } from '../connection.js';
-import { print, tell } from '../context.js';
-import type { CliContext } from '../context.js';
-import { printValue } from '../output.js';
-import { CliError } from '../errors.js';
+import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
+import { print, tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { printValue } from '../terminal/output.js';
+import { CliError } from '../command/errors.js';
 import { askLaunchers } from './ask-launchers.js';
 import type { LauncherAnswer } from './ask-launchers.js';
 import { findLauncherUrls } from './find-launchers.js';

@@ -2,8 +2,8 @@ import { hostname } from 'node:os';
 import { isPoolComponent } from '@nodepool/zk-protocol';
 import type { ComponentRecord } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
-import { fetchComponents } from '../fetch-records.js';
-import type { RecordSource } from '../fetch-records.js';
+import { fetchComponents } from '../connection/fetch-records.js';
+import type { RecordSource } from '../connection/fetch-records.js';
 
 const WILDCARDS = new Set(['0.0.0.0', '::', '']);
 const DEFAULT_WEBAPP = { port: 8005, listenAddress: '0.0.0.0' };

@@ -1,7 +1,7 @@
 import { buildPath, imagePausePath } from '@nodepool/zk-protocol';
 import type { ImageEntry, ZooKeeper } from '@nodepool/zk-protocol';
-import type { CliContext } from '../context.js';
-import { ifPresent, mapPipelined } from '../fetch-records.js';
+import type { CliContext } from '../command/context.js';
+import { ifPresent, mapPipelined } from '../connection/fetch-records.js';
 import { replaceFile } from './replace-file.js';
 import { withImages } from './with-images.js';
 

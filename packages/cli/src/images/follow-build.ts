@@ -1,11 +1,11 @@
 import { delay, imageBuildRequestPath } from '@nodepool/zk-protocol';
 import type { BuildRecord, ImageEntry } from '@nodepool/zk-protocol';
 import { buildLogFile, formatAge } from '@nodepool/core/service';
-import { tell } from '../context.js';
-import type { CliContext } from '../context.js';
-import { CliError } from '../errors.js';
-import { fetchComponents, ifPresent } from '../fetch-records.js';
-import { Interrupts } from '../interrupts.js';
+import { tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
+import { fetchComponents, ifPresent } from '../connection/fetch-records.js';
+import { Interrupts } from '../terminal/interrupts.js';
 import { createFlag } from './create-flag.js';
 import { LogTail } from './log-tail.js';
 import { pausedHint } from './paused-hint.js';

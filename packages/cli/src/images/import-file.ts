@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { classifyPath, decodeBuild, decodeUpload, isNodepoolError } from '@nodepool/zk-protocol';
-import { CliError } from '../errors.js';
+import { CliError } from '../command/errors.js';
 
 /** One record to put into ZooKeeper. */
 export interface ImportedRecord {

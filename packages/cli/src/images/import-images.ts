@@ -1,8 +1,8 @@
 import { isZooKeeperError, lastPart } from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
-import { withZooKeeper } from '../connection.js';
-import type { CliContext } from '../context.js';
-import { inBatches } from '../fetch-records.js';
+import { withZooKeeper } from '../connection/connection.js';
+import type { CliContext } from '../command/context.js';
+import { inBatches } from '../connection/fetch-records.js';
 import { readImportFile } from './import-file.js';
 import type { ImportedRecord } from './import-file.js';
 

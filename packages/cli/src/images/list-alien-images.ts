@@ -6,11 +6,11 @@ import type { Config, Provider, ProviderConfig, ProviderContext, ProviderImage }
 import { createDriverRegistry } from '@nodepool/core/config';
 import type { DriverRegistry } from '@nodepool/core/config';
 import { alienImageListing, uploadsOf } from '@nodepool/core/service';
-import { driverPlaces, loadFullConfig } from '../config.js';
-import type { CliContext } from '../context.js';
-import { CliError, describeError } from '../errors.js';
-import { Interrupts } from '../interrupts.js';
-import { printListing } from '../output.js';
+import { driverPlaces, loadFullConfig } from '../connection/config.js';
+import type { CliContext } from '../command/context.js';
+import { CliError, describeError } from '../command/errors.js';
+import { Interrupts } from '../terminal/interrupts.js';
+import { printListing } from '../terminal/output.js';
 import { withImages } from './with-images.js';
 
 /** `nodepool alien-image-list`: images in the clouds with the tag of a build that are not ready uploads. */

@@ -10,8 +10,8 @@ import {
   uploadsOf,
 } from '@nodepool/core/service';
 import type { Listing } from '@nodepool/core/service';
-import type { CliContext } from '../context.js';
-import { printListing } from '../output.js';
+import type { CliContext } from '../command/context.js';
+import { printListing } from '../terminal/output.js';
 import { withImages } from './with-images.js';
 
 type Images = ReadonlyMap<string, ImageEntry>;

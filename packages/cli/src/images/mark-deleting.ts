@@ -10,11 +10,11 @@ import {
   withUpload,
 } from '@nodepool/zk-protocol';
 import type { ReadResult, ZooKeeper } from '@nodepool/zk-protocol';
-import { withZooKeeper } from '../connection.js';
-import { print } from '../context.js';
-import type { CliContext } from '../context.js';
-import { CliError } from '../errors.js';
-import { ifPresent } from '../fetch-records.js';
+import { withZooKeeper } from '../connection/connection.js';
+import { print } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
+import { ifPresent } from '../connection/fetch-records.js';
 
 /** A record as it was read. */
 type Stored = Pick<Extract<ReadResult, { read: 'data' }>, 'data' | 'stat'>;

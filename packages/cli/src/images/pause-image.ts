@@ -1,6 +1,6 @@
 import { imagePausePath, isZooKeeperError } from '@nodepool/zk-protocol';
-import { withZooKeeper } from '../connection.js';
-import type { CliContext } from '../context.js';
+import { withZooKeeper } from '../connection/connection.js';
+import type { CliContext } from '../command/context.js';
 import { createFlag } from './create-flag.js';
 
 /** `nodepool image-pause`: builders begin no build of the image. It need not exist; pausing twice is fine. */

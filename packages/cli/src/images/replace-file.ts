@@ -1,5 +1,5 @@
 import { open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { CliError } from '../errors.js';
+import { CliError } from '../command/errors.js';
 
 const OWNER_ONLY = 0o600;
 

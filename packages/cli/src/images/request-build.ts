@@ -1,9 +1,9 @@
 import { imageBuildRequestPath } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
-import { loadConnectionConfig } from '../config.js';
-import { tell } from '../context.js';
-import type { CliContext } from '../context.js';
-import { CliError } from '../errors.js';
+import { loadConnectionConfig } from '../connection/config.js';
+import { tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
 import { createFlag } from './create-flag.js';
 import { followBuild } from './follow-build.js';
 import { pausedHint } from './paused-hint.js';

@@ -2,10 +2,10 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { delay } from '@nodepool/zk-protocol';
 import { buildLogFile, parseBuildLogName } from '@nodepool/core/service';
-import { loadConnectionConfig } from '../config.js';
-import type { CliContext } from '../context.js';
-import { CliError } from '../errors.js';
-import { Interrupts } from '../interrupts.js';
+import { loadConnectionConfig } from '../connection/config.js';
+import type { CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
+import { Interrupts } from '../terminal/interrupts.js';
 import { LogTail } from './log-tail.js';
 import { withImages } from './with-images.js';
 

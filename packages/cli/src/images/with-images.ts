@@ -1,8 +1,8 @@
 import { ImageTree } from '@nodepool/zk-protocol';
 import type { ImageChange, ImageEntry, ZooKeeper } from '@nodepool/zk-protocol';
-import { withZooKeeper } from '../connection.js';
-import type { CliContext } from '../context.js';
-import { CliError } from '../errors.js';
+import { withZooKeeper } from '../connection/connection.js';
+import type { CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
 
 /** What ZooKeeper holds about images, read once, and the connection it came over. */
 export interface StoredImages {

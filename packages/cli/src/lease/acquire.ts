@@ -1,10 +1,10 @@
 import type { ConnectionState, RequestId, RequestRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { orAbort, unfinishedAfter } from '@nodepool/core/service';
 import { labelsToText } from '@nodepool/core/service';
-import type { CliContext } from '../context.js';
-import { tell } from '../context.js';
-import { CliError } from '../errors.js';
-import { requestorName, whoAmI } from '../who-am-i.js';
+import type { CliContext } from '../command/context.js';
+import { tell } from '../command/context.js';
+import { CliError } from '../command/errors.js';
+import { requestorName, whoAmI } from '../connection/who-am-i.js';
 import { Lease } from './lease.js';
 import { RequestProgress } from './progress.js';
 import { deleteRequest, submitRequest, waitForRequest } from './request.js';

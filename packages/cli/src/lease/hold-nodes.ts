@@ -1,9 +1,9 @@
 import type { Clock } from '@nodepool/zk-protocol';
-import { print, tell } from '../context.js';
-import type { CliContext } from '../context.js';
-import { printValue } from '../output.js';
-import { CliError } from '../errors.js';
-import type { Interrupts } from '../interrupts.js';
+import { print, tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { printValue } from '../terminal/output.js';
+import { CliError } from '../command/errors.js';
+import type { Interrupts } from '../terminal/interrupts.js';
 import { describeNodes, leaseText } from './describe-lease.js';
 import type { AcquireOptions } from './acquire.js';
 import type { Lease } from './lease.js';

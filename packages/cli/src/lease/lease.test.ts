@@ -24,9 +24,9 @@ import type { NodeFields, NodeId, RequestId, RequestRecord, ZooKeeper } from '@n
 import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import type { EmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import { silentLogger } from '@nodepool/core';
-import { commandClock } from '../context.js';
-import type { CliContext } from '../context.js';
-import { fetchNodeRows, fetchRequests } from '../fetch-records.js';
+import { commandClock } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { fetchNodeRows, fetchRequests } from '../connection/fetch-records.js';
 import { acquireNodes } from './acquire.js';
 import type { AcquireOptions } from './acquire.js';
 import { deleteRequest } from './request.js';

@@ -1,8 +1,8 @@
 import { decodeNode, encodeNode, isZooKeeperError, nodePath, withNode } from '@nodepool/zk-protocol';
 import type { Clock, JsonObject, NodeId, NodeRecord, RequestRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { orAbort, unfinishedAfter } from '@nodepool/core/service';
-import { CliError } from '../errors.js';
-import { inBatches } from '../fetch-records.js';
+import { CliError } from '../command/errors.js';
+import { inBatches } from '../connection/fetch-records.js';
 import { lockNode } from './node-lock.js';
 import type { NodeLock } from './node-lock.js';
 import { deleteRequest } from './request.js';

@@ -1,6 +1,6 @@
 import { nodeLockPath, ZkLock } from '@nodepool/zk-protocol';
 import type { NodeId, ZooKeeper } from '@nodepool/zk-protocol';
-import { ifPresent } from '../fetch-records.js';
+import { ifPresent } from '../connection/fetch-records.js';
 
 /** Who has the lock of a node, as far as its entry tells. */
 export interface LockHolder {

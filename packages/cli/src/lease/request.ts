@@ -10,7 +10,7 @@ import {
 import type { Clock, RequestId, RequestRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { orAbort } from '@nodepool/core/service';
 import { labelsToText } from '@nodepool/core/service';
-import { CliError } from '../errors.js';
+import { CliError } from '../command/errors.js';
 
 /** What to ask for. */
 export interface RequestSpec {

@@ -1,5 +1,5 @@
 import type { ZooKeeper } from '@nodepool/zk-protocol';
-import { CliError } from '../errors.js';
+import { CliError } from '../command/errors.js';
 
 /** Watches a session until told not to. */
 export interface SessionGuard {

@@ -1,7 +1,7 @@
 import { mergeExplanations, summarizeExplanation } from '@nodepool/core/service';
 import type { RequestId, ZooKeeper } from '@nodepool/zk-protocol';
-import { loadIfPresent } from '../connection.js';
-import type { CliContext } from '../context.js';
+import { loadIfPresent } from '../connection/connection.js';
+import type { CliContext } from '../command/context.js';
 import { askLaunchers } from '../explain/ask-launchers.js';
 import { findLauncherUrls } from '../explain/find-launchers.js';
 

@@ -1,8 +1,8 @@
 import { unfinishedAfter } from '@nodepool/core/service';
-import { connectZooKeeper } from '../connection.js';
-import type { CliContext } from '../context.js';
-import { CliError } from '../errors.js';
-import { Interrupts } from '../interrupts.js';
+import { connectZooKeeper } from '../connection/connection.js';
+import type { CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
+import { Interrupts } from '../terminal/interrupts.js';
 import { acquireNodes } from './acquire.js';
 import type { AcquireOptions } from './acquire.js';
 import type { Lease } from './lease.js';

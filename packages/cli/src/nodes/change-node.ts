@@ -1,15 +1,15 @@
 import { encodeNode, isNodepoolError, nodePath, withNode } from '@nodepool/zk-protocol';
 import type { NodeId, NodeState, ZooKeeper } from '@nodepool/zk-protocol';
 import { nodeListing } from '@nodepool/core/service';
-import { withZooKeeper } from '../connection.js';
-import { print } from '../context.js';
-import type { CliContext } from '../context.js';
-import { printListing } from '../output.js';
-import { CliError } from '../errors.js';
-import { fetchNode, fetchNodeRow } from '../fetch-records.js';
+import { withZooKeeper } from '../connection/connection.js';
+import { print } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { printListing } from '../terminal/output.js';
+import { CliError } from '../command/errors.js';
+import { fetchNode, fetchNodeRow } from '../connection/fetch-records.js';
 import { describeLockHolder, findLockHolder, lastingLockRemedy } from '../lease/lock-holder.js';
 import { lockNode } from '../lease/node-lock.js';
-import { whoAmI } from '../who-am-i.js';
+import { whoAmI } from '../connection/who-am-i.js';
 
 /** How long to wait for somebody else to let go of the node. */
 const LOCK_TIMEOUT_MS = 5000;

@@ -1,8 +1,8 @@
 import { extendedNodeListing, nodeListing } from '@nodepool/core/service';
-import { withZooKeeper } from '../connection.js';
-import type { CliContext } from '../context.js';
-import { printListing } from '../output.js';
-import { fetchNodeRows } from '../fetch-records.js';
+import { withZooKeeper } from '../connection/connection.js';
+import type { CliContext } from '../command/context.js';
+import { printListing } from '../terminal/output.js';
+import { fetchNodeRows } from '../connection/fetch-records.js';
 
 /** `nodepool list`: all nodes. */
 export async function list(context: CliContext, args: { detail: boolean }): Promise<void> {

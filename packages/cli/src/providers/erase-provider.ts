@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { buildProviderPath, buildsPath, IMAGES_ROOT, nodePath } from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
-import { withZooKeeper } from '../connection.js';
-import { print } from '../context.js';
-import type { CliContext } from '../context.js';
-import { fetchNodeRows, ifPresent, mapPipelined } from '../fetch-records.js';
+import { withZooKeeper } from '../connection/connection.js';
+import { print } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { fetchNodeRows, ifPresent, mapPipelined } from '../connection/fetch-records.js';
 
 /**
  * `nodepool erase`: removes all builds' uploads and all nodes of a provider from ZooKeeper, whoever holds them. What is in

@@ -2,11 +2,11 @@ import { buildProviderPath, buildsPath, IMAGES_ROOT, uploadsPath } from '@nodepo
 import type { NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { listingToObjects } from '@nodepool/core/service';
 import type { Listing } from '@nodepool/core/service';
-import { withZooKeeper } from '../connection.js';
-import { print } from '../context.js';
-import type { CliContext } from '../context.js';
-import { checkFields, printValue, tableOf } from '../output.js';
-import { fetchNodeRows, ifPresent, mapPipelined } from '../fetch-records.js';
+import { withZooKeeper } from '../connection/connection.js';
+import { print } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { checkFields, printValue, tableOf } from '../terminal/output.js';
+import { fetchNodeRows, ifPresent, mapPipelined } from '../connection/fetch-records.js';
 
 interface ImageRow {
   readonly image: string;

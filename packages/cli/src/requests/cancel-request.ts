@@ -1,9 +1,9 @@
 import { isZooKeeperError, requestPath } from '@nodepool/zk-protocol';
 import type { RequestId } from '@nodepool/zk-protocol';
-import { withZooKeeper } from '../connection.js';
-import { print } from '../context.js';
-import type { CliContext } from '../context.js';
-import { CliError } from '../errors.js';
+import { withZooKeeper } from '../connection/connection.js';
+import { print } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
 
 /**
  * `nodepool cancel`: deletes a request as its requestor would. Launchers then give back what they have collected for it;

@@ -1,9 +1,9 @@
 import { labelSupplyListing, supplyOfLabels } from '@nodepool/core/service';
 import { isPoolComponent } from '@nodepool/zk-protocol';
-import { withZooKeeper } from '../connection.js';
-import type { CliContext } from '../context.js';
-import { printListing } from '../output.js';
-import { fetchComponents, fetchNodeRows, fetchRequests } from '../fetch-records.js';
+import { withZooKeeper } from '../connection/connection.js';
+import type { CliContext } from '../command/context.js';
+import { printListing } from '../terminal/output.js';
+import { fetchComponents, fetchNodeRows, fetchRequests } from '../connection/fetch-records.js';
 
 /** `nodepool labels`: what can be asked for, how much of it there is, and who waits. */
 export async function labels(context: CliContext): Promise<void> {

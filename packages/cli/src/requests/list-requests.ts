@@ -1,12 +1,12 @@
 import { requestListing } from '@nodepool/core/service';
 import type { Listing } from '@nodepool/core/service';
 import type { RequestRecord, ZooKeeper } from '@nodepool/zk-protocol';
-import { loadIfPresent, withZooKeeper } from '../connection.js';
-import type { CliContext } from '../context.js';
-import { printListing } from '../output.js';
+import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
+import type { CliContext } from '../command/context.js';
+import { printListing } from '../terminal/output.js';
 import { findLauncherUrls } from '../explain/find-launchers.js';
 import { explainWaiting } from '../explain/explain-waiting.js';
-import { fetchRequests } from '../fetch-records.js';
+import { fetchRequests } from '../connection/fetch-records.js';
 
 /**
  * `nodepool request-list`: all requests; with `--detail` also their age, why pools left them alone, and, where launchers

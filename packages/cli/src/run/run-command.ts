@@ -1,11 +1,11 @@
-import { tell } from '../context.js';
-import type { CliContext } from '../context.js';
-import { describeError } from '../errors.js';
+import { tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { describeError } from '../command/errors.js';
 import type { AcquireOptions } from '../lease/acquire.js';
 import { describeNodes } from '../lease/describe-lease.js';
 import type { Lease } from '../lease/lease.js';
 import { withLease } from '../lease/with-lease.js';
-import type { Interrupts } from '../interrupts.js';
+import type { Interrupts } from '../terminal/interrupts.js';
 import { runChildCommand } from './child-command.js';
 import { nodeEnvironment } from './environment.js';
 import { writeRunFiles } from './run-files.js';

@@ -2,7 +2,7 @@ import { DRIVER_API_VERSION } from '@nodepool/core';
 import type { Driver, ProviderConfig } from '@nodepool/core';
 import type { DriverRegistry } from '@nodepool/core/config';
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { CliError } from './errors.js';
+import { CliError } from '../command/errors.js';
 
 function toProviderConfig(driverName: string, entry: JsonObject): ProviderConfig {
   const name = typeof entry['name'] === 'string' ? entry['name'] : '';

@@ -1,8 +1,8 @@
 import type { Options } from 'yargs';
-import { flag, last, text } from './command.js';
-import type { Values } from './command.js';
 import { parseDuration } from './duration.js';
 import { UsageError } from './usage-error.js';
+import { flag, last, text } from './values.js';
+import type { Values } from './values.js';
 
 /** Forms of the output. */
 export const FORMATS = ['table', 'json', 'yaml'] as const;

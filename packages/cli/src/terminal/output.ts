@@ -2,9 +2,9 @@ import { stringify } from 'yaml';
 import type { Json } from '@nodepool/zk-protocol';
 import { listingToLines, listingToObjects, listingToTable, toPythonJson } from '@nodepool/core/service';
 import type { Listing, TableSelection } from '@nodepool/core/service';
-import { print } from './context.js';
-import type { CliContext } from './context.js';
-import { UsageError } from './usage-error.js';
+import { print } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { UsageError } from '../command/usage-error.js';
 
 type OutputContext = Pick<CliContext, 'options' | 'clock'>;
 

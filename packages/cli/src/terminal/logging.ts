@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from '@nodepool/core';
-import type { LogOptions } from './global-options.js';
+import type { LogOptions } from '../command/global-options.js';
 
 /** Warnings go to standard error, everything with `--debug`; a logging configuration decides for itself. */
 export async function createLogger({ logConfigFile, debug }: LogOptions): Promise<Logger> {

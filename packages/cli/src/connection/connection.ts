@@ -6,8 +6,8 @@ import { configuredConnection } from '@nodepool/core/config';
 import type { ConfiguredConnection } from '@nodepool/core/config';
 import { findEmbeddedServer, stateDirCandidates } from '@nodepool/core/config';
 import { loadConnectionConfig } from './config.js';
-import type { CliContext } from './context.js';
-import { CliError } from './errors.js';
+import type { CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
 
 /** The embedded server of this machine, with the login that it demands. */
 async function embeddedServer({ options, env }: CliContext) {

@@ -3,7 +3,7 @@ import { createDriverRegistry, loadConfig } from '@nodepool/core/config';
 import type { Config } from '@nodepool/core';
 import type { DriverRegistry } from '@nodepool/core/config';
 import { anyDrivers } from './any-driver.js';
-import type { CliContext } from './context.js';
+import type { CliContext } from '../command/context.js';
 
 /** Where drivers are looked for: beside the configuration, beside this program, among the global packages. */
 export function driverPlaces(configFile: string): { searchFrom: string[]; globalDir: string } {

@@ -1,8 +1,9 @@
 import type { Options, PositionalOptions } from 'yargs';
 import type { CliContext } from './context.js';
+import type { Values } from './values.js';
 
-/** What yargs found on the command line, by the names of options and positionals. */
-export type Values = Readonly<Record<string, unknown>> & { readonly _: readonly (string | number)[] };
+export { flag, last, text, texts } from './values.js';
+export type { Values } from './values.js';
 
 /**
  * A command of `nodepool`: one file in `commands/` each, listed in `commands/index.ts`. Help, man pages and completion are
@@ -29,27 +30,6 @@ export interface Command<Args> {
 /** Gives a command its type. */
 export function defineCommand<Args>(command: Command<Args>): Command<Args> {
   return command;
-}
-
-/** The last value, should an option be given more than once. */
-export function last(values: Values, name: string): unknown {
-  const value = values[name];
-  return Array.isArray(value) ? (value as unknown[]).at(-1) : value;
-}
-
-/** The text of an option or positional; `undefined` when it is missing. */
-export function text(values: Values, name: string): string | undefined {
-  return last(values, name) as string | undefined;
-}
-
-/** All texts of an option that may be repeated. */
-export function texts(values: Values, name: string): readonly string[] {
-  return (values[name] as string[] | undefined) ?? [];
-}
-
-/** Whether a switch is on. */
-export function flag(values: Values, name: string): boolean {
-  return last(values, name) === true;
 }
 
 /** For commands without arguments. */
