@@ -1,6 +1,6 @@
 // layout.mjs [FOLDER...]: measures how the sources of packages lie: folders, levels of imports (type-only ones included), imports
 // that run upwards, circles of folders and of files, and the longest file, class and function. Tests do not count.
-// Without a folder: every package. The exit status is 1 when there is a circle or an upward import.
+// Without a folder: every package, tool, and the programs that test them. The exit status is 1 when there is a circle or an upward import.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import ts from 'typescript';
@@ -142,7 +142,11 @@ export function measure(packageFolder) {
 }
 
 const given = process.argv.slice(2);
-const folders = given.length > 0 ? given : readdirSync('packages').map((name) => join('packages', name));
+const everywhere = () => [
+  ...['packages', 'tools'].flatMap((parent) => readdirSync(parent).map((name) => join(parent, name))),
+  ...['simulator', 'quickstart', 'e2e'],
+];
+const folders = given.length > 0 ? given : everywhere();
 let broken = false;
 for (const folder of folders) {
   const m = measure(folder);

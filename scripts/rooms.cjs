@@ -135,6 +135,31 @@ const ROOMS = {
     janitor: ['plan', 'files', 'context'],
     '.': ['plan', 'files', 'tool', 'providers', 'context', 'build', 'upload', 'janitor'],
   },
+  'packages/daemon': { watchdog: [], web: [], '.': ['watchdog', 'web'] },
+  'packages/launcher': { state: [], web: ['state'], '.': ['state', 'web'] },
+  'packages/driver-fake': {
+    'cloud/model': [],
+    'cloud/client': ['cloud/model'],
+    'cloud/server': ['cloud/model', 'cloud/client'],
+    'cloud/program': ['cloud/model', 'cloud/server'],
+    cloud: ['cloud/model', 'cloud/client', 'cloud/server'],
+    driver: ['cloud'],
+    '.': ['cloud', 'driver'],
+  },
+  'tools/fake-compute': {
+    description: [],
+    check: ['description'],
+    derive: ['description'],
+    server: ['description', 'check'],
+    '.': ['description', 'check', 'derive', 'server'],
+  },
+  simulator: {
+    world: [],
+    cloud: ['world'],
+    fleets: ['world', 'cloud'],
+    actors: ['world', 'fleets'],
+    '.': ['world', 'cloud', 'fleets', 'actors'],
+  },
 };
 
 /** The room of a file, given relative to the package's `src`; `undefined` when the table has none. */

@@ -1,6 +1,6 @@
 import { Scenario } from './scenario.js';
-import { isBacking, Violation, type Books } from './books.js';
-import { World } from './world.js';
+import { isBacking, Violation, type Books } from './world/invariant-checker.js';
+import { World } from './world/world.js';
 
 /** How one run ended. */
 export interface RunResult {

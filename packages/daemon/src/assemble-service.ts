@@ -16,7 +16,8 @@ import type { CommonArguments } from './arguments.js';
 import type { EmbeddedZooKeeper } from './embedded-zookeeper.js';
 import { logConfigWarnings } from './log-config-warnings.js';
 import type { ServiceSurroundings } from './program.js';
-import { DaemonService, type DaemonRuntime } from './service.js';
+import type { DaemonRuntime } from './runtime.js';
+import { DaemonService } from './service.js';
 import type { MetricsSource } from './web/metrics-route.js';
 
 /** What is there once the configuration is read and ZooKeeper is being connected to. */

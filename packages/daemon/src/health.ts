@@ -1,7 +1,7 @@
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import type { ReloadStatus } from './reloader.js';
-import type { DaemonRuntime } from './service.js';
+import type { DaemonRuntime } from './runtime.js';
 import { describeConnection } from './state-dump.js';
 import type { HealthReport } from './web/status-routes.js';
 

@@ -15,7 +15,8 @@ export { runProgram } from './run-program.js';
 /* The service */
 export type { ServiceBase, ServicePlan } from './assemble-service.js';
 export { assembleService } from './assemble-service.js';
-export type { DaemonRuntime, ServiceParts } from './service.js';
+export type { DaemonRuntime } from './runtime.js';
+export type { ServiceParts } from './service.js';
 export { DaemonService } from './service.js';
 export { createServiceMetrics } from './service-metrics.js';
 export { countBy } from './state-dump.js';

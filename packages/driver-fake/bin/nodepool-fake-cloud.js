@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { main } from '../dist/bin/main.js';
+import { main } from '../dist/cloud/program/main.js';
 
 process.exitCode = await main(process.argv.slice(2), {
   print: (text) => process.stdout.write(`${text}\n`),

@@ -1,7 +1,7 @@
 import type { Clock, JsonObject } from '@nodepool/zk-protocol';
 import { VirtualClock, type CloudFailureKind, type CloudResource, type ContractCloud } from '@nodepool/core/testing';
-import { callCloud, type CallName, type CloudCalls } from '../src/api.js';
-import { InProcessTransport } from '../src/in-process.js';
+import { callCloud, type CallName, type CloudCalls } from '../src/cloud/client/api.js';
+import { InProcessTransport } from '../src/cloud/client/in-process.js';
 import { CloudFailure, FakeCloud, type CloudTransport } from '../src/index.js';
 import { seededRandom } from './virtual-clock.js';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import ssh2 from 'ssh2';
 import { describe, expect, it } from 'vitest';
-import { keyPairAt } from '../src/server/keys.js';
+import { keyPairAt } from '../src/cloud/server/keys.js';
 import { makeTempDir } from './temp-dir.js';
 
 /** Without a check about one in 256 is not usable. */

@@ -1,7 +1,7 @@
 import { writeFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { lockCloudDir } from '../src/server/lock.js';
+import { lockCloudDir } from '../src/cloud/server/lock.js';
 import { makeTempDir } from './temp-dir.js';
 
 it('is free again when its owner gives it up', () => {

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { isNodepoolError, systemClock } from '@nodepool/zk-protocol';
 import { CloudServer, addressOf, createCloudClient } from '../src/index.js';
 import type { CloudClient, InstanceEvent, InstanceOrder } from '../src/index.js';
-import { SocketTransport } from '../src/server/socket-transport.js';
+import { SocketTransport } from '../src/cloud/server/socket-transport.js';
 import { makeTempDir } from './temp-dir.js';
 import { VirtualClock } from './virtual-clock.js';
 

@@ -8,7 +8,7 @@ import { checkPort, scanHostKeys } from '@nodepool/core';
 import { systemClock, type JsonObject } from '@nodepool/zk-protocol';
 import { addressOf, CloudServer, SshEndpoints } from '../src/index.js';
 import type { CloudInstance, InstanceOrder } from '../src/index.js';
-import { generateUsable } from '../src/server/keys.js';
+import { generateUsable } from '../src/cloud/server/keys.js';
 import { makeTempDir } from './temp-dir.js';
 
 const order: InstanceOrder = { name: 'np1', minRam: 2048, image: 'any', az: null, metadata: {} };

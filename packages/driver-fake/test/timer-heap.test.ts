@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { TimerHeap } from '../src/cloud/timer-heap.js';
+import { TimerHeap } from '../src/cloud/model/timer-heap.js';
 import { seededRandom, VirtualClock } from './virtual-clock.js';
 
 it('fires in the order of time, and of adding where that is equal', async () => {

@@ -8,9 +8,9 @@ import {
 } from '@nodepool/daemon';
 import type { Clock } from '@nodepool/zk-protocol';
 import { COMMAND_LINE, type LauncherArguments } from './arguments.js';
-import { launcherHealth } from './health.js';
-import type { LauncherRuntime } from './runtime.js';
-import { dumpState } from './state-dump.js';
+import { launcherHealth } from './state/health.js';
+import type { LauncherRuntime } from './state/runtime.js';
+import { dumpState } from './state/state-dump.js';
 import { createExplainRoutes } from './web/explain-routes.js';
 import { createListingRoutes } from './web/listing-routes.js';
 

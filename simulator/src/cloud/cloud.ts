@@ -9,9 +9,9 @@ import {
   type CloudInstance,
 } from '@nodepool/driver-fake';
 import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
-import { Violation, type NodeEntry } from '../books.js';
-import type { Random } from '../random.js';
-import type { World } from '../world.js';
+import { Violation, type NodeEntry } from '../world/invariant-checker.js';
+import type { Random } from '../world/random.js';
+import type { World } from '../world/world.js';
 import { CloudLink } from './link.js';
 import { CloudWeather } from './weather.js';
 

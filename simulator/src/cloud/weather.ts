@@ -1,4 +1,4 @@
-import type { Random } from '../random.js';
+import type { Random } from '../world/random.js';
 
 /** How a cloud is reached; may get worse and better. */
 export class CloudWeather {

@@ -1,4 +1,4 @@
-export type { ComputeDescription, ComputeMethod } from './description.js';
+export type { ComputeDescription, ComputeMethod } from './description/description.js';
 export { derive } from './derive/derive.js';
 export type { ProtoField, ProtoMessage, ProtoMethod, ProtoPackage, ProtoService } from './derive/derive.js';
 export { ExchangeChecker, ExchangeError } from './check/exchange-checker.js';

@@ -1,6 +1,6 @@
 import { explanationToJson, explanationToText, toPythonJson } from '@nodepool/core/service';
 import type { ExplainSubject } from '@nodepool/core/launcher';
-import type { LauncherRuntime } from '../runtime.js';
+import type { LauncherRuntime } from '../state/runtime.js';
 import type { LiveAnswer, RouteQuery, RouteTable } from '@nodepool/daemon';
 
 const USAGE =

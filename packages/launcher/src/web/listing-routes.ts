@@ -3,7 +3,7 @@ import { extendedNodeListing, labelListing, labelsOf, nodeListing, requestListin
 import type { NodeRow } from '@nodepool/core/service';
 import { createImageRoutes, listingRoute } from '@nodepool/daemon';
 import type { RouteTable } from '@nodepool/daemon';
-import type { LauncherRuntime } from '../runtime.js';
+import type { LauncherRuntime } from '../state/runtime.js';
 
 type Records = Pick<LauncherRuntime, 'nodes' | 'requests' | 'components' | 'images'>;
 

@@ -1,6 +1,6 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { JsonObject } from '@nodepool/zk-protocol';
-import type { ComputeDescription, ComputeMethod } from '../description.js';
+import type { ComputeDescription, ComputeMethod } from '../description/description.js';
 import { ERROR_BODY, SYSTEM_PARAMETERS } from './not-described.js';
 
 /** A request as it came in. */

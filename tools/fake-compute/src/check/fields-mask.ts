@@ -1,5 +1,5 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
-import type { ComputeDescription } from '../description.js';
+import type { ComputeDescription } from '../description/description.js';
 import { ExchangeError } from './exchange-checker.js';
 
 /** Which fields are asked for: below each name what is asked for of it, nothing meaning all. */

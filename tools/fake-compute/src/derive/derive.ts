@@ -1,5 +1,5 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
-import type { ComputeDescription, ComputeMethod } from '../description.js';
+import type { ComputeDescription, ComputeMethod } from '../description/description.js';
 
 /** A message in `protos.json`, as protobufjs writes it. */
 export interface ProtoMessage {

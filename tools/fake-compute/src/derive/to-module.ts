@@ -1,4 +1,4 @@
-import type { ComputeDescription } from '../description.js';
+import type { ComputeDescription } from '../description/description.js';
 
 /** The description as a module: one line for each method and each message, so that a newer one can be compared. */
 export function toModule({ source, methods, definitions }: ComputeDescription): string {

@@ -1,5 +1,5 @@
 import type { Clock } from '@nodepool/zk-protocol';
-import type { ComputeDescription } from '../description.js';
+import type { ComputeDescription } from '../description/description.js';
 
 /** What can go wrong with a call, or with what it makes. */
 export type FailureKind =

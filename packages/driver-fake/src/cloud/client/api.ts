@@ -1,0 +1,136 @@
+import { delay, type Clock, type Json, type JsonObject } from '@nodepool/zk-protocol';
+import type { FakeCloud } from '../model/fake-cloud.js';
+import type { CloudUsage } from '../model/ledger.js';
+import { CloudFailure } from '../model/types.js';
+import type { CloudInstance, Flavor, InstanceOrder, UploadedImage } from '../model/types.js';
+
+/** Every call of the cloud's API: what goes in and what comes out. */
+export interface CloudCalls {
+  create: [order: InstanceOrder, instance: CloudInstance];
+  /** Out: whether it is gone already. */
+  remove: [id: string, isGone: boolean];
+  get: [id: string, instance: CloudInstance | null];
+  /** Does nothing: when it is answered, every event of before has arrived. */
+  sync: [nothing: null, nothing: null];
+  /** Instances that carry a tag. */
+  find: [tag: { readonly name: string; readonly value: string }, instances: readonly CloudInstance[]];
+  limits: [nothing: null, limits: JsonObject];
+  zones: [nothing: null, zones: readonly string[]];
+  flavor: [order: Pick<InstanceOrder, 'flavor' | 'minRam'>, flavor: Flavor | null];
+  hasImage: [image: string, exists: boolean];
+  listImages: [nothing: null, images: readonly UploadedImage[]];
+  uploadImage: [image: Pick<UploadedImage, 'name' | 'metadata'>, id: string];
+  removeImage: [id: string, nothing: null];
+  configure: [of: { readonly owner: string; readonly settings: JsonObject }, changed: boolean];
+  /** The calls below are the operator's: they never fail by chance and take no time. */
+  show: [nothing: null, status: CloudStatus];
+  list: [nothing: null, instances: readonly CloudInstance[]];
+  set: [knob: { readonly path: string; readonly value: Json }, nothing: null];
+  kill: [id: string, done: boolean];
+  breakDown: [id: string, done: boolean];
+  hide: [of: { readonly id: string; readonly forMs?: number | undefined }, done: boolean];
+  leak: [order: Partial<InstanceOrder>, instance: CloudInstance];
+}
+
+/** Name of a call. */
+export type CallName = keyof CloudCalls;
+
+/** What an operator sees first. */
+export interface CloudStatus {
+  readonly settings: JsonObject;
+  readonly usage: CloudUsage;
+  readonly byStatus: Readonly<Record<string, number>>;
+  readonly images: number;
+}
+
+type CallTable = {
+  readonly [Name in CallName]: (cloud: FakeCloud, args: CloudCalls[Name][0]) => CloudCalls[Name][1];
+};
+
+const CALLS: CallTable = {
+  create: (cloud, order) => cloud.create(order),
+  remove: (cloud, id) => cloud.remove(id),
+  get: (cloud, id) => cloud.get(id) ?? null,
+  sync: () => null,
+  find: (cloud, { name, value }) => [...cloud.list()].filter(({ metadata }) => metadata[name] === value),
+  limits: ({ settings: { quota } }) =>
+    Object.fromEntries(Object.entries(quota).filter(([, limit]) => Number.isFinite(limit))),
+  zones: (cloud) => cloud.settings.zones,
+  flavor: (cloud, order) => cloud.flavorFor(order) ?? null,
+  hasImage: (cloud, image) => cloud.hasImage(image),
+  listImages: (cloud) => cloud.images(),
+  uploadImage: (cloud, { name, metadata }) => cloud.upload(name, metadata).id,
+  removeImage(cloud, id) {
+    cloud.removeImage(id);
+    return null;
+  },
+  configure: (cloud, { owner, settings }) => cloud.configure(owner, settings),
+  show: statusOf,
+  list: (cloud) => [...cloud.list()],
+  set(cloud, { path, value }) {
+    cloud.set(path, value);
+    return null;
+  },
+  kill: (cloud, id) => cloud.kill(id),
+  breakDown: (cloud, id) => cloud.breakDown(id),
+  hide: (cloud, { id, forMs }) => cloud.hide(id, forMs),
+  leak: (cloud, order) => cloud.leak(order),
+};
+
+/** Calls on which the API's own troubles have no effect: they are the operator's, or belong to the connection. */
+const CALM: ReadonlySet<CallName> = new Set<CallName>([
+  'sync',
+  'configure',
+  'show',
+  'list',
+  'set',
+  'kill',
+  'breakDown',
+  'hide',
+  'leak',
+]);
+
+/** Calls whose answer can be lost after they took effect. */
+const WITH_EFFECT: ReadonlySet<CallName> = new Set<CallName>(['create', 'remove']);
+
+/** Whether the cloud has such a call. */
+export function isCallName(name: string): name is CallName {
+  return Object.hasOwn(CALLS, name);
+}
+
+/**
+ * Makes one call, with the troubles the knobs ask for. Answers at once when the call takes no time.
+ * @throws {CloudFailure} or rejects with it; `TypeError` for settings that are wrong
+ */
+export function callCloud<Name extends CallName>(
+  cloud: FakeCloud,
+  clock: Clock,
+  name: Name,
+  args: CloudCalls[Name][0],
+): CloudCalls[Name][1] | Promise<CloudCalls[Name][1]> {
+  if (CALM.has(name)) return CALLS[name](cloud, args);
+  const waitMs = cloud.apiTimeMs();
+  return waitMs > 0
+    ? delay(clock, waitMs).then(() => callWithTroubles(cloud, name, args))
+    : callWithTroubles(cloud, name, args);
+}
+
+function callWithTroubles<Name extends CallName>(
+  cloud: FakeCloud,
+  name: Name,
+  args: CloudCalls[Name][0],
+): CloudCalls[Name][1] {
+  if (cloud.happens('api-down')) throw new CloudFailure('unavailable', 'the API is down');
+  if (cloud.happens('rate-limited')) throw new CloudFailure('rate-limited', 'too many requests');
+  const isLost = WITH_EFFECT.has(name) && cloud.happens('connection-reset');
+  const result = CALLS[name](cloud, args);
+  if (isLost) throw new CloudFailure('reset', 'the connection was reset before the answer came');
+  return result;
+}
+
+function statusOf(cloud: FakeCloud): CloudStatus {
+  const byStatus: Record<string, number> = {};
+  for (const { status } of cloud.list()) byStatus[status] = (byStatus[status] ?? 0) + 1;
+  const { settingsJson: settings, usage } = cloud;
+  return { settings, usage: { ...usage }, byStatus, images: cloud.images().length };
+}

@@ -1,0 +1,157 @@
+import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { readStateMachineProvider } from '@nodepool/core';
+import type {
+  CloudImageConfig,
+  ProviderConfigContext,
+  StateMachineLabelConfig,
+  StateMachinePoolConfig,
+  StateMachineProviderConfig,
+} from '@nodepool/core';
+import { addressOf, defaultCloudDir, readSettings } from '../cloud/index.js';
+
+/** An image that is already in the cloud. */
+export interface FakeCloudImageConfig extends CloudImageConfig {
+  /** Taken as it is, without asking the cloud. */
+  readonly imageId: string | undefined;
+  /** Id or name; that of the entry when nothing else is given. */
+  readonly imageName: string;
+}
+
+/** A label: how large its instances are, and of which image. */
+export interface FakeLabelConfig extends StateMachineLabelConfig {
+  /** MiB; `0`: not asked for. */
+  readonly minRam: number;
+  /** Exactly, or a part of the name beside `minRam`. */
+  readonly flavorName: string | undefined;
+  /** Further tags of its instances. */
+  readonly instanceProperties: Readonly<Record<string, string>>;
+}
+
+/** A pool with its labels. */
+export interface FakePoolConfig extends StateMachinePoolConfig {
+  readonly labels: ReadonlyMap<string, FakeLabelConfig>;
+}
+
+/** Typed form of a provider entry. */
+export interface FakeProviderConfig extends StateMachineProviderConfig {
+  readonly pools: ReadonlyMap<string, FakePoolConfig>;
+  readonly cloudImages: ReadonlyMap<string, FakeCloudImageConfig>;
+  /** Providers that name the same cloud share it. */
+  readonly cloud: string;
+  readonly region: string | null;
+  /** Where the cloud keeps its state. */
+  readonly cloudDir: string;
+  /** Loopback address its server listens on; `undefined`: a socket in the directory. */
+  readonly listen: string | undefined;
+  /** Knobs as written. */
+  readonly cloudSettings: JsonObject;
+}
+
+/** Calls at the same time: enough for some hundred launches a second at an API time of a second. */
+const MAX_PARALLEL_CALLS = 500;
+
+/** Turns a provider entry that has passed the schema into its typed form. */
+export function readProviderConfig(entry: JsonObject, context: ProviderConfigContext): FakeProviderConfig {
+  const cloud = textOr(entry['cloud'], 'fake');
+  const {
+    'state-dir': stateDir,
+    listen,
+    'upload-images': uploadImages,
+    ...cloudSettings
+  } = objectOr(entry['cloud-settings']);
+  const cloudDir = textOr(stateDir, undefined) ?? defaultCloudDir(cloud, context.stateDir);
+  const address = textOr(listen, undefined);
+  checkCloud(cloudDir, address, cloudSettings, context);
+  const common = readStateMachineProvider(entry, {
+    driverName: 'fake',
+    rate: 'seconds-between-calls',
+    managesImages: uploadImages === true,
+    diskimages: context.diskimages,
+  });
+  const pools = named(entry['pools'], common.pools, withLabels);
+  const images = named(entry['cloud-images'], common.cloudImages, withImage);
+  return {
+    ...common,
+    pools,
+    cloudImages: images,
+    maxParallelCalls: MAX_PARALLEL_CALLS,
+    cloud,
+    region: textOr(entry['region-name'], null),
+    cloudDir,
+    listen: address,
+    cloudSettings,
+  };
+}
+
+/** What the schema cannot see: the meaning of the settings. */
+function checkCloud(dir: string, listen: string | undefined, settings: JsonObject, context: ProviderConfigContext) {
+  for (const check of [() => void addressOf(dir, listen), () => void readSettings(settings)]) {
+    try {
+      check();
+    } catch (error) {
+      context.problem(['cloud-settings'], error instanceof Error ? error.message : String(error));
+    }
+  }
+}
+
+/** What core has read of each entry, and what this driver adds. */
+function named<Common, Own extends Common>(
+  list: Json | undefined,
+  common: ReadonlyMap<string, Common>,
+  complete: (known: Common, entry: JsonObject) => Own,
+): Map<string, Own> {
+  return new Map(
+    objects(list).flatMap((entry): [string, Own][] => {
+      const name = textOr(entry['name'], '');
+      const known = common.get(name);
+      return known === undefined ? [] : [[name, complete(known, entry)]];
+    }),
+  );
+}
+
+function withLabels(pool: StateMachinePoolConfig, entry: JsonObject): FakePoolConfig {
+  return { ...pool, labels: named(entry['labels'], pool.labels, withSize) };
+}
+
+function withSize(label: StateMachineLabelConfig, entry: JsonObject): FakeLabelConfig {
+  return {
+    ...label,
+    minRam: numberOr(entry['min-ram'], 0),
+    flavorName: textOr(entry['flavor-name'], undefined),
+    instanceProperties: textValues(objectOr(entry['instance-properties'])),
+  };
+}
+
+function withImage(image: CloudImageConfig, entry: JsonObject): FakeCloudImageConfig {
+  return {
+    ...image,
+    imageId: textOr(entry['image-id'], undefined),
+    imageName: textOr(entry['image-name'], image.name),
+  };
+}
+
+function textValues(values: JsonObject): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]),
+  );
+}
+
+function textOr<T extends string | null | undefined>(value: Json | undefined, fallback: T): string | T {
+  return typeof value === 'string' ? value : fallback;
+}
+
+function numberOr(value: Json | undefined, fallback: number): number {
+  return typeof value === 'number' ? value : fallback;
+}
+
+function objectOr(value: Json | undefined): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+function objects(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,26 @@
+import { defineStateMachineDriver, type AdapterContext, type Driver } from '@nodepool/core';
+import { FakeAdapter } from './adapter.js';
+import type { CloudClient } from '../cloud/index.js';
+import { readProviderConfig, type FakeProviderConfig } from './config.js';
+import { connectToServer } from './connect.js';
+import { schema } from './schema.js';
+
+/** What a driver for tests and simulations is made of. */
+export interface FakeDriverOptions {
+  /** The cloud of a provider. Default: a server of its own, found or started in the cloud's directory. */
+  readonly connect?: ((config: FakeProviderConfig, context: AdapterContext) => CloudClient) | undefined;
+}
+
+/** Makes the driver, perhaps with clouds in the same process: see `connectInProcess`. */
+export function createFakeDriver({ connect = connectToServer }: FakeDriverOptions = {}): Driver {
+  return defineStateMachineDriver<FakeProviderConfig>({
+    name: 'fake',
+    schema,
+    managesImages: true,
+    getProviderConfig: readProviderConfig,
+    getAdapter: (config, context) => new FakeAdapter(config, connect(config, context), context),
+  });
+}
+
+/** Makes instances in a simulated cloud that survives the launcher. */
+export const driver: Driver = createFakeDriver();

@@ -1,0 +1,107 @@
+import type { JsonObject } from '@nodepool/zk-protocol';
+import { Violation, type RequestEntry } from '../world/invariant-checker.js';
+import type { SimulatedLauncher } from './launcher.js';
+import type { SimulatedProcess } from '../world/process.js';
+import type { World } from '../world/world.js';
+
+/** Who gives a request up cannot have heard of pools that are younger than this, if its own process stands still. */
+const NEWS_MS = 20_000;
+/** A pool that left so lately may be back: its launcher gets a new session. */
+const RETURN_MS = 20_000;
+/** By then a reload is in force, although providers may take their time to start. */
+const RELOAD_MS = 60_000;
+
+/** A pool that is or was registered. */
+interface Pool {
+  readonly process: SimulatedProcess;
+  readonly body: JsonObject;
+  readonly sinceMs: number;
+  leftMs: number | undefined;
+}
+
+/** Checks that no request is given up that a pool of a running launcher could serve and has not declined. */
+export class GivenUp {
+  readonly #world: World;
+  readonly #launchers: readonly SimulatedLauncher[];
+  readonly #pools = new Map<string, Pool>();
+
+  constructor(world: World, launchers: readonly SimulatedLauncher[]) {
+    this.#world = world;
+    this.#launchers = launchers;
+    world.books.watchComponents((path, body, who) => this.#componentChanged(path, body, who));
+    world.books.watchFailures((request, who) => this.#check(request, who));
+  }
+
+  #componentChanged(path: string, body: JsonObject | undefined, who: string): void {
+    const nowMs = this.#world.elapsedMs;
+    const known = this.#pools.get(path);
+    if (!body) {
+      if (known) known.leftMs = nowMs;
+      return;
+    }
+    const process = known?.process ?? this.#launchers.find(({ name }) => name === who)?.process;
+    if (body['kind'] !== 'pool' || !process) return;
+    for (const [other, pool] of this.#pools) if (isReplaced(pool, process, body)) this.#pools.delete(other);
+    const former = [...this.#pools.values()].find((pool) => pool.body['id'] === body['id']);
+    this.#pools.set(path, { process, body, sinceMs: former?.sinceMs ?? nowMs, leftMs: undefined });
+  }
+
+  #check(request: RequestEntry, who: string): void {
+    const declinedBy = (request.body['declined_by'] ?? []) as string[];
+    for (const { process, body, sinceMs, leftMs } of this.#pools.values()) {
+      const { id, provider_name: provider, name, supported_labels: labels } = body as Record<string, string>;
+      const owner = this.#launchers.find((launcher) => launcher.process === process);
+      if (!owner || owner.isStopping || !hasPool(owner, provider, name)) continue;
+      if (declinedBy.includes(id ?? '') || !request.labels.every((label) => labels?.includes(label))) continue;
+      const nowMs = this.#world.elapsedMs;
+      if (leftMs !== undefined && nowMs - leftMs > RETURN_MS) continue;
+      if (owner.name !== who && nowMs - sinceMs < NEWS_MS) continue;
+      this.#violate(request, who, `${String(id)} of ${owner.name}`);
+    }
+    const self = this.#launchers.find(({ name }) => name === who);
+    if (self && !self.isStopping) this.#checkOwn(request, self, declinedBy);
+  }
+
+  /** What stands in its own configuration a launcher knows, whatever the registry shows. */
+  #checkOwn(request: RequestEntry, launcher: SimulatedLauncher, declinedBy: readonly string[]): void {
+    if (launcher.reloadedMs !== undefined && this.#world.elapsedMs - launcher.reloadedMs < RELOAD_MS) return;
+    for (const [provider, pool] of poolsOf(launcher)) {
+      const labels = labelsOf(pool);
+      if (!request.labels.every((label) => labels.has(label))) continue;
+      const prefix = `${launcher.name}.example.com-PoolWorker.${provider}-${nameOf(pool)}-`;
+      if (declinedBy.some((id) => id.startsWith(prefix))) continue;
+      this.#violate(request, launcher.name, `its own pool ${provider}/${nameOf(pool)}`);
+    }
+  }
+
+  #violate({ id, labels }: RequestEntry, who: string, pool: string): void {
+    this.#world.violate(
+      new Violation(`${who} gives request ${id} (${labels.join()}) up, although ${pool} has its labels`),
+    );
+  }
+}
+
+/** A reload removed the pool, and another one added it again under a new id. */
+function isReplaced(pool: Pool, process: SimulatedProcess, body: JsonObject): boolean {
+  const isSame = (key: string) => pool.body[key] === body[key];
+  return pool.process === process && isSame('provider_name') && isSame('name') && !isSame('id');
+}
+
+function hasPool(launcher: SimulatedLauncher, provider: string | undefined, name: string | undefined): boolean {
+  return poolsOf(launcher).some(([owner, pool]) => owner === provider && pool['name'] === name);
+}
+
+function poolsOf({ spec }: SimulatedLauncher): [provider: string, pool: JsonObject][] {
+  return spec.providers.flatMap((provider) =>
+    ((provider['pools'] ?? []) as JsonObject[]).map((pool): [string, JsonObject] => [nameOf(provider), pool]),
+  );
+}
+
+function labelsOf({ labels = [], nodes = [] }: JsonObject): Set<string> {
+  const named = (labels as { name: string }[]).map(({ name }) => name);
+  return new Set([...named, ...(nodes as { labels: string[] }[]).flatMap((node) => node.labels)]);
+}
+
+function nameOf({ name }: JsonObject): string {
+  return typeof name === 'string' ? name : '';
+}

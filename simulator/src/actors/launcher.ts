@@ -1,0 +1,104 @@
+import { Launcher } from '@nodepool/core/launcher';
+import { makeConfig, makeRegistry, type ConfigSpec } from '../fleets/config.js';
+import { Violation } from '../world/invariant-checker.js';
+import { withCheckedLaunches } from '../world/limit-checks.js';
+import { SimulatedProcess } from '../world/process.js';
+import type { World } from '../world/world.js';
+
+/** A launcher that can crash and come back. */
+export class SimulatedLauncher {
+  #process: SimulatedProcess | undefined;
+  #launcher: Launcher | undefined;
+  #spec: ConfigSpec;
+  /** It drains its pools. */
+  isStopping = false;
+  /** When the configuration changed last while it was running. */
+  reloadedMs: number | undefined;
+
+  constructor(
+    readonly world: World,
+    readonly name: string,
+    spec: ConfigSpec,
+  ) {
+    this.#spec = spec;
+  }
+
+  get spec(): ConfigSpec {
+    return this.#spec;
+  }
+
+  get process(): SimulatedProcess | undefined {
+    return this.#process;
+  }
+
+  get running(): Launcher | undefined {
+    return this.#launcher;
+  }
+
+  start(): void {
+    if (this.#process) return;
+    const { world, name } = this;
+    world.trace.add(name, 'starts');
+    this.isStopping = false;
+    this.reloadedMs = undefined;
+    const process = new SimulatedProcess(world, name, world.server);
+    const { zk, clock, logger } = process;
+    const launcher = new Launcher({
+      ...{ zk, clock, logger, version: '0' },
+      config: makeConfig(this.#spec, world.drivers),
+      registry: makeRegistry(withCheckedLaunches(world, world.drivers, name)),
+      hostname: `${name}.example.com`,
+      random: world.random.fork().next,
+    });
+    this.#process = process;
+    this.#launcher = launcher;
+    launcher.start().catch((error: unknown) => {
+      if (process.isDead) return;
+      // the service ends, and its supervisor starts it again
+      world.trace.add(name, () => `could not start: ${String(error)}`);
+      this.crash();
+      world.clock.setTimer(5_000, () => this.start());
+    });
+  }
+
+  /** SIGKILL. */
+  crash(): void {
+    if (!this.#process) return;
+    this.world.trace.add(this.name, 'crashes');
+    this.#process.kill();
+    this.#process = undefined;
+    this.#launcher = undefined;
+  }
+
+  /** SIGTERM. */
+  async stop(): Promise<void> {
+    const process = this.#process;
+    const launcher = this.#launcher;
+    if (!process || !launcher) return;
+    this.world.trace.add(this.name, 'stops');
+    this.isStopping = true;
+    try {
+      await launcher.drain(20_000);
+      await launcher.stop();
+      await process.zk.close();
+    } catch (error) {
+      if (!process.isDead) this.world.trace.add(this.name, () => `stopping failed: ${String(error)}`);
+    }
+    process.kill();
+    if (this.#process !== process) return;
+    this.#process = undefined;
+    this.#launcher = undefined;
+  }
+
+  /** Puts another configuration in force, now or at the next start. */
+  reconfigure(spec: ConfigSpec): void {
+    this.#spec = spec;
+    const process = this.#process;
+    if (!this.#launcher || !process) return;
+    this.world.trace.add(this.name, 'reloads its configuration');
+    this.reloadedMs = this.world.elapsedMs;
+    this.#launcher.reconfigure(makeConfig(spec, this.world.drivers)).catch((error: unknown) => {
+      if (!process.isDead) this.world.violate(new Violation(`${this.name}: reconfigure failed: ${String(error)}`));
+    });
+  }
+}

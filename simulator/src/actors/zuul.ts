@@ -1,0 +1,324 @@
+import {
+  decodeNode,
+  decodeRequest,
+  delay,
+  encodeNode,
+  encodeRequest,
+  isZooKeeperError,
+  newRequest,
+  nodeLockPath,
+  nodePath,
+  requestCreatePath,
+  requestLockPath,
+  requestPath,
+  REQUESTS_ROOT,
+  withNode,
+  withRequest,
+  ZkLock,
+  type NodeFields,
+  type NodeId,
+  type NodeRecord,
+  type RequestId,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import { Violation } from '../world/invariant-checker.js';
+import { SimulatedProcess } from '../world/process.js';
+import type { Random } from '../world/random.js';
+import type { World } from '../world/world.js';
+
+const LOCK_LIMIT_MS = 30_000;
+const LEAK_CHECK_MS = 30_000;
+/** A change that no watch reports is noticed after about this time. */
+const LOOK_AGAIN_MS = 60_000;
+
+interface HeldNode {
+  node: NodeRecord;
+  readonly lock: ZkLock;
+}
+
+/** What one job asks for and how it behaves. */
+export interface JobPlan {
+  readonly labels: readonly string[];
+  readonly priority: number;
+  readonly relativePriority: number;
+  readonly provider: string | null;
+  readonly tenantName: string | null;
+  readonly useMs: number;
+  readonly cancelAfterMs: number | undefined;
+  readonly reviseAfterMs: number | undefined;
+  readonly holdMs: number | undefined;
+}
+
+/** Asks for nodes, uses them and gives them back, as Zuul does. Can crash and come back without memory. */
+export class ZuulClient {
+  readonly #world: World;
+  readonly #name: string;
+  readonly #random: Random;
+  #process: SimulatedProcess | undefined;
+  readonly #known = new Set<string>();
+  /** Jobs that have not ended. */
+  active = 0;
+  done = 0;
+  fulfilled = 0;
+  failed = 0;
+
+  constructor(world: World, name: string) {
+    this.#world = world;
+    this.#name = name;
+    this.#random = world.random.fork();
+  }
+
+  get process(): SimulatedProcess | undefined {
+    return this.#process;
+  }
+
+  start(): void {
+    if (this.#process) return;
+    const process = new SimulatedProcess(this.#world, this.#name, this.#world.server);
+    this.#process = process;
+    void this.#deleteLeaked(process);
+  }
+
+  /** Everything it held is left to its session's end, its requests to the next start. */
+  crash(): void {
+    if (!this.#process) return;
+    this.#world.trace.add(this.#name, 'crashes');
+    this.#process.kill();
+    this.#process = undefined;
+    this.#known.clear();
+    this.active = 0;
+  }
+
+  /** Begins a job. */
+  submit(plan: JobPlan): void {
+    const process = this.#process;
+    if (!process) return;
+    this.active++;
+    this.#job(process, plan)
+      .catch((error: unknown) => {
+        if (!isZooKeeperError(error)) this.#world.violate(new Violation(`${this.#name}: ${String(error)}`));
+        this.#world.trace.add(this.#name, () => `a job failed: ${String(error)}`);
+      })
+      .finally(() => {
+        this.active--;
+        this.done++;
+      });
+  }
+
+  async #job(process: SimulatedProcess, plan: JobPlan): Promise<void> {
+    const { zk, clock } = process;
+    await zk.whenConnected();
+    await zk.ensurePath(REQUESTS_ROOT);
+    const { labels, provider, tenantName, relativePriority } = plan;
+    const fields = {
+      labels,
+      provider,
+      tenantName,
+      relativePriority,
+      requestor: this.#name,
+      createdTimeMs: clock.now(),
+    };
+    const body = encodeRequest(newRequest(fields, clock.now()));
+    const path = await zk.create(requestCreatePath(plan.priority), body, { sequential: true });
+    const id = path.slice(REQUESTS_ROOT.length + 1) as RequestId;
+    this.#known.add(id);
+    try {
+      const request = await this.#wait(process, id, plan);
+      if (request?.state !== 'fulfilled') {
+        if (request?.state === 'failed') this.failed++;
+        return;
+      }
+      this.fulfilled++;
+      const held = await this.#accept(process, request);
+      await this.#deleteRequest(process, id);
+      if (held) await this.#use(process, held, plan);
+    } finally {
+      await this.#deleteRequest(process, id);
+      this.#known.delete(id);
+    }
+  }
+
+  /** @returns the request in its final state; `undefined` when it was cancelled or is gone */
+  async #wait(process: SimulatedProcess, id: RequestId, plan: JobPlan): Promise<RequestRecord | undefined> {
+    const { clock } = process;
+    const beganMs = clock.now();
+    let isRevised = plan.reviseAfterMs === undefined;
+    for (;;) {
+      const request = await this.#readRequest(process, id);
+      if (request === undefined || request.state === 'fulfilled' || request.state === 'failed') return request;
+      const waitedMs = clock.now() - beganMs;
+      if (plan.cancelAfterMs !== undefined && waitedMs > plan.cancelAfterMs) return undefined;
+      if (!isRevised && waitedMs > (plan.reviseAfterMs ?? 0)) {
+        isRevised = true;
+        await this.#revise(process, request);
+      }
+      const { cancelAfterMs = Infinity, reviseAfterMs = Infinity } = plan;
+      const nextMs = Math.min(cancelAfterMs, isRevised ? Infinity : reviseAfterMs) - waitedMs;
+      await this.#change(process, request, Math.min(nextMs + 1, this.#random.exponential(LOOK_AGAIN_MS)));
+    }
+  }
+
+  /** Waits for the request to change, but no longer than this. */
+  #change(process: SimulatedProcess, { id, stat }: RequestRecord, ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = process.clock.setTimer(ms, resolve);
+      const changed = () => {
+        cancel();
+        resolve();
+      };
+      process.zk
+        .exists(requestPath(id), changed)
+        .then((now) => {
+          if (now?.version !== stat?.version) changed();
+        })
+        .catch(changed);
+    });
+  }
+
+  async #revise(process: SimulatedProcess, request: RequestRecord): Promise<void> {
+    const { zk, clock } = process;
+    const lock = new ZkLock(zk, requestLockPath(request.id), { clock });
+    try {
+      if (!(await lock.acquire({ blocking: false }))) return;
+      const current = await this.#readRequest(process, request.id);
+      if (current?.state !== 'requested' || !lock.held) return;
+      const next = withRequest(current, { relativePriority: this.#random.int(0, 5) }, clock.now());
+      await zk.setData(requestPath(request.id), encodeRequest(next), current.stat?.version);
+    } catch (error) {
+      if (!isZooKeeperError(error)) throw error;
+    } finally {
+      await lock.release();
+    }
+  }
+
+  /** Locks every node. @returns `undefined` when one is not to be had; then none is locked */
+  async #accept(process: SimulatedProcess, request: RequestRecord): Promise<HeldNode[] | undefined> {
+    const { zk, clock } = process;
+    const held: HeldNode[] = [];
+    try {
+      for (const id of request.nodeIds) {
+        await this.#readOwn(process, id, request);
+        const lock = new ZkLock(zk, nodeLockPath(id), { clock, identifier: this.#name });
+        await lock.acquire({ timeoutMs: LOCK_LIMIT_MS });
+        try {
+          held.push({ node: await this.#readOwn(process, id, request), lock });
+        } catch (error) {
+          await lock.release();
+          throw error;
+        }
+      }
+      return held;
+    } catch (error) {
+      this.#world.trace.add(this.#name, () => `cannot accept ${request.id}: ${String(error)}`);
+      await Promise.all(held.map(({ lock }) => lock.release()));
+      return undefined;
+    }
+  }
+
+  async #readOwn(process: SimulatedProcess, id: NodeId, request: RequestRecord): Promise<NodeRecord> {
+    const { data, stat } = await process.zk.getData(nodePath(id));
+    const node = decodeNode(id, data, stat, process.clock.now());
+    if (node?.allocatedTo !== request.id) throw new Error(`node ${id} is not ours: ${String(node?.allocatedTo)}`);
+    return node;
+  }
+
+  async #use(process: SimulatedProcess, held: HeldNode[], plan: JobPlan): Promise<void> {
+    const { clock } = process;
+    await Promise.all(held.map((item) => this.#store(process, item, { state: 'in-use', userData: {} })));
+    await delay(clock, plan.useMs);
+    await Promise.all(
+      held.map(async (item) => {
+        if (plan.holdMs === undefined) await this.#store(process, item, { state: 'used' });
+        else await this.#store(process, item, { state: 'hold', holdJob: 'job', comment: 'autohold' });
+        await item.lock.release();
+      }),
+    );
+    if (plan.holdMs === undefined) return;
+    await delay(clock, plan.holdMs);
+    await Promise.all(held.map((item) => this.#releaseHeld(process, item)));
+  }
+
+  /** Zuul gives up a node whose lock it has lost. */
+  async #store(process: SimulatedProcess, item: HeldNode, changes: NodeFields): Promise<void> {
+    const { zk, clock } = process;
+    for (let attempt = 0; item.lock.held && attempt < 5; attempt++) {
+      try {
+        const next = withNode(item.node, changes, clock.now());
+        const stat = await zk.setData(nodePath(item.node.id), encodeNode(next), item.node.stat?.version);
+        item.node = { ...next, stat };
+        return;
+      } catch (error) {
+        if (!isZooKeeperError(error)) throw error;
+        if (isZooKeeperError(error, 'ZK_NO_NODE')) return;
+        const found = await zk.getData(nodePath(item.node.id)).catch(() => undefined);
+        const node = found && decodeNode(item.node.id, found.data, found.stat, clock.now());
+        if (node) item.node = node;
+      }
+    }
+  }
+
+  async #releaseHeld(process: SimulatedProcess, { node }: HeldNode): Promise<void> {
+    const { zk, clock } = process;
+    const lock = new ZkLock(zk, nodeLockPath(node.id), { clock, identifier: this.#name });
+    try {
+      const found = await zk.getData(nodePath(node.id));
+      const current = decodeNode(node.id, found.data, found.stat, clock.now());
+      if (current?.state !== 'hold' || !(await lock.acquire({ blocking: false })) || !lock.held) return;
+      await zk.setData(
+        nodePath(node.id),
+        encodeNode(withNode(current, { state: 'used' }, clock.now())),
+        found.stat.version,
+      );
+    } catch (error) {
+      if (!isZooKeeperError(error)) throw error;
+    } finally {
+      await lock.release();
+    }
+  }
+
+  async #readRequest(process: SimulatedProcess, id: RequestId): Promise<RequestRecord | undefined> {
+    for (;;) {
+      try {
+        const { data, stat } = await process.zk.getData(requestPath(id));
+        return decodeRequest(id, data, stat, process.clock.now());
+      } catch (error) {
+        if (isZooKeeperError(error, 'ZK_NO_NODE')) return undefined;
+        if (!isZooKeeperError(error)) throw error;
+        await delay(process.clock, 100);
+      }
+    }
+  }
+
+  async #deleteRequest(process: SimulatedProcess, id: RequestId): Promise<void> {
+    for (;;) {
+      try {
+        await process.zk.delete(requestPath(id));
+        return;
+      } catch (error) {
+        if (isZooKeeperError(error, 'ZK_NO_NODE', 'ZK_CLOSED')) return;
+        await delay(process.clock, 100);
+      }
+    }
+  }
+
+  /** Own requests nothing waits for: their create was not confirmed, or they are from before a crash. */
+  async #deleteLeaked(process: SimulatedProcess): Promise<void> {
+    for (;;) {
+      try {
+        await process.zk.whenConnected();
+        const ids = await process.zk.getChildren(REQUESTS_ROOT);
+        for (const id of ids as RequestId[]) {
+          if (this.#known.has(id)) continue;
+          const { data, stat } = await process.zk.getData(requestPath(id));
+          const request = decodeRequest(id, data, stat, process.clock.now());
+          const isOld = process.clock.now() - (request?.createdTimeMs ?? 0) > LEAK_CHECK_MS;
+          if (request?.requestor === this.#name && isOld && !this.#known.has(id))
+            await this.#deleteRequest(process, id);
+        }
+      } catch (error) {
+        if (!isZooKeeperError(error)) throw error;
+      }
+      await delay(process.clock, LEAK_CHECK_MS);
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import { createFakeDriver } from '@nodepool/driver-fake';
+import type { Driver } from '@nodepool/core';
+import type { JsonObject } from '@nodepool/zk-protocol';
+import { isBacking, type Books } from '../world/invariant-checker.js';
+import type { ConfigSpec } from './config.js';
+import type { Fleet } from './fleet.js';
+import { Limit } from '../world/limit.js';
+import { checkMaxServers } from '../world/limit-checks.js';
+import type { Random } from '../world/random.js';
+import type { World } from '../world/world.js';
+import type { SimulatedCloud } from '../cloud/cloud.js';
+
+interface Pool {
+  readonly name: string;
+  labels: string[];
+  readonly maxServers: Limit;
+  priority: number | undefined;
+}
+
+/** The driver of all simulated clouds. A provider names its cloud. */
+export function cloudDriver(clouds: ReadonlyMap<string, SimulatedCloud>): Driver {
+  return createFakeDriver({
+    connect: ({ cloud }, { clock }) => {
+      const found = clouds.get(cloud);
+      if (found === undefined) throw new Error(`there is no cloud ${cloud}`);
+      return found.connect(clock);
+    },
+  });
+}
+
+/** A provider of instances of a cloud. */
+export class CloudFleet implements Fleet {
+  readonly cloud: SimulatedCloud;
+  readonly #random: Random;
+  readonly #labels: readonly string[];
+  readonly #pools: Pool[] = [];
+  readonly #timeouts: JsonObject;
+  readonly #maxConcurrency: Limit;
+  #poolCount = 0;
+
+  constructor(
+    world: World,
+    readonly name: string,
+    readonly driver: Driver,
+    cloud: SimulatedCloud,
+    labels: readonly string[],
+  ) {
+    this.cloud = cloud;
+    cloud.users++;
+    this.#labels = labels;
+    this.#random = world.random.fork();
+    const random = this.#random;
+    for (let i = random.int(1, 2); i > 0; i--) this.#pools.push(this.#newPool());
+    this.#maxConcurrency = new Limit(random.pick([1, 2, 4, 20]));
+    this.#timeouts = {
+      'launch-timeout': random.pick([20, 60, 300]),
+      'boot-timeout': random.pick([10, 60]),
+      'launch-retries': random.int(1, 3),
+    };
+    checkMaxServers(world, name, (pool) => this.#pools.find((known) => known.name === pool)?.maxServers);
+    world.maxConcurrency.set(name, this.#maxConcurrency);
+  }
+
+  entry(): JsonObject {
+    const pools = this.#pools.map(({ name, labels, maxServers, priority }) => ({
+      name,
+      'max-servers': maxServers.value,
+      'node-attributes': { provider: this.name },
+      ...(priority === undefined ? {} : { priority }),
+      labels: labels.map((label) => ({ name: label, 'cloud-image': 'image', 'flavor-name': label })),
+    }));
+    return {
+      ...{ name: this.name, driver: 'fake', cloud: this.cloud.name, 'cloud-settings': this.cloud.settings },
+      ...this.#timeouts,
+      'max-concurrency': this.#maxConcurrency.value,
+      'cloud-images': [{ name: 'image' }],
+      pools,
+    };
+  }
+
+  change(): string {
+    const random = this.#random;
+    const pool = random.pick(this.#pools);
+    switch (random.int(0, 5)) {
+      case 0:
+        this.#pools.push(this.#newPool());
+        return `${this.name}: a new pool`;
+      case 1:
+        if (this.#pools.length < 2) return 'nothing';
+        this.#pools.splice(this.#pools.indexOf(pool), 1);
+        return `${this.name}: pool ${pool.name} goes`;
+      case 2:
+        pool.labels = random.shuffle([...this.#labels]).slice(0, random.int(1, 2));
+        return `${this.name}: pool ${pool.name} has labels ${pool.labels.join(' ')}`;
+      case 3:
+        pool.priority = random.int(1, 99);
+        return `${this.name}: pool ${pool.name} has priority ${pool.priority}`;
+      case 4:
+        this.#maxConcurrency.value = random.int(0, 4);
+        return `${this.name}: at most ${this.#maxConcurrency.value} launches at once`;
+      default:
+        pool.maxServers.value = random.int(0, 6);
+        return `${this.name}: pool ${pool.name} has at most ${pool.maxServers.value} servers`;
+    }
+  }
+
+  unsettled(books: Books): string[] {
+    const problems = this.cloud.unsettled(this.name, books.nodes);
+    for (const node of books.nodes.values()) {
+      if (node.body['provider'] !== this.name || isBacking(node)) continue;
+      if (node.state !== 'ready') problems.push(`node ${node.id} of ${this.name} is ${node.state}`);
+    }
+    return problems;
+  }
+
+  offers(books: Books): ConfigSpec['labels'] {
+    // What the others keep ready, and twins of instances, count as foreign.
+    if (this.cloud.users > 1 || !this.cloud.isHonest || this.#maxConcurrency.value === 0) return [];
+    const backing = [...books.nodes.values()].filter(isBacking);
+    const names = new Set<string>();
+    for (const { name, labels, maxServers } of this.#pools) {
+      const taken = backing.filter(({ body }) => body['provider'] === this.name && body['pool'] === name).length;
+      if (taken >= maxServers.value) continue;
+      for (const label of labels) if (this.cloud.hasRoomFor(label, backing.length)) names.add(label);
+    }
+    return [...names].map((name) => ({ name }));
+  }
+
+  calm(): void {
+    if (this.#maxConcurrency.value === 0) this.#maxConcurrency.value = 1; // else requests may wait for ever
+    this.cloud.calm();
+  }
+
+  strike(): void {
+    this.cloud.strike();
+  }
+
+  #newPool(): Pool {
+    const random = this.#random;
+    return {
+      name: `pool${++this.#poolCount}`,
+      labels: random.shuffle([...this.#labels]).slice(0, random.int(1, 3)),
+      maxServers: new Limit(random.int(1, 6)),
+      priority: random.chance(0.2) ? random.int(1, 99) : undefined,
+    };
+  }
+}

@@ -1,0 +1,74 @@
+import type { Driver } from '@nodepool/core';
+import { Violation, type NodeEntry } from './invariant-checker.js';
+import type { Limit } from './limit.js';
+import type { World } from './world.js';
+
+/** Checks each new node of a provider against `max-servers` of its pool. */
+export function checkMaxServers(world: World, provider: string, limitOf: (pool: string) => Limit | undefined): void {
+  world.books.watch((before, after, who) => {
+    const pool = after.body['pool'];
+    if (before !== undefined || after.body['provider'] !== provider || typeof pool !== 'string') return;
+    const limit = limitOf(pool);
+    if (limit === undefined) return;
+    const count = countNodes(world, ({ body }) => body['provider'] === provider && body['pool'] === pool);
+    demand(world, count, limit.most * world.launcherCount, `${who} makes node ${after.id} in ${provider}/${pool}`);
+  });
+}
+
+/**
+ * The drivers as one launcher gets them. Each launch is checked against `max-concurrency` of its provider, however many
+ * pools it has and whatever replaces it at a reload.
+ */
+export function withCheckedLaunches(world: World, drivers: ReadonlyMap<string, Driver>, who: string) {
+  const active = new Map<string, number>();
+  const begin = (provider: string) => {
+    const count = (active.get(provider) ?? 0) + 1;
+    active.set(provider, count);
+    const limit = world.maxConcurrency.get(provider);
+    if (limit) demand(world, count, limit.most, `${who} begins a launch of ${provider}`);
+    return () => active.set(provider, (active.get(provider) ?? 0) - 1);
+  };
+  return new Map([...drivers].map(([name, driver]) => [name, withLaunches(driver, begin)]));
+}
+
+/** @param begin - called as a launch begins; returns what is called at its end */
+function withLaunches(driver: Driver, begin: (provider: string) => () => void): Driver {
+  return {
+    ...driver,
+    getProvider: (config, context) => {
+      const provider = driver.getProvider(config, context);
+      const getRequestHandler = provider.getRequestHandler.bind(provider);
+      provider.getRequestHandler = (pool, request) => {
+        const handler = getRequestHandler(pool, request);
+        const launch = handler.launch?.bind(handler);
+        if (!launch) return handler;
+        handler.launch = (order, signal) => {
+          const end = begin(config.name);
+          return launch(order, signal).finally(end);
+        };
+        return handler;
+      };
+      return provider;
+    },
+  };
+}
+
+/** Checks each node that a tenant with a limit gets. */
+export function checkTenantLimit(world: World, tenant: string, limit: number): void {
+  const isOfTenant = ({ body }: NodeEntry) => body['tenant_name'] === tenant;
+  world.books.watch((before, after, who) => {
+    if (!isOfTenant(after) || (before !== undefined && isOfTenant(before))) return;
+    const doing = `${who} gives node ${after.id} to tenant ${tenant}`;
+    demand(world, countNodes(world, isOfTenant), limit * world.launcherCount, doing);
+  });
+}
+
+function countNodes({ books }: World, isCounted: (node: NodeEntry) => boolean): number {
+  let count = 0;
+  for (const node of books.nodes.values()) if (isCounted(node)) count++;
+  return count;
+}
+
+function demand(world: World, count: number, most: number, doing: string): void {
+  if (count > most) world.violate(new Violation(`${doing}, number ${count} of at most ${most}`));
+}

@@ -1,0 +1,103 @@
+import type { Driver, LogFields } from '@nodepool/core';
+import { InProcessServer } from '@nodepool/zk-protocol/in-process';
+import { Books, Violation } from './invariant-checker.js';
+import { WorldClock } from './clock.js';
+import { Environment } from './environment.js';
+import type { Limit } from './limit.js';
+import { Random } from './random.js';
+import { Trace } from './trace.js';
+
+/** A fixed day, so that traces of one seed are equal to the letter. */
+const BEGIN_MS = 1_800_000_000_000;
+/** Errors that tell what a cloud has said. */
+const CLOUD_ERRORS = new Set([
+  'ProviderUnavailableError',
+  'RateLimitedError',
+  'QuotaError',
+  'CapacityError',
+  'LaunchError',
+]);
+/** The same without an error. */
+const CLOUD_MESSAGES = new Set(['Provider does not start; going on without it for now']);
+/** Several times what any run needs that is not going round in circles. */
+const STEP_LIMIT = 200_000;
+
+/** Everything the actors of one run share. */
+export class World {
+  readonly clock = new WorldClock(BEGIN_MS);
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly books: Books;
+  readonly server: InProcessServer;
+  readonly drivers = new Map<string, Driver>();
+  /** By provider; `max-concurrency` of its entry. */
+  readonly maxConcurrency = new Map<string, Limit>();
+  readonly latencyMs: number;
+  readonly violations: Violation[] = [];
+  readonly #environment: Environment;
+  readonly #onRejection = (error: unknown): void => {
+    this.violate(new Violation(`unhandled rejection: ${stackOf(error)}`));
+  };
+  readonly #onException = (error: unknown): void => {
+    this.violate(new Violation(`uncaught exception: ${stackOf(error)}`));
+  };
+  /** How many launchers take part. */
+  launcherCount = 0;
+  steps = 0;
+
+  constructor(seed: number, trace: boolean) {
+    this.random = new Random(seed);
+    this.#environment = new Environment(this.random.fork(), trace);
+    this.trace = new Trace(this.clock, trace);
+    this.books = new Books(this.trace, (violation) => this.violate(violation));
+    this.server = new InProcessServer(this.clock, this.books.onTransaction);
+    this.latencyMs = this.random.pick([0.3, 1, 5, 30]);
+    process.on('unhandledRejection', this.#onRejection);
+    process.on('uncaughtException', this.#onException);
+  }
+
+  /** Milliseconds since the begin. */
+  get elapsedMs(): number {
+    return this.clock.now() - BEGIN_MS;
+  }
+
+  violate(violation: Violation): void {
+    this.trace.add('VIOLATION', violation.message);
+    this.violations.push(violation);
+  }
+
+  /** What a process logs as an error is a mistake of its own, unless it is about what a cloud has said. */
+  errorLogged(who: string, message: string, fields: LogFields | undefined): void {
+    if (fields?.error instanceof Error ? CLOUD_ERRORS.has(fields.error.name) : CLOUD_MESSAGES.has(message)) return;
+    const detail = fields?.error === undefined ? '' : `: ${stackOf(fields.error)}`;
+    this.violate(new Violation(`${who} logs an error: ${message}${detail}`));
+  }
+
+  /** Lets time pass. Ends early at the first violation. */
+  async run(ms: number, until: () => boolean = () => false): Promise<void> {
+    const endMs = this.clock.now() + ms;
+    await this.#environment.settle();
+    while (this.violations.length === 0 && !until() && this.clock.step(endMs)) {
+      this.steps++;
+      if (this.steps === STEP_LIMIT) this.violate(new Violation(`busy: ${STEP_LIMIT} steps and no rest`));
+      await this.#environment.settle();
+    }
+  }
+
+  /** Calls `act` again and again, at random times, until it returns false. */
+  repeat(meanMs: number, act: () => boolean): void {
+    this.clock.setTimer(this.random.exponential(meanMs), () => {
+      if (act()) this.repeat(meanMs, act);
+    });
+  }
+
+  restore(): void {
+    process.off('unhandledRejection', this.#onRejection);
+    process.off('uncaughtException', this.#onException);
+    this.#environment.restore();
+  }
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
