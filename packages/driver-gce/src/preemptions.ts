@@ -1,5 +1,6 @@
 import type { AdapterContext, NodeRecord } from '@nodepool/core';
-import { encodeNode, isZooKeeperError, nodeLockPath, nodePath, withNode, type Operation } from '@nodepool/zk-protocol';
+import { encodeNode, isFree, isZooKeeperError, nodeLockPath, nodePath, withNode } from '@nodepool/zk-protocol';
+import type { Operation } from '@nodepool/zk-protocol';
 import { nameOf, type ApiOperation } from './api.js';
 import type { ComputeClient } from './client.js';
 
@@ -41,7 +42,7 @@ export class Preemptions {
     const { id: nodeId, state } = node;
     this.#context.logger.warn(REASON, { nodeId, externalId, zone, state });
     // What is in use is its user's, who holds its lock.
-    if (state === 'ready' && node.allocatedTo === null) await this.#withdraw(node);
+    if (isFree(node)) await this.#withdraw(node);
   }
 
   /** Writes the record if nobody has the lock: the directory of the lock can only be deleted while it is empty. */

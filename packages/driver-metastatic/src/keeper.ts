@@ -1,5 +1,5 @@
 import type { ProviderContext } from '@nodepool/core';
-import { encodeNode, isZooKeeperError, nodeLockPath, nodePath, withNode, ZkLock } from '@nodepool/zk-protocol';
+import { encodeNode, isFree, isZooKeeperError, nodeLockPath, nodePath, withNode, ZkLock } from '@nodepool/zk-protocol';
 import type { CancelTimer, NodeId, NodeRecord, Operation } from '@nodepool/zk-protocol';
 import type { BackingNode } from './backing-node.js';
 import type { Books } from './books.js';
@@ -215,8 +215,8 @@ export class Keeper {
     const { nodes } = this.#options.context;
     for (const id of [...this.#options.books().slotNodesOn(backing)]) {
       const node = nodes.get(id);
-      const isIdle = node?.state === 'ready' && node.allocatedTo === null && nodes.contenders(id) === 0;
-      if (node && isIdle) this.#run(id, () => this.#retire(node));
+      const isIdle = node !== undefined && isFree(node) && nodes.contenders(id) === 0;
+      if (isIdle) this.#run(id, () => this.#retire(node));
     }
   }
 

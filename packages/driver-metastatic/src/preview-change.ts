@@ -1,5 +1,5 @@
 import type { ChangePreview } from '@nodepool/core';
-import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
+import { isFree, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import { settingsOf } from './config.js';
 import type { MetastaticProviderConfig } from './config.js';
 import { identityOf, parseBackingData, placeOf } from './user-data.js';
@@ -21,7 +21,7 @@ export function previewChange(
     const data = node.state === 'in-use' ? parseBackingData(node.userData, owner) : undefined;
     if (!data || settingsOf(config, data.label)) continue;
     const taken = slots.get(node.id) ?? [];
-    const free = taken.filter(({ state, allocatedTo }) => state === 'ready' && allocatedTo === null);
+    const free = taken.filter(isFree);
     const used = taken.length - free.length;
     const later = used === 0 ? '' : `, once ${used === 1 ? 'the slot' : `the ${used} slots`} in use on it ended`;
     deleted.push({

@@ -1,9 +1,9 @@
 import type { ChangePreview } from '@nodepool/core';
-import type { NodeRecord } from '@nodepool/zk-protocol';
+import { isFree, type NodeRecord } from '@nodepool/zk-protocol';
 import { hostIdentity } from './config.js';
 import type { StaticProviderConfig } from './config.js';
 import { SlotIndex } from './slot-index.js';
-import { isFree, planSlots } from './slot-plan.js';
+import { planSlots } from './slot-plan.js';
 
 /** Which slots a configuration would register and which records it would take away, if all hosts answer. */
 export function previewChange(config: StaticProviderConfig, nodes: readonly NodeRecord[]): ChangePreview {

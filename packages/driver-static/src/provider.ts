@@ -1,6 +1,6 @@
 import { systemLookup } from '@nodepool/core';
 import type { HostLookup, Provider, ProviderContext } from '@nodepool/core';
-import type { CancelTimer, NodeRecord, RecordChange } from '@nodepool/zk-protocol';
+import { isFree, type CancelTimer, type NodeRecord, type RecordChange } from '@nodepool/zk-protocol';
 import { identityOf } from './config.js';
 import type { StaticProviderConfig } from './config.js';
 import { StaticRequestHandler } from './handler.js';
@@ -8,7 +8,7 @@ import { HostMonitor, logFields, MonitoredHost } from './host-monitor.js';
 import { slotRecord, staleFields } from './host-record.js';
 import { canPlace } from './placement.js';
 import { SlotIndex } from './slot-index.js';
-import { isFree, planSlots } from './slot-plan.js';
+import { planSlots } from './slot-plan.js';
 import { SlotWriter } from './slot-writer.js';
 
 /** How long another launcher gets to register the slot of a record it has deleted. */

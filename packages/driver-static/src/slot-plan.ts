@@ -1,4 +1,4 @@
-import type { NodeRecord } from '@nodepool/zk-protocol';
+import { isFree, type NodeRecord } from '@nodepool/zk-protocol';
 
 /** Which record stands for which slot of a host. */
 export interface SlotPlan {
@@ -6,11 +6,6 @@ export interface SlotPlan {
   readonly slots: readonly (NodeRecord | undefined)[];
   /** Records without a slot. */
   readonly excess: readonly NodeRecord[];
-}
-
-/** True for a record that is nobody's: only such are updated or taken away. */
-export function isFree(record: NodeRecord): boolean {
-  return record.state === 'ready' && record.allocatedTo === null;
 }
 
 /**

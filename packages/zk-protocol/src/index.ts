@@ -62,7 +62,7 @@ export { decodeUpload, encodeUpload, newUpload, withUpload } from './records/ima
 export type { NodeActor, RequestActor, Transition } from './records/states.js';
 export { NODE_TRANSITIONS, REQUEST_TRANSITIONS, UNLOCKED_GARBAGE_STATES } from './records/states.js';
 export { assertNodeTransition, assertRequestTransition } from './records/states.js';
-export { isKnownNodeState, isKnownRequestState } from './records/states.js';
+export { isFree, isKnownNodeState, isKnownRequestState } from './records/states.js';
 export type { PathShape } from './records/paths.js';
 export { NODEPOOL_ROOT, NODES_ROOT, NODE_CREATE_PATH, REQUESTS_ROOT, REQUEST_LOCKS_ROOT } from './records/paths.js';
 export { IMAGES_ROOT, COMPONENTS_ROOT, LEGACY_LAUNCHERS_ROOT, STATS_ELECTION_PATH } from './records/paths.js';

@@ -1,5 +1,5 @@
 import { TransitionError } from './errors.js';
-import { NODE_STATES, REQUEST_STATES, type NodeState, type RequestState } from './types.js';
+import { NODE_STATES, REQUEST_STATES, type NodeRecord, type NodeState, type RequestState } from './types.js';
 
 /** Who writes a node's state. `launcher` stands for all its workers, `operator` for the command line. */
 export type NodeActor = 'launcher' | 'static' | 'metastatic' | 'zuul' | 'operator';
@@ -109,4 +109,12 @@ export function assertNodeTransition(from: string | undefined, to: string, actor
 /** Checks a change of a request's state. `from` is `undefined` for a new request. @throws {TransitionError} */
 export function assertRequestTransition(from: string | undefined, to: string, actor: RequestActor): void {
   if (!allowed(REQUEST_INDEX, from, to, actor)) throw new TransitionError('request', from, to, actor);
+}
+
+/**
+ * True for a node that is ready and that no request has been promised. Whether some process has its lock at the moment is
+ * for the caller to ask: the record does not say.
+ */
+export function isFree({ state, allocatedTo }: Pick<NodeRecord, 'state' | 'allocatedTo'>): boolean {
+  return state === 'ready' && allocatedTo === null;
 }

@@ -1,3 +1,4 @@
+import { isFree } from '@nodepool/zk-protocol';
 import type {
   LockAware,
   NodeId,
@@ -140,12 +141,7 @@ export class Mirror {
   }
 
   #isFree(node: NodeRecord): boolean {
-    return (
-      node.state === 'ready' &&
-      node.allocatedTo === null &&
-      !this.#claimed.has(node.id) &&
-      this.nodes.contenders(node.id) === 0
-    );
+    return isFree(node) && !this.#claimed.has(node.id) && this.nodes.contenders(node.id) === 0;
   }
 
   #nodeChanged(change: RecordChange<NodeRecord>): void {
@@ -201,7 +197,7 @@ export class Mirror {
   }
 
   #countStandby(node: NodeRecord | undefined, step: 1 | -1): void {
-    if (node?.state !== 'ready' || node.allocatedTo !== null) return;
+    if (!node || !isFree(node)) return;
     for (const label of node.labels) this.#standby.set(label, (this.#standby.get(label) ?? 0) + step);
   }
 

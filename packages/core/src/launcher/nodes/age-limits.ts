@@ -1,6 +1,7 @@
 import { isZooKeeperError, type CancelTimer, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import type { Config } from '../../contract/config.js';
 import type { Services } from '../mirror/services.js';
+import { ageLimitOf } from '../plan/nodes.js';
 import { expireNode } from './expire-node.js';
 
 /** What age limits need to know of the launcher around them. */
@@ -58,16 +59,7 @@ export class AgeLimits {
   }
 
   #limitOf(node: NodeRecord): number | undefined {
-    if (node.state === 'ready') return node.allocatedTo === null ? this.#readyLimit(node) : undefined;
-    if (node.state !== 'hold') return undefined;
-    const limits = [this.#host.config().maxHoldAgeMs, node.holdExpirationMs ?? 0].filter((limit) => limit > 0);
-    return limits.length > 0 ? Math.min(...limits) : undefined;
-  }
-
-  #readyLimit(node: NodeRecord): number | undefined {
-    const { labels } = this.#host.config();
-    const limits = node.labels.map((label) => labels.get(label)?.maxReadyAgeMs ?? 0).filter((limit) => limit > 0);
-    return limits.length > 0 ? Math.min(...limits) : undefined;
+    return ageLimitOf(node, this.#host.config())?.ms;
   }
 
   #wait(id: NodeId, dueMs: number): void {

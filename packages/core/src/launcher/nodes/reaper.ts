@@ -6,7 +6,6 @@ import {
   NODE_CREATE_PATH,
   encodeNode,
   requestPath,
-  UNLOCKED_GARBAGE_STATES,
   withNode,
   type CancelTimer,
   decodeRequest,
@@ -18,6 +17,7 @@ import {
 import type { Provider } from '../../contract/driver.js';
 import { UNALLOCATED } from '../requests/release.js';
 import type { Services } from '../mirror/services.js';
+import { holdsNodes, judgeNode, NEVER_LOCKED_MS, type NodeSurroundings, type NodeVerdict } from '../plan/nodes.js';
 import { createdPath, isRefusal, removeLockDirectory, setNode, Transaction } from '../requests/transaction.js';
 import { removeAbandonedLocks } from '../requests/abandoned.js';
 import { backoffMs } from '../../async/backoff.js';
@@ -45,8 +45,6 @@ interface Deletion {
   cancel: CancelTimer | undefined;
 }
 
-/** A record in state `init` that nobody has locked for this long, and no request wants, is garbage. */
-const NEVER_LOCKED_MS = 60_000;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 300_000;
 
@@ -65,10 +63,19 @@ export class Reaper {
   readonly #stop = new AbortController();
   readonly #unsubscribe: () => void;
   readonly #running = new Set<Promise<void>>();
+  readonly #surroundings: NodeSurroundings;
 
   constructor(services: Services, host: ReaperHost) {
     this.#services = services;
     this.#host = host;
+    const { mirror, clock } = services;
+    this.#surroundings = {
+      nowMs: () => clock.now(),
+      isLocked: ({ id }) => mirror.nodes.contenders(id) > 0,
+      requestOf: ({ allocatedTo }) => (allocatedTo === null ? undefined : mirror.requests.get(allocatedTo)),
+      hasLauncherLeft: (launcherId) => this.#gone.has(launcherId),
+      isOurs: (node) => host.providerOf(node) !== undefined,
+    };
     setMaxListeners(0, this.#stop.signal); // one for each deletion under way
     this.#unsubscribe = services.mirror.listen({
       onNode: ({ after }) => after && this.consider(after.id),
@@ -121,14 +128,16 @@ export class Reaper {
   consider(id: NodeId): boolean {
     if (this.#stop.signal.aborted || !this.#host.isActive()) return false;
     const node = this.#services.mirror.nodes.get(id);
-    if (!node || !this.#wantsWork(node)) return false;
+    if (!node) return false;
+    const verdict = judgeNode(node, this.#surroundings);
+    if (verdict === 'keep') return false;
     if (this.#waiting.get(id)?.cancel) return false;
     if (this.#busy.has(id)) {
       this.#again.add(id);
       return false;
     }
     this.#busy.add(id);
-    const run = this.#work(node).finally(() => {
+    const run = this.#work(node, verdict).finally(() => {
       this.#running.delete(run);
       this.#busy.delete(id);
       if (this.#again.delete(id)) this.consider(id);
@@ -146,26 +155,10 @@ export class Reaper {
     this.#stop.abort(new Error('the launcher stops'));
   }
 
-  #wantsWork(node: NodeRecord): boolean {
-    const { mirror } = this.#services;
-    if (mirror.nodes.contenders(node.id) > 0) return false;
-    const request = node.allocatedTo === null ? undefined : mirror.requests.get(node.allocatedTo);
-    const unwanted = node.allocatedTo !== null && !holdsNodes(request);
-    const abandoned = unwanted && (node.state === 'ready' || this.#wasNeverLocked(node));
-    if (!abandoned && !UNLOCKED_GARBAGE_STATES.has(node.state)) return false;
-    return node.provider === null ? node.state === 'deleted' : this.#host.providerOf(node) !== undefined;
-  }
-
-  /** Its launcher died before it could lock the record; a living one needs a moment for that, not a minute. */
-  #wasNeverLocked({ state, stateTimeMs, launcher }: NodeRecord): boolean {
-    if (state !== 'init') return false;
-    return this.#gone.has(launcher ?? '') || this.#services.clock.now() - stateTimeMs > NEVER_LOCKED_MS;
-  }
-
-  async #work(node: NodeRecord): Promise<void> {
+  async #work(node: NodeRecord, verdict: Exclude<NodeVerdict, 'keep'>): Promise<void> {
     const epoch = this.#services.zk.sessionEpoch;
     try {
-      if (node.state === 'ready') await this.#deallocate(node);
+      if (verdict === 'deallocate') await this.#deallocate(node);
       else await this.#delete(node);
       this.#waiting.delete(node.id);
     } catch (error) {
@@ -315,11 +308,6 @@ export class Reaper {
       if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
     }
   }
-}
-
-/** Whether nodes allocated to the request belong to it: not once it is gone, back in the queue, or refused by all. */
-function holdsNodes(request: RequestRecord | undefined): boolean {
-  return request !== undefined && request.state !== 'requested' && request.state !== 'failed';
 }
 
 function deleteNode(node: NodeRecord) {

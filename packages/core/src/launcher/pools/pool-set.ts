@@ -1,6 +1,7 @@
 import type { RequestId } from '@nodepool/zk-protocol';
 import type { Config } from '../../contract/config.js';
 import type { Services } from '../mirror/services.js';
+import { keepsStandby } from '../plan/nodes.js';
 import { poolKey } from '../mirror/usage.js';
 import type { PoolCandidates } from './pool-candidates.js';
 import type { PoolSituation, PoolWorkerHost } from './pool-situation.js';
@@ -55,8 +56,7 @@ export class PoolSet {
   /** One of the pools could launch nodes of the label now. */
   canLaunch(label: string): boolean {
     for (const worker of this.#workers.values()) {
-      const isOpen = worker.launches && worker.pool.maxServers > 0 && worker.maxConcurrency !== 0;
-      if (isOpen && worker.pool.labels.has(label) && worker.labelReady(label)) return true;
+      if (keepsStandby(worker, label) && worker.labelReady(label)) return true;
     }
     return false;
   }

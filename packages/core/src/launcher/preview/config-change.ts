@@ -3,7 +3,7 @@ import { sameProviderConfig } from '../../config/compare.js';
 import { describeLimitChanges } from './limit-changes.js';
 import { planNodeChanges } from './node-changes.js';
 import { findServingPools, whyHopeless, type Offer } from './servable.js';
-import { planStandby } from './standby-changes.js';
+import { planStandbyChanges } from './standby-changes.js';
 import type { ConfigChange, ConfigChangeInput, PartChange, RequestChange } from './types.js';
 
 /** Says what a new configuration would do to the live system. Decides only; nothing is done. */
@@ -17,7 +17,7 @@ export function planConfigChange(input: ConfigChangeInput): ConfigChange {
     pools: poolChanges(input),
     limits: before ? describeLimitChanges(before, after) : [],
     ...planNodeChanges(input),
-    standby: planStandby(input),
+    standby: planStandbyChanges(input),
     waiting: waiting.length,
     ...requestChanges(waiting, offerBefore, offerAfter),
   };

@@ -1,4 +1,4 @@
-import type { NodeRecord } from '@nodepool/zk-protocol';
+import { isFree, type NodeRecord } from '@nodepool/zk-protocol';
 import type { Services } from '../mirror/services.js';
 import type { ProviderRunner } from './provider-runner.js';
 
@@ -96,8 +96,8 @@ export class DrainingProviders {
   #releaseFree(name: string): void {
     const { nodes } = this.#services.mirror;
     for (const node of [...this.#host.nodesOf(name)]) {
-      const isFree = node.state === 'ready' && node.allocatedTo === null && nodes.contenders(node.id) === 0;
-      if (isFree) this.#host.releaseNode(node, 'its provider left the configuration');
+      if (isFree(node) && nodes.contenders(node.id) === 0)
+        this.#host.releaseNode(node, 'its provider left the configuration');
     }
   }
 

@@ -15,6 +15,7 @@ import {
 import type { Config } from '../../contract/config.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from '../requests/transaction.js';
 import type { Services } from '../mirror/services.js';
+import { planStandby } from '../plan/nodes.js';
 import { MIN_READY_REQUESTOR } from '../plan/rules.js';
 import { backoffMs } from '../../async/backoff.js';
 
@@ -114,9 +115,9 @@ export class MinReady {
     const wanted = this.#host.config().labels.get(label)?.minReady ?? 0;
     const state = this.#stateOf(label);
     const open = (this.#open.get(label)?.size ?? 0) + state.creating;
-    const present = this.#services.mirror.standbyCount(label) + open + this.#countHandedOver(label);
-    const missing = wanted - present;
-    if (missing <= 0) return 0;
+    const free = this.#services.mirror.standbyCount(label);
+    const missing = planStandby(wanted, { free, asked: open + this.#countHandedOver(label) });
+    if (missing === 0) return 0;
     const pause = Math.max(state.notBeforeMs - this.#services.clock.now(), this.#host.registryRestMs());
     if (pause > 0) this.#checkLater(label, pause);
     else if (!this.#host.isFirst(label) && state.failures === 0) this.#checkLater(label, OTHERS_TURN_MS, true);

@@ -1,0 +1,104 @@
+import { isFree, UNLOCKED_GARBAGE_STATES, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
+import type { Config } from '../../contract/config.js';
+import type { PoolView } from './types.js';
+
+/**
+ * What becomes of a node.
+ * - `keep` it stays as it is
+ * - `deallocate` it is ready, and the request it was kept for does not want it any more: any request may have it
+ * - `delete` its use is over: what is behind the record goes, then the record
+ */
+export type NodeVerdict = 'keep' | 'deallocate' | 'delete';
+
+/** What surrounds a node and decides on it. The methods are asked only as far as the answers matter. */
+export interface NodeSurroundings {
+  nowMs(): number;
+  /** Some process holds the node's lock or waits for it. */
+  isLocked(node: NodeRecord): boolean;
+  /** The request that `allocated_to` names; `undefined` when it is gone. */
+  requestOf(node: NodeRecord): Pick<RequestRecord, 'state'> | undefined;
+  /** The pool that made the record has left the registry. */
+  hasLauncherLeft(launcherId: string): boolean;
+  /** This launcher has the node's provider, configured or draining. */
+  isOurs(node: NodeRecord): boolean;
+}
+
+/** A record in state `init` that no launcher has locked for this long, and no request wants, is garbage. */
+export const NEVER_LOCKED_MS = 60_000;
+
+/** Decides whether a node stays, is given free, or is deleted, by what its record, its lock and its request show. */
+export function judgeNode(node: NodeRecord, around: NodeSurroundings): NodeVerdict {
+  if (around.isLocked(node)) return 'keep';
+  const verdict = judgeUnlocked(node, around);
+  if (verdict === 'keep') return 'keep';
+  // a record without a provider has nothing behind it; it goes once somebody has marked it so
+  const isOurs = node.provider === null ? node.state === 'deleted' : around.isOurs(node);
+  return isOurs ? verdict : 'keep';
+}
+
+function judgeUnlocked(node: NodeRecord, around: NodeSurroundings): NodeVerdict {
+  if (UNLOCKED_GARBAGE_STATES.has(node.state)) return 'delete';
+  if (node.allocatedTo === null || holdsNodes(around.requestOf(node))) return 'keep';
+  if (node.state === 'ready') return 'deallocate';
+  return wasNeverLocked(node, around) ? 'delete' : 'keep';
+}
+
+/** The launcher died before it could lock the record; a living one needs a moment for that, not a minute. */
+function wasNeverLocked({ state, stateTimeMs, launcher }: NodeRecord, around: NodeSurroundings): boolean {
+  if (state !== 'init') return false;
+  return around.hasLauncherLeft(launcher ?? '') || around.nowMs() - stateTimeMs > NEVER_LOCKED_MS;
+}
+
+/** Whether nodes allocated to the request belong to it: not once it is gone, back in the queue, or refused by all pools. */
+export function holdsNodes(request: Pick<RequestRecord, 'state'> | undefined): boolean {
+  return request !== undefined && request.state !== 'requested' && request.state !== 'failed';
+}
+
+/** How old a node may get in its state, and which setting says so. */
+export interface AgeLimit {
+  readonly key: 'max-ready-age' | 'max-hold-age' | 'hold_expiration';
+  readonly ms: number;
+}
+
+/**
+ * How long a node may stay in its state: a free one for the shortest `max-ready-age` of its labels, a held one for
+ * `max-hold-age` or its own `hold_expiration`, whichever is shorter. `undefined`: as long as it likes.
+ */
+export function ageLimitOf(
+  node: NodeRecord,
+  { labels, maxHoldAgeMs }: Pick<Config, 'labels' | 'maxHoldAgeMs'>,
+): AgeLimit | undefined {
+  if (isFree(node)) {
+    let limit: AgeLimit | undefined;
+    for (const label of node.labels) limit = shorter(limit, 'max-ready-age', labels.get(label)?.maxReadyAgeMs);
+    return limit;
+  }
+  if (node.state !== 'hold') return undefined;
+  return shorter(shorter(undefined, 'max-hold-age', maxHoldAgeMs), 'hold_expiration', node.holdExpirationMs);
+}
+
+/** `0`, `null` and `undefined` limit nothing. */
+function shorter(known: AgeLimit | undefined, key: AgeLimit['key'], ms: number | null | undefined) {
+  return ms && ms > 0 && ms < (known?.ms ?? Infinity) ? { key, ms } : known;
+}
+
+/** Nodes of one label that count for its `min-ready`. */
+export interface StandbyCounts {
+  /** Free nodes, also those locked at the moment. */
+  readonly free: number;
+  /** Nodes that some launcher has asked for and nobody has been given yet. */
+  readonly asked: number;
+}
+
+/** How many standby nodes of a label are missing and to be asked for. */
+export function planStandby(minReady: number, { free, asked }: StandbyCounts): number {
+  return Math.max(0, minReady - free - asked);
+}
+
+/** Whether a pool makes standby nodes of a label; its image and its quota may still say no. */
+export function keepsStandby(
+  { launches, maxConcurrency, pool }: Pick<PoolView, 'launches' | 'maxConcurrency' | 'pool'>,
+  label: string,
+): boolean {
+  return launches && maxConcurrency !== 0 && pool.maxServers > 0 && pool.labels.has(label);
+}
