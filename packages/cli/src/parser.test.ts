@@ -36,7 +36,8 @@ describe('command line of nodepool', () => {
     [['list', '--detail'], { name: 'list', detail: true }],
     [['request-list'], { name: 'request-list', detail: false }],
     [['info', 'rack'], { name: 'info', provider: 'rack' }],
-    [['delete', '0000000042'], { name: 'delete', id: '0000000042' }],
+    [['delete', '0000000042'], { name: 'delete', id: '0000000042', now: false }],
+    [['delete', '--now', '0000000042'], { name: 'delete', id: '0000000042', now: true }],
     [['hold', '0000000042'], { name: 'hold', id: '0000000042' }],
     [['config-validate'], { name: 'config-validate' }],
     [['config-schema'], { name: 'config-schema' }],
@@ -68,8 +69,21 @@ describe('command line of nodepool', () => {
   });
 
   it('suggests the command that was meant', async () => {
-    await expect(parse('lits')).rejects.toThrow('Did you mean list?');
-    await expect(parse('request-lst')).rejects.toThrow('Did you mean request-list?');
+    await expect(parse('lits')).rejects.toThrow('unknown command lits, did you mean list?');
+    await expect(parse('request-lst')).rejects.toThrow('did you mean request-list?');
+  });
+
+  it.each([
+    [['list', '--fromat', 'json'], 'unknown option --fromat, did you mean --format?'],
+    [['hold', '1', '--extned', '1h'], 'unknown option --extned, did you mean --extend?'],
+    [['list', '--no-header'], 'unknown option --no-header, did you mean --no-headers?'],
+    [['-C', 'x.yaml', 'list'], 'unknown option -C, did you mean -c?'],
+    [['list', '--colour'], 'unknown option --colour'],
+    [['--detial', 'list'], 'unknown option --detial, did you mean --detail?'],
+    [['list', 'what'], 'Unknown argument: what'],
+    [['frobnicate'], 'unknown command frobnicate'],
+  ])('says what of %j is unknown, and what may have been meant', async (argv, message) => {
+    await expect(parse(...argv)).rejects.toThrow(new UsageError(message));
   });
 
   it('has each command once, with what help needs', () => {

@@ -1,8 +1,10 @@
-import type { Options, PositionalOptions } from 'yargs';
+import type { PositionalOptions } from 'yargs';
 import type { CliContext } from './context.js';
+import type { OptionDefinition } from './option.js';
 import type { Values } from './values.js';
 
 export { flag, last, text, texts } from './values.js';
+export type { OptionDefinition } from './option.js';
 export type { Values } from './values.js';
 
 /**
@@ -16,7 +18,7 @@ export interface Command<Args> {
   /** One line for the help, without a capital and a full stop. */
   readonly summary: string;
   readonly positionals?: Readonly<Record<string, PositionalOptions>>;
-  readonly options?: Readonly<Record<string, Options>>;
+  readonly options?: Readonly<Record<string, OptionDefinition>>;
   /** Reads a listing: takes `--fields`, `--no-headers`, `--watch` and every `--format`. */
   readonly reads?: boolean;
   /** Takes a command line of its own after `--`. */

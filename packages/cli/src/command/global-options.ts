@@ -1,5 +1,5 @@
-import type { Options } from 'yargs';
 import { parseDuration } from './duration.js';
+import type { OptionDefinition } from './option.js';
 import { UsageError } from './usage-error.js';
 import { flag, last, text } from './values.js';
 import type { Values } from './values.js';
@@ -44,9 +44,9 @@ const SHORTEST_WATCH_MS = 100;
 
 /** What yargs is told of the options of every command. */
 export const GLOBAL_OPTIONS = {
-  c: { type: 'string', requiresArg: true, describe: `configuration file [${DEFAULT_CONFIG}]` },
-  s: { type: 'string', requiresArg: true, describe: 'secure file' },
-  l: { type: 'string', requiresArg: true, describe: 'logging configuration' },
+  c: { type: 'string', requiresArg: true, value: 'FILE', describe: `configuration file [${DEFAULT_CONFIG}]` },
+  s: { type: 'string', requiresArg: true, value: 'FILE', describe: 'secure file' },
+  l: { type: 'string', requiresArg: true, value: 'FILE', describe: 'logging configuration' },
   debug: { type: 'boolean', default: false, describe: 'log everything, and show where errors come from' },
   format: { choices: FORMATS, default: 'table', describe: 'form of the output' },
   json: { type: 'boolean', default: false, describe: 'same as --format json' },
@@ -54,22 +54,40 @@ export const GLOBAL_OPTIONS = {
   'state-dir': {
     type: 'string',
     requiresArg: true,
+    value: 'DIR',
     describe: "state directory of the launcher's embedded ZooKeeper",
   },
   'connect-timeout': {
     type: 'string',
     default: DEFAULT_CONNECT_TIMEOUT,
     requiresArg: true,
+    value: 'TIME',
     describe: 'how long ZooKeeper may take to answer',
   },
-} as const satisfies Record<string, Options>;
+} as const satisfies Record<string, OptionDefinition>;
+
+/** {@link GLOBAL_OPTIONS} with those that the program itself answers, for help and completion. */
+export const GENERAL_OPTIONS = {
+  ...GLOBAL_OPTIONS,
+  version: { type: 'boolean', describe: 'show the version' },
+  help: { type: 'boolean', alias: 'h', describe: 'show help' },
+} as const satisfies Record<string, OptionDefinition>;
 
 /** What yargs is told of the further options of commands that list something. */
 export const READING_OPTIONS = {
-  fields: { type: 'string', requiresArg: true, describe: 'fields to show, by their JSON names, e.g. id,state' },
+  fields: {
+    type: 'string',
+    requiresArg: true,
+    value: 'A,B',
+    describe: 'fields to show, by their JSON names, e.g. id,state',
+  },
   headers: { type: 'boolean', default: true, describe: 'header and rules of tables; --no-headers leaves them out' },
-  watch: { type: 'string', describe: `look again, every ${DEFAULT_WATCH} or after the time given, until Ctrl-C` },
-} as const satisfies Record<string, Options>;
+  watch: {
+    type: 'string',
+    value: '[TIME]',
+    describe: `look again, every ${DEFAULT_WATCH} or after the time given, until Ctrl-C`,
+  },
+} as const satisfies Record<string, OptionDefinition>;
 
 /** @throws UsageError */
 export function globalOptions(values: Values): GlobalOptions {

@@ -22,8 +22,14 @@ export const explainCommand = defineCommand({
   summary: 'say why a request waits, or what would become of labels',
   positionals: { request: { type: 'string', describe: 'id of the request' } },
   options: {
-    label: { type: 'string', array: true, requiresArg: true, describe: 'a label nobody has asked for yet' },
-    url: { type: 'string', array: true, requiresArg: true, describe: "a launcher's web server" },
+    label: {
+      type: 'string',
+      array: true,
+      requiresArg: true,
+      value: 'NAME',
+      describe: 'a label nobody has asked for yet',
+    },
+    url: { type: 'string', array: true, requiresArg: true, value: 'URL', describe: "a launcher's web server" },
   },
   parse,
   run: async (context, args) => (await import('../explain/explain-request.js')).explain(context, args),

@@ -1,6 +1,7 @@
 import type { Command } from '../command/command.js';
 import { alienImageListCommand } from './alien-image-list.js';
 import { cancelCommand } from './cancel.js';
+import { completionCommand } from './completion.js';
 import { configSchemaCommand } from './config-schema.js';
 import { configValidateCommand } from './config-validate.js';
 import { deleteCommand } from './delete.js';
@@ -56,4 +57,5 @@ export const COMMANDS: readonly Command<unknown>[] = [
   configSchemaCommand,
   driversCommand,
   imageLogCommand,
+  completionCommand(() => COMMANDS),
 ];

@@ -7,7 +7,12 @@ export const planCommand = defineCommand({
   name: 'plan',
   summary: 'say what the configuration named by -c would change, without doing it',
   options: {
-    current: { type: 'string', requiresArg: true, describe: `configuration in force [${DEFAULT_CONFIG}]` },
+    current: {
+      type: 'string',
+      requiresArg: true,
+      value: 'FILE',
+      describe: `configuration in force [${DEFAULT_CONFIG}]`,
+    },
   },
   parse(values) {
     if (text(values, 'c') === undefined) {

@@ -10,7 +10,7 @@ export const requestCommand = defineCommand({
   positionals: { labels: LABELS },
   options: {
     ...ACQUIRE_OPTIONS,
-    'hold-for': { type: 'string', requiresArg: true, describe: 'return the nodes after this time' },
+    'hold-for': { type: 'string', requiresArg: true, value: 'TIME', describe: 'return the nodes after this time' },
   },
   parse(values) {
     const holdFor = text(values, 'hold-for');

@@ -1,8 +1,13 @@
-import type { Options, PositionalOptions } from 'yargs';
+import type { PositionalOptions } from 'yargs';
 import { flag, last, text, texts } from '../command/command.js';
-import type { Values } from '../command/command.js';
+import type { OptionDefinition, Values } from '../command/command.js';
 import { parseDuration } from '../command/duration.js';
 import { UsageError } from '../command/usage-error.js';
+
+/** Shells that completion is made for. */
+export const SHELL_NAMES = ['bash', 'zsh', 'fish'] as const;
+/** One of {@link SHELL_NAMES}. */
+export type ShellName = (typeof SHELL_NAMES)[number];
 
 /** Option of listings. */
 export const DETAIL = { type: 'boolean', default: false, describe: 'show more columns' } as const;
@@ -26,12 +31,17 @@ const PRIORITIES = { high: 100, normal: 200, low: 300 } as const;
 /** Options shared by `request` and `run`. */
 export const ACQUIRE_OPTIONS = {
   count: { type: 'number', default: 1, requiresArg: true, describe: 'how many of each label' },
-  provider: { type: 'string', requiresArg: true, describe: 'preferred provider' },
+  provider: { type: 'string', requiresArg: true, value: 'NAME', describe: 'preferred provider' },
   priority: { choices: ['high', 'normal', 'low'], default: 'normal', describe: 'place in the queue' },
   wait: { type: 'boolean', default: true, describe: 'wait for nodes; --no-wait gives up when none are ready' },
-  timeout: { type: 'string', requiresArg: true, describe: 'give up after this time, e.g. 90s, 10m, 1h30m' },
+  timeout: {
+    type: 'string',
+    requiresArg: true,
+    value: 'TIME',
+    describe: 'give up after this time, e.g. 90s, 10m, 1h30m',
+  },
   quiet: { type: 'boolean', alias: 'q', default: false, describe: 'say nothing while waiting' },
-} as const satisfies Record<string, Options>;
+} as const satisfies Record<string, OptionDefinition>;
 
 /** What `request` and `run` are asked. */
 export interface AcquireArguments {

@@ -17,3 +17,8 @@ export function whoAmI(): string {
 export function requestorName(): string {
   return `NodePool:cli:${userName().replaceAll(/\s/g, '_')}@${hostname()}`;
 }
+
+/** This person, as others know them: `user@host`. */
+export function personName(): string {
+  return `${userName()}@${hostname()}`;
+}

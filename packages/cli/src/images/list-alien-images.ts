@@ -1,12 +1,9 @@
-import { hostname } from 'node:os';
-import { createCommitter, createNodeCache, createRequestCache } from '@nodepool/zk-protocol';
-import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { BUILD_ID_TAG } from '@nodepool/core';
-import type { Config, Provider, ProviderConfig, ProviderContext, ProviderImage } from '@nodepool/core';
+import type { Config, Provider, ProviderConfig, ProviderImage } from '@nodepool/core';
 import { createDriverRegistry } from '@nodepool/core/config';
-import type { DriverRegistry } from '@nodepool/core/config';
 import { alienImageListing, uploadsOf } from '@nodepool/core/service';
 import { driverPlaces, loadFullConfig } from '../connection/config.js';
+import { makeProvider } from '../connection/make-provider.js';
 import type { CliContext } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import { Interrupts } from '../terminal/interrupts.js';
@@ -53,30 +50,6 @@ function choose(config: Config, name: string | undefined): ProviderConfig[] {
     throw new CliError(`${config.file} has no provider ${name}, it has ${[...config.providers.keys()].join(', ')}`);
   }
   return [provider];
-}
-
-interface Surroundings {
-  readonly zk: ZooKeeper;
-  readonly config: Config;
-  readonly registry: DriverRegistry;
-}
-
-/** A provider that is asked for images only, so that it has no nodes and no requests. */
-async function makeProvider(context: CliContext, surroundings: Surroundings, provider: ProviderConfig) {
-  const { zk, config, registry } = surroundings;
-  const { clock, env } = context;
-  const logger = context.logger.child({ provider: provider.name });
-  const nodes = createNodeCache({ zk, clock, logger });
-  const requests = createRequestCache({ zk, clock, logger });
-  const driver = await registry.get(provider.driverName);
-  const forDriver: ProviderContext = {
-    ...{ zk, clock, nodes, requests, env, logger, hostname: hostname(), random: Math.random },
-    config: () => config,
-    committer: createCommitter(zk, [nodes, requests]),
-    ownNodes: () => [],
-    capacityChanged: () => undefined,
-  };
-  return driver.getProvider(provider, forDriver);
 }
 
 /** A cloud that cannot be asked is warned of, and hides no other. */

@@ -1,5 +1,5 @@
 import { encodeNode, isNodepoolError, nodePath, withNode } from '@nodepool/zk-protocol';
-import type { NodeId, NodeState, ZooKeeper } from '@nodepool/zk-protocol';
+import type { NodeFields, NodeId, NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { nodeListing } from '@nodepool/core/service';
 import { withZooKeeper } from '../connection/connection.js';
 import { print } from '../command/context.js';
@@ -15,12 +15,13 @@ import { whoAmI } from '../connection/who-am-i.js';
 const LOCK_TIMEOUT_MS = 5000;
 
 /** Says that there is no such node: a success, as scripts rely on it, unless they ask for more with `--strict`. */
-function reportMissing(context: CliContext, id: string): void {
+export function reportMissing(context: CliContext, id: string): void {
   if (context.options.strict) throw new CliError(`Node id ${id} not found`);
   print(`Node id ${id} not found`);
 }
 
-async function lockOrExplain(context: CliContext, zk: ZooKeeper, id: NodeId) {
+/** Takes the lock of a node. @throws CliError that says who keeps it */
+export async function lockOrExplain(context: CliContext, zk: ZooKeeper, id: NodeId) {
   try {
     return await lockNode(zk, context.clock, id, { owner: whoAmI(), timeoutMs: LOCK_TIMEOUT_MS });
   } catch (error) {
@@ -38,27 +39,44 @@ async function lockOrExplain(context: CliContext, zk: ZooKeeper, id: NodeId) {
   }
 }
 
-/** Changes the state of one node under its lock and lists it. */
-export async function changeNodeState(context: CliContext, id: NodeId, state: NodeState): Promise<void> {
-  await withZooKeeper(context, async (zk) => {
+/**
+ * Changes one node under its lock and lists it.
+ * @param change - what changes in the record as it is under the lock
+ * @returns the node as it was stored; `undefined` when there is none of this id
+ */
+export async function changeNode(
+  context: CliContext,
+  id: NodeId,
+  change: (node: NodeRecord, nowMs: number) => NodeFields,
+): Promise<NodeRecord | undefined> {
+  return withZooKeeper(context, async (zk) => {
     const source = { ...context, zk };
-    if (!(await fetchNode(source, id))) {
+    const changed = (await fetchNode(source, id)) && (await changeUnderLock(context, zk, id, change));
+    if (!changed) {
       reportMissing(context, id);
-      return;
-    }
-    const lock = await lockOrExplain(context, zk, id);
-    try {
-      const node = await fetchNode(source, id);
-      if (!node) {
-        reportMissing(context, id);
-        return;
-      }
-      const changed = withNode(node, { state }, context.clock.now(), 'operator');
-      await zk.setData(nodePath(id), encodeNode(changed), node.stat?.version);
-    } finally {
-      await lock.release();
+      return undefined;
     }
     const row = await fetchNodeRow(source, id);
     printListing(context, nodeListing, row ? [row] : []);
+    return changed;
   });
+}
+
+async function changeUnderLock(
+  context: CliContext,
+  zk: ZooKeeper,
+  id: NodeId,
+  change: (node: NodeRecord, nowMs: number) => NodeFields,
+): Promise<NodeRecord | undefined> {
+  const lock = await lockOrExplain(context, zk, id);
+  try {
+    const node = await fetchNode({ ...context, zk }, id);
+    if (!node) return undefined;
+    const nowMs = context.clock.now();
+    const changed = withNode(node, change(node, nowMs), nowMs, 'operator');
+    await zk.setData(nodePath(id), encodeNode(changed), node.stat?.version);
+    return changed;
+  } finally {
+    await lock.release();
+  }
 }

@@ -31,14 +31,15 @@ export function printListing<Row>(
   }
 }
 
-/** The rows as a table, with the fields and headers the options ask for. */
+/** The rows as a table, with the fields and headers the options ask for; on a terminal no wider than that. */
 export function tableOf<Row>(
   { options, clock }: OutputContext,
   listing: Listing<Row>,
   rows: readonly Row[],
   selection: TableSelection = {},
 ): string {
-  const chosen = { ...selection, fields: options.fields };
+  const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+  const chosen = { ...selection, fields: options.fields, width };
   return (options.headers ? listingToTable : listingToLines)(listing, rows, clock.now(), chosen);
 }
 

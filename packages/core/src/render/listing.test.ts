@@ -1,3 +1,4 @@
+import { renderTable } from './table.js';
 import { describe, expect, it } from 'vitest';
 import { newNode, newRequest, type Json, type NodeId, type NodeRecord, type RequestId } from '@nodepool/zk-protocol';
 import {
@@ -168,5 +169,29 @@ describe('cells', () => {
 
   it('quotes text the way Python does', () => {
     expect(toPythonRepr(`both ' and "`)).toBe(`'both \\' and "'`);
+  });
+});
+
+describe('a table that has to fit', () => {
+  const headers = ['ID', 'Long Title', 'Text'];
+  const rows = [['0000000042', 'x'.repeat(40), 'y'.repeat(30)]];
+  const widthOf = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
+
+  it('is as wide as it needs to be when nothing is said', () => {
+    expect(renderTable(headers, rows)).toBe(renderTable(headers, rows, 90));
+  });
+
+  it('cuts the longest cells until it fits', () => {
+    const text = renderTable(headers, rows, 60);
+
+    expect(widthOf(text)).toBe(60);
+    expect(text.split('\n')[3]).toBe(`| 0000000042 | ${'x'.repeat(19)}… | ${'y'.repeat(19)}… |`);
+  });
+
+  it('keeps titles whole, and is too wide rather than useless', () => {
+    const text = renderTable(headers, rows, 10);
+
+    expect(text.split('\n')[1]).toBe('| ID       | Long Title | Text     |');
+    expect(text.split('\n')[3]).toBe('| 0000000… | xxxxxxxxx… | yyyyyyy… |');
   });
 });

@@ -25,6 +25,8 @@ export interface TableSelection {
   detail?: boolean | undefined;
   /** Keys of the columns to show instead, `extra` ones too; the order stays the table's, unknown keys are ignored. */
   fields?: ReadonlySet<string> | undefined;
+  /** How wide a table may be, in characters: long cells are cut. Default: as wide as it needs to be. */
+  width?: number | undefined;
 }
 
 /** The columns of one kind of record. */
@@ -55,6 +57,7 @@ export function listingToTable<Row>(
   return renderTable(
     columns.map((column) => column.header),
     cells,
+    selection.width,
   );
 }
 

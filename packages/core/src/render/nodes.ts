@@ -17,6 +17,12 @@ function shownPort(port: Json): Json {
   return 'redacted';
 }
 
+/** When a launcher ends the hold, in seconds; `null` for a node that is not held, or without an end of its own. */
+function holdEnd({ state, stateTimeMs, holdExpirationMs }: NodeRecord): number | null {
+  if (state !== 'hold' || (holdExpirationMs ?? 0) <= 0) return null;
+  return (stateTimeMs + (holdExpirationMs ?? 0)) / MS_PER_SECOND;
+}
+
 type Level = Column<NodeRow>['level'];
 
 function column(key: string, header: string, level: Level, value: (row: NodeRow, nowMs: number) => Json) {
@@ -52,5 +58,6 @@ export const nodeListing: Listing<NodeRow> = [
 export const extendedNodeListing: Listing<NodeRow> = [
   ...nodeListing,
   column('state_time', 'State Time', 'extra', ({ node }) => node.stateTimeMs / MS_PER_SECOND),
+  column('hold_until', 'Hold Until', 'extra', ({ node }) => holdEnd(node)),
   column('launch_error', 'Launch Error', 'extra', ({ node }) => node.launchError),
 ];

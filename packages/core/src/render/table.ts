@@ -27,14 +27,56 @@ export function renderLines(rows: readonly (readonly string[])[]): string {
   return filled.map((row) => line(row).trimEnd()).join('\n');
 }
 
+/** A column is not made narrower than this, or than its header. */
+const NARROWEST = 8;
+/** Of a box: a blank and a line on each side of a cell. */
+const FRAME = 3;
+
+/**
+ * The widths of columns that fit: the widest ones give way first, evenly. Columns that are as narrow as may be stay so, even
+ * when the table is then still too wide.
+ */
+function fitWidths(widths: readonly number[], headers: readonly string[], total: number): number[] {
+  const least = widths.map((own, column) => Math.min(own, Math.max(NARROWEST, width(headers[column] ?? ''))));
+  const fitting = [...widths];
+  const room = total - 1 - FRAME * widths.length;
+  for (let over = sum(fitting) - room; over > 0; over = sum(fitting) - room) {
+    const shrinkable = fitting.map((own, column) => (own > (least[column] ?? 0) ? own : 0));
+    const widest = Math.max(...shrinkable);
+    if (widest <= 0) break;
+    const next = Math.max(0, ...shrinkable.filter((own) => own < widest));
+    const group = shrinkable.flatMap((own, column) => (own === widest ? [column] : []));
+    const step = Math.max(1, Math.min(widest - next, Math.floor(over / group.length)));
+    for (const column of group) {
+      if (sum(fitting) <= room) break;
+      fitting[column] = Math.max(least[column] ?? 0, widest - step);
+    }
+  }
+  return fitting;
+}
+
+function sum(amounts: readonly number[]): number {
+  return amounts.reduce((total, amount) => total + amount, 0);
+}
+
+function cut(text: string, columnWidth: number): string {
+  return width(text) <= columnWidth
+    ? text
+    : `${Array.from(text)
+        .slice(0, columnWidth - 1)
+        .join('')}…`;
+}
+
 /**
  * A box table: rules above and below the header and at the end, cells left aligned with one blank on each side.
+ * @param total - how wide it may be: long cells end with `…`; default as wide as it needs to be
  * @returns lines joined by `\n`, without a final one
  */
-export function renderTable(headers: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = widthsOf([headers, ...rows]);
+export function renderTable(headers: readonly string[], rows: readonly (readonly string[])[], total?: number): string {
+  const needed = widthsOf([headers, ...rows]);
+  const widths = total === undefined ? needed : fitWidths(needed, headers, total);
   const rule = `+${widths.map((columnWidth) => '-'.repeat(columnWidth + 2)).join('+')}+`;
   const line = (cells: readonly string[]) =>
-    `| ${widths.map((columnWidth, column) => pad(cells[column] ?? '', columnWidth)).join(' | ')} |`;
+    `| ${widths.map((columnWidth, column) => pad(cut(cells[column] ?? '', columnWidth), columnWidth)).join(' | ')} |`;
   return [rule, line(headers), rule, ...rows.map(line), rule].join('\n');
 }

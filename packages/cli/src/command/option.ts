@@ -1,0 +1,4 @@
+import type { Options } from 'yargs';
+
+/** An option as yargs takes it, with the name of its value for the help, e.g. `FILE`; `FILE` and `DIR` are completed. */
+export type OptionDefinition = Options & { readonly value?: string };

@@ -1,0 +1,39 @@
+import { hostname } from 'node:os';
+import { createCommitter, createNodeCache, createRequestCache } from '@nodepool/zk-protocol';
+import type { ZooKeeper } from '@nodepool/zk-protocol';
+import type { Config, Provider, ProviderConfig, ProviderContext } from '@nodepool/core';
+import type { DriverRegistry } from '@nodepool/core/config';
+import type { CliContext } from '../command/context.js';
+
+/** What a provider is made from. */
+export interface ProviderSurroundings {
+  readonly zk: ZooKeeper;
+  readonly config: Config;
+  readonly registry: DriverRegistry;
+}
+
+/**
+ * Makes the provider of a configuration for a single call, such as to list images or to delete one instance. It sees no
+ * nodes and no requests, and is not started.
+ * @throws DriverError when the driver cannot be used on this machine
+ */
+export async function makeProvider(
+  context: CliContext,
+  surroundings: ProviderSurroundings,
+  provider: ProviderConfig,
+): Promise<Provider> {
+  const { zk, config, registry } = surroundings;
+  const { clock, env } = context;
+  const logger = context.logger.child({ provider: provider.name });
+  const nodes = createNodeCache({ zk, clock, logger });
+  const requests = createRequestCache({ zk, clock, logger });
+  const driver = await registry.get(provider.driverName);
+  const forDriver: ProviderContext = {
+    ...{ zk, clock, nodes, requests, env, logger, hostname: hostname(), random: Math.random },
+    config: () => config,
+    committer: createCommitter(zk, [nodes, requests]),
+    ownNodes: () => [],
+    capacityChanged: () => undefined,
+  };
+  return driver.getProvider(provider, forDriver);
+}
