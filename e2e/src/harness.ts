@@ -57,6 +57,8 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
   readonly #launchers: StartedLauncher<Setup>[] = [];
   readonly #clients: ZuulClient[] = [];
   readonly #proxies: FrameProxy[] = [];
+  /** Starts of launchers that nobody may be waiting for any more when a test ends. */
+  readonly #starting = new Set<Promise<LauncherProcess>>();
   #tests = 0;
 
   protected constructor({ dir, zookeeper, zk }: Ground) {
@@ -93,7 +95,15 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
   }
 
   /** Starts a launcher and waits until it is ready. */
-  async launch(setup: Setup, options: LaunchOptions = {}): Promise<LauncherProcess> {
+  launch(setup: Setup, options: LaunchOptions = {}): Promise<LauncherProcess> {
+    const start = this.#launch(setup, options);
+    this.#starting.add(start);
+    const ended = () => void this.#starting.delete(start);
+    start.then(ended, ended);
+    return start;
+  }
+
+  async #launch(setup: Setup, options: LaunchOptions): Promise<LauncherProcess> {
     const { name = `launcher-${this.#launchers.length + 1}`, throughPort, env } = options;
     const config = this.#config(setup, throughPort);
     const process = await LauncherProcess.start(join(this.testDir, name), name, config, env);
@@ -128,14 +138,15 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
 
   /**
    * Waits until everything is back at rest: no request, no lock entry, no allocation, nodes as this kind of harness
-   * wants them, the components of the running launchers, and nothing else.
+   * wants them, the components of the launchers that run at that moment, and nothing else.
    * @throws {Error} it is not so in time; with all that is wrong
    */
-  async assertClean(timeoutMs = 10_000): Promise<void> {
-    const setups = this.#launchers.filter(({ process }) => process.isRunning).map(({ setup }) => setup);
-    const pools = setups.flatMap(({ providers }) => providers.flatMap((provider) => provider.pools));
+  async assertClean(timeoutMs = 30_000): Promise<void> {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
+      // anew each time: a launcher may be killed or started meanwhile
+      const setups = this.#launchers.filter(({ process }) => process.isRunning).map(({ setup }) => setup);
+      const pools = setups.flatMap(({ providers }) => providers.flatMap((provider) => provider.pools));
       const found = await Promise.all([
         requestProblems(this.zk),
         this.nodeProblems(setups),
@@ -158,6 +169,7 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
 
   /** Ends all clients, launchers and proxies at once and deletes all records; the servers go on. */
   async endTest(): Promise<void> {
+    await Promise.allSettled(this.#starting);
     await Promise.all(this.#clients.splice(0).map(({ zk }) => zk.close()));
     await Promise.all(this.#launchers.splice(0).map(({ process }) => process.kill()));
     await Promise.all(this.#proxies.splice(0).map((proxy) => proxy.stop()));

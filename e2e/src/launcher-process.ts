@@ -90,21 +90,28 @@ export class LauncherProcess {
     for (const listener of this.#outputListeners) listener();
   }
 
-  /** Waits until `/ready` says so. @throws {Error} it ended or was not ready in time; with its log */
-  async whenReady(timeoutMs = 20_000): Promise<void> {
+  /** Waits until `/ready` says so. @throws {Error} it ended or was not ready in time; with what it lacks and its log */
+  async whenReady(timeoutMs = 60_000): Promise<void> {
     const deadline = Date.now() + timeoutMs;
-    while (!(await this.#isReady())) {
+    for (;;) {
+      const lack = await this.#lack();
+      if (lack === undefined) return;
       if (!this.isRunning) throw new Error(`launcher ${this.name} ended:\n${this.log.slice(-4000)}`);
-      if (Date.now() > deadline) throw new Error(`launcher ${this.name} is not ready:\n${this.log.slice(-4000)}`);
+      if (Date.now() > deadline) {
+        throw new Error(`launcher ${this.name} is not ready, /ready says: ${lack}\n${this.log.slice(-4000)}`);
+      }
       await delay(20);
     }
   }
 
-  async #isReady(): Promise<boolean> {
+  /** What `/ready` says is missing; `undefined` when it is ready. */
+  async #lack(): Promise<string | undefined> {
     try {
-      return (await fetch(`http://127.0.0.1:${this.webPort}/ready`)).ok;
-    } catch {
-      return false; // nothing listens yet
+      const response = await fetch(`http://127.0.0.1:${this.webPort}/ready`, { signal: AbortSignal.timeout(5000) });
+      const body = await response.text();
+      return response.ok ? undefined : `${response.status} ${body.trim()}`;
+    } catch (error) {
+      return `no answer, ${String(error)}`;
     }
   }
 
@@ -117,7 +124,7 @@ export class LauncherProcess {
   }
 
   /** Waits for something in its log from `since` (a length of the log) on; by default also what is there already. */
-  async whenLogged(pattern: RegExp, since = 0, timeoutMs = 10_000): Promise<void> {
+  async whenLogged(pattern: RegExp, since = 0, timeoutMs = 30_000): Promise<void> {
     let found = (): void => undefined;
     const logged = new Promise<void>((resolve) => (found = resolve));
     const look = (): void => {

@@ -1,10 +1,14 @@
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 /** The program as it is installed. */
 export const NODEPOOL_PROGRAM = fileURLToPath(new URL('../../packages/cli/bin/nodepool.js', import.meta.url));
 const STDIO: StdioOptions = ['pipe', 'pipe', 'pipe'];
+/** A sleep may also be a short wait for a file or a helper thread: so many looks in a row, 5 ms apart. */
+const LOOKS_ASLEEP = 5;
 const running = new Set<ChildProcess>();
 
 process.on('exit', () => {
@@ -60,6 +64,33 @@ export class NodepoolProcess {
   async end(): Promise<number | string> {
     await this.#ended;
     return this.child.exitCode ?? this.child.signalCode ?? 'unknown';
+  }
+
+  /** Waits for something on its stderr. @throws {Error} it ended, or did not say it in time; with what it said */
+  async whenSaid(pattern: RegExp, timeoutMs = 30_000): Promise<void> {
+    const deadline = Date.now() + timeoutMs;
+    while (!pattern.test(this.stderr)) {
+      const isLate = Date.now() > deadline;
+      if (isLate || !this.isRunning) {
+        throw new Error(`nodepool ${isLate ? 'did not say' : 'ended before it said'} ${pattern}:\n${this.stderr}`);
+      }
+      await delay(20);
+    }
+  }
+
+  /**
+   * Waits until the program sleeps, which it does when it has done all that a signal made it do: one that is only waiting
+   * for a processor does not sleep.
+   */
+  async whenAsleep(): Promise<void> {
+    for (let looks = 0; looks < LOOKS_ASLEEP && this.isRunning; await delay(5)) {
+      looks = (await this.#isAsleep()) ? looks + 1 : 0;
+    }
+  }
+
+  async #isAsleep(): Promise<boolean> {
+    const stat = await readFile(`/proc/${this.pid}/stat`, 'utf8').catch(() => '');
+    return /^ [SZ]/.test(stat.slice(stat.lastIndexOf(')') + 1));
   }
 
   /** SIGKILL. Safe to repeat. */

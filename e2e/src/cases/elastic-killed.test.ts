@@ -33,8 +33,9 @@ it('a launcher killed before any packet while it launches leaves the request to 
     let successor: Promise<Victim> | undefined;
     const name = `launcher-${steps}`;
     proxy.trap(steps, async (): Promise<Verdict> => {
-      await launcher.kill();
-      successor = startVictim(name);
+      const killed = launcher.kill();
+      successor = killed.then(() => startVictim(name));
+      await killed;
       return 'cut';
     });
     await zuul.finish(await zuul.submit(['small', 'small']));

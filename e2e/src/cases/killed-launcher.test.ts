@@ -37,11 +37,14 @@ async function killAtEachPacket(prepare: () => Promise<void>, work: () => Promis
     await prepare();
     let successor: Promise<Victim> | undefined;
     proxy.trap(step, async (): Promise<Verdict> => {
-      await launcher.kill();
-      successor = startVictim(`launcher-${step}`);
+      const killed = launcher.kill();
+      successor = killed.then(() => startVictim(`launcher-${step}`));
+      await killed;
       return 'cut';
     });
     await work();
+    // the packet may be one of those after what the requestor sees: the successor may only be starting
+    await successor;
     await get().assertClean();
     if (successor === undefined) return step;
     victim = await successor;

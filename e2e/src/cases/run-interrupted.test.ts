@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { oneProvider } from '../elastic-config.js';
 import type { FrameProxy, Verdict } from '../frame-proxy.js';
@@ -104,7 +103,7 @@ async function atEveryStep(happen: Happening, judge: Judgement): Promise<number>
 
 const send = (name: 'SIGINT' | 'SIGTERM' | 'SIGHUP') => async (run: Run) => {
   run.process.signal(name);
-  await delay(50); // the program is told by the kernel; the packet must not be faster
+  await run.process.whenAsleep(); // the packet must not be faster than the signal
 };
 
 /** Either the command was never started, or it was left to end by itself. */

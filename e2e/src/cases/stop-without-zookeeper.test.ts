@@ -11,7 +11,7 @@ import { ZuulClient } from '../zuul-client.js';
 
 const DRAIN_SECONDS = 4;
 /** What starting a handler and ending a process may take on a busy machine. */
-const SLACK_MS = 1_000;
+const SLACK_MS = 10_000;
 
 let dir = '';
 let tests = 0;
@@ -60,7 +60,7 @@ it('TERM ends a launcher that has never reached ZooKeeper', async () => {
   const ms = await timeToStop(launcher);
 
   expect(launcher.exitCode).toBe(0);
-  expect(ms).toBeLessThan(2_000);
+  expect(ms).toBeLessThan(DRAIN_SECONDS * 1_000 + SLACK_MS);
   expect(launcher.log).toMatch(/Not everything could be finished in time.*zookeeper="?away/);
 });
 

@@ -28,7 +28,7 @@ describe('a slot that comes back', () => {
     const begin = performance.now();
     const [second] = await client.use(next);
 
-    expect(performance.now() - begin).toBeLessThan(1_000);
+    expect(performance.now() - begin).toBeLessThan(20_000); // not at a sweep
     expect(second?.driverData).toMatchObject({ slot: 0 });
     expect(client.backing()).toHaveLength(1);
   });

@@ -15,6 +15,8 @@ const FAULTS = {
   rejection: () => { void (async () => { await new Promise((go) => setTimeout(go, 20)); throw new Error('on its own'); })(); },
   timer: () => { setTimeout(() => { throw new Error('on its own'); }, 20); },
   emitter: () => { const emitter = new EventEmitter(); setImmediate(() => emitter.emit('error', new Error('on its own'))); },
+  microtask: () => { queueMicrotask(() => { throw new Error('on its own'); }); },
+  abort: (signal) => { signal.addEventListener('abort', () => { throw new Error('on its own, at the end'); }); },
 };
 let starts = 0;
 export const driver = {
@@ -27,7 +29,7 @@ export const driver = {
   }),
   getProvider: (config) => ({
     config,
-    start: async () => { if (++starts <= 2) FAULTS[config.entry.fault](); },
+    start: async (signal) => { if (++starts <= 2) FAULTS[config.entry.fault](signal); },
     idle() {}, stop() {}, join: async () => {},
     labelReady: () => true,
     getRequestHandler: () => ({ imagesAvailable: () => true }),
@@ -91,7 +93,7 @@ function wrote(process: ChildProcess, pattern: RegExp): Promise<void> {
   });
 }
 
-it.each(['rejection', 'timer', 'emitter'])(
+it.each(['rejection', 'timer', 'emitter', 'microtask'])(
   'a launcher outlives an error of a driver that nobody catches (%s), and starts its provider anew',
   async (fault) => {
     const launcher = (child = await startLauncher(fault));
@@ -106,4 +108,20 @@ it.each(['rejection', 'timer', 'emitter'])(
     expect(launcher.exitCode).toBe(0);
   },
   30_000,
+);
+
+it(
+  'an abort listener of a driver that throws does not keep the launcher from its orderly end',
+  { timeout: 30_000 },
+  async () => {
+    const launcher = (child = await startLauncher('abort'));
+    await wrote(launcher, /Pool is registered/);
+
+    launcher.kill('SIGTERM');
+    await once(launcher, 'exit');
+
+    expect(output).toMatch(/provider=odd kind="uncaught exception" error="on its own, at the end"/);
+    expect(output).toContain('Service stopped');
+    expect(launcher.exitCode).toBe(0);
+  },
 );

@@ -8,6 +8,7 @@ import { decodeNode, encodeNode, withNode } from '../src/records/node.js';
 import { decodeRequest, encodeRequest, withRequest } from '../src/records/request.js';
 import type { JsonObject, NodeId, RequestId } from '../src/records/types.js';
 import { loadVectors } from './vectors.js';
+import './support/same-examples.js';
 
 const NOW_MS = 1_700_000_000_000;
 const BUILD = { image: 'i', id: '0000000001' };

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { newNode, newRequest, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
 import { NodeCounts } from './node-counts.js';
 import { RequestCounts } from './request-counts.js';
+import '../../test/support/same-examples.js';
 
 const LABELS = ['small', 'big', 'arm'];
 const STATES = ['init', 'building', 'ready', 'in-use', 'odd'];

@@ -204,9 +204,9 @@ export class FakeOpenStack {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
     try {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer); // throws when the caller hangs up
       const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
       const url = new URL(request.url ?? '/', this.#base);
       const answer = await this.handle(request.method ?? 'GET', url, headers, Buffer.concat(chunks));

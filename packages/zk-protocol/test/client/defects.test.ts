@@ -54,7 +54,7 @@ describe('the defects of the stock client', () => {
   });
 
   it('defect 2: a silent peer is noticed within the session timeout and its calls are answered', async () => {
-    const { proxy, client } = await proxied(2000);
+    const { proxy, client } = await proxied(6000);
     const startedAtMs = performance.now();
     proxy.blackhole();
 
@@ -62,8 +62,8 @@ describe('the defects of the stock client', () => {
 
     const tookMs = performance.now() - startedAtMs;
     expect(client.state).toBe('SUSPENDED');
-    expect(tookMs).toBeGreaterThan(700);
-    expect(tookMs).toBeLessThan(2000);
+    expect(tookMs).toBeGreaterThan(2000);
+    expect(tookMs).toBeLessThan(6000);
   });
 
   it.each([1, 2, 3, 4, 5, 20, 40, 41, 42, 44, 60])(
@@ -259,14 +259,14 @@ describe('the defects of the stock client', () => {
       await expect(client.whenConnected()).rejects.toMatchObject({ code: 'ZK_CLOSED' });
     });
 
-    it('takes about a second at most when the server is silent', async () => {
-      const { proxy, client } = await proxied();
+    it('does not wait for the session timeout when the server is silent', async () => {
+      const { proxy, client } = await proxied(20_000);
       proxy.blackhole();
       const startedAtMs = performance.now();
 
       await client.close();
 
-      expect(performance.now() - startedAtMs).toBeLessThan(1500);
+      expect(performance.now() - startedAtMs).toBeLessThan(6000);
     });
 
     it('ends the session of a client that is disconnected', async () => {

@@ -23,7 +23,9 @@ export class FakeTokens {
     const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
     this.#privateKey = privateKey;
     this.#publicKey = publicKey;
-    this.#server = createServer((request, response) => void this.#serve(request, response));
+    this.#server = createServer((request, response) => {
+      this.#serve(request, response).catch(() => response.destroy()); // the caller hung up
+    });
   }
 
   /** Listens on a port of its own. @param accepted - where new tokens are put, so that the API takes them */

@@ -190,12 +190,21 @@ describe('a driver that cannot be used', () => {
   });
 });
 
+/** Packages whose code has begun to run. */
+const begun = new Set<string>();
+Object.assign(globalThis, { nodepoolTestBegun: begun });
+/** Code of a package that tells that it runs. */
+const telling = (name: string, code: string) => `globalThis.nodepoolTestBegun.add('${name}'); ${code}`;
 const HANGING = 'await new Promise(() => {}); ';
 
-/** Time passes once a driver is being loaded. */
-async function untilLate<T>(clock: VirtualClock, loading: Promise<T>): Promise<T> {
+/** Time passes once all these packages are running, and all but one are loaded. */
+async function untilLate<T>(clock: VirtualClock, packages: readonly string[], loading: Promise<T>): Promise<T> {
   loading.catch(() => undefined); // the caller looks at it, but not before the time has passed
-  await vi.waitFor(() => expect(clock.pendingTimers).toBeGreaterThan(0));
+  begun.clear();
+  await vi.waitFor(() => {
+    expect([...begun].sort()).toEqual(packages);
+    expect(clock.pendingTimers).toBe(1);
+  }, 20_000);
   await clock.advance(15_000);
   return loading;
 }
@@ -220,9 +229,11 @@ describe('a package that has no key "nodepool"', () => {
 describe('a driver whose import never ends', () => {
   it('is given up with its package, its file and what to do', async () => {
     const clock = new VirtualClock();
-    const dir = tempDir(packageFiles('node_modules', 'nodepool-driver-x', { code: HANGING + codeOf('x') }));
+    const dir = tempDir(
+      packageFiles('node_modules', 'nodepool-driver-x', { code: telling('x', HANGING) + codeOf('x') }),
+    );
 
-    const failing = untilLate(clock, discoverDriver('x', { searchFrom: [dir], clock }));
+    const failing = untilLate(clock, ['x'], discoverDriver('x', { searchFrom: [dir], clock }));
 
     await expect(failing).rejects.toMatchObject({
       code: 'NODEPOOL_DRIVER',
@@ -236,11 +247,14 @@ describe('a driver whose import never ends', () => {
   it('is one problem among the installed drivers; the others are inspected', async () => {
     const clock = new VirtualClock();
     const dir = tempDir({
-      ...packageFiles('node_modules', 'nodepool-driver-hung', { driver: 'hung', code: HANGING + codeOf('hung') }),
-      ...packageFiles('node_modules', 'nodepool-driver-y', { driver: 'y' }),
+      ...packageFiles('node_modules', 'nodepool-driver-hung', {
+        driver: 'hung',
+        code: telling('hung', HANGING) + codeOf('hung'),
+      }),
+      ...packageFiles('node_modules', 'nodepool-driver-y', { driver: 'y', code: telling('y', codeOf('y')) }),
     });
 
-    const found = await untilLate(clock, inspectDrivers({ searchFrom: [dir], clock }));
+    const found = await untilLate(clock, ['hung', 'y'], inspectDrivers({ searchFrom: [dir], clock }));
 
     expect(found.map(({ name, problem }) => [name, problem])).toEqual([
       ['hung', expect.stringMatching(/has not ended loading within 15 s/)],

@@ -9,6 +9,7 @@ import {
   type WorldSpec,
 } from '../../../test/support/pool-world.js';
 import { findShortage } from '../../contract/resources.js';
+import '../../../test/support/same-examples.js';
 
 /**
  * What is proved here, for any requests, priorities, quotas and order of events:
@@ -254,10 +255,10 @@ function judge(spec: WorldSpec, played: readonly Event[]): void {
 
 describe('fairness, over many planning passes', () => {
   it('of one pool with several resources and max-concurrency', () => {
-    fc.assert(fc.property(onePool, events, judge), { numRuns: 300 });
+    fc.assert(fc.property(onePool, events, judge));
   });
 
   it('of two pools that share the quota of their provider', () => {
-    fc.assert(fc.property(sisters, events, judge), { numRuns: 300 });
+    fc.assert(fc.property(sisters, events, judge));
   });
 });

@@ -16,6 +16,7 @@ import { planPool } from './plan-pool.js';
 import { judgeStanding } from './rules.js';
 import { RequestQueue } from './queue.js';
 import type { PoolView } from './types.js';
+import '../../../test/support/same-examples.js';
 
 let counter = 0;
 

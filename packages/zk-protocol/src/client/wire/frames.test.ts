@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FrameSplitter } from './frames.js';
 import { MalformedFrameError, WireReader } from './reader.js';
+import '../../../test/support/same-examples.js';
 
 function framed(content: Uint8Array): Buffer {
   const prefix = Buffer.alloc(4);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MalformedFrameError, WireReader } from './reader.js';
 import { WireWriter } from './writer.js';
+import '../../../test/support/same-examples.js';
 
 describe('WireWriter and WireReader', () => {
   it('give back what was written', () => {

@@ -3,7 +3,8 @@ import { DriverError, TimeoutError } from '../../../contract/errors.js';
 import type { LaunchOrder, LaunchResult, NodeRequestHandler } from '../../../contract/driver.js';
 import { newerOf } from '../../requests/store-node.js';
 import type { Complaints } from './complaints.js';
-import { inDriverScope, outOfDriverScope } from './driver-scope.js';
+import { outOfDriverScope } from './driver-scope.js';
+import { inScopeWithSignal } from './scoped-signal.js';
 import { withTimeLimit } from '../../../async/time-limit.js';
 
 /** Longer than any launch is meant to take: drivers have limits of their own, this one is for those that hang. */
@@ -59,7 +60,7 @@ async function launch(
   let { node } = order;
   const store: LaunchOrder['store'] = async (changes) => (node = await outOfDriverScope(() => order.store(changes)));
   try {
-    const started = inDriverScope(complaints.scope, async () => handler.launch?.({ ...order, store }, signal));
+    const started = inScopeWithSignal(complaints.scope, signal, (own) => handler.launch?.({ ...order, store }, own));
     const limited = withTimeLimit(clock, LAUNCH_LIMIT_MS, `launch of node ${node.id}`, started);
     const result = await untilAborted(limited, signal, clock);
     const problem = problemOf(result, newestOf(node, storedNode(node.id), result?.node));
@@ -115,7 +116,9 @@ async function checkNode(
   complaints: Complaints,
 ): Promise<boolean> {
   try {
-    return (await inDriverScope(complaints.scope, () => handler.checkReusableNode?.(node, signal))) === true;
+    return (
+      (await inScopeWithSignal(complaints.scope, signal, (own) => handler.checkReusableNode?.(node, own))) === true
+    );
   } catch (error) {
     complaints.tell('checkReusableNode', error);
     return false;

@@ -5,6 +5,7 @@ import type { PoolConfig, ProviderConfig } from '../../../contract/provider-conf
 import type { Logger } from '../../../contract/logger.js';
 import { Complaints } from './complaints.js';
 import { inDriverScope, type DriverScope, type FaultKind } from './driver-scope.js';
+import { inScopeWithSignal, scopeSignal } from './scoped-signal.js';
 import { failingHandler, guardHandler } from './guarded-handler.js';
 import { GuardedQuota } from './guarded-quota.js';
 import { withTimeLimit } from '../../../async/time-limit.js';
@@ -74,7 +75,8 @@ export class GuardedProvider implements WholeProvider {
   async start(signal: AbortSignal): Promise<void> {
     const provider = (this.#provider ??= await this.#make());
     if (this.#isIdle) return;
-    await inDriverScope(this.#scope, () => provider.start(signal));
+    const scoped = scopeSignal(signal, this.#scope); // a provider may keep it for as long as it runs
+    await inDriverScope(this.#scope, () => provider.start(scoped.signal));
   }
 
   idle(): void {
@@ -125,10 +127,21 @@ export class GuardedProvider implements WholeProvider {
   startNodeCleanup(node: NodeRecord, signal: AbortSignal): Promise<void> | undefined {
     const provider = this.#provider;
     if (!provider) throw new DriverError(this.#driver, `provider "${this.config.name}" could not be made yet`);
-    const cleanup: unknown = inDriverScope(this.#scope, () => provider.startNodeCleanup(node, signal));
+    const scoped = scopeSignal(signal, this.#scope);
+    let cleanup: unknown;
+    try {
+      cleanup = inDriverScope(this.#scope, () => provider.startNodeCleanup(node, scoped.signal));
+    } finally {
+      if (cleanup === undefined) scoped.release();
+    }
     if (cleanup === undefined) return undefined;
     const what = `deletion of node ${node.id} in provider "${this.config.name}"`;
-    return withTimeLimit(this.#options.clock, DELETE_LIMIT_MS, what, Promise.resolve(cleanup)).then(() => undefined);
+    return withTimeLimit(
+      this.#options.clock,
+      DELETE_LIMIT_MS,
+      what,
+      Promise.resolve(cleanup).finally(() => scoped.release()),
+    ).then(() => undefined);
   }
 
   ownsResource(node: NodeRecord): boolean {
@@ -160,7 +173,7 @@ export class GuardedProvider implements WholeProvider {
     const provider = this.#provider;
     if (!provider || this.#isLookingForLeaks) return;
     this.#isLookingForLeaks = true;
-    const look = inDriverScope(this.#scope, async () => provider.cleanupLeakedResources(signal)).finally(
+    const look = inScopeWithSignal(this.#scope, signal, (own) => provider.cleanupLeakedResources(own)).finally(
       () => (this.#isLookingForLeaks = false),
     );
     const what = `looking for leaked resources of provider "${this.config.name}"`;

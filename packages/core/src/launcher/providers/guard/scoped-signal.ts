@@ -1,0 +1,34 @@
+import { inDriverScope, type DriverScope } from './driver-scope.js';
+
+/** A signal for a driver, and the end of its connection to the launcher's. */
+export interface ScopedSignal {
+  readonly signal: AbortSignal;
+  /** Nobody needs the signal any more. */
+  release(): void;
+}
+
+/**
+ * A signal that aborts when `signal` does, whose listeners run in the driver's scope: what one of them throws is the driver's
+ * error, although it is the launcher that aborts.
+ */
+export function scopeSignal(signal: AbortSignal, scope: DriverScope): ScopedSignal {
+  const own = new AbortController();
+  const abort = () => inDriverScope(scope, () => own.abort(signal.reason));
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort, { once: true });
+  return { signal: own.signal, release: () => signal.removeEventListener('abort', abort) };
+}
+
+/** Runs a driver's code in its scope, with a signal that it needs until its promise is settled. */
+export async function inScopeWithSignal<T>(
+  scope: DriverScope,
+  signal: AbortSignal,
+  run: (signal: AbortSignal) => T | Promise<T>,
+): Promise<T> {
+  const scoped = scopeSignal(signal, scope);
+  try {
+    return await inDriverScope(scope, () => run(scoped.signal));
+  } finally {
+    scoped.release();
+  }
+}
