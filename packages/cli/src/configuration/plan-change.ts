@@ -103,7 +103,7 @@ async function planOn(
     const sideAfter = await observer.add(after);
     await observer.start(AbortSignal.timeout(options.connectTimeoutMs * READ_FACTOR));
     const { pools: registered } = observer;
-    const present = new Set(registered.map((pool) => pool.launcherId));
+    const present = new Set<string>(registered.map((pool) => pool.launcherId));
     const nextPools = registryAfter(before, after, registered);
     const drivers = await driversOf([after, ...(before ? [before] : [])], registry);
     return planConfigChange({
