@@ -3,7 +3,7 @@ export type { LauncherOptions } from './launcher.js';
 export { Launcher } from './launcher.js';
 export type { DriverScope, FaultKind } from './providers/guard/driver-scope.js';
 export { currentDriverScope } from './providers/guard/driver-scope.js';
-export type { ObserverOptions } from './explain/observer.js';
+export type { ObservedView, ObserverOptions } from './explain/observer.js';
 export { ObservedConfig, Observer } from './explain/observer.js';
 export type { ConfigChange, ConfigChangeInput, PartChange, RequestChange } from './preview/types.js';
 export { planConfigChange } from './preview/config-change.js';

@@ -45,7 +45,7 @@ import { Mirror, nodesAllocatedTo } from './mirror/mirror.js';
 import { AbandonedRequests } from './requests/abandoned-requests.js';
 import { explainRequest, type ExplainSubject, type RequestExplanation } from './plan/explanation.js';
 import type { DrainingStatus } from './providers/draining-providers.js';
-import { shortName } from './pools/pool-announcement.js';
+import { shortName } from './pools/short-name.js';
 import { PoolCandidates } from './pools/pool-candidates.js';
 import { PoolRegistry } from './pools/pool-registry.js';
 import { PoolSet } from './pools/pool-set.js';
@@ -258,10 +258,10 @@ export class Launcher {
 
   /** Load of each pool of this launcher. */
   get pools(): readonly { provider: string; pool: string; handling: number; waiting: number; paused: number }[] {
-    return this.#pools.configured.map((worker) => ({
-      provider: worker.provider,
-      pool: worker.pool.name,
-      ...worker.load,
+    return this.#pools.configured.map(({ view, load }) => ({
+      provider: view.provider,
+      pool: view.pool.name,
+      ...load,
     }));
   }
 

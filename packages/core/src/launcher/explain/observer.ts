@@ -7,7 +7,6 @@ import {
   type ComponentCache,
   type LauncherId,
   type NodeCache,
-  type NodeRecord,
   type PoolComponentRecord,
   type RequestCache,
   type ZooKeeper,
@@ -26,6 +25,7 @@ import {
   type PoolExplanation,
   type RequestExplanation,
 } from '../plan/explanation.js';
+import type { PoolView } from '../plan/types.js';
 import { ObservedPool } from './observed-pool.js';
 import { PoolRegistry } from '../pools/pool-registry.js';
 import { ProviderRunner } from '../providers/provider-runner.js';
@@ -118,6 +118,11 @@ export class Observer {
   }
 }
 
+/** A configured pool as the plan sees it, with its id in the registry. */
+export interface ObservedView extends PoolView {
+  readonly launcherId: LauncherId;
+}
+
 /** The pools of one configuration, over the records an {@link Observer} reads. */
 export class ObservedConfig {
   readonly config: Config;
@@ -146,13 +151,13 @@ export class ObservedConfig {
     const { mirror, clock } = this.#services;
     const registered = this.#registry.pools;
     const isServed = (pool: ObservedPool) => registered.some((entry) => entry.launcherId === pool.launcherId);
-    const views = this.views(registered);
-    const workers = views.filter(isServed);
+    const pools = this.#pools(registered);
+    const workers = pools.filter(isServed);
     for (const worker of workers) worker.observe(mirror.requests.values());
     const nodesOf = (id: string) => nodesAllocatedTo(mirror, id);
     const sources = { requests: mirror.requests, workers, registered, nodesOf, nowMs: clock.now() };
     const explanation = explainRequest(subject, sources);
-    const idle = views.filter((pool) => !isServed(pool)).map(explainIdle);
+    const idle = pools.filter((pool) => !isServed(pool)).map(explainIdle);
     return explanation && { ...explanation, pools: [...explanation.pools, ...idle] };
   }
 
@@ -160,7 +165,11 @@ export class ObservedConfig {
    * A view of each configured pool, one for every entry it has among the given pools; a pool without one gets an id no
    * launcher has.
    */
-  views(registered: readonly PoolComponentRecord[]): ObservedPool[] {
+  views(registered: readonly PoolComponentRecord[]): ObservedView[] {
+    return this.#pools(registered);
+  }
+
+  #pools(registered: readonly PoolComponentRecord[]): ObservedPool[] {
     return [...this.#runners.values()].flatMap((runner) =>
       [...runner.config.pools.values()].flatMap((pool) =>
         idsOf(runner.name, pool, registered).map((id) => this.#viewOf(runner, pool, id, registered)),
@@ -176,26 +185,13 @@ export class ObservedConfig {
   ): ObservedPool {
     const { labels, tenantLimits } = this.config;
     const disabled = new Set([...labels.values()].filter((label) => label.minReady === -1).map(({ name }) => name));
-    const host = {
-      version: '',
-      registry: { pools: registered, onChange: () => () => undefined },
-      candidates: {
-        pools: registered,
-        isRefusedByAll: () => Promise.resolve(false),
-        seemsRefusedByAll: () => false,
-      },
-      announceLegacy: false,
-      unlockLater: () => undefined,
+    const port = {
+      candidates: { pools: registered },
       disabledLabels: () => disabled,
       tenantLimit: (tenant: string) => tenantLimits.get(tenant),
-      isActive: () => false,
       isOurs: () => false,
-      isRecovering: () => false,
-      releaseNode: (_node: NodeRecord) => undefined,
-      reservationsEnded: () => undefined,
-      onAbandoned: () => undefined,
     };
-    return new ObservedPool(this.#services, host, runner, pool, launcherId);
+    return new ObservedPool({ services: this.#services, port, runner, pool, launcherId });
   }
 }
 

@@ -1,23 +1,29 @@
 import { newPoolComponent, withComponent, type PoolComponentRecord } from '@nodepool/zk-protocol';
 import type { Services } from '../mirror/services.js';
 import type { Logger } from '../../contract/logger.js';
-
-import type { PoolSituation, PoolWorkerHost } from './pool-situation.js';
+import type { PoolPort } from './pool-port.js';
+import type { LivePoolView } from './pool-view.js';
 import { legacyRegistry, Registration } from './registration.js';
+import { shortName } from './short-name.js';
 
 /** A pool's entries in the registry, and where old launchers look if asked to. */
 export class PoolAnnouncement {
-  readonly #view: PoolSituation;
+  readonly #view: LivePoolView;
   readonly #registration: Registration<PoolComponentRecord>;
   readonly #legacy: Registration<PoolComponentRecord> | undefined;
 
-  constructor(services: Services, host: PoolWorkerHost, view: PoolSituation, logger: Logger) {
+  constructor(
+    services: Services,
+    port: Pick<PoolPort, 'version' | 'announceLegacy'>,
+    view: LivePoolView,
+    logger: Logger,
+  ) {
     this.#view = view;
     const { launcherId, pool, provider } = view;
     const component = newPoolComponent({
       hostname: shortName(services.hostname),
       state: 'running',
-      version: host.version,
+      version: port.version,
       launcherId,
       name: pool.name,
       providerName: provider,
@@ -26,7 +32,7 @@ export class PoolAnnouncement {
       paused: view.yieldsPrecedence,
     });
     this.#registration = new Registration(services.zk, component, logger);
-    if (host.announceLegacy) {
+    if (port.announceLegacy) {
       this.#legacy = new Registration(services.zk, component, logger, legacyRegistry(launcherId));
     }
   }
@@ -59,9 +65,4 @@ export class PoolAnnouncement {
     this.#registration.update(withComponent(body, { supportedLabels, priority, paused }));
     this.#legacy?.update(this.#registration.body);
   }
-}
-
-/** Host name up to the first dot. */
-export function shortName(hostname: string): string {
-  return hostname.split('.', 1)[0] ?? hostname;
 }

@@ -9,9 +9,9 @@ import {
 import type { Config } from '../../contract/config.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
 import { poolKey } from '../mirror/usage.js';
-import { shortName } from './pool-announcement.js';
 import type { PoolRegistry } from './pool-registry.js';
 import type { RegistryOutlook } from './registry-outlook.js';
+import { shortName } from './short-name.js';
 
 /** What the candidates are made of. */
 export interface PoolCandidatesOptions {

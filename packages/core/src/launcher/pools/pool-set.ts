@@ -4,12 +4,12 @@ import type { Services } from '../mirror/services.js';
 import { keepsStandby } from '../plan/nodes.js';
 import { poolKey } from '../mirror/usage.js';
 import type { PoolCandidates } from './pool-candidates.js';
-import type { PoolSituation, PoolWorkerHost } from './pool-situation.js';
+import type { PoolPort } from './pool-port.js';
 import { PoolWorker } from './pool-worker.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 
-/** What pools are told about the launcher they run in; of one another they know from their set. */
-export interface PoolSetHost extends Omit<PoolWorkerHost, 'isOurs' | 'reservationsEnded' | 'candidates'> {
+/** What pools learn from the launcher they run in; of one another they know from their set. */
+export interface PoolSetPort extends Omit<PoolPort, 'isOurs' | 'reservationsEnded' | 'candidates'> {
   readonly candidates: PoolCandidates;
   /** A removed pool of the provider has ended what it had begun. */
   ended(provider: string): void;
@@ -21,19 +21,19 @@ export interface PoolSetHost extends Omit<PoolWorkerHost, 'isOurs' | 'reservatio
  */
 export class PoolSet {
   readonly #services: Services;
-  readonly #host: PoolSetHost;
-  readonly #workerHost: PoolWorkerHost;
+  readonly #port: PoolSetPort;
+  readonly #poolPort: PoolPort;
   readonly #workers = new Map<string, PoolWorker>();
   /** Pools that left the configuration and still work on what they had accepted. */
   readonly #leaving = new Set<PoolWorker>();
 
-  constructor(services: Services, host: PoolSetHost) {
+  constructor(services: Services, port: PoolSetPort) {
     this.#services = services;
-    this.#host = host;
-    this.#workerHost = {
-      ...host,
+    this.#port = port;
+    this.#poolPort = {
+      ...port,
       isOurs: (id) => this.handles(id),
-      reservationsEnded: (pool) => this.#wakeSisters(pool),
+      reservationsEnded: (provider, pool) => this.#wakeOthers(provider, pool),
     };
   }
 
@@ -50,23 +50,23 @@ export class PoolSet {
 
   /** A pool that was removed still works for the provider. */
   isWorkedFor(provider: string): boolean {
-    return [...this.#leaving].some((worker) => worker.provider === provider);
+    return [...this.#leaving].some(({ view }) => view.provider === provider);
   }
 
   /** One of the pools could launch nodes of the label now. */
   canLaunch(label: string): boolean {
-    for (const worker of this.#workers.values()) {
-      if (keepsStandby(worker, label) && worker.labelReady(label)) return true;
+    for (const { view } of this.#workers.values()) {
+      if (keepsStandby(view, label) && view.labelReady(label)) return true;
     }
     return false;
   }
 
   /** Of the registered pools with the label, the one with the smallest id is here. Older launchers do not register. */
   isFirstFor(label: string): boolean {
-    const pools = this.#host.registry.pools.filter((pool) => pool.supportedLabels.includes(label));
+    const pools = this.#port.registry.pools.filter((pool) => pool.supportedLabels.includes(label));
     const ids = pools.map((pool) => pool.launcherId).sort();
     const first = ids[0];
-    return first === undefined || [...this.#workers.values()].some((worker) => worker.launcherId === first);
+    return first === undefined || [...this.#workers.values()].some(({ view }) => view.launcherId === first);
   }
 
   // --- configuration ----------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ export class PoolSet {
    * those that are yet to be made, until {@link settleCandidates}.
    */
   prepare(config: Config): void {
-    this.#host.candidates.expect(config);
+    this.#port.candidates.expect(config);
     const wanted = new Set<string>();
     for (const { name, pools } of config.providers.values()) {
       for (const pool of pools.keys()) wanted.add(poolKey(name, pool));
@@ -98,8 +98,8 @@ export class PoolSet {
         current.update(runner, pool);
         continue;
       }
-      const launcherId = this.#host.candidates.idOf(key);
-      const worker = new PoolWorker(this.#services, this.#workerHost, runner, pool, launcherId);
+      const launcherId = this.#port.candidates.idOf(key);
+      const worker = new PoolWorker(this.#services, this.#poolPort, runner, pool, launcherId);
       this.#workers.set(key, worker);
       starting.push(worker.start());
     }
@@ -108,13 +108,13 @@ export class PoolSet {
 
   /** The configuration is in force, or could not be: pools that were not made will never serve anything. */
   settleCandidates(): void {
-    if (this.#host.candidates.keepOnly((key) => this.#workers.has(key))) this.reconsiderAll();
+    if (this.#port.candidates.keepOnly((key) => this.#workers.has(key))) this.reconsiderAll();
   }
 
   /** The pool ends what it has begun. */
   #leave(worker: PoolWorker): void {
     this.#leaving.add(worker);
-    const { provider, pool } = worker;
+    const { provider, pool } = worker.view;
     worker
       .drain()
       .catch((error: unknown) =>
@@ -122,7 +122,7 @@ export class PoolSet {
       )
       .finally(() => {
         this.#leaving.delete(worker);
-        this.#host.ended(provider);
+        this.#port.ended(provider);
       });
   }
 
@@ -131,7 +131,8 @@ export class PoolSet {
   /** Capacity appeared or went that no record shows. @param pool - missing: in all pools of the provider */
   capacityChanged(provider: string, pool?: string): void {
     for (const worker of this.#workers.values()) {
-      if (worker.provider === provider && (pool === undefined || worker.pool.name === pool)) worker.reconsiderAll();
+      const { view } = worker;
+      if (view.provider === provider && (pool === undefined || view.pool.name === pool)) worker.reconsiderAll();
     }
   }
 
@@ -164,7 +165,7 @@ export class PoolSet {
 
   /** Accepts nothing more. Resolves when all that was accepted has come to its end. */
   async drain(): Promise<void> {
-    this.#host.candidates.keepOnly(() => false);
+    this.#port.candidates.keepOnly(() => false);
     await Promise.all([...this.#all()].map((worker) => worker.drain()));
   }
 
@@ -174,9 +175,9 @@ export class PoolSet {
   }
 
   /** Pools of one provider share its quota. */
-  #wakeSisters(pool: PoolSituation): void {
+  #wakeOthers(provider: string, pool: string): void {
     for (const worker of this.#workers.values()) {
-      if (worker !== pool && worker.provider === pool.provider) worker.wake();
+      if (worker.view.provider === provider && worker.view.pool.name !== pool) worker.wake();
     }
   }
 

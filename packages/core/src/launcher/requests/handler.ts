@@ -1,63 +1,21 @@
 import { setMaxListeners } from 'node:events';
-import {
-  isZooKeeperError,
-  withRequest,
-  type LauncherId,
-  type NodeId,
-  type NodeRecord,
-  type RequestRecord,
-  type Resources,
-} from '@nodepool/zk-protocol';
+import { isZooKeeperError, withRequest, type NodeId, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import type { NodeRequestHandler, Provider } from '../../contract/driver.js';
-import type { PoolConfig } from '../../contract/provider-config.js';
 import type { Logger } from '../../contract/logger.js';
 import type { PausedRequest } from '../plan/plan-pool.js';
 import { reason } from '../plan/rules.js';
 import type { Assignment, Reason } from '../plan/types.js';
 import { allocate, NODES_PER_TRANSACTION, type Subject } from './allocation.js';
 import { declinedRequest } from './decline.js';
+import type { HandlerOutcome, HandlerPool } from './handler-pool.js';
 import { HeldRequest } from './held-request.js';
 import { Launches } from './launches.js';
 import { Patience } from './patience.js';
-import type { PlannedLaunch } from './planned-launch.js';
 import { releaseNodes, type NodeFate } from './release.js';
 import { RequestParts, type Part } from './request-parts.js';
 import type { Services } from '../mirror/services.js';
 import { Transaction } from './transaction.js';
-
-/** What a handler needs of the pool it works for. */
-export interface HandlerPool {
-  readonly launcherId: LauncherId;
-  readonly providerName: string;
-  readonly pool: PoolConfig;
-  /** The provider in force. */
-  readonly runningProvider: Provider;
-  /** Accepted requests may wait for capacity. */
-  readonly pausesAtQuota: boolean;
-  /** Whether nobody is left who could serve the request once this pool has declined it. */
-  isLastToDecline(request: RequestRecord): Promise<boolean>;
-  needOf(label: string): Resources;
-  /** The request is fulfilled: its lock is to be given up in a moment. @param entry - path of our entry in it */
-  unlockLater(entry: string): void;
-  /** A handler began or ceased to wait for capacity. */
-  pauseChanged(): void;
-  /** Whether a request with a better place may be waiting for what this one holds. */
-  standsInTheWay(request: RequestRecord): boolean;
-  /** Counts a launch from now on, so that nobody else is given the same room. */
-  planLaunch(label: string): PlannedLaunch;
-}
-
-/**
- * How the work on a request ended.
- * - `fulfilled`, `declined` written to the request
- * - `gone` the requestor withdrew it; its nodes are free again
- * - `put-back` nothing to give after all; it is `requested` again
- * - `gave-way` it held machines that another may need, and is `requested` again (ADR 0015)
- * - `busy` somebody else holds its lock, or was quicker; look again later
- * - `abandoned` session or connection trouble; what was begun is undone by whoever sees it
- */
-export type HandlerOutcome = 'fulfilled' | 'declined' | 'gone' | 'put-back' | 'gave-way' | 'busy' | 'abandoned';
 
 /** A node that somebody else was quicker to take, or that did not answer, is left alone this long. */
 const BUSY_NODE_PAUSE_MS = 50;

@@ -3,7 +3,7 @@ import type { LaunchOrder, LaunchResult, NodeRequestHandler } from '../../contra
 import type { PoolLabelConfig } from '../../contract/provider-config.js';
 import { removeAbandonedLocks } from './abandoned.js';
 import type { Logger } from '../../contract/logger.js';
-import type { HandlerPool } from './handler.js';
+import type { HandlerPool } from './handler-pool.js';
 import { createNodes } from './new-nodes.js';
 import type { Part, RequestParts } from './request-parts.js';
 import type { Services } from '../mirror/services.js';

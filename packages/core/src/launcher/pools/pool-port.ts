@@ -1,0 +1,35 @@
+import type { NodeRecord, RequestId, RequestRecord, Resources } from '@nodepool/zk-protocol';
+import type { PoolCandidates } from './pool-candidates.js';
+import type { PoolRegistry } from './pool-registry.js';
+
+/** What the view of a pool learns from the launcher around it. */
+export interface PoolViewPort {
+  /** Pools that may serve requests, registered or about to be. */
+  readonly candidates: Pick<PoolCandidates, 'pools'>;
+  /** Labels with `min-ready: -1`. */
+  disabledLabels(): ReadonlySet<string>;
+  tenantLimit(tenant: string): Resources | undefined;
+  /** A pool of this process works on the request. */
+  isOurs(request: RequestId): boolean;
+}
+
+/** What a pool learns from the launcher around it, and what it asks of that launcher. */
+export interface PoolPort extends PoolViewPort {
+  readonly version: string;
+  /** Also register below `/nodepool/launchers`. */
+  readonly announceLegacy: boolean;
+  readonly registry: Pick<PoolRegistry, 'pools' | 'onChange'>;
+  readonly candidates: Pick<PoolCandidates, 'pools' | 'isRefusedByAll' | 'seemsRefusedByAll'>;
+  /** Caches are complete and ZooKeeper answers. */
+  isActive(): boolean;
+  /** Deletes a free node if it still is one. */
+  releaseNode(node: NodeRecord, why: string): void;
+  /** The pool has ceased to wait for resources of its provider, which other pools of that provider may have now. */
+  reservationsEnded(provider: string, pool: string): void;
+  /** What a handler of this process has left behind is being removed: no pool may lock the request meanwhile. */
+  isRecovering(request: RequestId): boolean;
+  /** Gives up the lock of a fulfilled request in a moment. @param entry - path of our entry in it */
+  unlockLater(entry: string): void;
+  /** A handler lost track of what it wrote. @param epoch - of the session it wrote in */
+  onAbandoned(request: RequestRecord, epoch: number): void;
+}

@@ -1,0 +1,93 @@
+import { compareRequests, type CancelTimer, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
+import { backoffMs } from '../../async/backoff.js';
+import type { Services } from '../mirror/services.js';
+import { RequestQueue } from '../plan/queue.js';
+import { judgeStanding } from '../plan/rules.js';
+import type { PoolView } from '../plan/types.js';
+import type { PoolPort } from './pool-port.js';
+import type { PoolRefusals } from './pool-refusals.js';
+
+const FIRST_RETRY_MS = 25;
+const LONGEST_RETRY_MS = 5_000;
+
+/** What the queue is told about the rest of its pool. */
+export interface PoolQueueOptions {
+  readonly services: Services;
+  readonly port: Pick<PoolPort, 'isRecovering'>;
+  readonly view: PoolView;
+  readonly refusals: PoolRefusals;
+  /** The pool works on the request already. */
+  readonly isHandled: (id: RequestId) => boolean;
+  /** Plans again. */
+  readonly wake: () => void;
+}
+
+/** The requests that wait for one pool: takes in those that are its business, and refuses those it can never serve. */
+export class PoolQueue {
+  readonly requests = new RequestQueue(compareRequests);
+  readonly #options: PoolQueueOptions;
+  readonly #retries = new Map<RequestId, { attempts: number; cancel: CancelTimer | undefined }>();
+
+  constructor(options: PoolQueueOptions) {
+    this.#options = options;
+  }
+
+  /** Judges a request that was read, changed, or may be judged differently now. */
+  consider(request: RequestRecord): void {
+    const { view, refusals, port, isHandled, wake } = this.#options;
+    if (isHandled(request.id) || refusals.isWriting(request.id)) return;
+    if (port.isRecovering(request.id)) return;
+    if (this.#retries.get(request.id)?.cancel) return;
+    const verdict = judgeStanding(request, view);
+    if (verdict === undefined) {
+      if (this.requests.put(request)) wake();
+      return;
+    }
+    if (this.requests.remove(request.id)) wake();
+    if (verdict.action === 'decline') refusals.decline(request, verdict.reason);
+    else if (refusals.isHopeless(request)) refusals.fail(request);
+  }
+
+  /** Looks at a request once more. */
+  lookAgain(id: RequestId): void {
+    const { services, view, wake } = this.#options;
+    const request = services.mirror.requests.get(id);
+    if (request && !view.stopping) this.consider(request);
+    wake();
+  }
+
+  /** Another launcher was quicker, or holds the lock: no event may tell when that ends, so looks again soon. */
+  lookAgainLater(id: RequestId, firstMs = FIRST_RETRY_MS): void {
+    const retry = this.#retries.get(id) ?? { attempts: 0, cancel: undefined };
+    const { clock, random, mirror } = this.#options.services;
+    const pause = backoffMs(retry.attempts++, firstMs, Math.max(firstMs, LONGEST_RETRY_MS), random);
+    retry.cancel = clock.setTimer(pause, () => {
+      retry.cancel = undefined;
+      if (!mirror.requests.get(id)) this.#retries.delete(id);
+      else this.lookAgain(id);
+    });
+    this.#retries.set(id, retry);
+  }
+
+  /** The next look at the request begins a new row of pauses. */
+  forgetRetries(id: RequestId): void {
+    this.#retries.delete(id);
+  }
+
+  /** The request's znode is gone. */
+  requestGone(id: RequestId): void {
+    this.#retries.get(id)?.cancel?.();
+    this.#retries.delete(id);
+    if (this.requests.remove(id)) this.#options.wake();
+  }
+
+  /** No request waits for the pool any more: it leaves. */
+  close(): void {
+    this.cancelRetries();
+    this.requests.clear();
+  }
+
+  cancelRetries(): void {
+    for (const retry of this.#retries.values()) retry.cancel?.();
+  }
+}
