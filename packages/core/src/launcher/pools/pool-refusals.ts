@@ -2,7 +2,7 @@ import { withRequest, type LauncherId, type RequestId, type RequestRecord } from
 import type { Logger } from '../../contract/logger.js';
 import type { Services } from '../mirror/services.js';
 import type { PoolView, Reason } from '../plan/types.js';
-import { declinedRequest, writeUnlockedRequest } from '../requests/decline.js';
+import { declinedRequest, writeUnlockedRequest } from '../requests/request-writes.js';
 import type { PoolPort } from './pool-port.js';
 
 /** What refusals are told about the rest of their pool. */

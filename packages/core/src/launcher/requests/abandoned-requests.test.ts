@@ -1,7 +1,8 @@
 import { newRequest, requestLockPath, type LauncherId, type RequestId } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
 import type { Provider } from '../../contract/driver.js';
-import { RequestHandler, type HandlerPool } from './handler.js';
+import { RequestHandler } from './handler.js';
+import type { HandlerPool } from './handler-pool.js';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { ServiceWorld } from '../../../test/support/service-world.js';
 import { AbandonedRequests } from './abandoned-requests.js';

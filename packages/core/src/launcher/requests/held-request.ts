@@ -1,5 +1,5 @@
 import type { Operation, RequestRecord } from '@nodepool/zk-protocol';
-import { setRequest } from './decline.js';
+import { setRequest } from './request-writes.js';
 import type { Services } from '../mirror/services.js';
 import { isRefusal, Transaction } from './transaction.js';
 

@@ -1,4 +1,5 @@
 import { newNode, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
+import { asError } from '../../async/as-error.js';
 import type { LaunchOrder, LaunchResult, NodeRequestHandler } from '../../contract/driver.js';
 import type { PoolLabelConfig } from '../../contract/provider-config.js';
 import { removeAbandonedLocks } from './abandoned.js';
@@ -161,8 +162,4 @@ export class Launches {
       await this.#services.committer.commit([{ op: 'delete', path: part.entry }]);
     }
   }
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

@@ -7,7 +7,7 @@ import {
   type RequestId,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
-import { proveUnlocked, setRequest } from './decline.js';
+import { proveUnlocked, setRequest } from './request-writes.js';
 import { UNALLOCATED } from './release.js';
 import type { Services } from '../mirror/services.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from './transaction.js';

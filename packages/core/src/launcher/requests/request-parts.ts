@@ -90,3 +90,8 @@ export class RequestParts {
     part.entry = undefined;
   }
 }
+
+/** The records of the nodes that stand for some parts. */
+export function recordsOf(parts: readonly Part[]): NodeRecord[] {
+  return parts.map((part) => part.node).filter((node) => node !== undefined);
+}

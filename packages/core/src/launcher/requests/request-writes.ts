@@ -1,0 +1,81 @@
+import {
+  encodeRequest,
+  requestLockPath,
+  requestPath,
+  withRequest,
+  type Operation,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import type { Reason } from '../plan/types.js';
+import type { Services } from '../mirror/services.js';
+import { isRefusal, Transaction } from './transaction.js';
+
+/** How an attempt to write a request under its lock ended. */
+export type RequestWrite = 'done' | 'busy' | 'changed' | 'gone';
+
+/** The request as declined by one pool: `failed` when that is the last one that could serve it, else `requested` again. */
+export function declinedRequest(
+  request: RequestRecord,
+  launcherId: string,
+  reason: Reason,
+  isLast: boolean,
+  nowMs: number,
+): RequestRecord {
+  const declinedBy = request.declinedBy.includes(launcherId) ? request.declinedBy : [...request.declinedBy, launcherId];
+  return withRequest(
+    request,
+    {
+      state: isLast ? 'failed' : 'requested',
+      declinedBy,
+      nodeIds: [],
+      declineReasons: {
+        ...request.declineReasons,
+        [launcherId]: { rule: reason.rule, text: reason.text, timeMs: nowMs },
+      },
+    },
+    nowMs,
+  );
+}
+
+/**
+ * Rewrites a request that this process has not locked: a proof that nobody else has, and the write, in one transaction, so
+ * that it is never seen locked for nothing.
+ */
+export async function writeUnlockedRequest(services: Services, next: RequestRecord): Promise<RequestWrite> {
+  const root = requestLockPath(next.id);
+  let directoryExists = services.mirror.requests.hasLockDirectory(next.id);
+  for (let attempt = 1; ; attempt++) {
+    const transaction = new Transaction<'lock' | 'request'>();
+    transaction.add('lock', ...proveUnlocked(root, directoryExists));
+    transaction.add('request', setRequest(next));
+    try {
+      await transaction.commit(services.committer);
+      return 'done';
+    } catch (error) {
+      if (!isRefusal<'lock' | 'request'>(error)) throw error;
+      if (error.owner === 'request') return error.kind === 'gone' ? 'gone' : 'changed';
+      if (error.kind === 'locked' || attempt === 4) return 'busy';
+      directoryExists = error.kind === 'directory-exists';
+    }
+  }
+}
+
+/**
+ * Operations that are refused while anybody holds or waits for a lock, and leave its directory as it was: somebody who
+ * has made sure that it exists finds it when making the entry in it.
+ */
+export function proveUnlocked(root: string, directoryExists: boolean): Operation[] {
+  const remove: Operation = { op: 'delete', path: root };
+  const make: Operation = { op: 'create', path: root };
+  return directoryExists ? [remove, make] : [make, remove];
+}
+
+/** Writes a request's body if nobody else has written it since it was read. */
+export function setRequest(request: RequestRecord): Operation {
+  return {
+    op: 'set',
+    path: requestPath(request.id),
+    data: encodeRequest(request),
+    version: request.stat?.version ?? -1,
+  };
+}

@@ -1,0 +1,33 @@
+import type { Assignment, Reason } from '../plan/types.js';
+import type { HandlerOutcome } from './handler-pool.js';
+
+/** How the work on an accepted request is brought to its end. */
+export type Ending =
+  | { readonly kind: 'fulfil' }
+  /** @param launchError - stored in the request for its requestor; `null`: nothing is */
+  | { readonly kind: 'decline'; readonly reason: Reason; readonly launchError: string | null }
+  /** Nothing to give after all: it is `requested` again. */
+  | { readonly kind: 'put-back'; readonly why: string }
+  /** What it holds makes room for another request; it is `requested` again. */
+  | { readonly kind: 'give-way' }
+  /** Its requestor has withdrawn it. */
+  | { readonly kind: 'let-go' };
+
+/**
+ * Where the work on a request is.
+ * - `accepting` the request and the first nodes are being locked
+ * - `collecting` nodes are being checked and launched
+ * - `paused` something is missing, and the request waits for capacity; nodes may be checked and launched meanwhile
+ * - `ending` nothing is under way, and the end is being written
+ */
+export type Stage =
+  | { readonly name: 'accepting'; readonly assignment: Assignment }
+  | { readonly name: 'collecting' }
+  | { readonly name: 'paused' }
+  | { readonly name: 'ending'; readonly how: Ending };
+
+/** What a stage leads to: another stage, or the end. */
+export type Step = Stage | { readonly name: 'ended'; readonly outcome: HandlerOutcome };
+
+/** The steps of some names. */
+export type StepTo<Name extends Step['name']> = Extract<Step, { readonly name: Name }>;

@@ -1,0 +1,45 @@
+import { accept } from './accept.js';
+import { collect } from './collect.js';
+import { end } from './end.js';
+import { pause } from './pause.js';
+import type { RequestWork } from './request-work.js';
+import type { Stage, Step, StepTo } from './stage.js';
+
+/** One row of the table: what is done in a stage, and to which steps it may lead. */
+interface StageRow<Of extends Stage, Next extends Step['name']> {
+  readonly next: readonly Next[];
+  run(work: RequestWork, stage: Of): Promise<StepTo<Next>>;
+}
+
+/** A stage that leads to another step than its row names does not compile. */
+function row<Of extends Stage, const Next extends Step['name']>(
+  next: readonly Next[],
+  run: StageRow<Of, NoInfer<Next>>['run'],
+): StageRow<Of, Next> {
+  return { next, run };
+}
+
+/** The life of a request that a pool works on, stage by stage. `docs/state-machines.md` has the picture. */
+export const REQUEST_STAGES = {
+  accepting: row<StepTo<'accepting'>, 'collecting' | 'ended'>(['collecting', 'ended'], accept),
+  collecting: row<StepTo<'collecting'>, 'collecting' | 'paused' | 'ending'>(
+    ['collecting', 'paused', 'ending'],
+    collect,
+  ),
+  paused: row<StepTo<'paused'>, 'collecting'>(['collecting'], pause),
+  ending: row<StepTo<'ending'>, 'collecting' | 'ended'>(['collecting', 'ended'], end),
+} satisfies Record<Stage['name'], unknown>;
+
+/** Does what a stage asks for. */
+export function runStage(stage: Stage, work: RequestWork): Promise<Step> {
+  switch (stage.name) {
+    case 'accepting':
+      return REQUEST_STAGES.accepting.run(work, stage);
+    case 'collecting':
+      return REQUEST_STAGES.collecting.run(work, stage);
+    case 'paused':
+      return REQUEST_STAGES.paused.run(work, stage);
+    case 'ending':
+      return REQUEST_STAGES.ending.run(work, stage);
+  }
+}
