@@ -19,14 +19,9 @@ from kazoo.exceptions import BadVersionError, NoNodeError
 from zuul_client import accept, set_state, submit, wait
 
 
-# Nodes that a host of ours may have at a time; other machines have one.
-SLOTS = 2
-
-
 def things_of(node_path, body):
-    """A node and the machine behind it, each with how many may hold it at a time."""
-    slots = 1 if body.get("slot") is None else SLOTS
-    return [(node_path, 1), ("%s %s" % (body["provider"], body["external_id"]), slots)]
+    """A node and what is behind it, a machine or one slot of a host: what only one may hold at a time."""
+    return [node_path, "%s %s %s" % (body["provider"], body["external_id"], body.get("slot"))]
 
 
 class Requestor:
@@ -70,7 +65,7 @@ class Requestor:
         set_state(self.client, nodes, "used")
         with self.guard:
             for node_path, body, _lock in nodes:
-                for thing, _most in things_of(node_path, body):
+                for thing in things_of(node_path, body):
                     self.held[thing].remove(path)
         for _path, _body, lock in nodes:
             lock.release()
@@ -78,9 +73,9 @@ class Requestor:
     def hold(self, path, nodes):
         with self.guard:
             for node_path, body, _lock in nodes:
-                for thing, most in things_of(node_path, body):
+                for thing in things_of(node_path, body):
                     self.held[thing].append(path)
-                    if len(self.held[thing]) > most:
+                    if len(self.held[thing]) > 1:
                         self.problems.append("%s is held by %s" % (thing, " and ".join(self.held[thing])))
 
     def revise(self):

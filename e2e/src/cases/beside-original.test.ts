@@ -32,6 +32,12 @@ interface Story {
   problems: string[];
 }
 
+interface NodeBody {
+  hostname: string;
+  connection_port: number;
+  slot: number | null;
+}
+
 /** Starts a launcher of the original's steps, and waits until it is registered. */
 async function startOriginal(name: string): Promise<ChildProcess> {
   const labels = ['shared', 'theirs'].flatMap((label) => ['--label', label]);
@@ -59,6 +65,15 @@ async function runJobs(): Promise<Story> {
   return JSON.parse(stdout) as Story;
 }
 
+/** Host and slot number of every node record of ours. */
+async function ourSlots(): Promise<string[]> {
+  const { zk } = get();
+  const ids = await zk.getChildren('/nodepool/nodes');
+  const read = await zk.multiRead(ids.map((id) => ({ read: 'data', path: `/nodepool/nodes/${id}` })));
+  const bodies = read.flatMap((each) => (each.read === 'data' ? [JSON.parse(each.data.toString()) as NodeBody] : []));
+  return bodies.map((body) => `${body.hostname}:${body.connection_port}#${body.slot}`).sort();
+}
+
 function setup(): StaticSetup {
   const nodes = get().sshd.hosts.map((host) => ({ host, labels: ['shared', 'ours'], maxParallelJobs: 2 }));
   return simpleSetup(nodes, { zookeeperTimeoutSeconds: 1.5 });
@@ -84,8 +99,8 @@ it('launchers of both kinds are killed in turn, and no request of a kazoo client
     }
   }
   const { counts, problems } = await jobs;
-  const slots = 2 * get().sshd.hosts.length;
-  await expect.poll(() => get().zk.getChildren('/nodepool/nodes'), { timeout: 10_000 }).toHaveLength(slots);
+  const slots = get().sshd.hosts.flatMap(({ address, port }) => [0, 1].map((slot) => `${address}:${port}#${slot}`));
+  await expect.poll(ourSlots, { timeout: 30_000 }).toEqual(slots.sort());
   await Promise.all([...originals].map(kill));
 
   expect(problems).toEqual([]);

@@ -11,16 +11,18 @@ export interface WriteServices {
 }
 
 /**
- * Writes a record under its lock, in one transaction: ZooKeeper deletes only an empty lock directory, and creates only
- * one that is missing, so either shows that nobody has the lock, and the lock is taken and released in the same instant.
+ * The operations that write a record under its lock, in one transaction: ZooKeeper deletes only an empty lock directory,
+ * and creates only one that is missing, so either shows that nobody has the lock, and the lock is taken and released in
+ * the same instant.
+ * @returns `undefined` when somebody has or wants the lock
  */
-export async function writeLocked(
+export function lockedWrite(
   node: NodeRecord,
   changes: NodeFields,
   nowMs: number,
-  services: WriteServices,
-): Promise<WriteOutcome> {
-  if (services.nodes.contenders(node.id) > 0) return 'busy';
+  nodes: LockAware,
+): Operation[] | undefined {
+  if (nodes.contenders(node.id) > 0) return undefined;
   const next = withNode(node, changes, nowMs, 'static');
   const write: Operation = {
     op: 'set',
@@ -30,11 +32,20 @@ export async function writeLocked(
   };
   const lock = nodeLockPath(node.id);
   const create: Operation = { op: 'create', path: lock };
-  const proof: Operation[] = services.nodes.hasLockDirectory(node.id)
-    ? [{ op: 'delete', path: lock }, create]
-    : [create];
+  return nodes.hasLockDirectory(node.id) ? [{ op: 'delete', path: lock }, create, write] : [create, write];
+}
+
+/** Writes a record under its lock. */
+export async function writeLocked(
+  node: NodeRecord,
+  changes: NodeFields,
+  nowMs: number,
+  services: WriteServices,
+): Promise<WriteOutcome> {
+  const operations = lockedWrite(node, changes, nowMs, services.nodes);
+  if (operations === undefined) return 'busy';
   try {
-    await services.committer.commit([...proof, write]);
+    await services.committer.commit(operations);
     return 'written';
   } catch (error) {
     if (isZooKeeperError(error, 'ZK_NOT_EMPTY')) return 'busy';

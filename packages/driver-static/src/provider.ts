@@ -4,11 +4,11 @@ import { isFree, type CancelTimer, type NodeRecord, type RecordChange } from '@n
 import { identityOf } from './config.js';
 import type { StaticProviderConfig } from './config.js';
 import { StaticRequestHandler } from './handler.js';
-import { HostMonitor, logFields, MonitoredHost } from './host-monitor.js';
-import { slotRecord, staleFields } from './host-record.js';
-import { canPlace } from './placement.js';
+import { HostMonitor, MonitoredHost } from './host-monitor.js';
+import { staleFields } from './host-record.js';
+import { PoolCapacities } from './pool-capacities.js';
 import { SlotIndex } from './slot-index.js';
-import { planSlots } from './slot-plan.js';
+import { SlotReconciler } from './slot-reconciler.js';
 import { SlotWriter } from './slot-writer.js';
 
 /** How long another launcher gets to register the slot of a record it has deleted. */
@@ -26,11 +26,9 @@ export class StaticProvider implements Provider {
   readonly #index: SlotIndex;
   readonly #monitor: HostMonitor;
   readonly #writer: SlotWriter;
+  readonly #reconciler: SlotReconciler;
+  readonly #capacities: PoolCapacities;
   readonly #vacated = new Set<MonitoredHost>();
-  /** Configured slots by pool and label. */
-  readonly #capacities = new Map<string, Map<string, number>>();
-  /** Whether a pool can hold labels; asked again and again for the same few combinations. */
-  readonly #placements = new Map<string, boolean>();
   readonly #unsubscribe: (() => void)[] = [];
   #cancelVacated: CancelTimer | undefined;
   #state: 'new' | 'running' | 'idle' = 'new';
@@ -41,16 +39,16 @@ export class StaticProvider implements Provider {
     this.#context = context;
     this.#lookup = lookup;
     this.#index = new SlotIndex(config.name);
-    this.#writer = new SlotWriter(context);
+    this.#writer = new SlotWriter(context, this.#index);
+    this.#capacities = new PoolCapacities(config);
     const { clock, logger } = context;
     this.#monitor = new HostMonitor({ clock, logger, lookup, random: () => context.random() }, (host) =>
-      this.#reconcile(host),
+      this.#reconciler.reconcile(host),
     );
+    const parts = { context, index: this.#index, writer: this.#writer, monitor: this.#monitor, hosts: this.#hosts };
+    this.#reconciler = new SlotReconciler({ ...parts, isRunning: () => this.#state === 'running' });
     for (const pool of config.pools.values()) {
-      const capacities = new Map<string, number>();
-      this.#capacities.set(pool.name, capacities);
       for (const host of pool.hosts) {
-        for (const label of host.labels) capacities.set(label, (capacities.get(label) ?? 0) + host.maxParallelJobs);
         const monitored = new MonitoredHost({ provider: config.name, pool, host });
         this.#hosts.set(monitored.identity, monitored);
       }
@@ -67,10 +65,10 @@ export class StaticProvider implements Provider {
     this.#unsubscribe.push(
       nodes.onChange((change) => this.#changed(change)),
       nodes.onReady((ready) => {
-        if (ready) this.#sweep();
+        if (ready) this.#reconciler.sweep();
       }),
     );
-    this.#deregisterUnknown();
+    this.#reconciler.deregisterUnknown();
     // What has no record yet is missed by somebody; what has one is only checked again.
     const hasRecord = (host: MonitoredHost) => this.#index.recordsOf(host.identity).length > 0;
     const byNeed = [...this.#hosts.values()].sort((a, b) => Number(hasRecord(a)) - Number(hasRecord(b)));
@@ -117,20 +115,11 @@ export class StaticProvider implements Provider {
   }
 
   labelCapacity(poolName: string, label: string): number {
-    return this.#capacities.get(poolName)?.get(label) ?? 0;
+    return this.#capacities.slotsOf(poolName, label);
   }
 
   canHold(poolName: string, labels: readonly string[]): boolean {
-    const first = labels[0];
-    // Enough of one label is what `labelCapacity` tells.
-    if (labels.every((label) => label === first)) return true;
-    const key = [poolName, ...[...labels].sort()].join('\0');
-    let answer = this.#placements.get(key);
-    if (answer === undefined) {
-      answer = canPlace(this.config.pools.get(poolName)?.hosts ?? [], labels);
-      this.#placements.set(key, answer);
-    }
-    return answer;
+    return this.#capacities.canHold(poolName, labels);
   }
 
   /** Hosts of the pool that cannot be registered, and why. */
@@ -143,7 +132,7 @@ export class StaticProvider implements Provider {
   }
 
   cleanupLeakedResources(): Promise<void> {
-    this.#sweep();
+    this.#reconciler.sweep();
     return Promise.resolve();
   }
 
@@ -153,19 +142,12 @@ export class StaticProvider implements Provider {
 
   successorOf(node: NodeRecord): NodeRecord | undefined {
     const host = this.#hostOf(node);
-    if (this.#state !== 'running' || host?.facts === undefined || node.slot === null) return undefined;
-    const nowMs = this.#context.clock.now();
-    if (!host.isFresh(nowMs) || this.#writer.isRegistering(host, node.slot)) return undefined;
-    const { slots } = planSlots(this.#index.recordsOf(host.identity), host.offer.host.maxParallelJobs);
-    if (!(node.slot in slots)) return undefined;
-    const occupant = slots[node.slot];
-    if (occupant !== undefined && occupant.id !== node.id) return undefined;
-    return slotRecord(host.offer, host.facts, node.slot, nowMs);
+    return host && this.#reconciler.successorOf(node, host);
   }
 
   nodeDeletedNotification(node: NodeRecord): void {
     const host = this.#hostOf(node);
-    if (this.#state === 'running' && host !== undefined) this.#attend(host);
+    if (this.#state === 'running' && host !== undefined) this.#reconciler.attend(host);
   }
 
   #hostOf(node: NodeRecord): MonitoredHost | undefined {
@@ -191,7 +173,7 @@ export class StaticProvider implements Provider {
     const host = this.#hosts.get(moved.joined);
     if (host === undefined) return;
     if (isFree(after)) {
-      if (this.#needsAttention(host, before, after)) this.#reconcile(host);
+      if (this.#needsAttention(host, before, after)) this.#reconciler.reconcile(host);
     } else if (before?.state !== after.state && isReturned(after)) {
       // The record will be deleted in a moment; begin now with what its successor needs.
       if (host.failures === 0 && !host.isFresh(this.#context.clock.now())) void this.#monitor.check(host);
@@ -205,11 +187,11 @@ export class StaticProvider implements Provider {
    */
   #needsAttention(host: MonitoredHost, before: NodeRecord | undefined, after: NodeRecord): boolean {
     if (host.unsettled) return true;
-    if (before === undefined) {
+    if (before?.slot !== after.slot) {
       const records = this.#index.recordsOf(host.identity);
-      return records.some((record) => record.id !== after.id && record.slot === after.slot);
+      if (records.some((record) => record.id !== after.id && record.slot === after.slot)) return true;
     }
-    if (isFree(before) || host.facts === undefined) return false;
+    if (before === undefined || isFree(before) || host.facts === undefined) return false;
     return staleFields(after, host.offer, host.facts, after.slot ?? -1) !== undefined;
   }
 
@@ -222,74 +204,7 @@ export class StaticProvider implements Provider {
       this.#cancelVacated = undefined;
       const vacated = [...this.#vacated];
       this.#vacated.clear();
-      for (const each of vacated) this.#attend(each);
-    });
-  }
-
-  /** Fills the host's slots, unless it is being checked or waits for its next check anyway. */
-  #attend(host: MonitoredHost): void {
-    if (host.facts !== undefined) this.#reconcile(host);
-    else if (host.cancelRetry === undefined) void this.#monitor.check(host);
-  }
-
-  #sweep(): void {
-    if (this.#state !== 'running') return;
-    for (const host of this.#hosts.values()) {
-      const isComplete = eachInItsSlot(this.#index.recordsOf(host.identity), host.offer.host.maxParallelJobs);
-      if (host.facts === undefined) void this.#monitor.check(host);
-      else if (!isComplete || host.unsettled) this.#reconcile(host);
-    }
-    this.#deregisterUnknown();
-  }
-
-  #deregisterUnknown(): void {
-    for (const identity of this.#index.identities()) {
-      if (this.#hosts.has(identity)) continue;
-      for (const record of this.#index.recordsOf(identity)) {
-        if (isFree(record)) this.#writer.deregister(undefined, record, 'the host is not configured');
-      }
-    }
-  }
-
-  /** Makes the host's records what configuration and last check say. */
-  #reconcile(host: MonitoredHost): void {
-    if (this.#state !== 'running') return;
-    if (!this.#context.nodes.ready) {
-      // after a lost connection: what seems to be missing may only not have been read yet
-      host.unsettled = true;
-      return;
-    }
-    const records = this.#index.recordsOf(host.identity);
-    const { facts, offer } = host;
-    if (facts === undefined) {
-      if (host.failures === 0) return;
-      for (const record of records.filter(isFree)) this.#writer.deregister(host, record, 'the host does not answer');
-      return;
-    }
-    host.unsettled = false;
-    const { slots, excess } = planSlots(records, offer.host.maxParallelJobs);
-    slots.forEach((record, slot) => {
-      if (record === undefined) this.#register(host, slot);
-      else if (isFree(record)) {
-        const stale = staleFields(record, offer, facts, slot);
-        if (stale !== undefined) this.#writer.update(host, record, stale);
-      }
-    });
-    for (const record of excess.filter(isFree)) this.#writer.deregister(host, record, 'the host has no such slot');
-  }
-
-  #register(host: MonitoredHost, slot: number): void {
-    if (!host.isFresh(this.#context.clock.now())) {
-      void this.#monitor.check(host);
-      return;
-    }
-    this.#context.logger.debug('Registering slot', { ...logFields(host), slot });
-    this.#writer.register(host, slot, () => {
-      const { facts, offer } = host;
-      if (this.#state !== 'running' || facts === undefined) return undefined;
-      const { slots } = planSlots(this.#index.recordsOf(host.identity), offer.host.maxParallelJobs);
-      if (slots[slot] !== undefined) return undefined;
-      return slotRecord(offer, facts, slot, this.#context.clock.now());
+      for (const each of vacated) this.#reconciler.attend(each);
     });
   }
 }
@@ -300,12 +215,6 @@ function hindrance({ offer, lastError, checking, nextCheckMs }: MonitoredHost): 
   const text = lastError.message.startsWith(name) ? lastError.message : `${name} port ${port}: ${lastError.message}`;
   const isDue = checking !== undefined || nextCheckMs === undefined;
   return `${text} (${isDue ? 'being checked again' : `checked again at ${new Date(nextCheckMs).toISOString()}`})`;
-}
-
-/** Launchers whose configurations differ for a while may leave two records in one slot. */
-function eachInItsSlot(records: readonly NodeRecord[], slotCount: number): boolean {
-  const slots = new Set(records.map(({ slot }) => slot ?? -1).filter((slot) => slot >= 0 && slot < slotCount));
-  return records.length === slotCount && slots.size === slotCount;
 }
 
 const NO_LABELS: ReadonlySet<string> = new Set();

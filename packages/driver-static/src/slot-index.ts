@@ -16,6 +16,9 @@ export interface IdentityChange {
 export class SlotIndex {
   readonly #provider: string;
   readonly #records = new Map<string, NodeRecord[]>();
+  /** When a record of each host last changed, counted in changes. */
+  readonly #revisions = new Map<string, number>();
+  #changes = 0;
 
   constructor(provider: string) {
     this.#provider = provider;
@@ -26,6 +29,8 @@ export class SlotIndex {
     const left = this.#identity(change.before);
     const joined = this.#identity(change.after);
     if (left === undefined && joined === undefined) return undefined;
+    this.#changes += 1;
+    for (const identity of [left, joined]) if (identity !== undefined) this.#revisions.set(identity, this.#changes);
     if (left !== undefined) this.#remove(left, change.id as NodeId);
     if (joined !== undefined && change.after) {
       const records = this.#records.get(joined);
@@ -38,6 +43,11 @@ export class SlotIndex {
   /** Records of one host in whatever state, in no order. */
   recordsOf(identity: string): readonly NodeRecord[] {
     return this.#records.get(identity) ?? [];
+  }
+
+  /** Another number after every change of a record of the host. */
+  revisionOf(identity: string): number {
+    return this.#revisions.get(identity) ?? 0;
   }
 
   /** Every host that has a record, configured or not. */

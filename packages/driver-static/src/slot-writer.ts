@@ -1,20 +1,30 @@
 import type { LogFields, ProviderContext } from '@nodepool/core';
+import { encodeNode, NODE_CREATE_PATH } from '@nodepool/zk-protocol';
 import type { NodeFields, NodeRecord } from '@nodepool/zk-protocol';
 import { logFields } from './host-monitor.js';
 import type { MonitoredHost } from './host-monitor.js';
-import { writeLocked } from './locked-write.js';
+import { lockedWrite, writeLocked } from './locked-write.js';
 import { guardOf } from './registration-guard.js';
+import type { SlotIndex } from './slot-index.js';
+
+/** A record and what is to be changed of it. */
+export interface RecordWrite {
+  readonly record: NodeRecord;
+  readonly changes: NodeFields;
+}
 
 /** Writes records of this provider, at most once at a time for each record and slot. Nothing here rejects. */
 export class SlotWriter {
   readonly #context: ProviderContext;
+  readonly #index: SlotIndex;
   readonly #writing = new Set<string>();
   readonly #registering = new Set<string>();
   readonly #tasks = new Set<Promise<void>>();
   #loggedError: unknown;
 
-  constructor(context: ProviderContext) {
+  constructor(context: ProviderContext, index: SlotIndex) {
     this.#context = context;
+    this.#index = index;
   }
 
   /** Whether a record for the slot is being made. */
@@ -30,7 +40,14 @@ export class SlotWriter {
     const key = slotKey(host, slot);
     if (this.#registering.has(key)) return;
     this.#registering.add(key);
-    const registered = guardOf(this.#context).register({ record });
+    const registered = guardOf(this.#context).submit({
+      alone: false,
+      revision: () => this.#index.revisionOf(host.identity),
+      operations: () => {
+        const data = record();
+        return data && [{ op: 'create', path: NODE_CREATE_PATH, sequential: true, data: encodeNode(data) }];
+      },
+    });
     this.#track(host, { ...logFields(host), slot }, 'Slot could not be registered', async () => {
       try {
         await registered;
@@ -40,14 +57,32 @@ export class SlotWriter {
     });
   }
 
+  /**
+   * Gives a free record another slot, or takes it out of service because it has none.
+   * @param wanted - asked directly before writing; `undefined` when nothing is wrong with the record any more
+   */
+  correct(host: MonitoredHost, record: NodeRecord, message: string, wanted: () => RecordWrite | undefined): void {
+    const { clock, nodes } = this.#context;
+    this.#write(host, record, message, {}, () =>
+      guardOf(this.#context).submit({
+        alone: true,
+        revision: () => this.#index.revisionOf(host.identity),
+        operations: () => {
+          const write = wanted();
+          return write && lockedWrite(write.record, write.changes, clock.now(), nodes);
+        },
+      }),
+    );
+  }
+
   /** Brings a free record up to date. */
   update(host: MonitoredHost, record: NodeRecord, changes: NodeFields): void {
-    this.#write(host, record, changes, 'Registration updated');
+    this.#writePlainly(host, record, changes, 'Registration updated');
   }
 
   /** Takes a free record out of service: the normal deletion removes it. */
   deregister(host: MonitoredHost | undefined, record: NodeRecord, reason: string): void {
-    this.#write(host, record, { state: 'deleting' }, 'Registration removed', { reason });
+    this.#writePlainly(host, record, { state: 'deleting' }, 'Registration removed', { reason });
   }
 
   /** Resolves when every write under way has ended. */
@@ -55,12 +90,24 @@ export class SlotWriter {
     while (this.#tasks.size > 0) await Promise.all(this.#tasks);
   }
 
-  #write(
+  #writePlainly(
     host: MonitoredHost | undefined,
     record: NodeRecord,
     changes: NodeFields,
     message: string,
     more: LogFields = {},
+  ): void {
+    this.#write(host, record, message, more, () =>
+      writeLocked(record, changes, this.#context.clock.now(), this.#context),
+    );
+  }
+
+  #write(
+    host: MonitoredHost | undefined,
+    record: NodeRecord,
+    message: string,
+    more: LogFields,
+    write: () => Promise<string>,
   ): void {
     if (this.#writing.has(record.id)) return;
     this.#writing.add(record.id);
@@ -73,9 +120,9 @@ export class SlotWriter {
     };
     this.#track(host, fields, 'Registration could not be written', async () => {
       try {
-        const outcome = await writeLocked(record, changes, this.#context.clock.now(), this.#context);
+        const outcome = await write();
         if (outcome === 'written') this.#context.logger.info(message, fields);
-        else this.#context.logger.debug('Registration left as it is for now', { ...fields, outcome });
+        else this.#context.logger.debug('Registration left unchanged for now', { ...fields, outcome });
         if (outcome !== 'written' && host) host.unsettled = true;
       } finally {
         this.#writing.delete(record.id);

@@ -1,6 +1,6 @@
 import { createCommitter, createNodeCache, createRequestCache, encodeNode, nodeLockPath } from '@nodepool/zk-protocol';
 import { connect, NODE_CREATE_PATH, nodePath, systemClock, withNode } from '@nodepool/zk-protocol';
-import type { Clock, JsonObject, NodeFields, NodeId, NodeRecord, Operation } from '@nodepool/zk-protocol';
+import type { Clock, JsonObject, NodeFields, NodeId, NodeRecord, Operation, ZooKeeper } from '@nodepool/zk-protocol';
 import { silentLogger } from '@nodepool/core';
 import type { HostLookup, Logger, ProviderContext } from '@nodepool/core';
 import { readProviderConfig } from '../src/config.js';
@@ -23,11 +23,14 @@ function typed(from: JsonObject) {
   return readProviderConfig(from, { labels: new Map(), diskimages: new Map(), problem: () => {} });
 }
 
-/** What a launcher does for a static provider, and nothing else: session, mirror, sweep and deletion. */
-export async function startLauncher(connectString: string, options: LauncherOptions = {}) {
+/**
+ * What a launcher does for a static provider, and nothing else: session, mirror, sweep and deletion.
+ * @param session - a session to use, or where to begin one
+ */
+export async function startLauncher(session: string | ZooKeeper, options: LauncherOptions = {}) {
   const clock = options.clock ?? systemClock;
   const logger = options.logger ?? silentLogger;
-  const zk = await connect({ servers: connectString });
+  const zk = typeof session === 'string' ? await connect({ servers: session }) : session;
   await zk.ensurePath('/nodepool/nodes');
   await zk.ensurePath('/nodepool/requests');
   const nodes = createNodeCache({ zk, clock, logger });
@@ -91,6 +94,7 @@ export async function startLauncher(connectString: string, options: LauncherOpti
   return {
     zk,
     nodes,
+    committer,
     own,
     until,
     deleteNode,

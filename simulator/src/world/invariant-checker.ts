@@ -174,6 +174,7 @@ export class Books {
     this.nodes.set(id, after);
     if (before !== undefined) this.#checkNodeChange(before, after, sessionId, who);
     for (const watcher of this.#watchers) watcher(before, after, who);
+    this.#checkSlotNumber(before, after, who);
     if (after.allocatedTo !== null && before?.allocatedTo !== after.allocatedTo) this.#checkSlot(after, who);
   }
 
@@ -197,6 +198,17 @@ export class Books {
     const request = this.requests.get(node.allocatedTo);
     if (request?.state === 'fulfilled' && request.nodes.includes(node.id)) {
       this.#violate(`${who} ${verb} node ${node.id} of fulfilled request ${request.id}`);
+    }
+  }
+
+  /** A slot number names one record: a host with two slots has one record numbered 0 and one numbered 1. */
+  #checkSlotNumber(before: NodeEntry | undefined, after: NodeEntry, who: string): void {
+    const key = slotKey(after);
+    if (key === undefined || after.touched || after.state === 'deleting') return;
+    if (before !== undefined && slotKey(before) === key) return;
+    for (const other of this.nodes.values()) {
+      if (other.id === after.id || slotKey(other) !== key || other.touched || other.state === 'deleting') continue;
+      this.#violate(`${who} makes node ${after.id} for slot ${key}, which node ${other.id} (${other.state}) has`);
     }
   }
 

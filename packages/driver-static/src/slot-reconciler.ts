@@ -1,0 +1,144 @@
+import type { ProviderContext } from '@nodepool/core';
+import { isFree, type NodeRecord } from '@nodepool/zk-protocol';
+import { logFields } from './host-monitor.js';
+import type { HostMonitor, MonitoredHost } from './host-monitor.js';
+import { slotRecord, staleFields } from './host-record.js';
+import type { SlotIndex } from './slot-index.js';
+import { planSlots, type SlotPlan } from './slot-plan.js';
+import type { SlotWriter } from './slot-writer.js';
+
+/** What reconciling works with. */
+export interface ReconcilerParts {
+  readonly context: ProviderContext;
+  readonly index: SlotIndex;
+  readonly writer: SlotWriter;
+  readonly monitor: Pick<HostMonitor, 'check'>;
+  /** Configured hosts by identity. */
+  readonly hosts: ReadonlyMap<string, MonitoredHost>;
+  /** False before the start and once the provider is replaced. */
+  isRunning(): boolean;
+}
+
+/** Makes the records of each host what the configuration and its last check say. */
+export class SlotReconciler {
+  readonly #parts: ReconcilerParts;
+
+  constructor(parts: ReconcilerParts) {
+    this.#parts = parts;
+  }
+
+  reconcile(host: MonitoredHost): void {
+    const { context, index, writer } = this.#parts;
+    if (!this.#parts.isRunning()) return;
+    if (!context.nodes.ready) {
+      // after a lost connection: what seems to be missing may only not have been read yet
+      host.unsettled = true;
+      return;
+    }
+    const { facts, offer } = host;
+    if (facts === undefined) {
+      if (host.failures === 0) return;
+      for (const record of index.recordsOf(host.identity).filter(isFree))
+        writer.deregister(host, record, 'the host does not answer');
+      return;
+    }
+    host.unsettled = false;
+    const { slots, excess } = this.#planOf(host);
+    slots.forEach((record, slot) => {
+      if (record === undefined) this.#register(host, slot);
+      else if (isFree(record)) {
+        const stale = staleFields(record, offer, facts, slot);
+        if (stale === undefined) return;
+        if (record.slot === slot) writer.update(host, record, stale);
+        else this.#move(host, record, slot);
+      }
+    });
+    for (const record of excess.filter(isFree)) this.#remove(host, record);
+  }
+
+  /** Fills the host's slots, unless it is being checked or waits for its next check anyway. */
+  attend(host: MonitoredHost): void {
+    if (host.facts !== undefined) this.reconcile(host);
+    else if (host.cancelRetry === undefined) void this.#parts.monitor.check(host);
+  }
+
+  /** Looks at every host and record, in case a change was missed or could not be written. */
+  sweep(): void {
+    const { hosts, index, monitor } = this.#parts;
+    if (!this.#parts.isRunning()) return;
+    for (const host of hosts.values()) {
+      const isComplete = eachInItsSlot(index.recordsOf(host.identity), host.offer.host.maxParallelJobs);
+      if (host.facts === undefined) void monitor.check(host);
+      else if (!isComplete || host.unsettled) this.reconcile(host);
+    }
+    this.deregisterUnknown();
+  }
+
+  /** Takes free records of hosts that are not configured out of service. */
+  deregisterUnknown(): void {
+    const { hosts, index, writer } = this.#parts;
+    for (const identity of index.identities()) {
+      if (hosts.has(identity)) continue;
+      for (const record of index.recordsOf(identity)) {
+        if (isFree(record)) writer.deregister(undefined, record, 'the host is not configured');
+      }
+    }
+  }
+
+  /**
+   * The record that can replace a record in the transaction that deletes it; `undefined` when the host must be asked
+   * first, or the record does not have its slot to itself.
+   */
+  successorOf(node: NodeRecord, host: MonitoredHost): NodeRecord | undefined {
+    const { context, writer } = this.#parts;
+    if (!this.#parts.isRunning() || host.facts === undefined || node.slot === null) return undefined;
+    const nowMs = context.clock.now();
+    if (!host.isFresh(nowMs) || writer.isRegistering(host, node.slot)) return undefined;
+    if (this.#planOf(host).slots[node.slot]?.id !== node.id) return undefined;
+    return slotRecord(host.offer, host.facts, node.slot, nowMs);
+  }
+
+  #planOf(host: MonitoredHost): SlotPlan {
+    return planSlots(this.#parts.index.recordsOf(host.identity), host.offer.host.maxParallelJobs);
+  }
+
+  #register(host: MonitoredHost, slot: number): void {
+    const { context, monitor, writer } = this.#parts;
+    if (!host.isFresh(context.clock.now())) {
+      void monitor.check(host);
+      return;
+    }
+    context.logger.debug('Registering slot', { ...logFields(host), slot });
+    writer.register(host, slot, () => {
+      const { facts, offer } = host;
+      if (!this.#parts.isRunning() || facts === undefined || this.#planOf(host).slots[slot] !== undefined)
+        return undefined;
+      return slotRecord(offer, facts, slot, context.clock.now());
+    });
+  }
+
+  /** Gives a record whose slot another record has, or the host has not, a slot without a record. */
+  #move(host: MonitoredHost, record: NodeRecord, slot: number): void {
+    const { id } = record;
+    this.#parts.writer.correct(host, record, 'Registration moved to another slot', () => {
+      const now = this.#planOf(host).slots[slot];
+      if (!this.#parts.isRunning() || host.facts === undefined || now?.id !== id || !isFree(now)) return undefined;
+      const changes = staleFields(now, host.offer, host.facts, slot);
+      return changes && { record: now, changes };
+    });
+  }
+
+  #remove(host: MonitoredHost, record: NodeRecord): void {
+    this.#parts.writer.correct(host, record, 'Registration removed: the host has no such slot', () => {
+      const now = this.#planOf(host).excess.find(({ id }) => id === record.id);
+      if (!this.#parts.isRunning() || now === undefined || !isFree(now)) return undefined;
+      return { record: now, changes: { state: 'deleting' } };
+    });
+  }
+}
+
+/** Launchers whose configurations differ for a while may leave two records in one slot. */
+function eachInItsSlot(records: readonly NodeRecord[], slotCount: number): boolean {
+  const slots = new Set(records.map(({ slot }) => slot ?? -1).filter((slot) => slot >= 0 && slot < slotCount));
+  return records.length === slotCount && slots.size === slotCount;
+}

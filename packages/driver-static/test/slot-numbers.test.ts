@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '@nodepool/core/testing';
+import { encodeNode, NODE_CREATE_PATH, nodePath, withNode } from '@nodepool/zk-protocol';
+import type { NodeRecord } from '@nodepool/zk-protocol';
+import { InProcessServer, InProcessZooKeeper, type LinkConditions } from '@nodepool/zk-protocol/in-process';
+import { entry, startLauncher } from './launcher-harness.js';
+
+/** A connection on which a request takes this long; answers take a millisecond. */
+const link = (requestMs: number): LinkConditions => ({
+  requestDelayMs: () => requestMs,
+  replyDelayMs: () => 1,
+  connectDelayMs: () => 1,
+  canConnect: () => true,
+  survivors: (count) => count,
+  arrange: (names) => names,
+});
+const SLOW_MS = 100;
+
+/** Requests of one turn of the event loop travel together: lets each of them set out before time moves on. */
+async function turns(): Promise<boolean> {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+  return false;
+}
+
+/** A launcher that is slow to reach ZooKeeper and one that is not, with the two slots of a host registered. */
+async function openRack() {
+  const clock = new VirtualClock({ idle: turns });
+  const server = new InProcessServer(clock);
+  const sessions = [SLOW_MS, 1].map((ms) => new InProcessZooKeeper(server, { clock, conditions: link(ms) }));
+  const starting = Promise.all(sessions.map((zk) => startLauncher(zk, { clock })));
+  const [slow, quick] = (await clock.run(starting)) as [Launcher, Launcher];
+  const host = { name: 'fake-host', labels: ['small'], 'max-parallel-jobs': 2 };
+  await clock.run(slow.configure(entry([host])));
+  await clock.advance(20 * SLOW_MS);
+  return { clock, slow, quick };
+}
+
+type Launcher = Awaited<ReturnType<typeof startLauncher>>;
+
+const slotsOf = ({ own }: Launcher) => own().map(({ slot, state }) => `${slot} ${state}`);
+
+describe('slot numbers', () => {
+  it('stay unique when a successor is seen before the deletion of the record that it replaces', async () => {
+    const { clock, slow, quick } = await openRack();
+    const [zero, one] = quick.own() as [NodeRecord, NodeRecord];
+    // The slow launcher tries to write the record itself, so it learns from the answer alone what has become of it.
+    const losing = slow.committer.commit([{ op: 'set', path: nodePath(one.id), data: encodeNode(one), version: 99 }]);
+    const lost = expect(losing).rejects.toMatchObject({ code: 'ZK_NO_NODE' });
+    const successor = withNode(one, {}, clock.now());
+
+    await clock.run(
+      quick.committer.commit([
+        { op: 'delete', path: nodePath(one.id) },
+        { op: 'create', path: NODE_CREATE_PATH, sequential: true, data: encodeNode(successor) },
+      ]),
+    );
+    await clock.run(quick.committer.commit([{ op: 'delete', path: nodePath(zero.id) }]));
+    await clock.advance(60_000);
+    await lost;
+
+    expect(slotsOf(quick)).toEqual(['1 ready', '0 ready']);
+    expect(quick.own()[0]?.stat?.version).toBe(0); // the successor was never taken for a record without a slot
+    await clock.run(Promise.all([slow.stop(), quick.stop()]));
+  });
+
+  it('of two records with one number, one gets the number that no record has', async () => {
+    const { clock, slow, quick } = await openRack();
+    const [zero] = quick.own() as [NodeRecord];
+
+    await clock.run(quick.write(zero.id, { slot: 1 }));
+    await clock.advance(60_000);
+
+    expect(slotsOf(quick).sort()).toEqual(['0 ready', '1 ready']);
+    await clock.run(Promise.all([slow.stop(), quick.stop()]));
+  });
+});
