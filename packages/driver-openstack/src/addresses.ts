@@ -13,8 +13,10 @@ export interface NetworkView {
   readonly internalV4: ReadonlySet<string>;
   /** Where a server is reached, whatever else it has. */
   readonly defaultInterface: string | undefined;
-  /** Id of the network floating IPs lead to. */
+  /** Id of the network floating IPs lead to, where the cloud's entry says so. */
   readonly natDestination: string | undefined;
+  /** Ids of the networks that a router may stand behind: not external, and with a gateway. */
+  readonly withGateway: ReadonlySet<string>;
   /** Id of the network floating IPs come from. */
   readonly floatingNetwork: string | undefined;
 }
@@ -27,6 +29,7 @@ export const NO_NETWORKS: NetworkView = {
   internalV4: new Set(),
   defaultInterface: undefined,
   natDestination: undefined,
+  withGateway: new Set(),
   floatingNetwork: undefined,
 };
 
@@ -52,14 +55,15 @@ export function networkView(
     return wanted && networks.find((network) => network.name === wanted.name || network.id === wanted.name);
   };
   const gateways = new Set(subnets.filter((subnet) => subnet.hasGateway).map(({ networkId }) => networkId));
-  const withGateway = networks.find(({ id, isExternal }) => !isExternal && gateways.has(id));
+  const inside = networks.filter(({ id, isExternal }) => !isExternal && gateways.has(id));
   return {
     networks,
     externalV4,
     externalV6,
     internalV4,
     defaultInterface: hints.find((hint) => hint.defaultInterface)?.name,
-    natDestination: (hinted((hint) => hint.natDestination) ?? withGateway)?.id,
+    natDestination: hinted((hint) => hint.natDestination)?.id,
+    withGateway: new Set(inside.map(({ id }) => id)),
     floatingNetwork: (hinted((hint) => hint.natSource) ?? networks.find(({ isExternal }) => isExternal))?.id,
   };
 }
@@ -194,17 +198,35 @@ export function needsFloatingIp(
   return server.addresses.some(({ version, type }) => version === 4 && type !== 'floating');
 }
 
-/** The port of a server that a floating IP is to lead to, and its address: in the NAT destination, the newest one. */
-export function portForFloatingIp(
-  ports: readonly Port[],
-  view: NetworkView,
-): { readonly port: Port; readonly address: string } | undefined {
-  const found = ports
-    .filter(({ networkId }) => view.natDestination === undefined || networkId === view.natDestination)
-    .sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
-  for (const port of found) {
-    const address = port.fixedIps.find((ip) => isIPv4(ip));
-    if (address !== undefined) return { port, address };
-  }
-  return undefined;
+/** A port of a server with the address that a floating IP is to lead to. */
+export interface PortTarget {
+  readonly port: Port;
+  readonly address: string;
+}
+
+const ROUTER_INTERFACE = /^network:(router_interface|ha_router_replicated_interface)/;
+
+/**
+ * The port of a server that a floating IP is to lead to: the only one; of several one in the NAT destination that the cloud's
+ * entry names, or else one behind a router that we can see, or in a network with a gateway; of these the newest.
+ * @param ports - all of the project
+ */
+export function portForFloatingIp(serverId: string, ports: readonly Port[], view: NetworkView): PortTarget | undefined {
+  const targets = ports.filter(({ deviceId }) => deviceId === serverId).flatMap((port) => targetAt(port) ?? []);
+  if (targets.length <= 1) return targets[0];
+  targets.sort((a, b) => (a.port.createdAt < b.port.createdAt ? 1 : -1));
+  if (view.natDestination !== undefined) return targets.find(({ port }) => port.networkId === view.natDestination);
+  // networks come in any order, so the first with a gateway may be one that no server of ours is in
+  const interfaces = ports.filter(({ deviceOwner }) => ROUTER_INTERFACE.test(deviceOwner));
+  const routed = new Set(interfaces.map(({ networkId }) => networkId));
+  return (
+    targets.find(({ port }) => routed.has(port.networkId)) ??
+    targets.find(({ port }) => view.withGateway.has(port.networkId)) ??
+    targets[0]
+  );
+}
+
+function targetAt(port: Port): PortTarget | undefined {
+  const address = port.fixedIps.find((ip) => isIPv4(ip));
+  return address === undefined ? undefined : { port, address };
 }

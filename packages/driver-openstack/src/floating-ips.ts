@@ -3,7 +3,7 @@ import { portForFloatingIp, type NetworkView } from './addresses.js';
 import type { OpenStackClient } from './client/client.js';
 import type { Server } from './client/compute.js';
 import { isOpenStackError } from './client/errors.js';
-import type { FloatingIp } from './client/network.js';
+import type { FloatingIp, Port } from './client/network.js';
 import { markFor, tagsIn } from './mark.js';
 
 /** For whom a floating IP is attached. */
@@ -49,16 +49,8 @@ export class FloatingIps {
   async attach(server: Server, order: FloatingIpOrder, signal: AbortSignal): Promise<FloatingIp> {
     const view = await this.#networks();
     const ports = await this.#shared.list('ports', (own) => this.#client.network.ports({}, own), { signal });
-    const target = portForFloatingIp(
-      ports.filter(({ deviceId }) => deviceId === server.id),
-      view,
-    );
-    if (!target) {
-      throw new LaunchError(
-        'network',
-        `server "${server.name}" has no port that a floating IP can lead to: see nat_destination`,
-      );
-    }
+    const target = portForFloatingIp(server.id, ports, view);
+    if (!target) throw noPort(server, ports, view);
     const known = await this.list(signal);
     const own = known.find((ip) => isOf(ip, order.provider, order.tags[NODE_ID_TAG]));
     if (own?.portId === target.port.id) return own;
@@ -131,6 +123,15 @@ export class FloatingIps {
 function isOf({ description }: FloatingIp, provider: string, nodeId: string | undefined): boolean {
   const tags = tagsIn(description);
   return tags[PROVIDER_TAG] === provider && nodeId !== undefined && tags[NODE_ID_TAG] === nodeId;
+}
+
+function noPort({ id, name }: Server, ports: readonly Port[], view: NetworkView): LaunchError {
+  const nameOf = (wanted: string | undefined): string =>
+    view.networks.find((one) => one.id === wanted)?.name ?? wanted ?? '';
+  const has = ports.filter(({ deviceId }) => deviceId === id).map(({ networkId }) => nameOf(networkId));
+  const where = has.length === 0 ? 'none that the project shows' : `those in ${has.join(', ')}`;
+  const wanted = view.natDestination === undefined ? '' : `; nat_destination is "${nameOf(view.natDestination)}"`;
+  return new LaunchError('network', `server "${name}" has no port that a floating IP can lead to: ${where}${wanted}`);
 }
 
 function floatingNetworkId(view: NetworkView, pool: string | undefined): string {

@@ -192,6 +192,34 @@ describe('floating IPs', () => {
     }
   });
 
+  it.each([
+    ['the only network', ['private']],
+    ['the network behind the router', ['private', 'storage']],
+    ['the network behind the router, whichever port is newer', ['storage', 'private']],
+  ])('lead to %s, in whatever order the cloud shows its networks', async (_what, networks) => {
+    const hints = ['private', 'storage'].map((name) => ({ name, routes_externally: false }));
+    await setUp({ pool: { networks }, cloud: { networks: hints } }, (made) => {
+      secondNetwork(made);
+      made.cloud.state.subnets.push({ id: 'sub-2', network_id: 'net-2', ip_version: 4, gateway_ip: '10.2.0.1' });
+      made.cloud.state.networks.reverse();
+    });
+    const node = await ready();
+    const [ip] = world.cloud.state.floatingIps.values();
+
+    expect(world.cloud.state.ports.get(ip?.portId ?? '')?.networkId).toBe('net-private');
+    expect(node.publicIpv4).toBe(ip?.address);
+  });
+
+  it('lead to the network that is named for them, and without a port there the launch says why', async () => {
+    const [inside, outside] = ['private', 'public'].map((name) => ({ name, routes_externally: false }));
+    const cloud = { networks: [inside, { ...outside, nat_destination: true }] };
+    await setUp({ pool: { networks: ['private', 'net-2'] }, cloud, entry: { 'launch-retries': 1 } }, secondNetwork);
+
+    const { error } = await world.during(world.launch());
+
+    expect(error?.message).toContain('those in private, storage; nat_destination is "public"');
+  });
+
   it('of ours that are free are used again, those of others never', async () => {
     await setUp(onPrivate);
     const description = JSON.stringify({ nodepool_provider_name: 'sky', nodepool_node_id: '0000009999' });

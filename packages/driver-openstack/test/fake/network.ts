@@ -38,7 +38,8 @@ function quota(state: FakeCloudState): FakeAnswer {
 }
 
 function ports(state: FakeCloudState, request: FakeRequest, id: string | undefined): FakeAnswer {
-  if (id === undefined) return list(state, request, 'ports', [...state.ports.values()].map(showPort));
+  if (id === undefined)
+    return list(state, request, 'ports', [...state.ports.values(), ...state.routerPorts].map(showPort));
   if (!state.ports.has(id)) throw new Refusal(404, `Port ${id} could not be found.`);
   if (request.method === 'DELETE') state.ports.delete(id);
   return { status: 204 };
@@ -98,6 +99,11 @@ function createFloatingIp(state: FakeCloudState, order: JsonObject): FakeAnswer 
 function attach(state: FakeCloudState, ip: FakeFloatingIp, portId: string | null, fixed: string | null): void {
   const port = portId === null ? undefined : state.ports.get(portId);
   if (portId !== null && !port) throw new Refusal(404, `Port ${portId} could not be found.`);
+  if (port && !state.routerPorts.some(({ networkId }) => networkId === port.networkId)) {
+    const subnet = `sub-${port.networkId.slice(4)}`;
+    const why = `External network ${ip.networkId} is not reachable from subnet ${subnet}.`;
+    throw new Refusal(404, `${why} Therefore, cannot associate Port ${port.id} with a Floating IP.`);
+  }
   ip.portId = portId;
   ip.fixedAddress = portId === null ? null : (fixed ?? port?.addresses[0] ?? null);
   ip.status = portId === null ? 'DOWN' : 'ACTIVE';

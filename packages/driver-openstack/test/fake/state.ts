@@ -90,6 +90,8 @@ export class FakeCloudState {
   ];
   readonly servers = new Map<string, FakeServer>();
   readonly ports = new Map<string, FakePort>();
+  /** Where routers connect networks with the external one. */
+  readonly routerPorts: FakePort[] = [];
   readonly floatingIps = new Map<string, FakeFloatingIp>();
   readonly volumes = new Map<string, FakeVolume>();
   readonly images = new Map<string, JsonObject>();
@@ -105,6 +107,9 @@ export class FakeCloudState {
     this.#addNetwork('net-private', 'private', { gateway: '10.0.0.1' });
     this.#addNetwork('net-public', 'public', { physical: true, gateway: '198.51.100.1' });
     this.#addNetwork('net-floating', 'floating', { external: true, gateway: '203.0.113.1' });
+    this.routerPorts.push(
+      this.makePort('net-private', { deviceOwner: 'network:router_interface', deviceId: 'router' }),
+    );
     this.addImage('debian');
   }
 
