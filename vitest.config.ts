@@ -38,6 +38,7 @@ export default defineConfig({
       project('cli', 'packages/cli'),
       project('repository', 'scripts', { include: ['*.test.ts'] }),
       project('fake-compute', 'tools/fake-compute'),
+      project('openstack', 'tools/openstack'),
       project('test-servers', 'tools/test-servers'),
       project('quickstart', 'quickstart'),
       project('simulator', 'simulator', { testTimeout: 120_000 }),

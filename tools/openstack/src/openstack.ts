@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { accepts } from '@nodepool/test-servers';
 import { AdminApi, type Caller } from './admin-api.js';
 import { configFiles } from './config-files.js';
 import { installPackages } from './packages.js';
+import { PortBlock } from './port-block.js';
 import { ProcessGroup } from './process-group.js';
 import { provisionIdentity, provisionResources, QUOTA, setQuota, type QuotaName } from './provision.js';
 import { discoverHost, haveReported, installDatabase, makeDatabases, makeTables } from './schemas.js';
@@ -16,7 +17,7 @@ import { at, PASSWORDS, portsFrom, urlOf, type Site } from './site.js';
 export interface OpenStackOptions {
   /** Its directory; found again it is the cloud of last time. */
   readonly dir: string;
-  /** First of ten ports. Default 25,000. */
+  /** First of eleven ports. Default: those of last time, or any that are free. */
   readonly portBase?: number;
   /** Seconds a token lives. Default 3,600. */
   readonly tokenSeconds?: number;
@@ -31,6 +32,7 @@ const DIRS = [
   ...['glance/images', 'glance/staging', 'glance/tasks', 'glance/cache', 'cinder/conversion', 'cinder/coordination'],
   ...['keystone', 'placement', 'glance', 'neutron', 'nova', 'cinder'].map((name) => `lock/${name}`),
 ];
+const CLOUDS_FILE = 'clouds.yaml';
 const START_TIMEOUT_MS = 120_000;
 
 /**
@@ -43,15 +45,22 @@ export class OpenStack {
   readonly #definitions: Record<string, ServiceDefinition>;
   readonly #log: (line: string) => void;
 
-  private constructor({ dir, portBase = 25_000, tokenSeconds = 3_600, pageSize = 1_000, log }: OpenStackOptions) {
-    this.site = { dir, ports: portsFrom(portBase), tokenSeconds, pageSize };
+  readonly #ports: PortBlock;
+
+  private constructor(ports: PortBlock, { dir, tokenSeconds = 3_600, pageSize = 1_000, log }: OpenStackOptions) {
+    this.#ports = ports;
+    this.site = { dir, ports: portsFrom(ports.base), tokenSeconds, pageSize };
     this.#definitions = services(this.site);
     this.#log = log ?? (() => undefined);
   }
 
-  /** Installs what is missing and starts everything; ready when servers can be made. */
+  /**
+   * Installs what is missing and starts everything; ready when servers can be made.
+   * @throws {Error} something listens on the ports that the cloud of this directory has
+   */
   static async start(options: OpenStackOptions): Promise<OpenStack> {
-    const cloud = new OpenStack(options);
+    const known = await portOfLastTime(join(options.dir, CLOUDS_FILE));
+    const cloud = new OpenStack(await PortBlock.take(options.portBase ?? known), options);
     try {
       await cloud.#start();
     } catch (error) {
@@ -63,7 +72,7 @@ export class OpenStack {
 
   /** The file `clouds.yaml` for it: clouds `nodepool` and `admin`. */
   get cloudsFile(): string {
-    return at(this.site, 'clouds.yaml');
+    return at(this.site, CLOUDS_FILE);
   }
 
   /** The APIs, for looking and acting behind the driver's back. */
@@ -76,6 +85,7 @@ export class OpenStack {
     const base = ['mariadb', 'epmd', 'rabbitmq'];
     await Promise.all(SERVICE_NAMES.filter((name) => !base.includes(name)).map((name) => this.stopService(name)));
     for (const name of ['rabbitmq', 'epmd', 'mariadb']) await this.stopService(name);
+    await this.#ports.release();
   }
 
   async stopService(name: string): Promise<void> {
@@ -206,6 +216,15 @@ export class OpenStack {
       await pause(200);
     }
   }
+}
+
+/** The catalogue of a cloud that is kept names its ports, so they stay. */
+async function portOfLastTime(cloudsFile: string): Promise<number | undefined> {
+  if (!existsSync(cloudsFile)) return undefined;
+  const text = await readFile(cloudsFile, 'utf8');
+  const found = /127\.0\.0\.1:(\d+)\/v3/.exec(text)?.[1];
+  if (found === undefined) throw new Error(`${cloudsFile} names no port of Keystone: is it of a test cloud?`);
+  return Number(found);
 }
 
 async function answers(url: string): Promise<boolean> {

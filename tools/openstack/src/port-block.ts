@@ -1,0 +1,79 @@
+import { createServer, type Server } from 'node:net';
+
+/** Ports of a cloud, the one that is held included. */
+const SIZE = 11;
+// below the range the kernel takes for outgoing connections, which would otherwise steal a port while a service restarts
+const FIRST = 20_000;
+const BLOCKS = 1_000;
+
+/**
+ * Ports next to each other that belong to one cloud as long as it runs: the last of them is listened on for nothing else, so
+ * that of two clouds that start at once one finds others, and none ever talks to the services of another.
+ */
+export class PortBlock {
+  readonly base: number;
+  readonly #held: Server;
+
+  private constructor(base: number, held: Server) {
+    this.base = base;
+    this.#held = held;
+  }
+
+  /**
+   * Takes a block.
+   * @param wanted - its first port. Default: any that is free
+   * @throws {Error} something listens on a port of the wanted block
+   */
+  static async take(wanted?: number): Promise<PortBlock> {
+    if (wanted !== undefined) {
+      const taken = await PortBlock.#tryTake(wanted);
+      if (typeof taken !== 'number') return taken;
+      throw new Error(
+        `port ${taken} of 127.0.0.1 is in use, and this cloud has ports ${wanted} to ${wanted + SIZE - 1}: ` +
+          'end what listens there (another run in the same directory?), or take another directory',
+      );
+    }
+    const start = Math.floor(Math.random() * BLOCKS);
+    for (let i = 0; i < BLOCKS; i++) {
+      const taken = await PortBlock.#tryTake(FIRST + ((start + i) % BLOCKS) * SIZE);
+      if (typeof taken !== 'number') return taken;
+    }
+    throw new Error(`no ${SIZE} free ports next to each other from ${FIRST} on`);
+  }
+
+  /** @returns the port that is in use, if one is */
+  static async #tryTake(base: number): Promise<PortBlock | number> {
+    const last = base + SIZE - 1;
+    const held = await listen(last);
+    if (!held) return last;
+    for (let port = base; port < last; port++) {
+      const probe = await listen(port);
+      if (!probe) {
+        await close(held);
+        return port;
+      }
+      await close(probe);
+    }
+    held.unref();
+    return new PortBlock(base, held);
+  }
+
+  /** Gives it back. Safe to repeat. */
+  release(): Promise<void> {
+    return close(this.#held);
+  }
+}
+
+function listen(port: number): Promise<Server | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer((socket) => socket.destroy());
+    server.once('error', () => resolve(undefined));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => resolve(server));
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+  });
+}
