@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { OpenStackError, type OpenStackClient } from '../src/client/index.js';
 import { FakeOpenStack } from './fake/fake-openstack.js';
 import { connect, type LogLine, type TestClientOptions } from './support/client.js';
@@ -264,6 +264,26 @@ describe('calls', () => {
     expect(calls.findIndex(({ method }) => method === 'GET')).toBeLessThanOrEqual(1);
     const tookMs = (calls.at(-1)?.atMs ?? 0) - (calls[0]?.atMs ?? 0);
     expect(tookMs).toBeGreaterThanOrEqual(6 * 50 - 20); // seven calls, twenty a second
+  });
+
+  it('that are not answered, however many, keep no list waiting, and no more run at once than their lane has', async () => {
+    const order = { name: 'np1', flavorId: 'f-2', imageId: 'x', metadata: {}, networks: ['net-public'] };
+    cloud.faults.push({ method: 'DELETE', silent: true }, { method: 'POST', path: /compute/, silent: true });
+    const api = client();
+    const stop = new AbortController();
+    setMaxListeners(0, stop.signal);
+    const hanging = Array.from({ length: 100 }, (_, i) => [
+      api.compute.createServer(order, stop.signal),
+      api.compute.deleteServer(serverId(i), stop.signal),
+    ]);
+    const ends = Promise.allSettled(hanging.flat());
+    const orders = () => cloud.count('POST', /^compute/);
+    await vi.waitUntil(() => orders() === 50 && cloud.count('DELETE', /^compute/) === 30, { timeout: 20_000 });
+
+    expect(await api.compute.servers(NEVER)).toEqual([]);
+    expect(orders()).toBe(50);
+    stop.abort(new Error('enough'));
+    expect((await ends).every(({ status }) => status === 'rejected')).toBe(true);
   });
 
   it('leave one log line and one metric each', async () => {

@@ -6,7 +6,6 @@ import type { Transport, TransportRequest, TransportResponse } from './transport
 
 /** No answer of an API is that large; a server that never ends one must not fill the memory. */
 const LARGEST_ANSWER = 256 * 1024 * 1024;
-const CONNECTIONS = 64;
 const CONNECT_TIMEOUT_MS = 20_000;
 
 /**
@@ -22,7 +21,7 @@ class UndiciTransport implements Transport {
 
   constructor({ name, cacert, cert, key, verify }: CloudSettings) {
     this.#agent = new Agent({
-      connections: CONNECTIONS,
+      // no limit of its own: the lanes have theirs, and one for all would let hanging deletions keep a list waiting
       headersTimeout: 0, // every call has its own deadline
       bodyTimeout: 0,
       connect: {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -66,6 +67,7 @@ export class FakeOpenStack {
   #base = 'http://fake.invalid';
 
   constructor(clock: Clock = systemClock) {
+    setMaxListeners(0, this.#stop.signal); // one for each call that waits
     this.#clock = clock;
     this.state = new FakeCloudState(clock);
   }
