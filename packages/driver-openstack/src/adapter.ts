@@ -164,6 +164,8 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
   async getQuotaForLabel(label: OpenStackLabel, pool: OpenStackPool): Promise<Resources> {
     const flavor = await this.#facts.flavorOf(label);
     const networks = await this.#facts.networkIds(pool, label);
+    const image = this.#config.cloudImages.get(label.cloudImage ?? '');
+    if (image && image.imageId === undefined) await this.#facts.requireImage(image.imageName, label.name);
     if (label.serverGroup !== undefined) await this.#facts.serverGroup(label.serverGroup, label.name);
     return {
       instances: 1,

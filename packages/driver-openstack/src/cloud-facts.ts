@@ -12,6 +12,8 @@ import type { OpenStackLabel, OpenStackPool } from './config.js';
 const LIFE_MS = 3_600_000;
 /** A missing image is looked for again at most this often. */
 const IMAGE_FLUSH_MS = 300_000;
+/** A message names no more images than this. */
+const MOST_NAMES = 20;
 
 /** What is known of a cloud besides its servers: flavors, images, networks, zones. */
 export class CloudFacts {
@@ -73,6 +75,17 @@ export class CloudFacts {
     if (found) return found;
     this.#images.flush(IMAGE_FLUSH_MS);
     return this.#among(await this.#images.get(), idOrName);
+  }
+
+  /** Makes sure that there is an image for a label. @throws {ConfigError} there is none; with the names of those there are */
+  async requireImage(idOrName: string, label: string): Promise<void> {
+    if (await this.image(idOrName)) return;
+    const names = [...new Set((await this.#images.get()).map(({ name }) => name))].sort();
+    const some = names.slice(0, MOST_NAMES).join(', ') || 'none';
+    const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
+    throw new ConfigError(
+      `label "${label}": the cloud has no active image with the name or id "${idOrName}"; it has ${some}${more}`,
+    );
   }
 
   /**

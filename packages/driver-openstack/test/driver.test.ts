@@ -386,9 +386,10 @@ describe('what is wrong with a label', () => {
     ['flavor', { 'flavor-name': 'm9.none', 'min-ram': 0 }, /flavor-name "m9\.none"; it has m1\.tiny/],
     ['network', { networks: ['nowhere'] }, /network "nowhere" does not exist.*private, public/],
     ['network with two', { networks: ['storage'] }, /"storage" is the name of several \(net-2, net-3\)/],
+    ['image', { 'cloud-image': 'plan9' }, /no active image with the name or id "plan9"; it has debian/],
     ['server group', { 'server-group': 'none' }, /server group "none" does not exist.*spread/],
   ])('a missing %s is named, and the label is one that cannot work', async (_what, label, message) => {
-    await setUp({ label }, (made) => {
+    await setUp({ label, entry: { 'cloud-images': [{ name: 'debian' }, { name: 'plan9' }] } }, (made) => {
       secondNetwork(made);
       made.cloud.state.networks.push({ id: 'net-3', name: 'storage', 'router:external': false, subnets: [] });
     });
