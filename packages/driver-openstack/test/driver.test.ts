@@ -211,8 +211,8 @@ describe('floating IPs', () => {
   });
 
   it('lead to the network that is named for them, and without a port there the launch says why', async () => {
-    const [inside, outside] = ['private', 'public'].map((name) => ({ name, routes_externally: false }));
-    const cloud = { networks: [inside, { ...outside, nat_destination: true }] };
+    const inside = { name: 'private', routes_externally: false };
+    const cloud = { networks: [inside, { ...inside, name: 'public', nat_destination: true }] };
     await setUp({ pool: { networks: ['private', 'net-2'] }, cloud, entry: { 'launch-retries': 1 } }, secondNetwork);
 
     const { error } = await world.during(world.launch());
