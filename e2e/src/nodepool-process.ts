@@ -28,9 +28,10 @@ export class NodepoolProcess {
     this.#ended = once(child, 'close').then(() => void running.delete(child));
   }
 
-  /** Starts it with these arguments, in a process group of its own. */
-  static start(args: readonly string[]): NodepoolProcess {
-    return new NodepoolProcess(spawn(process.execPath, [NODEPOOL_PROGRAM, ...args], { stdio: STDIO, detached: true }));
+  /** Starts it with these arguments, in a process group of its own. @param env - further environment variables */
+  static start(args: readonly string[], env: Readonly<Record<string, string>> = {}): NodepoolProcess {
+    const options = { stdio: STDIO, detached: true, env: { ...process.env, ...env } };
+    return new NodepoolProcess(spawn(process.execPath, [NODEPOOL_PROGRAM, ...args], options));
   }
 
   /** Starts it in a terminal. @param input - where its standard input comes from, e.g. `/dev/tty` */

@@ -3,6 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { OpenStackHarness } from './openstack-harness.js';
 
 const PATIENCE_MS = 180_000;
+const SERVICES = [
+  ...['keystone', 'placement', 'glance-api', 'neutron-server'],
+  ...['nova-api', 'nova-conductor', 'nova-scheduler', 'nova-compute'],
+  ...['cinder-api', 'cinder-scheduler', 'cinder-volume'],
+];
+const ON_VOLUME = { 'flavor-name': 'v1.small', 'boot-from-volume': true, 'volume-size': 1 };
 
 /** Faults of servers, and services that are away. */
 export function failureCases(get: () => OpenStackHarness): void {
@@ -61,11 +67,12 @@ export function failureCases(get: () => OpenStackHarness): void {
   });
 
   describe('a service', () => {
-    it.each(['nova-api', 'keystone', 'neutron-server', 'glance-api', 'cinder-api', 'nova-conductor'])(
+    it.each(SERVICES)(
       '%s that is stopped, paused and there again costs nothing but time',
       async (name) => {
         const zuul = await get().newClient();
-        await get().launch(OpenStackHarness.setup({ pool: { networks: ['private'] } }));
+        const label = name.startsWith('cinder') ? ON_VOLUME : {};
+        await get().launch(OpenStackHarness.setup({ pool: { networks: ['private'] }, label }));
         const first = await Promise.all([0, 1].map(() => zuul.submit(['small'])));
         await pause(500);
         await get().cloud.stopService(name);

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { textOf, type ApiObject } from '@nodepool/openstack';
 import { OpenStackHarness } from './openstack-harness.js';
@@ -85,26 +84,98 @@ export function leftoverCases(get: () => OpenStackHarness): void {
       await expect(get().assertClean(60_000)).resolves.toBeUndefined();
     }, 240_000);
 
-    it('by a launcher that is killed at any step of a creation, is nothing either', async () => {
+    it('of ports, by a server of ours that is gone, is deleted, and no other port', async () => {
+      const zuul = await get().newClient();
+      const setup = OpenStackHarness.setup({ entry: { 'port-cleanup-interval': 5 } });
+      await get().launch(setup);
+      const [node] = await zuul.take(await zuul.submit(['small']), PATIENCE_MS);
+      const serverId = textOf(node?.body['external_id']);
+      const network_id = await networkId('private');
+      const makePort = async (device_id: string): Promise<string> => {
+        const port = { network_id, device_owner: 'compute:nova', device_id };
+        return idOf(await get().api.call('neutron', 'POST', '/v2.0/ports', { port }), 'port');
+      };
+      const foreign = await makePort(randomUUID());
+      get().foreign.add(foreign);
+      await get().api.call('nova', 'DELETE', `/v2.1/servers/${serverId}`);
+      await get().until('the server to be gone', async () => (await get().servers()).length === 0);
+      await makePort(serverId); // as when Nova could not delete it
+      if (node) await zuul.giveBack([node]);
+
+      await get().assertClean(TWO_LOOKS_MS);
+
+      const left = await get().api.list('neutron', '/v2.0/ports?device_owner=compute:nova', 'ports');
+      expect(left.map(({ id }) => id)).toEqual([foreign]);
+      await get().api.call('neutron', 'DELETE', `/v2.0/ports/${foreign}`);
+      get().foreign.clear();
+    }, 400_000);
+
+    it('by launchers that are killed at each step of a creation, is nothing either', async () => {
       const zuul = await get().newClient();
       const setup = OpenStackHarness.setup({ pool: { networks: ['private'] } });
-      await get().cloud.setFault('spawn-delay', 2);
-      const ids: string[] = [];
-      // while the order is on its way, when it has just been answered, while the server is made, with its floating IP
-      for (const [i, afterMs] of [150, 400, 1_200, 3_500, 5_000].entries()) {
+      for (const [i, step] of killSteps(get()).entries()) {
+        for (const [name, value] of Object.entries(step.faults)) await get().cloud.setFault(name, value);
         const launcher = await get().launch(setup, { name: `launcher-${i}` });
-        ids.push(await zuul.submit(['small']));
-        await pause(afterMs);
+        const id = await zuul.submit(['small']);
+        await get().until(step.when, step.isThere);
         await launcher.kill();
+        await zuul.cancel(id);
       }
-      await get().cloud.clearFaults('spawn-delay');
+      await get().cloud.clearFaults();
       await get().launch(setup, { name: 'the-last' });
+      await zuul.finish(await zuul.submit(['small']), PATIENCE_MS);
 
-      const nodes = (await Promise.all(ids.map((id) => zuul.take(id, PATIENCE_MS)))).flat();
-      await zuul.giveBack(nodes);
-
-      expect(nodes).toHaveLength(ids.length);
-      await get().assertClean(TWO_LOOKS_MS + 60_000);
-    }, 600_000);
+      await expect(get().assertClean(TWO_LOOKS_MS + 60_000)).resolves.toBeUndefined();
+    }, 900_000);
   });
+}
+
+interface KillStep {
+  /** When the launcher is killed. */
+  readonly when: string;
+  /** What holds the creation there. */
+  readonly faults: Readonly<Record<string, object | number>>;
+  readonly isThere: () => Promise<boolean>;
+}
+
+/** From before a server is ordered until all is there but the floating IP. */
+function killSteps(harness: OpenStackHarness): KillStep[] {
+  const { cloud, api } = harness;
+  const order = { method: 'POST', times: 1 };
+  const lost = { ...order, after: true, status: 502, delay: 60 };
+  const ips = async (): Promise<number> => (await api.list('neutron', '/v2.0/floatingips', 'floatingips')).length;
+  const isBuilding = ({ status }: ApiObject): boolean => status === 'BUILD';
+  const isStored = async (): Promise<boolean> => {
+    const ids = await harness.zk.getChildren('/nodepool/nodes');
+    const texts = await Promise.all(ids.map(async (id) => (await harness.zk.getData(`/nodepool/nodes/${id}`)).data));
+    return texts.some((text) => typeof (JSON.parse(text.toString()) as ApiObject)['external_id'] === 'string');
+  };
+  return [
+    {
+      when: 'the order for a server to be on its way',
+      faults: { 'http-nova': { ...order, path: '/servers$', delay: 3 } },
+      isThere: () => cloud.isFaultUsed('http-nova'),
+    },
+    {
+      when: 'a server of which nobody has heard',
+      faults: { 'http-nova': { ...lost, path: '/servers$' }, 'spawn-delay': 4 },
+      isThere: async () => (await cloud.isFaultUsed('http-nova')) && (await harness.servers()).some(isBuilding),
+    },
+    { when: 'the id of a server to be stored', faults: { 'spawn-delay': 4 }, isThere: isStored },
+    {
+      when: 'the order for a floating IP to be on its way',
+      faults: { 'http-neutron': { ...order, path: '/floatingips$', delay: 3 }, 'spawn-delay': 0 },
+      isThere: () => cloud.isFaultUsed('http-neutron'),
+    },
+    {
+      when: 'a floating IP of which nobody has heard',
+      faults: { 'http-neutron': { ...lost, path: '/floatingips$' } },
+      isThere: async () => (await cloud.isFaultUsed('http-neutron')) && (await ips()) > 0,
+    },
+    {
+      when: 'a floating IP that is not up yet',
+      faults: { 'floating-ip-delay': 30 },
+      isThere: async () => (await ips()) > 0,
+    },
+  ];
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -7,10 +7,15 @@ import { textOf, OpenStack, type AdminApi, type ApiObject } from '@nodepool/open
 import { Harness, startGround, type LaunchOptions, type Ground } from '../harness.js';
 import { idleNodeProblems } from '../inventory.js';
 import type { LauncherProcess } from '../launcher-process.js';
+import { NodepoolProcess } from '../nodepool-process.js';
 
 /** What a test differs in. */
 export interface OpenStackSetup {
   readonly providers: readonly { readonly pools: readonly unknown[] }[];
+}
+
+interface PoolWithLabels {
+  readonly labels: readonly { readonly name: string }[];
 }
 
 /** Keys of a pool and of its one label, `small`. */
@@ -92,7 +97,9 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
 
   protected override configOf({ providers }: OpenStackSetup): Record<string, unknown> {
     const text = JSON.stringify(providers).replaceAll('"connection-port":"ssh"', `"connection-port":${this.#sshPort}`);
-    return { labels: [{ name: 'small' }], providers: JSON.parse(text) as unknown };
+    const pools = providers.flatMap((provider) => provider.pools) as readonly PoolWithLabels[];
+    const names = new Set(pools.flatMap(({ labels }) => labels.map(({ name }) => name)));
+    return { labels: [...names].map((name) => ({ name })), providers: JSON.parse(text) as unknown };
   }
 
   protected override async nodeProblems(): Promise<string[]> {
@@ -104,6 +111,27 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
       this.#left('cinder', `/v3/${await this.api.projectId()}/volumes/detail`, 'volumes'),
     ]);
     return [...nodes, ...left.flat()];
+  }
+
+  /** Runs `nodepool` with this configuration. @returns what it printed */
+  async runNodepool(config: Record<string, unknown>, args: readonly string[]): Promise<string> {
+    const file = join(this.dir, 'nodepool-cli.yaml');
+    const servers = this.zookeeper.servers.map(({ host, port }) => ({ host, port }));
+    await writeFile(file, JSON.stringify({ 'zookeeper-servers': servers, ...config }));
+    const env = { OS_CLIENT_CONFIG_FILE: this.cloud.cloudsFile };
+    const nodepool = NodepoolProcess.start(['-c', file, ...args], env);
+    const status = await nodepool.end();
+    if (status === 0) return nodepool.stdout;
+    throw new Error(`nodepool ${args.join(' ')} ended with ${status}: ${nodepool.stderr}`);
+  }
+
+  /** Waits until something that a test has arranged is so. */
+  async until(what: string, isSo: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
+    const endMs = Date.now() + timeoutMs;
+    while (!(await isSo())) {
+      if (Date.now() > endMs) throw new Error(`waited ${timeoutMs / 1_000} s for ${what}`);
+      await pause(50);
+    }
   }
 
   /** Servers that are not foreign. */

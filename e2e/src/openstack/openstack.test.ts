@@ -1,6 +1,7 @@
 // On real services. One file, as they take half a minute to start and all its tests share them.
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { failureCases } from './failure-cases.js';
+import { imageCases } from './image-cases.js';
 import { leftoverCases } from './leftover-cases.js';
 import { nodeCases } from './node-cases.js';
 import { OpenStackHarness } from './openstack-harness.js';
@@ -40,6 +41,7 @@ afterAll(async () => {
 }, 120_000);
 
 optionCases(get);
+imageCases(get);
 quotaCases(get);
 failureCases(get);
 leftoverCases(get);

@@ -1,8 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { textOf, type AdminApi, type ApiObject } from '@nodepool/openstack';
 
+/** The APIs of a cloud, the real or the fake one. */
+export type CallableApi = Pick<AdminApi, 'call' | 'list' | 'projectId'>;
+
 /** Makes every kind of call the driver makes, and keeps what is answered, with a server and what belongs to it. */
-export async function recordedCalls(api: AdminApi): Promise<Record<string, unknown>> {
+export async function recordedCalls(api: CallableApi): Promise<Record<string, unknown>> {
   const recorded: Record<string, unknown> = {};
   const named = async (
     service: 'nova' | 'neutron' | 'glance',
@@ -14,7 +17,7 @@ export async function recordedCalls(api: AdminApi): Promise<Record<string, unkno
   const uuid = await named('neutron', '/v2.0/networks', 'networks', 'private');
   const server = {
     ...{ name: 'recorded', metadata: { a: 'b' }, networks: [{ uuid }] },
-    flavorRef: await named('nova', '/v2.1/flavors', 'flavors', 'm1.tiny'),
+    flavorRef: await named('nova', '/v2.1/flavors/detail', 'flavors', 'm1.tiny'),
     imageRef: await named('glance', '/v2/images', 'images', 'test-image'),
   };
   recorded['server-created'] = await api.call('nova', 'POST', '/v2.1/servers', { server });

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { strangeIn, withFakeApi } from './fake-api.js';
 import { recordedCalls } from './recorded-calls.js';
 import type { OpenStackHarness } from './openstack-harness.js';
 
@@ -8,6 +9,18 @@ const RECORDED = fileURLToPath(new URL('../../../packages/driver-openstack/test/
 
 /** What the fake cloud of the fast tests is compared with: recorded here, and compared without these services. */
 export function shapeCases(get: () => OpenStackHarness): void {
+  describe('the fake cloud of the fast tests', () => {
+    it('answers the same calls like the services', async () => {
+      const [real, fake] = [await recordedCalls(get().api), await withFakeApi(recordedCalls)];
+      const strange = await Promise.all(
+        Object.entries(fake).map(([name, answer]) => strangeIn(answer, real[name], name)),
+      );
+
+      expect(Object.keys(fake)).toEqual(Object.keys(real));
+      expect(strange.flat()).toEqual([]);
+    }, 120_000);
+  });
+
   describe('the recordings that the fake cloud is held to', () => {
     it('are what the services answer', async () => {
       const recorded = await recordedCalls(get().api);

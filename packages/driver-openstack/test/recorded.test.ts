@@ -8,30 +8,13 @@ import { bodyText } from './fake/fake-openstack.js';
 import { text } from './fake/http.js';
 import { keepLines, settingsOf } from './support/client.js';
 import { ProviderWorld } from './support/provider-world.js';
+import { strangeIn } from './support/strange-in.js';
 
 const NEVER = new AbortController().signal;
 
 function recorded(name: string): unknown {
   return JSON.parse(readFileSync(fileURLToPath(new URL(`fixtures/recorded/${name}.json`, import.meta.url)), 'utf8'));
 }
-
-/** What of `fake` is not in `real`, or of another kind. Real services say more, and lists may be empty. */
-function strangeIn(fake: unknown, real: unknown, path: string): string[] {
-  if (fake === null || real === null || real === undefined) {
-    return fake === null || real === null ? [] : [`${path} is not in the recording`];
-  }
-  if (Array.isArray(fake)) {
-    if (!Array.isArray(real)) return [`${path} is a list`];
-    return real.length === 0 || fake.length === 0 ? [] : strangeIn(fake[0], real[0], `${path}[0]`);
-  }
-  if (typeof fake !== 'object')
-    return typeof fake === typeof real ? [] : [`${path} is ${typeof fake}, not ${typeof real}`];
-  if (FREE.test(path)) return [];
-  return Object.entries(fake).flatMap(([key, value]) => strangeIn(value, (real as JsonObject)[key], `${path}.${key}`));
-}
-
-/** Maps whose keys are names. */
-const FREE = /(metadata|addresses)$/;
 
 let world: ProviderWorld | undefined;
 afterEach(async () => {

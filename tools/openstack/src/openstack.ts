@@ -115,6 +115,14 @@ export class OpenStack {
     await rename(at(this.site, 'tmp', name), at(this.site, 'faults', name));
   }
 
+  /** Whether a misbehaviour that was arranged for a number of times has begun for the last time. */
+  async isFaultUsed(name: string): Promise<boolean> {
+    const text = await readFile(at(this.site, 'faults', name), 'utf8');
+    if (text === '') return false; // it is just being counted down
+    const left = JSON.parse(text) as number | { times?: number };
+    return (typeof left === 'number' ? left : left.times) === 0;
+  }
+
   /** Ends all misbehaviours, or one. */
   async clearFaults(name?: string): Promise<void> {
     if (name !== undefined) await rm(at(this.site, 'faults', name), { force: true });

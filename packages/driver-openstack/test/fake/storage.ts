@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { JsonObject } from '@nodepool/zk-protocol';
 import type { FakeCloudState, FakeVolume } from './state.js';
 import { object, page, Refusal, type FakeAnswer, type FakeRequest } from './http.js';
@@ -69,6 +69,12 @@ export function volume(state: FakeCloudState, request: FakeRequest): FakeAnswer 
   if (path === '/limits') {
     const absolute = { maxTotalVolumes: state.quota.volumes, maxTotalVolumeGigabytes: state.quota.gigabytes };
     return { status: 200, body: { limits: { rate: [], absolute } } };
+  }
+  if (path === '/volumes' && method === 'POST') {
+    const { size, metadata } = object(request.body['volume']);
+    const made = { id: randomUUID(), size: Number(size), status: 'available', metadata: object(metadata) };
+    state.volumes.set(made.id, { ...made, serverId: undefined, keep: true });
+    return { status: 202, body: { volume: made } };
   }
   const match = /^\/volumes\/([^/]+)(\/metadata)?$/.exec(path);
   const found = state.volumes.get(match?.[1] ?? '');
