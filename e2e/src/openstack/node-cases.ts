@@ -1,5 +1,6 @@
 import { textOf } from '@nodepool/openstack';
 import { describe, expect, it } from 'vitest';
+import { cpuMs } from '../bench/process-usage.js';
 import { OpenStackHarness } from './openstack-harness.js';
 
 /** How many nodes; a hundred are what the time is measured for. */
@@ -13,6 +14,7 @@ export function nodeCases(get: () => OpenStackHarness): void {
       const bare = await bareScript(get(), COUNT);
       const zuul = await get().newClient();
       const launcher = await get().launch(OpenStackHarness.setup());
+      const [before, cpuBefore] = [(await get().statsd.metrics()).counters, await cpuMs(launcher.pid)];
       const startedMs = Date.now();
 
       const ids = await Promise.all(Array.from({ length: COUNT }, () => zuul.submit(['small'])));
@@ -22,22 +24,38 @@ export function nodeCases(get: () => OpenStackHarness): void {
       await zuul.giveBack(nodes);
       await get().assertClean(PATIENCE_MS);
       const wholeMs = Date.now() - startedMs;
+      const cpuPerNode = ((await cpuMs(launcher.pid)) - cpuBefore) / COUNT;
+      const { counters } = await get().statsd.metrics();
 
       const line = (what: string, own: number, other: number) =>
         `${what}: ${(own / 1_000).toFixed(1)} s, a bare script ${(other / 1_000).toFixed(1)} s, ratio ${(own / other).toFixed(2)}`;
-      console.log(
-        `${COUNT} nodes\n${line('ready', readyMs, bare.readyMs)}\n${line('created and deleted', wholeMs, bare.wholeMs)}`,
-      );
+      const lines = [
+        `${COUNT} nodes`,
+        line('ready', readyMs, bare.readyMs),
+        line('created and deleted', wholeMs, bare.wholeMs),
+        `launcher: ${cpuPerNode.toFixed(1)} ms of CPU per node`,
+        ...callsPerNode(counters, before),
+      ];
+      console.log(lines.join('\n'));
       expect([...keys]).toEqual(get().hostKeys);
       expect(new Set(nodes.map(({ body }) => body['external_id'])).size).toBe(COUNT);
       expect(wholeMs).toBeLessThan(bare.wholeMs * 1.15 + 5_000);
-      const { counters } = await get().statsd.metrics();
       expect(counters['nodepool.task.real.compute.POST.servers.202']).toBeGreaterThanOrEqual(COUNT);
       expect(counters['nodepool.task.real.compute.DELETE.server.204']).toBeGreaterThanOrEqual(COUNT);
       expect(counters['nodepool.task.real.compute.GET.servers_detail.200']).toBeGreaterThan(0);
       expect(launcher.log).not.toContain('nodepool-password');
     }, 1_500_000);
   });
+}
+
+/** Calls by name, as statsd has counted them. */
+function callsPerNode(counters: Readonly<Record<string, number>>, before: Readonly<Record<string, number>>): string[] {
+  const prefix = 'nodepool.task.real.';
+  return Object.entries(counters)
+    .filter(([name]) => name.startsWith(prefix))
+    .map(([name, count]) => [name.slice(prefix.length), (count - (before[name] ?? 0)) / COUNT] as const)
+    .filter(([, share]) => share > 0)
+    .map(([name, share]) => `${name}: ${share.toFixed(3)} per node`);
 }
 
 interface Times {
