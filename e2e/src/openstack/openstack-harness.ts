@@ -173,6 +173,9 @@ async function emptyProject(api: AdminApi): Promise<void> {
     ...(await api.list('neutron', '/v2.0/floatingips', 'floatingips')).map(
       ({ id }) => `neutron /v2.0/floatingips/${textOf(id)}`,
     ),
+    ...(await api.list('neutron', '/v2.0/ports', 'ports'))
+      .filter(({ device_owner: owner }) => textOf(owner).startsWith('compute:'))
+      .map(({ id }) => `neutron /v2.0/ports/${textOf(id)}`),
     ...(await api.list('cinder', `/v3/${project}/volumes`, 'volumes')).map(
       ({ id }) => `cinder /v3/${project}/volumes/${textOf(id)}`,
     ),
