@@ -286,6 +286,7 @@ describe('the state', () => {
     cloud.remove(ids[0] ?? '');
     cloud.kill(ids[1] ?? '');
     const image = cloud.upload('debian', { nodepool_build_id: '1' });
+    cloud.receiveImage(image.id, true);
     cloud.configure('provider', { 'create-time': 5 });
     cloud.stop();
 
@@ -297,7 +298,7 @@ describe('the state', () => {
     expect(rebuilt?.instances).toEqual(cloud.state.instances);
     expect(later.settingsJson).toEqual({ 'create-time': 5 });
     expect(later.configure('provider', { 'create-time': 5 })).toBe(false);
-    expect(later.images()).toEqual([image]);
+    expect(later.images()).toEqual([{ id: image.id, name: 'debian', metadata: { nodepool_build_id: '1' } }]);
     expect(ids).not.toContain(made.id);
     expect(later.get(ids[0] ?? '')).toBeUndefined();
     expect(later.get(made.id)?.status).toBe('active');

@@ -18,6 +18,7 @@ import { createMachine } from './create-node.js';
 import { deleteMachine } from './delete-node.js';
 import { toInstance, type FakeInstance } from './instance.js';
 import type { PacedCall } from './paced-call.js';
+import { uploadImage } from './upload-image.js';
 
 /** The fake cloud as core's state-machine provider sees it. */
 export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakePoolConfig> {
@@ -113,17 +114,20 @@ export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakeP
     return image.imageId !== undefined || this.#client.hasImage(image.imageName, signal);
   }
 
-  async uploadImage({ name, metadata, onCreated }: ImageUpload, signal: AbortSignal): Promise<string> {
-    const externalId = await this.#client.uploadImage({ name, metadata }, signal);
-    await onCreated?.(externalId);
-    return externalId;
+  uploadImage(upload: ImageUpload, signal: AbortSignal): Promise<string> {
+    return uploadImage(this.#client, upload, signal);
   }
 
   async listImages(signal: AbortSignal, options: { all?: boolean | undefined } = {}): Promise<ProviderImage[]> {
     const images = await this.#client.listImages(signal);
     const shown =
       options.all === true ? images : images.filter((one) => one.metadata[PROVIDER_TAG] === this.#config.name);
-    return shown.map(({ id, name, metadata }) => ({ externalId: id, name, ready: true, metadata }));
+    return shown.map(({ id, name, metadata, partial }) => ({
+      externalId: id,
+      name,
+      ready: partial !== true,
+      metadata,
+    }));
   }
 
   deleteImage(externalId: string, signal: AbortSignal): Promise<void> {

@@ -109,6 +109,8 @@ const TIME_NOTES: Readonly<Record<(typeof TIMES)[number], JsonObject>> = {
   'create-time': { description: 'Time until an instance runs, in seconds', default: 0 },
   'delete-time': { description: 'Time until a deleted instance is gone, in seconds', default: 0 },
   'api-time': { description: 'Time that each call takes, in seconds', default: 0 },
+  'answer-time': { description: 'Time from what a call does to its answer, in seconds', default: 0 },
+  'upload-time': { description: 'Time until the cloud has an uploaded image whole, in seconds', default: 0 },
   'vanish-time': {
     description: 'Time after which an instance that is to vanish or hide does, in seconds',
     default: 60,

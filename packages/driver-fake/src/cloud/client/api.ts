@@ -19,7 +19,10 @@ export interface CloudCalls {
   flavor: [order: Pick<InstanceOrder, 'flavor' | 'minRam'>, flavor: Flavor | null];
   hasImage: [image: string, exists: boolean];
   listImages: [nothing: null, images: readonly UploadedImage[]];
+  /** Makes an image, still without data. */
   uploadImage: [image: Pick<UploadedImage, 'name' | 'metadata'>, id: string];
+  /** A part of its data has been sent; `share` is that part of the whole, `isLast` makes the image whole. */
+  sendImage: [of: { readonly id: string; readonly share: number; readonly isLast: boolean }, nothing: null];
   removeImage: [id: string, nothing: null];
   configure: [of: { readonly owner: string; readonly settings: JsonObject }, changed: boolean];
   /** The calls below are the operator's: they never fail by chance and take no time. */
@@ -60,6 +63,10 @@ const CALLS: CallTable = {
   hasImage: (cloud, image) => cloud.hasImage(image),
   listImages: (cloud) => cloud.images(),
   uploadImage: (cloud, { name, metadata }) => cloud.upload(name, metadata).id,
+  sendImage(cloud, { id, isLast }) {
+    cloud.receiveImage(id, isLast);
+    return null;
+  },
   removeImage(cloud, id) {
     cloud.removeImage(id);
     return null;
@@ -109,10 +116,27 @@ export function callCloud<Name extends CallName>(
   args: CloudCalls[Name][0],
 ): CloudCalls[Name][1] | Promise<CloudCalls[Name][1]> {
   if (CALM.has(name)) return CALLS[name](cloud, args);
-  const waitMs = cloud.apiTimeMs();
-  return waitMs > 0
-    ? delay(clock, waitMs).then(() => callWithTroubles(cloud, name, args))
-    : callWithTroubles(cloud, name, args);
+  const waitMs = cloud.timeMs('api-time') + sendingMs(cloud, name, args);
+  const answerMs = cloud.timeMs('answer-time');
+  if (waitMs === 0 && answerMs === 0) return callWithTroubles(cloud, name, args);
+  return callSlowly(cloud, clock, { name, args, waitMs, answerMs });
+}
+
+async function callSlowly<Name extends CallName>(
+  cloud: FakeCloud,
+  clock: Clock,
+  call: { name: Name; args: CloudCalls[Name][0]; waitMs: number; answerMs: number },
+): Promise<CloudCalls[Name][1]> {
+  if (call.waitMs > 0) await delay(clock, call.waitMs);
+  const result = callWithTroubles(cloud, call.name, call.args);
+  if (call.answerMs > 0) await delay(clock, call.answerMs);
+  return result;
+}
+
+/** Data of an image take their time, each part its share of it. */
+function sendingMs<Name extends CallName>(cloud: FakeCloud, name: Name, args: CloudCalls[Name][0]): number {
+  if (name !== 'sendImage') return 0;
+  return cloud.timeMs('upload-time') * (args as CloudCalls['sendImage'][0]).share;
 }
 
 function callWithTroubles<Name extends CallName>(

@@ -61,7 +61,10 @@ export interface CloudClient {
   flavor(order: Pick<InstanceOrder, 'flavor' | 'minRam'>, signal?: AbortSignal): Promise<Flavor | undefined>;
   hasImage(image: string, signal?: AbortSignal): Promise<boolean>;
   listImages(signal?: AbortSignal): Promise<readonly UploadedImage[]>;
+  /** Makes an image, still without data. */
   uploadImage(image: Pick<UploadedImage, 'name' | 'metadata'>, signal?: AbortSignal): Promise<string>;
+  /** Tells of data that were sent: a share of the whole, in [0, 1]. After the last of them the image can be used. */
+  sendImage(id: string, share: number, isLast: boolean, signal?: AbortSignal): Promise<void>;
   removeImage(id: string, signal?: AbortSignal): Promise<void>;
   /** Reports every change of a shown instance. Returns how to end it. */
   onChange(listener: (event: InstanceEvent) => void): () => void;
@@ -145,6 +148,10 @@ class MirroringClient implements CloudClient {
 
   uploadImage(image: Pick<UploadedImage, 'name' | 'metadata'>, signal?: AbortSignal): Promise<string> {
     return this.#call('uploadImage', image, signal);
+  }
+
+  async sendImage(id: string, share: number, isLast: boolean, signal?: AbortSignal): Promise<void> {
+    await this.#call('sendImage', { id, share, isLast }, signal);
   }
 
   async removeImage(id: string, signal?: AbortSignal): Promise<void> {

@@ -118,8 +118,8 @@ export class FakeCloud {
   /** Whether an image of this id or name exists. */
   hasImage(image: string): boolean {
     const { images } = this.#settings;
-    if (images === undefined || images.includes(image) || this.#images.has(image)) return true;
-    return this.images().some(({ name }) => name === image);
+    if (images === undefined || images.includes(image)) return true;
+    return this.images().some(({ id, name, partial }) => partial !== true && (name === image || id === image));
   }
 
   /** Uploaded images. */
@@ -127,9 +127,22 @@ export class FakeCloud {
     return [...this.#images.values()];
   }
 
-  /** Keeps an image. */
+  /** Makes an image that has no data yet. */
   upload(name: string, metadata: Readonly<Record<string, string>>): UploadedImage {
-    const image: UploadedImage = { id: this.#newId('image'), name, metadata };
+    return this.#keepImage({ id: this.#newId('image'), name, metadata, partial: true });
+  }
+
+  /**
+   * Takes data of an image; after the last of them it can be used.
+   * @throws {CloudFailure} there is no such image
+   */
+  receiveImage(id: string, isLast: boolean): void {
+    const image = this.#images.get(id);
+    if (!image) throw new CloudFailure('invalid', `image ${id} does not exist`);
+    if (isLast) this.#keepImage({ id, name: image.name, metadata: image.metadata });
+  }
+
+  #keepImage(image: UploadedImage): UploadedImage {
     this.#images.set(image.id, image);
     this.#options.save?.({ kind: 'image', image });
     return image;
@@ -238,9 +251,9 @@ export class FakeCloud {
     return this.#happens(failure);
   }
 
-  /** Draws the time of one API call. */
-  apiTimeMs(): number {
-    return this.#time('api-time');
+  /** Draws one of the times that calls take. */
+  timeMs(name: 'api-time' | 'answer-time' | 'upload-time'): number {
+    return this.#time(name);
   }
 
   /** Stops time. */

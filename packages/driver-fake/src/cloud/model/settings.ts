@@ -25,7 +25,15 @@ export const FAILURES = [
 export type Failure = (typeof FAILURES)[number];
 
 /** Times the cloud takes. */
-export const TIMES = ['create-time', 'delete-time', 'api-time', 'vanish-time', 'hide-time'] as const;
+export const TIMES = [
+  'create-time',
+  'delete-time',
+  'api-time',
+  'answer-time',
+  'upload-time',
+  'vanish-time',
+  'hide-time',
+] as const;
 
 /** One of {@link TIMES}. */
 export type TimeName = (typeof TIMES)[number];

@@ -43,6 +43,8 @@ export interface UploadedImage {
   readonly id: string;
   readonly name: string;
   readonly metadata: Readonly<Record<string, string>>;
+  /** The cloud does not have all of its data; nothing can be launched from it. */
+  readonly partial?: true | undefined;
 }
 
 /** A size of instance. */

@@ -1,0 +1,72 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ImageUpload } from '@nodepool/core';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FakeCloud, connectInProcess } from '../src/index.js';
+import { uploadImage } from '../src/upload-image.js';
+import { VirtualClock } from './virtual-clock.js';
+
+const NEVER = new AbortController().signal;
+let dir: string;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'fake-images-'));
+});
+
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+async function setUp(settings: Record<string, number> = {}) {
+  const clock = new VirtualClock();
+  const cloud = new FakeCloud({ clock, random: () => 0.5, settings: { images: [], ...settings } });
+  const client = connectInProcess(cloud, clock);
+  await client.start(NEVER);
+  const file = join(dir, 'image.raw');
+  await writeFile(file, 'data');
+  const upload: ImageUpload = {
+    ...{ image: 'debian', name: 'debian-1', file, format: 'raw', metadata: {}, md5: undefined },
+    sha256: undefined,
+  };
+  return { clock, cloud, client, upload };
+}
+
+describe('an uploaded image', () => {
+  it('can be used when all of it is there', async () => {
+    const { cloud, client, upload } = await setUp();
+    const seen: unknown[] = [];
+
+    const id = await uploadImage(
+      client,
+      {
+        ...upload,
+        onCreated: async (created) => void seen.push(created, cloud.hasImage('debian-1')),
+        onProgress: (sent, total) => void seen.push([sent, total]),
+      },
+      NEVER,
+    );
+
+    expect(seen).toEqual([id, false, [4, 4]]);
+    expect(cloud.hasImage('debian-1')).toBe(true);
+    expect(cloud.hasImage(id)).toBe(true);
+  });
+
+  it('is gone again when its file is not what was built', async () => {
+    const { cloud, client, upload } = await setUp();
+
+    await expect(uploadImage(client, { ...upload, md5: '0'.repeat(32) }, NEVER)).rejects.toThrow(
+      /image\.raw" is not what was built: its md5 is 8d777f385d3dfec8815d20f7496026dc, and should be 0+/,
+    );
+
+    expect(cloud.images()).toEqual([]);
+  });
+
+  it('is gone again when the upload is aborted', async () => {
+    const { cloud, client, upload } = await setUp({ 'upload-time': 60 });
+    const stop = new AbortController();
+    const onCreated = async () => stop.abort(new Error('enough'));
+
+    await expect(uploadImage(client, { ...upload, onCreated }, stop.signal)).rejects.toThrow('enough');
+
+    expect(cloud.images()).toEqual([]);
+  });
+});
