@@ -180,6 +180,13 @@ export class Builder {
     await this.#within(ENDING_MS, { providers, 'the registration': this.#registration.remove(), 'the id': id });
   }
 
+  /** After `stop`: resolves when all that had begun has ended and nothing more is written, however long that takes. */
+  async join(): Promise<void> {
+    if (!this.#parts) return;
+    const { builds, uploads, janitor, surroundings } = this.#parts;
+    await Promise.all([builds.drain(), uploads.stop(), janitor.stop(), surroundings.providers.stop()]);
+  }
+
   /** Waits no longer than that; what had not ended by then is said in the log, and cleaned up after the next start. */
   async #within(limitMs: number, work: Readonly<Record<string, Promise<unknown>>>): Promise<void> {
     const { clock, zk, logger } = this.#options;
@@ -223,6 +230,7 @@ export class Builder {
       space: new SpaceBook(imagesDir, tmpRoot),
       providers: new ImageProviders(registry, contextOf, logger),
       activityChanged: () => this.#reportSoon(),
+      workEnded: () => this.#onWorkEnded(),
     };
   }
 
@@ -240,6 +248,11 @@ export class Builder {
     if (what !== 'upload') builds.consider(image);
     if (what === 'build' || what === 'upload') void uploads.consider();
     if (what === 'build' || what === 'upload' || what === 'build-lock') janitor.clean();
+  }
+
+  #onWorkEnded(): void {
+    this.#reportSoon();
+    if (!this.#stopping) this.#parts?.janitor.clean();
   }
 
   /** Tells the metrics what each image is doing, once for everything that happens in this turn. */
@@ -270,6 +283,7 @@ export class Builder {
     const begunBefore = uploads.begun;
     if (builds.considerAll() > 0 && !isFirst) events.sweepFound('build');
     await uploads.consider();
+    if (this.#stopping) return;
     if (uploads.begun > begunBefore && !isFirst) events.sweepFound('upload');
     janitor.clean();
     await janitor.findLeaks();

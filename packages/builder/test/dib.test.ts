@@ -86,7 +86,7 @@ describe('with the real tool', () => {
   it.each([
     ['busybox, broken', /exit code 7; it said at last: .*/],
     ['no-such-element', /MissingElementException/],
-  ])('the element %s fails the build, with the reason', async (element, reason) => {
+  ])('the element %s fails the build, with the reason', { timeout: 120_000 }, async (element, reason) => {
     const of = await start(debian('', element));
     await of.builder();
 

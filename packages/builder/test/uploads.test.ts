@@ -33,10 +33,16 @@ describe('several builders on one ZooKeeper', () => {
   it('build an image once, and upload what they have on their disks', async () => {
     const of = await start();
     await mkdir(join(of.dir, 'images2'));
-    await Promise.all([of.builder(), of.builder({ imagesDir: join(of.dir, 'images2'), hostname: 'nb02.example.com' })]);
+    const other = { imagesDir: join(of.dir, 'images2'), hostname: 'nb02.example.com' };
+    const builders = await Promise.all([of.builder(), of.builder(other)]);
     await settled(of, READY);
 
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    // Both have seen what there is, and what they may have begun upon it has ended.
+    for (const builder of builders) {
+      await vi.waitFor(() => expect(builder.status('debian')).toEqual({ waits: 'the newest build is recent' }), WAIT);
+      await builder.drain(10_000);
+      await builder.join();
+    }
 
     expect(of.states('debian')).toEqual(READY);
     expect(of.happened.filter((text) => text.startsWith('built'))).toEqual(['built debian 0']);

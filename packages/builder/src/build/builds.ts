@@ -126,7 +126,7 @@ export class Builds {
       })
       .finally(() => {
         this.#running.delete(image.name);
-        this.#surroundings.activityChanged();
+        this.#surroundings.workEnded();
         this.consider(image.name);
       });
     this.#running.set(image.name, { progress: undefined, ended });

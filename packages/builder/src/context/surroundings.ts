@@ -31,6 +31,8 @@ export interface Surroundings {
   readonly space: SpaceBook;
   readonly providers: ImageProviders;
   readonly events: BuilderEvents;
-  /** A build or an upload has begun, gone on or ended. */
+  /** A build or an upload has begun or gone on. */
   readonly activityChanged: () => void;
+  /** A build or an upload has ended: what it used may be taken away. */
+  readonly workEnded: () => void;
 }

@@ -57,6 +57,8 @@ export class Cleaner {
       case 'retire-build':
         return this.#retire(step.build, {});
       case 'delete-build':
+        // Still being made: the record says that somebody has deleted it, until the build has ended and seen that.
+        if (this.host.isInUse(step.build.id)) return;
         await zk.deleteRecursive(buildPath(step.build.image, step.build.id));
         logger.info('Build removed', { image: step.build.image, build: step.build.id });
     }

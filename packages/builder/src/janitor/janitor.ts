@@ -31,6 +31,7 @@ export class Janitor {
   readonly #stop = new AbortController();
   readonly #lanes = new Map<string, Promise<void>>();
   readonly #waiting = new Set<string>();
+  readonly #looks = new Set<Promise<void>>();
 
   constructor(surroundings: Surroundings, host: JanitorHost) {
     this.#surroundings = surroundings;
@@ -53,12 +54,15 @@ export class Janitor {
 
   /** Looks for images in the clouds that no record speaks of; what is seen twice is removed. Never rejects. */
   async findLeaks(): Promise<void> {
-    if (this.#surroundings.tree.ready) await this.#leaks.look();
+    if (this.#stop.signal.aborted || !this.#surroundings.tree.ready) return;
+    const look = this.#leaks.look().finally(() => this.#looks.delete(look));
+    this.#looks.add(look);
+    await look;
   }
 
   async stop(): Promise<void> {
     this.#stop.abort(new Error('the builder stops'));
-    await Promise.all(this.#lanes.values());
+    await Promise.all([...this.#lanes.values(), ...this.#looks]);
   }
 
   #enter(lane: string): void {

@@ -14,6 +14,7 @@ interface Running {
 /** The providers that manage images, as their drivers make them. Only images are asked of them. */
 export class ImageProviders {
   readonly #running = new Map<string, Running>();
+  readonly #ending = new Set<Promise<void>>();
 
   constructor(
     private readonly registry: DriverRegistry,
@@ -27,10 +28,7 @@ export class ImageProviders {
       const next = config.providers.get(name);
       if (next?.images !== undefined && sameProviderConfig(old, next)) continue;
       this.#running.delete(name);
-      provider.stop();
-      provider.join().catch((error: unknown) => {
-        this.logger.warn('Provider did not end in good order', { provider: name, error });
-      });
+      this.#end(name, provider);
     }
     for (const next of config.providers.values()) {
       if (next.images === undefined || this.#running.has(next.name)) continue;
@@ -59,10 +57,21 @@ export class ImageProviders {
     return running.provider;
   }
 
+  /** Ends all, those included that a changed configuration has replaced. Safe to repeat. */
   async stop(): Promise<void> {
-    const providers = [...this.#running.values()].map(({ provider }) => provider);
+    for (const [name, { provider }] of this.#running) this.#end(name, provider);
     this.#running.clear();
-    for (const provider of providers) provider.stop();
-    await Promise.allSettled(providers.map((provider) => provider.join()));
+    await Promise.all(this.#ending);
+  }
+
+  #end(name: string, provider: Provider): void {
+    provider.stop();
+    const ended = provider
+      .join()
+      .catch((error: unknown) => {
+        this.logger.warn('Provider did not end in good order', { provider: name, error });
+      })
+      .finally(() => this.#ending.delete(ended));
+    this.#ending.add(ended);
   }
 }

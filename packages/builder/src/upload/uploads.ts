@@ -63,8 +63,9 @@ export class Uploads {
 
   /** Ends uploads under way; what they had begun in the cloud is removed. */
   async stop(): Promise<void> {
-    this.#cancelRetry?.();
     this.#stop.abort(new Error('the builder stops'));
+    this.#cancelRetry?.();
+    await this.#looking;
     await Promise.all([...this.#running.values()].map(({ ended }) => ended));
   }
 
@@ -83,6 +84,7 @@ export class Uploads {
     const { tree, imagesDir, clock } = this.#surroundings;
     if (!tree.ready) return;
     const files = await listBuildFiles(imagesDir);
+    if (this.#stop.signal.aborted) return;
     const local = new Map([...files].map(([buildId, { formats }]) => [buildId, formats]));
     const planned = planUploads(this.#surroundings.config(), tree.images, local);
     let nextMs = Infinity;
@@ -121,7 +123,7 @@ export class Uploads {
       )
       .finally(() => {
         this.#running.delete(key);
-        this.#surroundings.activityChanged();
+        this.#surroundings.workEnded();
         void this.consider();
       });
     this.#running.set(key, { provider: planned.provider, buildId: planned.build.id, ended });

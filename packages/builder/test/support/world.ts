@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createDriverRegistry, loadConfig, type DriverRegistry } from '@nodepool/core/config';
+import { addressOf, CloudServer } from '@nodepool/driver-fake';
 import { silentLogger, type Config, type Provider, type ProviderImage } from '@nodepool/core';
 import { connect, ImageTree, systemClock, type BuildRecord, type ZooKeeper } from '@nodepool/zk-protocol';
 import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
@@ -32,26 +33,31 @@ export interface WorldOptions {
 /** A builder on a ZooKeeper server of its own, with a fake cloud that takes images. */
 export class World {
   readonly happened: string[] = [];
+
   private constructor(
     readonly dir: string,
     readonly zk: ZooKeeper,
     readonly tree: ImageTree,
     readonly registry: DriverRegistry,
     private readonly server: { close(): Promise<void>; readonly connectString: string },
+    /** The fake cloud. It runs here: a server that the driver starts would outlive the test, and its directory. */
+    readonly cloud: CloudServer,
     public config: Config,
     private readonly options: WorldOptions,
   ) {}
 
   static async start(options: WorldOptions): Promise<World> {
     const dir = await mkdtemp(join(tmpdir(), 'builder-test-'));
-    await mkdir(join(dir, 'images'));
+    await Promise.all([mkdir(join(dir, 'images')), mkdir(join(dir, 'cloud'), { mode: 0o700 })]);
+    const at = { dir: join(dir, 'cloud'), address: addressOf(join(dir, 'cloud')) };
+    const cloud = await CloudServer.start({ ...at, clock: systemClock, random: Math.random });
     const server = await startEmbeddedServer({ dataDir: join(dir, 'zk') });
     const zk = await connect({ servers: server.connectString });
     const tree = new ImageTree({ zk, clock: systemClock, logger: silentLogger, changed: () => undefined });
     await tree.start();
     const registry = createDriverRegistry({ searchFrom: [import.meta.dirname], globalDir: dir });
     const config = await World.#load(dir, options, registry);
-    return new World(dir, zk, tree, registry, server, config, options);
+    return new World(dir, zk, tree, registry, server, cloud, config, options);
   }
 
   get imagesDir(): string {
@@ -90,6 +96,7 @@ export class World {
     this.#ends.push(async () => {
       await builder.stop();
       await zk.close();
+      await builder.join();
     });
     await builder.start();
     return builder;
@@ -107,6 +114,7 @@ export class World {
     this.tree.stop();
     await this.zk.close();
     await this.server.close();
+    await this.cloud.stop();
     await rm(this.dir, { recursive: true, force: true });
   }
 
@@ -126,7 +134,7 @@ export class World {
     const upload = {
       image: 'debian',
       name: 'leaked',
-      file: '',
+      file: join(this.dir, 'nodepool.yaml'),
       format: 'qcow2',
       md5: undefined,
       sha256: undefined,
