@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ImageUpload } from '@nodepool/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeCloud, connectInProcess } from '../src/index.js';
-import { uploadImage } from '../src/upload-image.js';
+import { uploadImage } from '../src/driver/upload-image.js';
 import { VirtualClock } from './virtual-clock.js';
 
 const NEVER = new AbortController().signal;

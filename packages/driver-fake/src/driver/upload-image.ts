@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import type { ImageUpload } from '@nodepool/core';
-import type { CloudClient } from './client.js';
+import type { CloudClient } from '../cloud/index.js';
 
 const MOST_PARTS = 20;
 const LEAST_PART = 1024 * 1024;
