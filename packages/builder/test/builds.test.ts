@@ -146,10 +146,7 @@ describe('a build under way', () => {
 
     await vi.waitFor(async () => expect(await of.zk.exists(buildPath('debian', deleted))).toBeUndefined(), WAIT);
     await vi.waitFor(() => expect(of.happened).toContain('built debian 0'), WAIT);
-    await vi.waitFor(
-      async () => expect((await of.files()).filter((name) => name.includes(deleted))).toEqual([]),
-      WAIT,
-    );
+    await vi.waitFor(async () => expect((await of.files()).filter((name) => name.includes(deleted))).toEqual([]), WAIT);
     expect(of.happened).not.toContain('uploaded debian sky');
   });
 });

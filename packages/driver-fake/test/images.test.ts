@@ -39,7 +39,7 @@ describe('an uploaded image', () => {
       client,
       {
         ...upload,
-        onCreated: async (created) => void seen.push(created, cloud.hasImage('debian-1')),
+        onCreated: (created) => Promise.resolve(void seen.push(created, cloud.hasImage('debian-1'))),
         onProgress: (sent, total) => void seen.push([sent, total]),
       },
       NEVER,
@@ -63,7 +63,7 @@ describe('an uploaded image', () => {
   it('is gone again when the upload is aborted', async () => {
     const { cloud, client, upload } = await setUp({ 'upload-time': 60 });
     const stop = new AbortController();
-    const onCreated = async () => stop.abort(new Error('enough'));
+    const onCreated = () => Promise.resolve(stop.abort(new Error('enough')));
 
     await expect(uploadImage(client, { ...upload, onCreated }, stop.signal)).rejects.toThrow('enough');
 
