@@ -30,6 +30,8 @@ export interface LiveAnswer {
 /** An answer computed for each call, the same for every `Accept`. */
 export interface LiveRoute {
   readonly kind: 'live';
+  /** Pages of other origins may read the answer. Default: they may not. */
+  readonly isPublic?: boolean;
   answer(): LiveAnswer | Promise<LiveAnswer>;
 }
 

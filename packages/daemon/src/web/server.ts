@@ -111,7 +111,8 @@ function answerListing(request: IncomingMessage, target: Target, route: ListingR
 
 async function answerLive(route: LiveRoute, nowMs: number): Promise<Answer> {
   const { status, contentType, body } = await route.answer();
-  return { status, headers: { ...freshness(nowMs), 'Content-Type': contentType }, body };
+  const origin = route.isPublic === true ? { 'Access-Control-Allow-Origin': '*' } : {};
+  return { status, headers: { ...freshness(nowMs), ...origin, 'Content-Type': contentType }, body };
 }
 
 function answerQuery(request: IncomingMessage, target: Target, route: QueryRoute, { budget }: Web): Answer {

@@ -20,6 +20,7 @@ export interface StatusSource {
 export function createStatusRoutes(source: StatusSource): RouteTable {
   const ready: LiveRoute = {
     kind: 'live',
+    isPublic: true,
     answer() {
       const missing = source.notReady();
       if (missing.length === 0) return { status: 200, contentType: TEXT, body: 'OK' };
