@@ -17,6 +17,8 @@ function config(changes: Partial<Config> = {}): Config {
     providers: new Map(),
     maxHoldAgeMs: 0,
     tenantLimits: new Map(),
+    apiTokens: [],
+    webhooks: [],
     warnings: [],
     ...changes,
   };

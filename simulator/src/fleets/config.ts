@@ -40,6 +40,8 @@ export function makeConfig(spec: ConfigSpec, drivers: ReadonlyMap<string, Driver
     providers,
     maxHoldAgeMs: spec.maxHoldAgeMs,
     tenantLimits: spec.tenantLimits,
+    apiTokens: [],
+    webhooks: [],
     warnings: [],
   };
 }

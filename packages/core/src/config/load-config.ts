@@ -16,6 +16,7 @@ import { didYouMean } from '../text/suggest.js';
 import { SECURE_SCHEMA, TOP_LEVEL_SCHEMA } from './top-level-schema.js';
 import type { Config, ConfigMode, LabelConfig } from '../contract/config.js';
 import { checkWrittenValues, takeEnvVarsAsWritten } from './written-values.js';
+import { readApiTokens, readWebhooks } from './web-access.js';
 import { readZooKeeperSettings, type Section } from './zookeeper-settings.js';
 
 /** What {@link loadConfig} needs. */
@@ -74,6 +75,8 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const labels = readLabels(top['labels']);
   const secureEnvVars = secure && secureTop && readSecureEnvVars(secureTop, top, secure, problems);
   const diskimages = readDiskimages(top['diskimages'], secureEnvVars ?? new Map(), main, problems);
+  const secureSource = secure && secureTop && { document: secure, top: secureTop };
+  const webhooks = readWebhooks(top['webhooks'], secureSource, problems);
   const { providers, drivers: driversOf } = await readProviders(
     { document: main, drivers, mode, labels, diskimages, env, stateDir, problems, signal },
     listOf(top['providers']).map(mapOf),
@@ -89,6 +92,8 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     diskimages,
     providers,
     tenantLimits: readTenantLimits(top['tenant-resource-limits']),
+    apiTokens: readApiTokens(secureTop),
+    webhooks,
     warnings: problems.warnings,
   });
 }
@@ -109,6 +114,7 @@ function reportTopLevelDuplicates(top: JsonObject, document: SourceDocument, pro
     { key: 'labels', noun: 'label', nameKey: 'name' },
     { key: 'diskimages', noun: 'diskimage', nameKey: 'name' },
     { key: 'tenant-resource-limits', noun: 'tenant', nameKey: 'tenant-name' },
+    { key: 'webhooks', noun: 'webhook', nameKey: 'name' },
   ];
   for (const { key, noun, nameKey } of lists) {
     reportDuplicates(top[key], { noun, document, path: [key], key: nameKey }, problems);

@@ -2,6 +2,7 @@ import type { JsonSchema } from '../contract/driver.js';
 import { closeSchema, COMMON_PROVIDER_PROPERTIES } from './compose-schema.js';
 import { DISKIMAGE, ENV_VARS } from './diskimage-schema.js';
 import { integer, list, name, section, text } from './schema-parts.js';
+import { WEB_SECRETS, WEBHOOKS } from './web-access.js';
 import { ZOOKEEPER_SECTIONS } from './zookeeper-schema.js';
 
 const LABEL = section(
@@ -48,6 +49,7 @@ export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
       'x-default': 'as below',
       'x-restart': true,
     },
+    webhooks: WEBHOOKS,
     ...ZOOKEEPER_SECTIONS,
     'embedded-zookeeper-access': {
       type: 'string',
@@ -87,6 +89,7 @@ export const SECURE_SCHEMA: JsonSchema = closeSchema({
   type: 'object',
   properties: {
     ...ZOOKEEPER_SECTIONS,
+    ...WEB_SECRETS,
     diskimages: list(
       'Images of the main file that get secrets',
       section('Diskimage', { name: name('Name of an image of the main file'), 'env-vars': ENV_VARS }, ['name']),

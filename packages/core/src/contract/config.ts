@@ -95,6 +95,35 @@ export interface DiskimageConfig {
   metadata: JsonObject;
 }
 
+/** Who may write through the web API. */
+export interface ApiToken {
+  /** Named in the audit line of everything done with the token. */
+  name: string;
+  /** Sent as `Authorization: Bearer`. */
+  token: string;
+}
+
+/** What a webhook can be told of. */
+export const WEBHOOK_EVENTS = [
+  'request-fulfilled',
+  'request-failed',
+  'node-failed',
+  'launch-failed',
+  'image-ready',
+  'image-failed',
+] as const;
+/** One of {@link WEBHOOK_EVENTS}. */
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
+
+/** A `webhooks[]` entry with its secret from the secure file. */
+export interface WebhookConfig {
+  name: string;
+  url: string;
+  events: readonly WebhookEvent[];
+  /** Sent as `Authorization: Bearer`; `undefined`: nothing is sent. */
+  secret: string | undefined;
+}
+
 /** Everything `nodepool.yaml` and the secure file say, validated, with defaults filled in. Immutable. */
 export interface Config {
   readonly file: string;
@@ -111,6 +140,9 @@ export interface Config {
   /** `0`: no limit. */
   readonly maxHoldAgeMs: number;
   readonly tenantLimits: ReadonlyMap<string, Resources>;
+  /** Empty: the web API only reads. */
+  readonly apiTokens: readonly ApiToken[];
+  readonly webhooks: readonly WebhookConfig[];
   /** Warnings found while loading. */
   readonly warnings: readonly ConfigProblem[];
 }

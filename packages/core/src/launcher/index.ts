@@ -1,6 +1,7 @@
 export { Registration } from './pools/registration.js';
 export type { LauncherOptions } from './launcher.js';
 export { Launcher } from './launcher.js';
+export type { PoolStatus } from './pools/pool-status.js';
 export type { DriverScope, FaultKind } from './providers/guard/driver-scope.js';
 export { currentDriverScope } from './providers/guard/driver-scope.js';
 export type { ObservedView, ObserverOptions } from './explain/observer.js';

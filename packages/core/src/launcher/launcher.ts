@@ -49,6 +49,7 @@ import { shortName } from './pools/short-name.js';
 import { PoolCandidates } from './pools/pool-candidates.js';
 import { PoolRegistry } from './pools/pool-registry.js';
 import { PoolSet } from './pools/pool-set.js';
+import { describePool, type PoolStatus } from './pools/pool-status.js';
 import { needOfNode, ProviderSet } from './providers/provider-set.js';
 import { Registration } from './pools/registration.js';
 import { RegistryOutlook, type RegistryOutlookOptions } from './pools/registry-outlook.js';
@@ -263,6 +264,26 @@ export class Launcher {
       pool: view.pool.name,
       ...load,
     }));
+  }
+
+  /** The same with quota, use and reservations. */
+  get poolStatus(): readonly PoolStatus[] {
+    return this.#pools.configured.map(describePool);
+  }
+
+  /** Registered launchers, builders and pools. */
+  get allComponents(): Iterable<ComponentRecord> {
+    return this.#componentCache.values();
+  }
+
+  /** Tells of each change of the registry. @returns ends it */
+  onComponentChange(listener: () => void): () => void {
+    return this.#componentCache.onChange(() => listener());
+  }
+
+  /** Tells when an image, build or upload changed. @returns ends it */
+  onImageChange(listener: (image: string) => void): () => void {
+    return this.#images.onChange(listener);
   }
 
   /**

@@ -51,6 +51,8 @@ export const rackConfig: Config = {
   providers: new Map([['rack', providerConfig]]),
   maxHoldAgeMs: 0,
   tenantLimits: new Map(),
+  apiTokens: [],
+  webhooks: [],
   warnings: [],
 };
 

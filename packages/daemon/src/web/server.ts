@@ -111,7 +111,7 @@ function answerListing(request: IncomingMessage, target: Target, route: ListingR
 
 async function answerLive(route: LiveRoute, nowMs: number): Promise<Answer> {
   const { status, contentType, body } = await route.answer();
-  const origin = route.isPublic === true ? { 'Access-Control-Allow-Origin': '*' } : {};
+  const origin: Record<string, string> = route.isPublic === true ? { 'Access-Control-Allow-Origin': '*' } : {};
   return { status, headers: { ...freshness(nowMs), ...origin, 'Content-Type': contentType }, body };
 }
 

@@ -21,10 +21,12 @@ export interface ImageMirrorOptions {
 /** The uploads that builders have recorded, as labels with a `diskimage` need them. */
 export class ImageMirror implements ImageSource {
   readonly #tree: ImageTree;
+  readonly #listeners = new Set<(image: string) => void>();
 
   constructor({ zk, clock, logger, changed }: ImageMirrorOptions) {
-    const onChange: ImageTreeOptions['changed'] = (_image, { provider }) => {
+    const onChange: ImageTreeOptions['changed'] = (image, { provider }) => {
       if (provider !== undefined) changed(provider);
+      for (const listener of this.#listeners) listener(image);
     };
     this.#tree = new ImageTree({ zk, clock, logger, changed: onChange });
   }
@@ -36,6 +38,12 @@ export class ImageMirror implements ImageSource {
   /** Images with their builds and uploads, by name. */
   get images(): ReadonlyMap<string, ImageEntry> {
     return this.#tree.images;
+  }
+
+  /** Tells when an image, build or upload changed. @returns ends it */
+  onChange(listener: (image: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Changed records that wait to be read (metric `event_queue`). */

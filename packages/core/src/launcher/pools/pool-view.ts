@@ -181,6 +181,11 @@ export class LivePoolView implements PoolView {
     return this.launches ? [...sisters, ...this.#reservationsElsewhere()] : sisters;
   }
 
+  /** What accepted requests of this pool wait for. */
+  get ownReservations(): readonly Reservation[] {
+    return this.runner.reservationsOf(this.poolConfig.name);
+  }
+
   /** Limits are the driver's where it knows any; use is what the records show, whatever the driver. */
   get quota(): QuotaView {
     const { quota } = this.#runner.provider;

@@ -35,6 +35,8 @@ function configOf(providers: ProviderConfig[], labels: Record<string, Label> = {
     providers: new Map(providers.map((provider) => [provider.name, provider])),
     maxHoldAgeMs: 0,
     tenantLimits: new Map(),
+    apiTokens: [],
+    webhooks: [],
     warnings: [],
   } as unknown as Config;
 }

@@ -154,6 +154,11 @@ export class ProviderRunner {
     return [...this.#heads].filter(([name]) => name !== pool).map(([, head]) => head);
   }
 
+  /** What the accepted requests of one pool wait for. */
+  reservationsOf(pool: string): readonly Reservation[] {
+    return this.#reservations.get(pool) ?? [];
+  }
+
   /** Reservations of all pools but one. */
   reservationsBesides(pool: string): Reservation[] {
     if (this.#reservations.size === 0) return [];

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { errorLinesOf, loadWritten } from '../../test/support/load-config.js';
+
+const HOOK = 'webhooks: [{name: chat, url: "https://hooks.example.org/n", events: [request-failed]}]';
+const TOKEN = '0123456789abcdef';
+
+it('joins webhooks with their secrets, and takes tokens from the secure file', async () => {
+  const config = await loadWritten({
+    yaml: HOOK,
+    secure: `webhooks: [{name: chat, secret: ${TOKEN}x}]\napi-tokens: [{name: alice, token: ${TOKEN}x}]\n`,
+  });
+
+  expect(config.webhooks).toEqual([
+    { name: 'chat', url: 'https://hooks.example.org/n', events: ['request-failed'], secret: `${TOKEN}x` },
+  ]);
+  expect(config.apiTokens).toEqual([{ name: 'alice', token: `${TOKEN}x` }]);
+});
+
+it('has neither by default', async () => {
+  const { apiTokens, webhooks } = await loadWritten({ yaml: HOOK });
+
+  expect(apiTokens).toEqual([]);
+  expect(webhooks).toMatchObject([{ name: 'chat', secret: undefined }]);
+});
+
+it.each([
+  ['a secret for a webhook that nobody has defined', HOOK, 'webhooks: [{name: chet, secret: aaaaaaaaaaaaaaaaaaaa}]', 'chet'],
+  ['a token that can be guessed', '{}', 'api-tokens: [{name: alice, token: short}]', 'token'],
+  ['an event that does not exist', HOOK.replace('request-failed', 'request-lost'), '{}', 'events'],
+  ['an address that is none', HOOK.replace('https:', 'mailto:'), '{}', 'url'],
+  ['two webhooks of one name', `${HOOK.slice(0, -1)}, ${HOOK.slice(11)}`, '{}', 'chat'],
+])('refuses %s', async (_what, yaml, secure, named) => {
+  const lines = await errorLinesOf({ yaml, secure });
+
+  expect(lines.join('\n')).toContain(named);
+});

@@ -1,0 +1,91 @@
+import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import { WEBHOOK_EVENTS, type ApiToken, type WebhookConfig, type WebhookEvent } from '../contract/config.js';
+import type { ProblemCollector } from './problems.js';
+import { listOf, mapOf, namedEntries, textOf } from './raw-values.js';
+import { list, name, section } from './schema-parts.js';
+import type { SourceDocument } from './source-document.js';
+import { didYouMean } from '../text/suggest.js';
+
+/** Shorter ones could be guessed. */
+const SHORTEST_SECRET = 16;
+
+const EVENTS = {
+  type: 'array',
+  minItems: 1,
+  items: { type: 'string', enum: [...WEBHOOK_EVENTS] },
+  description: `What is told: ${WEBHOOK_EVENTS.map((event) => `\`${event}\``).join(', ')}`,
+};
+
+/** `webhooks` of the main file: addresses that a launcher tells of events. */
+export const WEBHOOKS = list(
+  'Addresses that a launcher tells of events, each by a POST with JSON',
+  section(
+    'Webhook',
+    {
+      name: name('Name of the webhook, unique in the file', { examples: ['chat'] }),
+      url: {
+        type: 'string',
+        pattern: '^https?://',
+        description: 'Where to POST',
+        examples: ['https://hooks.example.org/nodepool'],
+      },
+      events: EVENTS,
+    },
+    ['name', 'url', 'events'],
+  ),
+);
+
+const secret = (description: string) => ({ type: 'string', minLength: SHORTEST_SECRET, 'x-secret': true, description });
+
+/** Keys that only the secure file has. */
+export const WEB_SECRETS = {
+  'api-tokens': list(
+    'Who may write through the web API; without any it only reads',
+    section(
+      'API token',
+      { name: name('Who has the token, for the audit lines in the log'), token: secret('Bearer token') },
+      ['name', 'token'],
+    ),
+  ),
+  webhooks: list(
+    'Webhooks of the main file that get a secret',
+    section(
+      'Webhook secret',
+      { name: name('Name of a webhook of the main file'), secret: secret('Sent as `Authorization: Bearer`') },
+      ['name', 'secret'],
+    ),
+  ),
+};
+
+/** Who may write through the web API; from the secure file alone. */
+export function readApiTokens(secureTop: JsonObject | undefined): ApiToken[] {
+  return namedEntries(secureTop?.['api-tokens']).map(({ name, entry }) => ({
+    name,
+    token: textOf(entry['token']) ?? '',
+  }));
+}
+
+/** Webhooks with their secrets; a secret for an unknown webhook is a problem. */
+export function readWebhooks(
+  entries: Json | undefined,
+  secure: { document: SourceDocument; top: JsonObject } | undefined,
+  problems: ProblemCollector,
+): WebhookConfig[] {
+  const known = namedEntries(entries).map(({ name }) => name);
+  const secrets = new Map<string, string>();
+  for (const { index, name, entry } of namedEntries(secure?.top['webhooks'])) {
+    if (secure && !known.includes(name)) {
+      const message = `webhook "${name}" is not defined, expected a webhook of the main file${didYouMean(name, known)}`;
+      problems.add(secure.document, ['webhooks', index, 'name'], message);
+    }
+    secrets.set(name, textOf(entry['secret']) ?? '');
+  }
+  return namedEntries(entries).map(({ name, entry }) => ({
+    name,
+    url: textOf(mapOf(entry)['url']) ?? '',
+    events: listOf(entry['events']).filter((event): event is WebhookEvent =>
+      WEBHOOK_EVENTS.includes(event as WebhookEvent),
+    ),
+    secret: secrets.get(name),
+  }));
+}
