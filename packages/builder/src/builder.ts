@@ -68,6 +68,7 @@ export class Builder {
   #parts: { builds: Builds; uploads: Uploads; janitor: Janitor; surroundings: Surroundings } | undefined;
   #cancelSweep: (() => void) | undefined;
   #id: ZkLock | undefined;
+  readonly #imageListeners = new Set<(image: string) => void>();
   #stopping = false;
   #isReporting = false;
 
@@ -102,6 +103,12 @@ export class Builder {
 
   get tree(): ImageTree {
     return this.#tree;
+  }
+
+  /** Tells when an image, build or upload changed. @returns ends it */
+  onImageChange(listener: (image: string) => void): () => void {
+    this.#imageListeners.add(listener);
+    return () => this.#imageListeners.delete(listener);
   }
 
   /** Builds and uploads under way. */
@@ -241,6 +248,7 @@ export class Builder {
   }
 
   #onChange(image: string, { what }: ImageChange): void {
+    for (const listener of this.#imageListeners) listener(image);
     if (!this.#parts || this.#stopping || !this.#tree.ready) return;
     const { builds, uploads, janitor } = this.#parts;
     this.#reportSoon();

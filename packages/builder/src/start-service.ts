@@ -1,10 +1,14 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Clock } from '@nodepool/zk-protocol';
+import type { Clock, ImageEntry, ZooKeeper } from '@nodepool/zk-protocol';
 import {
   assembleService,
+  createImageApi,
   createImageRoutes,
   createServiceMetrics,
+  imageNotice,
+  imageToApi,
+  type ApiEvent,
   type DaemonRuntime,
   type DaemonService,
   type ServiceSurroundings,
@@ -13,8 +17,24 @@ import { COMMAND_LINE, type BuilderArguments } from './arguments.js';
 import { Builder } from './builder.js';
 import { contextFor } from './providers/provider-context.js';
 
+/** Tells of images; webhooks hear of the builds of this builder. @returns ends it */
+function followImages(builder: Builder, tell: (event: ApiEvent) => void): () => void {
+  const known = new Map<string, ImageEntry>();
+  const own = (image: ImageEntry | undefined) =>
+    image && { ...image, builds: new Map([...image.builds].filter(([, build]) => build.builderId === builder.id)) };
+  return builder.onImageChange((name) => {
+    const image = builder.tree.images.get(name);
+    const after = own(image);
+    const notice = imageNotice(known.get(name), after);
+    if (after) known.set(name, after);
+    else known.delete(name);
+    tell({ type: 'image', id: name, data: () => (image ? imageToApi(image) : null), notice });
+  });
+}
+
 /** The builder as a service: what it says of itself in log and `/healthz`. */
-function builderRuntime(builder: Builder, clock: Clock): DaemonRuntime {
+function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock): DaemonRuntime {
+  const images = () => builder.tree.images;
   return {
     start: () => builder.start(),
     reconfigure: (config) => builder.reconfigure(config),
@@ -29,7 +49,20 @@ function builderRuntime(builder: Builder, clock: Clock): DaemonRuntime {
     },
     health: () => ({ ...builder.running, failing_deletions: builder.failingDeletions }),
     dump: () => builder.describe(),
-    routes: () => createImageRoutes(() => builder.tree.images, clock),
+    routes: () => createImageRoutes(images, clock),
+    api: () => ({
+      ...createImageApi({ zk, config: () => builder.config, images }),
+      overview: () => ({
+        not_ready: [...builder.notReady],
+        images: [...images().values()].map(imageToApi),
+        running: {
+          builds: builder.running.builds.map(({ image }) => image),
+          uploads: builder.running.uploads.map(({ image }) => image),
+        },
+        errors: builder.failingDeletions.map((failing) => ({ time: null, text: JSON.stringify(failing) })),
+      }),
+      subscribe: (listener) => followImages(builder, listener),
+    }),
   };
 }
 
@@ -56,7 +89,7 @@ export function createService(surroundings: ServiceSurroundings<BuilderArguments
         contextOf: (provider) =>
           contextFor({ zk, clock, logger, hostname, random, env, config: () => builder.config }, provider),
       });
-      return builderRuntime(builder, clock);
+      return builderRuntime(builder, zk, clock);
     },
   });
 }

@@ -29,3 +29,12 @@ export { listingRoute } from './web/listing-route.js';
 export type { WebServer, WebServerOptions } from './web/server.js';
 export { startWebServer } from './web/server.js';
 export { createStatusRoutes } from './web/status-routes.js';
+
+/* The web API and the status page */
+export { ApiError } from './web/api/api-error.js';
+export type { ApiEvent } from './web/api/events.js';
+export { createImageApi, imageNotice, imageToApi } from './web/api/image-api.js';
+export type { ApiCall, ApiOperation, ApiPart } from './web/api/operation.js';
+export { FLAG, listOf, NUMBER, NUMBERS, orNull, record, ref, TEXT, TIME, WHOLE } from './web/api/operation.js';
+export { joinParts } from './web/api/part.js';
+export type { ServiceApi } from './web/api/service-api.js';

@@ -1,4 +1,5 @@
 import type { Config, LogFields } from '@nodepool/core';
+import type { ServiceApi } from './web/api/service-api.js';
 import type { RouteTable } from './web/routes.js';
 
 /** What a service does; the part that differs from one to the other. */
@@ -23,4 +24,6 @@ export interface DaemonRuntime {
   dump(nowMs: number): readonly string[];
   /** Endpoints beside `/ready`, `/healthz` and `/metrics`. */
   routes(): RouteTable;
+  /** What it adds to the web API and the status page. */
+  api(): ServiceApi;
 }

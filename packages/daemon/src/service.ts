@@ -8,6 +8,7 @@ import { Reloader } from './reloader.js';
 import type { DaemonRuntime } from './runtime.js';
 import { describeProcess } from './state-dump.js';
 import { trimHeap } from './trim-heap.js';
+import { ServiceWeb } from './web/api/service-web.js';
 import { createMetricsRoute, type MetricsSource } from './web/metrics-route.js';
 import type { RouteTable } from './web/routes.js';
 import { startWebServer, type WebServer } from './web/server.js';
@@ -52,6 +53,7 @@ export class DaemonService {
   readonly #profiler: CpuProfiler;
   readonly #startedMs: number;
   #web: WebServer | undefined;
+  #pages: ServiceWeb | undefined;
   #draining = false;
 
   constructor(parts: ServiceParts) {
@@ -91,12 +93,19 @@ export class DaemonService {
 
   /** Begins answering the web, so that `/ready` can say what is missing. @throws NODEPOOL_WEB_LISTEN */
   async listen(): Promise<void> {
-    const { config, webapp, clock, logger } = this.#parts;
+    const { config, webapp, clock, logger, name, version, hostname, runtime } = this.#parts;
     if (!webapp) return;
+    this.#pages = new ServiceWeb({
+      ...{ clock, logger: logger.child({}, 'web'), name, version, hostname },
+      api: runtime.api(),
+      config: () => this.#reloader.config,
+      health: () => this.#health(),
+    });
     this.#web = await startWebServer({
       host: config.webapp.listenAddress,
       port: config.webapp.port,
       routes: this.#routes(),
+      application: this.#pages.application,
       clock,
       logger: logger.child({}, 'web'),
     });
@@ -164,6 +173,7 @@ export class DaemonService {
     const { metrics, zk, embedded, logger, clock } = this.#parts;
     const web = this.#web;
     this.#web = undefined;
+    this.#pages?.close();
     const zookeeper = zk.close();
     const tasks = new Map<string, Promise<unknown>>([
       ['the session with ZooKeeper', zookeeper],

@@ -1,40 +1,73 @@
 import { Launcher } from '@nodepool/core/launcher';
+import type { Config } from '@nodepool/core';
 import {
   assembleService,
+  createImageApi,
   createServiceMetrics,
+  joinParts,
   type DaemonRuntime,
   type DaemonService,
   type ServiceSurroundings,
 } from '@nodepool/daemon';
-import type { Clock } from '@nodepool/zk-protocol';
+import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import { COMMAND_LINE, type LauncherArguments } from './arguments.js';
+<<<<<<< HEAD
 import { launcherHealth } from './state/health.js';
 import type { LauncherRuntime } from './state/runtime.js';
 import { dumpState } from './state/state-dump.js';
+=======
+import { launcherHealth } from './health.js';
+import type { LauncherRuntime } from './runtime.js';
+import { dumpState } from './state-dump.js';
+import { ActivityLog } from './web/api/activity-log.js';
+import { followChanges } from './web/api/changes.js';
+import { createLauncherApi } from './web/api/operations.js';
+import { launcherOverview } from './web/api/overview.js';
+>>>>>>> 2a5830e (feat(launcher,builder): a web API with an OpenAPI document, events, actions with a token, and webhooks)
 import { createExplainRoutes } from './web/explain-routes.js';
 import { createListingRoutes } from './web/listing-routes.js';
 
-/** The launcher as a service: what it says of itself in log, `/healthz` and listings. */
-export function launcherRuntime(
-  runtime: LauncherRuntime,
-  clock: Clock,
-  providers: () => readonly string[],
-): DaemonRuntime {
+/** What the service says of itself is made from. */
+export interface LauncherSurroundings {
+  readonly zk: ZooKeeper;
+  readonly clock: Clock;
+  readonly hostname: string;
+  readonly activity: ActivityLog;
+  /** The configuration at the start. */
+  readonly config: Config;
+}
+
+/** The launcher as a service: what it says of itself in log, `/healthz`, listings and API. */
+export function launcherRuntime(runtime: LauncherRuntime, surroundings: LauncherSurroundings): DaemonRuntime {
+  const { clock, zk } = surroundings;
+  let config = surroundings.config;
+  const sources = { ...surroundings, runtime, config: () => config };
   return {
     start: (webUrl) => runtime.start(webUrl),
-    reconfigure: (config) => runtime.reconfigure(config),
+    async reconfigure(next) {
+      await runtime.reconfigure(next);
+      config = next;
+    },
     get notReady() {
       return runtime.notReady;
     },
     drain: (deadlineMs) => runtime.drain(deadlineMs),
     stop: () => runtime.stop(),
-    startedFields: () => ({ providers: providers(), nodes: runtime.nodes.size }),
+    startedFields: () => ({ providers: [...config.providers.keys()], nodes: runtime.nodes.size }),
     get degraded() {
       return runtime.providerErrors.length > 0;
     },
     health: () => launcherHealth(runtime),
     dump: (nowMs) => dumpState(runtime, nowMs),
     routes: () => new Map([...createListingRoutes(runtime, clock), ...createExplainRoutes(runtime)]),
+    api: () => ({
+      ...joinParts(
+        createLauncherApi(sources),
+        createImageApi({ zk, config: () => config, images: () => runtime.images }),
+      ),
+      overview: () => launcherOverview(sources),
+      subscribe: (listener) => followChanges(sources, listener),
+    }),
   };
 }
 
@@ -50,9 +83,10 @@ export function createService(surroundings: ServiceSurroundings<LauncherArgument
     embedded: 'run',
     metrics,
     createRuntime({ zk, config, registry, logger, clock, hostname, version, args }) {
-      const options = { ...{ zk, config, registry, logger, clock, hostname, version, metrics } };
+      const activity = new ActivityLog(metrics, clock);
+      const options = { ...{ zk, config, registry, logger, clock, hostname, version, metrics: activity } };
       const launcher = new Launcher({ ...options, announceLegacy: args.announceLegacy });
-      return launcherRuntime(launcher, clock, () => [...config.providers.keys()]);
+      return launcherRuntime(launcher, { zk, clock, hostname, activity, config });
     },
   });
 }

@@ -276,11 +276,6 @@ export class Launcher {
     return this.#componentCache.values();
   }
 
-  /** Tells of each change of the registry. @returns ends it */
-  onComponentChange(listener: () => void): () => void {
-    return this.#componentCache.onChange(() => listener());
-  }
-
   /** Tells when an image, build or upload changed. @returns ends it */
   onImageChange(listener: (image: string) => void): () => void {
     return this.#images.onChange(listener);

@@ -12,12 +12,18 @@ import type { ListingRoute, LiveRoute, QueryRoute, RouteTable } from './routes.j
 
 const TEXT = 'text/plain; charset=UTF-8';
 
+const MOST_HEADER_BYTES = 16 * 1024;
+/** Beyond it new connections are closed at once. */
+const MOST_CONNECTIONS = 1_000;
+
 /** Where to listen and what to answer. */
 export interface WebServerOptions {
   readonly host: string;
   /** `0` chooses a free one. */
   readonly port: number;
   readonly routes: RouteTable;
+  /** Answers what no route does. Default: 404. */
+  readonly application?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -145,6 +151,10 @@ function createHandler(options: WebServerOptions): (request: IncomingMessage, re
   const { clock } = options;
   const web = { options, cache: new ResponseCache(clock), budget: new ComputeBudget(clock) };
   return (request, response) => {
+    if (options.application && !options.routes.has(parseTarget(request.url ?? '/').path)) {
+      options.application(request, response);
+      return;
+    }
     request.resume(); // A body, if any, is of no interest.
     answerRequest(request, web)
       .catch((error: unknown) => {
@@ -177,7 +187,9 @@ function listen(server: Server, host: string, port: number): Promise<void> {
  * @throws NODEPOOL_WEB_LISTEN when the address cannot be had
  */
 export async function startWebServer(options: WebServerOptions): Promise<WebServer> {
-  const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, createHandler(options));
+  const limits = { requestTimeout: 10_000, headersTimeout: 10_000, maxHeaderSize: MOST_HEADER_BYTES };
+  const server = createServer(limits, createHandler(options));
+  server.maxConnections = MOST_CONNECTIONS;
   await listen(server, options.host, options.port);
   server.on('error', (error) => options.logger.error('Web server failed', { error }));
   const { address, port } = server.address() as AddressInfo;

@@ -1,4 +1,5 @@
 import type {
+  ComponentRecord,
   ImageEntry,
   LockAware,
   NodeRecord,
@@ -7,7 +8,7 @@ import type {
   RequestRecord,
 } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
-import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
+import type { ExplainSubject, PoolStatus, RequestExplanation } from '@nodepool/core/launcher';
 
 /** What the service and its web server need of the part that serves requests. */
 export interface LauncherRuntime {
@@ -25,6 +26,12 @@ export interface LauncherRuntime {
   readonly components: Iterable<PoolComponentRecord>;
   /** Load of each pool of this launcher. */
   readonly pools: readonly { provider: string; pool: string; handling: number; waiting: number; paused: number }[];
+  /** The same with quota, use and reservations. */
+  readonly poolStatus: readonly PoolStatus[];
+  /** Registered launchers, builders and pools. */
+  readonly allComponents: Iterable<ComponentRecord>;
+  /** Tells when an image, build or upload changed. @returns ends it */
+  onImageChange(listener: (image: string) => void): () => void;
   /** Providers that could not be started, and why. */
   readonly providerErrors: readonly { provider: string; error: string }[];
   /** Providers that left the configuration and still have nodes, since when in ms since the epoch. */

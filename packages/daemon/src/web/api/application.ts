@@ -1,0 +1,178 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiToken, Logger } from '@nodepool/core';
+import type { Clock, JsonObject } from '@nodepool/zk-protocol';
+import { ComputeBudget } from '../compute-budget.js';
+import { ResponseCache } from '../response-cache.js';
+import { ApiError } from './api-error.js';
+import { authorize } from './authorize.js';
+import type { EventStreams } from './events.js';
+import { API_ROOT, openApiDocument } from './openapi.js';
+import type { ApiCall, ApiOperation, ApiPart } from './operation.js';
+import { readPageFiles } from './page-files.js';
+
+const MOST_BODY_BYTES = 64 * 1024;
+const LONGEST_PARAMETER = 255;
+const JSON_TYPE = 'application/json';
+const POLICY = "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+/** What the application is made of. */
+export interface ApplicationOptions {
+  readonly api: ApiPart;
+  readonly events: EventStreams;
+  /** Who may write, at this moment. */
+  readonly tokens: () => readonly ApiToken[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Of the program, for the OpenAPI document. */
+  readonly title: string;
+  readonly version: string;
+}
+
+/** Answers what the plain listings do not: the API below `/api/v1`, and the status page. */
+export type Application = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Loads and assembles the application. Its modules are loaded only when somebody asks for it. */
+export async function createApplication(options: ApplicationOptions): Promise<Application> {
+  const { fastify } = await import('fastify');
+  const app = fastify({
+    bodyLimit: MOST_BODY_BYTES,
+    routerOptions: { maxParamLength: LONGEST_PARAMETER, caseSensitive: true },
+    frameworkErrors: (_error, _request, reply) =>
+      refuse(reply, new ApiError(404, 'not-found', 'There is no such path')),
+  });
+  app.setNotFoundHandler((_request, reply) => refuse(reply, notFound()));
+  app.setErrorHandler((error, request, reply) => refuse(reply, toApiError(error, request, options.logger)));
+  const shared = { ...options, cache: new ResponseCache(options.clock), budget: new ComputeBudget(options.clock) };
+  for (const operation of options.api.operations) addOperation(app, operation, shared);
+  addDocument(app, options);
+  addEvents(app, options.events);
+  addPage(app);
+  await app.ready();
+  return (request, response) => app.routing(request, response);
+}
+
+interface Shared extends ApplicationOptions {
+  readonly cache: ResponseCache;
+  readonly budget: ComputeBudget;
+}
+
+const notFound = () => new ApiError(404, 'not-found', 'There is no such path');
+
+function refuse(reply: FastifyReply, { status, code, message }: ApiError): FastifyReply {
+  if (status === 401) void reply.header('WWW-Authenticate', 'Bearer');
+  if (status === 429) void reply.header('Retry-After', '1');
+  void reply.code(status).header('Cache-Control', 'no-store').header('X-Content-Type-Options', 'nosniff');
+  return reply.type(JSON_TYPE).send(JSON.stringify({ error: code, text: message }));
+}
+
+function toApiError(error: unknown, request: FastifyRequest, logger: Logger): ApiError {
+  if (error instanceof ApiError) return error;
+  const { statusCode, message = '' } = error as { statusCode?: number; message?: string };
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return new ApiError(statusCode, 'bad-request', message);
+  }
+  logger.error('Failed to answer a web request', { path: request.url, error });
+  return new ApiError(500, 'internal', 'Internal error; see the log of the service');
+}
+
+function addOperation(app: FastifyInstance, operation: ApiOperation, shared: Shared): void {
+  const { method, path, query, body } = operation;
+  app.route({
+    method,
+    url: `${API_ROOT}${path.replace(/\{(\w+)\}/g, ':$1')}`,
+    schema: {
+      ...(query && { querystring: { type: 'object', properties: query } }),
+      ...(body && { body: { type: ['object', 'null'], ...withoutType(body) } }),
+    },
+    handler: method === 'GET' ? reader(operation, shared) : writer(operation, shared),
+  });
+}
+
+function withoutType({ type: _type, ...others }: JsonObject): JsonObject {
+  return others;
+}
+
+function callOf(request: FastifyRequest, actor?: string): ApiCall {
+  return {
+    path: request.params as ApiCall['path'],
+    query: request.query as ApiCall['query'],
+    body: (request.body ?? {}) as JsonObject,
+    actor,
+  };
+}
+
+function sendJson(reply: FastifyReply, body: Buffer | string): FastifyReply {
+  return reply.header('X-Content-Type-Options', 'nosniff').type(JSON_TYPE).send(body);
+}
+
+/** A whole list is computed once a second at most, whoever asks; everything else within the budget. */
+function reader(operation: ApiOperation, { cache, budget }: Shared) {
+  const isList = operation.pathParameters === undefined;
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const call = callOf(request);
+    const isWhole = isList && Object.values(call.query).every((value) => value === undefined);
+    void reply.header('Access-Control-Allow-Origin', '*').header('Cache-Control', isWhole ? 'max-age=1' : 'no-store');
+    const render = () => {
+      const answer = operation.handle(call);
+      if (answer instanceof Promise) throw new Error(`operation ${operation.id} must answer at once`);
+      return JSON.stringify(answer);
+    };
+    if (isWhole) return sendJson(reply, cache.get(operation.id, render).body);
+    const computed = budget.spend(render);
+    if (!computed) throw new ApiError(429, 'busy', 'Too much is asked at the same time; ask again');
+    return sendJson(reply, computed.result);
+  };
+}
+
+/** One audit line for each attempt, whatever becomes of it. */
+function writer(operation: ApiOperation, { tokens, logger }: Shared) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const target = request.params as Record<string, string>;
+    const audit = { operation: operation.id, ...target, address: request.ip };
+    let actor: string | undefined;
+    try {
+      actor = authorize(request.headers.authorization, tokens());
+      const answer = await operation.handle(callOf(request, actor));
+      logger.info('Write through the web API', { ...audit, actor, outcome: 'done' });
+      return await sendJson(reply.header('Cache-Control', 'no-store'), JSON.stringify(answer));
+    } catch (error) {
+      const outcome = error instanceof ApiError ? error.code : 'error';
+      logger.warn('Write through the web API was refused', { ...audit, actor: actor ?? null, outcome });
+      throw error;
+    }
+  };
+}
+
+function addDocument(app: FastifyInstance, { api, title, version }: ApplicationOptions): void {
+  const document = JSON.stringify(openApiDocument(api, { title, version }));
+  app.get(`${API_ROOT}/openapi.json`, (_request, reply) => {
+    void reply.header('Access-Control-Allow-Origin', '*').header('Cache-Control', 'max-age=60');
+    return sendJson(reply, document);
+  });
+}
+
+function addEvents(app: FastifyInstance, events: EventStreams): void {
+  app.get<{ Querystring: { types?: string } }>(`${API_ROOT}/events`, (request, reply) => {
+    if (!events.open(request.raw, reply.raw, request.query.types)) {
+      throw new ApiError(503, 'too-many-streams', 'Too many streams are open; ask again later');
+    }
+    reply.hijack();
+  });
+}
+
+function addPage(app: FastifyInstance): void {
+  for (const [path, { contentType, body, compressed, isForever }] of readPageFiles()) {
+    app.get(path, (request, reply) => {
+      const isCompressed = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
+      void reply
+        .header('Cache-Control', isForever ? 'max-age=31536000, immutable' : 'no-cache')
+        .header('Content-Security-Policy', POLICY)
+        .header('Vary', 'Accept-Encoding')
+        .header('X-Content-Type-Options', 'nosniff')
+        .type(contentType);
+      if (isCompressed) void reply.header('Content-Encoding', 'gzip');
+      return reply.send(isCompressed ? compressed : body);
+    });
+  }
+}

@@ -1,0 +1,175 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CancelTimer, Clock, JsonObject } from '@nodepool/zk-protocol';
+import type { Logger, WebhookEvent } from '@nodepool/core';
+
+/** A change that a service tells of. */
+export interface ApiEvent {
+  readonly type: 'node' | 'request' | 'image' | 'launch';
+  readonly id: string;
+  /** The record as the API shows it, or `null` when it is gone; computed only when somebody listens. */
+  data(): JsonObject | null;
+  /** What webhooks are told of it; `undefined`: nothing. */
+  readonly notice?: WebhookEvent | undefined;
+}
+
+const RECORD_TYPES: ReadonlySet<string> = new Set(['node', 'request', 'image', 'launch']);
+const ALL_TYPES: ReadonlySet<string> = new Set([...RECORD_TYPES, 'overview']);
+
+/** Streams open at a time. */
+export const MOST_STREAMS = 250;
+/** What may wait for one reader; beyond it the reader is cut off. */
+const MOST_BUFFERED_BYTES = 1024 * 1024;
+const HEARTBEAT_MS = 15_000;
+/** An overview is sent at most so often while things move. */
+const OVERVIEW_MS = 1_000;
+/** And compared so often while nothing seems to: reasons and rates change without a record. */
+const QUIET_OVERVIEW_MS = 10_000;
+
+/** What event streams work with. */
+export interface EventStreamsOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The overview as JSON text, without what changes with time alone. */
+  readonly overview: () => string;
+}
+
+interface Reader {
+  readonly response: ServerResponse;
+  readonly types: ReadonlySet<string>;
+}
+
+/** Server-sent events to any number of readers; each event is written down once. */
+export class EventStreams {
+  readonly #options: EventStreamsOptions;
+  readonly #readers = new Set<Reader>();
+  #nextId = 1;
+  #heartbeat: CancelTimer | undefined;
+  #overviewTimer: CancelTimer | undefined;
+  #overviewDueMs = Infinity;
+  #lastOverviewMs = -Infinity;
+  #lastOverview = '';
+
+  constructor(options: EventStreamsOptions) {
+    this.#options = options;
+  }
+
+  /** Open streams. */
+  get size(): number {
+    return this.#readers.size;
+  }
+
+  /**
+   * Begins a stream as an answer.
+   * @param names - names of events separated by commas; `undefined`: records, no overview
+   * @returns false when too many are open; nothing was written
+   */
+  open(request: IncomingMessage, response: ServerResponse, names: string | undefined): boolean {
+    if (this.#readers.size >= MOST_STREAMS) return false;
+    const wanted = names?.split(',').filter((name) => ALL_TYPES.has(name));
+    const reader = { response, types: wanted === undefined ? RECORD_TYPES : new Set(wanted) };
+    response.writeHead(200, {
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      'Cache-Control': 'no-store',
+      'Access-Control-Allow-Origin': '*',
+      'X-Content-Type-Options': 'nosniff',
+    });
+    response.write('retry: 2000\n: connected\n\n');
+    this.#readers.add(reader);
+    request.on('close', () => this.#leave(reader));
+    response.on('close', () => this.#leave(reader));
+    response.on('error', () => this.#leave(reader));
+    this.#heartbeat ??= this.#options.clock.setTimer(HEARTBEAT_MS, () => this.#beat());
+    if (reader.types.has('overview')) {
+      // a kept text is sent as it is: a hundred pages that come back at once cost one computation
+      this.#send(reader, this.#frame('overview', this.#currentOverview()));
+      this.#scheduleOverview(QUIET_OVERVIEW_MS);
+    }
+    return true;
+  }
+
+  /** Tells all who want to know. */
+  publish(event: ApiEvent): void {
+    if (this.#readers.size === 0) return;
+    let frame: string | undefined;
+    for (const reader of this.#readers) {
+      if (!reader.types.has(event.type)) continue;
+      frame ??= this.#frame(event.type, JSON.stringify({ id: event.id, [event.type]: event.data() }));
+      this.#send(reader, frame);
+    }
+    this.changed();
+  }
+
+  /** Something that only the overview shows has changed. */
+  changed(): void {
+    const { clock } = this.#options;
+    this.#scheduleOverview(Math.max(0, this.#lastOverviewMs + OVERVIEW_MS - clock.now()));
+  }
+
+  /** Ends all streams. */
+  close(): void {
+    this.#heartbeat?.();
+    this.#overviewTimer?.();
+    for (const { response } of this.#readers) response.destroy();
+    this.#readers.clear();
+  }
+
+  #frame(type: string, data: string): string {
+    return `id: ${this.#nextId++}\nevent: ${type}\ndata: ${data}\n\n`;
+  }
+
+  #send(reader: Reader, frame: string): void {
+    const { response } = reader;
+    response.write(frame);
+    if (response.writableLength <= MOST_BUFFERED_BYTES) return;
+    this.#options.logger.info('A reader of events does not keep up and is cut off', { bytes: response.writableLength });
+    this.#leave(reader);
+    response.destroy();
+  }
+
+  #leave(reader: Reader): void {
+    this.#readers.delete(reader);
+  }
+
+  #beat(): void {
+    this.#heartbeat = undefined;
+    if (this.#readers.size === 0) return;
+    for (const reader of this.#readers) this.#send(reader, ': here\n\n');
+    this.#heartbeat = this.#options.clock.setTimer(HEARTBEAT_MS, () => this.#beat());
+  }
+
+  #wantsOverview(): boolean {
+    for (const { types } of this.#readers) if (types.has('overview')) return true;
+    return false;
+  }
+
+  #currentOverview(): string {
+    const nowMs = this.#options.clock.now();
+    if (nowMs - this.#lastOverviewMs >= OVERVIEW_MS) {
+      this.#lastOverview = this.#options.overview();
+      this.#lastOverviewMs = nowMs;
+    }
+    return this.#lastOverview;
+  }
+
+  #scheduleOverview(inMs: number): void {
+    const { clock } = this.#options;
+    const dueMs = clock.now() + inMs;
+    if (dueMs >= this.#overviewDueMs || !this.#wantsOverview()) return;
+    this.#overviewTimer?.();
+    this.#overviewDueMs = dueMs;
+    this.#overviewTimer = clock.setTimer(inMs, () => this.#sendOverview());
+  }
+
+  #sendOverview(): void {
+    this.#overviewDueMs = Infinity;
+    this.#overviewTimer = undefined;
+    if (!this.#wantsOverview()) return;
+    const before = this.#lastOverview;
+    this.#lastOverviewMs = this.#options.clock.now();
+    this.#lastOverview = this.#options.overview();
+    this.#scheduleOverview(QUIET_OVERVIEW_MS);
+    if (this.#lastOverview === before) return;
+    const frame = this.#frame('overview', this.#lastOverview);
+    for (const reader of this.#readers) if (reader.types.has('overview')) this.#send(reader, frame);
+  }
+}

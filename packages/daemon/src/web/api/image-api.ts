@@ -1,0 +1,111 @@
+import {
+  imageBuildRequestPath,
+  isZooKeeperError,
+  type ImageEntry,
+  type JsonObject,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
+import type { Config } from '@nodepool/core';
+import { ApiError } from './api-error.js';
+import { FLAG, listOf, orNull, record, ref, TEXT, TIME, type ApiOperation, type ApiPart } from './operation.js';
+
+const seconds = (ms: number) => ms / 1000;
+
+const SCHEMAS = {
+  Upload: record({
+    ...{ id: TEXT, build_id: TEXT, provider: TEXT, state: TEXT, state_time: TIME },
+    ...{ external_name: orNull(TEXT), external_id: orNull(TEXT) },
+  }),
+  Build: record({
+    ...{ id: TEXT, image: TEXT, state: TEXT, state_time: TIME, builder: orNull(TEXT), formats: listOf(TEXT) },
+    uploads: listOf(ref('Upload')),
+  }),
+  Image: record({ name: TEXT, paused: FLAG, build_requested_time: orNull(TIME), builds: listOf(ref('Build')) }),
+};
+
+function buildsToApi(image: ImageEntry): JsonObject[] {
+  const uploads = [...image.uploads.values()];
+  return [...image.builds.values()].map((build) => ({
+    ...{ id: build.id, image: image.name, state: build.state, state_time: seconds(build.stateTimeMs) },
+    ...{ builder: build.builder, formats: [...build.formats] },
+    uploads: uploads
+      .filter(({ buildId }) => buildId === build.id)
+      .map((upload) => ({
+        ...{ id: upload.id, build_id: upload.buildId, provider: upload.provider, state: upload.state },
+        ...{ state_time: seconds(upload.stateTimeMs), external_name: upload.externalName },
+        external_id: upload.externalId,
+      })),
+  }));
+}
+
+/** An image with its builds and their uploads. */
+export function imageToApi(image: ImageEntry): JsonObject {
+  const { name, paused, buildRequestedMs } = image;
+  const requested = buildRequestedMs === undefined ? null : seconds(buildRequestedMs);
+  return { name, paused, build_requested_time: requested, builds: buildsToApi(image) };
+}
+
+/** Where images are read and builds asked for. */
+export interface ImageApiSources {
+  readonly zk: ZooKeeper;
+  readonly config: () => Config;
+  readonly images: () => ReadonlyMap<string, ImageEntry>;
+}
+
+async function askForBuild({ zk, config, images }: ImageApiSources, name: string): Promise<void> {
+  const image = config().diskimages.get(name);
+  if (!image || image.abstract) {
+    throw new ApiError(404, 'unknown-image', `The configuration has no diskimage "${name}" that is built`);
+  }
+  if (image.pause || images().get(name)?.paused === true) {
+    throw new ApiError(409, 'paused', `Image "${name}" is paused: end the pause first`);
+  }
+  const path = imageBuildRequestPath(name);
+  await zk.ensurePath(path.slice(0, path.lastIndexOf('/')));
+  try {
+    await zk.create(path);
+  } catch (error) {
+    if (!isZooKeeperError(error, 'ZK_NODE_EXISTS')) throw error; // it has been asked for already
+  }
+}
+
+/** Images, their builds, and the asking for a build: the same in every service. */
+export function createImageApi(sources: ImageApiSources): ApiPart {
+  const name = { type: 'string', description: 'Name of an image' };
+  const operations: ApiOperation[] = [
+    {
+      ...{ id: 'listImages', method: 'GET', path: '/images', summary: 'Images with their builds and uploads' },
+      answer: listOf(ref('Image')),
+      handle: () => [...sources.images().values()].map(imageToApi),
+    },
+    {
+      ...{ id: 'listBuilds', method: 'GET', path: '/builds', summary: 'Builds of all images' },
+      answer: listOf(ref('Build')),
+      handle: () => [...sources.images().values()].flatMap(buildsToApi),
+    },
+    {
+      ...{ id: 'buildImage', method: 'POST', path: '/images/{name}/build', summary: 'Ask builders for a build now' },
+      pathParameters: { name },
+      answer: record({ image: TEXT, requested: FLAG }),
+      errors: { 404: 'There is no such image', 409: 'The image is paused' },
+      async handle({ path }) {
+        await askForBuild(sources, path['name'] ?? '');
+        return { image: path['name'] ?? '', requested: true };
+      },
+    },
+  ];
+  return { operations, schemas: SCHEMAS };
+}
+
+/** What webhooks are told of a change of an image. */
+export function imageNotice(before: ImageEntry | undefined, after: ImageEntry | undefined) {
+  const states = (image: ImageEntry | undefined) =>
+    new Map([...(image?.builds.values() ?? [])].map(({ id, state }) => [id, state]));
+  const earlier = states(before);
+  for (const [id, state] of states(after)) {
+    if (earlier.get(id) !== 'building') continue;
+    if (state === 'ready') return 'image-ready' as const;
+    if (state === 'failed') return 'image-failed' as const;
+  }
+  return undefined;
+}

@@ -1,0 +1,78 @@
+import type { Config, Logger } from '@nodepool/core';
+import type { Clock } from '@nodepool/zk-protocol';
+import type { Application } from './application.js';
+import { EventStreams } from './events.js';
+import type { ServiceApi } from './service-api.js';
+import { Webhooks } from './webhooks.js';
+
+/** What the web side of a service works with. */
+export interface ServiceWebOptions {
+  readonly api: ServiceApi;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly name: string;
+  readonly version: string;
+  readonly hostname: string;
+  /** The configuration in force. */
+  readonly config: () => Config;
+  /** `status` and what else every overview begins with. */
+  readonly health: () => { readonly status: string };
+}
+
+/** API, status page, event streams and webhooks of one service. */
+export class ServiceWeb {
+  readonly #options: ServiceWebOptions;
+  readonly #events: EventStreams;
+  readonly #webhooks: Webhooks;
+  readonly #unsubscribe: () => void;
+  #application: Promise<Application> | undefined;
+
+  constructor(options: ServiceWebOptions) {
+    const { api, clock, logger, hostname } = options;
+    this.#options = options;
+    this.#events = new EventStreams({ clock, logger, overview: () => JSON.stringify(this.#overview()) });
+    this.#webhooks = new Webhooks({ clock, logger, hostname, webhooks: () => options.config().webhooks });
+    this.#unsubscribe = api.subscribe((event) => {
+      this.#events.publish(event);
+      this.#webhooks.tell(event);
+    });
+  }
+
+  /** Answers a request that no listing answers; loaded when the first one comes. */
+  readonly application: Application = (request, response) => {
+    this.#application ??= this.#create();
+    this.#application.then(
+      (answer) => answer(request, response),
+      (error: unknown) => {
+        this.#application = undefined;
+        this.#options.logger.error('The web API could not be loaded', { error });
+        response.writeHead(500, { 'Content-Type': 'text/plain; charset=UTF-8' }).end('Internal error\n');
+      },
+    );
+  };
+
+  /** Ends streams and webhooks. */
+  close(): void {
+    this.#unsubscribe();
+    this.#events.close();
+    this.#webhooks.close();
+  }
+
+  #overview() {
+    const { api, name, version, hostname, health } = this.#options;
+    return { service: name, version, hostname, status: health().status, ...api.overview() };
+  }
+
+  async #create(): Promise<Application> {
+    const { api, clock, logger, name, version, config } = this.#options;
+    const { createApplication } = await import('./application.js');
+    const overview = {
+      ...({ id: 'getOverview', method: 'GET', path: '/overview', summary: 'What the status page shows' } as const),
+      answer: { type: 'object' },
+      handle: () => this.#overview(),
+    };
+    const part = { operations: [...api.operations, overview], schemas: api.schemas };
+    const tokens = () => config().apiTokens;
+    return createApplication({ api: part, events: this.#events, tokens, clock, logger, title: name, version });
+  }
+}

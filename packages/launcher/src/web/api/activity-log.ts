@@ -1,0 +1,187 @@
+import type { CancelTimer, Clock, Json, JsonObject, NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
+import type {
+  LauncherMetrics,
+  MetricsAttachment,
+  ObservedLauncher,
+  RequestOutcome,
+  SweptWork,
+} from '@nodepool/core/service';
+
+const MINUTE_MS = 60_000;
+const MINUTES = 60;
+/** Durations kept of one minute; beyond it a minute's figures come of the first ones. */
+const MOST_DURATIONS = 500;
+const MOST_ERRORS = 50;
+const LONGEST_ERROR = 500;
+
+/** The launches that ended within one minute. */
+interface LaunchMinute {
+  readonly minute: number;
+  ready: number;
+  failed: number;
+  /** Of successful ones, milliseconds. */
+  readonly durations: number[];
+}
+
+/** Calls to one cloud within one minute. */
+interface CallMinute {
+  readonly minute: number;
+  calls: number;
+  failed: number;
+}
+
+/** Something that went wrong, for people. */
+export interface ActivityError {
+  readonly timeMs: number;
+  readonly provider: string | null;
+  readonly node: string | null;
+  readonly text: string;
+}
+
+type Launch = Parameters<NonNullable<LauncherMetrics['launchEnded']>>;
+
+/**
+ * Remembers the last hour of a launcher in fixed memory, for its status page, and hands everything on to the metrics.
+ */
+export class ActivityLog implements LauncherMetrics {
+  readonly #inner: LauncherMetrics;
+  readonly #clock: Clock;
+  readonly #launches: LaunchMinute[] = [];
+  readonly #calls = new Map<string, CallMinute[]>();
+  readonly #errors: ActivityError[] = [];
+  readonly #launchListeners = new Set<(result: string, ms: number, of: Launch[2]) => void>();
+  readonly #outcomeListeners = new Set<(outcome: RequestOutcome, request: RequestRecord) => void>();
+
+  constructor(inner: LauncherMetrics, clock: Clock) {
+    this.#inner = inner;
+    this.#clock = clock;
+  }
+
+  /** Tells of each launch attempt that ended. @returns ends it */
+  onLaunch(listener: (result: string, ms: number, of: Launch[2]) => void): CancelTimer {
+    this.#launchListeners.add(listener);
+    return () => this.#launchListeners.delete(listener);
+  }
+
+  /** Tells of each request that this launcher has worked on. @returns ends it */
+  onOutcome(listener: (outcome: RequestOutcome, request: RequestRecord) => void): CancelTimer {
+    this.#outcomeListeners.add(listener);
+    return () => this.#outcomeListeners.delete(listener);
+  }
+
+  // --- what the status page shows ---------------------------------------------------------------------------------
+
+  /** A node's record changed: a new launch error is worth to be shown. */
+  nodeChanged(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
+    if (!after || after.launchError === null || after.launchError === before?.launchError) return;
+    const { provider, id: node, launchError } = after;
+    this.#errors.push({ timeMs: this.#clock.now(), provider, node, text: launchError.slice(0, LONGEST_ERROR) });
+    if (this.#errors.length > MOST_ERRORS) this.#errors.shift();
+  }
+
+  /** The newest errors first. @param provider - missing: of all */
+  errors(provider?: string): JsonObject[] {
+    const own = this.#errors.filter((error) => provider === undefined || error.provider === provider);
+    return own.reverse().map(({ timeMs, ...error }) => ({ time: timeMs / 1000, ...error }));
+  }
+
+  /** Launches of the last hour by minute, minutes without any left out; durations in seconds. */
+  launches(): JsonObject {
+    const oldest = this.#minute() - MINUTES;
+    while ((this.#launches[0]?.minute ?? Infinity) <= oldest) this.#launches.shift();
+    const all = this.#launches.flatMap(({ durations }) => durations).sort((a, b) => a - b);
+    return {
+      ready: this.#launches.reduce((sum, { ready }) => sum + ready, 0),
+      failed: this.#launches.reduce((sum, { failed }) => sum + failed, 0),
+      p50: quantile(all, 0.5),
+      p95: quantile(all, 0.95),
+      minutes: this.#launches.map(({ minute, ready, failed, durations }) => ({
+        ...{ time: (minute * MINUTE_MS) / 1000, ready, failed },
+        p50: quantile(
+          [...durations].sort((a, b) => a - b),
+          0.5,
+        ),
+      })),
+    };
+  }
+
+  /** Calls to a cloud: how many a minute over the last full five, and how many of the last hour failed. */
+  calls(provider: string): JsonObject {
+    const now = this.#minute();
+    const minutes = (this.#calls.get(provider) ?? []).filter(({ minute }) => minute > now - MINUTES);
+    const recent = minutes.filter(({ minute }) => minute < now && minute >= now - 5);
+    return {
+      calls_per_minute: recent.reduce((sum, { calls }) => sum + calls, 0) / 5,
+      calls_last_hour: minutes.reduce((sum, { calls }) => sum + calls, 0),
+      failed_last_hour: minutes.reduce((sum, { failed }) => sum + failed, 0),
+    };
+  }
+
+  #minute(): number {
+    return Math.floor(this.#clock.now() / MINUTE_MS);
+  }
+
+  // --- what happens -----------------------------------------------------------------------------------------------
+
+  launchEnded(...launch: Launch): void {
+    this.#inner.launchEnded?.(...launch);
+    const [result, ms] = launch;
+    const minute = this.#minute();
+    let entry = this.#launches.at(-1);
+    if (entry?.minute !== minute) this.#launches.push((entry = { minute, ready: 0, failed: 0, durations: [] }));
+    if (this.#launches.length > MINUTES) this.#launches.shift();
+    if (result === 'ready') entry.ready++;
+    else entry.failed++;
+    if (result === 'ready' && entry.durations.length < MOST_DURATIONS) entry.durations.push(ms);
+    for (const listener of this.#launchListeners) listener(...launch);
+  }
+
+  apiCall(provider: string, call: string, ms: number, outcome: string): void {
+    this.#inner.apiCall?.(provider, call, ms, outcome);
+    const minute = this.#minute();
+    let minutes = this.#calls.get(provider);
+    if (!minutes) this.#calls.set(provider, (minutes = []));
+    let entry = minutes.at(-1);
+    if (entry?.minute !== minute) minutes.push((entry = { minute, calls: 0, failed: 0 }));
+    if (minutes.length > MINUTES) minutes.shift();
+    entry.calls++;
+    if (outcome !== 'ok' && !/^[23]\d\d$/.test(outcome)) entry.failed++;
+  }
+
+  requestEnded(outcome: RequestOutcome, request: RequestRecord, provider: string, pool: string): void {
+    this.#inner.requestEnded(outcome, request, provider, pool);
+    for (const listener of this.#outcomeListeners) listener(outcome, request);
+  }
+
+  // --- handed on --------------------------------------------------------------------------------------------------
+
+  attach(launcher: ObservedLauncher): MetricsAttachment {
+    return this.#inner.attach(launcher);
+  }
+
+  sweepFound(work: SweptWork, count: number): void {
+    this.#inner.sweepFound(work, count);
+  }
+
+  deleteEnded(...args: Parameters<NonNullable<LauncherMetrics['deleteEnded']>>): void {
+    this.#inner.deleteEnded?.(...args);
+  }
+
+  leaked(...args: Parameters<NonNullable<LauncherMetrics['leaked']>>): void {
+    this.#inner.leaked?.(...args);
+  }
+
+  instanceListAge(...args: Parameters<NonNullable<LauncherMetrics['instanceListAge']>>): void {
+    this.#inner.instanceListAge?.(...args);
+  }
+
+  transition(...args: Parameters<NonNullable<LauncherMetrics['transition']>>): void {
+    this.#inner.transition?.(...args);
+  }
+}
+
+/** @param sorted - milliseconds @returns seconds */
+function quantile(sorted: readonly number[], part: number): Json {
+  const value = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
+  return value === undefined ? null : value / 1000;
+}

@@ -1,0 +1,331 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { silentLogger, type LogFields, type Logger } from '@nodepool/core';
+import { findEmbeddedServer } from '@nodepool/core/config';
+import type { DaemonService } from '@nodepool/daemon';
+import {
+  connect,
+  encodeRequest,
+  imageBuildRequestPath,
+  newRequest,
+  systemClock,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
+import { createService } from '../../start-service.js';
+
+const TOKEN = 'a-token-that-nobody-guesses';
+const YAML = `
+webapp: {port: 0, listen_address: 127.0.0.1}
+labels: [{name: small}, {name: big}]
+diskimages: [{name: debian}, {name: base, abstract: true}]
+providers:
+  - name: rack
+    driver: static
+    pools:
+      - name: main
+        nodes: [{name: 127.0.0.1, labels: [small, big], host-key-checking: false}]
+`;
+
+interface Document {
+  readonly paths: Record<
+    string,
+    Record<string, { responses: Record<string, { content?: Record<string, { schema: object }> }> }>
+  >;
+  readonly components: object;
+}
+
+let directory: string;
+let service: DaemonService;
+let zk: ZooKeeper;
+let audit: [message: string, fields: LogFields | undefined][] = [];
+
+const logger: Logger = {
+  ...silentLogger,
+  info: (message, fields) => void audit.push([message, fields]),
+  warn: (message, fields) => void audit.push([message, fields]),
+  child: () => logger,
+};
+
+const address = () => `http://127.0.0.1:${service.web?.port}`;
+const get = async (path: string) => {
+  const response = await fetch(`${address()}${path}`);
+  return { status: response.status, headers: response.headers, body: await response.json() };
+};
+const write = async (method: string, path: string, options: { token?: string; body?: unknown } = { token: TOKEN }) => {
+  const response = await fetch(`${address()}${path}`, {
+    method,
+    headers: {
+      ...(options.token !== undefined && { authorization: `Bearer ${options.token}` }),
+      ...(options.body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
+  });
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Record<string, unknown>,
+  };
+};
+const nodes = async () => (await get('/api/v1/nodes?state=ready')).body as { id: string }[];
+
+async function submit(labels: string[], id: string): Promise<string> {
+  const path = await zk.create(`/nodepool/requests/${id}`, encodeRequest(newRequest({ labels }, Date.now())));
+  return (typeof path === 'string' ? path : id).replace('/nodepool/requests/', '');
+}
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'nodepool-api-'));
+  const files = { configFile: join(directory, 'nodepool.yaml'), secureFile: join(directory, 'secure.yaml') };
+  await writeFile(files.configFile, YAML);
+  await writeFile(files.secureFile, `api-tokens: [{name: alice, token: ${TOKEN}}]\n`);
+  const others = { logConfigFile: undefined, pidFile: join(directory, 'pid'), foreground: true, debug: false };
+  const times = { webapp: true, stateDir: join(directory, 'state'), drainTimeoutMs: 1000, announceLegacy: false };
+  service = await createService({
+    args: { ...files, ...others, ...times },
+    ...{ env: {}, clock: systemClock, logger, version: '1.2.3', hostname: 'nl01', profileDirs: [directory] },
+  });
+  await service.start();
+  const embedded = await findEmbeddedServer([join(directory, 'state')]);
+  zk = await connect({ servers: embedded?.servers ?? '', auth: embedded?.auth });
+  await vi.waitFor(async () => expect(await nodes()).toHaveLength(1), { timeout: 20_000 });
+});
+
+afterAll(async () => {
+  await zk.close();
+  await service.stop(1000);
+  await rm(directory, { recursive: true });
+});
+
+describe('the OpenAPI document', () => {
+  it('is one, for a validator that is not ours', async () => {
+    const { body } = await get('/api/v1/openapi.json');
+
+    expect(await new Validator().validate(body as Record<string, unknown>)).toMatchObject({ valid: true });
+  });
+
+  it('describes what each reading operation answers', async () => {
+    const document = (await get('/api/v1/openapi.json')).body as Document;
+    const waiting = await submit(['nobody-has-this'], '200-0000000050');
+    await expect.poll(async () => (await get(`/api/v1/requests/${waiting}`)).status, { timeout: 10_000 }).toBe(200);
+    const ajv = new Ajv2020({ strict: false, allErrors: true });
+    ajv.addSchema({ $id: 'api', components: document.components });
+    const [node] = (await get('/api/v1/nodes')).body as { id: string }[];
+    const ids: Record<string, string> = { nodes: node?.id ?? '', requests: waiting };
+
+    const checked: string[] = [];
+    const wrong: unknown[] = [];
+    for (const [path, operations] of Object.entries(document.paths)) {
+      const schema = operations['get']?.responses['200']?.content?.['application/json']?.schema;
+      if (!schema) continue;
+      const asked = path.replace('{id}', ids[path.split('/')[3] ?? ''] ?? '');
+      const { status, body } = await get(asked);
+      const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')) as object;
+      checked.push(path.replace('/api/v1/', ''));
+      if (status !== 200 || !ajv.validate(absolute, body)) wrong.push({ path, status, errors: ajv.errors });
+    }
+    await zk.delete(`/nodepool/requests/${waiting}`);
+
+    expect(wrong).toEqual([]);
+    const lists = ['builds', 'components', 'images', 'labels', 'nodes', 'nodes/{id}', 'overview', 'pools', 'providers'];
+    expect(checked.sort()).toEqual([...lists, 'requests', 'requests/{id}'].sort());
+  });
+});
+
+describe('reading', () => {
+  it('shows pools with their figures, and who runs', async () => {
+    const pools = (await get('/api/v1/pools')).body;
+    const components = (await get('/api/v1/components')).body as { kind: string }[];
+
+    expect(pools).toMatchObject([
+      { provider: 'rack', pool: 'main', own: true, used: { instances: 1 }, reservations: [] },
+    ]);
+    expect(components.map(({ kind }) => kind).sort()).toEqual(['launcher', 'pool']);
+  });
+
+  it('lets pages of all origins read', async () => {
+    expect((await get('/api/v1/labels')).headers.get('access-control-allow-origin')).toBe('*');
+  });
+
+  it.each(['/api/v1/nodes/0000009999', '/api/v1/requests/none', '/api/v1/nothing', '/api/v1/', '/api/v1/%'])(
+    'knows no %s',
+    async (path) => {
+      const { status, body } = await get(path);
+
+      expect([status, body]).toEqual([
+        404,
+        { error: expect.any(String) as string, text: expect.any(String) as string },
+      ]);
+    },
+  );
+});
+
+describe('writing', () => {
+  it.each([
+    ['no token', {}, 401],
+    ['another token', { token: `${TOKEN}x` }, 401],
+    ['a part of the token', { token: TOKEN.slice(0, -1) }, 401],
+  ])('is refused for %s, with an audit line', async (_what, options, status) => {
+    audit = [];
+    const [node] = await nodes();
+    const refused = await write('DELETE', `/api/v1/nodes/${node?.id}`, options);
+
+    expect(refused.status).toBe(status);
+    expect(refused.headers.get('www-authenticate')).toBe('Bearer');
+    expect(audit).toContainEqual([
+      'Write through the web API was refused',
+      expect.objectContaining({ operation: 'deleteNode', id: node?.id, outcome: 'bad-token', actor: null }),
+    ]);
+    expect(await nodes()).toHaveLength(1);
+  });
+
+  it('is allowed to no page of another origin', async () => {
+    const preflight = await fetch(`${address()}/api/v1/nodes/1`, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://elsewhere.example.org', 'access-control-request-method': 'DELETE' },
+    });
+
+    expect(preflight.headers.get('access-control-allow-methods')).toBeNull();
+    expect(preflight.headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  it('cancels a request', async () => {
+    const id = await submit(['nobody-has-this'], '200-0000000051');
+    await expect.poll(async () => (await get(`/api/v1/requests/${id}`)).status, { timeout: 10_000 }).toBe(200);
+
+    const cancelled = await write('DELETE', `/api/v1/requests/${id}`);
+
+    expect(cancelled).toMatchObject({ status: 200, body: { id } });
+    expect(await zk.exists(`/nodepool/requests/${id}`)).toBeUndefined();
+    expect((await write('DELETE', '/api/v1/requests/none')).status).toBe(404);
+  });
+
+  it('asks for a build of an image that is built', async () => {
+    const asked = await write('POST', '/api/v1/images/debian/build');
+    const again = await write('POST', '/api/v1/images/debian/build');
+    const abstract = await write('POST', '/api/v1/images/base/build');
+
+    expect([asked.status, again.status, abstract.status]).toEqual([200, 200, 404]);
+    expect(await zk.exists(imageBuildRequestPath('debian'))).toBeDefined();
+  });
+
+  it('holds a node with a reason for some time, and says who did it', async () => {
+    audit = [];
+    const [node] = await nodes();
+    const path = `/api/v1/nodes/${node?.id}`;
+
+    const held = await write('POST', `${path}/hold`, { token: TOKEN, body: { reason: 'look at it', seconds: 600 } });
+    const odd = await write('POST', `${path}/hold`, { token: TOKEN, body: { seconds: 'long' } });
+
+    expect(held).toMatchObject({
+      status: 200,
+      body: { state: 'hold', comment: 'held by alice: look at it', hold_expiration: 600 },
+    });
+    expect(odd).toMatchObject({ status: 400, body: { error: 'bad-request' } });
+    expect(audit).toContainEqual([
+      'Write through the web API',
+      { operation: 'holdNode', id: node?.id, address: '127.0.0.1', actor: 'alice', outcome: 'done' },
+    ]);
+  });
+
+  it('deletes a node', async () => {
+    const [node] = (await get('/api/v1/nodes?state=hold')).body as { id: string }[];
+
+    const deleted = await write('DELETE', `/api/v1/nodes/${node?.id}`);
+
+    expect(deleted).toMatchObject({ status: 200, body: { state: 'deleting' } });
+    await expect.poll(async () => (await get(`/api/v1/nodes/${node?.id}`)).status, { timeout: 10_000 }).toBe(404);
+  });
+
+  it('is off without a token in the secure file', async () => {
+    await writeFile(join(directory, 'secure.yaml'), '{}\n');
+    await service.reload();
+
+    expect(await write('DELETE', '/api/v1/nodes/1')).toMatchObject({ status: 403, body: { error: 'writes-off' } });
+  });
+});
+
+describe('limits', () => {
+  it('refuses bodies that are too long', async () => {
+    const body = { reason: 'x'.repeat(70_000) };
+
+    expect((await write('POST', '/api/v1/nodes/1/hold', { token: TOKEN, body })).status).toBe(413);
+  });
+
+  it('refuses headers that are too long', async () => {
+    const status = await new Promise((resolve, reject) => {
+      const headers = { 'x-long': 'x'.repeat(20_000) };
+      const outgoing = httpRequest(`${address()}/api/v1/nodes`, { headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      outgoing.on('error', reject);
+      outgoing.end();
+    });
+
+    expect(status).toBe(431);
+  });
+});
+
+describe('events', () => {
+  it('tell of requests as they come and go, and of the overview when it changes', async () => {
+    const stop = new AbortController();
+    const response = await fetch(`${address()}/api/v1/events?types=request,overview`, { signal: stop.signal });
+    const seen = readEvents(response);
+    const first = await submit(['small'], '200-0000000052');
+    await seen.next(({ data }) => data['id'] === first && stateOf(data) === 'fulfilled');
+    const id = await submit(['small'], '200-0000000053');
+    const arrived = await seen.next(({ event, data }) => event === 'request' && data['id'] === id);
+    const overview = await seen.next(({ event, data }) => event === 'overview' && isShown(data, id));
+    await zk.delete(`/nodepool/requests/${id}`);
+    const gone = await seen.next(({ event, data }) => event === 'request' && data['request'] === null);
+    stop.abort();
+    await zk.delete(`/nodepool/requests/${first}`);
+
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    expect(arrived.data).toMatchObject({ request: { labels: ['small'] } });
+    expect(overview.data).toMatchObject({ service: 'nodepool-launcher', version: '1.2.3', status: 'ok' });
+    expect(gone.data['id']).toBe(id);
+  });
+
+  const stateOf = ({ request }: Record<string, unknown>) => (request as { state?: string } | null)?.state;
+  const isShown = (data: Record<string, unknown>, id: string) =>
+    JSON.stringify((data['requests'] as { shown: unknown }).shown).includes(id);
+});
+
+interface SentEvent {
+  readonly event: string;
+  readonly data: Record<string, unknown>;
+}
+
+function readEvents(response: Response) {
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  const parse = (block: string): SentEvent[] => {
+    const event = /^event: (.*)$/m.exec(block)?.[1];
+    const data = /^data: (.*)$/m.exec(block)?.[1];
+    return event === undefined || data === undefined ? [] : [{ event, data: JSON.parse(data) as SentEvent['data'] }];
+  };
+  return {
+    /** The first event from here on that is wanted; vitest's limit ends a wait for one that never comes. */
+    async next(isWanted: (event: SentEvent) => boolean): Promise<SentEvent> {
+      for (;;) {
+        const end = text.indexOf('\n\n');
+        if (end < 0) {
+          const { value, done } = await reader.read();
+          if (done) throw new Error('the stream has ended');
+          text += decoder.decode(value, { stream: true });
+          continue;
+        }
+        const [event] = parse(text.slice(0, end));
+        text = text.slice(end + 2);
+        if (event && isWanted(event)) return event;
+      }
+    },
+  };
+}

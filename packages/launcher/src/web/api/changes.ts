@@ -1,0 +1,60 @@
+import type { NodeRecord, RecordChange, RequestRecord } from '@nodepool/zk-protocol';
+import type { WebhookEvent } from '@nodepool/core';
+import { imageToApi, type ApiEvent } from '@nodepool/daemon';
+import { nodeToApi, requestToApi } from './records.js';
+import type { LauncherApiSources } from './sources.js';
+
+type Tell = (event: ApiEvent) => void;
+
+/**
+ * Tells of everything that changes in the caches, and of each launch. Notices for webhooks are of what this launcher did
+ * itself, so that several launchers tell of a thing once.
+ * @returns ends it
+ */
+export function followChanges(sources: LauncherApiSources, tell: Tell): () => void {
+  const { runtime, activity } = sources;
+  const unsubscribe = [
+    runtime.nodes.onChange((change) => nodeChanged(sources, change, tell)),
+    runtime.requests.onChange((change) => requestChanged(sources, change, tell)),
+    runtime.onImageChange((image) => {
+      const entry = runtime.images.get(image);
+      tell({ type: 'image', id: image, data: () => (entry ? imageToApi(entry) : null) });
+    }),
+    activity.onLaunch((result, ms, { provider, az }) => {
+      const data = { provider, az, result, seconds: ms / 1000 };
+      const notice = result === 'ready' ? undefined : 'launch-failed';
+      tell({ type: 'launch', id: provider, data: () => data, notice });
+    }),
+    activity.onOutcome((outcome, request) => {
+      if (outcome !== 'fulfilled') return;
+      const after = runtime.requests.get(request.id) ?? request;
+      tell({ type: 'request', id: request.id, data: () => requestToApi(after, null), notice: 'request-fulfilled' });
+    }),
+  ];
+  return () => {
+    for (const end of unsubscribe) end();
+  };
+}
+
+function isOwn({ runtime }: LauncherApiSources, launcherId: string | null | undefined): boolean {
+  return runtime.poolStatus.some((pool) => pool.launcherId === launcherId);
+}
+
+function nodeChanged(sources: LauncherApiSources, { id, before, after }: RecordChange<NodeRecord>, tell: Tell): void {
+  const { runtime, activity } = sources;
+  activity.nodeChanged(before, after);
+  const hasFailed = after?.state === 'failed' && before !== undefined && before.state !== 'failed';
+  const notice = hasFailed && isOwn(sources, after.launcher) ? 'node-failed' : undefined;
+  tell({ type: 'node', id, data: () => (after ? nodeToApi(after, runtime.nodes.contenders(id) > 0) : null), notice });
+}
+
+function requestChanged(
+  sources: LauncherApiSources,
+  { id, before, after }: RecordChange<RequestRecord>,
+  tell: Tell,
+): void {
+  const hasFailed = after?.state === 'failed' && before !== undefined && before.state !== 'failed';
+  const notice: WebhookEvent | undefined =
+    hasFailed && isOwn(sources, after.declinedBy.at(-1)) ? 'request-failed' : undefined;
+  tell({ type: 'request', id, data: () => (after ? requestToApi(after, null) : null), notice });
+}

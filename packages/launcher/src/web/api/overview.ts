@@ -1,0 +1,69 @@
+import type { JsonObject, RequestRecord } from '@nodepool/zk-protocol';
+import { summarizeExplanation, supplyOfLabels } from '@nodepool/core/service';
+import { imageToApi } from '@nodepool/daemon';
+import { countNodes, providersToApi } from './providers.js';
+import { createdMs, poolToApi, waitingRequests } from './records.js';
+import type { LauncherApiSources } from './sources.js';
+
+/** Requests of which the reason is told; the others are counted. */
+const MOST_REQUESTS = 50;
+
+/** Everything the status page shows at a glance. Ages are left to the reader: times do not change. */
+export function launcherOverview(sources: LauncherApiSources): JsonObject {
+  const { runtime, activity } = sources;
+  const { all, byProvider } = countNodes(runtime.nodes.values());
+  const waiting = waitingRequests(runtime.requests.values());
+  const pending = [...runtime.requests.values()].filter(({ state }) => state === 'pending');
+  return {
+    not_ready: [...runtime.notReady],
+    nodes: all,
+    providers: providersToApi(sources, byProvider),
+    pools: poolsToApi(sources),
+    labels: labelsToApi(sources),
+    requests: {
+      ...{ waiting: waiting.length, pending: pending.length },
+      shown: [
+        ...pending.slice(0, MOST_REQUESTS).map((request) => requestLine(sources, request, null)),
+        ...waiting.slice(0, MOST_REQUESTS).map((request, index) => requestLine(sources, request, index)),
+      ],
+    },
+    launches: activity.launches(),
+    images: [...runtime.images.values()].map(imageToApi),
+    errors: [
+      ...runtime.providerErrors.map(({ provider, error }) => ({ time: null, provider, node: null, text: error })),
+      ...runtime.failingDeletions.map(({ nodeId, attempts, error }) => ({
+        ...{ time: null, provider: null, node: nodeId },
+        text: `Deletion failed ${attempts} times: ${error ?? 'no reason is known'}`,
+      })),
+      ...activity.errors().slice(0, 20),
+    ],
+  };
+}
+
+function requestLine({ runtime }: LauncherApiSources, request: RequestRecord, position: number | null): JsonObject {
+  const explanation = runtime.explain({ requestId: request.id });
+  const created = createdMs(request);
+  return {
+    ...{ id: request.id, state: request.state, labels: [...request.labels], position },
+    ...{ tenant_name: request.tenantName, created_time: created === null ? null : created / 1000 },
+    why: explanation ? summarizeExplanation(explanation) : '',
+  };
+}
+
+/** Registered pools of all launchers. */
+export function poolsToApi({ runtime }: LauncherApiSources): JsonObject[] {
+  const own = new Map(runtime.poolStatus.map((status) => [status.launcherId, status]));
+  return [...runtime.components].map((pool) => poolToApi(pool, own.get(pool.launcherId)));
+}
+
+/** Labels with what there is of each and who wants it. */
+export function labelsToApi({ runtime, config }: LauncherApiSources): JsonObject[] {
+  const { nodes, requests, components } = runtime;
+  const rows = [...nodes.values()].map((node) => ({ node, locked: nodes.contenders(node.id) > 0 }));
+  const { labels } = config();
+  const supply = supplyOfLabels({ pools: components, nodes: rows, requests: requests.values() });
+  return supply.map(({ label, pools, ready, building, inUse, held, waiting }) => ({
+    ...{ label, pools: [...pools], ready, building, in_use: inUse, hold: held, waiting },
+    min_ready: labels.get(label)?.minReady ?? null,
+  }));
+}

@@ -1,0 +1,28 @@
+import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
+import type { Config } from '@nodepool/core';
+import type { LauncherRuntime } from '../../runtime.js';
+import type { ActivityLog } from './activity-log.js';
+
+/** What the API of a launcher is made from; everything but actions is in memory. */
+export interface LauncherApiSources {
+  readonly zk: ZooKeeper;
+  readonly clock: Clock;
+  readonly hostname: string;
+  readonly activity: ActivityLog;
+  readonly config: () => Config;
+  readonly runtime: Pick<
+    LauncherRuntime,
+    | 'nodes'
+    | 'requests'
+    | 'images'
+    | 'components'
+    | 'allComponents'
+    | 'poolStatus'
+    | 'providerErrors'
+    | 'drainingProviders'
+    | 'failingDeletions'
+    | 'notReady'
+    | 'explain'
+    | 'onImageChange'
+  >;
+}
