@@ -147,8 +147,8 @@ const ROOMS = {
     janitor: ['plan', 'files', 'context'],
     '.': ['plan', 'files', 'tool', 'providers', 'context', 'build', 'upload', 'janitor'],
   },
-  'packages/daemon': { watchdog: [], web: [], '.': ['watchdog', 'web'] },
-  'packages/launcher': { state: [], web: ['state'], '.': ['state', 'web'] },
+  'packages/daemon': { watchdog: [], web: [], 'web/api': ['web'], '.': ['watchdog', 'web', 'web/api'] },
+  'packages/launcher': { state: [], web: ['state'], 'web/api': ['state'], '.': ['state', 'web', 'web/api'] },
   'packages/driver-fake': {
     'cloud/model': [],
     'cloud/client': ['cloud/model'],

@@ -11,19 +11,13 @@ import {
 } from '@nodepool/daemon';
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import { COMMAND_LINE, type LauncherArguments } from './arguments.js';
-<<<<<<< HEAD
 import { launcherHealth } from './state/health.js';
 import type { LauncherRuntime } from './state/runtime.js';
 import { dumpState } from './state/state-dump.js';
-=======
-import { launcherHealth } from './health.js';
-import type { LauncherRuntime } from './runtime.js';
-import { dumpState } from './state-dump.js';
 import { ActivityLog } from './web/api/activity-log.js';
 import { followChanges } from './web/api/changes.js';
 import { createLauncherApi } from './web/api/operations.js';
 import { launcherOverview } from './web/api/overview.js';
->>>>>>> 2a5830e (feat(launcher,builder): a web API with an OpenAPI document, events, actions with a token, and webhooks)
 import { createExplainRoutes } from './web/explain-routes.js';
 import { createListingRoutes } from './web/listing-routes.js';
 

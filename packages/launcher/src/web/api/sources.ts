@@ -1,6 +1,6 @@
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
-import type { LauncherRuntime } from '../../runtime.js';
+import type { LauncherRuntime } from '../../state/runtime.js';
 import type { ActivityLog } from './activity-log.js';
 
 /** What the API of a launcher is made from; everything but actions is in memory. */
