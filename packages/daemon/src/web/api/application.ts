@@ -38,8 +38,9 @@ export async function createApplication(options: ApplicationOptions): Promise<Ap
   const app = fastify({
     bodyLimit: MOST_BODY_BYTES,
     routerOptions: { maxParamLength: LONGEST_PARAMETER, caseSensitive: true },
-    frameworkErrors: (_error, _request, reply) =>
-      refuse(reply, new ApiError(404, 'not-found', 'There is no such path')),
+    frameworkErrors(_error, _request, reply) {
+      void refuse(reply, notFound());
+    },
   });
   app.setNotFoundHandler((_request, reply) => refuse(reply, notFound()));
   app.setErrorHandler((error, request, reply) => refuse(reply, toApiError(error, request, options.logger)));
@@ -49,7 +50,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Ap
   addEvents(app, options.events);
   addPage(app);
   await app.ready();
-  return (request, response) => app.routing(request, response);
+  return (request, response) => void app.routing(request, response);
 }
 
 interface Shared extends ApplicationOptions {
