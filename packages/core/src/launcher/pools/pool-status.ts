@@ -24,7 +24,8 @@ export interface PoolStatus {
 
 /** What one pool has, uses and keeps for requests. */
 export function describePool(worker: PoolWorker): PoolStatus {
-  const { quota, pool, provider, launcherId, load } = worker;
+  const { load, view } = worker;
+  const { quota, pool, provider, launcherId } = view;
   return {
     provider,
     pool: pool.name,
@@ -35,6 +36,6 @@ export function describePool(worker: PoolWorker): PoolStatus {
     used: quota.poolUsed,
     providerUsed: quota.providerUsed,
     providerLimits: quota.providerTotal,
-    reservations: worker.ownReservations.map(({ request, need }) => ({ requestId: request.id, need })),
+    reservations: view.ownReservations.map(({ request, need }) => ({ requestId: request.id, need })),
   };
 }

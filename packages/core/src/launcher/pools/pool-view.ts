@@ -183,7 +183,7 @@ export class LivePoolView implements PoolView {
 
   /** What accepted requests of this pool wait for. */
   get ownReservations(): readonly Reservation[] {
-    return this.runner.reservationsOf(this.poolConfig.name);
+    return this.#runner.reservationsOf(this.#pool.name);
   }
 
   /** Limits are the driver's where it knows any; use is what the records show, whatever the driver. */
