@@ -2,9 +2,9 @@ import { createServer, type Server } from 'node:net';
 
 /** Ports of a cloud, the one that is held included. */
 const SIZE = 11;
-// below the range the kernel takes for outgoing connections, which would otherwise steal a port while a service restarts
-const FIRST = 20_000;
-const BLOCKS = 1_000;
+// below the ranges of the kernel, for outgoing connections, and of all other test servers: none takes a port while a service restarts
+const FIRST = 3_000;
+const BLOCKS = 600;
 
 /**
  * Ports next to each other that belong to one cloud as long as it runs: the last of them is listened on for nothing else, so
