@@ -15,6 +15,24 @@ export function optionCases(get: () => OpenStackHarness): void {
     return { zuul, node, server: server ?? {} };
   };
 
+  it('calls are counted under the names that dashboards read', async () => {
+    const { zuul, node } = await oneNode({ pool: { networks: ['private'] } });
+    await zuul.giveBack([node]);
+    await get().assertClean(PATIENCE_MS);
+    const names = [
+      ...['identity.POST.auth_tokens.201', 'compute.GET.servers_detail.200', 'compute.GET.flavors_detail.200'],
+      ...['compute.POST.servers.202', 'compute.DELETE.server.204', 'image.GET.images.200', 'network.GET.networks.200'],
+      ...['network.GET.ports.200', 'network.GET.floatingips.200', 'network.POST.floatingips.201'],
+      'network.DELETE.floatingip.204',
+    ].map((name) => `nodepool.task.real.${name}`);
+
+    const { counters, timers } = await get().statsd.waitFor((seen) => names.every((name) => seen.counters[name]));
+
+    expect(names.filter((name) => timers[name] === undefined)).toEqual([]);
+    expect(Object.keys(counters).filter((name) => /[0-9a-f]{8}-/.test(name))).toEqual([]); // no ids
+    expect(await get().statsd.badLines()).toBe(0);
+  }, 240_000);
+
   describe('options', () => {
     it('metadata, key pair, user data, server group, security group, config drive and zone reach the server', async () => {
       const label = {

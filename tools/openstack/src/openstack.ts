@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { accepts } from '@nodepool/test-servers';
 import { AdminApi, type Caller } from './admin-api.js';
 import { configFiles } from './config-files.js';
-import { installPackages } from './packages.js';
+import { installPackages, packageVersions } from './packages.js';
 import { PortBlock } from './port-block.js';
 import { ProcessGroup } from './process-group.js';
 import { provisionIdentity, provisionResources, QUOTA, setQuota, type QuotaName } from './provision.js';
@@ -150,7 +150,7 @@ export class OpenStack {
     const isNew = !existsSync(this.cloudsFile);
     await installPackages();
     await this.#writeFiles();
-    this.#log('starting');
+    this.#log(`starting ${(await packageVersions()).join(', ')}`);
     if (isNew) await installDatabase(this.site);
     for (const name of ['mariadb', 'epmd']) this.#launch(name);
     for (const name of ['mariadb', 'epmd']) await this.#whenReady(name);

@@ -1,6 +1,6 @@
 import { chmod, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
-import { ensureDebianPackages } from '@nodepool/test-servers';
+import { ensureDebianPackages, run } from '@nodepool/test-servers';
 
 /** What OpenStack is made of on Debian: the code, without the packages that would run it as system services. */
 export const PACKAGES = [
@@ -22,4 +22,10 @@ export async function installPackages(): Promise<void> {
   } finally {
     if (isOurs) await rm(POLICY, { force: true });
   }
+}
+
+/** What is installed, as `name version`. */
+export async function packageVersions(): Promise<string[]> {
+  const { stdout } = await run('dpkg-query', ['-W', '-f=${Package} ${Version}\n', ...PACKAGES]);
+  return stdout.trim().split('\n');
 }
