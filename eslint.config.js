@@ -58,6 +58,14 @@ export default tseslint.config(
     },
   },
   {
+    files: ['packages/daemon/page/src/**/*.{ts,tsx}'],
+    extends: [tseslint.configs.recommendedTypeChecked],
+    languageOptions: {
+      parserOptions: { project: './packages/daemon/page/tsconfig.json', tsconfigRootDir: import.meta.dirname },
+    },
+    rules: { 'no-undef': 'off', 'no-restricted-syntax': ['error', ...SYNTAX] },
+  },
+  {
     files: ['packages/*/src/**/*.ts'],
     ignores: [...TESTS, '**/*.d.ts', 'packages/zk-protocol/src/client/wire/**'],
     rules: {

@@ -15,6 +15,7 @@ const strictness = (name) => (name === 'create-driver' ? [] : ['--strict']);
 
 const CHECKS = [
   ['types of tests', 'typescript/bin/tsc', '-p', 'tsconfig.check.json'],
+  ['types of the status page', 'typescript/bin/tsc', '-p', 'packages/daemon/page/tsconfig.json'],
   ['eslint', 'eslint/bin/eslint.js', '.', '--max-warnings=0'],
   ['prettier', 'prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.'],
   ['dependency-cruiser', 'dependency-cruiser/bin/dependency-cruise.mjs', ...SOURCES, '--config'],

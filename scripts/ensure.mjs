@@ -73,6 +73,7 @@ export function ensureInstalled() {
 export function ensureBuilt(project = '.') {
   ensureInstalled();
   runOrExit(process.execPath, [bin('typescript/bin/tsc'), '-b', project]);
+  runOrExit(process.execPath, [`${root}scripts/page.mjs`]);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) ensureBuilt();

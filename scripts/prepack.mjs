@@ -5,6 +5,7 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bin, ensureInstalled, root, runOrExit } from './ensure.mjs';
 import { webAddress } from './manifests.mjs';
+import { ensurePage } from './page.mjs';
 
 /** Set in the environment when everything has just been built. */
 export const BUILT = 'NODEPOOL_RELEASE_BUILT';
@@ -28,5 +29,7 @@ function copyGuide() {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   ensureInstalled();
   if (process.env[BUILT] !== '1') build(relative(root, process.cwd()));
-  if (JSON.parse(readFileSync('package.json', 'utf8')).name === '@nodepool/create-driver') copyGuide();
+  const { name } = JSON.parse(readFileSync('package.json', 'utf8'));
+  if (name === '@nodepool/create-driver') copyGuide();
+  if (name === '@nodepool/daemon') await ensurePage();
 }

@@ -1,0 +1,118 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { findAccessibilityProblems, openBrowser } from '../browser.js';
+import type { LauncherProcess } from '../launcher-process.js';
+import { nodesOf, simpleSetup } from '../static-config.js';
+import { useStatic } from '../use-harness.js';
+
+const get = useStatic({ sshd: { count: 1, keyTypes: ['ed25519'] } });
+const LIMIT_MS = 60_000;
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await openBrowser();
+}, 600_000);
+afterAll(() => browser.close());
+
+async function open(launcher: LauncherProcess, path = '', colorScheme: 'light' | 'dark' = 'light'): Promise<Page> {
+  const page = await browser.newPage({ colorScheme });
+  page.setDefaultTimeout(LIMIT_MS);
+  await page.goto(`http://127.0.0.1:${launcher.webPort}/${path}`, { timeout: LIMIT_MS });
+  return page;
+}
+
+const small = () => simpleSetup(nodesOf(get().sshd.hosts, 'small'));
+
+it(
+  'shows a request as it waits, with the reason, until it is fulfilled',
+  async () => {
+    const launcher = await get().launch(small());
+    const zuul = await get().newClient();
+    const node = await zuul.getNode('small');
+    const page = await open(launcher);
+    await page.getByText('Live', { exact: true }).waitFor();
+    const failures: string[] = [];
+    page.on('pageerror', (error) => failures.push(String(error)));
+
+    const waiting = await zuul.submit(['small']);
+    const row = page.getByRole('row').filter({ hasText: waiting });
+    await row.getByText(/small/).first().waitFor();
+    const why = await row.getByRole('cell').last().textContent();
+    await row.getByRole('link', { name: waiting }).click();
+    await page.getByRole('heading', { name: `Request ${waiting}` }).waitFor();
+    const fromOverview = page.getByText('requested, made');
+    await fromOverview.waitFor();
+    await zuul.giveBack([node]);
+    await page.getByText('fulfilled, made').waitFor();
+    const [second] = await zuul.accept(waiting);
+    if (!second) throw new Error('the request has no node');
+    await page.getByRole('link', { name: 'Nodepool' }).click();
+    await page.getByRole('table', { name: /^Requests/ }).waitFor({ state: 'detached' });
+    await page.close();
+    await zuul.use([second]);
+    await zuul.giveBack([second]);
+
+    expect(why).toMatch(/small/);
+    expect(failures).toEqual([]);
+  },
+  4 * LIMIT_MS,
+);
+
+it(
+  'is usable for everybody in light and dark, as axe sees it, and by keyboard',
+  async () => {
+    const launcher = await get().launch(small());
+    const zuul = await get().newClient();
+    const node = await zuul.getNode('small');
+    const waiting = await zuul.submit(['small']);
+    const problems: string[] = [];
+    for (const scheme of ['light', 'dark'] as const) {
+      for (const [path, heading] of [
+        ['', 'Requests'],
+        [`#/requests/${waiting}`, `Request ${waiting}`],
+        [`#/nodes/${node.id}`, `Node ${node.id}`],
+        ['#/state/in-use', 'Nodes in state in-use'],
+      ] as const) {
+        const page = await open(launcher, path, scheme);
+        await page.getByRole('heading', { name: heading, exact: true }).waitFor();
+        problems.push(...(await findAccessibilityProblems(page)).map((problem) => `${scheme} ${path}: ${problem}`));
+        await page.close();
+      }
+    }
+    const page = await open(launcher);
+    await page.getByRole('link', { name: waiting }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: `Request ${waiting}` }).waitFor();
+    await page.close();
+    await zuul.cancel(waiting);
+    await zuul.giveBack([node]);
+
+    expect(problems).toEqual([]);
+  },
+  4 * LIMIT_MS,
+);
+
+it(
+  'says so when it is not connected any more, and keeps what it has',
+  async () => {
+    const launcher = await get().launch(small());
+    const page = await open(launcher);
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'Providers' }).waitFor();
+    await launcher.stop();
+
+    const lost = page.getByText(/^Not connected since/);
+    await lost.waitFor();
+    const text = await lost.textContent();
+    const kept = await page.getByRole('heading', { name: 'Providers' }).count();
+    const problems = await findAccessibilityProblems(page);
+    await page.close();
+    await get().launch(small()); // looks after the nodes of the first one
+
+    expect(kept).toBe(1);
+    expect(text).toMatch(/what you see is from before/);
+    expect(problems).toEqual([]);
+  },
+  4 * LIMIT_MS,
+);

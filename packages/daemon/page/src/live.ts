@@ -1,0 +1,106 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Overview } from './types.js';
+
+const TRY_AGAIN_MS = 3_000;
+const TICK_MS = 5_000;
+
+/** What is known, and since when it has not been heard of. */
+export interface Live {
+  readonly overview: Overview | undefined;
+  /** `undefined` while the launcher is listened to. */
+  readonly lostSince: Date | undefined;
+}
+
+/** Listens to an event stream and opens it anew whenever it ends. */
+function listen(
+  types: string,
+  hear: (type: string, data: string) => void,
+  state: (isOpen: boolean) => void,
+): () => void {
+  let source: EventSource | undefined;
+  let timer: number | undefined;
+  const open = () => {
+    source = new EventSource(`api/v1/events?types=${types}`);
+    source.onopen = () => state(true);
+    source.onerror = () => {
+      state(false);
+      if (source?.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
+      clearTimeout(timer);
+      timer = setTimeout(open, TRY_AGAIN_MS);
+    };
+    for (const type of types.split(',')) {
+      source.addEventListener(type, (event: MessageEvent<string>) => hear(type, event.data));
+    }
+  };
+  open();
+  return () => {
+    clearTimeout(timer);
+    source?.close();
+  };
+}
+
+/** The overview as it is now. */
+export function useOverview(): Live {
+  const [overview, setOverview] = useState<Overview>();
+  const [lostSince, setLostSince] = useState<Date>();
+  useEffect(
+    () =>
+      listen(
+        'overview',
+        (_type, data) => setOverview(JSON.parse(data) as Overview),
+        (isOpen) => setLostSince((before) => (isOpen ? undefined : (before ?? new Date()))),
+      ),
+    [],
+  );
+  return { overview, lostSince };
+}
+
+/** A record that is read again with each change of it. */
+export function useRecord<T>(kind: 'node' | 'request', id: string): { record: T | undefined; isGone: boolean } {
+  const [record, setRecord] = useState<T>();
+  const [isGone, setGone] = useState(false);
+  useEffect(() => {
+    let isCurrent = true;
+    const read = async () => {
+      const response = await fetch(`api/v1/${kind}s/${encodeURIComponent(id)}`);
+      if (!isCurrent) return;
+      setGone(response.status === 404);
+      if (response.ok) setRecord((await response.json()) as T);
+    };
+    const readAgain = () => void read().catch(() => undefined); // the banner says that nothing is heard
+    const end = listen(
+      kind,
+      (_type, data) => (JSON.parse(data) as { id: string }).id === id && readAgain(),
+      (isOpen) => isOpen && readAgain(),
+    );
+    readAgain();
+    const timer = setInterval(readAgain, TICK_MS);
+    return () => {
+      isCurrent = false;
+      clearInterval(timer);
+      end();
+    };
+  }, [kind, id]);
+  return { record, isGone };
+}
+
+/** Seconds since the epoch, renewed every few seconds, so that ages grow. */
+export function useNow(): number {
+  const [now, setNow] = useState(Date.now() / 1000);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now() / 1000), TICK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+}
+
+/** The part of the address behind `#`. */
+export function useRoute(): string {
+  const [route, setRoute] = useState(location.hash.slice(1));
+  useEffect(() => {
+    const changed = () => setRoute(location.hash.slice(1));
+    addEventListener('hashchange', changed);
+    return () => removeEventListener('hashchange', changed);
+  }, []);
+  return route;
+}

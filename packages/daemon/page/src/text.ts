@@ -1,0 +1,28 @@
+const UNITS: readonly (readonly [seconds: number, name: string])[] = [
+  [86_400, 'd'],
+  [3_600, 'h'],
+  [60, 'min'],
+];
+
+/** A duration in one unit, such as `5 min`. */
+export function duration(seconds: number): string {
+  for (const [size, name] of UNITS) if (seconds >= size) return `${Math.floor(seconds / size)} ${name}`;
+  return `${Math.max(0, Math.round(seconds))} s`;
+}
+
+/** How long ago a time was. */
+export function age(time: number | null, now: number): string {
+  return time === null ? '' : duration(now - time);
+}
+
+/** The time of day. */
+export function clock(time: Date): string {
+  return time.toLocaleTimeString();
+}
+
+/** Amounts by name as one line. */
+export function amounts(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([name, amount]) => `${amount} ${name}`)
+    .join(', ');
+}

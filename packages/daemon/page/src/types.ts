@@ -1,0 +1,122 @@
+/** Numbers by name. */
+export type Counts = Readonly<Record<string, number>>;
+
+export interface Provider {
+  readonly name: string;
+  readonly driver: string | null;
+  readonly state: string;
+  readonly error: string | null;
+  readonly nodes: Counts;
+  readonly limits: Counts | null;
+  readonly used: Counts | null;
+  readonly max_servers: number | null;
+  readonly api: { readonly calls_per_minute: number; readonly failed_last_hour: number };
+}
+
+export interface Pool {
+  readonly provider: string;
+  readonly pool: string;
+  readonly hostname: string;
+  readonly labels: readonly string[];
+  readonly paused: boolean;
+  readonly own: boolean;
+  readonly handling: number | null;
+  readonly waiting: number | null;
+  readonly max_servers: number | null;
+  readonly used: Counts | null;
+  readonly reservations: readonly { readonly request: string; readonly need: Counts }[] | null;
+}
+
+export interface Label {
+  readonly label: string;
+  readonly ready: number;
+  readonly building: number;
+  readonly in_use: number;
+  readonly hold: number;
+  readonly waiting: number;
+  readonly min_ready: number | null;
+}
+
+export interface RequestLine {
+  readonly id: string;
+  readonly state: string;
+  readonly labels: readonly string[];
+  readonly position: number | null;
+  readonly tenant_name: string | null;
+  readonly created_time: number | null;
+  readonly why: string;
+}
+
+export interface Launches {
+  readonly ready: number;
+  readonly failed: number;
+  readonly p50: number | null;
+  readonly p95: number | null;
+  readonly minutes: readonly { readonly time: number; readonly ready: number; readonly failed: number }[];
+}
+
+export interface Image {
+  readonly name: string;
+  readonly paused: boolean;
+  readonly build_requested_time: number | null;
+  readonly builds: readonly {
+    readonly id: string;
+    readonly state: string;
+    readonly state_time: number;
+    readonly formats: readonly string[];
+    readonly uploads: readonly { readonly id: string; readonly provider: string; readonly state: string }[];
+  }[];
+}
+
+export interface Trouble {
+  readonly time: number | null;
+  readonly provider?: string | null;
+  readonly node?: string | null;
+  readonly text: string;
+}
+
+/** What `/api/v1/overview` answers; builders leave out what only launchers know. */
+export interface Overview {
+  readonly service: string;
+  readonly version: string;
+  readonly hostname: string;
+  readonly status: string;
+  readonly not_ready: readonly string[];
+  readonly nodes?: Counts;
+  readonly providers?: readonly Provider[];
+  readonly pools?: readonly Pool[];
+  readonly labels?: readonly Label[];
+  readonly requests?: { readonly waiting: number; readonly pending: number; readonly shown: readonly RequestLine[] };
+  readonly launches?: Launches;
+  readonly images: readonly Image[];
+  readonly errors: readonly Trouble[];
+}
+
+export interface NodeRecord extends Readonly<Record<string, unknown>> {
+  readonly id: string;
+  readonly state: string;
+  readonly state_time: number;
+  readonly labels: readonly string[];
+  readonly provider: string | null;
+  readonly pool: string | null;
+}
+
+export interface RequestDetail {
+  readonly request: Readonly<Record<string, unknown>> & {
+    readonly id: string;
+    readonly state: string;
+    readonly nodes: readonly string[];
+  };
+  readonly explanation: {
+    readonly summary: string;
+    readonly pools: readonly {
+      readonly provider: string;
+      readonly pool: string;
+      readonly action: string;
+      readonly rule: string | null;
+      readonly text: string;
+      readonly remedy: string;
+    }[];
+    readonly launches: readonly { readonly node: string; readonly state: string; readonly error: string | null }[];
+  };
+}
