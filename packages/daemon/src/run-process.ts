@@ -10,25 +10,32 @@ import type { Program } from './program.js';
 import { takePidFile } from './pid-file.js';
 import type { PidFile } from './pid-file.js';
 import type { DaemonService } from './service.js';
+import { ServiceManager } from './service-manager.js';
 import type { SignalActions } from './signals.js';
 import { handleUncaught } from './uncaught.js';
 import { startWatchdog } from './watchdog/watchdog.js';
 
 const KEEP_ALIVE_MS = 2 ** 30;
 
+/** What the service manager shows; whether requests are served is what `/ready` says. */
+const RUNNING = 'Running; /ready on the web port says whether it serves';
+
 /** What must be let go of at the end. */
 interface Held {
   readonly logging: Logging;
   readonly pidFile: PidFile | undefined;
   readonly watcher: ConfigWatcher;
+  readonly manager: ServiceManager;
 }
 
 async function stopAndExit(service: DaemonService, held: Held, args: CommonArguments): Promise<void> {
   held.watcher.close();
+  void held.manager.stopping();
   const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS); // timers alone would let the process end half-way
   await service.stop(args.drainTimeoutMs);
   clearInterval(keepAlive);
   await held.pidFile?.release();
+  await held.manager.close();
   held.logging.close();
   process.exit(0);
 }
@@ -47,7 +54,8 @@ function signalActions(service: DaemonService, held: Held, args: CommonArguments
     },
     reload() {
       logger.info('Reloading the configuration', { signal: 'SIGHUP' });
-      void service.reload();
+      void held.manager.reloading();
+      void service.reload().then(() => held.manager.ready(RUNNING));
     },
     dump: () => void service.dump(),
   };
@@ -92,7 +100,12 @@ export async function runProcess<Args extends CommonArguments>(
       logging.close();
       process.exit(1);
     });
-    return signalActions(service, { logging, pidFile, watcher }, args);
+    const manager = new ServiceManager({
+      env: process.env,
+      onError: (error) => logger.warn('The service manager could not be told', { error }),
+    });
+    void manager.ready(RUNNING);
+    return signalActions(service, { logging, pidFile, watcher, manager }, args);
   } catch (error) {
     await pidFile?.release();
     logging.close();

@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process';
+
+/** What a service manager is told with. */
+export interface ServiceManagerOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly onError: (error: Error) => void;
+}
+
+/** systemd wants to hear from us at least so often; twice as often is what its manual advises. */
+function pingIntervalMs({ WATCHDOG_USEC: text }: ServiceManagerOptions['env']): number | undefined {
+  const usec = Number(text);
+  return Number.isFinite(usec) && usec > 0 ? usec / 2000 : undefined;
+}
+
+/**
+ * Tells systemd how the process is, as `Type=notify` wants it: through the program `systemd-notify`, as Node has no sockets of that
+ * kind. Without `NOTIFY_SOCKET` in the environment it does nothing. Pings come from the event loop, so that a loop that
+ * hangs is noticed.
+ */
+export class ServiceManager {
+  readonly #options: ServiceManagerOptions;
+  #ping: NodeJS.Timeout | undefined;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(options: ServiceManagerOptions) {
+    this.#options = options;
+  }
+
+  /** The service is up. */
+  ready(status: string): Promise<void> {
+    const intervalMs = pingIntervalMs(this.#options.env);
+    if (intervalMs !== undefined) {
+      this.#ping ??= setInterval(() => void this.#tell('WATCHDOG=1'), intervalMs).unref();
+    }
+    return this.#tell('READY=1', `STATUS=${status}`);
+  }
+
+  /** The configuration is read again; {@link ServiceManager.ready} ends it. */
+  reloading(): Promise<void> {
+    return this.#tell('RELOADING=1', 'STATUS=Reloading the configuration');
+  }
+
+  /** The service ends. */
+  stopping(): Promise<void> {
+    return this.#tell('STOPPING=1', 'STATUS=Stopping');
+  }
+
+  /** Tells nothing more; resolves when what was told has arrived. */
+  close(): Promise<void> {
+    clearInterval(this.#ping);
+    return this.#last;
+  }
+
+  /** One after the other, so that nothing overtakes. */
+  #tell(...words: string[]): Promise<void> {
+    const { env, onError } = this.#options;
+    if (env['NOTIFY_SOCKET'] === undefined) return this.#last;
+    this.#last = this.#last.then(
+      () =>
+        new Promise((resolve) => {
+          execFile('systemd-notify', words, { env: { ...env }, timeout: 10_000 }, (error) => {
+            if (error) onError(error);
+            resolve();
+          });
+        }),
+    );
+    return this.#last;
+  }
+}

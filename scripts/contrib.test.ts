@@ -1,0 +1,122 @@
+// What stands around a service (contrib/) fits the services, and the programs that read it take it.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const contrib = fileURLToPath(new URL('../contrib/', import.meta.url));
+const root = fileURLToPath(new URL('..', import.meta.url));
+const read = (file: string): string => readFileSync(`${contrib}${file}`, 'utf8');
+const metrics = readFileSync(`${root}docs/metrics.md`, 'utf8');
+
+/** Names of metrics in a text, without what histograms add. */
+const prometheusNames = (text: string): string[] => [
+  ...new Set((text.match(/\bnodepool_[a-z_]+/g) ?? []).map((name) => name.replace(/_bucket$/, ''))),
+];
+
+describe('metrics', () => {
+  it.each(['prometheus/nodepool.rules.yml', 'grafana/nodepool.json'])('that %s reads exist', (file) => {
+    const names = prometheusNames(read(file)).filter((name) => name !== 'nodepool_explain');
+
+    expect(names.length).toBeGreaterThan(4);
+    expect(names.filter((name) => !metrics.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  it('that grafana/nodepool-graphite.json reads are sent to statsd', () => {
+    const targets = read('grafana/nodepool-graphite.json').match(/stats\.\w+\.(nodepool[\w.*-]+)/g) ?? [];
+    const sent = [...metrics.matchAll(/^\| `(nodepool\.[^`]+)`/gm)].map(
+      ([, name = '']) => new RegExp(`^${name.replaceAll('.', '\\.').replace(/<\w+>/g, '[^.]+')}(\\.mean|\\.count)?$`),
+    );
+    const names = targets.map((target) => target.replace(/^stats\.\w+\./, '').replace('error.*', 'error'));
+
+    expect(names.length).toBeGreaterThan(4);
+    expect(names.filter((name) => !sent.some((pattern) => pattern.test(name)))).toEqual([]);
+  });
+});
+
+describe('dashboards', () => {
+  it.each(readdirSync(`${contrib}grafana`))('%s is one: panels with ids of their own, each with a query', (file) => {
+    const { title, uid, panels } = JSON.parse(read(`grafana/${file}`)) as {
+      title: string;
+      uid: string;
+      panels: { id: number; targets: { expr?: string; target?: string }[] }[];
+    };
+
+    expect([title, uid].every((text) => text.length > 0)).toBe(true);
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    expect(panels.flatMap(({ targets }) => targets.filter((t) => !t.expr && !t.target))).toEqual([]);
+  });
+});
+
+/** Programs of others that read files of ours; each is asked where it is installed. */
+const readers = [
+  ['/usr/bin/promtool', ['check', 'rules', `${contrib}prometheus/nodepool.rules.yml`]],
+  ['/usr/bin/systemd-analyze', ['verify', '--man=no', `${contrib}systemd/nodepool-launcher.service`]],
+  ['/usr/bin/systemd-analyze', ['verify', '--man=no', `${contrib}systemd/nodepool-builder.service`]],
+] as const;
+
+describe('programs of others', () => {
+  const installed = readers.filter(([program]) => existsSync(program));
+
+  it('take what is meant for them', () => {
+    const refusals = installed.flatMap(([program, args]) => {
+      try {
+        execFileSync(program, args, { stdio: 'pipe' });
+        return [];
+      } catch (error) {
+        return [`${program} ${args.join(' ')}: ${String((error as { stderr?: Buffer }).stderr)}`];
+      }
+    });
+
+    expect(refusals).toEqual([]);
+  });
+});
+
+describe('systemd units', () => {
+  it.each(['launcher', 'builder'])('of the %s reload, are watched, and have time to drain', (service) => {
+    const unit = read(`systemd/nodepool-${service}.service`);
+
+    expect(unit).toMatch(/^Type=notify$/m);
+    expect(unit).toMatch(/^NotifyAccess=all$/m);
+    expect(unit).toMatch(/^WatchdogSec=\d+$/m);
+    expect(unit).toMatch(/^ExecReload=.*-HUP/m);
+    expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(60);
+  });
+
+  it('let the launcher have no privileges', () => {
+    const unit = read('systemd/nodepool-launcher.service');
+
+    for (const line of ['User=nodepool', 'NoNewPrivileges=yes', 'CapabilityBoundingSet=', 'ProtectSystem=strict']) {
+      expect(unit.split('\n')).toContain(line);
+    }
+  });
+});
+
+describe('the Dockerfile', () => {
+  const lines = read('docker/Dockerfile')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  const of = (instruction: string) => lines.filter((line) => line.startsWith(`${instruction} `));
+
+  it('installs packages of this repository and nothing else', () => {
+    const text = [...of('RUN'), ...of('ARG')].join(' ');
+    const names = text.match(/@nodepool\/[a-z-]+/g) ?? [];
+
+    const unknown = names.filter(
+      (name) => !existsSync(`${root}packages/${name.replace('@nodepool/', '')}/package.json`),
+    );
+    expect(names).toContain('@nodepool/launcher');
+    expect(unknown).toEqual([]);
+  });
+
+  it('ends as another user than root, with programs that get the signals themselves', () => {
+    const order = lines.map((line) => line.split(' ')[0]);
+
+    expect(of('USER')).toEqual(['USER nodepool']);
+    expect(order.lastIndexOf('RUN')).toBeLessThan(order.indexOf('USER'));
+    expect(of('STOPSIGNAL')).toEqual(['STOPSIGNAL SIGTERM']);
+    for (const line of [...of('ENTRYPOINT'), ...of('CMD')]) {
+      expect(Array.isArray(JSON.parse(line.slice(line.indexOf('['))))).toBe(true);
+    }
+  });
+});
