@@ -17,7 +17,7 @@ import { describeActivity } from './activity.js';
 import { Builds, type BuildStatus } from './build/builds.js';
 import { detachLoops, unmountAndRemove } from './tool/mounts.js';
 import { killProcessesOf } from './tool/processes.js';
-import { findSandbox } from './tool/sandbox.js';
+import { findSandbox, type Sandbox } from './tool/sandbox.js';
 import { holdBuilderId } from './context/unique-builder.js';
 import { SpaceBook } from './context/space.js';
 import type { BuilderEvents } from '@nodepool/core/service';
@@ -48,6 +48,8 @@ export interface BuilderOptions {
   readonly tmpDir: string;
   readonly packageDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Words before the commands of builds and hooks. Default: namespaces of their own, where they are to be had. */
+  readonly sandbox?: Sandbox | undefined;
   readonly events: BuilderEvents;
   /** What drivers are given to make their providers. */
   readonly contextOf: ContextOf;
@@ -225,7 +227,7 @@ export class Builder {
     const builderId = await readBuilderId(imagesDir);
     const tmpRoot = join(tmpDir, `nodepool-builder-${builderId}`);
     await mkdir(tmpRoot, { recursive: true });
-    const sandbox = await findSandbox();
+    const sandbox = this.#options.sandbox ?? (await findSandbox());
     if (sandbox.length === 0) {
       logger.warn('Builds have no namespaces of their own here; a killed build is cleaned up by hand of the builder');
     }

@@ -151,7 +151,7 @@ function reasonOf(result: ToolResult, image: DiskimageConfig, lastWords: string)
     case 'exit':
       return `the build tool ended with exit code ${result.code}; it said at last: ${lastWords}`;
     case 'signal':
-      return `the build tool was ended by ${result.signal}`;
+      return `the build tool was ended by ${result.signal}; it said at last: ${lastWords}`;
     case 'timeout':
       return `not finished within build-timeout (${image.buildTimeoutMs / 1_000} s)`;
     case 'aborted':

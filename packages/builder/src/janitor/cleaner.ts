@@ -15,6 +15,7 @@ import {
   type BuildRecord,
   type UploadRecord,
 } from '@nodepool/zk-protocol';
+import { BUILD_ID_TAG, PROVIDER_TAG, UPLOAD_ID_TAG, type Provider } from '@nodepool/core';
 import type { Surroundings } from '../context/surroundings.js';
 import { RETIRED_KEY, type CleanupStep } from '../plan/plan-cleanup.js';
 
@@ -68,32 +69,51 @@ export class Cleaner {
     return (await ZkLock.lockHolder(this.surroundings.zk, root)) !== undefined;
   }
 
-  /** The builder that made it is gone: what it has in the cloud is known by its id, or found as leaked. */
+  /** The builder that made it is gone, perhaps between the creation in the cloud and the moment its id was stored. */
   async #forgetUpload(upload: UploadRecord): Promise<void> {
     if (await this.#isLocked(uploadLockPath(upload.image, upload.buildId, upload.provider))) return;
     await this.#deleteUpload(upload);
   }
 
+  /** Under the lock from the first look to the end of the record, so that two builders never delete one image twice. */
   async #deleteUpload(upload: UploadRecord): Promise<void> {
     const { zk, clock, logger } = this.surroundings;
     const { image, buildId, provider, id, externalId } = upload;
+    const path = uploadPath(image, buildId, provider, id);
+    if ((await zk.exists(path)) === undefined) return; // Taking its lock would make it anew.
     const lock = new ZkLock(zk, uploadNumberLockPath(image, buildId, provider, id), { clock });
     if (!(await lock.acquire({ blocking: false }))) return;
-    const path = uploadPath(image, buildId, provider, id);
     try {
-      if (upload.state !== 'deleting') {
-        const deleting = withUpload(upload, { state: 'deleting' }, clock.now());
-        await zk.setData(path, encodeUpload(deleting), upload.stat?.version);
+      const { data, stat } = await zk.getData(path);
+      if (data.length > 0) {
+        if (stat.version !== upload.stat?.version) return;
+        if (upload.state !== 'deleting') {
+          const deleting = withUpload(upload, { state: 'deleting' }, clock.now());
+          await zk.setData(path, encodeUpload(deleting), stat.version);
+        }
+        await this.#deleteInCloud(upload);
+        logger.info('Upload removed', { image, build: buildId, provider, upload: id, externalId });
       }
-      if (externalId !== null) await this.#deleteInCloud(provider, externalId);
-      logger.info('Upload removed', { image, build: buildId, provider, upload: id, externalId });
+      await this.#removeRecord(path, lock);
     } finally {
       await lock.release();
     }
-    await zk.deleteRecursive(path);
   }
 
-  async #deleteInCloud(name: string, externalId: string): Promise<void> {
+  /** Removes record and lock in one transaction; where somebody looks at the lock at this moment, one after the other. */
+  async #removeRecord(path: string, { root, entryPath }: ZkLock): Promise<void> {
+    const { zk } = this.surroundings;
+    const paths = [...(entryPath === undefined ? [] : [entryPath]), root, path];
+    try {
+      await zk.multi(paths.map((one) => ({ op: 'delete', path: one })));
+    } catch (error) {
+      if (!isZooKeeperError(error, 'ZK_NOT_EMPTY', 'ZK_NO_NODE')) throw error;
+      await zk.deleteRecursive(path);
+    }
+  }
+
+  async #deleteInCloud({ provider: name, buildId, id, externalId, state }: UploadRecord): Promise<void> {
+    if (externalId === null && state === 'failed') return;
     const { providers, clock } = this.surroundings;
     const late = new AbortController();
     const cancel = clock.setTimer(DELETE_LIMIT_MS, () =>
@@ -103,9 +123,10 @@ export class Cleaner {
       const signal = AbortSignal.any([this.host.signal, late.signal]);
       const provider = await providers.use(name, signal);
       if (!provider?.deleteImage) {
-        throw new NodepoolError('NODEPOOL_NO_IMAGES', `provider "${name}" cannot delete image ${externalId} now`);
+        throw new NodepoolError('NODEPOOL_NO_IMAGES', `provider "${name}" cannot delete images now`);
       }
-      await provider.deleteImage(externalId, signal);
+      const ids = externalId === null ? await findByTags(provider, { name, buildId, id }, signal) : [externalId];
+      for (const one of ids) await provider.deleteImage(one, signal);
     } finally {
       cancel();
     }
@@ -123,4 +144,20 @@ export class Cleaner {
       await lock.release();
     }
   }
+}
+
+/** Images in the cloud that were made for an upload whose id nobody has stored. */
+async function findByTags(
+  provider: Provider,
+  upload: { readonly name: string; readonly buildId: string; readonly id: string },
+  signal: AbortSignal,
+): Promise<string[]> {
+  const images = (await provider.listImages?.(signal)) ?? [];
+  return images.flatMap(({ externalId, metadata }) =>
+    metadata[PROVIDER_TAG] === upload.name &&
+    metadata[BUILD_ID_TAG] === upload.buildId &&
+    metadata[UPLOAD_ID_TAG] === upload.id
+      ? [externalId]
+      : [],
+  );
 }

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
-import type { Sandbox } from './sandbox.js';
+import { signalOf, type Sandbox } from './sandbox.js';
 
 /** One run of a program. */
 export interface ToolRun {
@@ -46,7 +46,7 @@ export async function runTool(run: ToolRun): Promise<ToolResult> {
   const onAbort = () => stop('aborted');
   run.signal.addEventListener('abort', onAbort);
   if (run.signal.aborted) onAbort();
-  const end = waitForEnd(child).finally(() => {
+  const end = waitForEnd(child, run.sandbox).finally(() => {
     cancelLinger = run.clock.setTimer(LINGER_MS, () => {
       child.stdout.destroy();
       child.stderr.destroy();
@@ -73,13 +73,14 @@ function killGroup({ pid }: ChildProcess): void {
   }
 }
 
-function waitForEnd(child: ChildProcess): Promise<ToolResult> {
+function waitForEnd(child: ChildProcess, sandbox: Sandbox): Promise<ToolResult> {
   return new Promise((resolve) => {
     child.on('error', (error) => resolve({ ended: 'not-started', error }));
     child.on('exit', (code, signal) => {
       // A process that the program left behind would keep the pipes open.
       killGroup(child);
-      resolve(code === null ? { ended: 'signal', signal: signal ?? 'unknown' } : { ended: 'exit', code });
+      const ending = signal ?? signalOf(sandbox, code ?? 0);
+      resolve(ending === undefined ? { ended: 'exit', code: code ?? 1 } : { ended: 'signal', signal: ending });
     });
   });
 }

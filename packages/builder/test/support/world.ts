@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createDriverRegistry, loadConfig, type DriverRegistry } from '@nodepool/core/config';
 import { addressOf, CloudServer } from '@nodepool/driver-fake';
-import { silentLogger, type Config, type Provider, type ProviderImage } from '@nodepool/core';
+import { silentLogger, type Config, type Driver, type LogFields, type Logger, type Provider, type ProviderImage } from '@nodepool/core';
 import { connect, ImageTree, systemClock, type BuildRecord, type ZooKeeper } from '@nodepool/zk-protocol';
 import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
+import { mountsBelow } from '../../src/tool/mounts.js';
 import { ImageProviders } from '../../src/providers/image-providers.js';
 import { contextFor } from '../../src/providers/provider-context.js';
 import type { BuilderEvents } from '@nodepool/core/service';
@@ -25,6 +26,10 @@ export interface WorldOptions {
   readonly sky?: string;
   /** Further keys of the file, YAML. */
   readonly top?: string;
+  /** Further `cloud-settings`, one line of YAML. */
+  readonly cloud?: string;
+  /** Drivers besides those that are installed. */
+  readonly drivers?: readonly Driver[];
   /** Images of the provider; default: `debian`. */
   readonly images?: readonly string[];
   readonly builder?: Partial<BuilderOptions>;
@@ -33,6 +38,8 @@ export interface WorldOptions {
 /** A builder on a ZooKeeper server of its own, with a fake cloud that takes images. */
 export class World {
   readonly happened: string[] = [];
+  /** Messages of the builders, with the level before them and the text of an error behind. */
+  readonly said: string[] = [];
 
   private constructor(
     readonly dir: string,
@@ -55,7 +62,7 @@ export class World {
     const zk = await connect({ servers: server.connectString });
     const tree = new ImageTree({ zk, clock: systemClock, logger: silentLogger, changed: () => undefined });
     await tree.start();
-    const registry = createDriverRegistry({ searchFrom: [import.meta.dirname], globalDir: dir });
+    const registry = createDriverRegistry({ searchFrom: [import.meta.dirname], globalDir: dir, drivers: options.drivers });
     const config = await World.#load(dir, options, registry);
     return new World(dir, zk, tree, registry, server, cloud, config, options);
   }
@@ -83,7 +90,7 @@ export class World {
       sweepFound: (work) => this.happened.push(`sweep found ${work}`),
     };
     const zk = await connect({ servers: this.server.connectString });
-    const shared = { zk, clock: systemClock, logger: silentLogger, random: () => 0.5, hostname: 'nb01.example.com' };
+    const shared = { zk, clock: systemClock, logger: this.#logger, random: () => 0.5, hostname: 'nb01.example.com' };
     const { imagesDir = this.imagesDir, ...options } = changes;
     const config = { ...this.config, imagesDir };
     const builder = new Builder({
@@ -103,6 +110,7 @@ export class World {
   }
 
   readonly #ends: (() => Promise<void>)[] = [];
+  readonly #logger = listeningLogger((text) => this.said.push(text));
 
   /** Ends the server; nobody can connect any more. */
   stopZooKeeper(): Promise<void> {
@@ -169,6 +177,11 @@ export class World {
     };
   }
 
+  /** What is mounted below the directory of the world. */
+  async mounts(): Promise<string[]> {
+    return mountsBelow(this.dir, await readFile('/proc/self/mountinfo', 'utf8'));
+  }
+
   async files(): Promise<string[]> {
     return (await readdir(this.imagesDir)).filter((name) => !/^(builder_id|build_space)/.test(name));
   }
@@ -180,7 +193,7 @@ export class World {
 
   static async #load(
     dir: string,
-    { diskimages, provider = '', sky = '', top = '', images = ['debian'] }: WorldOptions,
+    { diskimages, provider = '', sky = '', top = '', images = ['debian'], cloud = '' }: WorldOptions,
     drivers: DriverRegistry,
   ): Promise<Config> {
     const file = join(dir, 'nodepool.yaml');
@@ -200,6 +213,7 @@ providers:
     cloud-settings:
       state-dir: ${dir}/cloud
       upload-images: true
+${cloud === '' ? '' : `      ${cloud}`}
 ${indent(sky)}
     diskimages: ${images.length === 0 ? '[]' : ''}
 ${images.map((name) => `      - name: ${name}\n${indent(provider).replace(/^(?=.)/gm, '    ')}`).join('\n')}
@@ -215,4 +229,15 @@ ${images.map((name) => `      - name: ${name}\n${indent(provider).replace(/^(?=.
     );
     return loadConfig({ file, env: {}, drivers, mode: 'service', clock: systemClock });
   }
+}
+
+/** Hands over level and message of all that is logged. */
+function listeningLogger(hear: (text: string) => void): Logger {
+  const say = (level: string) => (message: string, fields?: LogFields) =>
+    hear(`${level} ${message}${fields?.error instanceof Error ? `: ${fields.error.message}` : ''}`);
+  const logger: Logger = {
+    ...{ debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') },
+    child: () => logger,
+  };
+  return logger;
 }

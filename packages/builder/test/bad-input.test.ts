@@ -1,0 +1,133 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Driver, Provider } from '@nodepool/core';
+import { createFakeDriver } from '@nodepool/driver-fake';
+import { imageBuildRequestPath, imagePausePath, type BuildRecord } from '@nodepool/zk-protocol';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { processesOf } from '../src/tool/processes.js';
+import { MAKE_IMAGE, World, type WorldOptions } from './support/world.js';
+
+let world: World | undefined;
+const WAIT = { timeout: 20_000, interval: 20 };
+const image = (more = '') => `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n${more}`;
+
+afterEach(async () => {
+  await world?.end();
+  world = undefined;
+});
+
+async function start(options: Partial<WorldOptions> = {}): Promise<World> {
+  world = await World.start({ diskimages: image(), ...options });
+  return world;
+}
+
+const failedBuild = (of: World) =>
+  vi.waitFor((): BuildRecord => {
+    const build = of.lastBuild('debian');
+    if (build?.state !== 'failed') throw new Error(`not failed: ${build?.state ?? 'no build'}`);
+    return build;
+  }, WAIT);
+
+const ready = (of: World) =>
+  vi.waitFor(() => expect(of.states('debian')).toEqual({ builds: ['ready'], uploads: ['sky ready'] }), WAIT);
+
+const said = (of: World, text: RegExp) => vi.waitFor(() => expect(of.said.join('\n')).toMatch(text), WAIT);
+
+describe('a build', () => {
+  it('whose tool is killed from outside fails, and says so', async () => {
+    const of = await start({ diskimages: image('  env-vars: {WAIT_FOR: /nowhere/at/all}\n') });
+    const builder = await of.builder();
+    const tool = await vi.waitFor(async () => {
+      const { id = '' } = of.lastBuild('debian') ?? {};
+      const ids = await processesOf(join(of.dir, `nodepool-builder-${builder.id ?? ''}`, id));
+      const lines = await Promise.all(ids.map(async (one) => [one, await readFile(`/proc/${one}/cmdline`, 'utf8')] as const));
+      const [found] = lines.find(([, line]) => line.startsWith('/bin/sh')) ?? [];
+      if (found === undefined) throw new Error('the tool does not run');
+      return found;
+    }, WAIT);
+
+    process.kill(tool, 'SIGKILL');
+
+    expect((await failedBuild(of)).raw['error']).toMatch(
+      /^the build tool was ended by SIGKILL; it said at last: .*/,
+    );
+    expect(await of.files()).toEqual([]);
+  });
+
+  it('without namespaces is taken away whole too: processes, and mounts before files', async () => {
+    const of = await start({ diskimages: image('  env-vars: {LEAVE: "1", MOUNT: "1", FAIL: "3"}\n') });
+    const builder = await of.builder({ sandbox: [] });
+    const { id } = await failedBuild(of);
+
+    const tmpRoot = join(of.dir, `nodepool-builder-${builder.id ?? ''}`);
+    await vi.waitFor(async () => {
+      expect(await readdir(tmpRoot)).toEqual([]);
+      expect(await of.mounts()).toEqual([]);
+      expect(await processesOf(join(tmpRoot, id))).toEqual([]);
+    }, WAIT);
+  });
+});
+
+describe('an upload', () => {
+  it('of a file that is not what was built fails, and leaves nothing in the cloud', async () => {
+    const of = await start({ provider: 'pause: true' });
+    const builder = await of.builder();
+    await vi.waitFor(() => expect(of.states('debian').builds).toEqual(['ready']), WAIT);
+    const [file = ''] = (await of.files()).filter((name) => name.endsWith('.qcow2'));
+    await writeFile(join(of.imagesDir, file), 'damaged');
+
+    await builder.reconfigure(await of.reload({ diskimages: image() }));
+
+    await said(of, /error Upload failed: .*debian-\w+\.qcow2" is not what was built: its md5 is \w+, and should be/);
+    await vi.waitFor(async () => expect(await of.cloudImages()).toEqual([]), WAIT);
+    expect(of.states('debian').builds).toEqual(['ready']);
+  });
+
+  it('that takes longer than image-upload-timeout is ended, and its part of an image removed', async () => {
+    const of = await start({ sky: 'image-upload-timeout: 1', cloud: 'upload-time: 3600' });
+    await of.builder();
+
+    await said(of, /error Upload failed: not uploaded within 1 s \(image-upload-timeout\)/);
+    await vi.waitFor(() => expect(of.cloud.cloud.images()).toEqual([]), WAIT);
+  });
+});
+
+describe('a provider', () => {
+  it('whose driver cannot take images says so, and the build stays', async () => {
+    const fake = createFakeDriver();
+    const broken: Driver = {
+      ...fake,
+      getProvider: (config, context) =>
+        Object.defineProperty<Provider>(fake.getProvider(config, context), 'uploadImage', { value: undefined }),
+    };
+    const of = await start({ drivers: [broken] });
+    await of.builder();
+
+    await said(of, /error Upload failed: provider "sky" takes no images/);
+    expect(of.states('debian').builds).toEqual(['ready']);
+  });
+});
+
+describe('a pause', () => {
+  it('of the diskimage, of the provider or by a person stops what it is meant to, and no more', async () => {
+    const of = await start({ diskimages: image('  pause: true\n') });
+    const builder = await of.builder();
+    const waits = (why: string) => vi.waitFor(() => expect(builder.status('debian')).toEqual({ waits: why }), WAIT);
+    await waits('paused in the configuration');
+
+    await of.zk.ensurePath(imagePausePath('debian'));
+    await of.zk.create(imageBuildRequestPath('debian'));
+    await builder.reconfigure(await of.reload({ diskimages: image(), provider: 'pause: true' }));
+    await waits('paused by a person');
+    expect(of.states('debian')).toEqual({ builds: [], uploads: [] });
+
+    await of.zk.delete(imagePausePath('debian'));
+    await vi.waitFor(() => expect(of.states('debian')).toEqual({ builds: ['ready'], uploads: [] }), WAIT);
+    await vi.waitFor(async () => expect(await of.zk.exists(imageBuildRequestPath('debian'))).toBeUndefined(), WAIT);
+    await waits('the newest build is recent');
+    expect(of.cloud.cloud.images()).toEqual([]);
+
+    await builder.reconfigure(await of.reload({ diskimages: image() }));
+    await ready(of);
+  });
+});

@@ -1,0 +1,83 @@
+import { copyFile, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { encodeUpload, systemClock, uploadPath, withUpload, type Clock } from '@nodepool/zk-protocol';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { MAKE_IMAGE, World } from './support/world.js';
+
+let world: World | undefined;
+const WAIT = { timeout: 20_000, interval: 20 };
+const DEBIAN = `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n`;
+const READY = { builds: ['ready'], uploads: ['sky ready'] };
+
+afterEach(async () => {
+  await world?.end();
+  world = undefined;
+});
+
+const settled = (of: World, states: { builds: string[]; uploads: string[] }) =>
+  vi.waitFor(() => expect(of.states('debian')).toEqual(states), WAIT);
+
+/** A world with two builders that have the same build on their disks, not uploaded yet. */
+async function twoBuilders() {
+  const of = (world = await World.start({ diskimages: DEBIAN, provider: 'pause: true' }));
+  const first = await of.builder();
+  await settled(of, { builds: ['ready'], uploads: [] });
+  const images2 = join(of.dir, 'images2');
+  await mkdir(images2);
+  for (const name of await of.files()) await copyFile(join(of.imagesDir, name), join(images2, name));
+  const second = await of.builder({ imagesDir: images2, hostname: 'nb02.example.com' });
+  return { of, builders: [first, second] };
+}
+
+describe('two builders with one build on their disks', () => {
+  it('upload it once, and delete it once', async () => {
+    const { of, builders } = await twoBuilders();
+    const config = await of.reload({ diskimages: DEBIAN });
+    await Promise.all(builders.map((builder) => builder.reconfigure(config)));
+    await settled(of, READY);
+    await of.zk.sync('/');
+
+    of.cloud.cloud.set('api-time', 0.3);
+    const [upload] = [...(of.tree.images.get('debian')?.uploads.values() ?? [])];
+    if (!upload) throw new Error('no upload');
+    const paused = await of.reload({ diskimages: DEBIAN, provider: 'pause: true' });
+    await Promise.all(builders.map((builder) => builder.reconfigure(paused)));
+    const body = encodeUpload(withUpload(upload, { state: 'deleting' }, Date.now()));
+    await of.zk.setData(uploadPath('debian', upload.buildId, 'sky', upload.id), body, upload.stat?.version);
+
+    await settled(of, { builds: ['ready'], uploads: [] });
+    for (const builder of builders) {
+      await builder.drain(10_000);
+      await builder.join();
+    }
+    expect(of.states('debian')).toEqual({ builds: ['ready'], uploads: [] });
+    expect(of.said.filter((text) => text === 'info Upload is ready')).toHaveLength(1);
+    expect(of.said.filter((text) => text === 'info Upload removed')).toHaveLength(1);
+    expect(of.cloud.cloud.images()).toEqual([]);
+  });
+});
+
+describe('a sweep', () => {
+  /** A clock on which a minute is short. */
+  const hurried: Clock = {
+    now: () => systemClock.now(),
+    setTimer: (ms, fire) => systemClock.setTimer(ms === 60_000 ? 200 : ms, fire),
+  };
+
+  it('finds what no event has announced, and says so', async () => {
+    const of = (world = await World.start({ diskimages: DEBIAN, provider: 'pause: true' }));
+    await of.builder();
+    await settled(of, { builds: ['ready'], uploads: [] });
+    const images2 = join(of.dir, 'images2');
+    await mkdir(images2);
+    of.config = await of.reload({ diskimages: DEBIAN });
+    const second = await of.builder({ imagesDir: images2, hostname: 'nb02.example.com', clock: hurried });
+    await vi.waitFor(() => expect(second.status('debian')).toEqual({ waits: 'the newest build is recent' }), WAIT);
+    expect(of.happened).not.toContain('sweep found upload');
+
+    for (const name of await of.files()) await copyFile(join(of.imagesDir, name), join(images2, name));
+
+    await settled(of, READY);
+    await vi.waitFor(() => expect(of.happened).toContain('sweep found upload'), WAIT);
+  });
+});
