@@ -40,7 +40,9 @@ describe('a build', () => {
     const tool = await vi.waitFor(async () => {
       const { id = '' } = of.lastBuild('debian') ?? {};
       const ids = await processesOf(join(of.dir, `nodepool-builder-${builder.id ?? ''}`, id));
-      const lines = await Promise.all(ids.map(async (one) => [one, await readFile(`/proc/${one}/cmdline`, 'utf8')] as const));
+      const lines = await Promise.all(
+        ids.map(async (one) => [one, await readFile(`/proc/${one}/cmdline`, 'utf8')] as const),
+      );
       const [found] = lines.find(([, line]) => line.startsWith('/bin/sh')) ?? [];
       if (found === undefined) throw new Error('the tool does not run');
       return found;
@@ -48,9 +50,7 @@ describe('a build', () => {
 
     process.kill(tool, 'SIGKILL');
 
-    expect((await failedBuild(of)).raw['error']).toMatch(
-      /^the build tool was ended by SIGKILL; it said at last: .*/,
-    );
+    expect((await failedBuild(of)).raw['error']).toMatch(/^the build tool was ended by SIGKILL; it said at last: .*/);
     expect(await of.files()).toEqual([]);
   });
 

@@ -64,7 +64,13 @@ describe('a build that fails', () => {
   });
 
   it.each([
-    ['no such program', {}, '', /no-such-tool: (?:No such file|not found)|could not be run: .*no-such-tool/, '/no-such-tool'],
+    [
+      'no such program',
+      {},
+      '',
+      /no-such-tool: (?:No such file|not found)|could not be run: .*no-such-tool/,
+      '/no-such-tool',
+    ],
     ['an empty image', { EMPTY: '1' }, '', /its qcow2 file is empty/, undefined],
     [
       'too slow and silent',

@@ -71,10 +71,7 @@ describe('a builder that is killed', () => {
     const path = uploadPath('debian', upload.buildId, 'sky', upload.id);
     const body = encodeUpload(withUpload(upload, { state: 'deleting' }, Date.now()));
     await of.zk.setData(path, body, upload.stat?.version);
-    await vi.waitFor(
-      () => expect(of.cloud.cloud.images().map(({ id }) => id)).not.toContain(upload.externalId),
-      WAIT,
-    );
+    await vi.waitFor(() => expect(of.cloud.cloud.images().map(({ id }) => id)).not.toContain(upload.externalId), WAIT);
     expect(await of.zk.exists(path)).toBeDefined();
 
     await kill(child);
@@ -83,7 +80,10 @@ describe('a builder that is killed', () => {
     await run(of);
     await vi.waitFor(async () => expect(await of.zk.exists(path)).toBeUndefined(), WAIT);
     await settled(of);
-    await vi.waitFor(() => expect(of.cloud.cloud.images().map(({ id }) => id)).toEqual([uploadOf(of)?.externalId]), WAIT);
+    await vi.waitFor(
+      () => expect(of.cloud.cloud.images().map(({ id }) => id)).toEqual([uploadOf(of)?.externalId]),
+      WAIT,
+    );
   });
 
   it('before it has sent all data uploads again, and the part is removed', LIMITS, async () => {

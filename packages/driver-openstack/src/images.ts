@@ -58,6 +58,7 @@ export class Images {
       id = made.id;
       await upload.onCreated?.(id);
       const sums = await this.#send(id, upload, size, deadline.signal);
+      checkFile(upload, sums);
       await this.#untilActive(id, sums, deadline.signal);
       return id;
     } catch (error) {
@@ -166,6 +167,12 @@ export class Images {
 interface Sums {
   readonly md5: string;
   readonly sha512: string;
+}
+
+/** A file that has changed since it was built is found while it is sent. */
+function checkFile({ file, md5 }: ImageUpload, sums: Sums): void {
+  if (md5 === undefined || md5 === sums.md5) return;
+  throw new Error(`"${file}" is not what was built: its md5 is ${sums.md5}, and should be ${md5}`);
 }
 
 function checkSums({ id, checksum, hashAlgorithm, hashValue }: Image, sums: Sums): void {

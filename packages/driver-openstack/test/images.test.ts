@@ -68,6 +68,14 @@ describe('an upload', () => {
     expect(cloud.count('PUT', /image/)).toBe(1);
   });
 
+  it('of a file that is not what was built leaves nothing', async () => {
+    await expect(images.upload({ ...upload, md5: '0'.repeat(32) }, NEVER)).rejects.toThrow(
+      /image\.qcow2" is not what was built: its md5 is \w{32}, and should be 0{32}/,
+    );
+
+    expect(ours()).toEqual([]);
+  });
+
   it('that cannot be recorded sends nothing and leaves nothing', async () => {
     const onCreated = () => Promise.reject(new Error('ZooKeeper is away'));
 

@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createDriverRegistry, loadConfig, type DriverRegistry } from '@nodepool/core/config';
 import { addressOf, CloudServer } from '@nodepool/driver-fake';
-import { silentLogger, type Config, type Driver, type LogFields, type Logger, type Provider, type ProviderImage } from '@nodepool/core';
+import {
+  silentLogger,
+  type Config,
+  type Driver,
+  type LogFields,
+  type Logger,
+  type Provider,
+  type ProviderImage,
+} from '@nodepool/core';
 import { connect, ImageTree, systemClock, type BuildRecord, type ZooKeeper } from '@nodepool/zk-protocol';
 import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import { mountsBelow } from '../../src/tool/mounts.js';
@@ -62,7 +70,11 @@ export class World {
     const zk = await connect({ servers: server.connectString });
     const tree = new ImageTree({ zk, clock: systemClock, logger: silentLogger, changed: () => undefined });
     await tree.start();
-    const registry = createDriverRegistry({ searchFrom: [import.meta.dirname], globalDir: dir, drivers: options.drivers });
+    const registry = createDriverRegistry({
+      searchFrom: [import.meta.dirname],
+      globalDir: dir,
+      drivers: options.drivers,
+    });
     const config = await World.#load(dir, options, registry);
     return new World(dir, zk, tree, registry, server, cloud, config, options);
   }
