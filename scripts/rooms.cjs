@@ -41,7 +41,8 @@ const ROOMS = {
     'cloud/task-manager': ['contract', 'async', 'cloud/key-scan', 'cloud/operations'],
     'cloud/state-machine': ['contract', 'async', 'config', 'cloud/key-scan', 'cloud/operations', 'cloud/task-manager'],
     'cloud/simple-driver': ['contract', 'async', 'cloud/operations', 'cloud/task-manager', 'cloud/state-machine'],
-    'launcher/plan': ['contract', 'async'],
+    'launcher/steering': ['contract'],
+    'launcher/plan': ['contract', 'async', 'launcher/steering'],
     'launcher/mirror': ['contract', 'async', 'metrics'],
     'launcher/requests': ['contract', 'async', 'launcher/plan', 'launcher/mirror'],
     'launcher/preview': ['contract', 'config', 'launcher/plan'],
@@ -61,6 +62,7 @@ const ROOMS = {
     'launcher/pools': [
       'contract',
       'async',
+      'launcher/steering',
       'launcher/plan',
       'launcher/mirror',
       'launcher/requests',
@@ -80,6 +82,7 @@ const ROOMS = {
     launcher: [
       'contract',
       'async',
+      'launcher/steering',
       'metrics',
       'config',
       'config/discovery',

@@ -1,5 +1,7 @@
 /** An elastic provider to measure: pools on the fake cloud, and slots on its nodes when asked for. */
 export interface CloudSetup {
+  /** Name of the provider. Default: `cloud`. */
+  name?: string;
   /** `max-servers` of the pool. Default: no limit. */
   maxServers?: number;
   /** Knobs of the cloud, as in `cloud-settings`. */
@@ -14,14 +16,14 @@ export interface CloudSetup {
 export function cloudConfig(
   connectString: string,
   cloudDir: string,
-  { maxServers, settings, minReady, slotsPerNode }: CloudSetup,
+  { name = 'cloud', maxServers, settings, minReady, slotsPerNode }: CloudSetup,
   port: number,
 ): object {
   const [host, zkPort] = connectString.split(':');
   const label = { name: 'a', 'cloud-image': 'image', 'min-ram': 1024, 'host-key-checking': false };
   const pool = { name: 'main', labels: [label], ...(maxServers === undefined ? {} : { 'max-servers': maxServers }) };
   const cloud = {
-    name: 'cloud',
+    name,
     driver: 'fake',
     'cloud-images': [{ name: 'image' }],
     'cloud-settings': { 'state-dir': cloudDir, ...settings },

@@ -5,6 +5,7 @@ import { measureManyInstances } from './many-instances.js';
 import { measureMinReady } from './min-ready.js';
 import { measureRoomAgain } from './room-again.js';
 import { measurePacking } from './packing.js';
+import { measureSeveralLaunchers } from './several-launchers.js';
 
 /** A measurement that ends in a few figures. */
 export interface Probe {
@@ -19,5 +20,6 @@ export const ELASTIC_PROBES: readonly Probe[] = [
   { name: '10000 instances', run: ({ long }) => measureManyInstances(10_000, 100, long ? 600 : 30) },
   { name: 'gce', run: () => measureGce([10, 100, 300]) },
   { name: 'packing', run: () => measurePacking(400, 20) },
+  { name: 'launchers', run: () => measureSeveralLaunchers() },
   { name: 'explain, 5000 waiting', run: () => measureExplain(5000) },
 ];

@@ -80,6 +80,7 @@ describe('the figures of the installation', () => {
       config: () => ({ providers: new Map(), tenantLimits }) as unknown as Config,
       pools: () => [],
       failingDeletions: () => 0,
+      failingProviders: () => [],
     });
     await Promise.all([nodes.start(), requests.start()]);
     attached.start();

@@ -16,6 +16,8 @@ import { explainInPool, type PoolDesk } from '../src/launcher/plan/explain-in-po
 import { RequestQueue } from '../src/launcher/plan/queue.js';
 import type { PoolView, RuleName } from '../src/launcher/plan/types.js';
 import { explainRequest, type RequestExplanation } from '../src/launcher/plan/explanation.js';
+import { TimeoutError } from '../src/contract/errors.js';
+import { ProviderSteering } from '../src/launcher/steering/provider-steering.js';
 import { poolConfig } from './support/pool-config.js';
 import { poolView } from './support/pool-view.js';
 
@@ -115,6 +117,38 @@ const bothRegistered = [
 
 const equalRegistered = [registration('rack', 'main', ['small']), registration('cloud', 'main', ['small', 'big'])];
 
+const twoClouds = [registration('cloud', 'main', ['small', 'big']), registration('cloud-two', 'main', ['small'])];
+const TIMED_OUT = 'the instance was not ready within 600 s: allow more with launch-timeout';
+
+/** A second cloud, all of whose instances are in use. */
+function otherCloud(): PoolView {
+  return view('cloud-two', poolConfig('main', ['small'], { maxServers: 4 }), {
+    launches: true,
+    pausesAtQuota: true,
+    registered: twoClouds,
+    quota: {
+      need: (label) => NEEDS[label] ?? { instances: 1 },
+      providerTotal: CLOUD_TOTAL,
+      providerUsed: { instances: 4, cores: 8, ram: 16_384 },
+      poolUsed: { instances: 4, cores: 8, ram: 16_384 },
+    },
+  });
+}
+
+/** A provider whose last four launches have timed out. */
+function timingOut(): ProviderSteering {
+  let now = NOW_MS - 40_000;
+  const steering = new ProviderSteering(
+    () => now,
+    () => undefined,
+  );
+  const fail = () => steering.begin('small').attemptFailed(new TimeoutError(TIMED_OUT, { operation: 'create' }));
+  for (let i = 0; i < 3; i++) fail();
+  now = NOW_MS;
+  fail();
+  return steering;
+}
+
 /** A request stuck on each rule, as operators meet it. */
 const EXAMPLES: Readonly<Record<RuleName, () => Example>> = {
   stopping: () => ({ request: request(41, ['small']), pools: [{ view: rack([], { stopping: true }) }] }),
@@ -148,6 +182,36 @@ const EXAMPLES: Readonly<Record<RuleName, () => Example>> = {
       {
         view: cloud({ instances: 20, cores: 40, ram: 81_920 }, { registered: bothRegistered, priority: 50 }),
       },
+    ],
+  }),
+  'yield-to-first': () => ({
+    request: request(41, ['small']),
+    pools: [
+      { view: rack([], { registered: equalRegistered, leftTo: () => equalRegistered[1] }) },
+      { view: cloud({ instances: 20, cores: 40, ram: 81_920 }, { registered: equalRegistered }) },
+    ],
+  }),
+  'provider-failing': () => ({
+    request: request(41, ['small']),
+    pools: [
+      { view: cloud({ instances: 4, cores: 8, ram: 16_384 }, { registered: twoClouds, steering: timingOut() }) },
+      { view: otherCloud() },
+    ],
+  }),
+  'failed-over': () => ({
+    request: request(41, ['small'], {
+      declinedBy: [launcherId('cloud', 'main')],
+      declineReasons: {
+        [launcherId('cloud', 'main')]: {
+          rule: 'failed-over',
+          text: `launch of "small" failed, and pool "cloud-two/main" can serve the request: ${TIMED_OUT}`,
+          timeMs: NOW_MS - 20_000,
+        },
+      },
+    }),
+    pools: [
+      { view: cloud({ instances: 4, cores: 8, ram: 16_384 }, { registered: twoClouds }) },
+      { view: otherCloud() },
     ],
   }),
   'label-elsewhere': () => ({

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import type { JsonSchema } from '../contract/driver.js';
-import { freeMap, integer, name } from './schema-parts.js';
+import { flag, freeMap, integer, name } from './schema-parts.js';
 
 /** The driver of an entry that names none. */
 export const DEFAULT_DRIVER = 'openstack';
@@ -14,6 +14,9 @@ export const COMMON_PROVIDER_PROPERTIES = {
   'max-concurrency': integer('Ceiling of launches at a time; -1: none, 0: nothing is accepted', { default: -1 }),
   priority: integer('Place of the provider among others that can serve a request: the smaller goes first', {
     default: 100,
+  }),
+  steering: flag('Whether the provider is steered around while it fails; see docs/steering.md', {
+    otherwise: '`steering` of the file',
   }),
 } satisfies JsonObject;
 

@@ -94,6 +94,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     tenantLimits: readTenantLimits(top['tenant-resource-limits']),
     apiTokens: readApiTokens(secureTop),
     webhooks,
+    steering: top['steering'] !== false,
     warnings: problems.warnings,
   });
 }

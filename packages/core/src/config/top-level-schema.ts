@@ -1,8 +1,8 @@
 import type { JsonSchema } from '../contract/driver.js';
 import { closeSchema, COMMON_PROVIDER_PROPERTIES } from './compose-schema.js';
 import { DISKIMAGE, ENV_VARS } from './diskimage-schema.js';
-import { integer, list, name, section, text } from './schema-parts.js';
 import { WEB_SECRETS, WEBHOOKS } from './web-access.js';
+import { flag, integer, list, name, section, text } from './schema-parts.js';
 import { ZOOKEEPER_SECTIONS } from './zookeeper-schema.js';
 
 const LABEL = section(
@@ -75,6 +75,12 @@ export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
       properties: { driver: COMMON_PROVIDER_PROPERTIES.driver },
       additionalProperties: true,
     }),
+    steering: flag(
+      'Whether failing providers are steered around, where the provider does not say; see docs/steering.md',
+      {
+        default: true,
+      },
+    ),
     diskimages: list('Images that the builder builds', DISKIMAGE),
     'elements-dir': text('Folder with elements for image builds', { otherwise: 'none' }),
     'images-dir': text('Folder that builds are kept in; builders need one', { otherwise: 'none' }),

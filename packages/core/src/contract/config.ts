@@ -143,6 +143,8 @@ export interface Config {
   /** Empty: the web API only reads. */
   readonly apiTokens: readonly ApiToken[];
   readonly webhooks: readonly WebhookConfig[];
+  /** Whether providers that do not say otherwise are steered around when they fail. Missing: yes. */
+  readonly steering?: boolean;
   /** Warnings found while loading. */
   readonly warnings: readonly ConfigProblem[];
 }

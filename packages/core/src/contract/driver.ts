@@ -241,6 +241,13 @@ export interface LaunchOrder {
   readonly request: RequestRecord;
   /** Stores changed fields of the node under its lock and returns the new record. Rejects when the lock is lost. */
   store(changes: Partial<NodeRecord>): Promise<NodeRecord>;
+  /**
+   * Told of each attempt that failed, the last one included, so that core knows how the provider does. A driver that makes
+   * one attempt only need not call it.
+   * @returns whether another attempt is wanted here; `false`: another pool shall serve the request, so end with `failed`.
+   * Missing: as often as the configuration says, without a pause for lack of capacity (`steering: off`)
+   */
+  attemptFailed?(error: Error): boolean;
 }
 
 /** How a launch ended. */

@@ -3,6 +3,8 @@ export type { LauncherOptions } from './launcher.js';
 export { Launcher } from './launcher.js';
 export type { PoolStatus } from './pools/pool-status.js';
 export type { DriverScope, FaultKind } from './providers/guard/driver-scope.js';
+export type { HealthReport, HealthState } from './steering/health.js';
+export type { SteeringReport } from './steering/provider-steering.js';
 export { currentDriverScope } from './providers/guard/driver-scope.js';
 export type { ObservedView, ObserverOptions } from './explain/observer.js';
 export { ObservedConfig, Observer } from './explain/observer.js';

@@ -51,6 +51,8 @@ import { PoolRegistry } from './pools/pool-registry.js';
 import { PoolSet } from './pools/pool-set.js';
 import { describePool, type PoolStatus } from './pools/pool-status.js';
 import { needOfNode, ProviderSet } from './providers/provider-set.js';
+import { SteeringSet } from './steering/steering-set.js';
+import type { SteeringReport } from './steering/provider-steering.js';
 import { Registration } from './pools/registration.js';
 import { RegistryOutlook, type RegistryOutlookOptions } from './pools/registry-outlook.js';
 import { unfinishedAfter } from '../async/unfinished-after.js';
@@ -95,6 +97,7 @@ export class Launcher {
   readonly #registry: PoolRegistry;
   readonly #outlook: RegistryOutlook;
   readonly #pools: PoolSet;
+  readonly #steering: SteeringSet;
   readonly #images: ImageMirror;
   readonly #providers: ProviderSet;
   readonly #reaper: Reaper;
@@ -138,7 +141,13 @@ export class Launcher {
     const candidates = new PoolCandidates({ zk, hostname, version, registry: this.#registry, outlook: this.#outlook });
     const cleanup = loggingAs(this.#services, LOGGER_NAMES.cleanup);
     this.#lateUnlocks = new LateUnlocks(cleanup);
+    this.#steering = new SteeringSet({
+      ...{ clock, logger },
+      config: () => this.#config,
+      changed: (provider) => this.#pools.healthChanged(provider),
+    });
     this.#pools = new PoolSet(this.#services, {
+      steering: (provider) => this.#steering.of(provider),
       ...{ version, candidates },
       announceLegacy: options.announceLegacy ?? false,
       registry: this.#registry,
@@ -218,6 +227,8 @@ export class Launcher {
       config: () => this.#config,
       pools: () => this.pools,
       failingDeletions: () => this.#reaper.failing().length,
+      failingProviders: () =>
+        this.failingLaunches.filter(({ report }) => report.provider.state !== 'closed').map(({ provider }) => provider),
     });
   }
 
@@ -250,6 +261,11 @@ export class Launcher {
   /** Providers that left the configuration and still have nodes. They end when the last one is gone. */
   get drainingProviders(): readonly DrainingStatus[] {
     return this.#providers.draining;
+  }
+
+  /** Providers whose launches fail, or fail for some labels, and when they are tried again. */
+  get failingLaunches(): readonly { provider: string; report: SteeringReport }[] {
+    return this.#steering.reports();
   }
 
   /** Deletions that keep failing. */
@@ -394,6 +410,7 @@ export class Launcher {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort(new Error('the launcher stops'));
     this.#cancelSweep?.();
+    this.#steering.close();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#pools.abandon(this.#stop.signal.reason as Error);
     this.#metrics?.stop();

@@ -72,6 +72,10 @@ function launcherReaders({ follower, version, statsdDropped }: ReaderSources): R
     tenantLimit: of((launcher) => finite(tenantLimits(launcher))),
     poolRequests: of((launcher) => poolRequests(launcher)),
     failingDeletions: of((launcher) => one(launcher.failingDeletions())),
+    providerFailing: of((launcher) => {
+      const failing = new Set(launcher.failingProviders());
+      return [...launcher.config().providers.keys()].map((provider) => [{ provider }, failing.has(provider) ? 1 : 0]);
+    }),
     connectionQueue: of(({ zk }) => one(zk.counters.pending)),
     eventQueue: caches(({ eventQueue }) => eventQueue),
     playbackQueue: caches(({ playbackQueue }) => playbackQueue),

@@ -43,6 +43,8 @@ export interface ObservedLauncher {
   pools(): readonly PoolLoad[];
   /** How many deletions keep failing. */
   failingDeletions(): number;
+  /** Providers whose launches fail. */
+  failingProviders(): readonly string[];
 }
 
 /** How much a cache is behind. */

@@ -1,3 +1,4 @@
+import type { SteeringReport } from '@nodepool/core/launcher';
 import type { LauncherRuntime } from './runtime.js';
 import { describeCaches } from './state-dump.js';
 
@@ -16,7 +17,17 @@ export function launcherHealth(runtime: LauncherRuntime): Record<string, unknown
       attempts,
       error: error ?? null,
     })),
+    failing_launches: runtime.failingLaunches.map(({ provider, report }) => ({
+      provider,
+      ...healthOf(report.provider),
+      labels: report.labels.map(({ label, health }) => ({ label, ...healthOf(health) })),
+    })),
     pools: runtime.pools,
     caches: describeCaches(runtime),
   };
+}
+
+function healthOf({ state, failures, error, nextProbeMs }: SteeringReport['provider']): Record<string, unknown> {
+  const next_probe = nextProbeMs === undefined ? null : new Date(nextProbeMs).toISOString();
+  return { state, failures, error: error ?? null, next_probe };
 }

@@ -8,7 +8,7 @@ import type {
   RequestRecord,
 } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
-import type { ExplainSubject, PoolStatus, RequestExplanation } from '@nodepool/core/launcher';
+import type { ExplainSubject, PoolStatus, RequestExplanation, SteeringReport } from '@nodepool/core/launcher';
 
 /** What the service and its web server need of the part that serves requests. */
 export interface LauncherRuntime {
@@ -38,6 +38,8 @@ export interface LauncherRuntime {
   readonly drainingProviders: readonly { provider: string; nodes: number; sinceMs: number }[];
   /** Deletions that keep failing. */
   readonly failingDeletions: readonly { nodeId: string; attempts: number; error: string | undefined }[];
+  /** Providers whose launches fail, or fail for some labels; times in ms since the epoch. */
+  readonly failingLaunches: readonly { provider: string; report: SteeringReport }[];
   /** Why a request is where it is, or what would become of labels; `undefined` for an unknown request. */
   explain(subject: ExplainSubject): RequestExplanation | undefined;
   /** Accepts nothing more, completes what can be completed within the deadline, and unregisters. */

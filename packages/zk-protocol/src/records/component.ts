@@ -50,6 +50,8 @@ function poolFromRaw(common: ComponentRecord, raw: JsonObject): PoolComponentRec
     priority: number(raw.priority, 'priority') ?? DEFAULT_POOL_PRIORITY,
     paused: Boolean(raw.paused),
     legacy: false,
+    health: text(raw.health, 'health'),
+    firstPoolPauseMs: number(raw.first_pool_pause_ms, 'first_pool_pause_ms'),
   };
 }
 
@@ -61,7 +63,7 @@ export function isPoolComponent(component: ComponentRecord): component is PoolCo
 const KNOWN_KEYS: ReadonlySet<string> = new Set(['hostname', 'kind', 'model_api', 'state', 'version', 'web_url']);
 const KNOWN_POOL_KEYS: ReadonlySet<string> = new Set([
   ...KNOWN_KEYS,
-  ...['id', 'name', 'paused', 'priority', 'provider_name', 'supported_labels'],
+  ...['first_pool_pause_ms', 'health', 'id', 'name', 'paused', 'priority', 'provider_name', 'supported_labels'],
 ]);
 
 /** The body to store, keys sorted. Legacy registrations are written by {@link encodeLegacyLauncher}. */
@@ -81,6 +83,8 @@ export function encodeComponent(component: ComponentRecord | PoolComponentRecord
   body.priority = component.priority;
   body.provider_name = component.providerName;
   body.supported_labels = component.supportedLabels as string[];
+  if (component.health) body.health = component.health;
+  if (component.firstPoolPauseMs) body.first_pool_pause_ms = component.firstPoolPauseMs;
   return sorted(body, component.raw, KNOWN_POOL_KEYS);
 }
 
@@ -99,7 +103,12 @@ export function newComponent(
 /** A pool that is not registered yet. */
 export function newPoolComponent(
   fields: Pick<PoolComponentRecord, 'hostname' | 'version' | 'launcherId' | 'name' | 'providerName'> &
-    Partial<Pick<PoolComponentRecord, 'state' | 'supportedLabels' | 'priority' | 'paused' | 'modelApi'>>,
+    Partial<
+      Pick<
+        PoolComponentRecord,
+        'state' | 'supportedLabels' | 'priority' | 'paused' | 'modelApi' | 'health' | 'firstPoolPauseMs'
+      >
+    >,
 ): PoolComponentRecord {
   return {
     id: '',

@@ -146,6 +146,13 @@ export interface PoolComponentRecord extends ComponentRecord {
   readonly priority: number;
   readonly paused: boolean;
   readonly legacy: boolean;
+  /** `open`: the provider fails, and other pools are better. Missing: nothing is known against it. */
+  readonly health?: string | null;
+  /**
+   * For how long the pool leaves a request to the first pool of that request, ms. Missing: it does not know that rule, and
+   * takes what it can at once.
+   */
+  readonly firstPoolPauseMs?: number | null;
 }
 
 /** One build of a diskimage. */

@@ -84,16 +84,22 @@ export class Launch {
       if (this.#storeError) return { state: 'failed', node: this.#node, error };
       if (isNodepoolError(error, 'NODEPOOL_QUOTA')) return { state: 'aborted', node: this.#node, error };
       this.#logger.warn('Launch attempt failed', { attempt, of: config.launchRetries, error });
-      if (attempt >= config.launchRetries || isNodepoolError(error, 'NODEPOOL_CONFIG')) {
+      const isWanted = this.#order.attemptFailed?.(error) ?? true;
+      if (!isWanted || attempt >= config.launchRetries || isNodepoolError(error, 'NODEPOOL_CONFIG')) {
         await this.#noteLeftovers();
         return { state: 'failed', node: this.#node, error };
       }
-      const isUnavailable = isNodepoolError(error, 'NODEPOOL_PROVIDER_UNAVAILABLE');
-      const pauseMs = isUnavailable ? backoffMs(attempt - 1, FIRST_RETRY_MS, LONGEST_RETRY_MS, random) : 0;
+      const pauseMs = this.#isWorthAPause(error) ? backoffMs(attempt - 1, FIRST_RETRY_MS, LONGEST_RETRY_MS, random) : 0;
       await this.#tellFailure(error, attempt, pauseMs);
       if (pauseMs === 0) continue;
       await delay(clock, pauseMs, this.#signal).catch(() => undefined); // an abort is seen by the next attempt
     }
+  }
+
+  /** A cloud that does not answer, or has no room, is no better at once. */
+  #isWorthAPause(error: Error): boolean {
+    if (isNodepoolError(error, 'NODEPOOL_PROVIDER_UNAVAILABLE')) return true;
+    return this.#order.attemptFailed !== undefined && isNodepoolError(error, 'NODEPOOL_CAPACITY');
   }
 
   /** Those who wait for the node can read in its record why it takes longer. */

@@ -15,7 +15,12 @@ export class ObservedPool extends LivePoolView {
 
   constructor(options: Omit<LivePoolViewOptions, 'requests'>) {
     const queue = new RequestQueue(compareRequests);
-    const requests = { pausedCount: () => 0, has: (id: string) => queue.has(id), acceptsNode: () => true };
+    const requests = {
+      pausedCount: () => 0,
+      has: (id: string) => queue.has(id),
+      isPausing: () => false,
+      acceptsNode: () => true,
+    };
     super({ ...options, requests });
     this.#queue = queue;
   }

@@ -190,6 +190,7 @@ export class ObservedConfig {
       disabledLabels: () => disabled,
       tenantLimit: (tenant: string) => tenantLimits.get(tenant),
       isOurs: () => false,
+      steering: () => undefined,
     };
     return new ObservedPool({ services: this.#services, port, runner, pool, launcherId });
   }

@@ -1,28 +1,13 @@
-import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 import { findOverrun, findShortage, sumResources, type Shortage } from '../../contract/resources.js';
+import { coversAll, findCandidates, reason } from './candidates.js';
+import { judgeFirst, judgeHealth } from './health-rules.js';
 import { amountText, labelsToText } from './texts.js';
-import type { PlannedRequest, PoolView, Reason, RuleName, Verdict } from './types.js';
+import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
+
+export { coversAll, findCandidates, reason };
 
 /** Text of the requestor of standby nodes; such requests are declined, not paused, when nothing is free. */
 export const MIN_READY_REQUESTOR = 'NodePool:min-ready';
-
-/** Makes a {@link Reason}. */
-export function reason(rule: RuleName, text: string, remedy: string, details: Reason['details'] = {}): Reason {
-  return { rule, text, remedy, details };
-}
-
-/** Registered pools that have every wanted label and have not declined the request. */
-export function findCandidates(request: PlannedRequest, view: PoolView): PoolComponentRecord[] {
-  return view.registered.filter(
-    (pool) =>
-      !request.declinedBy.includes(pool.launcherId) && pool.supportedLabels.length > 0 && coversAll(pool, request),
-  );
-}
-
-/** The pool has every label that the request wants. */
-export function coversAll(pool: PoolComponentRecord, request: Pick<PlannedRequest, 'labels'>): boolean {
-  return request.labels.every((label) => pool.supportedLabels.includes(label));
-}
 
 /**
  * Rules that do not depend on what is free at the moment: whether the request is this pool's business at all.
@@ -36,9 +21,18 @@ export function judgeStanding(request: PlannedRequest, view: PoolView): Verdict 
     return skip(reason('not-requested', `the request is ${request.state}`, 'nothing to do', { state: request.state }));
   }
   if (request.declinedBy.includes(view.launcherId)) {
+    const told = request.declineReasons?.[view.launcherId];
+    if (told?.rule === 'failed-over')
+      return skip(reason('failed-over', told.text, 'nothing: the other pool serves it'));
     return skip(reason('already-declined', 'this pool has declined it', 'another pool, or a new request'));
   }
-  return judgeCandidates(request, view) ?? judgeDecline(request, view) ?? judgeOpen(view);
+  return (
+    judgeCandidates(request, view) ??
+    judgeDecline(request, view) ??
+    judgeOpen(view) ??
+    judgeHealth(request, view) ??
+    judgeFirst(request, view)
+  );
 }
 
 /** Zero is no limit to wait for: another pool may have the request. */

@@ -1,5 +1,6 @@
 import type { NodeRecord, PoolComponentRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
 import type { PoolConfig } from '../../contract/provider-config.js';
+import type { ProviderSteering } from '../steering/provider-steering.js';
 
 /** Names of the rules, in the order they are applied; the first that matches decides. */
 export const RULES = [
@@ -8,7 +9,9 @@ export const RULES = [
   'already-declined',
   'yield-to-provider',
   'yield-to-priority',
+  'yield-to-first',
   'label-elsewhere',
+  'provider-failing',
   'label-quota',
   'tenant-quota',
   'pool-full',
@@ -18,6 +21,7 @@ export const RULES = [
   'label-unavailable',
   'images-unavailable',
   'exceeds-quota',
+  'failed-over',
   'accept',
 ] as const;
 /** Name of a rule. */
@@ -126,6 +130,10 @@ export interface PoolView {
   /** Whether the pool can ever have a node for each of the labels at once; missing: not limited in this way. */
   canHold?(labels: readonly string[]): boolean;
   readonly quota: QuotaView;
+  /** What launches have shown of the provider; missing: it is not steered around. */
+  readonly steering?: Pick<ProviderSteering, 'isWell' | 'mayLaunch' | 'report'> | undefined;
+  /** The pool that a waiting request is left to for a moment; missing: none. */
+  leftTo?(request: PlannedRequest): PoolComponentRecord | undefined;
   tenantLimit(tenant: string): Resources | undefined;
   tenantUsed(tenant: string): Resources;
 }
@@ -143,4 +151,5 @@ export type PlannedRequest = Pick<
   | 'relativePriority'
   | 'tenantName'
   | 'eventId'
->;
+> &
+  Partial<Pick<RequestRecord, 'declineReasons'>>;

@@ -5,6 +5,7 @@ import type { PoolPort } from './pool-port.js';
 import type { LivePoolView } from './pool-view.js';
 import { legacyRegistry, Registration } from './registration.js';
 import { shortName } from './short-name.js';
+import { FIRST_POOL_PAUSE_MS } from '../steering/first-pool.js';
 
 /** A pool's entries in the registry, and where old launchers look if asked to. */
 export class PoolAnnouncement {
@@ -30,6 +31,7 @@ export class PoolAnnouncement {
       supportedLabels: [...pool.labels.keys()],
       priority: view.priority,
       paused: view.yieldsPrecedence,
+      ...steeringOf(view),
     });
     this.#registration = new Registration(services.zk, component, logger);
     if (port.announceLegacy) {
@@ -55,14 +57,24 @@ export class PoolAnnouncement {
   refresh(): void {
     const { body } = this.#registration;
     const { pool, priority, yieldsPrecedence: paused } = this.#view;
+    const { health, firstPoolPauseMs } = steeringOf(this.#view);
     const supportedLabels = [...pool.labels.keys()];
     const same =
       body.priority === priority &&
       body.paused === paused &&
+      (body.health ?? null) === health &&
+      (body.firstPoolPauseMs ?? null) === firstPoolPauseMs &&
       body.supportedLabels.length === supportedLabels.length &&
       body.supportedLabels.every((label, i) => label === supportedLabels[i]);
     if (same) return;
-    this.#registration.update(withComponent(body, { supportedLabels, priority, paused }));
+    this.#registration.update(withComponent(body, { supportedLabels, priority, paused, health, firstPoolPauseMs }));
     this.#legacy?.update(this.#registration.body);
   }
+}
+
+/** What other launchers and people are told of the health of the provider, and of how the pool shares requests. */
+function steeringOf({ steering }: LivePoolView): Required<Pick<PoolComponentRecord, 'health' | 'firstPoolPauseMs'>> {
+  if (!steering) return { health: null, firstPoolPauseMs: null };
+  const { state } = steering.report().provider;
+  return { health: state === 'closed' ? null : 'open', firstPoolPauseMs: FIRST_POOL_PAUSE_MS };
 }

@@ -11,7 +11,10 @@ import type { PoolConfig } from '../../contract/provider-config.js';
 import { sumResources } from '../../contract/resources.js';
 import type { Services } from '../mirror/services.js';
 import type { PausedRequest } from '../plan/plan-pool.js';
-import type { Assignment } from '../plan/types.js';
+import { reason } from '../plan/candidates.js';
+import { findAlternative } from '../plan/health-rules.js';
+import type { Assignment, Reason } from '../plan/types.js';
+import { failureKindOf } from '../steering/failure.js';
 import { RequestHandler } from '../requests/handler.js';
 import type { HandlerOutcome, HandlerPool } from '../requests/handler-pool.js';
 import type { PlannedLaunch } from '../requests/planned-launch.js';
@@ -212,11 +215,35 @@ export class PoolHandlers implements HandlerPool {
     return false;
   }
 
-  planLaunch(label: string): PlannedLaunch {
+  planLaunch(label: string, request: () => RequestRecord): PlannedLaunch {
     const { view, port, wake } = this.#options;
-    return view.runner.planLaunch(view.pool.name, this.needOf(label), () => {
+    const planned = view.runner.planLaunch(view.pool.name, this.needOf(label), () => {
       wake();
       if (view.maxConcurrency >= 0) port.reservationsEnded(view.provider, view.pool.name);
     });
+    const steered = view.steering?.begin(label);
+    if (!steered) return planned;
+    return {
+      ...planned,
+      attemptFailed: (error) => steered.attemptFailed(error) === 'own' || !findAlternative(request(), view),
+      ended: (result) => {
+        steered.ended(result?.state === 'ready');
+        planned.ended(result);
+      },
+    };
+  }
+
+  handOver(request: RequestRecord, label: string, error: Error): Reason | undefined {
+    const { view } = this.#options;
+    if (!view.steering || failureKindOf(error) === 'own') return undefined;
+    const other = findAlternative(request, view);
+    if (!other) return undefined;
+    const pool = `${other.providerName}/${other.name}`;
+    return reason(
+      'failed-over',
+      `launch of "${label}" failed, and pool "${pool}" can serve the request: ${error.message}`,
+      `pool "${pool}" serves it; were all others to decline, it would come back`,
+      { label, provider: other.providerName, pool: other.name },
+    );
   }
 }

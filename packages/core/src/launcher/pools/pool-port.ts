@@ -1,4 +1,5 @@
 import type { NodeRecord, RequestId, RequestRecord, Resources } from '@nodepool/zk-protocol';
+import type { ProviderSteering } from '../steering/provider-steering.js';
 import type { PoolCandidates } from './pool-candidates.js';
 import type { PoolRegistry } from './pool-registry.js';
 
@@ -9,6 +10,8 @@ export interface PoolViewPort {
   /** Labels with `min-ready: -1`. */
   disabledLabels(): ReadonlySet<string>;
   tenantLimit(tenant: string): Resources | undefined;
+  /** What launches have shown of a provider; `undefined`: it is not steered around. */
+  steering(provider: string): ProviderSteering | undefined;
   /** A pool of this process works on the request. */
   isOurs(request: RequestId): boolean;
 }

@@ -4,6 +4,7 @@ import type { Services } from '../mirror/services.js';
 import { RequestQueue } from '../plan/queue.js';
 import { judgeStanding } from '../plan/rules.js';
 import type { PoolView } from '../plan/types.js';
+import { FirstPools } from './first-pools.js';
 import type { PoolPort } from './pool-port.js';
 import type { PoolRefusals } from './pool-refusals.js';
 
@@ -26,10 +27,23 @@ export interface PoolQueueOptions {
 export class PoolQueue {
   readonly requests = new RequestQueue(compareRequests);
   readonly #options: PoolQueueOptions;
+  readonly #first: FirstPools;
   readonly #retries = new Map<RequestId, { attempts: number; cancel: CancelTimer | undefined }>();
 
   constructor(options: PoolQueueOptions) {
     this.#options = options;
+    this.#first = new FirstPools(options.services.clock, (id) => this.lookAgain(id));
+  }
+
+  /** The request is still to be left to its first pool. */
+  isPausing(id: RequestId): boolean {
+    return this.#first.isPausing(id);
+  }
+
+  /** The pool works on the request now. */
+  accepted(id: RequestId): void {
+    this.#first.forget(id);
+    this.requests.remove(id);
   }
 
   /** Judges a request that was read, changed, or may be judged differently now. */
@@ -38,6 +52,8 @@ export class PoolQueue {
     if (isHandled(request.id) || refusals.isWriting(request.id)) return;
     if (port.isRecovering(request.id)) return;
     if (this.#retries.get(request.id)?.cancel) return;
+    if (request.state !== 'requested') this.#first.forget(request.id);
+    else if (view.steering && view.registered.length > 1) this.#first.note(request.id);
     const verdict = judgeStanding(request, view);
     if (verdict === undefined) {
       if (this.requests.put(request)) wake();
@@ -76,6 +92,7 @@ export class PoolQueue {
 
   /** The request's znode is gone. */
   requestGone(id: RequestId): void {
+    this.#first.forget(id);
     this.#retries.get(id)?.cancel?.();
     this.#retries.delete(id);
     if (this.requests.remove(id)) this.#options.wake();
@@ -89,5 +106,6 @@ export class PoolQueue {
 
   cancelRetries(): void {
     for (const retry of this.#retries.values()) retry.cancel?.();
+    this.#first.close();
   }
 }

@@ -1,8 +1,8 @@
-import { withRequest, type LauncherId, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
+import type { LauncherId, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import type { Logger } from '../../contract/logger.js';
 import type { Services } from '../mirror/services.js';
 import type { PoolView, Reason } from '../plan/types.js';
-import { declinedRequest, writeUnlockedRequest } from '../requests/request-writes.js';
+import { declinedRequest, refusedRequest, writeUnlockedRequest } from '../requests/request-writes.js';
 import type { PoolPort } from './pool-port.js';
 
 /** What refusals are told about the rest of their pool. */
@@ -52,9 +52,7 @@ export class PoolRefusals {
   fail(request: RequestRecord): void {
     const { services, port, track } = this.#options;
     const decide = async () =>
-      (await port.candidates.isRefusedByAll(request))
-        ? withRequest(request, { state: 'failed' }, services.clock.now(), 'launcher')
-        : undefined;
+      (await port.candidates.isRefusedByAll(request)) ? refusedRequest(request, services.clock.now()) : undefined;
     track(this.#refuse(request, 'every registered pool has declined it', decide));
   }
 

@@ -161,6 +161,11 @@ export class PoolSet {
     await Promise.all([...this.#workers.values()].map((worker) => worker.sessionRenewed()));
   }
 
+  /** A provider fails, is well again, or it is time for a probe. */
+  healthChanged(provider: string): void {
+    for (const worker of this.#all()) if (worker.view.provider === provider) worker.healthChanged();
+  }
+
   // --- end --------------------------------------------------------------------------------------------------------
 
   /** Accepts nothing more. Resolves when all that was accepted has come to its end. */

@@ -9,7 +9,10 @@ import type {
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { Services } from '../mirror/services.js';
 import type { FreeNodes } from '../mirror/free-nodes.js';
-import type { PoolView, QuotaView, Reservation } from '../plan/types.js';
+import { findCandidates } from '../plan/candidates.js';
+import type { PlannedRequest, PoolView, QuotaView, Reservation } from '../plan/types.js';
+import { firstPoolFor } from '../steering/first-pool.js';
+import type { ProviderSteering } from '../steering/provider-steering.js';
 import type { PoolViewPort } from './pool-port.js';
 import { sumResources } from '../../contract/resources.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
@@ -20,6 +23,8 @@ export interface PoolRequests {
   pausedCount(): number;
   /** The request waits in this pool, or the pool works on it. */
   has(id: RequestId): boolean;
+  /** The request is still to be left to its first pool. */
+  isPausing(id: RequestId): boolean;
   /** Whether the driver would have a free node serve the request. */
   acceptsNode(request: RequestRecord, node: NodeRecord): boolean;
 }
@@ -126,7 +131,33 @@ export class LivePoolView implements PoolView {
 
   /** Others need not leave requests to this pool: it waits for room, or accepts nothing at all. */
   get yieldsPrecedence(): boolean {
-    return this.paused || this.maxConcurrency === 0;
+    return this.paused || this.maxConcurrency === 0 || this.steering?.isWell === false;
+  }
+
+  get steering(): ProviderSteering | undefined {
+    return this.#port.steering(this.provider);
+  }
+
+  /** Ready nodes win: a pool that has them does not leave the request to one without. */
+  leftTo(request: PlannedRequest): PoolComponentRecord | undefined {
+    if (this.steering?.isWell !== true || !this.#requests.isPausing(request.id)) return undefined;
+    const first = firstPoolFor(request.id, this.#equals(request));
+    if (!first || first.launcherId === this.launcherId) return undefined;
+    const { labels } = request;
+    const ofFirst = this.#services.mirror.free(first.providerName, first.name);
+    return hasAll(this.#free, labels) && !hasAll(ofFirst, labels) ? undefined : first;
+  }
+
+  /** Pools that may be the first of the request, as far as priority and its preferred provider let them. */
+  #equals(request: PlannedRequest): PoolComponentRecord[] {
+    const isPreferred = request.provider === this.provider;
+    return findCandidates(request, this).filter(
+      (pool) =>
+        pool.priority === this.priority &&
+        !pool.paused &&
+        Boolean(pool.firstPoolPauseMs) &&
+        (!isPreferred || pool.providerName === this.provider),
+    );
   }
 
   labelReady(label: string): boolean {
@@ -234,6 +265,11 @@ export class LivePoolView implements PoolView {
   needOf(label: string): Resources {
     return this.#runner.needOf(label, this.#pool);
   }
+}
+
+/** There is a free node for each of the labels, as far as one look tells. */
+function hasAll(free: FreeNodes, labels: readonly string[]): boolean {
+  return labels.every((label) => firstOf(free.ofLabel(label)).length > 0);
 }
 
 /** At most one, without a look at the rest. */

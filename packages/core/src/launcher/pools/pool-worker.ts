@@ -5,6 +5,7 @@ import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { Services } from '../mirror/services.js';
 import type { PoolExplanation } from '../plan/explanation.js';
+import { judgeHealth } from '../plan/health-rules.js';
 import { imagesUnavailable } from '../plan/rules.js';
 import type { Assignment, Reason, Reservation } from '../plan/types.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
@@ -76,6 +77,7 @@ export class PoolWorker {
     return {
       pausedCount: () => this.#handlers.pausedCount,
       has: (id: RequestId) => this.#queue.requests.has(id) || this.handles(id),
+      isPausing: (id: RequestId) => this.#queue.isPausing(id),
       acceptsNode: (request: RequestRecord, node: NodeRecord) => {
         const handler = this.#handlers.get(request.id);
         return handler ? handler.acceptsNode(node) : (this.#drivers.of(request).acceptsNode?.(node) ?? true);
@@ -108,6 +110,12 @@ export class PoolWorker {
   /** Puts a changed configuration into force. */
   update(runner: ProviderRunner, pool: PoolConfig): void {
     this.view.use(runner, pool);
+    this.#refreshAnnouncement();
+    this.reconsiderAll();
+  }
+
+  /** The provider fails, is well again, or it is time for a probe. */
+  healthChanged(): void {
     this.#refreshAnnouncement();
     this.reconsiderAll();
   }
@@ -256,13 +264,17 @@ export class PoolWorker {
 
   #accept(request: RequestRecord, assignment: Assignment): void {
     if (this.#port.isRecovering(request.id)) return; // it keeps its place until we are told to look again
+    if (judgeHealth(request, this.view)) {
+      this.#queue.requests.remove(request.id); // another one accepted in this pass is the probe
+      return;
+    }
     const driver = this.#drivers.of(request);
     if (!driver.imagesAvailable()) {
       this.#decline(request, imagesUnavailable(request.labels));
       return;
     }
     this.#drivers.forget(request);
-    if (this.#handlers.accept(request, assignment, driver)) this.#queue.requests.remove(request.id);
+    if (this.#handlers.accept(request, assignment, driver)) this.#queue.accepted(request.id);
   }
 
   #decline(request: RequestRecord, reason: Reason): void {
@@ -281,6 +293,7 @@ function changesStanding(before: PoolComponentRecord, after: PoolComponentRecord
   if (before.paused !== after.paused && after.priority < ownPriority) return true;
   return (
     before.priority !== after.priority ||
+    before.health !== after.health ||
     before.launcherId !== after.launcherId ||
     before.providerName !== after.providerName ||
     before.supportedLabels.length !== after.supportedLabels.length ||

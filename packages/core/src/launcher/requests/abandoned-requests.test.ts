@@ -18,6 +18,7 @@ const pool: HandlerPool = {
   needOf: () => ({}),
   pauseChanged() {},
   standsInTheWay: () => false,
+  handOver: () => undefined,
   planLaunch: () => {
     throw new Error('the request is never worked on');
   },

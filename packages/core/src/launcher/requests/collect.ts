@@ -17,10 +17,11 @@ export async function collect(work: RequestWork): Promise<StepTo<'collecting' | 
 }
 
 /** Nothing is under way. @returns how the work ends now; `undefined`: the request waits for capacity */
-function chooseEnding({ heard, parts, pool, yieldTimer }: RequestWork): Ending | undefined {
+function chooseEnding(work: RequestWork): Ending | undefined {
+  const { heard, parts, pool, yieldTimer } = work;
   if (heard.has('gone')) return { kind: 'let-go' };
   const failed = parts.find('failed');
-  if (failed) return declineAfterFailure(failed);
+  if (failed) return declineAfterFailure(work, failed);
   if (!parts.has('missing')) return { kind: 'fulfil' };
   if (!pool.pausesAtQuota || heard.has('draining')) {
     return { kind: 'put-back', why: 'a node it was to get is not available' };
@@ -29,7 +30,9 @@ function chooseEnding({ heard, parts, pool, yieldTimer }: RequestWork): Ending |
   return yieldTimer.isDue ? { kind: 'give-way' } : undefined;
 }
 
-function declineAfterFailure({ label, error }: Part): Ending {
+function declineAfterFailure({ request, pool }: RequestWork, { label, error }: Part): Ending {
+  const handOver = error && pool.handOver(request, label, error);
+  if (handOver) return { kind: 'decline', reason: handOver, launchError: null };
   const launchError = error?.message ?? 'no reason was given';
   const text = `launch of "${label}" failed: ${launchError}`;
   return { kind: 'decline', reason: reason('label-unavailable', text, 'see the launch error', { label }), launchError };

@@ -1,6 +1,7 @@
 import type { LauncherId, RequestRecord, Resources } from '@nodepool/zk-protocol';
 import type { Provider } from '../../contract/driver.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
+import type { Reason } from '../plan/types.js';
 import type { PlannedLaunch } from './planned-launch.js';
 
 /** What a handler needs of the pool it works for. */
@@ -22,7 +23,9 @@ export interface HandlerPool {
   /** Whether a request with a better place may be waiting for what this one holds. */
   standsInTheWay(request: RequestRecord): boolean;
   /** Counts a launch from now on, so that nobody else is given the same room. */
-  planLaunch(label: string): PlannedLaunch;
+  planLaunch(label: string, request: () => RequestRecord): PlannedLaunch;
+  /** Why a request goes to another pool after a launch that failed here; `undefined`: there is none that could serve it. */
+  handOver(request: RequestRecord, label: string, error: Error): Reason | undefined;
 }
 
 /**

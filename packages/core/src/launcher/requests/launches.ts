@@ -5,6 +5,7 @@ import type { PoolLabelConfig } from '../../contract/provider-config.js';
 import { removeAbandonedLocks } from './abandoned.js';
 import type { Logger } from '../../contract/logger.js';
 import type { HandlerPool } from './handler-pool.js';
+import type { PlannedLaunch } from './planned-launch.js';
 import { createNodes } from './new-nodes.js';
 import type { Part, RequestParts } from './request-parts.js';
 import type { Services } from '../mirror/services.js';
@@ -60,7 +61,7 @@ export class Launches {
         const { planned } = part;
         part.planned = undefined;
         planned?.recorded();
-        const result = await this.#launch(request, part, node);
+        const result = await this.#launch(request, part, node, planned);
         planned?.ended(result);
         await this.#launched(part, result, epoch);
         settled();
@@ -104,7 +105,12 @@ export class Launches {
   }
 
   /** Never rejects. */
-  async #launch(request: RequestRecord, part: Part, node: NodeRecord): Promise<LaunchResult> {
+  async #launch(
+    request: RequestRecord,
+    part: Part,
+    node: NodeRecord,
+    planned: PlannedLaunch | undefined,
+  ): Promise<LaunchResult> {
     const label = this.#pool.pool.labels.get(part.label);
     const driver = this.#driver();
     if (!label || !driver.launch) {
@@ -112,7 +118,9 @@ export class Launches {
       return { state: 'failed', node, error };
     }
     try {
-      return await driver.launch(this.#order(request, part, node, label), this.#signal);
+      const attemptFailed = planned?.attemptFailed;
+      const order = { ...this.#order(request, part, node, label), ...(attemptFailed && { attemptFailed }) };
+      return await driver.launch(order, this.#signal);
     } catch (error) {
       return { state: 'failed', node: part.node ?? node, error: asError(error) };
     }

@@ -111,7 +111,7 @@ export class RequestWork {
   assign(assignment: Assignment): { reused: Part[]; toLaunch: Part[] } {
     this.launches.az ??= assignment.az;
     const { reused, toLaunch } = this.parts.assign(assignment);
-    for (const part of toLaunch) part.planned = this.pool.planLaunch(part.label);
+    for (const part of toLaunch) part.planned = this.pool.planLaunch(part.label, () => this.request);
     return { reused, toLaunch };
   }
 

@@ -6,9 +6,12 @@ import {
   type Operation,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
-import type { Reason } from '../plan/types.js';
+import type { Reason, RuleName } from '../plan/types.js';
 import type { Services } from '../mirror/services.js';
 import { isRefusal, Transaction } from './transaction.js';
+
+/** The rule of a pool that has left a request to others. */
+const HANDED_OVER: RuleName = 'failed-over';
 
 /** How an attempt to write a request under its lock ended. */
 export type RequestWrite = 'done' | 'busy' | 'changed' | 'gone';
@@ -21,12 +24,11 @@ export function declinedRequest(
   isLast: boolean,
   nowMs: number,
 ): RequestRecord {
-  const declinedBy = request.declinedBy.includes(launcherId) ? request.declinedBy : [...request.declinedBy, launcherId];
-  return withRequest(
+  const declined = withRequest(
     request,
     {
-      state: isLast ? 'failed' : 'requested',
-      declinedBy,
+      state: 'requested',
+      declinedBy: request.declinedBy.includes(launcherId) ? request.declinedBy : [...request.declinedBy, launcherId],
       nodeIds: [],
       declineReasons: {
         ...request.declineReasons,
@@ -35,6 +37,17 @@ export function declinedRequest(
     },
     nowMs,
   );
+  return isLast ? refusedRequest(declined, nowMs) : declined;
+}
+
+/**
+ * A request that every pool has declined: `failed`, unless some only left it to others after a launch that failed. These
+ * have it again, with all the attempts they are allowed, because now there are no others.
+ */
+export function refusedRequest(request: RequestRecord, nowMs: number): RequestRecord {
+  const declinedBy = request.declinedBy.filter((id) => request.declineReasons[id]?.rule !== HANDED_OVER);
+  if (declinedBy.length === request.declinedBy.length) return withRequest(request, { state: 'failed' }, nowMs);
+  return withRequest(request, { declinedBy }, nowMs);
 }
 
 /**

@@ -106,6 +106,10 @@ const WORK = {
     help: 'Deletions that have failed and will be tried again',
     ...exposed('gauge', 'nodepool_failing_deletions'),
   },
+  providerFailing: {
+    help: '1 while launches of the provider fail and requests go to others, otherwise 0',
+    ...exposed('gauge', 'nodepool_provider_failing', ['provider']),
+  },
   operationState: {
     help: 'Time operations spent in each of their states',
     ...exposed('histogram', 'nodepool_operation_state_seconds', ['provider', 'machine', 'state'], SLOW_SECONDS),

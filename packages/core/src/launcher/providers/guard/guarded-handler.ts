@@ -59,8 +59,14 @@ async function launch(
 ): Promise<LaunchResult> {
   let { node } = order;
   const store: LaunchOrder['store'] = async (changes) => (node = await outOfDriverScope(() => order.store(changes)));
+  const { attemptFailed } = order;
+  const guarded = {
+    ...order,
+    store,
+    ...(attemptFailed && { attemptFailed: (error: Error) => outOfDriverScope(() => attemptFailed(error)) }),
+  };
   try {
-    const started = inScopeWithSignal(complaints.scope, signal, (own) => handler.launch?.({ ...order, store }, own));
+    const started = inScopeWithSignal(complaints.scope, signal, (own) => handler.launch?.(guarded, own));
     const limited = withTimeLimit(clock, LAUNCH_LIMIT_MS, `launch of node ${node.id}`, started);
     const result = await untilAborted(limited, signal, clock);
     const problem = problemOf(result, newestOf(node, storedNode(node.id), result?.node));

@@ -1,0 +1,136 @@
+import { join } from 'node:path';
+import { FakeCloudProcess, type CloudInstance } from '../fake-cloud.js';
+import { cloudConfig } from './cloud-config.js';
+import type { Finding } from './finding.js';
+import type { LoadResult } from './lean-client.js';
+import { cpuMs } from './process-usage.js';
+import { withServer } from './scenarios.js';
+import { runLoad, startLauncher, staticConfig, type Subject } from './subjects.js';
+
+const COUNTS = [1, 2, 4, 8];
+const IN_FLIGHT = 50;
+const REQUESTS = 2000;
+const SLOTS = { a: 200 };
+
+/** What several launchers that share the work cost together. */
+interface Shared {
+  launchers: number;
+  cpuMsPerRequest: number;
+  /** Single operations sent to ZooKeeper, reads included. */
+  operationsPerRequest: number;
+  requestsPerSecond: number;
+  p50: number;
+  p99: number;
+  /** The smallest and the greatest share of the requests that one launcher served, as a part of an even one. */
+  shares: readonly [number, number] | undefined;
+}
+
+/** CPU and writes of 2, 4 and 8 launchers beside those of one: a cloud for each of them, and one static provider for all. */
+export async function measureSeveralLaunchers(): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const kind of ['clouds', 'static'] as const) {
+    let one: Shared | undefined;
+    for (const launchers of COUNTS) {
+      const shared = await (kind === 'clouds' ? measureClouds(launchers) : measureStatic(launchers));
+      one ??= shared;
+      findings.push(...describe(kind, shared, one));
+    }
+  }
+  return findings;
+}
+
+function* describe(kind: string, shared: Shared, one: Shared): Generator<Finding> {
+  const { launchers, cpuMsPerRequest, operationsPerRequest, requestsPerSecond, p50, p99, shares } = shared;
+  const what = (text: string) => `launchers, ${kind}, ${launchers}: ${text}`;
+  const wanted = { 1: 1, 2: 1.3, 4: 1.7, 8: 2.5 }[launchers];
+  yield { what: what('CPU a request'), value: cpuMsPerRequest, unit: 'ms' };
+  yield {
+    what: what('CPU beside one launcher'),
+    value: cpuMsPerRequest / one.cpuMsPerRequest,
+    unit: 'times',
+    wanted: `at most ${wanted}`,
+  };
+  yield { what: what('ZooKeeper operations a request'), value: operationsPerRequest, unit: '' };
+  yield {
+    what: what('operations beside one launcher'),
+    value: operationsPerRequest / one.operationsPerRequest,
+    unit: 'times',
+    wanted: 'at most 1.1',
+  };
+  yield { what: what('requests a second'), value: requestsPerSecond, unit: '' };
+  yield { what: what('fulfilment p50'), value: p50, unit: 'ms' };
+  yield { what: what('fulfilment p99'), value: p99, unit: 'ms' };
+  if (!shares) return;
+  yield { what: what('smallest share of the work'), value: shares[0] * 100, unit: '% of an even one' };
+  yield { what: what('greatest share of the work'), value: shares[1] * 100, unit: '% of an even one' };
+}
+
+function measureClouds(launchers: number): Promise<Shared> {
+  return withServer('zookeeper', async (connectString, dir) => {
+    const cloud = await FakeCloudProcess.start(join(dir, 'cloud'));
+    try {
+      const served = new Map<string, Set<string>>();
+      cloud.onChange(({ instance }) => instance && note(served, instance));
+      const config = (name: string) => (port: number) => cloudConfig(connectString, cloud.dir, { name }, port);
+      return await measureTogether(launchers, dir, connectString, config, served);
+    } finally {
+      await cloud.stop();
+    }
+  });
+}
+
+function note(served: Map<string, Set<string>>, { id, metadata }: CloudInstance): void {
+  const provider = metadata['nodepool_provider_name'] ?? '';
+  const ids = served.get(provider);
+  if (ids) ids.add(id);
+  else served.set(provider, new Set([id]));
+}
+
+function measureStatic(launchers: number): Promise<Shared> {
+  return withServer('zookeeper', (connectString, dir) => {
+    const config = () => (port: number) => staticConfig(connectString, SLOTS, port);
+    return measureTogether(launchers, dir, connectString, config);
+  });
+}
+
+async function measureTogether(
+  launchers: number,
+  dir: string,
+  connectString: string,
+  config: (name: string) => (port: number) => object,
+  served?: ReadonlyMap<string, ReadonlySet<string>>,
+): Promise<Shared> {
+  const names = Array.from({ length: launchers }, (_, i) => `cloud-${i + 1}`);
+  const subjects: Subject[] = [];
+  try {
+    for (const name of names) subjects.push(await startLauncher(join(dir, name), config(name)));
+    const used = async () => {
+      const cpu = await Promise.all(subjects.map(({ pid }) => cpuMs(pid)));
+      const traffic = await Promise.all(subjects.map((subject) => subject.traffic()));
+      return { cpu: sum(cpu), operations: sum(traffic.map(({ operations }) => operations)) };
+    };
+    let before = { cpu: 0, operations: 0 };
+    const load = { connectString, labels: ['a'], inFlight: IN_FLIGHT, requests: REQUESTS };
+    const result = await runLoad<LoadResult>(load, async () => {
+      before = await used();
+    });
+    const after = await used();
+    const counts = served && names.map((name) => served.get(name)?.size ?? 0);
+    const even = counts && sum(counts) / launchers;
+    return {
+      launchers,
+      cpuMsPerRequest: (after.cpu - before.cpu) / REQUESTS,
+      operationsPerRequest: (after.operations - before.operations) / REQUESTS,
+      requestsPerSecond: result.requestsPerSecond,
+      p50: result.fulfilMs.p50,
+      p99: result.fulfilMs.p99,
+      shares: counts && even ? [Math.min(...counts) / even, Math.max(...counts) / even] : undefined,
+    };
+  } finally {
+    await Promise.all(subjects.map((subject) => subject.kill('SIGKILL')));
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((a, b) => a + b, 0);
+}

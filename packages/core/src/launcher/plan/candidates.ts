@@ -1,0 +1,20 @@
+import type { PoolComponentRecord } from '@nodepool/zk-protocol';
+import type { PlannedRequest, PoolView, Reason, RuleName } from './types.js';
+
+/** Makes a {@link Reason}. */
+export function reason(rule: RuleName, text: string, remedy: string, details: Reason['details'] = {}): Reason {
+  return { rule, text, remedy, details };
+}
+
+/** Registered pools that have every wanted label and have not declined the request. */
+export function findCandidates(request: PlannedRequest, view: PoolView): PoolComponentRecord[] {
+  return view.registered.filter(
+    (pool) =>
+      !request.declinedBy.includes(pool.launcherId) && pool.supportedLabels.length > 0 && coversAll(pool, request),
+  );
+}
+
+/** The pool has every label that the request wants. */
+export function coversAll(pool: PoolComponentRecord, request: Pick<PlannedRequest, 'labels'>): boolean {
+  return request.labels.every((label) => pool.supportedLabels.includes(label));
+}

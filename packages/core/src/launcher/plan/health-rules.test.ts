@@ -1,0 +1,84 @@
+import { newPoolComponent, newRequest, type LauncherId, type NodeId, type RequestId } from '@nodepool/zk-protocol';
+import { newNode, type PoolComponentRecord } from '@nodepool/zk-protocol';
+import { describe, expect, it } from 'vitest';
+import { poolConfig } from '../../../test/support/pool-config.js';
+import { poolView } from '../../../test/support/pool-view.js';
+import { LaunchError } from '../../contract/errors.js';
+import { ProviderSteering } from '../steering/provider-steering.js';
+import { findAlternative } from './health-rules.js';
+import { judgeStanding } from './rules.js';
+import type { PoolView } from './types.js';
+
+const OWN = 'nl01-PoolWorker.own-main-1' as LauncherId;
+
+function pool(provider: string, fields: Partial<PoolComponentRecord> = {}): PoolComponentRecord {
+  const launcherId = (provider === 'own' ? OWN : `nl02-PoolWorker.${provider}-main-2`) as LauncherId;
+  const names = { hostname: 'nl02', version: '1', launcherId, name: 'main', providerName: provider };
+  return { ...newPoolComponent({ ...names, supportedLabels: ['small'] }), ...fields };
+}
+
+function failing(): ProviderSteering {
+  const steering = new ProviderSteering(
+    () => 0,
+    () => undefined,
+  );
+  for (let i = 0; i < 3; i++) steering.begin('small').attemptFailed(new LaunchError('status', 'it is in error'));
+  return steering;
+}
+
+function view(others: readonly PoolComponentRecord[], fields: Partial<PoolView> = {}): PoolView {
+  const own = { launcherId: OWN, provider: 'own', pool: poolConfig('main', ['small']), launches: true };
+  return poolView({ ...own, registered: [pool('own'), ...others], steering: failing(), ...fields });
+}
+
+const request = (fields: object = {}) => {
+  return { ...newRequest({ labels: ['small'] }, 0), id: '200-0000000001' as RequestId, ...fields };
+};
+const rule = (of: PoolView, fields: object = {}) => judgeStanding(request(fields), of)?.reason.rule;
+
+describe('a provider whose launches fail', () => {
+  it('leaves a request to a pool of another provider', () => {
+    expect(judgeStanding(request(), view([pool('other')]))).toMatchObject({
+      action: 'defer',
+      reason: {
+        rule: 'provider-failing',
+        text: expect.stringMatching(/^provider "own": 3 launches in a row failed/) as string,
+      },
+    });
+  });
+
+  it.each([
+    ['there is no other pool', []],
+    [
+      'the other pool is of the same provider',
+      [pool('own', { launcherId: 'nl02-PoolWorker.own-main-2' as LauncherId })],
+    ],
+    ['the other pool is paused', [pool('other', { paused: true })]],
+    ['the other pool fails as well', [pool('other', { health: 'open' })]],
+    ['the other pool lacks the label', [pool('other', { supportedLabels: ['big'] })]],
+  ])('serves as ever when %s', (_when, others) => {
+    expect(rule(view(others))).toBeUndefined();
+  });
+
+  it('serves as ever when the other pool has declined', () => {
+    expect(rule(view([pool('other')]), { declinedBy: [pool('other').launcherId] })).toBeUndefined();
+  });
+
+  it('serves what asks for it by name, which all others leave to it', () => {
+    expect(rule(view([pool('other')]), { provider: 'own' })).toBeUndefined();
+  });
+
+  it('gives out its ready nodes', () => {
+    const node = { ...newNode({ state: 'ready', labels: ['small'] }, 0), id: '0000000001' as NodeId };
+
+    expect(rule(view([pool('other')], { freeNodes: () => [node] }))).toBeUndefined();
+  });
+
+  it('does as ever without steering', () => {
+    expect(rule(view([pool('other')], { steering: undefined }))).toBeUndefined();
+  });
+});
+
+it('a pool known from an old registration is no alternative: nothing tells whether it is paused', () => {
+  expect(findAlternative(request(), view([pool('other', { legacy: true })]))).toBeUndefined();
+});

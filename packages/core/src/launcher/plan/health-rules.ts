@@ -1,0 +1,65 @@
+import type { PoolComponentRecord } from '@nodepool/zk-protocol';
+import { findCandidates, reason } from './candidates.js';
+import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
+
+/**
+ * A pool of another provider that could serve the request: registered, not paused, not known to fail.
+ * @returns `undefined` when there is none, so that this provider has to try
+ */
+export function findAlternative(request: PlannedRequest, view: PoolView): PoolComponentRecord | undefined {
+  return findCandidates(request, view).find(
+    (pool) => pool.providerName !== view.provider && !pool.paused && !pool.health && !pool.legacy,
+  );
+}
+
+/**
+ * A provider that fails takes nothing that another can serve, but for a probe from time to time, and what ready nodes can
+ * serve. One that the request asks for by name always tries: all others leave the request to it.
+ */
+export function judgeHealth(request: PlannedRequest, view: PoolView): Verdict | undefined {
+  const { steering } = view;
+  if (!steering || !view.launches || request.provider === view.provider) return undefined;
+  if (steering.mayLaunch(request.labels) || hasReadyNodes(request, view)) return undefined;
+  const other = findAlternative(request, view);
+  return other && { action: 'defer', reason: failingReason(request, view, other) };
+}
+
+function failingReason(request: PlannedRequest, view: PoolView, other: PoolComponentRecord): Reason {
+  const report = view.steering?.report();
+  const label = report?.labels.find((each) => request.labels.includes(each.label));
+  const isProvider = report?.provider.state !== 'closed';
+  const health = isProvider ? report?.provider : label?.health;
+  const what = isProvider ? 'launches' : `launches of "${label?.label ?? ''}"`;
+  const failures = health?.failures ?? 0;
+  const nextProbeMs = health?.nextProbeMs;
+  const next =
+    nextProbeMs === undefined ? 'a probe is under way' : `next probe at ${new Date(nextProbeMs).toISOString()}`;
+  return reason(
+    'provider-failing',
+    `provider "${view.provider}": ${failures} ${what} in a row failed, ${next}: ${health?.error ?? 'no reason was given'}`,
+    `pool "${other.providerName}/${other.name}" serves it, or a probe succeeds`,
+    { failures, pool: other.name, provider: other.providerName },
+  );
+}
+
+function hasReadyNodes({ labels }: PlannedRequest, view: PoolView): boolean {
+  return labels.every((label) => {
+    for (const node of view.freeNodes(label)) return node.state === 'ready';
+    return false;
+  });
+}
+
+/** A request is left for a moment to one of the pools that could serve it, so that not all of them try. */
+export function judgeFirst(request: PlannedRequest, view: PoolView): Verdict | undefined {
+  const first = view.leftTo?.(request);
+  if (!first) return undefined;
+  return {
+    action: 'yield',
+    reason: reason(
+      'yield-to-first',
+      `it is left to pool "${first.providerName}/${first.name}" for a moment`,
+      `pool "${first.providerName}/${first.name}" serves, pauses or declines it, or the moment passes`,
+      { provider: first.providerName, pool: first.name },
+    ),
+  };
+}

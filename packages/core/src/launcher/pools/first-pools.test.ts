@@ -1,0 +1,58 @@
+import type { RequestId } from '@nodepool/zk-protocol';
+import { expect, it } from 'vitest';
+import { VirtualClock } from '../../testing/virtual-clock.js';
+import { FIRST_POOL_PAUSE_MS } from '../steering/first-pool.js';
+import { FirstPools } from './first-pools.js';
+
+const [A, B] = ['200-0000000001', '200-0000000002'] as [RequestId, RequestId];
+
+function setUp() {
+  const clock = new VirtualClock();
+  const looked: RequestId[] = [];
+  return { clock, looked, first: new FirstPools(clock, (id) => looked.push(id)) };
+}
+
+it('a request is left to its first pool for the pause, and then looked at again', async () => {
+  const { clock, looked, first } = setUp();
+
+  first.note(A);
+  await clock.advance(FIRST_POOL_PAUSE_MS - 1);
+  const before = [first.isPausing(A), [...looked]];
+  await clock.advance(1);
+
+  expect(before).toEqual([true, []]);
+  expect([first.isPausing(A), looked]).toEqual([false, [A]]);
+});
+
+it('each request has its own pause, which noting it again does not begin anew', async () => {
+  const { clock, looked, first } = setUp();
+
+  first.note(A);
+  await clock.advance(100);
+  first.note(B);
+  first.note(A);
+  await clock.advance(FIRST_POOL_PAUSE_MS - 100);
+  const after = [...looked];
+  await clock.advance(100);
+
+  expect(after).toEqual([A]);
+  expect(looked).toEqual([A, B]);
+  first.note(A);
+  expect(first.isPausing(A)).toBe(false);
+});
+
+it('a request that was forgotten has another pause', async () => {
+  const { clock, looked, first } = setUp();
+  first.note(A);
+  await clock.advance(FIRST_POOL_PAUSE_MS);
+
+  first.forget(A);
+  first.note(A);
+  const again = first.isPausing(A);
+  first.close();
+  await clock.advance(10 * FIRST_POOL_PAUSE_MS);
+
+  expect(again).toBe(true);
+  expect(looked).toEqual([A]);
+  expect(clock.pendingTimers).toBe(0);
+});

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_HEALTH_LIMITS, Health } from './health.js';
+
+const { failuresToOpen, firstPauseMs, longestPauseMs } = DEFAULT_HEALTH_LIMITS;
+
+function opened(nowMs = 0): Health {
+  const health = new Health();
+  for (let i = 0; i < failuresToOpen; i++) health.failed('timed out', nowMs);
+  return health;
+}
+
+describe('health', () => {
+  it('stays closed when failures are not in a row', () => {
+    const health = new Health();
+
+    for (let i = 0; i < 20; i++) {
+      for (let j = 1; j < failuresToOpen; j++) health.failed('timed out', 0);
+      health.succeeded();
+    }
+
+    expect(health.report(0)).toMatchObject({ state: 'closed', failures: 0 });
+  });
+
+  it('opens at the last of so many failures in a row, and says when it is tried again', () => {
+    const health = new Health();
+
+    const changes = Array.from({ length: failuresToOpen }, () => health.failed('timed out', 1_000));
+
+    expect(changes).toEqual([...Array.from({ length: failuresToOpen - 1 }, () => false), true]);
+    expect(health.mayLaunch(1_000 + firstPauseMs - 1)).toBe(false);
+    expect(health.report(1_000)).toEqual({
+      ...{ state: 'open', failures: failuresToOpen, error: 'timed out' },
+      nextProbeMs: 1_000 + firstPauseMs,
+    });
+  });
+
+  it('is probed by one launch at a time', () => {
+    const health = opened();
+
+    const before = health.mayLaunch(firstPauseMs);
+    health.began();
+
+    expect([before, health.mayLaunch(firstPauseMs)]).toEqual([true, false]);
+    expect(health.report(firstPauseMs)).toMatchObject({ state: 'probing', nextProbeMs: undefined });
+  });
+
+  it('is probed at growing pauses, never longer than the longest', () => {
+    const health = opened();
+    const pauses: number[] = [];
+    let now = firstPauseMs;
+
+    for (let i = 0; i < 8; i++) {
+      health.began();
+      health.failed('timed out', now);
+      const next = health.report(now).nextProbeMs ?? now;
+      pauses.push(next - now);
+      now = next;
+    }
+
+    expect(pauses.slice(0, 3)).toEqual([2 * firstPauseMs, 4 * firstPauseMs, 8 * firstPauseMs]);
+    expect(Math.max(...pauses)).toBe(longestPauseMs);
+  });
+
+  it('is not put off by launches that were begun before it opened', () => {
+    const health = opened();
+
+    health.failed('timed out', firstPauseMs - 1);
+
+    expect(health.mayLaunch(firstPauseMs)).toBe(true);
+  });
+
+  it('closes with a success, whatever launch it is, and begins anew with the first pause', () => {
+    const health = opened();
+    health.began();
+    health.failed('timed out', firstPauseMs);
+
+    const changed = health.succeeded();
+    for (let i = 0; i < failuresToOpen; i++) health.failed('timed out', 0);
+
+    expect(changed).toBe(true);
+    expect(health.report(0).nextProbeMs).toBe(firstPauseMs);
+  });
+
+  it('lets another launch be the probe when one ends without a result', () => {
+    const health = opened();
+    health.began();
+
+    health.endedOtherwise();
+
+    expect(health.mayLaunch(firstPauseMs)).toBe(true);
+  });
+});

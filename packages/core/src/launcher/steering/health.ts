@@ -1,0 +1,100 @@
+/**
+ * - `closed` works; launches go on as ever
+ * - `open` fails; nothing is begun before `nextProbeMs`
+ * - `probing` one launch is under way, or may be begun, to find out
+ */
+export type HealthState = 'closed' | 'open' | 'probing';
+
+/** How a provider, zone or type does, as data for explain, `/healthz` and metrics. */
+export interface HealthReport {
+  readonly state: HealthState;
+  /** Failures since the last success. */
+  readonly failures: number;
+  /** Of the last failure; `undefined` when none is known. */
+  readonly error: string | undefined;
+  /** When the next launch may be tried, ms since the epoch; `undefined` unless `open`. */
+  readonly nextProbeMs: number | undefined;
+}
+
+/** When to give up on something, and how often to look whether it is better. */
+export interface HealthLimits {
+  /** Failures in a row that open. */
+  readonly failuresToOpen: number;
+  readonly firstPauseMs: number;
+  readonly longestPauseMs: number;
+}
+
+/** Three in a row are no accident at a failure rate of 5 %; a probe once a minute finds a recovery within five. */
+export const DEFAULT_HEALTH_LIMITS: HealthLimits = { failuresToOpen: 3, firstPauseMs: 10_000, longestPauseMs: 120_000 };
+
+/**
+ * A circuit breaker: opened by failures in a row, tried with one launch at a time at growing pauses, closed by a success.
+ * Knows no clock: times are given.
+ */
+export class Health {
+  readonly #limits: HealthLimits;
+  #failures = 0;
+  #error: string | undefined;
+  #opened = 0;
+  #nextProbeMs = 0;
+  #isOpen = false;
+  #isProbing = false;
+
+  constructor(limits: HealthLimits = DEFAULT_HEALTH_LIMITS) {
+    this.#limits = limits;
+  }
+
+  /** Whether nothing is known against it. */
+  get isClosed(): boolean {
+    return !this.#isOpen;
+  }
+
+  /** Whether a launch may be begun: it works, or it is time for a probe and none is under way. */
+  mayLaunch(nowMs: number): boolean {
+    return !this.#isOpen || (!this.#isProbing && nowMs >= this.#nextProbeMs);
+  }
+
+  /** A launch has begun; while open, it is the probe. */
+  began(): void {
+    if (this.#isOpen) this.#isProbing = true;
+  }
+
+  /** A launch has ended well. @returns whether the state is another one now */
+  succeeded(): boolean {
+    const changed = this.#isOpen;
+    this.#failures = this.#opened = 0;
+    this.#isOpen = this.#isProbing = false;
+    return changed;
+  }
+
+  /**
+   * A launch has failed. Those that were begun before it opened make the pause no longer.
+   * @returns whether the state is another one now
+   */
+  failed(error: string, nowMs: number): boolean {
+    this.#failures++;
+    this.#error = error;
+    if (this.#isOpen && !this.#isProbing) return false;
+    if (!this.#isOpen && this.#failures < this.#limits.failuresToOpen) return false;
+    const { firstPauseMs, longestPauseMs } = this.#limits;
+    this.#nextProbeMs = nowMs + Math.min(longestPauseMs, firstPauseMs * 2 ** this.#opened++);
+    this.#isOpen = true;
+    this.#isProbing = false;
+    return true;
+  }
+
+  /** A launch has ended and says nothing, e.g. for lack of quota: another one may be the probe. */
+  endedOtherwise(): void {
+    this.#isProbing = false;
+  }
+
+  report(nowMs: number): HealthReport {
+    const isDue = this.#isProbing || nowMs >= this.#nextProbeMs;
+    return {
+      state: !this.#isOpen ? 'closed' : isDue ? 'probing' : 'open',
+      failures: this.#failures,
+      error: this.#error,
+      nextProbeMs: this.#isOpen && !isDue ? this.#nextProbeMs : undefined,
+    };
+  }
+}

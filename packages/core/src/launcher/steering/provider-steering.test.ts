@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { CapacityError, QuotaError, TimeoutError } from '../../contract/errors.js';
+import { DEFAULT_HEALTH_LIMITS } from './health.js';
+import { ProviderSteering } from './provider-steering.js';
+
+const { failuresToOpen, firstPauseMs } = DEFAULT_HEALTH_LIMITS;
+const timeout = () => new TimeoutError('not ready within 60 s', { operation: 'create' });
+const stockOut = () => new CapacityError('no valid host was found');
+
+function setUp() {
+  const time = { now: 1_000_000 };
+  const changes: string[] = [];
+  const steering = new ProviderSteering(
+    () => time.now,
+    () => changes.push(steering.report().provider.state),
+  );
+  const fail = (label: string, error: Error) => {
+    const launch = steering.begin(label);
+    const kind = launch.attemptFailed(error);
+    launch.ended(false);
+    return kind;
+  };
+  return { time, changes, steering, fail };
+}
+
+describe('what launches show of a provider', () => {
+  it('closes all its labels when it fails for reasons of the cloud', () => {
+    const { steering, fail, changes, time } = setUp();
+
+    const kinds = Array.from({ length: failuresToOpen }, () => fail('small', timeout()));
+
+    expect(kinds).toEqual(kinds.map(() => 'cloud'));
+    expect(steering.isWell).toBe(false);
+    expect(['small', 'big'].map((label) => steering.mayLaunch([label]))).toEqual([false, false]);
+    expect(steering.nextProbeMs(['big'])).toBe(time.now + firstPauseMs);
+    expect(changes).toEqual(['open']);
+  });
+
+  it('closes a label alone when there is no capacity for it', () => {
+    const { steering, fail } = setUp();
+
+    for (let i = 0; i < failuresToOpen; i++) fail('big', stockOut());
+
+    expect(steering.isWell).toBe(true);
+    expect(['small', 'big'].map((label) => steering.mayLaunch([label]))).toEqual([true, false]);
+    expect(steering.report().labels.map(({ label, health }) => [label, health.error])).toEqual([
+      ['big', 'no valid host was found'],
+    ]);
+  });
+
+  it('is not changed by quota', () => {
+    const { steering, fail } = setUp();
+
+    for (let i = 0; i < 10; i++) fail('small', new QuotaError('cores'));
+
+    expect(steering.mayLaunch(['small'])).toBe(true);
+    expect(steering.report().provider.failures).toBe(0);
+  });
+
+  it('lets one launch through when it is time, and all when that one is ready', () => {
+    const { steering, fail, time, changes } = setUp();
+    for (let i = 0; i < failuresToOpen; i++) fail('small', timeout());
+    time.now += firstPauseMs;
+
+    const probe = steering.begin('small');
+    const during = steering.mayLaunch(['small']);
+    probe.ended(true);
+
+    expect(during).toBe(false);
+    expect(steering.mayLaunch(['small'])).toBe(true);
+    expect(changes).toEqual(['open', 'closed']);
+  });
+
+  it('lets another launch be the probe when the first ended for lack of quota', () => {
+    const { steering, fail, time } = setUp();
+    for (let i = 0; i < failuresToOpen; i++) fail('small', timeout());
+    time.now += firstPauseMs;
+
+    steering.begin('small').ended(false);
+
+    expect(steering.mayLaunch(['small'])).toBe(true);
+  });
+});
