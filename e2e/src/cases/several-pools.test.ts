@@ -6,7 +6,7 @@ import type { ElasticHarness } from '../elastic-harness.js';
 import { useElastic } from '../use-harness.js';
 import type { ZuulClient } from '../zuul-client.js';
 
-const SESSION_MS = 1_500;
+const SESSION_MS = 3_000;
 const STARTS = 20;
 const LOSSES = 5;
 

@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events';
 import {
-  COMPONENTS_ROOT,
   createCommitter,
   createComponentCache,
   createNodeCache,
@@ -9,11 +8,7 @@ import {
   judgeModelApi,
   MODEL_API,
   NodepoolError,
-  LEGACY_LAUNCHERS_ROOT,
   newComponent,
-  NODES_ROOT,
-  REQUEST_LOCKS_ROOT,
-  REQUESTS_ROOT,
   withComponent,
   type CancelTimer,
   type Clock,
@@ -41,6 +36,7 @@ import { Reaper, type DeletionStatus } from './nodes/reaper.js';
 import type { Logger } from '../contract/logger.js';
 import type { LauncherMetrics, MetricsAttachment } from '../metrics/types.js';
 import { ImageMirror } from './mirror/image-mirror.js';
+import { ensureRoots } from './mirror/ensure-roots.js';
 import { Mirror, nodesAllocatedTo } from './mirror/mirror.js';
 import { AbandonedRequests } from './requests/abandoned-requests.js';
 import { explainRequest, type ExplainSubject, type RequestExplanation } from './plan/explanation.js';
@@ -318,13 +314,8 @@ export class Launcher {
    */
   async start(webUrl?: string): Promise<void> {
     const { zk, clock } = this.#options;
-    await zk.whenConnected(this.#stop.signal);
+    await ensureRoots(zk, this.#stop.signal);
     this.#epoch = zk.sessionEpoch;
-    await Promise.all(
-      [NODES_ROOT, REQUESTS_ROOT, REQUEST_LOCKS_ROOT, COMPONENTS_ROOT, LEGACY_LAUNCHERS_ROOT].map((path) =>
-        zk.ensurePath(path),
-      ),
-    );
     await Promise.all([this.nodes.start(), this.requests.start(), this.#componentCache.start(), this.#images.start()]);
     this.#unsubscribe.push(
       zk.onState((state) => this.#stateChanged(state)),

@@ -1,0 +1,23 @@
+import { COMPONENTS_ROOT, LEGACY_LAUNCHERS_ROOT } from '@nodepool/zk-protocol';
+import { expect, it } from 'vitest';
+import { ServiceWorld } from '../../../test/support/service-world.js';
+import { ensureRoots } from './ensure-roots.js';
+
+it('directories are made although the connection breaks meanwhile', async () => {
+  const world = await ServiceWorld.open();
+  let isDone = false;
+
+  const made = ensureRoots(world.zk, new AbortController().signal).then(() => (isDone = true));
+  world.zk.breakConnection();
+  const broken = isDone;
+  for (let i = 0; i < 100 && !isDone; i++) await world.clock.advance(100);
+  await made;
+
+  expect(broken).toBe(false);
+  const paths = [COMPONENTS_ROOT, LEGACY_LAUNCHERS_ROOT];
+  const [found] = await Promise.all([
+    Promise.all(paths.map((path) => world.zk.exists(path))),
+    world.clock.advance(100),
+  ]);
+  expect(found).not.toContain(undefined);
+});

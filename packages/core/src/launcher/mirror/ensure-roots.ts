@@ -1,0 +1,28 @@
+import {
+  COMPONENTS_ROOT,
+  isZooKeeperError,
+  LEGACY_LAUNCHERS_ROOT,
+  NODES_ROOT,
+  REQUEST_LOCKS_ROOT,
+  REQUESTS_ROOT,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
+
+const ROOTS = [NODES_ROOT, REQUESTS_ROOT, REQUEST_LOCKS_ROOT, COMPONENTS_ROOT, LEGACY_LAUNCHERS_ROOT];
+
+/**
+ * Makes the directories of a launcher, as soon as there is a connection, and again when it breaks meanwhile: a server that is
+ * slow for a moment does not end a launcher that starts.
+ * @throws the reason of the signal
+ */
+export async function ensureRoots(zk: ZooKeeper, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await zk.whenConnected(signal);
+    try {
+      await Promise.all(ROOTS.map((path) => zk.ensurePath(path)));
+      return;
+    } catch (error) {
+      if (!isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED')) throw error;
+    }
+  }
+}
