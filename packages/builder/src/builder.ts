@@ -20,8 +20,8 @@ import { killProcessesOf } from './tool/processes.js';
 import { findSandbox, type Sandbox } from './tool/sandbox.js';
 import { holdBuilderId } from './context/unique-builder.js';
 import { SpaceBook } from './context/space.js';
-import type { BuilderEvents } from '@nodepool/core/service';
-import type { Progress } from './context/progress.js';
+import type { BuilderEvents, ImageWork } from '@nodepool/core/service';
+import { toImageWork, type Progress } from './context/progress.js';
 import { readBuilderId } from './files/builder-id.js';
 import { Janitor } from './janitor/janitor.js';
 import type { Surroundings } from './context/surroundings.js';
@@ -118,6 +118,12 @@ export class Builder {
     return { builds: this.#parts?.builds.running ?? [], uploads: this.#parts?.uploads.running ?? [] };
   }
 
+  /** The same as others show it. */
+  get work(): ImageWork[] {
+    const { builds, uploads } = this.running;
+    return [...builds, ...uploads].map((progress) => toImageWork(progress, this.#options.hostname));
+  }
+
   /** What an image's build is doing or waiting for. */
   status(image: string): BuildStatus {
     return this.#parts?.builds.status(image) ?? { waits: 'builder is starting' };
@@ -128,8 +134,12 @@ export class Builder {
     return this.#parts?.janitor.failing ?? [];
   }
 
-  /** Resolves when builds and uploads are looked after. @throws ConfigError without a usable `images-dir` */
-  async start(): Promise<void> {
+  /**
+   * Resolves when builds and uploads are looked after.
+   * @param webUrl - where this builder answers the web, for others to find in the registry; default: nowhere
+   * @throws ConfigError without a usable `images-dir`
+   */
+  async start(webUrl?: string): Promise<void> {
     const { zk, logger } = this.#options;
     const surroundings = await this.#prepare();
     await surroundings.providers.reconfigure(this.#config);
@@ -147,7 +157,7 @@ export class Builder {
       if (state === 'CONNECTED') this.#onConnected();
     });
     await this.#tree.start();
-    this.#registration.update(withComponent(this.#registration.body, { state: 'running' }));
+    this.#registration.update(withComponent(this.#registration.body, { state: 'running', webUrl: webUrl ?? null }));
     logger.info('Builder started', { builder: surroundings.builderId, images: [...this.#config.diskimages.keys()] });
     void this.#sweep(true);
   }

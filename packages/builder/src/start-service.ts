@@ -5,6 +5,7 @@ import {
   assembleService,
   createImageApi,
   createImageRoutes,
+  createImageWorkRoutes,
   createServiceMetrics,
   imageNotice,
   imageToApi,
@@ -36,7 +37,7 @@ function followImages(builder: Builder, tell: (event: ApiEvent) => void): () => 
 function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock): DaemonRuntime {
   const images = () => builder.tree.images;
   return {
-    start: () => builder.start(),
+    start: (webUrl) => builder.start(webUrl),
     reconfigure: (config) => builder.reconfigure(config),
     get notReady() {
       return builder.notReady;
@@ -49,7 +50,7 @@ function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock): DaemonRu
     },
     health: () => ({ ...builder.running, failing_deletions: builder.failingDeletions }),
     dump: () => builder.describe(),
-    routes: () => createImageRoutes(images, clock),
+    routes: () => new Map([...createImageRoutes(images, clock), ...createImageWorkRoutes(() => builder.work, clock)]),
     api: () => ({
       ...createImageApi({ zk, config: () => builder.config, images }),
       overview: () => ({

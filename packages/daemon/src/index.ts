@@ -23,7 +23,7 @@ export { countBy } from './state-dump.js';
 
 /* The web server */
 export type { ListingRoute, LiveAnswer, LiveRoute, Route, RouteQuery, RouteTable } from './web/routes.js';
-export { createImageRoutes } from './web/image-routes.js';
+export { createImageRoutes, createImageWorkRoutes } from './web/image-routes.js';
 export type { ListingRouteOptions } from './web/listing-route.js';
 export { listingRoute } from './web/listing-route.js';
 export type { WebServer, WebServerOptions } from './web/server.js';

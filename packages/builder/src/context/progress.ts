@@ -1,3 +1,5 @@
+import type { ImageWork } from '@nodepool/core/service';
+
 /** Where a piece of work is. */
 export interface Progress {
   readonly image: string;
@@ -14,4 +16,13 @@ export interface Progress {
   bytesPerSecond?: number;
   /** Of an upload, at that rate. */
   secondsLeft?: number;
+}
+
+/** The same in the form of the web. @param builder - full name of this host */
+export function toImageWork(progress: Progress, builder: string): ImageWork {
+  const { image, buildId, startedMs, phase, provider = null, sentBytes, totalBytes, bytesPerSecond } = progress;
+  const isSending = sentBytes !== undefined && totalBytes !== undefined && bytesPerSecond !== undefined;
+  const { secondsLeft = null } = progress;
+  const sent = isSending ? { bytes: sentBytes, totalBytes, bytesPerSecond, secondsLeft } : null;
+  return { image, buildId, builder, provider, phase, startedMs, sent };
 }

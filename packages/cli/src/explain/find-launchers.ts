@@ -27,12 +27,19 @@ export async function findLauncherUrls(
 /** @param own - name of this host */
 export function launcherUrls(components: readonly ComponentRecord[], webapp: Config['webapp'], own: string): string[] {
   const telling = components.filter(({ webUrl }) => webUrl);
-  const told = telling.flatMap(({ webUrl, hostname: host }) => reachableUrl(webUrl ?? '', isHost(host, own)) ?? []);
+  const told = toldUrls(telling, own);
   const silent = components.filter(
     (component) => !telling.some(({ hostname: host }) => isHost(host, component.hostname)),
   );
   const guessed = webapp.port === 0 ? [] : configuredUrls(silent, webapp, own);
   return [...new Set([...told, ...guessed])].sort();
+}
+
+/** Where those components that say so answer the web, as far as it can be reached from here. @param own - name of this host */
+export function toldUrls(components: readonly ComponentRecord[], own: string): string[] {
+  return components.flatMap(({ webUrl, hostname: host }) =>
+    webUrl ? (reachableUrl(webUrl, isHost(host, own)) ?? []) : [],
+  );
 }
 
 /** Loopback is meant for programs of the same host; there, a name that need not resolve is not needed. */

@@ -40,6 +40,8 @@ export { explanationToText } from '../render/explanation-text.js';
 export type { BuildRow } from '../render/images.js';
 export { alienImageListing, buildListing, buildsOf, extendedBuildListing } from '../render/images.js';
 export { extendedUploadListing, imagesOf, imageStatusListing, uploadListing, uploadsOf } from '../render/images.js';
+export type { ImageWork, SentBytes } from '../render/image-work.js';
+export { imageWorkFromJson, imageWorkListing, imageWorkToText } from '../render/image-work.js';
 export { labelListing, labelsOf } from '../render/labels.js';
 export type { Column, Listing, TableSelection } from '../render/listing.js';
 export { listingToJson, listingToLines, listingToObjects, listingToTable, toCell } from '../render/listing.js';

@@ -6,8 +6,10 @@ import {
   extendedUploadListing,
   imagesOf,
   imageStatusListing,
+  imageWorkListing,
   uploadListing,
   uploadsOf,
+  type ImageWork,
 } from '@nodepool/core/service';
 import { listingRoute } from './listing-route.js';
 import type { RouteTable } from './routes.js';
@@ -21,4 +23,9 @@ export function createImageRoutes(images: () => ReadonlyMap<string, ImageEntry>,
     ['/image-list', listingRoute(clock, uploads)],
     ['/image-status', listingRoute(clock, { listing: imageStatusListing, rows: () => imagesOf(images()) })],
   ]);
+}
+
+/** What a builder is making now: builds and uploads with their progress. */
+export function createImageWorkRoutes(work: () => readonly ImageWork[], clock: Clock): RouteTable {
+  return new Map([['/image-work', listingRoute(clock, { listing: imageWorkListing, rows: work })]]);
 }

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { imageWorkFromJson, imageWorkListing, imageWorkToText, type ImageWork } from './image-work.js';
+import { listingToJson } from './listing.js';
+
+const NOW = 1_000_000;
+const build: ImageWork = {
+  ...{ image: 'debian', buildId: 'a'.repeat(32), builder: 'nb01.example.com', provider: null },
+  ...{ phase: 'root', startedMs: NOW - 65_000, sent: null },
+};
+const upload: ImageWork = {
+  ...build,
+  ...{ provider: 'sky', phase: 'uploading' },
+  sent: { bytes: 52_428_800, totalBytes: 104_857_600, bytesPerSecond: 10_485_760, secondsLeft: 5 },
+};
+
+describe('work on images', () => {
+  it('is a line for people', () => {
+    expect(imageWorkToText(build, NOW)).toBe('building on nb01.example.com for 00:00:01:05, phase root');
+    expect(imageWorkToText(upload, NOW)).toBe(
+      'uploading to sky from nb01.example.com for 00:00:01:05, 50 % of 100.0 MiB at 10.0 MiB/s, 5 s left',
+    );
+    expect(imageWorkToText({ ...upload, sent: null, phase: 'hook' }, NOW)).toMatch(/, phase hook$/);
+  });
+
+  it('comes back from the JSON of another process as it was', () => {
+    const json: unknown = JSON.parse(listingToJson(imageWorkListing, [build, upload], NOW));
+
+    expect(imageWorkFromJson(json, NOW)).toEqual([build, upload]);
+    expect(json).toMatchObject([
+      { work: 'build', percent: null },
+      { work: 'upload', percent: 50 },
+    ]);
+  });
+
+  it('is read with care: what has another form is left out', () => {
+    expect(imageWorkFromJson({ error: 'starting' }, NOW)).toEqual([]);
+    expect(imageWorkFromJson([null, 'x', { image: 'debian' }, { ...upload, build_id: 7 }], NOW)).toEqual([]);
+  });
+});

@@ -1,0 +1,94 @@
+import type { Json } from '@nodepool/zk-protocol';
+import { formatAge } from './age.js';
+import type { Column, Listing } from './listing.js';
+
+/** A build or an upload that a builder is making. */
+export interface ImageWork {
+  readonly image: string;
+  readonly buildId: string;
+  /** Full name of the builder's host. */
+  readonly builder: string;
+  /** Where an upload goes; `null`: it is a build. */
+  readonly provider: string | null;
+  /** What it is at, e.g. `root` or `uploading`. */
+  readonly phase: string;
+  /** In ms since the epoch. */
+  readonly startedMs: number;
+  /** Of an upload that has begun to send; `null` otherwise. */
+  readonly sent: SentBytes | null;
+}
+
+/** How much of an upload has been sent, and how fast. */
+export interface SentBytes {
+  readonly bytes: number;
+  readonly totalBytes: number;
+  /** Over its whole time. */
+  readonly bytesPerSecond: number;
+  /** At that rate; `null`: not known. */
+  readonly secondsLeft: number | null;
+}
+
+const MS_PER_SECOND = 1_000;
+const MEBIBYTE = 1_048_576;
+
+const percentOf = ({ bytes, totalBytes }: SentBytes): number =>
+  totalBytes === 0 ? 100 : Math.floor((100 * bytes) / totalBytes);
+
+function column(key: string, header: string, value: (work: ImageWork, nowMs: number) => Json): Column<ImageWork> {
+  return { key, header, level: 'brief', value };
+}
+
+/** Columns of a builder's `/image-work`. */
+export const imageWorkListing: Listing<ImageWork> = [
+  column('image', 'Image', ({ image }) => image),
+  column('work', 'Work', ({ provider }) => (provider === null ? 'build' : 'upload')),
+  column('build_id', 'Build ID', ({ buildId }) => buildId),
+  column('provider', 'Provider', ({ provider }) => provider),
+  column('builder', 'Builder', ({ builder }) => builder),
+  column('phase', 'Phase', ({ phase }) => phase),
+  column('elapsed', 'Elapsed', ({ startedMs }, nowMs) => Math.floor((nowMs - startedMs) / MS_PER_SECOND)),
+  column('percent', 'Percent', ({ sent }) => sent && percentOf(sent)),
+  column('sent_bytes', 'Sent Bytes', ({ sent }) => sent && sent.bytes),
+  column('total_bytes', 'Total Bytes', ({ sent }) => sent && sent.totalBytes),
+  column('bytes_per_second', 'Bytes per Second', ({ sent }) => sent && sent.bytesPerSecond),
+  column('seconds_left', 'Seconds Left', ({ sent }) => sent && sent.secondsLeft),
+];
+
+/** One piece of work as a line for people. */
+export function imageWorkToText(work: ImageWork, nowMs: number): string {
+  const { builder, provider, phase, startedMs, sent } = work;
+  const elapsed = `for ${formatAge(Math.max(0, nowMs - startedMs))}`;
+  if (provider === null) return `building on ${builder} ${elapsed}, phase ${phase}`;
+  const upload = `uploading to ${provider} from ${builder} ${elapsed}`;
+  if (!sent) return `${upload}, phase ${phase}`;
+  const rate = `${mebibytes(sent.bytesPerSecond)} MiB/s`;
+  const left = sent.secondsLeft === null ? '' : `, ${sent.secondsLeft} s left`;
+  return `${upload}, ${percentOf(sent)} % of ${mebibytes(sent.totalBytes)} MiB at ${rate}${left}`;
+}
+
+const mebibytes = (bytes: number): string => (bytes / MEBIBYTE).toFixed(1);
+
+/**
+ * Reads what a builder's `/image-work` has answered. Entries of another form are left out.
+ * @param nowMs - when it was asked, in ms since the epoch
+ */
+export function imageWorkFromJson(json: unknown, nowMs: number): ImageWork[] {
+  return Array.isArray(json) ? json.flatMap((entry: unknown) => readWork(entry, nowMs) ?? []) : [];
+}
+
+function readWork(entry: unknown, nowMs: number): ImageWork | undefined {
+  if (typeof entry !== 'object' || entry === null) return undefined;
+  const fields = entry as Readonly<Record<string, unknown>>;
+  const { image, build_id: buildId, builder, provider, phase, elapsed } = fields;
+  if (typeof image !== 'string' || typeof buildId !== 'string' || typeof builder !== 'string') return undefined;
+  if (typeof phase !== 'string' || typeof elapsed !== 'number') return undefined;
+  const startedMs = nowMs - elapsed * MS_PER_SECOND;
+  const where = typeof provider === 'string' ? provider : null;
+  return { image, buildId, builder, provider: where, phase, startedMs, sent: readSent(fields) };
+}
+
+function readSent(fields: Readonly<Record<string, unknown>>): SentBytes | null {
+  const { sent_bytes: bytes, total_bytes: totalBytes, bytes_per_second: bytesPerSecond, seconds_left: left } = fields;
+  if (typeof bytes !== 'number' || typeof totalBytes !== 'number' || typeof bytesPerSecond !== 'number') return null;
+  return { bytes, totalBytes, bytesPerSecond, secondsLeft: typeof left === 'number' ? left : null };
+}
