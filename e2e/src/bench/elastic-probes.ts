@@ -1,5 +1,6 @@
 import type { Finding } from './finding.js';
 import { measureGce } from './gce-launches.js';
+import { measureWeb } from './web.js';
 import { measureExplain } from './explain-waiting.js';
 import { measureManyInstances } from './many-instances.js';
 import { measureMinReady } from './min-ready.js';
@@ -22,4 +23,5 @@ export const ELASTIC_PROBES: readonly Probe[] = [
   { name: 'packing', run: () => measurePacking(400, 20) },
   { name: 'launchers', run: () => measureSeveralLaunchers() },
   { name: 'explain, 5000 waiting', run: () => measureExplain(5000) },
+  { name: 'web', run: () => measureWeb() },
 ];

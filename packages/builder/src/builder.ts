@@ -281,7 +281,11 @@ export class Builder {
     this.#isReporting = true;
     queueMicrotask(() => {
       this.#isReporting = false;
-      if (!this.#stopping) this.#options.events.imagesChanged(describeActivity(this.#config, this.#tree, this.running));
+      if (this.#stopping) return;
+      const { events, buildWorkers, uploadWorkers } = this.#options;
+      const { builds, uploads } = this.running;
+      const load = { builds: builds.length, uploads: uploads.length, buildWorkers, uploadWorkers };
+      events.imagesChanged(describeActivity(this.#config, this.#tree, this.running), load);
     });
   }
 

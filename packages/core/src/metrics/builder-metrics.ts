@@ -12,9 +12,17 @@ export interface BuilderEvents {
   /** An upload is ready, its hook included. */
   uploaded(image: string, provider: string, durationMs: number): void;
   /** Something may have changed in what the images do. */
-  imagesChanged(images: readonly ImageActivity[]): void;
+  imagesChanged(images: readonly ImageActivity[], load: BuilderLoad): void;
   /** A sweep found something to do that no event had announced: a defect worth a look. */
   sweepFound(work: 'build' | 'upload' | 'cleanup'): void;
+}
+
+/** How busy a builder is, and how busy it may be. */
+export interface BuilderLoad {
+  readonly builds: number;
+  readonly uploads: number;
+  readonly buildWorkers: number;
+  readonly uploadWorkers: number;
 }
 
 /** What one builder does about one image. */
@@ -31,6 +39,7 @@ const STATES = { idle: 0, building: 1, uploading: 2, paused: 3 } as const;
 /** Counts what a builder does, sends it to statsd and shows it to Prometheus. */
 export class BuilderMetrics implements BuilderEvents {
   #images: readonly ImageActivity[] = [];
+  #load: BuilderLoad | undefined;
 
   /** @param host - of the builder, fully qualified */
   constructor(
@@ -42,7 +51,12 @@ export class BuilderMetrics implements BuilderEvents {
 
   /** What is read when somebody asks. */
   readers(): Partial<Record<PrometheusKey, () => Iterable<Sample>>> {
+    const load = (read: (load: BuilderLoad) => number) => (): Sample[] => (this.#load ? [[{}, read(this.#load)]] : []);
     return {
+      currentBuilds: load(({ builds }) => builds),
+      currentUploads: load(({ uploads }) => uploads),
+      buildWorkers: load(({ buildWorkers }) => buildWorkers),
+      uploadWorkers: load(({ uploadWorkers }) => uploadWorkers),
       buildRequests: () => this.#images.map(({ image, isBuildRequested }) => [{ image }, isBuildRequested ? 1 : 0]),
       buildState: () => this.#images.map(({ image, build }) => [{ image }, STATES[build]]),
       uploadState: () =>
@@ -72,8 +86,14 @@ export class BuilderMetrics implements BuilderEvents {
     this.exposition().observe('uploads', { image, provider }, durationMs);
   }
 
-  imagesChanged(images: readonly ImageActivity[]): void {
+  imagesChanged(images: readonly ImageActivity[], load: BuilderLoad): void {
     this.#images = images;
+    this.#load = load;
+    const host = { host: this.host.split('.', 1)[0] ?? this.host };
+    this.#gauge('currentBuilds', host, load.builds);
+    this.#gauge('currentUploads', host, load.uploads);
+    this.#gauge('buildWorkers', host, load.buildWorkers);
+    this.#gauge('uploadWorkers', host, load.uploadWorkers);
     this.#gauge('allBuildRequests', {}, images.filter(({ isBuildRequested }) => isBuildRequested).length);
     for (const { image, isBuildRequested, build, uploads } of images) {
       this.#gauge('buildRequests', { image }, isBuildRequested ? 1 : 0);

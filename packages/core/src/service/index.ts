@@ -9,7 +9,7 @@ export { createLogging } from '../logging/create-logging.js';
 export type { LogLevel } from '../logging/levels.js';
 
 /* Metrics */
-export type { BuilderEvents, ImageActivity } from '../metrics/builder-metrics.js';
+export type { BuilderEvents, BuilderLoad, ImageActivity } from '../metrics/builder-metrics.js';
 export type { MetricsOptions } from '../metrics/metrics.js';
 export { Metrics } from '../metrics/metrics.js';
 export type { StatsdTarget } from '../metrics/statsd/statsd.js';

@@ -56,6 +56,10 @@ const NODEPOOL_METRICS = {
   'nodepool.image.<image>.image_build_requests': ['gauge'],
   'nodepool.builder.<host>.image.<image>.build.state': ['gauge'],
   'nodepool.builder.<host>.image.<image>.provider.<provider>.upload.state': ['gauge'],
+  'nodepool.builder.<host>.current_builds': ['gauge'],
+  'nodepool.builder.<host>.current_uploads': ['gauge'],
+  'nodepool.builder.<host>.build_workers': ['gauge'],
+  'nodepool.builder.<host>.upload_workers': ['gauge'],
 };
 
 it('has every metric that Nodepool sends, and none of another name but calls to clouds', () => {

@@ -206,6 +206,26 @@ const IMAGES = {
     ...sent(IMAGE_CHANGE, ['gauge'], 'nodepool.builder.<host>.image.<image>.provider.<provider>.upload.state'),
     ...exposed('gauge', 'nodepool_builder_upload_state', ['image', 'provider']),
   },
+  currentBuilds: {
+    help: 'Builds under way',
+    ...sent(IMAGE_CHANGE, ['gauge'], 'nodepool.builder.<host>.current_builds'),
+    ...exposed('gauge', 'nodepool_builder_builds'),
+  },
+  currentUploads: {
+    help: 'Uploads under way',
+    ...sent(IMAGE_CHANGE, ['gauge'], 'nodepool.builder.<host>.current_uploads'),
+    ...exposed('gauge', 'nodepool_builder_uploads'),
+  },
+  buildWorkers: {
+    help: 'Builds that may be under way at a time',
+    ...sent(IMAGE_CHANGE, ['gauge'], 'nodepool.builder.<host>.build_workers'),
+    ...exposed('gauge', 'nodepool_builder_build_workers'),
+  },
+  uploadWorkers: {
+    help: 'Uploads that may be under way at a time',
+    ...sent(IMAGE_CHANGE, ['gauge'], 'nodepool.builder.<host>.upload_workers'),
+    ...exposed('gauge', 'nodepool_builder_upload_workers'),
+  },
 } as const satisfies Record<string, MetricDefinition>;
 
 /** The launcher itself. */
