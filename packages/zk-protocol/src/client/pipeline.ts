@@ -24,6 +24,12 @@ const EVENT_TYPES: readonly (WatchEvent['type'] | undefined)[] = [
   'children',
 ];
 
+/** What a session logs in with. */
+export interface Credential {
+  scheme: string;
+  auth: Buffer;
+}
+
 /** What a {@link Pipeline} needs from its surroundings. */
 export interface PipelineOptions {
   chroot: string;
@@ -86,12 +92,7 @@ export class Pipeline {
   }
 
   /** Takes a connection into use. Credentials and watches go ahead of everything that waits. */
-  attach(
-    socket: Socket,
-    frames: FrameSplitter,
-    sessionId: bigint,
-    credentials: readonly { scheme: string; auth: Buffer }[],
-  ): void {
+  attach(socket: Socket, frames: FrameSplitter, sessionId: bigint, credentials: readonly Credential[]): void {
     this.#socket = socket;
     this.#frames = frames;
     this.#reader.sessionId = sessionId;

@@ -1,18 +1,18 @@
 import { ZooKeeperError } from './contract/errors.js';
 import type { ConnectionState } from './contract/types.js';
-import type { ZooKeeperLogger } from './logger.js';
 
 /** Called with each new state. */
 export type StateListener = (state: ConnectionState) => void;
 
 /** The state of a connection, and who wants to hear of its changes. */
 export class StateListeners {
-  readonly #logger: ZooKeeperLogger;
+  readonly #onError: (error: unknown, state: ConnectionState) => void;
   readonly #listeners = new Set<StateListener>();
   #state: ConnectionState = 'SUSPENDED';
 
-  constructor(logger: ZooKeeperLogger) {
-    this.#logger = logger;
+  /** @param onError - told of a listener that threw */
+  constructor(onError: (error: unknown, state: ConnectionState) => void) {
+    this.#onError = onError;
   }
 
   get state(): ConnectionState {
@@ -27,7 +27,7 @@ export class StateListeners {
       try {
         listener(state);
       } catch (error) {
-        this.#logger.error('A ZooKeeper state listener failed', { error, state });
+        this.#onError(error, state);
       }
     }
   }

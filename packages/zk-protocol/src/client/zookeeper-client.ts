@@ -26,6 +26,13 @@ import * as encode from './wire/encode.js';
 import { CreateFlag, OpCode } from './wire/opcodes.js';
 import { Request, type Decoder, type Encoder, type OneShotKind } from './wire/request.js';
 
+/** States of the package's client shell that are worth telling, in our words. */
+const CONNECTION_STATES = new Map<StockState, ConnectionState>([
+  [stock.State.SYNC_CONNECTED, 'CONNECTED'],
+  [stock.State.DISCONNECTED, 'SUSPENDED'],
+  [stock.State.EXPIRED, 'LOST'],
+]);
+
 /** What {@link ZooKeeperClient} is put together from. */
 export interface ClientParts {
   shell: Client;
@@ -53,9 +60,14 @@ export class ZooKeeperClient implements ZooKeeperConnection {
     this.#watches = parts.watches;
     this.#chroot = parts.chroot;
     this.#defaultAcl = parts.defaultAcl;
-    this.#states = new StateListeners(parts.logger);
-    this.counters = countersOf(parts.transport);
-    this.#shell.on('state', (state: StockState) => this.#onShellState(state));
+    this.#states = new StateListeners((error, state) =>
+      parts.logger.error('A ZooKeeper state listener failed', { error, state }),
+    );
+    this.counters = parts.transport.traffic;
+    this.#shell.on('state', (state: StockState) => {
+      const known = CONNECTION_STATES.get(state);
+      if (known !== undefined) this.#states.set(known);
+    });
   }
 
   get state(): ConnectionState {
@@ -281,34 +293,11 @@ export class ZooKeeperClient implements ZooKeeperConnection {
       this.#transport.submit(request);
     });
   }
-
-  #onShellState(state: StockState): void {
-    if (state === stock.State.SYNC_CONNECTED) this.#states.set('CONNECTED');
-    else if (state === stock.State.DISCONNECTED) this.#states.set('SUSPENDED');
-    else if (state === stock.State.EXPIRED) this.#states.set('LOST');
-  }
 }
 
 /** Gone on the server is what was asked for, and a broken connection takes its watches along. */
 function isWatchGone(error: unknown): boolean {
   return isZooKeeperError(error, 'ZK_NO_WATCHER', 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED', 'ZK_CLOSED');
-}
-
-function countersOf(transport: Transport): Readonly<ConnectionCounters> {
-  return {
-    get requests() {
-      return transport.requests;
-    },
-    get operations() {
-      return transport.operations;
-    },
-    get events() {
-      return transport.events;
-    },
-    get pending() {
-      return transport.pending;
-    },
-  };
 }
 
 function badArguments(path: string, why: string): ZooKeeperError {

@@ -83,7 +83,7 @@ export class ServerModel {
     const change: Change = { change: 'createSession', sessionId, timeoutMs, password: wanted.password };
     const committed = this.commit([change], at);
     const session = this.existingSession(sessionId);
-    this.bind(session, connection, at);
+    bind(session, connection, at);
     return { session, outcome: { reply: this.reply(), ...committed } };
   }
 
@@ -100,7 +100,7 @@ export class ServerModel {
     if (!session?.password.equals(credentials.password)) return undefined;
     const replaced = session.connection;
     if (replaced !== undefined) this.detach(replaced);
-    this.bind(session, connection, at);
+    bind(session, connection, at);
     return { session, replaced };
   }
 
@@ -271,12 +271,6 @@ export class ServerModel {
     }
   }
 
-  private bind(session: Session, connection: ModelConnection, at: Moment): void {
-    connection.sessionId = session.id;
-    session.connection = connection;
-    session.expiresAtMs = at.steadyMs + session.timeoutMs;
-  }
-
   private existingSession(id: bigint): Session {
     const session = this.sessions.get(id);
     if (session === undefined) throw new Error(`embedded ZooKeeper: session 0x${id.toString(16)} should exist`);
@@ -286,4 +280,10 @@ export class ServerModel {
   private reply(error: number = ErrorCode.ok, body?: ReplyBody): Reply {
     return { zxid: this.zxid, error, body };
   }
+}
+
+function bind(session: Session, connection: ModelConnection, at: Moment): void {
+  connection.sessionId = session.id;
+  session.connection = connection;
+  session.expiresAtMs = at.steadyMs + session.timeoutMs;
 }

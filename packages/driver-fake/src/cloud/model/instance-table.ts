@@ -1,0 +1,249 @@
+import type { EventFeed } from './event-feed.js';
+import type { Knobs } from './knobs.js';
+import { Ledger } from './ledger.js';
+import type { FakeCloudOptions } from './options.js';
+import { TimerHeap } from './timer-heap.js';
+import type { CloudInstance, Flavor, InstanceOrder, InstanceRecord, Transition } from './types.js';
+
+/** An address that is never routed (RFC 5737), for instances whose network does not work. */
+const UNREACHABLE = '192.0.2.1';
+
+/** An instance with what the cloud plans for it. */
+export interface LiveInstance {
+  record: InstanceRecord;
+  /** Number of the transition it waits for; one left in the heap with another number is void. */
+  due: number;
+}
+
+interface Due {
+  readonly live: LiveInstance;
+  readonly due: number;
+}
+
+/** What the instances of a cloud need of it. */
+export interface InstanceTableParts extends Pick<FakeCloudOptions, 'clock' | 'save' | 'endpoints'> {
+  readonly knobs: Knobs;
+  readonly feed: EventFeed;
+  /** A new id. */
+  newId(): string;
+}
+
+/** The instances of a cloud, from their order to their end. Ten thousand cost one timer. */
+export class InstanceTable {
+  readonly ledger = new Ledger();
+  readonly #parts: InstanceTableParts;
+  readonly #instances = new Map<string, LiveInstance>();
+  readonly #heap: TimerHeap<Due>;
+  #due = 0;
+  #nextZone = 0;
+
+  constructor(parts: InstanceTableParts) {
+    this.#parts = parts;
+    this.#heap = new TimerHeap(parts.clock, ({ live, due }) => {
+      if (live.due === due) this.#advance(live);
+    });
+  }
+
+  /** Takes in what an earlier process has kept. */
+  restore(record: InstanceRecord): void {
+    const live: LiveInstance = { record, due: 0 };
+    this.#instances.set(record.instance.id, live);
+    if (!record.gone) this.ledger.count(record.instance, 1);
+    if (record.next) this.#heap.add(record.next.atMs, { live, due: (live.due = ++this.#due) });
+    if (record.instance.port !== undefined) this.#listen(live);
+  }
+
+  records(): ReadonlyMap<string, InstanceRecord> {
+    return new Map([...this.#instances].map(([id, live]) => [id, live.record]));
+  }
+
+  /** One instance, hidden or not. */
+  find(id: string): LiveInstance | undefined {
+    return this.#instances.get(id);
+  }
+
+  /** One instance, as everybody sees it. */
+  visible(id: string): LiveInstance | undefined {
+    const live = this.#instances.get(id);
+    return live?.record.hidden ? undefined : live;
+  }
+
+  /** All instances that are shown. */
+  *list(): Generator<CloudInstance> {
+    for (const { record } of this.#instances.values()) if (!record.hidden) yield record.instance;
+  }
+
+  /** Stops time. */
+  stop(): void {
+    this.#heap.clear();
+  }
+
+  /** An instance on the way to `active`, or not, as the dice will. @returns it as it is now */
+  make(order: InstanceOrder, flavor: Flavor): CloudInstance {
+    const { knobs } = this.#parts;
+    const fate = knobs.happens('never-active') ? undefined : knobs.happens('error-state') ? 'break' : 'activate';
+    const afterMs = knobs.timeMs('create-time');
+    const instant = afterMs === 0 && !knobs.settings.ssh.enabled;
+    if (instant && fate === 'activate') return this.insert(order, flavor, 'active').record.instance;
+    const live = this.insert(order, flavor, 'building');
+    this.schedule(live, fate, afterMs);
+    return live.record.instance;
+  }
+
+  /** Adds an instance as it stands. */
+  insert(order: InstanceOrder, flavor: Flavor, status: 'building' | 'active'): LiveInstance {
+    const { knobs, clock } = this.#parts;
+    const { zones } = knobs.settings;
+    const instance: CloudInstance = {
+      id: this.#parts.newId(),
+      name: order.name,
+      status,
+      metadata: { ...order.metadata },
+      flavor: flavor.name,
+      cores: flavor.cores,
+      ram: flavor.ram,
+      image: order.image,
+      az: order.az ?? (zones.length > 0 ? (zones[this.#nextZone++ % zones.length] ?? null) : null),
+      address: status === 'active' ? `${order.name}.fake` : null,
+      createdMs: clock.now(),
+    };
+    const live: LiveInstance = { record: { instance }, due: 0 };
+    this.#instances.set(instance.id, live);
+    this.ledger.count(instance, 1);
+    if (status === 'active') this.#planAccident(live);
+    this.#publish(live);
+    return live;
+  }
+
+  /** Changes an instance and tells. */
+  update(live: LiveInstance, changes: Partial<InstanceRecord>): void {
+    live.record = { ...live.record, ...changes };
+    this.#publish(live);
+  }
+
+  /** Plans what happens next; `undefined`: nothing more. */
+  schedule(live: LiveInstance, transition: Transition | undefined, afterMs = 0): void {
+    if (transition) this.#plan(live, transition, afterMs);
+    else {
+      live.due = ++this.#due;
+      live.record = { ...live.record, next: undefined };
+    }
+    this.#parts.save?.({ kind: 'instance', record: live.record });
+  }
+
+  /** The status becomes `error`. */
+  breakDown(live: LiveInstance, fault: string): void {
+    this.schedule(live, undefined);
+    this.update(live, { instance: { ...live.record.instance, status: 'error', fault } });
+  }
+
+  /** Nobody is shown the instance for a while. */
+  hide(live: LiveInstance, forMs: number): void {
+    this.schedule(live, 'show', forMs);
+    this.update(live, { hidden: true });
+  }
+
+  /** A deletion comes to its end; perhaps not for good. */
+  endLife(live: LiveInstance): void {
+    const { knobs } = this.#parts;
+    if (!knobs.happens('resurrect')) return this.erase(live);
+    this.ledger.count(live.record.instance, -1);
+    const instance: CloudInstance = { ...live.record.instance, status: 'active' };
+    live.record = { instance, hidden: true, gone: true };
+    this.#plan(live, 'return', knobs.timeMs('hide-time'));
+    this.#publish(live);
+  }
+
+  /** The instance is gone at once. */
+  erase(live: LiveInstance): void {
+    const { endpoints, feed, save } = this.#parts;
+    const { instance, gone } = live.record;
+    live.due = ++this.#due;
+    this.#instances.delete(instance.id);
+    if (!gone) this.ledger.count(instance, -1);
+    if (instance.port !== undefined) endpoints?.close(instance.id, true);
+    save?.({ kind: 'gone', id: instance.id });
+    if (!live.record.hidden) feed.emit({ id: instance.id, instance: null });
+  }
+
+  /** Does what was planned for this moment. */
+  #advance(live: LiveInstance): void {
+    const { knobs } = this.#parts;
+    const transition = live.record.next?.transition;
+    const { instance } = live.record;
+    live.record = { ...live.record, next: undefined };
+    switch (transition) {
+      case 'activate':
+        if (!knobs.settings.ssh.enabled) this.#activate(live, { address: `${instance.name}.fake` });
+        else if (knobs.happens('no-ssh')) this.#activate(live, { address: UNREACHABLE });
+        else this.#listen(live);
+        return;
+      case 'break':
+        return this.#breakIfShown(instance.id, 'the host of the instance failed');
+      case 'vanish':
+        return this.erase(live);
+      case 'remove':
+        return this.endLife(live);
+      case 'hide': {
+        const forMs = knobs.timeMs('hide-time');
+        if (this.visible(instance.id) === live) this.hide(live, forMs);
+        return;
+      }
+      case 'return':
+        this.ledger.count(instance, 1);
+        return this.update(live, { hidden: false, gone: false });
+      case 'show':
+        return this.update(live, { hidden: false });
+      case undefined:
+        return;
+    }
+  }
+
+  /** Starts the SSH server of an instance, which makes a new one active. */
+  #listen(live: LiveInstance): void {
+    const { instance } = live.record;
+    const { endpoints, knobs } = this.#parts;
+    if (!endpoints) return this.#activate(live, { address: `${instance.name}.fake` });
+    endpoints.open(instance, knobs.settings.ssh).then(
+      (place) => {
+        if (this.#instances.get(instance.id) !== live) endpoints.close(instance.id, true);
+        else if (live.record.instance.status === 'building') this.#activate(live, place);
+      },
+      (error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        this.#breakIfShown(instance.id, `its SSH server cannot be started: ${reason}`);
+      },
+    );
+  }
+
+  #breakIfShown(id: string, fault: string): void {
+    const live = this.visible(id);
+    if (live) this.breakDown(live, fault);
+  }
+
+  #activate(live: LiveInstance, place: Pick<CloudInstance, 'address' | 'port' | 'hostKeys'>): void {
+    live.record = { ...live.record, instance: { ...live.record.instance, ...place, status: 'active' } };
+    this.#planAccident(live);
+    this.#publish(live);
+  }
+
+  /** What will happen to an active instance of its own accord. */
+  #planAccident(live: LiveInstance): void {
+    const { knobs } = this.#parts;
+    const accident = knobs.happens('vanish') ? 'vanish' : knobs.happens('hide') ? 'hide' : undefined;
+    if (accident) this.#plan(live, accident, knobs.timeMs('vanish-time'));
+  }
+
+  #plan(live: LiveInstance, transition: Transition, afterMs: number): void {
+    const atMs = this.#parts.clock.now() + afterMs;
+    live.record = { ...live.record, next: { transition, atMs } };
+    live.due = ++this.#due;
+    this.#heap.add(atMs, { live, due: live.due });
+  }
+
+  #publish(live: LiveInstance): void {
+    const { instance, hidden } = live.record;
+    this.#parts.save?.({ kind: 'instance', record: live.record });
+    this.#parts.feed.emit({ id: instance.id, instance: hidden ? null : instance });
+  }
+}
