@@ -1,7 +1,7 @@
 import type { ProviderContext } from '@nodepool/core';
 import type { RequestId } from '@nodepool/zk-protocol';
 import type { BackingNode } from './backing-node.js';
-import type { Books } from './books.js';
+import type { SlotIndex } from './slot-index.js';
 import { ClaimWriter } from './claim-writer.js';
 import type { SlotClaim } from './slot-claim.js';
 
@@ -16,7 +16,7 @@ export interface AllocatorHost {
 /** Gives the launches of this process slots: first come, first served, on the fullest backing node that has one. */
 export class Allocator {
   readonly #context: ProviderContext;
-  readonly #books: Books;
+  readonly #slots: SlotIndex;
   readonly #host: AllocatorHost;
   readonly #writer: ClaimWriter;
   /** Launches without a slot, by label. */
@@ -24,11 +24,11 @@ export class Allocator {
   readonly #dirty = new Set<string>();
   #scheduled = false;
 
-  constructor(context: ProviderContext, books: Books, host: AllocatorHost) {
+  constructor(context: ProviderContext, slots: SlotIndex, host: AllocatorHost) {
     this.#context = context;
-    this.#books = books;
+    this.#slots = slots;
     this.#host = host;
-    this.#writer = new ClaimWriter(context, books, (claim) => this.#putBack(claim));
+    this.#writer = new ClaimWriter(context, slots, (claim) => this.#putBack(claim));
   }
 
   /** Queues a launch. */
@@ -80,9 +80,9 @@ export class Allocator {
     // While the cache is rebuilt nothing can be written; once it is ready every backing node is looked at again.
     if (!this.#context.nodes.ready) return;
     const queue = this.#queueOf(label);
-    const book = this.#books.label(label);
+    const supply = this.#slots.label(label);
     let taken = 0;
-    for (let backing = book.fullest(); backing && taken < queue.length; backing = book.fullest()) {
+    for (let backing = supply.fullest(); backing && taken < queue.length; backing = supply.fullest()) {
       const claim = queue[taken++];
       if (claim) this.#promise(claim, backing);
     }
@@ -91,7 +91,7 @@ export class Allocator {
   }
 
   #promise(claim: SlotClaim, backing: BackingNode): void {
-    this.#books.reserve(backing, 1);
+    this.#slots.reserve(backing, 1);
     if (claim.scansKeys) void this.#scan(claim, backing);
     else this.#writer.add(claim, backing);
   }
@@ -100,7 +100,7 @@ export class Allocator {
     try {
       await this.#host.scanKeys(claim, backing);
     } catch (error) {
-      this.#books.reserve(backing, -1);
+      this.#slots.reserve(backing, -1);
       claim.failed(error instanceof Error ? error : new Error(String(error)));
       return;
     }

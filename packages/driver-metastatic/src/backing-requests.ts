@@ -4,12 +4,12 @@ import { encodeRequest, isZooKeeperError, newRequest, requestCreatePath, request
 import { delay, REQUESTS_ROOT, uuidHex } from '@nodepool/zk-protocol';
 import type { CancelTimer, Operation, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import type { Allocator } from './allocator.js';
-import type { Books } from './books.js';
+import type { SlotIndex } from './slot-index.js';
 import { requestorDataFor } from './chain.js';
 import { settingsOf } from './config.js';
 import type { MetastaticProviderConfig } from './config.js';
-import { deleteRequest } from './request-book.js';
-import type { RequestBook } from './request-book.js';
+import { deleteRequest } from './backing-request-index.js';
+import type { BackingRequestIndex } from './backing-request-index.js';
 
 const PRIORITY = 100;
 /** Requests in one transaction. */
@@ -25,8 +25,8 @@ export interface BackingRequestsOptions {
   readonly context: ProviderContext;
   readonly config: MetastaticProviderConfig;
   readonly owner: string;
-  readonly books: Books;
-  readonly requests: RequestBook;
+  readonly slots: SlotIndex;
+  readonly requests: BackingRequestIndex;
   readonly allocator: Allocator;
 }
 
@@ -64,7 +64,7 @@ export class BackingRequests {
   close(why: ClosedFor): void {
     this.#closed = why;
     for (const label of this.#options.requests.labels()) this.#options.allocator.schedule(label);
-    for (const label of this.#options.books.labels()) this.#options.allocator.schedule(label);
+    for (const label of this.#options.slots.labels()) this.#options.allocator.schedule(label);
   }
 
   /** Resolves when nothing is being asked for or withdrawn. */
@@ -102,11 +102,11 @@ export class BackingRequests {
 
   /** Ends what nobody has begun to serve. */
   #windUp(label: string, why: ClosedFor): void {
-    const { allocator, books, config, requests } = this.#options;
+    const { allocator, slots, config, requests } = this.#options;
     const own = requests.ofLabel(label).filter((request) => requests.isOwn(request));
     const begun = why === 'removal' ? [] : own.filter((request) => !this.#hasNoNode(request));
     for (const request of own) if (!begun.includes(request)) this.#withdrawNow(request);
-    const supply = why === 'removal' ? 0 : books.label(label).supply;
+    const supply = why === 'removal' ? 0 : slots.label(label).supply;
     const served = begun.length * (settingsOf(config, label)?.maxParallelJobs ?? 1) + supply;
     for (const claim of allocator.waitingFor(label).slice(served)) {
       claim.failed(
@@ -121,10 +121,10 @@ export class BackingRequests {
 
   /** Backing nodes to ask for; negative: requests too many. */
   #lacking(label: string): number {
-    const { books, config, requests } = this.#options;
+    const { slots, config, requests } = this.#options;
     const settings = settingsOf(config, label);
-    const book = books.label(label);
-    const missing = book.waiting.size - book.reserved - book.supply;
+    const { waiting, reserved, supply } = slots.label(label);
+    const missing = waiting.size - reserved - supply;
     const wanted = settings && missing > 0 ? Math.ceil(missing / settings.maxParallelJobs) : 0;
     return wanted - requests.expected(label);
   }

@@ -3,7 +3,7 @@ import type { NodeId, NodeRecord, Operation } from '@nodepool/zk-protocol';
 import { LockLostError } from '@nodepool/core';
 import type { ProviderContext } from '@nodepool/core';
 import type { BackingNode } from './backing-node.js';
-import type { Books } from './books.js';
+import type { SlotIndex } from './slot-index.js';
 import type { SlotClaim } from './slot-claim.js';
 import { readySlotFields } from './slot-fields.js';
 import { formatBackingData, placeOf } from './user-data.js';
@@ -24,14 +24,14 @@ interface PlannedClaim {
  */
 export class ClaimWriter {
   readonly #context: ProviderContext;
-  readonly #books: Books;
+  readonly #slots: SlotIndex;
   /** Has a claim that got no slot look for another backing node. */
   readonly #again: (claim: SlotClaim) => void;
   readonly #running = new Set<Promise<void>>();
 
-  constructor(context: ProviderContext, books: Books, again: (claim: SlotClaim) => void) {
+  constructor(context: ProviderContext, slots: SlotIndex, again: (claim: SlotClaim) => void) {
     this.#context = context;
-    this.#books = books;
+    this.#slots = slots;
     this.#again = again;
   }
 
@@ -60,7 +60,7 @@ export class ClaimWriter {
         } catch (error) {
           for (const claim of batch) claim.failed(asError(error));
         } finally {
-          this.#books.reserve(backing, -batch.length);
+          this.#slots.reserve(backing, -batch.length);
         }
       }
     } finally {
@@ -91,7 +91,7 @@ export class ClaimWriter {
   #plan(backing: BackingNode, batch: readonly SlotClaim[]): PlannedClaim[] {
     const { zk, nodes } = this.#context;
     const isUsable =
-      this.#books.get(backing.id) === backing &&
+      this.#slots.get(backing.id) === backing &&
       backing.ownership === 'ours' &&
       !backing.isClosed &&
       nodes.ready &&

@@ -2,7 +2,7 @@ import type { ProviderContext } from '@nodepool/core';
 import { decodeNode, delay, encodeNode, isZooKeeperError, lockFailure, lockOps } from '@nodepool/zk-protocol';
 import { nodeLockPath, nodePath, requestPath, withNode } from '@nodepool/zk-protocol';
 import type { NodeId, NodeRecord, Operation, RequestRecord } from '@nodepool/zk-protocol';
-import { deleteRequest } from './request-book.js';
+import { deleteRequest } from './backing-request-index.js';
 import { formatBackingData } from './user-data.js';
 
 const FIRST_RETRY_MS = 50;

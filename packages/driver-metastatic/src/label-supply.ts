@@ -8,7 +8,7 @@ interface Entry {
 }
 
 /** Backing nodes and demand of one label; every question is answered without a search. */
-export class LabelBook {
+export class LabelSupply {
   /** Nodes of all launchers that wait for a slot. */
   readonly waiting = new Set<NodeId>();
   /** Slots free or about to be known as free. */

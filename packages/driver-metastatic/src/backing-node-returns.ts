@@ -2,7 +2,7 @@ import type { ProviderContext } from '@nodepool/core';
 import { encodeNode, isFree, isZooKeeperError, nodeLockPath, nodePath, withNode, ZkLock } from '@nodepool/zk-protocol';
 import type { CancelTimer, NodeId, NodeRecord, Operation } from '@nodepool/zk-protocol';
 import type { BackingNode } from './backing-node.js';
-import type { Books } from './books.js';
+import type { SlotIndex } from './slot-index.js';
 import type { BackingSettings } from './config.js';
 import { formatBackingData, parseBackingData } from './user-data.js';
 
@@ -18,13 +18,13 @@ const NO_LIMITS = { graceTimeMs: 0, minRetentionTimeMs: 0, maxAgeMs: undefined }
 /** `later`: it could not be done now. */
 type Outcome = 'done' | 'later';
 
-/** What keeping backing nodes needs. */
-export interface KeeperOptions {
+/** What returning backing nodes needs. */
+export interface ReturnOptions {
   readonly context: ProviderContext;
   /** How backing nodes of a label are treated; `undefined`: the label is gone, they get no more jobs. */
   readonly settingsOf: (label: string) => BackingSettings | undefined;
   readonly owner: string;
-  readonly books: () => Books;
+  readonly slots: () => SlotIndex;
   /** Whether this launcher took the node over. */
   readonly isOurs: (id: NodeId) => boolean;
 }
@@ -33,14 +33,14 @@ export interface KeeperOptions {
  * Gives backing nodes back when they are due, and closes those that are too old or do not work. One timer stands for
  * the next time at which anything is due.
  */
-export class Keeper {
-  readonly #options: KeeperOptions;
+export class BackingNodeReturns {
+  readonly #options: ReturnOptions;
   readonly #busy = new Set<NodeId>();
   readonly #running = new Set<Promise<void>>();
   #timer: { atMs: number; cancel: CancelTimer } | undefined;
   #stopped = false;
 
-  constructor(options: KeeperOptions) {
+  constructor(options: ReturnOptions) {
     this.#options = options;
   }
 
@@ -63,7 +63,7 @@ export class Keeper {
     const agedMs = limits.maxAgeMs === undefined ? Infinity : backing.data.launchedMs + limits.maxAgeMs;
     if (now >= agedMs && !backing.isDrained) {
       backing.isDrained = true;
-      this.#options.books().update(backing);
+      this.#options.slots().update(backing);
       return;
     }
     if (!backing.isClosed) this.#wakeAt(agedMs);
@@ -78,13 +78,13 @@ export class Keeper {
     else this.#wakeAt(dueMs);
   }
 
-  /** Looks at everything; the slow net under the events. */
+  /** Looks at everything: a periodic sweep, in case a watch event was missed. */
   sweep(): void {
     if (this.#stopped) return;
     const { context, owner } = this.#options;
-    const books = this.#options.books();
+    const slots = this.#options.slots();
     this.lookAtAll();
-    for (const id of [...books.namedBackingNodes()]) if (!books.get(id)) this.lost(id);
+    for (const id of [...slots.namedBackingNodes()]) if (!slots.get(id)) this.lost(id);
     for (const node of context.nodes.values()) {
       const isOver = node.state === 'used' || node.state === 'deleting';
       if (!isOver || context.nodes.contenders(node.id) === 0) continue;
@@ -102,21 +102,21 @@ export class Keeper {
   /** Closes a backing node that does not work, for all launchers. */
   fail(backing: BackingNode): void {
     backing.isFailed = true;
-    this.#options.books().update(backing);
+    this.#options.slots().update(backing);
   }
 
   /** Looks at every backing node, e.g. because their labels are gone. */
   lookAtAll(): void {
-    for (const backing of [...this.#options.books().all()]) this.look(backing);
+    for (const backing of [...this.#options.slots().all()]) this.look(backing);
   }
 
   /** Gives back whatever has no slot in use, due or not. @returns whether there was nothing more to give back */
   async releaseEmpty(): Promise<boolean> {
-    for (const backing of [...this.#options.books().all()]) {
+    for (const backing of [...this.#options.slots().all()]) {
       if (backing.ownership === 'ours' && backing.isEmpty) this.#run(backing.id, () => this.#release(backing));
     }
     await this.settled();
-    return [...this.#options.books().all()].every((backing) => backing.ownership === 'foreign' || !backing.isEmpty);
+    return [...this.#options.slots().all()].every((backing) => backing.ownership === 'foreign' || !backing.isEmpty);
   }
 
   #dueMs(backing: BackingNode, limits: { graceTimeMs: number; minRetentionTimeMs: number }): number {
@@ -129,7 +129,7 @@ export class Keeper {
 
   /** Launches of whatever launcher are about to take its slots. */
   #isWanted(backing: BackingNode): boolean {
-    const { waiting, reserved } = this.#options.books().label(backing.data.label);
+    const { waiting, reserved } = this.#options.slots().label(backing.data.label);
     return !backing.isClosed && waiting.size > reserved;
   }
 
@@ -158,7 +158,7 @@ export class Keeper {
       .then((outcome) => {
         this.#busy.delete(id);
         this.#running.delete(run);
-        const backing = this.#options.books().get(id);
+        const backing = this.#options.slots().get(id);
         if (this.#stopped || !backing) return;
         if (outcome === 'later') this.#wakeAt(clock.now() + RETRY_MS);
         else this.look(backing);
@@ -187,7 +187,7 @@ export class Keeper {
 
   async #storeFailed(backing: BackingNode): Promise<Outcome> {
     const { context } = this.#options;
-    for (let attempt = 0; attempt < 10 && this.#options.books().get(backing.id) === backing; attempt++) {
+    for (let attempt = 0; attempt < 10 && this.#options.slots().get(backing.id) === backing; attempt++) {
       if (backing.data.failed) return 'done';
       const claims = new Map(backing.occupied);
       const userData = formatBackingData({ ...backing.data, failed: true, claims });
@@ -213,7 +213,7 @@ export class Keeper {
   /** Ready nodes nobody has, on a backing node that gets no more jobs, would keep it for ever. */
   #retireIdleSlots(backing: NodeId): void {
     const { nodes } = this.#options.context;
-    for (const id of [...this.#options.books().slotNodesOn(backing)]) {
+    for (const id of [...this.#options.slots().slotNodesOn(backing)]) {
       const node = nodes.get(id);
       const isIdle = node !== undefined && isFree(node) && nodes.contenders(id) === 0;
       if (isIdle) this.#run(id, () => this.#retire(node));

@@ -5,8 +5,8 @@ import type { CancelTimer, Json, NodeId, RecordChange, RequestId, RequestRecord 
 /** How long a node whose request was taken by another launcher counts as coming. */
 const ARRIVAL_MS = 5_000;
 
-/** What the request book tells. */
-export interface RequestBookListener {
+/** What a {@link BackingRequestIndex} tells. */
+export interface BackingRequestListener {
   labelChanged(label: string): void;
   /** A backing request of this launcher has its node. */
   fulfilled(request: RequestRecord, label: string): void;
@@ -17,12 +17,12 @@ export interface RequestBookListener {
 }
 
 /** What this provider's launchers have asked for: open backing requests, and nodes that are being taken over. */
-export class RequestBook {
+export class BackingRequestIndex {
   readonly #context: ProviderContext;
   readonly #owner: string;
   /** The label a backing label without further word is for. */
   readonly #labelOf: (backingLabel: string) => string | undefined;
-  readonly #listener: RequestBookListener;
+  readonly #listener: BackingRequestListener;
   readonly #open = new Map<string, Map<RequestId, RequestRecord>>();
   readonly #arriving = new Map<NodeId, { label: string; cancel: CancelTimer }>();
   #unsubscribe: (() => void)[] = [];
@@ -31,7 +31,7 @@ export class RequestBook {
     context: ProviderContext,
     owner: string,
     labelOf: (backingLabel: string) => string | undefined,
-    listener: RequestBookListener,
+    listener: BackingRequestListener,
   ) {
     this.#context = context;
     this.#owner = owner;

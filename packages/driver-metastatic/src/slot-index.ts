@@ -1,13 +1,13 @@
-import { isZooKeeperError, nodeLockPath, nodePath, ZkLock } from '@nodepool/zk-protocol';
 import type { NodeId, NodeRecord, RecordChange } from '@nodepool/zk-protocol';
 import type { ProviderContext } from '@nodepool/core';
 import { BackingNode } from './backing-node.js';
 import { isCircular } from './chain.js';
-import { LabelBook } from './label-book.js';
+import { Inquiries } from './inquiries.js';
+import { LabelSupply } from './label-supply.js';
 import { parseBackingData, placeOf } from './user-data.js';
 
-/** What the books tell. */
-export interface BooksListener {
+/** What a {@link SlotIndex} tells. */
+export interface SlotIndexListener {
   /** Slots, demand or backing nodes of the label are not what they were. */
   labelChanged(label: string): void;
   /** Something about the backing node changed; it may be due. */
@@ -17,29 +17,30 @@ export interface BooksListener {
 }
 
 /**
- * Which slot of which backing node is whose. There are no books but the records: a backing node is known by its
+ * Which slot of which backing node is whose. It stands in the records alone: a backing node is known by its
  * `user_data` and lasting lock, a slot by the claims in that `user_data` and by `driver_data` of slot nodes. All
  * launchers see the same; each follows the changes.
  */
-export class Books {
+export class SlotIndex {
   readonly #context: ProviderContext;
   readonly #provider: string;
   readonly #owner: string;
-  readonly #listener: BooksListener;
+  readonly #listener: SlotIndexListener;
   readonly #backing = new Map<NodeId, BackingNode>();
-  readonly #labels = new Map<string, LabelBook>();
+  readonly #labels = new Map<string, LabelSupply>();
   /** Slot nodes by backing node, as their `driver_data` says. */
   readonly #slotNodes = new Map<NodeId, Map<NodeId, number>>();
   /** Which backing node's claims name a node. */
   readonly #claimed = new Map<NodeId, NodeId>();
-  readonly #asking = new Set<string>();
+  readonly #inquiries: Inquiries;
   #unsubscribe: (() => void)[] = [];
 
-  constructor(context: ProviderContext, provider: string, owner: string, listener: BooksListener) {
+  constructor(context: ProviderContext, provider: string, owner: string, listener: SlotIndexListener) {
     this.#context = context;
     this.#provider = provider;
     this.#owner = owner;
     this.#listener = listener;
+    this.#inquiries = new Inquiries(context);
   }
 
   /** Reads the records there are and follows them from now on. */
@@ -65,10 +66,10 @@ export class Books {
     return this.#backing.values();
   }
 
-  label(name: string): LabelBook {
-    let book = this.#labels.get(name);
-    if (!book) this.#labels.set(name, (book = new LabelBook()));
-    return book;
+  label(name: string): LabelSupply {
+    let supply = this.#labels.get(name);
+    if (!supply) this.#labels.set(name, (supply = new LabelSupply()));
+    return supply;
   }
 
   labels(): Iterable<string> {
@@ -88,12 +89,7 @@ export class Books {
   /** Promises `count` slots, or gives promises back. */
   reserve(backing: BackingNode, count: number): void {
     backing.reserved += count;
-    this.#settle(backing);
-  }
-
-  /** Takes in what somebody changed about the backing node's fields. */
-  update(backing: BackingNode): void {
-    this.#settle(backing);
+    this.update(backing);
   }
 
   /** Asks again for what could not be found out. */
@@ -220,7 +216,7 @@ export class Books {
     const wasFreed = occupied.size < backing.occupied.size;
     backing.occupied = occupied;
     if (wasFreed) backing.lastUsedMs = this.#context.clock.now();
-    this.#settle(backing);
+    this.update(backing);
   }
 
   #hasLeft(backing: BackingNode, slot: number, node: NodeId): boolean {
@@ -234,7 +230,8 @@ export class Books {
     return place !== undefined && (place.backingNode !== backing.id || place.slot !== slot);
   }
 
-  #settle(backing: BackingNode): void {
+  /** Takes in that fields of the backing node have changed. */
+  update(backing: BackingNode): void {
     if (this.#backing.get(backing.id) !== backing) return;
     this.label(backing.data.label).put(backing);
     this.#listener.labelChanged(backing.data.label);
@@ -245,20 +242,11 @@ export class Books {
 
   /** A node the cache does not have may be gone, or be so new that it is not here yet. */
   async #findClaimant(backing: BackingNode, node: NodeId): Promise<void> {
-    await this.#once(node, async () => {
-      if ((await this.#bodyLength(node)) > 0) return;
+    await this.#inquiries.once(node, async () => {
+      if (await this.#inquiries.hasRecord(node)) return;
       backing.gone.add(node);
       if (this.#backing.get(backing.id) === backing) this.#refresh(backing);
     });
-  }
-
-  async #bodyLength(node: NodeId): Promise<number> {
-    try {
-      return (await this.#context.zk.getData(nodePath(node))).data.length;
-    } catch (error) {
-      if (isZooKeeperError(error, 'ZK_NO_NODE')) return 0;
-      throw error;
-    }
   }
 
   #lockChanged(id: NodeId): void {
@@ -268,30 +256,16 @@ export class Books {
 
   /** A `user_data` is believed only if its owner also has the node's lock. */
   async #findOwner(backing: BackingNode): Promise<void> {
-    await this.#once(`lock of ${backing.id}`, async () => {
+    await this.#inquiries.once(`lock of ${backing.id}`, async () => {
       let contenders: number;
       do {
         contenders = this.#context.nodes.contenders(backing.id);
-        const holder = await ZkLock.lockHolder(this.#context.zk, nodeLockPath(backing.id));
+        const holder = await this.#inquiries.lockHolder(backing.id);
         backing.ownership = holder?.identifier === this.#owner ? 'ours' : 'foreign';
         backing.lockEntry = backing.ownership === 'ours' ? holder?.entryPath : undefined;
       } while (contenders !== this.#context.nodes.contenders(backing.id) && this.#backing.has(backing.id));
-      this.#settle(backing);
+      this.update(backing);
     });
-  }
-
-  /** One question of a kind at a time. A broken connection leaves it open until the next look. */
-  async #once(question: string, ask: () => Promise<void>): Promise<void> {
-    if (this.#asking.has(question)) return;
-    this.#asking.add(question);
-    try {
-      await ask();
-    } catch (error) {
-      if (!isZooKeeperError(error)) throw error;
-      this.#context.logger.debug('Could not look into a backing node; looking again later', { question, error });
-    } finally {
-      this.#asking.delete(question);
-    }
   }
 }
 

@@ -1,0 +1,115 @@
+import { delay, requestPath } from '@nodepool/zk-protocol';
+import type { NodeId, RequestId, RequestRecord } from '@nodepool/zk-protocol';
+import { CapacityError, LaunchError } from '@nodepool/core';
+import type { ProviderContext } from '@nodepool/core';
+import type { Allocator } from './allocator.js';
+import { deleteRequest, type BackingRequestIndex } from './backing-request-index.js';
+import { settingsOf, type MetastaticProviderConfig } from './config.js';
+import type { SlotIndex } from './slot-index.js';
+import { takeOver } from './take-over.js';
+
+const TAKE_OVER_RETRY_MS = 1_000;
+
+/** What acting on answered backing requests needs. */
+export interface OutcomeParts {
+  readonly context: ProviderContext;
+  readonly config: MetastaticProviderConfig;
+  readonly owner: string;
+  readonly slots: SlotIndex;
+  readonly requests: BackingRequestIndex;
+  readonly allocator: Allocator;
+  /** Fires when the provider has stopped. */
+  readonly signal: AbortSignal;
+}
+
+/** Does what follows from the answer to a backing request: takes its node over, or fails the launches that waited. */
+export class BackingRequestOutcomes {
+  readonly #parts: OutcomeParts;
+  readonly #taking = new Map<RequestId, Promise<void>>();
+  /** Backing nodes this launcher took over. */
+  readonly #taken = new Set<NodeId>();
+
+  constructor(parts: OutcomeParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether this launcher took the backing node over. */
+  hasTaken(id: NodeId): boolean {
+    return this.#taken.has(id);
+  }
+
+  /** The backing node is gone. */
+  forget(id: NodeId): void {
+    this.#taken.delete(id);
+  }
+
+  /** Resolves when no node is being taken over. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#taking.values());
+  }
+
+  /** The request has its node: takes it over, until it has succeeded or another has done so. */
+  fulfilled(request: RequestRecord, label: string): void {
+    if (this.#taking.has(request.id)) return;
+    const run = this.#tryTakeOver(request, label).finally(() => this.#taking.delete(request.id));
+    this.#taking.set(request.id, run);
+  }
+
+  /** No provider can make the backing node: as many launches as waited for it have failed. */
+  async failed(request: RequestRecord, label: string): Promise<void> {
+    const { allocator, config, context, requests, slots } = this.#parts;
+    const { logger } = context;
+    const settings = settingsOf(config, label);
+    const backingLabel = request.labels[0] ?? '';
+    logger.warn('A backing request failed', { requestId: request.id, label, backingLabel });
+    const waiting = allocator.waitingFor(label);
+    const coming = requests.expected(label) * (settings?.maxParallelJobs ?? 1) + slots.label(label).supply;
+    const why = request.launchError === null ? '' : `: ${request.launchError}`;
+    for (const claim of waiting.slice(Math.min(coming, Math.max(0, waiting.length - 1)))) {
+      claim.failed(
+        new LaunchError('status', `request ${request.id} for backing label "${backingLabel}" was refused by all${why}`),
+      );
+    }
+    try {
+      await deleteRequest(context, requestPath(request.id));
+    } catch (error) {
+      logger.warn('Could not delete a failed backing request', { requestId: request.id, error });
+    }
+  }
+
+  /** The request is gone: launches whose backing request it was will get no slot. */
+  gone(id: RequestId): void {
+    for (const claim of [...this.#parts.allocator.waitingOf(id)]) {
+      claim.failed(new CapacityError(`request ${id} was withdrawn before a slot was free`));
+    }
+  }
+
+  async #tryTakeOver(first: RequestRecord, label: string): Promise<void> {
+    const { context, requests, signal } = this.#parts;
+    const { logger, clock } = context;
+    let request: RequestRecord | undefined = first;
+    while (request?.state === 'fulfilled' && !signal.aborted && requests.isOwn(request)) {
+      try {
+        await this.#takeOverOnce(request, label);
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn('Could not take a backing node over; trying again', { requestId: request.id, label, error });
+      }
+      await delay(clock, TAKE_OVER_RETRY_MS, signal).catch(() => undefined); // the loop looks at the signal
+      request = context.requests.get(first.id);
+    }
+  }
+
+  async #takeOverOnce(request: RequestRecord, label: string): Promise<void> {
+    const { config, context, owner, signal } = this.#parts;
+    const fields = { requestId: request.id, nodeId: request.nodeIds[0], label };
+    const slots = settingsOf(config, label)?.maxParallelJobs ?? 1;
+    const [node] = request.nodeIds;
+    if (node !== undefined) this.#taken.add(node);
+    const isTaken = await takeOver(context, { request, owner, label, slots }, signal);
+    if (!isTaken && node !== undefined) this.#taken.delete(node);
+    if (isTaken) context.logger.info('Took a backing node over', { ...fields, slots });
+    else context.logger.warn('The node of a backing request was taken by another launcher', fields);
+  }
+}
