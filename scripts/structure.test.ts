@@ -106,6 +106,37 @@ describe('package.json files', () => {
   });
 });
 
+describe('what is published', () => {
+  const shipped = files.filter(
+    (file) =>
+      /^packages\/[^/]+\/(src|bin)\//.test(file) && /\.(ts|js|mjs|cjs)$/.test(file) && !file.endsWith('.test.ts'),
+  );
+
+  it('imports no test runner and no test server', () => {
+    const imports =
+      /(from|import|require\()\s*\(?['"](vitest|fast-check|@nodepool\/(test-servers|fake-compute|openstack))['"]/;
+
+    expect(shipped.length).toBeGreaterThan(400);
+    expect(shipped.filter((file) => imports.test(read(file)))).toEqual([]);
+  });
+
+  it('has no test support: that is in the test folder of its package', () => {
+    const imports = /(from|import|require\()\s*\(?['"][./]+\/test\//;
+    const support = shipped.filter((file) => /\/(test|tests|support|fixtures|mocks?)\//.test(file));
+
+    expect(support).toEqual([]);
+    expect(shipped.filter((file) => imports.test(read(file)))).toEqual([]);
+  });
+
+  it.each(published.filter(({ manifest }) => manifest.files?.includes('src')))(
+    '$dir leaves out its tests and its test folder',
+    ({ manifest }) => {
+      expect(manifest.files).toContain('!src/**/*.test.ts');
+      expect(manifest.files).not.toContain('test');
+    },
+  );
+});
+
 describe('links in READMEs of published packages', () => {
   it.each(published)('$dir: to the repository lead to a file, and none works in a checkout alone', ({ dir }) => {
     const targets = [...read(`${dir}/README.md`).matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);

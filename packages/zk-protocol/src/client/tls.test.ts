@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { startZooKeeper, type ZooKeeperHandle } from '@nodepool/test-servers';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { connect, createZooKeeper } from '../../src/index.js';
-import { closing, eventually, recordingLogger } from '../support/clients.js';
+import { connect, createZooKeeper } from '../index.js';
+import { closing, eventually, recordingLogger } from '../../test/support/clients.js';
 
 describe('TLS', () => {
   let zooKeeper: ZooKeeperHandle;

@@ -1,8 +1,8 @@
 import { writeFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { lockCloudDir } from '../src/cloud/server/lock.js';
-import { makeTempDir } from './temp-dir.js';
+import { lockCloudDir } from './lock.js';
+import { makeTempDir } from '../../../test/temp-dir.js';
 
 it('is free again when its owner gives it up', () => {
   const dir = makeTempDir();

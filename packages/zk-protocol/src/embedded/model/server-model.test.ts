@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { ErrorCode } from '../../src/embedded/model/constants.js';
-import { contentOf, createRequest, ModelDriver, OPEN, randomWrite } from './model-driver.js';
-import { Random } from './random.js';
-import { ServerModel } from '../../src/embedded/index.js';
+import { ErrorCode } from './constants.js';
+import { contentOf, createRequest, ModelDriver, OPEN, randomWrite } from '../../../test/embedded/model-driver.js';
+import { Random } from '../../../test/embedded/random.js';
+import { ServerModel } from '../index.js';
 
 const CREATED = 1;
 const DELETED = 2;

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type ServerModel, ServerModel as Model, type Transaction } from '../../src/embedded/index.js';
-import { Store } from '../../src/embedded/storage/store.js';
-import { MemoryFileSystem, pathOf } from './memory-file-system.js';
-import { contentOf, createRequest, ModelDriver, randomWrite } from './model-driver.js';
-import { Random } from './random.js';
+import { type ServerModel, ServerModel as Model, type Transaction } from '../index.js';
+import { Store } from './store.js';
+import { MemoryFileSystem, pathOf } from '../../../test/embedded/memory-file-system.js';
+import { contentOf, createRequest, ModelDriver, randomWrite } from '../../../test/embedded/model-driver.js';
+import { Random } from '../../../test/embedded/random.js';
 
 const DIRECTORY = '/data';
 const ACKNOWLEDGED = '/data/acknowledged';

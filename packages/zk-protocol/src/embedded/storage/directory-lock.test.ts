@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { lockDirectory } from '../../src/embedded/storage/directory-lock.js';
-import { compileServer } from './compiled-server.js';
+import { lockDirectory } from './directory-lock.js';
+import { compileServer } from '../../../test/embedded/compiled-server.js';
 
 /** A PID (and mount, and user) namespace of its own, as a container has; killing `unshare` kills what runs in it. */
 const CONTAINER = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--mount-proc', '--kill-child=KILL'];

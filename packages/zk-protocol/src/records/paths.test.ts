@@ -1,26 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { NodeId, RequestId } from '../src/records/types.js';
-import {
-  classifyPath,
-  imageBuildLockPath,
-  nodeLockPath,
-  requestCreatePath,
-  requestLockPath,
-} from '../src/records/paths.js';
-import {
-  buildLockPath,
-  parseUploadPath,
-  STATS_ELECTION_PATH,
-  uploadLockPath,
-  uploadNumberLockPath,
-} from '../src/records/paths.js';
-import {
-  findForceUnlockTarget,
-  findPredecessor,
-  newLockEntryPrefix,
-  sortContenders,
-} from '../src/recipes/lock-entries.js';
-import { loadVectors } from './vectors.js';
+import type { NodeId, RequestId } from './types.js';
+import { classifyPath, imageBuildLockPath, nodeLockPath, requestCreatePath, requestLockPath } from './paths.js';
+import { buildLockPath, parseUploadPath, STATS_ELECTION_PATH, uploadLockPath, uploadNumberLockPath } from './paths.js';
+import { findForceUnlockTarget, findPredecessor, newLockEntryPrefix, sortContenders } from '../recipes/lock-entries.js';
+import { loadVectors } from '../../test/vectors.js';
 
 type Shapes = Record<'node' | 'node_lock' | 'request' | 'image' | 'pause' | 'build' | 'upload', string[] | null>;
 

@@ -1,13 +1,13 @@
 import { startZooKeeper, type ZooKeeperHandle } from '@nodepool/test-servers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { connect } from '../src/client/connect.js';
-import type { ZooKeeper } from '../src/client/contract/types.js';
-import { Election } from '../src/recipes/election.js';
-import { LockLostError, LockTimeoutError } from '../src/recipes/errors.js';
-import { isLockContention, lockFailure, lockOps, unlockOps } from '../src/recipes/lock-ops.js';
-import { ZkLock } from '../src/recipes/lock.js';
-import { ensureKazoo, startKazooLocker, type KazooLocker } from './kazoo.js';
-import { until } from './support.js';
+import { connect } from '../client/connect.js';
+import type { ZooKeeper } from '../client/contract/types.js';
+import { Election } from './election.js';
+import { LockLostError, LockTimeoutError } from './errors.js';
+import { isLockContention, lockFailure, lockOps, unlockOps } from './lock-ops.js';
+import { ZkLock } from './lock.js';
+import { ensureKazoo, startKazooLocker, type KazooLocker } from '../../test/kazoo.js';
+import { until } from '../../test/support.js';
 
 let server: ZooKeeperHandle;
 let count = 0;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import ssh2 from 'ssh2';
 import { describe, expect, it } from 'vitest';
-import { keyPairAt } from '../src/cloud/server/keys.js';
-import { makeTempDir } from './temp-dir.js';
+import { keyPairAt } from './keys.js';
+import { makeTempDir } from '../../../test/temp-dir.js';
 
 /** Without a check about one in 256 is not usable. */
 const ENOUGH = 700;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { TimerHeap } from '../src/cloud/model/timer-heap.js';
-import { seededRandom, VirtualClock } from './virtual-clock.js';
+import { TimerHeap } from './timer-heap.js';
+import { seededRandom, VirtualClock } from '../../../test/virtual-clock.js';
 
 it('fires in the order of time, and of adding where that is equal', async () => {
   const clock = new VirtualClock();

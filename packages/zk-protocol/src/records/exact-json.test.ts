@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeComponent, encodeComponent, withComponent } from '../src/records/component.js';
-import { numberAsRead, parseAsWritten, stringifyAsRead } from '../src/records/exact-json.js';
-import { decodeBuild, decodeUpload, encodeBuild, encodeUpload, withBuild, withUpload } from '../src/records/image.js';
-import { decodeNode, encodeNode, withNode } from '../src/records/node.js';
-import { decodeRequest, encodeRequest, withRequest } from '../src/records/request.js';
-import type { JsonObject, NodeId, RequestId } from '../src/records/types.js';
-import { loadVectors } from './vectors.js';
-import './support/same-examples.js';
+import { decodeComponent, encodeComponent, withComponent } from './component.js';
+import { numberAsRead, parseAsWritten, stringifyAsRead } from './exact-json.js';
+import { decodeBuild, decodeUpload, encodeBuild, encodeUpload, withBuild, withUpload } from './image.js';
+import { decodeNode, encodeNode, withNode } from './node.js';
+import { decodeRequest, encodeRequest, withRequest } from './request.js';
+import type { JsonObject, NodeId, RequestId } from './types.js';
+import { loadVectors } from '../../test/vectors.js';
+import '../../test/support/same-examples.js';
 
 const NOW_MS = 1_700_000_000_000;
 const BUILD = { image: 'i', id: '0000000001' };

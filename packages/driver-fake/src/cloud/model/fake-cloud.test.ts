@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { FakeCloud } from '../src/index.js';
-import type { InstanceEvent, InstanceOrder, StateEntry } from '../src/index.js';
-import { entriesOf, stateOf } from '../src/cloud/model/state.js';
-import { seededRandom, VirtualClock } from './virtual-clock.js';
+import { FakeCloud } from '../../index.js';
+import type { InstanceEvent, InstanceOrder, StateEntry } from '../../index.js';
+import { entriesOf, stateOf } from './state.js';
+import { seededRandom, VirtualClock } from '../../../test/virtual-clock.js';
 
 const order: InstanceOrder = { name: 'np1', minRam: 2048, image: 'any', az: null, metadata: { nodepool_node_id: '1' } };
 
