@@ -1,5 +1,5 @@
 // test.mjs [unit|e2e|openstack]: everything (checks, unit and integration tests, end-to-end tests), or one kind of tests alone.
-// Those on a real OpenStack run when they are asked for: they install 700 MB and take some twenty minutes.
+// Those on a real OpenStack run when they are asked for: they install 700 MB and take half an hour or more.
 // The last line is `N passed, N failed`; the exit status is 0 only when nothing failed. A failing stage ends the run.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
