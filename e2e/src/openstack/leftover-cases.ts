@@ -47,16 +47,18 @@ export function leftoverCases(get: () => OpenStackHarness): void {
           .then((made) => idOf(made, 'port')),
       ]);
       for (const id of foreign) get().foreign.add(id);
-      for (const { id } of await get().api.list('neutron', `/v2.0/ports?device_id=${foreign[0]}`, 'ports'))
-        get().foreign.add(textOf(id));
+      const path = `/v2.0/ports?device_id=${foreign[0]}`;
+      await get().until('the foreign server to run', async () => {
+        const servers = await get().api.list('nova', '/v2.1/servers/detail', 'servers');
+        return servers.some(({ id, status }) => id === foreign[0] && status === 'ACTIVE'); // it has its port from then on
+      });
+      for (const { id } of await get().api.list('neutron', path, 'ports')) get().foreign.add(textOf(id));
       const mark = JSON.stringify(TAGS);
       await Promise.all([makeServer(TAGS), makeFloatingIp(mark), makeVolume(TAGS)]);
       await get().launch(OpenStackHarness.setup({ label }));
 
       await get().assertClean(TWO_LOOKS_MS);
 
-      for (const { id } of await get().api.list('neutron', `/v2.0/ports?device_id=${foreign[0]}`, 'ports'))
-        get().foreign.add(textOf(id));
       const [servers, ips, disks] = await Promise.all([
         get().api.list('nova', '/v2.1/servers', 'servers'),
         get().api.list('neutron', '/v2.0/floatingips', 'floatingips'),
