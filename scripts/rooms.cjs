@@ -125,10 +125,12 @@ const ROOMS = {
     requests: ['command', 'terminal', 'connection', 'explain'],
     providers: ['command', 'terminal', 'connection'],
     images: ['command', 'terminal', 'connection'],
+    controls: ['command', 'terminal', 'connection'],
     commands: [
       'command',
       'help',
       'configuration',
+      'controls',
       'explain',
       'images',
       'lease',

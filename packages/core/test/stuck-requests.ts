@@ -1,8 +1,10 @@
 import {
   compareRequests,
+  newControl,
   newNode,
   newPoolComponent,
   newRequest,
+  type ControlRecord,
   type LauncherId,
   type NodeId,
   type NodeRecord,
@@ -148,6 +150,9 @@ function timingOut(): ProviderSteering {
   fail();
   return steering;
 }
+/** An order of an operator about the provider. */
+const order = (fields: Pick<ControlRecord, 'mode'> & Partial<ControlRecord>): ControlRecord =>
+  newControl({ kind: 'provider', name: 'cloud', owner: 'alice@ops1', ...fields }, 0);
 
 /** A request stuck on each rule, as operators meet it. */
 const EXAMPLES: Readonly<Record<RuleName, () => Example>> = {
@@ -241,6 +246,21 @@ const EXAMPLES: Readonly<Record<RuleName, () => Example>> = {
     request: request(43, ['big']),
     others: [request(41, ['big']), request(42, ['small'])],
     pools: [{ view: cloud({ instances: 4, cores: 52, ram: 204_800 }, { paused: true }) }],
+  }),
+  'paused-by-operator': () => ({
+    request: request(41, ['small']),
+    pools: [
+      {
+        view: cloud(
+          { instances: 4 },
+          { controls: [order({ mode: 'pause', reason: 'power works', endTimeMs: 3_600_000 })] },
+        ),
+      },
+    ],
+  }),
+  'limited-by-operator': () => ({
+    request: request(41, ['small', 'small', 'small']),
+    pools: [{ view: cloud({ instances: 1 }, { controls: [order({ mode: 'limit', limit: 2 })] }) }],
   }),
   'max-concurrency': () => ({
     request: request(41, ['small']),

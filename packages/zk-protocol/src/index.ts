@@ -59,13 +59,22 @@ export { isPoolComponent, withComponent, decodeLegacyLauncher, encodeLegacyLaunc
 export type { BuildFields, BuildKey, UploadFields, UploadKey } from './records/image.js';
 export { decodeBuild, encodeBuild, newBuild, withBuild } from './records/image.js';
 export { decodeUpload, encodeUpload, newUpload, withUpload } from './records/image.js';
+export type { ControlKind, ControlMode, ControlRecord, ControlSubject } from './records/control.js';
+export { CONTROL_KINDS, CONTROL_MODES, controlId, controlPath } from './records/control.js';
+export { decodeControl, describeControl, encodeControl, isInForce, newControl } from './records/control.js';
 export type { NodeActor, RequestActor, Transition } from './records/states.js';
 export { NODE_TRANSITIONS, REQUEST_TRANSITIONS, UNLOCKED_GARBAGE_STATES } from './records/states.js';
 export { assertNodeTransition, assertRequestTransition } from './records/states.js';
 export { isFree, isKnownNodeState, isKnownRequestState } from './records/states.js';
 export type { PathShape } from './records/paths.js';
 export { NODEPOOL_ROOT, NODES_ROOT, NODE_CREATE_PATH, REQUESTS_ROOT, REQUEST_LOCKS_ROOT } from './records/paths.js';
-export { IMAGES_ROOT, COMPONENTS_ROOT, LEGACY_LAUNCHERS_ROOT, STATS_ELECTION_PATH } from './records/paths.js';
+export {
+  CONTROLS_ROOT,
+  IMAGES_ROOT,
+  COMPONENTS_ROOT,
+  LEGACY_LAUNCHERS_ROOT,
+  STATS_ELECTION_PATH,
+} from './records/paths.js';
 export { nodePath, nodeLockPath, requestPath, requestLockPath, requestCreatePath } from './records/paths.js';
 export { imagePath, imagePausePath, imageBuildRequestPath, imageBuildLockPath } from './records/paths.js';
 export { buildsPath, buildPath, buildLockPath, buildProvidersPath, buildProviderPath } from './records/paths.js';
@@ -76,8 +85,13 @@ export type { LockEntry } from './recipes/lock-entries.js';
 export { uuidHex, newLockEntryPrefix, parseLockEntry, sortContenders } from './recipes/lock-entries.js';
 export { findPredecessor, findForceUnlockTarget } from './recipes/lock-entries.js';
 export type { CacheLogger } from './cache/logger.js';
-export type { CacheOptions, ComponentCache, NodeCache, RequestCache } from './cache/record-caches.js';
-export { createComponentCache, createNodeCache, createRequestCache } from './cache/record-caches.js';
+export type { CacheOptions, ComponentCache, ControlCache, NodeCache, RequestCache } from './cache/record-caches.js';
+export {
+  createComponentCache,
+  createControlCache,
+  createNodeCache,
+  createRequestCache,
+} from './cache/record-caches.js';
 export type { ImageChange, ImageEntry, ImageTreeOptions } from './cache/image-tree.js';
 export { ImageTree } from './cache/image-tree.js';
 export { createCommitter } from './cache/committer.js';

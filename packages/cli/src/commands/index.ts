@@ -4,6 +4,7 @@ import { cancelCommand } from './cancel.js';
 import { completionCommand } from './completion.js';
 import { configSchemaCommand } from './config-schema.js';
 import { configValidateCommand } from './config-validate.js';
+import { controlsCommand, imageCommand, labelCommand, poolCommand, providerCommand } from './controls.js';
 import { deleteCommand } from './delete.js';
 import { dibImageDeleteCommand } from './dib-image-delete.js';
 import { dibImageListCommand } from './dib-image-list.js';
@@ -53,6 +54,11 @@ export const COMMANDS: readonly Command<unknown>[] = [
   cancelCommand,
   requestCommand,
   runCommand,
+  providerCommand,
+  poolCommand,
+  labelCommand,
+  imageCommand,
+  controlsCommand,
   planCommand,
   configSchemaCommand,
   driversCommand,

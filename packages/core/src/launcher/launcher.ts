@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import {
   createCommitter,
   createComponentCache,
+  createControlCache,
   createNodeCache,
   createRequestCache,
   isZooKeeperError,
@@ -14,6 +15,8 @@ import {
   type Clock,
   type ComponentCache,
   type ComponentRecord,
+  type ControlCache,
+  type ControlRecord,
   type ConnectionState,
   type ImageEntry,
   type NodeCache,
@@ -24,8 +27,10 @@ import {
 } from '@nodepool/zk-protocol';
 import { LOGGER_NAMES } from '../contract/logger-names.js';
 import type { Config } from '../contract/config.js';
+import type { PoolConfig } from '../contract/provider-config.js';
 import type { DriverRegistry } from '../config/discovery/registry-types.js';
 import { loggingAs, type Services } from './mirror/services.js';
+import { DrainedNodes } from './nodes/drained-nodes.js';
 import { AgeLimits } from './nodes/age-limits.js';
 import { expireNode } from './nodes/expire-node.js';
 import { Leftovers } from './nodes/leftovers.js';
@@ -35,6 +40,7 @@ import { MinReady } from './standby/min-ready.js';
 import { Reaper, type DeletionStatus } from './nodes/reaper.js';
 import type { Logger } from '../contract/logger.js';
 import type { LauncherMetrics, MetricsAttachment } from '../metrics/types.js';
+import { ControlMirror } from './mirror/controls.js';
 import { ImageMirror } from './mirror/image-mirror.js';
 import { ensureRoots } from './mirror/ensure-roots.js';
 import { Mirror, nodesAllocatedTo } from './mirror/mirror.js';
@@ -90,6 +96,9 @@ export class Launcher {
   readonly #services: Services;
   readonly #metrics: MetricsAttachment | undefined;
   readonly #componentCache: ComponentCache;
+  readonly #controlCache: ControlCache;
+  readonly #controls: ControlMirror;
+  readonly #drained: DrainedNodes;
   readonly #registry: PoolRegistry;
   readonly #outlook: RegistryOutlook;
   readonly #pools: PoolSet;
@@ -127,10 +136,13 @@ export class Launcher {
     this.nodes = createNodeCache({ zk, clock, logger });
     this.requests = createRequestCache({ zk, clock, logger });
     this.#componentCache = createComponentCache({ zk, clock, logger });
+    this.#controlCache = createControlCache({ zk, clock, logger });
+    this.#controls = new ControlMirror(this.#controlCache, clock);
     const mirror = new Mirror(this.nodes, this.requests, (node) => needOfNode(this.#providers.runnerOf(node), node));
     const committer = createCommitter(zk, [this.nodes, this.requests, this.#componentCache]);
     const random = options.random ?? Math.random;
-    this.#services = { zk, committer, mirror, clock, logger, hostname, random, metrics };
+    const controls = this.#controls;
+    this.#services = { zk, committer, mirror, controls, clock, logger, hostname, random, metrics };
     this.#registry = new PoolRegistry(this.#componentCache);
     this.#outlook = this.#makeOutlook((id) => candidates.isOwn(id));
     const { version } = options;
@@ -193,16 +205,28 @@ export class Launcher {
       isConfigured: (node) => this.#providers.providerOf(node) !== undefined,
       isActive: () => this.#isActive(),
     });
-    this.#minReady = new MinReady(this.#services, {
+    this.#drained = this.#makeDrained(cleanup);
+    this.#minReady = this.#makeMinReady();
+    this.#metrics = this.#attachMetrics();
+    const kind = { kind: 'launcher', hostname: shortName(hostname), version: options.version } as const;
+    this.#registration = new Registration(zk, newComponent({ ...kind, state: 'stopped' }), logger);
+  }
+
+  #makeDrained(services: Services): DrainedNodes {
+    return new DrainedNodes(services, {
+      launchingPoolOf: (node) => this.#launchingPoolOf(node),
+      releaseNode: (node, why) => this.#releaseNode(node, why),
+    });
+  }
+
+  #makeMinReady(): MinReady {
+    return new MinReady(this.#services, {
       config: () => this.#config,
       isActive: () => this.#started && !this.#draining && this.#isActive(),
       canLaunch: (label) => this.#pools.canLaunch(label),
       isFirst: (label) => this.#pools.isFirstFor(label),
       registryRestMs: () => this.#poolAddedMs + REGISTRY_REST_MS - this.#services.clock.now(),
     });
-    this.#metrics = this.#attachMetrics();
-    const kind = { kind: 'launcher', hostname: shortName(hostname), version: options.version } as const;
-    this.#registration = new Registration(zk, newComponent({ ...kind, state: 'stopped' }), logger);
   }
 
   #makeOutlook(isOwn: RegistryOutlookOptions['isOwn']): RegistryOutlook {
@@ -222,6 +246,7 @@ export class Launcher {
       registry: this.#registry,
       config: () => this.#config,
       pools: () => this.pools,
+      controls: () => this.controls,
       failingDeletions: () => this.#reaper.failing().length,
       failingProviders: () =>
         this.failingLaunches.filter(({ report }) => report.provider.state !== 'closed').map(({ provider }) => provider),
@@ -235,6 +260,11 @@ export class Launcher {
     if (!this.nodes.ready || !this.requests.ready) missing.push('reading nodes and requests from ZooKeeper');
     if (!this.#started) missing.push('providers are being started');
     return missing;
+  }
+
+  /** Orders of operators that are in force. */
+  get controls(): readonly ControlRecord[] {
+    return this.#controls.inForce;
   }
 
   /** Images with their builds and uploads, by name. */
@@ -316,7 +346,8 @@ export class Launcher {
     const { zk, clock } = this.#options;
     await ensureRoots(zk, this.#stop.signal);
     this.#epoch = zk.sessionEpoch;
-    await Promise.all([this.nodes.start(), this.requests.start(), this.#componentCache.start(), this.#images.start()]);
+    const caches = [this.nodes, this.requests, this.#componentCache, this.#controlCache, this.#images];
+    await Promise.all(caches.map((cache) => cache.start()));
     this.#unsubscribe.push(
       zk.onState((state) => this.#stateChanged(state)),
       this.nodes.onReady((ready) => ready && this.#cachesReady()),
@@ -407,6 +438,9 @@ export class Launcher {
     this.#metrics?.stop();
     this.#minReady.stop();
     this.#ages.stop();
+    this.#drained.stop();
+    this.#controls.close();
+    this.#controlCache.stop();
     this.#lost.stop();
     this.#lateUnlocks.stop();
     this.#outlook.close();
@@ -462,6 +496,11 @@ export class Launcher {
     );
   }
 
+  #launchingPoolOf(node: NodeRecord): PoolConfig | undefined {
+    const runner = this.#isActive() ? this.#providers.runnerOf(node) : undefined;
+    return runner?.launches === true && node.pool !== null ? runner.config.pools.get(node.pool) : undefined;
+  }
+
   #releaseNode(node: NodeRecord, why: string): void {
     expireNode(this.#services, node, why).catch((error: unknown) =>
       this.#services.logger.warn('Could not delete an unused node', { nodeId: node.id, error }),
@@ -484,6 +523,7 @@ export class Launcher {
     if (renewed && !this.#draining) void this.#registerAgain();
     this.#reaper.sweep();
     this.#pools.reconsiderAll();
+    this.#drained.checkAll();
     this.#minReady.checkAll();
     void this.#lost.checkAll();
   }

@@ -51,6 +51,9 @@ function installationReaders({ follower }: ReaderSources): Readers {
     requests: of(({ installation }) =>
       [...installation.requests.byState()].map(([state, n]) => [{ state }, n] as const),
     ),
+    operatorOrders: of(({ launcher }) =>
+      (launcher.controls?.() ?? []).map(({ kind, name, mode }) => [{ kind, name, mode }, 1] as const),
+    ),
     leader: of(({ leading }) => one(leading ? 1 : 0)),
   };
 }

@@ -1,4 +1,5 @@
 import type {
+  ControlRecord,
   LockAware,
   NodeRecord,
   PoolComponentRecord,
@@ -41,6 +42,8 @@ export interface ObservedLauncher {
   config(): Config;
   /** Load of each pool of this launcher. */
   pools(): readonly PoolLoad[];
+  /** Orders of operators in force; missing: they are not followed. */
+  controls?(): readonly ControlRecord[];
   /** How many deletions keep failing. */
   failingDeletions(): number;
   /** Providers whose launches fail. */

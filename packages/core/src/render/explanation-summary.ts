@@ -1,6 +1,12 @@
 import type { LaunchExplanation, PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
 
 const MOST_HINDRANCES = 3;
+/** Rules by which a pool takes nothing for a time, although it could. */
+const CLOSED: ReadonlySet<PoolExplanation['rule']> = new Set([
+  'paused-by-operator',
+  'limited-by-operator',
+  'max-concurrency',
+]);
 
 /** What becomes of a request, in one line. */
 export function summarizeExplanation(explanation: RequestExplanation): string {
@@ -54,6 +60,8 @@ function hopelessText(pools: readonly PoolExplanation[], isHypothetical: boolean
   const verb = isHypothetical ? 'would wait' : 'waits';
   if (pools.length === 0) return `${verb} for a launcher: no pool is registered`;
   if (pools.some((pool) => pool.rule === 'stopping')) return `${verb} for another launcher: the one asked is stopping`;
+  const closed = pools.find((pool) => pool.action === 'defer' && CLOSED.has(pool.rule));
+  if (closed) return `${verb} until ${nameOf(closed)} takes requests again: ${closed.text}`;
   const reasons = unique(pools.filter((pool) => pool.action === 'decline').map((pool) => pool.text));
   const text = `${isHypothetical ? 'would fail' : 'fails'}: no pool can serve it`;
   return reasons.length > 0 ? `${text} (${reasons.join('; ')})` : text;

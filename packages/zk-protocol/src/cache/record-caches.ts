@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.js';
 import type { ZooKeeper } from '../client/contract/types.js';
 import {
   COMPONENTS_ROOT,
+  CONTROLS_ROOT,
   componentsPath,
   LEGACY_LAUNCHERS_ROOT,
   NODES_ROOT,
@@ -9,6 +10,8 @@ import {
   REQUESTS_ROOT,
 } from '../records/paths.js';
 import { decodeComponent, decodeLegacyLauncher } from '../records/component.js';
+import { CONTROL_KINDS, decodeControl } from '../records/control.js';
+import type { ControlRecord } from '../records/control.js';
 import { decodeNode } from '../records/node.js';
 import { decodeRequest } from '../records/request.js';
 import type { ComponentRecord, NodeId, NodeRecord, PoolComponentRecord, RequestId } from '../records/types.js';
@@ -30,6 +33,9 @@ export type NodeCache = RecordCache<NodeRecord> & LockAware & CommitTarget;
 export type RequestCache = RecordCache<RequestRecord> & LockAware & CommitTarget;
 /** Running processes and pools by `<kind>/<last part of the path>`, legacy launchers by `launchers/<launcher id>`. */
 export type ComponentCache = RecordCache<ComponentRecord | PoolComponentRecord> & CommitTarget;
+
+/** Orders of operators by `<kind>/<encoded name>`. */
+export type ControlCache = RecordCache<ControlRecord>;
 
 /** Mirrors the nodes. */
 export function createNodeCache(options: CacheOptions & { readonly root?: string }): NodeCache {
@@ -68,5 +74,14 @@ export function createComponentCache({ zk, clock, logger }: CacheOptions): Compo
       if (id.startsWith(LEGACY_PREFIX)) return decodeLegacyLauncher(name, body, stat);
       return decodeComponent(id.slice(0, slash), name, body, stat);
     },
+  });
+}
+
+/** Mirrors the orders of operators, those whose time has ended included. */
+export function createControlCache({ zk, clock, logger }: CacheOptions): ControlCache {
+  return new TreeCache<ControlRecord>({
+    ...{ zk, clock, logger, what: 'control', watchRoots: [CONTROLS_ROOT], locks: false },
+    directories: CONTROL_KINDS.map((kind) => ({ path: `${CONTROLS_ROOT}/${kind}`, idPrefix: `${kind}/` })),
+    decode: (id, body, stat) => decodeControl(id, body, stat),
   });
 }

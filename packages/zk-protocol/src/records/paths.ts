@@ -15,6 +15,8 @@ export const IMAGES_ROOT = '/nodepool/images';
 export const COMPONENTS_ROOT = '/nodepool/components';
 /** Registrations of launchers older than the component registry. */
 export const LEGACY_LAUNCHERS_ROOT = '/nodepool/launchers';
+/** Orders of operators about providers, pools, labels and images: `<kind>/<name>` each. Ours; others ignore it. */
+export const CONTROLS_ROOT = '/nodepool/controls';
 /** Lock directory that elects the launcher which reports statistics. */
 export const STATS_ELECTION_PATH = '/nodepool/elections/stats';
 

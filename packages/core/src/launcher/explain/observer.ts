@@ -1,10 +1,12 @@
 import {
   createComponentCache,
+  createControlCache,
   createNodeCache,
   createRequestCache,
   NodepoolError,
   type Clock,
   type ComponentCache,
+  type ControlCache,
   type LauncherId,
   type NodeCache,
   type PoolComponentRecord,
@@ -18,6 +20,7 @@ import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.
 import type { Services } from '../mirror/services.js';
 import type { Logger } from '../../contract/logger.js';
 import { unregisteredId } from '../preview/registry-after.js';
+import { ControlMirror } from '../mirror/controls.js';
 import { Mirror, nodesAllocatedTo } from '../mirror/mirror.js';
 import {
   explainRequest,
@@ -50,6 +53,8 @@ export class Observer {
   readonly requests: RequestCache;
   readonly #options: ObserverOptions;
   readonly #components: ComponentCache;
+  readonly #controlCache: ControlCache;
+  readonly #controls: ControlMirror;
   readonly #registry: PoolRegistry;
   readonly #mirrors: Mirror[] = [];
 
@@ -59,6 +64,8 @@ export class Observer {
     this.nodes = createNodeCache({ zk, clock, logger });
     this.requests = createRequestCache({ zk, clock, logger });
     this.#components = createComponentCache({ zk, clock, logger });
+    this.#controlCache = createControlCache({ zk, clock, logger });
+    this.#controls = new ControlMirror(this.#controlCache, clock);
     this.#registry = new PoolRegistry(this.#components);
   }
 
@@ -79,7 +86,8 @@ export class Observer {
     );
     this.#mirrors.push(mirror);
     const committer = { commit: refuseToWrite };
-    const services: Services = { zk, committer, mirror, clock, logger, hostname, random: Math.random };
+    const controls = this.#controls;
+    const services: Services = { zk, committer, mirror, controls, clock, logger, hostname, random: Math.random };
     for (const providerConfig of config.providers.values()) {
       const driver = await registry.get(providerConfig.driverName);
       const provider = driver.getProvider(providerConfig, this.#contextFor(providerConfig, config, services));
@@ -90,7 +98,7 @@ export class Observer {
 
   /** Resolves when everything has been read. */
   async start(signal?: AbortSignal): Promise<void> {
-    const caches = [this.nodes, this.requests, this.#components];
+    const caches = [this.nodes, this.requests, this.#components, this.#controlCache];
     await Promise.all(caches.map((cache) => cache.start()));
     await Promise.all(caches.map((cache) => cache.whenReady(signal)));
   }
@@ -102,6 +110,8 @@ export class Observer {
     this.nodes.stop();
     this.requests.stop();
     this.#components.stop();
+    this.#controls.close();
+    this.#controlCache.stop();
   }
 
   #contextFor({ name }: ProviderConfig, config: Config, services: Services): ProviderContext {

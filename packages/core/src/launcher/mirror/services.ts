@@ -1,6 +1,7 @@
 import type { Clock, Committer, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Logger } from '../../contract/logger.js';
 import type { LauncherMetrics } from '../../metrics/types.js';
+import type { ControlMirror } from './controls.js';
 import type { Mirror } from './mirror.js';
 
 /** What every part of a launcher works with. */
@@ -8,6 +9,8 @@ export interface Services {
   readonly zk: ZooKeeper;
   readonly committer: Committer;
   readonly mirror: Mirror;
+  /** Orders of operators; missing: there are none. */
+  readonly controls?: ControlMirror | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Fully qualified name of this host. */

@@ -7,7 +7,9 @@ import {
   sumResources,
   type Shortage,
 } from '../../contract/resources.js';
-import { countOf, reason } from './rules.js';
+import { ceilingsOf, describeCeiling } from './controls.js';
+import { reason } from './candidates.js';
+import { countOf } from './rules.js';
 import { amountText } from './texts.js';
 import type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason, Reservation } from './types.js';
 
@@ -40,7 +42,7 @@ export interface Demand {
 export class Budget {
   readonly #view: PoolView;
   readonly #taken = new Set<string>();
-  readonly #providerRest: Resources | undefined;
+  #providerRest: Resources | undefined;
   readonly #poolRest: Resources;
   /** What was free before anything was taken or kept. */
   readonly #free: { readonly provider: Resources; readonly pool: Resources };
@@ -63,9 +65,21 @@ export class Budget {
         : undefined;
     const limits = { instances: pool.maxServers, ...pool.maxResources };
     this.#poolRest = subtractFromLimit(limits, quota.poolUsed);
+    this.#providerRest = this.#applyCeilings();
     this.#free = { provider: { ...this.#providerRest }, pool: { ...this.#poolRest } };
     this.#overrun = { provider: findOverrun(this.#free.provider), pool: findOverrun(this.#free.pool) };
     this.#launchesLeft = view.maxConcurrency < 0 ? Infinity : view.maxConcurrency - view.activeLaunches;
+  }
+
+  /** Operators may allow fewer nodes than the configuration and the cloud. @returns what is left of the provider */
+  #applyCeilings(): Resources | undefined {
+    const { quota } = this.#view;
+    const { provider, pool } = ceilingsOf(this.#view);
+    if (pool !== Infinity) lower(this.#poolRest, pool - (quota.poolUsed['instances'] ?? 0));
+    if (provider === Infinity) return this.#providerRest;
+    const rest = this.#providerRest ?? {};
+    lower(rest, provider - (quota.providerUsed['instances'] ?? 0));
+    return rest;
   }
 
   /** Finds nodes for a demand without taking them. */
@@ -209,7 +223,10 @@ export class Budget {
     const whose = overProvider ? `provider "${provider}"` : `pool "${pool.name}"`;
     const asking = scratch.launches > 0 ? 'the request needs at least ' : `label "${label}" needs `;
     const { text, details } = describe(over, overProvider ? this.#free.provider : this.#free.pool, asking);
-    return reason('pool-full', `${whose}: ${text}`, 'nodes in use are returned, or limits are raised', {
+    const order =
+      over.resource === 'instances' ? describeCeiling(this.#view, overProvider ? 'provider' : 'pool') : undefined;
+    const why = order === undefined ? text : `${text}, ${order}`;
+    return reason('pool-full', `${whose}: ${why}`, 'nodes in use are returned, or limits are raised', {
       label,
       ...details,
     });
@@ -266,6 +283,11 @@ export class Budget {
 }
 
 const NOTHING_FITS = { isProviderShort: false, isOverQuota: false } as const;
+
+/** Leaves at most so many instances. */
+function lower(rest: Resources, instances: number): void {
+  rest['instances'] = Math.min(rest['instances'] ?? Infinity, instances);
+}
 
 /** A shortage in words: what requests ahead get or wait for is free, but not for this one. */
 function describe({ resource, needed, available }: Shortage, free: Resources, asking: string) {

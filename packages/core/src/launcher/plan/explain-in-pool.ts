@@ -1,7 +1,8 @@
 import { compareRequests, type RequestRecord } from '@nodepool/zk-protocol';
 import { behindReason, planPool, type PausedRequest, type PoolPlan } from './plan-pool.js';
 import type { RequestQueue } from './queue.js';
-import { judgeStanding, reason } from './rules.js';
+import { reason } from './candidates.js';
+import { judgeStanding } from './rules.js';
 import type { PoolView, Reason, Verdict } from './types.js';
 
 /** What a pool does with a request, and why. */

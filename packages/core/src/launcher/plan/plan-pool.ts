@@ -1,7 +1,8 @@
 import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
 import { Budget, type Demand } from './budget.js';
 import type { RequestGroup, RequestOrder } from './queue.js';
-import { countOf, mayHaveRoomElsewhere, MIN_READY_REQUESTOR, reason } from './rules.js';
+import { reason } from './candidates.js';
+import { countOf, mayHaveRoomElsewhere, MIN_READY_REQUESTOR } from './rules.js';
 import type { Assignment, PoolView, Reason, Reservation } from './types.js';
 
 /** An accepted request that waits for capacity, and what it still lacks. */

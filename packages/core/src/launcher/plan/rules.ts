@@ -1,5 +1,6 @@
 import { findOverrun, findShortage, sumResources, type Shortage } from '../../contract/resources.js';
 import { coversAll, findCandidates, reason } from './candidates.js';
+import { judgeControls } from './controls.js';
 import { judgeFirst, judgeHealth } from './health-rules.js';
 import { amountText, labelsToText } from './texts.js';
 import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
@@ -29,6 +30,7 @@ export function judgeStanding(request: PlannedRequest, view: PoolView): Verdict 
   return (
     judgeCandidates(request, view) ??
     judgeDecline(request, view) ??
+    judgeControls(request, view) ??
     judgeOpen(view) ??
     judgeHealth(request, view) ??
     judgeFirst(request, view)

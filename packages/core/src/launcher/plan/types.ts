@@ -1,4 +1,4 @@
-import type { NodeRecord, PoolComponentRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
+import type { ControlRecord, NodeRecord, PoolComponentRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { ProviderSteering } from '../steering/provider-steering.js';
 
@@ -15,6 +15,8 @@ export const RULES = [
   'label-quota',
   'tenant-quota',
   'pool-full',
+  'paused-by-operator',
+  'limited-by-operator',
   'max-concurrency',
   'pool-disabled',
   'label-disabled',
@@ -99,6 +101,8 @@ export interface PoolView {
   readonly maxConcurrency: number;
   readonly activeLaunches: number;
   readonly errorLabels: ReadonlySet<string>;
+  /** Orders of operators that are in force, about this pool or others. Missing: none. */
+  readonly controls?: readonly ControlRecord[];
   /** Labels switched off with `min-ready: -1`. */
   readonly disabledLabels: ReadonlySet<string>;
   /** Registered pools of all launchers, this one included. */

@@ -1,4 +1,5 @@
 import { compareRequests, type NodeRecord, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
+import { judgeControls } from '../plan/controls.js';
 import { planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.js';
 import type { RequestQueue } from '../plan/queue.js';
 import { judgeDecline } from '../plan/rules.js';
@@ -68,7 +69,8 @@ export class PoolPass {
   /** Accepted requests that the pool can no longer hold, or that want what it no longer has, are left out and put back. */
   #plan(): PoolPlan {
     const paused = this.#port.pausedRequests().filter(({ request }) => {
-      if (!judgeDecline(request, this.#view) && this.#view.maxConcurrency !== 0) return true;
+      const isServed = !judgeDecline(request, this.#view) && !judgeControls(request, this.#view);
+      if (isServed && this.#view.maxConcurrency !== 0) return true;
       this.#port.giveUp(request.id);
       return false;
     });

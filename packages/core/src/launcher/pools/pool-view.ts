@@ -1,4 +1,5 @@
 import type {
+  ControlRecord,
   LauncherId,
   NodeRecord,
   PoolComponentRecord,
@@ -10,6 +11,7 @@ import type { PoolConfig } from '../../contract/provider-config.js';
 import type { Services } from '../mirror/services.js';
 import type { FreeNodes } from '../mirror/free-nodes.js';
 import { findCandidates } from '../plan/candidates.js';
+import { isPoolPaused } from '../plan/controls.js';
 import type { PlannedRequest, PoolView, QuotaView, Reservation } from '../plan/types.js';
 import { firstPoolFor } from '../steering/first-pool.js';
 import type { ProviderSteering } from '../steering/provider-steering.js';
@@ -39,6 +41,7 @@ export interface LivePoolViewOptions {
   readonly requests: PoolRequests;
 }
 
+const NO_CONTROLS: readonly ControlRecord[] = [];
 const ONE_INSTANCE: Resources = Object.freeze({ instances: 1 });
 const UNLIMITED: Resources = Object.freeze({});
 /** A node in deletion counts as room to come for this long (source: Nodepool's rule for freeing nodes at quota). */
@@ -117,6 +120,10 @@ export class LivePoolView implements PoolView {
     return this.#runner.provider.errorLabels();
   }
 
+  get controls(): readonly ControlRecord[] {
+    return this.#services.controls?.inForce ?? NO_CONTROLS;
+  }
+
   get disabledLabels(): ReadonlySet<string> {
     return this.#port.disabledLabels();
   }
@@ -131,7 +138,8 @@ export class LivePoolView implements PoolView {
 
   /** Others need not leave requests to this pool: it waits for room, or accepts nothing at all. */
   get yieldsPrecedence(): boolean {
-    return this.paused || this.maxConcurrency === 0 || this.steering?.isWell === false;
+    const isClosed = this.maxConcurrency === 0 || isPoolPaused(this);
+    return this.paused || isClosed || this.steering?.isWell === false;
   }
 
   get steering(): ProviderSteering | undefined {

@@ -98,6 +98,7 @@ export class PoolWorker {
       }),
       this.#port.registry.onChange((change) => this.#poolsChanged(change)),
       mirror.usage.onTenantRoom(() => this.#hasDemand() && this.wake()),
+      this.#services.controls?.onChange(() => this.#controlsChanged()) ?? (() => undefined),
     );
     await this.#register();
   }
@@ -201,6 +202,11 @@ export class PoolWorker {
       if (request.state === 'requested') this.#queue.consider(request);
     }
     this.wake();
+  }
+
+  #controlsChanged(): void {
+    this.#refreshAnnouncement();
+    this.reconsiderAll();
   }
 
   #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {

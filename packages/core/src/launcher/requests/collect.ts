@@ -1,4 +1,4 @@
-import { reason } from '../plan/rules.js';
+import { reason } from '../plan/candidates.js';
 import type { Part } from './request-parts.js';
 import type { RequestWork } from './request-work.js';
 import type { Ending, StepTo } from './stage.js';

@@ -3,7 +3,7 @@ import { asError } from '../../async/as-error.js';
 import type { NodeRequestHandler } from '../../contract/driver.js';
 import type { Services } from '../mirror/services.js';
 import type { PausedRequest } from '../plan/plan-pool.js';
-import { reason } from '../plan/rules.js';
+import { reason } from '../plan/candidates.js';
 import type { Assignment } from '../plan/types.js';
 import { decline } from './decline.js';
 import type { HandlerOutcome, HandlerPool } from './handler-pool.js';

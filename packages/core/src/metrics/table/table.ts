@@ -47,6 +47,10 @@ const INSTALLATION = {
     ...exposed('gauge', 'nodepool_addressable_requests', ['provider', 'pool']),
   },
   requests: { help: 'Requests by state', ...exposed('gauge', 'nodepool_requests', ['state']) },
+  operatorOrders: {
+    help: 'Orders of operators in force, each 1: providers, pools, labels and images paused, drained or limited',
+    ...exposed('gauge', 'nodepool_operator_orders', ['kind', 'name', 'mode']),
+  },
   leader: {
     help: '1 on the launcher that sends the figures of the installation to statsd, else 0',
     ...exposed('gauge', 'nodepool_statistics_leader'),

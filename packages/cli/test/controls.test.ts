@@ -1,0 +1,92 @@
+import { hostname, userInfo } from 'node:os';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { controlPath, decodeControl, type ControlSubject } from '@nodepool/zk-protocol';
+import { useInstallation } from './installation.js';
+
+const get = useInstallation();
+const SELF = `${userInfo().username}@${hostname()}`;
+const NIGHT: ControlSubject = { kind: 'provider', name: 'rack' };
+
+beforeAll(() => get().write('nodepool.yaml', 'labels:\n  - name: small\n'));
+
+const call = (...argv: string[]) => get().nodepool('nodepool.yaml', ...argv);
+
+async function read(subject: ControlSubject) {
+  const { data, stat } = await get().zk.getData(controlPath(subject));
+  return decodeControl(`${subject.kind}/${subject.name}`, data, stat);
+}
+
+describe('nodepool provider, pool, label and image', () => {
+  it('write an order with owner, reason and end', async () => {
+    await get().registerRack(['small']);
+    const before = Date.now();
+
+    const { status, stdout, stderr } = await call('provider', 'pause', 'rack', '--for', '2h', '--reason', 'power cut');
+
+    const control = await read(NIGHT);
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^Provider rack is paused by \S+ until 20\S+Z: power cut\n$/);
+    expect(control).toMatchObject({ mode: 'pause', limit: null, owner: SELF, reason: 'power cut' });
+    expect(control?.endTimeMs).toBeGreaterThanOrEqual(before + 2 * 3_600_000);
+  });
+
+  it('replace one order by the next, and take it back', async () => {
+    await call('provider', 'pause', 'rack');
+
+    const limited = await call('provider', 'limit', 'rack', '7', '--owner', 'alice');
+    const listed = await call('controls', '--json', '--fields', 'kind,name,mode,limit,owner,until');
+    const resumed = await call('provider', 'resume', 'rack');
+
+    expect(limited.stdout).toBe('Provider rack is limited to 7 by alice\n');
+    expect(JSON.parse(listed.stdout)).toEqual([
+      { kind: 'provider', name: 'rack', mode: 'limit', limit: 7, owner: 'alice', until: null },
+    ]);
+    expect(resumed.stdout).toBe('Provider rack is back in service\n');
+    expect((await call('controls', '--no-headers')).stdout).toBe('');
+  });
+
+  it('name pools by their provider, and anything by any name', async () => {
+    await get().registerRack(['small']);
+
+    const known = await call('pool', 'drain', 'rack/main');
+    const odd = await call('label', 'pause', 'a/b %');
+
+    expect(known).toMatchObject({ status: 0, stderr: '', stdout: `Pool rack/main is drained by ${SELF}\n` });
+    expect(odd.stderr).toContain('no registered launcher and no configuration here knows the label a/b %');
+    expect((await call('controls', '--no-headers', '--fields', 'kind,name')).stdout).toBe(
+      'pool   rack/main\nlabel  a/b %\n',
+    );
+  });
+
+  it('show nothing whose time has ended', async () => {
+    const { encodeControl, newControl } = await import('@nodepool/zk-protocol');
+    await get().zk.ensurePath('/nodepool/controls/provider');
+    const ended = newControl({ ...NIGHT, mode: 'pause', owner: 'alice', endTimeMs: Date.now() - 1 }, 0);
+    await get().zk.create(controlPath(NIGHT), encodeControl(ended));
+
+    expect((await call('controls', '--no-headers')).stdout).toBe('');
+  });
+
+  it('say that there is nothing to resume, with status 0, or 1 when strict', async () => {
+    const text = 'Provider rack is neither paused nor limited';
+
+    expect(await call('provider', 'resume', 'rack')).toMatchObject({ status: 0, stdout: `${text}\n` });
+    expect(await call('provider', 'resume', 'rack', '--strict')).toMatchObject({ status: 1 });
+  });
+
+  it.each([
+    [['provider', 'stop', 'rack'], /action/],
+    [['pool', 'pause', 'main'], /a pool is named PROVIDER\/POOL, got "main"/],
+    [['pool', 'limit', 'rack/main'], /limit needs a number of nodes/],
+    [['provider', 'limit', 'rack', 'many'], /limit needs a number of nodes/],
+    [['label', 'limit', 'small', '3'], /Unknown argument: 3/],
+    [['label', 'limit', 'small'], /action/],
+    [['provider', 'pause', 'rack', '3'], /pause takes no number, got "3"/],
+    [['image', 'pause', 'debian', '--for', 'night'], /--for needs a duration/],
+  ])('do not understand %j', async (argv, message) => {
+    const { status, stderr } = await call(...argv);
+
+    expect(status).toBe(2);
+    expect(stderr).toMatch(message);
+  });
+});

@@ -1,0 +1,53 @@
+import type { ControlRecord, NodeRecord } from '@nodepool/zk-protocol';
+import { describeControl, isFree } from '@nodepool/zk-protocol';
+import type { PoolConfig } from '../../contract/provider-config.js';
+import type { Services } from '../mirror/services.js';
+import { isAboutLabel } from '../plan/controls.js';
+
+/** What draining needs to know of the launcher around it. */
+export interface DrainedNodesHost {
+  /** The pool that makes nodes like this one here; `undefined` when this launcher makes none. */
+  launchingPoolOf(node: NodeRecord): PoolConfig | undefined;
+  /** Deletes a free node if it still is one. */
+  releaseNode(node: NodeRecord, why: string): void;
+}
+
+/** Deletes free nodes of what an operator drains: those there are when the order comes, and those that become free later. */
+export class DrainedNodes {
+  readonly #services: Services;
+  readonly #host: DrainedNodesHost;
+  readonly #unsubscribe: (() => void)[];
+
+  constructor(services: Services, host: DrainedNodesHost) {
+    this.#services = services;
+    this.#host = host;
+    this.#unsubscribe = [
+      services.mirror.listen({ onFree: (node, free) => free && this.#consider(node) }),
+      services.controls?.onChange(() => this.checkAll()) ?? (() => undefined),
+    ];
+  }
+
+  stop(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+  }
+
+  /** Looks at every free node, e.g. once all records are known. */
+  checkAll(): void {
+    if (this.#orders().length === 0) return;
+    const { nodes } = this.#services.mirror;
+    for (const node of nodes.values()) if (isFree(node) && nodes.contenders(node.id) === 0) this.#consider(node);
+  }
+
+  #orders(): ControlRecord[] {
+    return (this.#services.controls?.inForce ?? []).filter(({ mode }) => mode === 'drain');
+  }
+
+  #consider(node: NodeRecord): void {
+    const orders = this.#orders();
+    const pool = orders.length === 0 ? undefined : this.#host.launchingPoolOf(node);
+    if (!pool || node.provider === null) return;
+    const view = { provider: node.provider, pool, controls: orders };
+    const order = orders.find((control) => node.labels.some((label) => isAboutLabel(control, label, view)));
+    if (order) this.#host.releaseNode(node, `${order.kind} ${order.name} is ${describeControl(order)}`);
+  }
+}

@@ -1,0 +1,128 @@
+import type { Stat } from '../client/contract/types.js';
+import { keepUnknown, NO_BODY, number, readBody, seconds, secondsOrNull, text, timeMs, toBuffer } from './fields.js';
+import { CONTROLS_ROOT } from './paths.js';
+import type { Json, JsonObject } from './types.js';
+
+/** What operators can control. */
+export const CONTROL_KINDS = ['provider', 'pool', 'label', 'image'] as const;
+/** One of {@link CONTROL_KINDS}. */
+export type ControlKind = (typeof CONTROL_KINDS)[number];
+
+/**
+ * - `pause` no request is accepted and nothing is launched there; what exists is used to its end
+ * - `drain` as `pause`, and ready nodes that nobody uses are deleted
+ * - `limit` at most so many nodes at a time
+ */
+export const CONTROL_MODES = ['pause', 'drain', 'limit'] as const;
+/** One of {@link CONTROL_MODES}. */
+export type ControlMode = (typeof CONTROL_MODES)[number];
+
+/** What a control is about. */
+export interface ControlSubject {
+  readonly kind: ControlKind;
+  /** Name as in the configuration; of a pool `<provider>/<pool>`. */
+  readonly name: string;
+}
+
+/** An operator's order about a provider, pool, label or image, in force in all launchers until it ends or is removed. */
+export interface ControlRecord extends ControlSubject {
+  /** `pause` for a mode that this release does not know: the careful reading. */
+  readonly mode: ControlMode;
+  /** Nodes at a time; `null` unless the mode is `limit`. */
+  readonly limit: number | null;
+  /** Who gave it, e.g. `alice@host`. */
+  readonly owner: string;
+  readonly reason: string;
+  readonly createdTimeMs: number;
+  /** From then on it is without effect; `null`: until somebody removes it. */
+  readonly endTimeMs: number | null;
+  readonly raw: Readonly<JsonObject>;
+  readonly stat: Stat | undefined;
+}
+
+const isKind = (kind: string): kind is ControlKind => (CONTROL_KINDS as readonly string[]).includes(kind);
+const isMode = (mode: string | null): mode is ControlMode =>
+  (CONTROL_MODES as readonly (string | null)[]).includes(mode);
+
+/** Id of a control, and its path below the root: `<kind>/<name>`, the name encoded as in an address of the web. */
+export function controlId({ kind, name }: ControlSubject): string {
+  return `${kind}/${encodeURIComponent(name)}`;
+}
+
+/** A control's record. */
+export const controlPath = (subject: ControlSubject): string => `${CONTROLS_ROOT}/${controlId(subject)}`;
+
+/**
+ * Reads a control.
+ * @param id - as {@link controlId} makes it
+ * @returns `undefined` for an empty body, and for a kind that this release does not know
+ * @throws {RecordError} not JSON or a value of the wrong type
+ */
+export function decodeControl(id: string, body: Buffer, stat: Stat | undefined): ControlRecord | undefined {
+  const slash = id.indexOf('/');
+  const kind = id.slice(0, slash);
+  if (!isKind(kind)) return undefined;
+  return readBody('control', id, body, (raw) => {
+    const mode = text(raw.mode, 'mode');
+    return {
+      kind,
+      name: decodeName(id.slice(slash + 1)),
+      mode: isMode(mode) ? mode : 'pause',
+      limit: number(raw.limit, 'limit'),
+      owner: text(raw.owner, 'owner') ?? '',
+      reason: text(raw.reason, 'reason') ?? '',
+      createdTimeMs: timeMs(raw.created_time, 'created_time') ?? stat?.ctime ?? 0,
+      endTimeMs: timeMs(raw.end_time, 'end_time'),
+      raw,
+      stat,
+    };
+  });
+}
+
+/** A name that somebody wrote by hand may not be encoded. */
+function decodeName(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name; // a lone percent sign
+  }
+}
+
+const KNOWN_KEYS: ReadonlySet<string> = new Set('mode limit owner reason created_time end_time'.split(' '));
+
+/** The body to store. */
+export function encodeControl(control: ControlRecord): Buffer {
+  const { raw } = control;
+  const body: { [key: string]: Json } = {
+    mode: control.mode,
+    limit: control.limit,
+    owner: control.owner,
+    reason: control.reason,
+    created_time: seconds(control.createdTimeMs, raw.created_time),
+    end_time: secondsOrNull(control.endTimeMs, raw.end_time),
+  };
+  keepUnknown(body, raw, KNOWN_KEYS);
+  return toBuffer(body, raw);
+}
+
+/** A control that is not stored yet, given now. */
+export function newControl(
+  fields: ControlSubject &
+    Pick<ControlRecord, 'mode' | 'owner'> &
+    Partial<Pick<ControlRecord, 'limit' | 'reason' | 'endTimeMs'>>,
+  nowMs: number,
+): ControlRecord {
+  return { limit: null, reason: '', endTimeMs: null, ...fields, createdTimeMs: nowMs, raw: NO_BODY, stat: undefined };
+}
+
+/** What a control does, in words, e.g. `paused by alice@host until 2026-11-22T08:00:00.000Z: reason`. */
+export function describeControl({ mode, limit, owner, reason, endTimeMs }: ControlRecord): string {
+  const effect = { pause: 'paused', drain: 'drained', limit: `limited to ${limit ?? 0}` }[mode];
+  const end = endTimeMs === null ? '' : ` until ${new Date(endTimeMs).toISOString()}`;
+  return `${effect} by ${owner}${end}${reason === '' ? '' : `: ${reason}`}`;
+}
+
+/** Whether a control has an effect at this time. */
+export function isInForce({ endTimeMs }: Pick<ControlRecord, 'endTimeMs'>, nowMs: number): boolean {
+  return endTimeMs === null || nowMs < endTimeMs;
+}
