@@ -101,7 +101,7 @@ const ROOMS = {
     'testing/harness': ['contract', 'async', 'config', 'config/discovery', 'launcher'],
     'testing/parts': ['contract', 'config', 'testing/harness'],
     testing: ['testing/harness', 'testing/parts'],
-    service: ['async', 'logging', 'metrics', 'metrics/table', 'metrics/statsd', 'render', 'launcher/plan'],
+    service: ['contract', 'async', 'logging', 'metrics', 'metrics/table', 'metrics/statsd', 'render', 'launcher/plan'],
     '.': [
       'contract',
       'config',

@@ -1,5 +1,5 @@
 export { Registration } from './pools/registration.js';
-export type { LauncherOptions } from './launcher.js';
+export type { LauncherOptions } from './options.js';
 export { Launcher } from './launcher.js';
 export type { PoolStatus } from './pools/pool-status.js';
 export type { DriverScope, FaultKind } from './providers/guard/driver-scope.js';

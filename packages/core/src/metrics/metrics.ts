@@ -2,19 +2,13 @@ import type { Clock, RequestRecord } from '@nodepool/zk-protocol';
 import type { Logger } from '../contract/logger.js';
 import type { LaunchSubject } from '../contract/operation-metrics.js';
 import type { Transition } from '../contract/state-machine.js';
+import type { RequestOutcome } from '../contract/request-outcome.js';
 import { BuilderMetrics } from './builder-metrics.js';
 import { Exposition } from './exposition.js';
 import { Follower } from './follower.js';
 import { createReaders } from './readers.js';
 import { Statsd, type StatsdTarget } from './statsd/statsd.js';
-import type {
-  LauncherMetrics,
-  MetricsAttachment,
-  ObservedLauncher,
-  ProcessUsage,
-  RequestOutcome,
-  SweptWork,
-} from './types.js';
+import type { LauncherMetrics, MetricsAttachment, ObservedLauncher, ProcessUsage, SweptWork } from './types.js';
 
 /** What {@link Metrics} are made with. */
 export interface MetricsOptions {

@@ -9,12 +9,11 @@ import type {
 } from '@nodepool/zk-protocol';
 import type { Config } from '../contract/config.js';
 import type { OperationMetrics } from '../contract/operation-metrics.js';
+import type { PoolLoad } from '../contract/pool-load.js';
+import type { RequestOutcome } from '../contract/request-outcome.js';
 
 /** What a slow sweep can find left undone although events should have caused it to be done. */
 export type SweptWork = 'deletion' | 'lost-request' | 'standby-node' | 'waiting-request';
-
-/** How the work of one pool on a request ended. */
-export type RequestOutcome = 'fulfilled' | 'declined' | 'gone' | 'put-back' | 'gave-way' | 'busy' | 'abandoned';
 
 /** What a launcher reports while it works. Every method is cheap and none throws. */
 export interface LauncherMetrics extends OperationMetrics {
@@ -54,15 +53,6 @@ export interface ObservedLauncher {
 export interface CacheQueues {
   readonly eventQueue: number;
   readonly playbackQueue: number;
-}
-
-/** Requests of one pool by what happens to them. */
-export interface PoolLoad {
-  readonly provider: string;
-  readonly pool: string;
-  readonly handling: number;
-  readonly waiting: number;
-  readonly paused: number;
 }
 
 /** The following of one launcher. */

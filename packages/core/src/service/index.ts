@@ -12,6 +12,8 @@ export type { LogLevel } from '../logging/levels.js';
 export type { BuilderEvents, BuilderLoad, ImageActivity } from '../metrics/builder-metrics.js';
 export type { MetricsOptions } from '../metrics/metrics.js';
 export { Metrics } from '../metrics/metrics.js';
+export type { PoolLoad } from '../contract/pool-load.js';
+export type { RequestOutcome } from '../contract/request-outcome.js';
 export type { StatsdTarget } from '../metrics/statsd/statsd.js';
 export type { LabelName, LabelValues, MetricDefinition, PrometheusForm } from '../metrics/table/definition.js';
 export type { StatsdForm, StatsdType } from '../metrics/table/definition.js';
@@ -22,9 +24,7 @@ export type {
   LauncherMetrics,
   MetricsAttachment,
   ObservedLauncher,
-  PoolLoad,
   ProcessUsage,
-  RequestOutcome,
   SweptWork,
 } from '../metrics/types.js';
 

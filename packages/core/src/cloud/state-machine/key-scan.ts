@@ -2,7 +2,7 @@ import { TimeoutError } from '../../contract/errors.js';
 import { startDeadline } from '../../async/deadline.js';
 import type { Logger } from '../../contract/logger.js';
 import { orAbort } from '../../async/or-abort.js';
-import type { LaunchServices } from './launch.js';
+import type { LaunchServices } from './launch-services.js';
 import type { StateMachineLabelConfig } from './types.js';
 
 /** Where a new node is to be reached. */

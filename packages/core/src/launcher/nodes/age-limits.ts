@@ -1,16 +1,11 @@
 import { isZooKeeperError, type CancelTimer, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
-import type { Config } from '../../contract/config.js';
+import type { Activity, ConfigSource, NodeProviders } from '../mirror/ports.js';
 import type { Services } from '../mirror/services.js';
 import { ageLimitOf } from '../plan/nodes.js';
 import { expireNode } from './expire-node.js';
 
-/** What age limits need to know of the launcher around them. */
-export interface AgeLimitHost {
-  config(): Config;
-  /** This launcher has the node's provider configured. */
-  isConfigured(node: NodeRecord): boolean;
-  isActive(): boolean;
-}
+/** What age limits learn from the launcher around them. */
+type AgeLimitsPort = Activity & NodeProviders & Pick<ConfigSource, 'config'>;
 
 /** A node that somebody uses at the moment it is due is looked at again after this time. */
 const LOOK_AGAIN_MS = 10_000;
@@ -21,14 +16,14 @@ const LOOK_AGAIN_MS = 10_000;
  */
 export class AgeLimits {
   readonly #services: Services;
-  readonly #host: AgeLimitHost;
+  readonly #port: AgeLimitsPort;
   readonly #due = new Map<NodeId, number>();
   readonly #unsubscribe: () => void;
   #timer: { atMs: number; cancel: CancelTimer } | undefined;
 
-  constructor(services: Services, host: AgeLimitHost) {
+  constructor(services: Services, port: AgeLimitsPort) {
     this.#services = services;
-    this.#host = host;
+    this.#port = port;
     this.#unsubscribe = services.mirror.listen({
       onNode: ({ before, after }) => {
         if (after) this.#track(after);
@@ -59,7 +54,7 @@ export class AgeLimits {
   }
 
   #limitOf(node: NodeRecord): number | undefined {
-    return ageLimitOf(node, this.#host.config())?.ms;
+    return ageLimitOf(node, this.#port.config())?.ms;
   }
 
   #wait(id: NodeId, dueMs: number): void {
@@ -79,10 +74,10 @@ export class AgeLimits {
     for (const id of late) this.#due.delete(id);
     for (const id of late) {
       const node = mirror.nodes.get(id);
-      if (!node || this.#limitOf(node) === undefined || !this.#host.isConfigured(node)) continue;
+      if (!node || this.#limitOf(node) === undefined || !this.#port.providerOf(node)) continue;
       const why = node.state === 'hold' ? 'held for its time' : 'ready for longer than max-ready-age';
       try {
-        if (this.#host.isActive() && (await expireNode(this.#services, node, why))) continue;
+        if (this.#port.isActive() && (await expireNode(this.#services, node, why))) continue;
       } catch (error) {
         if (!isZooKeeperError(error)) logger.error('Could not expire a node', { nodeId: id, error });
       }

@@ -16,19 +16,12 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Provider } from '../../contract/driver.js';
 import { UNALLOCATED } from '../requests/release.js';
+import type { Activity, NodeProviders } from '../mirror/ports.js';
 import type { Services } from '../mirror/services.js';
 import { holdsNodes, judgeNode, NEVER_LOCKED_MS, type NodeSurroundings, type NodeVerdict } from '../plan/nodes.js';
 import { createdPath, isRefusal, removeLockDirectory, setNode, Transaction } from '../requests/transaction.js';
 import { removeAbandonedLocks } from '../requests/abandoned.js';
 import { backoffMs } from '../../async/backoff.js';
-
-/** What the reaper needs of the running configuration. */
-export interface ReaperHost {
-  /** The running provider of a node; `undefined` when this launcher does not have it configured. */
-  providerOf(node: NodeRecord): Provider | undefined;
-  /** True while a deletion may start. */
-  isActive(): boolean;
-}
 
 /** A deletion under way or waiting for its next try. */
 export interface DeletionStatus {
@@ -54,7 +47,7 @@ const LONGEST_RETRY_MS = 300_000;
  */
 export class Reaper {
   readonly #services: Services;
-  readonly #host: ReaperHost;
+  readonly #port: Activity & NodeProviders;
   readonly #busy = new Set<NodeId>();
   readonly #again = new Set<NodeId>();
   readonly #waiting = new Map<NodeId, Deletion>();
@@ -65,16 +58,16 @@ export class Reaper {
   readonly #running = new Set<Promise<void>>();
   readonly #surroundings: NodeSurroundings;
 
-  constructor(services: Services, host: ReaperHost) {
+  constructor(services: Services, port: Activity & NodeProviders) {
     this.#services = services;
-    this.#host = host;
+    this.#port = port;
     const { mirror, clock } = services;
     this.#surroundings = {
       nowMs: () => clock.now(),
       isLocked: ({ id }) => mirror.nodes.contenders(id) > 0,
       requestOf: ({ allocatedTo }) => (allocatedTo === null ? undefined : mirror.requests.get(allocatedTo)),
       hasLauncherLeft: (launcherId) => this.#gone.has(launcherId),
-      isOurs: (node) => host.providerOf(node) !== undefined,
+      isOurs: (node) => port.providerOf(node) !== undefined,
     };
     setMaxListeners(0, this.#stop.signal); // one for each deletion under way
     this.#unsubscribe = services.mirror.listen({
@@ -126,7 +119,7 @@ export class Reaper {
 
   /** Looks at one node; cheap when there is nothing to do. @returns whether work on it begins */
   consider(id: NodeId): boolean {
-    if (this.#stop.signal.aborted || !this.#host.isActive()) return false;
+    if (this.#stop.signal.aborted || !this.#port.isActive()) return false;
     const node = this.#services.mirror.nodes.get(id);
     if (!node) return false;
     const verdict = judgeNode(node, this.#surroundings);
@@ -228,7 +221,7 @@ export class Reaper {
   }
 
   async #delete(node: NodeRecord): Promise<void> {
-    const provider = this.#host.providerOf(node);
+    const provider = this.#port.providerOf(node);
     const hasResource = provider !== undefined && node.state !== 'deleted' && this.#hasResource(provider, node);
     if (hasResource) await this.#deleteWithResource(provider, node);
     else await this.#deleteRecord(provider, node);

@@ -9,6 +9,7 @@ import {
 import type { NodeRequestHandler, Provider } from '../../contract/driver.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import { sumResources } from '../../contract/resources.js';
+import type { RequestOutcome } from '../../contract/request-outcome.js';
 import type { Services } from '../mirror/services.js';
 import type { PausedRequest } from '../plan/plan-pool.js';
 import { reason } from '../plan/candidates.js';
@@ -16,7 +17,7 @@ import { findAlternative } from '../plan/health-rules.js';
 import type { Assignment, Reason } from '../plan/types.js';
 import { failureKindOf } from '../steering/failure.js';
 import { RequestHandler } from '../requests/handler.js';
-import type { HandlerOutcome, HandlerPool } from '../requests/handler-pool.js';
+import type { HandlerPool } from '../requests/handler-pool.js';
 import type { PlannedLaunch } from '../requests/planned-launch.js';
 import type { PoolPort } from './pool-port.js';
 import type { LivePoolView } from './pool-view.js';
@@ -137,7 +138,7 @@ export class PoolHandlers implements HandlerPool {
     return this.#options.services.mirror.usage.promise(request, nodes);
   }
 
-  #ended(handler: RequestHandler, outcome: HandlerOutcome): void {
+  #ended(handler: RequestHandler, outcome: RequestOutcome): void {
     const { services, port, view, lookAgain, lookAgainLater, forgetRetries } = this.#options;
     const { id } = handler.request;
     this.#handlers.delete(id);

@@ -1,15 +1,13 @@
-import type { NodeRecord, RequestId, RequestRecord, Resources } from '@nodepool/zk-protocol';
+import type { RequestId, RequestRecord } from '@nodepool/zk-protocol';
+import type { Activity, ConfigSource, NodeRemoval } from '../mirror/ports.js';
 import type { ProviderSteering } from '../steering/provider-steering.js';
 import type { PoolCandidates } from './pool-candidates.js';
 import type { PoolRegistry } from './pool-registry.js';
 
 /** What the view of a pool learns from the launcher around it. */
-export interface PoolViewPort {
+export interface PoolViewPort extends Pick<ConfigSource, 'disabledLabels' | 'tenantLimit'> {
   /** Pools that may serve requests, registered or about to be. */
   readonly candidates: Pick<PoolCandidates, 'pools'>;
-  /** Labels with `min-ready: -1`. */
-  disabledLabels(): ReadonlySet<string>;
-  tenantLimit(tenant: string): Resources | undefined;
   /** What launches have shown of a provider; `undefined`: it is not steered around. */
   steering(provider: string): ProviderSteering | undefined;
   /** A pool of this process works on the request. */
@@ -17,16 +15,12 @@ export interface PoolViewPort {
 }
 
 /** What a pool learns from the launcher around it, and what it asks of that launcher. */
-export interface PoolPort extends PoolViewPort {
+export interface PoolPort extends PoolViewPort, Activity, NodeRemoval {
   readonly version: string;
   /** Also register below `/nodepool/launchers`. */
   readonly announceLegacy: boolean;
   readonly registry: Pick<PoolRegistry, 'pools' | 'onChange'>;
   readonly candidates: Pick<PoolCandidates, 'pools' | 'isRefusedByAll' | 'seemsRefusedByAll'>;
-  /** Caches are complete and ZooKeeper answers. */
-  isActive(): boolean;
-  /** Deletes a free node if it still is one. */
-  releaseNode(node: NodeRecord, why: string): void;
   /** The pool has ceased to wait for resources of its provider, which other pools of that provider may have now. */
   reservationsEnded(provider: string, pool: string): void;
   /** What a handler of this process has left behind is being removed: no pool may lock the request meanwhile. */

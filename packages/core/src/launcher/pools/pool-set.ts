@@ -3,6 +3,7 @@ import type { Config } from '../../contract/config.js';
 import type { Services } from '../mirror/services.js';
 import { keepsStandby } from '../plan/nodes.js';
 import { poolKey } from '../mirror/usage.js';
+import type { PoolLoad } from '../../contract/pool-load.js';
 import type { PoolCandidates } from './pool-candidates.js';
 import type { PoolPort } from './pool-port.js';
 import { PoolWorker } from './pool-worker.js';
@@ -40,6 +41,11 @@ export class PoolSet {
   /** Those of the configuration in force. */
   get configured(): readonly PoolWorker[] {
     return [...this.#workers.values()];
+  }
+
+  /** Load of each of them. */
+  loads(): PoolLoad[] {
+    return this.configured.map(({ view, load }) => ({ provider: view.provider, pool: view.pool.name, ...load }));
   }
 
   /** One of the pools works on the request, be it a removed one. */
@@ -146,7 +152,7 @@ export class PoolSet {
     for (const worker of this.#workers.values()) worker.lookAgain(id);
   }
 
-  /** The slow net under the events. @returns how many requests were found waiting without a reason */
+  /** A periodic sweep, in case a watch event was missed. @returns how many requests were found waiting without a reason */
   sweep(): number {
     return [...this.#workers.values()].reduce((sum, worker) => sum + worker.sweep(), 0);
   }

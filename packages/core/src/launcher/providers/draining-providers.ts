@@ -1,4 +1,5 @@
 import { isFree, type NodeRecord } from '@nodepool/zk-protocol';
+import type { NodeRemoval } from '../mirror/ports.js';
 import type { Services } from '../mirror/services.js';
 import type { ProviderRunner } from './provider-runner.js';
 
@@ -11,15 +12,13 @@ export interface DrainingStatus {
   readonly sinceMs: number;
 }
 
-/** What draining needs to know of the launcher around it. */
-export interface DrainingHost {
+/** What draining learns from the launcher around it. */
+export interface DrainingPort extends NodeRemoval {
   nodesOf(provider: string): Iterable<NodeRecord>;
   /** Requests are still being worked on for the provider. */
   isWorkedFor(provider: string): boolean;
   /** Another launcher has a pool of the provider. */
   isServedElsewhere(provider: string): boolean;
-  /** Deletes a free node if it still is one. */
-  releaseNode(node: NodeRecord, why: string): void;
   /** Nothing is left to do for it. */
   ended(runner: ProviderRunner): void;
 }
@@ -36,12 +35,12 @@ const SECOND_THOUGHTS_MS = 60_000;
  */
 export class DrainingProviders {
   readonly #services: Services;
-  readonly #host: DrainingHost;
+  readonly #port: DrainingPort;
   readonly #draining = new Map<string, { readonly runner: ProviderRunner; readonly sinceMs: number }>();
 
-  constructor(services: Services, host: DrainingHost) {
+  constructor(services: Services, port: DrainingPort) {
     this.#services = services;
-    this.#host = host;
+    this.#port = port;
   }
 
   get(name: string): ProviderRunner | undefined {
@@ -51,7 +50,7 @@ export class DrainingProviders {
   status(): DrainingStatus[] {
     return [...this.#draining].map(([provider, { sinceMs }]) => ({
       provider,
-      nodes: [...this.#host.nodesOf(provider)].length,
+      nodes: [...this.#port.nodesOf(provider)].length,
       sinceMs,
     }));
   }
@@ -60,7 +59,7 @@ export class DrainingProviders {
   add(runner: ProviderRunner): void {
     const { clock, logger } = this.#services;
     this.#draining.set(runner.name, { runner, sinceMs: clock.now() });
-    const nodes = [...this.#host.nodesOf(runner.name)].length;
+    const nodes = [...this.#port.nodesOf(runner.name)].length;
     logger.info('Provider left the configuration; it drains', { provider: runner.name, nodes });
   }
 
@@ -77,17 +76,17 @@ export class DrainingProviders {
 
   /** Ends a provider that has nothing left. */
   look(name: string): void {
-    if (!this.#draining.has(name) || this.#host.isWorkedFor(name)) return;
-    for (const _node of this.#host.nodesOf(name)) return;
+    if (!this.#draining.has(name) || this.#port.isWorkedFor(name)) return;
+    for (const _node of this.#port.nodesOf(name)) return;
     this.#end(name, 'Provider has drained: its nodes are gone');
   }
 
-  /** The slow part: free nodes go, and what others see to is left to them. */
+  /** A periodic sweep: free nodes go, and what other launchers look after is left to them. */
   sweep(): void {
     const { clock } = this.#services;
     for (const [name, { sinceMs }] of this.#draining) {
-      if (clock.now() - sinceMs < SECOND_THOUGHTS_MS || this.#host.isWorkedFor(name)) continue;
-      if (this.#host.isServedElsewhere(name)) this.#end(name, 'Provider is left to another launcher that has it');
+      if (clock.now() - sinceMs < SECOND_THOUGHTS_MS || this.#port.isWorkedFor(name)) continue;
+      if (this.#port.isServedElsewhere(name)) this.#end(name, 'Provider is left to another launcher that has it');
       else this.#releaseFree(name);
       this.look(name);
     }
@@ -95,9 +94,9 @@ export class DrainingProviders {
 
   #releaseFree(name: string): void {
     const { nodes } = this.#services.mirror;
-    for (const node of [...this.#host.nodesOf(name)]) {
+    for (const node of [...this.#port.nodesOf(name)]) {
       if (isFree(node) && nodes.contenders(node.id) === 0)
-        this.#host.releaseNode(node, 'its provider left the configuration');
+        this.#port.releaseNode(node, 'its provider left the configuration');
     }
   }
 
@@ -105,6 +104,6 @@ export class DrainingProviders {
     const runner = this.take(name);
     if (!runner) return;
     this.#services.logger.info(text, { provider: name });
-    this.#host.ended(runner);
+    this.#port.ended(runner);
   }
 }

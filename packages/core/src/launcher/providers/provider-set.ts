@@ -6,6 +6,7 @@ import type { Config } from '../../contract/config.js';
 import type { DriverRegistry } from '../../config/discovery/registry-types.js';
 import type { Provider, ProviderContext } from '../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
+import type { ConfigSource, NodeRemoval } from '../mirror/ports.js';
 import { loggingAs, type Services } from '../mirror/services.js';
 import type { ImageSource } from '../../contract/images.js';
 import type { FaultKind } from './guard/driver-scope.js';
@@ -19,11 +20,10 @@ import { Restarts } from './restarts.js';
 
 const LEAST_LOOK_GAP_MS = 5_000;
 
-/** What providers are told about the launcher they run in. */
-export interface ProviderSetHost {
+/** What providers learn from the launcher they run in. */
+export interface ProviderSetPort extends NodeRemoval, Pick<ConfigSource, 'config'> {
   /** Uploads of managed images. */
   readonly images: ImageSource;
-  config(): Config;
   /** Capacity appeared that no record shows. */
   capacityChanged(provider: string, pool?: string): void;
   /** A provider has started, perhaps after failing at first. */
@@ -32,8 +32,6 @@ export interface ProviderSetHost {
   isWorkedFor(provider: string): boolean;
   /** Another launcher has a pool of the provider. */
   isServedElsewhere(provider: string): boolean;
-  /** Deletes a free node if it still is one. */
-  releaseNode(node: NodeRecord, why: string): void;
   /** A provider is to be replaced by {@link ProviderSet.restart}, and its pools to be told, in turn with reloads. */
   restart(provider: string): void;
 }
@@ -45,7 +43,7 @@ export interface ProviderSetHost {
 export class ProviderSet {
   readonly #services: Services;
   readonly #registry: DriverRegistry;
-  readonly #host: ProviderSetHost;
+  readonly #port: ProviderSetPort;
   readonly #orphans: OrphanLooks;
   /** When leaks were last looked for, by provider. */
   readonly #leakLooks = new Map<string, number>();
@@ -59,19 +57,19 @@ export class ProviderSet {
   readonly #restarts: Restarts;
   readonly #closings = new Map<ProviderRunner, AbortController>();
 
-  constructor(services: Services, registry: DriverRegistry, host: ProviderSetHost) {
+  constructor(services: Services, registry: DriverRegistry, port: ProviderSetPort) {
     this.#services = services;
     this.#orphans = new OrphanLooks(services.clock);
     this.#registry = registry;
-    this.#host = host;
+    this.#port = port;
     const { clock, logger, random } = services;
-    this.#restarts = new Restarts({ clock, logger, random, restart: (name) => host.restart(name) });
+    this.#restarts = new Restarts({ clock, logger, random, restart: (name) => port.restart(name) });
     this.#nodesByProvider = new NodesByProvider(services.mirror.nodes, (name) => this.#draining.look(name));
     this.#draining = new DrainingProviders(services, {
       nodesOf: (name) => this.#nodesByProvider.of(name),
-      isWorkedFor: (name) => host.isWorkedFor(name),
-      isServedElsewhere: (name) => host.isServedElsewhere(name),
-      releaseNode: (node, why) => host.releaseNode(node, why),
+      isWorkedFor: (name) => port.isWorkedFor(name),
+      isServedElsewhere: (name) => port.isServedElsewhere(name),
+      releaseNode: (node, why) => port.releaseNode(node, why),
       ended: (runner) => this.#letGo(runner),
     });
   }
@@ -81,8 +79,11 @@ export class ProviderSet {
     return this.#runners.get(name);
   }
 
-  all(): Iterable<ProviderRunner> {
-    return this.#runners.values();
+  /** Providers that could not be started, and why. */
+  startErrors(): { provider: string; error: string }[] {
+    return [...this.#runners.values()]
+      .filter((runner) => runner.startError !== undefined)
+      .map((runner) => ({ provider: runner.name, error: runner.startError ?? '' }));
   }
 
   /** Removed providers that still have nodes. */
@@ -142,7 +143,7 @@ export class ProviderSet {
       runner.idle();
       this.#draining.look(name);
     }
-    await Promise.all(added.map((runner) => runner.start(() => this.#host.providerStarted(runner))));
+    await Promise.all(added.map((runner) => runner.start(() => this.#port.providerStarted(runner))));
     for (const runner of replaced) this.#letGo(runner);
   }
 
@@ -153,7 +154,7 @@ export class ProviderSet {
     const next = await this.#create(current.config);
     current.idle();
     this.#runners.set(name, next);
-    await next.start(() => this.#host.providerStarted(next));
+    await next.start(() => this.#port.providerStarted(next));
     this.#letGo(current);
     return next;
   }
@@ -253,13 +254,13 @@ export class ProviderSet {
       random,
       metrics,
       closing,
-      images: this.#host.images,
+      images: this.#port.images,
       nodes: mirror.nodes,
       requests: mirror.requests,
       logger: logger.child({ provider: name }, LOGGER_NAMES.driver(driverName)),
-      config: () => this.#host.config(),
+      config: () => this.#port.config(),
       ownNodes: () => this.#nodesByProvider.of(name),
-      capacityChanged: (pool) => this.#host.capacityChanged(name, pool),
+      capacityChanged: (pool) => this.#port.capacityChanged(name, pool),
     };
   }
 }

@@ -6,7 +6,7 @@ import { removeAbandonedLocks } from './abandoned.js';
 const OTHERS_TURN_MS = 1_000;
 
 /** What is done with a request once its locks are gone. */
-export interface AbandonedRequestsHost {
+export interface AbandonedRequestsPort {
   /** Fires when the launcher stops. */
   readonly signal: AbortSignal;
   /** A handler of this process works on the request: another pool was quicker, and its locks are in order. */
@@ -20,13 +20,13 @@ export interface AbandonedRequestsHost {
 /** Requests whose handler lost track of what it wrote: their locks are removed, then they are reset like lost ones. */
 export class AbandonedRequests {
   readonly #services: Services;
-  readonly #host: AbandonedRequestsHost;
+  readonly #port: AbandonedRequestsPort;
   /** Requests whose locks are being removed. */
   readonly #recovering = new Set<RequestId>();
 
-  constructor(services: Services, host: AbandonedRequestsHost) {
+  constructor(services: Services, port: AbandonedRequestsPort) {
     this.#services = services;
-    this.#host = host;
+    this.#port = port;
   }
 
   /** Nobody may lock the request yet. */
@@ -38,21 +38,21 @@ export class AbandonedRequests {
   recover(id: RequestId, epoch: number): void {
     this.#recovering.add(id);
     void this.#removeLocks(id, epoch)
-      .then(() => this.#host.reset(id))
+      .then(() => this.#port.reset(id))
       .catch((error: unknown) =>
         this.#services.logger.error('Could not clean up after an abandoned request', { requestId: id, error }),
       )
       .finally(() => {
         this.#recovering.delete(id);
-        this.#host.recovered(id);
+        this.#port.recovered(id);
       });
   }
 
   /** Own lock entries do not tell whose they are: those of a handler at work would go as well, so it is waited for. */
   async #removeLocks(id: RequestId, epoch: number): Promise<void> {
     const { zk, clock } = this.#services;
-    const { signal } = this.#host;
-    while (this.#host.isOurs(id) && zk.sessionEpoch === epoch && !signal.aborted) {
+    const { signal } = this.#port;
+    while (this.#port.isOurs(id) && zk.sessionEpoch === epoch && !signal.aborted) {
       await delay(clock, OTHERS_TURN_MS, signal).catch(() => undefined); // an abort ends the wait
     }
     await removeAbandonedLocks(this.#services, { request: id }, epoch, signal);

@@ -27,14 +27,3 @@ export interface HandlerPool {
   /** Why a request goes to another pool after a launch that failed here; `undefined`: there is none that could serve it. */
   handOver(request: RequestRecord, label: string, error: Error): Reason | undefined;
 }
-
-/**
- * How the work on a request ended.
- * - `fulfilled`, `declined` written to the request
- * - `gone` the requestor withdrew it; its nodes are free again
- * - `put-back` nothing to give after all; it is `requested` again
- * - `gave-way` it held machines that another may need, and is `requested` again (ADR 0015)
- * - `busy` somebody else holds its lock, or was quicker; look again later
- * - `abandoned` session or connection trouble; what was begun is undone by whoever sees it
- */
-export type HandlerOutcome = 'fulfilled' | 'declined' | 'gone' | 'put-back' | 'gave-way' | 'busy' | 'abandoned';

@@ -1,12 +1,13 @@
 import { isZooKeeperError, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import type { NodeRequestHandler } from '../../contract/driver.js';
+import type { RequestOutcome } from '../../contract/request-outcome.js';
 import type { Services } from '../mirror/services.js';
 import type { PausedRequest } from '../plan/plan-pool.js';
 import { reason } from '../plan/candidates.js';
 import type { Assignment } from '../plan/types.js';
 import { decline } from './decline.js';
-import type { HandlerOutcome, HandlerPool } from './handler-pool.js';
+import type { HandlerPool } from './handler-pool.js';
 import { RequestWork } from './request-work.js';
 import type { Step } from './stage.js';
 import { runStage } from './stages.js';
@@ -68,7 +69,7 @@ export class RequestHandler {
    * Does the work. Never rejects. Nodes named by the assignment must be claimed in the mirror by the caller, in the name
    * of this handler; the handler gives the claims back.
    */
-  async run(assignment: Assignment): Promise<HandlerOutcome> {
+  async run(assignment: Assignment): Promise<RequestOutcome> {
     try {
       let step: Step = { name: 'accepting', assignment };
       while (step.name !== 'ended') step = await runStage(step, this.#work);
@@ -80,7 +81,7 @@ export class RequestHandler {
     }
   }
 
-  async #escape(error: unknown): Promise<HandlerOutcome> {
+  async #escape(error: unknown): Promise<RequestOutcome> {
     const work = this.#work;
     const { signal, logger } = work;
     if (signal.aborted || isZooKeeperError(error)) {

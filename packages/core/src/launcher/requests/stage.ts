@@ -1,5 +1,5 @@
 import type { Assignment, Reason } from '../plan/types.js';
-import type { HandlerOutcome } from './handler-pool.js';
+import type { RequestOutcome } from '../../contract/request-outcome.js';
 
 /** How the work on an accepted request is brought to its end. */
 export type Ending =
@@ -27,7 +27,7 @@ export type Stage =
   | { readonly name: 'ending'; readonly how: Ending };
 
 /** What a stage leads to: another stage, or the end. */
-export type Step = Stage | { readonly name: 'ended'; readonly outcome: HandlerOutcome };
+export type Step = Stage | { readonly name: 'ended'; readonly outcome: RequestOutcome };
 
 /** The steps of some names. */
 export type StepTo<Name extends Step['name']> = Extract<Step, { readonly name: Name }>;

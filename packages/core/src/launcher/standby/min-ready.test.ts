@@ -27,7 +27,6 @@ async function standby() {
     config: () => config,
     isActive: () => true,
     canLaunch: () => true,
-    registryRestMs: () => 0,
     isFirst: () => true,
   });
   const session = world.zk.sessionId;

@@ -12,23 +12,19 @@ import {
   type RequestId,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
-import type { Config } from '../../contract/config.js';
+import type { Activity, ConfigSource } from '../mirror/ports.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from '../requests/transaction.js';
 import type { Services } from '../mirror/services.js';
 import { planStandby } from '../plan/nodes.js';
 import { MIN_READY_REQUESTOR } from '../plan/rules.js';
 import { backoffMs } from '../../async/backoff.js';
 
-/** What min-ready needs to know of the launcher around it. */
-export interface MinReadyHost {
-  config(): Config;
-  isActive(): boolean;
+/** What min-ready learns from the launcher around it. */
+export interface MinReadyPort extends Activity, Pick<ConfigSource, 'config'> {
   /** A running pool of this launcher makes nodes of the label, and its image is there. */
-  canLaunch(label: string): boolean;
-  /** How long until the registry has been quiet for a moment: launchers that start together must see each other. */
-  registryRestMs(): number;
-  /** This launcher is the first of those that serve the label; the others wait, lest two ask for the same nodes. */
-  isFirst(label: string): boolean;
+  readonly canLaunch: (label: string) => boolean;
+  /** This launcher is the first of those that serve the label; the others wait, so that no two ask for the same nodes. */
+  readonly isFirst: (label: string) => boolean;
 }
 
 /** Part of a request id; standby nodes are asked for after everything else. */
@@ -38,6 +34,8 @@ const LONGEST_RETRY_MS = 300_000;
 /** How long launchers that are not the first leave the first one to act. */
 const OTHERS_TURN_MS = 5_000;
 const REMOVE_RETRY_MS = 1_000;
+/** No node is asked for before no pool has been added for this long: launchers that start together must see each other. */
+const REGISTRY_REST_MS = 300;
 
 interface LabelState {
   /** Requests sent that the mirror does not show yet. */
@@ -54,19 +52,20 @@ interface LabelState {
  */
 export class MinReady {
   readonly #services: Services;
-  readonly #host: MinReadyHost;
+  readonly #port: MinReadyPort;
   readonly #labels = new Map<string, LabelState>();
   /** Open standby requests of all launchers, by label. */
   readonly #open = new Map<string, Set<RequestId>>();
   readonly #unsubscribe: () => void;
   #dirty: Set<string> | undefined;
   #stopped = false;
+  #poolAddedMs = -Infinity;
   /** Nodes by label, with the request each was made for. */
   readonly #handedOver = new Map<string, Map<NodeId, RequestId>>();
 
-  constructor(services: Services, host: MinReadyHost) {
+  constructor(services: Services, port: MinReadyPort) {
     this.#services = services;
-    this.#host = host;
+    this.#port = port;
     this.#unsubscribe = services.mirror.listen({
       onNode: ({ before, after }) => {
         if (before?.state === 'ready') for (const label of before.labels) this.check(label);
@@ -82,21 +81,26 @@ export class MinReady {
     for (const { cancel } of this.#labels.values()) cancel?.();
   }
 
-  /** Looks at all labels: at the start, after a reload and as a slow net. */
-  checkAll(): void {
-    for (const label of this.#host.config().labels.values()) if (label.minReady > 0) this.check(label.name);
+  /** A pool was added to the registry. */
+  poolAdded(): void {
+    this.#poolAddedMs = this.#services.clock.now();
   }
 
-  /** The slow net: looks at all labels now. @returns how many nodes were missing that nobody had asked for */
+  /** Looks at all labels: at the start, after a reload, and periodically in case an event was missed. */
+  checkAll(): void {
+    for (const label of this.#port.config().labels.values()) if (label.minReady > 0) this.check(label.name);
+  }
+
+  /** Looks at all labels now, in case an event was missed. @returns how many nodes were missing that nobody had asked for */
   sweep(): number {
     let found = 0;
-    for (const label of this.#host.config().labels.values()) if (label.minReady > 0) found += this.#fill(label.name);
+    for (const label of this.#port.config().labels.values()) if (label.minReady > 0) found += this.#fill(label.name);
     return found;
   }
 
   /** Looks at one label, once for everything that happens in this turn. */
   check(label: string): void {
-    if (this.#stopped || (this.#host.config().labels.get(label)?.minReady ?? 0) <= 0) return;
+    if (this.#stopped || (this.#port.config().labels.get(label)?.minReady ?? 0) <= 0) return;
     if (this.#dirty) {
       this.#dirty.add(label);
       return;
@@ -111,16 +115,16 @@ export class MinReady {
 
   /** @returns how many nodes it asks for */
   #fill(label: string): number {
-    if (this.#stopped || !this.#host.isActive() || !this.#host.canLaunch(label)) return 0;
-    const wanted = this.#host.config().labels.get(label)?.minReady ?? 0;
+    if (this.#stopped || !this.#port.isActive() || !this.#port.canLaunch(label)) return 0;
+    const wanted = this.#port.config().labels.get(label)?.minReady ?? 0;
     const state = this.#stateOf(label);
     const open = (this.#open.get(label)?.size ?? 0) + state.creating;
     const free = this.#services.mirror.standbyCount(label);
     const missing = planStandby(wanted, { free, asked: open + this.#countHandedOver(label) });
     if (missing === 0) return 0;
-    const pause = Math.max(state.notBeforeMs - this.#services.clock.now(), this.#host.registryRestMs());
+    const pause = Math.max(state.notBeforeMs - this.#services.clock.now(), this.#registryRestMs());
     if (pause > 0) this.#checkLater(label, pause);
-    else if (!this.#host.isFirst(label) && state.failures === 0) this.#checkLater(label, OTHERS_TURN_MS, true);
+    else if (!this.#port.isFirst(label) && state.failures === 0) this.#checkLater(label, OTHERS_TURN_MS, true);
     else {
       for (let i = 0; i < missing; i++) void this.#ask(label, state);
       return missing;
@@ -271,6 +275,10 @@ export class MinReady {
     state.cancel();
     state.cancel = undefined;
     this.check(label);
+  }
+
+  #registryRestMs(): number {
+    return this.#poolAddedMs + REGISTRY_REST_MS - this.#services.clock.now();
   }
 
   #stateOf(label: string): LabelState {

@@ -48,6 +48,13 @@ export class SteeringSet {
       .filter(({ report }) => report.provider.state !== 'closed' || report.labels.length > 0);
   }
 
+  /** Names of providers whose launches fail. */
+  failingProviders(): string[] {
+    return this.reports()
+      .filter(({ report }) => report.provider.state !== 'closed')
+      .map(({ provider }) => provider);
+  }
+
   close(): void {
     for (const { cancel } of this.#providers.values()) cancel?.();
   }

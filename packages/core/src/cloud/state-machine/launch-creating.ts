@@ -1,0 +1,68 @@
+import { isNodepoolError } from '@nodepool/zk-protocol';
+import type { Deadline } from '../../async/deadline.js';
+import type { Instance } from '../../contract/instance.js';
+import { runMachine } from '../operations/run-machine.js';
+import type { LaunchStepTo } from './launch-stage.js';
+import type { LaunchWork } from './launch-work.js';
+import { fieldsOfInstance, type NodeImage } from './node-fields.js';
+
+/** Errors that say that the cloud made nothing. */
+const NOTHING_MADE = ['NODEPOOL_QUOTA', 'NODEPOOL_CAPACITY', 'NODEPOOL_CONFIG', 'NODEPOOL_NOT_FOUND'];
+
+/** Runs the driver's state machine that makes an instance. Its id is stored in the node as soon as the cloud tells it. */
+export async function createInstance(
+  work: LaunchWork,
+  stage: LaunchStepTo<'creating'>,
+  { signal }: Deadline,
+): Promise<LaunchStepTo<'scanning' | 'storing'>> {
+  return afterCreation(work, await create(work, stage, signal), stage.image);
+}
+
+async function create(
+  work: LaunchWork,
+  { attempt, image }: LaunchStepTo<'creating'>,
+  signal: AbortSignal,
+): Promise<Instance> {
+  const { order, node, label, pool, logger } = work;
+  const machine = work.services.adapter.getCreateStateMachine({
+    hostname: `np${order.node.id}`,
+    label,
+    pool,
+    imageExternalId: image.externalId,
+    metadata: work.tags(),
+    request: order.request,
+    node,
+    az: node.az,
+    attempt,
+    logger,
+  });
+  let known = false;
+  try {
+    const instance = await runMachine(machine, {
+      ...work.runOptions(signal),
+      saveExternalId: async (externalId) => {
+        known = true;
+        work.leftovers.add(externalId);
+        await work.store({ ...image.fields, externalId });
+      },
+    });
+    if (typeof (instance as Instance | undefined)?.externalId !== 'string') {
+      throw new Error(`machine "${machine.name}" ended without an instance: return done(instance)`);
+    }
+    work.leftovers.add(instance.externalId);
+    return instance;
+  } catch (error) {
+    if (!known) work.mayHaveUnknown = !NOTHING_MADE.some((code) => isNodepoolError(error, code));
+    throw error;
+  }
+}
+
+/** What follows when the instance runs. */
+export function afterCreation(
+  { label, pool }: LaunchWork,
+  instance: Instance,
+  image: NodeImage,
+): LaunchStepTo<'scanning' | 'storing'> {
+  const fields = { ...image.fields, ...fieldsOfInstance(instance, pool) };
+  return label.hostKeyChecking ? { name: 'scanning', instance, fields } : { name: 'storing', fields };
+}

@@ -1,0 +1,83 @@
+import { delay, isNodepoolError } from '@nodepool/zk-protocol';
+import { backoffMs } from '../../async/backoff.js';
+import { startDeadline, type Deadline } from '../../async/deadline.js';
+import { orAbort } from '../../async/or-abort.js';
+import { CapacityError } from '../../contract/errors.js';
+import { NODE_ID_TAG, PROVIDER_TAG } from '../../contract/instance.js';
+import { runMachine } from '../operations/run-machine.js';
+import type { LaunchStepTo } from './launch-stage.js';
+import type { LaunchWork } from './launch-work.js';
+import { imageOfLabel } from './node-fields.js';
+
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 30_000;
+
+/**
+ * Deletes what earlier attempts made, so that there are never two instances for one node. Failures are tried again until
+ * the attempt's time is over. Then looks for the image that the next instance is made from.
+ */
+export async function deleteLeftovers(
+  work: LaunchWork,
+  { attempt }: LaunchStepTo<'delete-leftovers'>,
+  { signal }: Deadline,
+): Promise<LaunchStepTo<'creating'>> {
+  const { config, images } = work.services;
+  await deleteAll(work, signal);
+  const image = (work.image = imageOfLabel(config, work.label, images));
+  if (!image) {
+    throw new CapacityError(`image "${work.label.diskimage}" has no ready upload in provider "${config.name}"`, {
+      statsdKey: 'error.nodepool',
+    });
+  }
+  return { name: 'creating', attempt, image };
+}
+
+async function deleteAll(work: LaunchWork, signal: AbortSignal): Promise<void> {
+  const { clock, random } = work.services;
+  for (let failures = 0; work.mayHaveUnknown || work.leftovers.size > 0; failures++) {
+    try {
+      if (work.mayHaveUnknown) await findUnknown(work, signal);
+      for (const externalId of work.leftovers) await deleteOne(work, externalId, signal);
+    } catch (error) {
+      if (signal.aborted || work.storeError) throw error;
+      work.logger.warn('Could not delete what an earlier attempt left; trying again', { error });
+      await delay(clock, backoffMs(failures, FIRST_RETRY_MS, LONGEST_RETRY_MS, random), signal);
+    }
+  }
+}
+
+async function deleteOne(work: LaunchWork, externalId: string, signal: AbortSignal): Promise<void> {
+  try {
+    const order = { externalId, node: work.node, logger: work.logger };
+    await runMachine(work.services.adapter.getDeleteStateMachine(order), work.runOptions(signal));
+  } catch (error) {
+    if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;
+  }
+  work.leftovers.delete(externalId);
+}
+
+/** The cloud may have made an instance whose id never arrived here: it carries the node's tags. */
+async function findUnknown(work: LaunchWork, signal: AbortSignal): Promise<void> {
+  const { instances, config } = work.services;
+  for (const { externalId, metadata, deleted } of await instances.list(instances.mark(), signal)) {
+    if (deleted || metadata[NODE_ID_TAG] !== work.node.id || metadata[PROVIDER_TAG] !== config.name) continue;
+    work.leftovers.add(externalId);
+    if (work.node.externalId !== externalId) await work.store({ externalId });
+  }
+  work.mayHaveUnknown = false;
+}
+
+/** After the last attempt: what may be left is to be deleted with the node, and not only found as leaked. */
+export async function noteLeftovers(work: LaunchWork): Promise<void> {
+  const deadline = startDeadline(work.services.clock, LONGEST_RETRY_MS, work.signal);
+  try {
+    if (work.mayHaveUnknown) await orAbort(findUnknown(work, deadline.signal), deadline.signal);
+    const [externalId] = work.leftovers;
+    const isNoted = typeof work.node.externalId === 'string' && work.leftovers.has(work.node.externalId);
+    if (externalId !== undefined && !isNoted) await work.store({ externalId });
+  } catch (error) {
+    work.logger.warn('Could not look for what the launch left; it will be found as leaked', { error });
+  } finally {
+    deadline.end();
+  }
+}

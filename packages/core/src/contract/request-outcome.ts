@@ -1,0 +1,10 @@
+/**
+ * How the work of one pool on a request ended.
+ * - `fulfilled`, `declined` written to the request
+ * - `gone` the requestor withdrew it; its nodes are free again
+ * - `put-back` nothing to give after all; it is `requested` again
+ * - `gave-way` it held instances that another may need, and is `requested` again (ADR 0015)
+ * - `busy` another launcher holds its lock, or was quicker; look again later
+ * - `abandoned` session or connection trouble; what was begun is undone by whoever sees it
+ */
+export type RequestOutcome = 'fulfilled' | 'declined' | 'gone' | 'put-back' | 'gave-way' | 'busy' | 'abandoned';

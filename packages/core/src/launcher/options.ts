@@ -1,0 +1,25 @@
+import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
+import type { DriverRegistry } from '../config/discovery/registry-types.js';
+import type { Config } from '../contract/config.js';
+import type { Logger } from '../contract/logger.js';
+import type { LauncherMetrics } from '../metrics/types.js';
+
+/** Options of a launcher. */
+export interface LauncherOptions {
+  /** Connected or connecting; the caller closes it. */
+  readonly zk: ZooKeeper;
+  readonly config: Config;
+  readonly registry: DriverRegistry;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Fully qualified name of this host. */
+  readonly hostname: string;
+  /** Release, published in the component registry. */
+  readonly version: string;
+  /** Also register pools below `/nodepool/launchers`, where old launchers and an old Zuul look. Default: false. */
+  readonly announceLegacy?: boolean;
+  /** Where work is counted; the caller closes it. Missing: nowhere. */
+  readonly metrics?: LauncherMetrics | undefined;
+  /** Default: `Math.random`. */
+  readonly random?: () => number;
+}
