@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { ELASTIC_PROBES } from './elastic-probes.js';
 import { ELASTIC_SCENARIOS } from './elastic-scenarios.js';
 import { describeFinding, type Finding } from './finding.js';
+import { measureImageBuilds } from './image-builds.js';
 import { measureLogging } from './logging.js';
 import { measure, measureIdle, measureStart, measureTakeovers, type Measurement, type Scenario } from './scenarios.js';
 
@@ -135,6 +136,7 @@ for (const probe of ELASTIC_PROBES.filter(({ name }) => wanted(name))) {
   findings.push(...(await probe.run(values)));
 }
 if (wanted('logging')) findings.push(...(await measureLogging()));
+if (wanted('images')) findings.push(...(await measureImageBuilds()));
 const startMs = wanted('start') ? await measureStart() : undefined;
 const takeoverMs = wanted('takeover') ? await measureTakeovers() : undefined;
 const idle = wanted('idle') ? await measureIdle(10_000, Number(values.idle)) : undefined;

@@ -1,9 +1,13 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import type { Logger } from '@nodepool/core';
 
-/** Names of variables whose values are not written to logs. */
+/** Names of variables whose values are not written to logs even when they are short. */
 const SECRET = /pass|secret|token|credential|auth|(?:^|_)key/i;
 const LEAST_SECRET = 4;
+/** Shorter values are words, numbers and switches: without them the log would say nothing. */
+const LEAST_VALUE = 8;
+/** Whose values stand in every second line of a log, and are no secret. */
+const OPEN = /^(?:PATH|ELEMENTS_PATH|DIB_RELEASE)$/;
 const TAIL_LINES = 3;
 const MAX_TAIL = 400;
 
@@ -23,12 +27,12 @@ export class BuildLog {
     private readonly logger: Logger,
   ) {
     this.#file = file;
-    this.#secrets = Object.entries(env).flatMap(([name, value]) =>
-      SECRET.test(name) && value.length >= LEAST_SECRET ? [value] : [],
-    );
+    this.#secrets = Object.entries(env)
+      .flatMap(([name, value]) => (isMasked(name, value) ? [value] : []))
+      .sort((a, b) => b.length - a.length);
   }
 
-  /** @param env - variables of the image: values of those that look secret are masked */
+  /** @param env - variables of the image, whose values are masked */
   static async open(path: string, env: Readonly<Record<string, string>>, logger: Logger): Promise<BuildLog> {
     return new BuildLog(path, await open(path, 'w', 0o644), env, logger);
   }
@@ -61,4 +65,9 @@ export class BuildLog {
     this.#file = undefined;
     await file?.close();
   }
+}
+
+function isMasked(name: string, value: string): boolean {
+  if (OPEN.test(name)) return false;
+  return value.length >= (SECRET.test(name) ? LEAST_SECRET : LEAST_VALUE);
 }
