@@ -126,11 +126,13 @@ const ROOMS = {
     providers: ['command', 'terminal', 'connection'],
     images: ['command', 'terminal', 'connection'],
     controls: ['command', 'terminal', 'connection'],
+    doctor: ['command', 'terminal', 'connection'],
     commands: [
       'command',
       'help',
       'configuration',
       'controls',
+      'doctor',
       'explain',
       'images',
       'lease',

@@ -8,6 +8,7 @@ import { controlsCommand, imageCommand, labelCommand, poolCommand, providerComma
 import { deleteCommand } from './delete.js';
 import { dibImageDeleteCommand } from './dib-image-delete.js';
 import { dibImageListCommand } from './dib-image-list.js';
+import { doctorCommand } from './doctor.js';
 import { driversCommand } from './drivers.js';
 import { eraseCommand } from './erase.js';
 import { explainCommand } from './explain.js';
@@ -59,6 +60,7 @@ export const COMMANDS: readonly Command<unknown>[] = [
   labelCommand,
   imageCommand,
   controlsCommand,
+  doctorCommand,
   planCommand,
   configSchemaCommand,
   driversCommand,
