@@ -48,7 +48,7 @@ export function services(site: Site): Record<string, ServiceDefinition> {
       url: urlOf(site, 'keystone', '/v3'),
     },
     placement: {
-      command: uwsgi(ports.placement, '/usr/bin/placement-api'),
+      command: uwsgi(ports.placement, `${PYTHON_DIR}placement_app.py`),
       env: { OS_PLACEMENT_CONFIG_DIR: etc('placement') },
       url: urlOf(site, 'placement', '/'),
     },
