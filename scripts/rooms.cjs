@@ -155,7 +155,13 @@ const ROOMS = {
     '.': ['plan', 'files', 'tool', 'providers', 'context', 'build', 'upload', 'janitor'],
   },
   'packages/daemon': { watchdog: [], web: [], 'web/api': ['web'], '.': ['watchdog', 'web', 'web/api'] },
-  'packages/launcher': { state: [], web: ['state'], 'web/api': ['state'], '.': ['state', 'web', 'web/api'] },
+  'packages/launcher': {
+    state: [],
+    web: ['state'],
+    'web/api': ['state'],
+    traces: ['state'],
+    '.': ['state', 'web', 'web/api', 'traces'],
+  },
   'packages/driver-fake': {
     'cloud/model': [],
     'cloud/client': ['cloud/model'],

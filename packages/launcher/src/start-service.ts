@@ -1,5 +1,5 @@
 import { Launcher } from '@nodepool/core/launcher';
-import type { Config } from '@nodepool/core';
+import type { Config, Logger } from '@nodepool/core';
 import {
   assembleService,
   createImageApi,
@@ -14,6 +14,7 @@ import { COMMAND_LINE, type LauncherArguments } from './arguments.js';
 import { launcherHealth } from './state/health.js';
 import type { LauncherRuntime } from './state/runtime.js';
 import { dumpState } from './state/state-dump.js';
+import { startTraces, type Traces } from './traces/traces.js';
 import { ActivityLog } from './web/api/activity-log.js';
 import { followChanges } from './web/api/changes.js';
 import { createLauncherApi } from './web/api/operations.js';
@@ -26,6 +27,9 @@ export interface LauncherSurroundings {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
   readonly hostname: string;
+  readonly version: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly logger: Logger;
   readonly activity: ActivityLog;
   /** The configuration at the start. */
   readonly config: Config;
@@ -35,9 +39,19 @@ export interface LauncherSurroundings {
 export function launcherRuntime(runtime: LauncherRuntime, surroundings: LauncherSurroundings): DaemonRuntime {
   const { clock, zk } = surroundings;
   let config = surroundings.config;
+  let traces: Promise<Traces | undefined> | undefined;
   const sources = { ...surroundings, runtime, config: () => config };
   return {
-    start: (webUrl) => runtime.start(webUrl),
+    start(webUrl) {
+      traces ??= startTraces({
+        ...surroundings,
+        runtime,
+        now: () => clock.now(),
+        onOutcome: (listener) => surroundings.activity.onOutcome(listener),
+      });
+      traces.catch((error: unknown) => surroundings.logger.error('Traces cannot be sent', { error }));
+      return runtime.start(webUrl);
+    },
     async reconfigure(next) {
       await runtime.reconfigure(next);
       config = next;
@@ -46,7 +60,10 @@ export function launcherRuntime(runtime: LauncherRuntime, surroundings: Launcher
       return runtime.notReady;
     },
     drain: (deadlineMs) => runtime.drain(deadlineMs),
-    stop: () => runtime.stop(),
+    async stop() {
+      await runtime.stop();
+      await (await traces?.catch(() => undefined))?.close();
+    },
     startedFields: () => ({ providers: [...config.providers.keys()], nodes: runtime.nodes.size }),
     get degraded() {
       return runtime.providerErrors.length > 0;
@@ -76,11 +93,11 @@ export function createService(surroundings: ServiceSurroundings<LauncherArgument
     programDir: import.meta.dirname,
     embedded: 'run',
     metrics,
-    createRuntime({ zk, config, registry, logger, clock, hostname, version, args }) {
+    createRuntime({ zk, config, registry, logger, clock, hostname, version, args, env }) {
       const activity = new ActivityLog(metrics, clock);
       const options = { ...{ zk, config, registry, logger, clock, hostname, version, metrics: activity } };
       const launcher = new Launcher({ ...options, announceLegacy: args.announceLegacy });
-      return launcherRuntime(launcher, { zk, clock, hostname, activity, config });
+      return launcherRuntime(launcher, { zk, clock, hostname, version, env, logger, activity, config });
     },
   });
 }

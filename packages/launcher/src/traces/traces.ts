@@ -1,0 +1,155 @@
+import type { Context, Span, Tracer } from '@opentelemetry/api';
+import type { NodeRecord, RecordChange, RequestRecord } from '@nodepool/zk-protocol';
+import type { Logger } from '@nodepool/core';
+import type { RequestOutcome } from '@nodepool/core/service';
+import type { LauncherRuntime } from '../state/runtime.js';
+
+/** What traces are made from. */
+export interface TracesOptions {
+  readonly runtime: Pick<LauncherRuntime, 'nodes' | 'requests'>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly hostname: string;
+  readonly version: string;
+  readonly logger: Logger;
+  /** Tells of each request that this launcher has worked on. @returns ends it */
+  onOutcome(listener: (outcome: RequestOutcome, request: RequestRecord) => void): () => void;
+  readonly now: () => number;
+}
+
+/** Traces that are being sent. */
+export interface Traces {
+  /** Sends what is left. */
+  close(): Promise<void>;
+}
+
+/** Requests and launches that are remembered until they end; the oldest are forgotten first. */
+const MOST_REMEMBERED = 20_000;
+const MADE: ReadonlySet<string> = new Set(['ready', 'in-use']);
+const BROKEN: ReadonlySet<string> = new Set(['failed', 'aborted', 'deleting']);
+
+/** A node that was made for a request. */
+interface Launch {
+  readonly node: NodeRecord;
+  readonly beganMs: number;
+  endedMs: number | undefined;
+  ok: boolean;
+}
+
+/**
+ * Sends one trace for each request that this launcher has worked on: the request, its wait for a pool, and the launch of each
+ * node.
+ * @returns `undefined` without `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` in the environment: then nothing of
+ * OpenTelemetry is loaded
+ */
+export async function startTraces(options: TracesOptions): Promise<Traces | undefined> {
+  const { env, hostname, version } = options;
+  if (!env['OTEL_EXPORTER_OTLP_ENDPOINT'] && !env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) return undefined;
+  const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/sdk-trace-base'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/resources'),
+  ]);
+  const provider = new sdk.BasicTracerProvider({
+    resource: resourceFromAttributes({
+      'service.name': env['OTEL_SERVICE_NAME'] ?? 'nodepool-launcher',
+      'service.version': version,
+      'host.name': hostname,
+    }),
+    spanProcessors: [new sdk.BatchSpanProcessor(new OTLPTraceExporter())],
+  });
+  const scope = (span: Span): Context => api.trace.setSpan(api.ROOT_CONTEXT, span);
+  const end = followRequests(options, provider.getTracer('nodepool', version), scope);
+  options.logger.info('Traces of requests are sent', { endpoint: 'as OTEL_EXPORTER_OTLP_ENDPOINT says' });
+  return {
+    async close() {
+      end();
+      await provider
+        .shutdown()
+        .catch((error: unknown) => options.logger.warn('The last traces could not be sent', { error }));
+    },
+  };
+}
+
+function followRequests(options: TracesOptions, tracer: Tracer, scope: (span: Span) => Context): () => void {
+  const accepted = new Map<string, number>();
+  const launches = new Map<string, Map<string, Launch>>();
+  const unsubscribe = [
+    options.runtime.requests.onChange(({ id, before, after }) => {
+      if (after?.state === 'pending' && before?.state !== 'pending') remember(accepted, id, after.stateTimeMs);
+    }),
+    options.runtime.nodes.onChange((change) => followNode(launches, change, options.now())),
+    options.onOutcome((outcome, request) => {
+      if (outcome !== 'fulfilled' && outcome !== 'declined') return;
+      const times = { acceptedMs: accepted.get(request.id), endedMs: options.now() };
+      writeTrace({ tracer, scope }, request, outcome, times, launches.get(request.id));
+      accepted.delete(request.id);
+      launches.delete(request.id);
+    }),
+  ];
+  return () => {
+    for (const each of unsubscribe) each();
+  };
+}
+
+function remember<T>(map: Map<string, T>, key: string, value: T): void {
+  map.set(key, value);
+  if (map.size <= MOST_REMEMBERED) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
+}
+
+function followNode(
+  launches: Map<string, Map<string, Launch>>,
+  { id, before, after }: RecordChange<NodeRecord>,
+  nowMs: number,
+): void {
+  const requestId = after?.allocatedTo ?? before?.allocatedTo;
+  if (!requestId) return;
+  const known = launches.get(requestId)?.get(id);
+  if (after?.state === 'building' && !known) {
+    const ofRequest = launches.get(requestId) ?? new Map<string, Launch>();
+    ofRequest.set(id, { node: after, beganMs: after.stateTimeMs, endedMs: undefined, ok: false });
+    remember(launches, requestId, ofRequest);
+    return;
+  }
+  if (!known || known.endedMs !== undefined) return;
+  if (after && MADE.has(after.state)) Object.assign(known, { endedMs: nowMs, ok: true, node: after });
+  else if (!after || BROKEN.has(after.state)) Object.assign(known, { endedMs: nowMs, node: after ?? known.node });
+}
+
+function writeTrace(
+  { tracer, scope }: { tracer: Tracer; scope: (span: Span) => Context },
+  request: RequestRecord,
+  outcome: RequestOutcome,
+  { acceptedMs, endedMs }: { acceptedMs: number | undefined; endedMs: number },
+  launches: ReadonlyMap<string, Launch> = new Map(),
+): void {
+  const createdMs = Math.min(request.createdTimeMs ?? request.stat?.ctime ?? endedMs, endedMs);
+  const attributes = {
+    'nodepool.request': request.id,
+    'nodepool.labels': [...request.labels],
+    'nodepool.outcome': outcome,
+    ...(request.tenantName !== null && { 'nodepool.tenant': request.tenantName }),
+    ...(request.eventId !== null && { 'zuul.event_id': request.eventId }),
+  };
+  const root = tracer.startSpan('node request', { root: true, startTime: new Date(createdMs), attributes });
+  const parent = scope(root);
+  const waitedUntilMs = Math.min(endedMs, Math.max(createdMs, acceptedMs ?? createdMs));
+  tracer.startSpan('wait for a pool', { startTime: new Date(createdMs) }, parent).end(new Date(waitedUntilMs));
+  for (const { node, beganMs, endedMs: launchEndedMs = endedMs, ok } of launches.values()) {
+    const of = {
+      'nodepool.node': node.id,
+      'nodepool.provider': node.provider ?? '',
+      'nodepool.pool': node.pool ?? '',
+      ...(node.launchError !== null && { 'nodepool.launch_error': node.launchError }),
+    };
+    const span = tracer.startSpan('launch', { startTime: new Date(beganMs), attributes: of }, parent);
+    if (!ok) span.setStatus({ code: 2 });
+    span.end(new Date(Math.max(beganMs, launchEndedMs)));
+  }
+  if (outcome !== 'fulfilled') root.setStatus({ code: 2, message: outcome });
+  root.end(new Date(endedMs));
+}
