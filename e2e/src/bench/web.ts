@@ -26,7 +26,7 @@ const CONFIG = {
     },
   ],
 };
-const JOBS = 300;
+const JOBS = 100;
 const CALLS_PER_SECOND = 20;
 const PAGES = 100;
 const IDLE_S = 30;
