@@ -34,6 +34,24 @@ function optionsOf(schema: Schema, prefix = ''): string[] {
 const load = (file: string): Promise<Record<string, unknown>> =>
   import(join(root, file)) as Promise<Record<string, unknown>>;
 
+describe('docs/architecture.md', () => {
+  const page = read('docs/architecture.md');
+  const passed = [...page.matchAll(/^\d+\. `([^`]+\.(?:ts|js))`/gm)].map(([, file = '']) => file);
+
+  it('names only files that exist on the ways of a request, a launch, a configuration file and a command', () => {
+    expect(passed.length).toBeGreaterThan(40);
+    expect(passed.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  });
+
+  it('names only folders of packages that exist', () => {
+    const named = [...page.matchAll(/`((?:core|zk-protocol|packages)\/[\w./-]+)`/g)].map(([, path = '']) => path);
+    const missing = named.filter((path) => ![path, `packages/${path}`].some((each) => existsSync(join(root, each))));
+
+    expect(named.length).toBeGreaterThan(10);
+    expect(missing).toEqual([]);
+  });
+});
+
 describe('error codes', () => {
   const defined = new Set(
     sources

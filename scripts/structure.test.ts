@@ -173,6 +173,21 @@ describe('files', () => {
     expect(vague).toEqual([]);
   });
 
+  it('write log messages that start with a capital', () => {
+    const sources = files.filter(
+      (file) => /^(packages\/[^/]+|quickstart)\/src\/.*\.ts$/.test(file) && !file.endsWith('.test.ts'),
+    );
+    const message = /logger\.(?:debug|info|warn|error)\(\s*['"`](?<first>[^'"`$])/gi;
+
+    const starts = sources.flatMap((file) =>
+      [...read(file).matchAll(message)].map(({ groups }) => [file, groups?.['first']]),
+    );
+    const small = starts.filter(([, first = '']) => /[a-z]/.test(first));
+
+    expect(starts.length).toBeGreaterThan(150);
+    expect(small).toEqual([]);
+  });
+
   it('skip no test and single none out', () => {
     const tests = files.filter((file) => file.endsWith('.test.ts'));
 

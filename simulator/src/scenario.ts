@@ -92,8 +92,8 @@ export class Scenario {
 
   /** One ordinary request for each label on offer. @returns how many */
   probe(): number {
-    const { books } = this.#world;
-    const labels = new Set(this.fleets.flatMap((fleet) => fleet.offers(books).map(({ name }) => name)));
+    const { checker } = this.#world;
+    const labels = new Set(this.fleets.flatMap((fleet) => fleet.offers(checker).map(({ name }) => name)));
     const [client] = this.clients;
     for (const label of labels) {
       client?.submit({
@@ -188,7 +188,7 @@ export class Scenario {
   }
 
   #meddle(): void {
-    const ids = [...this.#world.books.nodes.keys()];
+    const ids = [...this.#world.checker.nodes.keys()];
     if (ids.length === 0) return;
     const id = this.#random.pick(ids);
     if (this.#random.chance(0.7)) void this.operator.deleteNode(id);

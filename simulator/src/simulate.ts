@@ -1,5 +1,5 @@
 import { Scenario } from './scenario.js';
-import { isBacking, Violation, type Books } from './world/invariant-checker.js';
+import { isBacking, Violation, type InvariantChecker } from './world/invariant-checker.js';
 import { World } from './world/world.js';
 
 /** How one run ended. */
@@ -43,9 +43,9 @@ export async function simulate(seed: number, trace = false): Promise<RunResult> 
       violations: world.violations.map(({ message }) => message),
       trace: world.trace.lines,
       steps: world.steps,
-      transactions: world.books.transactions,
-      fulfilled: world.books.fulfilled,
-      failed: world.books.failed,
+      transactions: world.checker.transactions,
+      fulfilled: world.checker.fulfilled,
+      failed: world.checker.failed,
       elapsedMs: world.elapsedMs,
     };
   } finally {
@@ -68,50 +68,50 @@ async function settle(world: World, scenario: Scenario): Promise<void> {
 
 /** What the launchers themselves say about requests that are left. */
 function explain(world: World, scenario: Scenario): void {
-  for (const requestId of world.books.requests.keys()) {
+  for (const requestId of world.checker.requests.keys()) {
     for (const { name, running } of scenario.launchers) {
       for (const { provider, pool, action, text } of running?.explain({ requestId })?.pools ?? []) {
         world.trace.add(name, `${requestId} ${provider}/${pool}: ${action}, ${text}`);
       }
     }
   }
-  for (const { id, state, body } of world.books.nodes.values()) {
+  for (const { id, state, body } of world.checker.nodes.values()) {
     const { pool, hostname, slot, type } = body;
-    world.trace.add('books', () => `node ${id} is ${state}: ${JSON.stringify({ pool, hostname, slot, type })}`);
+    world.trace.add('checker', () => `node ${id} is ${state}: ${JSON.stringify({ pool, hostname, slot, type })}`);
   }
 }
 
 /** Whatever happened before, an ordinary request is now served. */
 async function probe(world: World, scenario: Scenario): Promise<void> {
-  const orphans = orphanedLocks(world.books);
+  const orphans = orphanedLocks(world.checker);
   await world.run(LIMITS_LIFE_MS);
   for (const [root, entries] of orphans) {
-    if (world.books.locks.get(root) === entries) world.violate(new Violation(`${root} is left over`));
+    if (world.checker.locks.get(root) === entries) world.violate(new Violation(`${root} is left over`));
   }
-  const before = world.books.fulfilled;
+  const before = world.checker.fulfilled;
   const count = scenario.probe();
-  await world.run(PROBE_LIMIT_MS, () => world.books.fulfilled >= before + count);
-  if (world.books.fulfilled < before + count && world.violations.length === 0) {
-    world.violate(new Violation(`${world.books.fulfilled - before} of ${count} ordinary requests served in time`));
+  await world.run(PROBE_LIMIT_MS, () => world.checker.fulfilled >= before + count);
+  if (world.checker.fulfilled < before + count && world.violations.length === 0) {
+    world.violate(new Violation(`${world.checker.fulfilled - before} of ${count} ordinary requests served in time`));
   }
   await settle(world, scenario);
 }
 
 /** What is not yet as it has to be when nobody wants anything. */
 function unsettled(world: World, scenario: Scenario): string[] {
-  const { books } = world;
+  const { checker } = world;
   const problems: string[] = [];
-  for (const { id, state } of books.requests.values()) problems.push(`request ${id} is ${state}`);
+  for (const { id, state } of checker.requests.values()) problems.push(`request ${id} is ${state}`);
   for (const client of scenario.clients) if (client.active > 0) problems.push(`${client.active} jobs have not ended`);
-  for (const node of books.nodes.values()) {
+  for (const node of checker.nodes.values()) {
     if (node.allocatedTo !== null && !isBacking(node))
       problems.push(`node ${node.id} (${node.state}) is allocated to ${node.allocatedTo}`);
   }
-  for (const [root, entries] of books.locks) {
-    if (entries.size > 0 && isLockOfBacking(root, books)) continue;
+  for (const [root, entries] of checker.locks) {
+    if (entries.size > 0 && isLockOfBacking(root, checker)) continue;
     if (entries.size > 0) problems.push(`${root} has ${entries.size} entries`);
   }
-  for (const fleet of scenario.fleets) problems.push(...fleet.unsettled(books));
+  for (const fleet of scenario.fleets) problems.push(...fleet.unsettled(checker));
   problems.push(...wrongComponents(world, scenario));
   for (const launcher of scenario.launchers) {
     const missing = launcher.running?.notReady ?? ['it does not run'];
@@ -121,14 +121,14 @@ function unsettled(world: World, scenario: Scenario): string[] {
 }
 
 /** Lock directories of requests that are gone, with what is in them. */
-function orphanedLocks({ locks, requests }: Books): [root: string, entries: object][] {
+function orphanedLocks({ locks, requests }: InvariantChecker): [root: string, entries: object][] {
   const isOrphan = (root: string) => !requests.has(root.slice(root.lastIndexOf('/') + 1));
   return [...locks].filter(([root]) => root.startsWith('/nodepool/requests-lock/') && isOrphan(root));
 }
 
 /** A metastatic provider keeps its nodes locked. */
-function isLockOfBacking(root: string, books: Books): boolean {
-  const node = books.nodes.get(/^\/nodepool\/nodes\/(\d+)\/lock$/.exec(root)?.[1] ?? '');
+function isLockOfBacking(root: string, checker: InvariantChecker): boolean {
+  const node = checker.nodes.get(/^\/nodepool\/nodes\/(\d+)\/lock$/.exec(root)?.[1] ?? '');
   return node !== undefined && isBacking(node);
 }
 
@@ -136,7 +136,7 @@ function wrongComponents(world: World, scenario: Scenario): string[] {
   const problems: string[] = [];
   const sessions = new Map(scenario.launchers.map(({ process, name }) => [process?.zk.sessionId ?? 0n, name]));
   const counts = new Map<string, number>();
-  for (const [path, session] of world.books.components) {
+  for (const [path, session] of world.checker.components) {
     const name = sessions.get(session);
     if (name === undefined) problems.push(`${path} is of a session that is over`);
     else counts.set(name, (counts.get(name) ?? 0) + 1);

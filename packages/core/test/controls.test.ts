@@ -1,7 +1,7 @@
 import { COMPONENTS_ROOT, controlPath, encodeControl, newControl } from '@nodepool/zk-protocol';
 import type { ControlRecord, RequestId } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Bench } from '../src/testing/harness/harness.js';
+import { Harness } from '../src/testing/harness/harness.js';
 import type { TestLauncher } from '../src/testing/harness/launcher.js';
 import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
 import { TestCloud } from './contract/test-cloud.js';
@@ -13,8 +13,8 @@ const second = { ...validConfig, name: 'second', priority: 100 };
 type Order = Pick<ControlRecord, 'kind' | 'name' | 'mode'> & Partial<ControlRecord>;
 
 describe('what an operator orders', () => {
-  let bench: Bench;
-  afterEach(() => bench.close());
+  let harness: Harness;
+  afterEach(() => harness.close());
 
   /** A launcher with the first provider and others, each with room for so many machines. */
   async function start(providers: (typeof second)[], instances = 2) {
@@ -22,30 +22,36 @@ describe('what an operator orders', () => {
     const driver = honestDriver(() => cloud, {
       adapter: () => ({ getQuotaLimits: () => Promise.resolve({ instances }) }),
     });
-    bench = await Bench.open({ driver, cloud: () => cloud, validConfig: first, invalidConfigs, file: { providers } });
-    return bench.startLauncher();
+    harness = await Harness.open({
+      driver,
+      cloud: () => cloud,
+      validConfig: first,
+      invalidConfigs,
+      file: { providers },
+    });
+    return harness.startLauncher();
   }
 
   async function give({ zk }: TestLauncher, order: Order): Promise<void> {
-    const control = newControl({ owner: 'alice', reason: 'power works', ...order }, bench.cloud.clock.now());
+    const control = newControl({ owner: 'alice', reason: 'power works', ...order }, harness.cloud.clock.now());
     const path = controlPath(control);
-    await bench.during(zk.ensurePath(path.slice(0, path.lastIndexOf('/'))), 'there is a place for orders');
-    await bench.during(zk.create(path, encodeControl(control)), 'the order is given');
+    await harness.during(zk.ensurePath(path.slice(0, path.lastIndexOf('/'))), 'there is a place for orders');
+    await harness.during(zk.create(path, encodeControl(control)), 'the order is given');
   }
 
   const resume = ({ zk }: TestLauncher, order: Pick<Order, 'kind' | 'name'>) =>
-    bench.during(zk.delete(controlPath(order)), 'the order is taken back');
+    harness.during(zk.delete(controlPath(order)), 'the order is taken back');
 
-  const stateOf = (id: RequestId) => bench.books.requests.get(id)?.state;
+  const stateOf = (id: RequestId) => harness.history.requests.get(id)?.state;
   const inForce = ({ launcher }: TestLauncher, count: number) =>
-    bench.until(() => launcher.controls.length === count, 'the order is in force', 60_000);
+    harness.until(() => launcher.controls.length === count, 'the order is in force', 60_000);
   const ruleOf = ({ launcher }: TestLauncher, requestId: RequestId) =>
     launcher.explain({ requestId })?.pools.find(({ provider }) => provider === 'test')?.rule;
 
   async function isAnnouncedAsPaused({ zk }: TestLauncher): Promise<boolean> {
     const root = `${COMPONENTS_ROOT}/pool`;
-    const [name = ''] = await bench.during(zk.getChildren(root), 'the registry is read');
-    const { data } = await bench.during(zk.getData(`${root}/${name}`), 'the pool is read');
+    const [name = ''] = await harness.during(zk.getChildren(root), 'the registry is read');
+    const { data } = await harness.during(zk.getData(`${root}/${name}`), 'the pool is read');
     return (JSON.parse(data.toString('utf8')) as { paused: boolean }).paused;
   }
 
@@ -61,81 +67,81 @@ describe('what an operator orders', () => {
     await give(launcher, order);
     await inForce(launcher, 1);
 
-    const id = await bench.submit(['small']);
-    await bench.pass(600_000);
+    const id = await harness.submit(['small']);
+    await harness.pass(600_000);
 
-    expect(bench.books.requests.get(id)).toMatchObject({ state: 'requested', declinedBy: [] });
+    expect(harness.history.requests.get(id)).toMatchObject({ state: 'requested', declinedBy: [] });
     expect(ruleOf(launcher, id)).toBe('paused-by-operator');
-    expect(bench.books.nodes.size).toBe(0);
+    expect(harness.history.nodes.size).toBe(0);
 
     await resume(launcher, order);
-    await bench.until(() => stateOf(id) === 'fulfilled', 'the request is served', 60_000);
+    await harness.until(() => stateOf(id) === 'fulfilled', 'the request is served', 60_000);
   });
 
   it('ends by itself', async () => {
     const launcher = await start([]);
-    const endTimeMs = bench.cloud.clock.now() + 300_000;
+    const endTimeMs = harness.cloud.clock.now() + 300_000;
     await give(launcher, { kind: 'provider', name: 'test', mode: 'pause', endTimeMs });
     await inForce(launcher, 1);
-    const id = await bench.submit(['small']);
+    const id = await harness.submit(['small']);
 
-    await bench.until(() => stateOf(id) === 'fulfilled', 'the request is served', 400_000);
+    await harness.until(() => stateOf(id) === 'fulfilled', 'the request is served', 400_000);
 
-    expect(bench.cloud.clock.now()).toBeGreaterThanOrEqual(endTimeMs);
+    expect(harness.cloud.clock.now()).toBeGreaterThanOrEqual(endTimeMs);
     expect(launcher.launcher.controls).toEqual([]);
   });
 
   it('is announced to launchers that know no orders, and another provider takes over', async () => {
     const launcher = await start([second]);
     await give(launcher, { kind: 'provider', name: 'test', mode: 'pause' });
-    await bench.until(() => isAnnouncedAsPaused(launcher), 'the pool is announced as paused', 60_000);
+    await harness.until(() => isAnnouncedAsPaused(launcher), 'the pool is announced as paused', 60_000);
 
-    const nodes = await bench.fulfilled(await bench.submit(['small']));
+    const nodes = await harness.fulfilled(await harness.submit(['small']));
 
     expect(nodes.map(({ provider }) => provider)).toEqual(['second']);
   });
 
   it('puts back what was accepted and waits', async () => {
     const launcher = await start([], 1);
-    await bench.take(['small']);
-    const waiting = await bench.submit(['small']);
-    await bench.until(() => stateOf(waiting) === 'pending', 'it is accepted, and waits for room');
+    await harness.take(['small']);
+    const waiting = await harness.submit(['small']);
+    await harness.until(() => stateOf(waiting) === 'pending', 'it is accepted, and waits for room');
 
     await give(launcher, { kind: 'provider', name: 'test', mode: 'pause' });
 
-    await bench.until(() => stateOf(waiting) === 'requested', 'it is put back', 60_000);
+    await harness.until(() => stateOf(waiting) === 'requested', 'it is put back', 60_000);
   });
 
   it('deletes free nodes when it is to drain, those that become free later as well, and no others', async () => {
     const launcher = await start([]);
-    const taken = await bench.take(['small']);
-    const dropped = await bench.submit(['small']);
-    await bench.until(() => stateOf(dropped) === 'fulfilled', 'a second node is ready');
+    const taken = await harness.take(['small']);
+    const dropped = await harness.submit(['small']);
+    await harness.until(() => stateOf(dropped) === 'fulfilled', 'a second node is ready');
     await give(launcher, { kind: 'provider', name: 'test', mode: 'drain' });
     await inForce(launcher, 1);
 
-    await bench.during(launcher.zk.delete(`/nodepool/requests/${dropped}`), 'nobody wants the second node any more');
+    await harness.during(launcher.zk.delete(`/nodepool/requests/${dropped}`), 'nobody wants the second node any more');
 
-    await bench.until(() => bench.books.nodes.size === 1, 'the free node is deleted', 120_000);
-    expect([...bench.books.nodes.keys()]).toEqual(taken.nodes.map(({ id }) => id));
+    await harness.until(() => harness.history.nodes.size === 1, 'the free node is deleted', 120_000);
+    expect([...harness.history.nodes.keys()]).toEqual(taken.nodes.map(({ id }) => id));
   });
 
   it('limits a provider to fewer nodes than there is room for, and says so', async () => {
     const launcher = await start([]);
     await give(launcher, { kind: 'provider', name: 'test', mode: 'limit', limit: 1 });
     await inForce(launcher, 1);
-    const taken = await bench.take(['small']);
+    const taken = await harness.take(['small']);
 
-    const next = await bench.submit(['small']);
-    const tooBig = await bench.submit(['small', 'small']);
-    await bench.pass(300_000);
+    const next = await harness.submit(['small']);
+    const tooBig = await harness.submit(['small', 'small']);
+    await harness.pass(300_000);
 
     const explained = launcher.launcher.explain({ requestId: next })?.pools[0];
     expect(explained?.text).toContain('limited to 1 by alice: power works');
     expect(ruleOf(launcher, tooBig)).toBe('limited-by-operator');
-    expect(bench.books.nodes.size).toBe(1);
+    expect(harness.history.nodes.size).toBe(1);
 
-    await bench.giveBack(taken);
-    await bench.until(() => stateOf(next) === 'fulfilled', 'there is room again', 120_000);
+    await harness.giveBack(taken);
+    await harness.until(() => stateOf(next) === 'fulfilled', 'there is room again', 120_000);
   });
 });

@@ -7,7 +7,7 @@ import {
   type Resources,
 } from '@nodepool/zk-protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Bench } from '../src/testing/harness/harness.js';
+import { Harness } from '../src/testing/harness/harness.js';
 import type { TestLauncher } from '../src/testing/harness/launcher.js';
 import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
 import { TestCloud } from './contract/test-cloud.js';
@@ -19,7 +19,7 @@ const PAIR = ['small', 'small'];
 describe('two requests that each hold what the other waits for', () => {
   /** What each launcher believes to have, in the order in which they start. */
   const limits: Resources[] = [];
-  let bench: Bench;
+  let harness: Harness;
 
   beforeEach(async () => {
     limits.length = 0;
@@ -29,38 +29,38 @@ describe('two requests that each hold what the other waits for', () => {
       return { getQuotaLimits: () => Promise.resolve(limits[index] ?? {}) };
     };
     const driver = honestDriver(() => cloud, { adapter });
-    bench = await Bench.open({ driver, cloud: () => cloud, validConfig, invalidConfigs });
+    harness = await Harness.open({ driver, cloud: () => cloud, validConfig, invalidConfigs });
   });
 
-  afterEach(() => bench.close());
+  afterEach(() => harness.close());
 
   async function ask({ zk }: TestLauncher, priority: number): Promise<RequestId> {
-    const body = encodeRequest(newRequest({ labels: PAIR, requestor: 'zuul' }, bench.cloud.clock.now()));
-    await bench.during(zk.ensurePath(REQUESTS_ROOT), 'there is a place for requests');
+    const body = encodeRequest(newRequest({ labels: PAIR, requestor: 'zuul' }, harness.cloud.clock.now()));
+    await harness.during(zk.ensurePath(REQUESTS_ROOT), 'there is a place for requests');
     const created = zk.create(requestCreatePath(priority), body, { sequential: true });
-    return (await bench.during(created, 'a request is submitted')).slice(REQUESTS_ROOT.length + 1) as RequestId;
+    return (await harness.during(created, 'a request is submitted')).slice(REQUESTS_ROOT.length + 1) as RequestId;
   }
 
   const held = (id: RequestId) =>
-    bench.ownNodes().filter(({ allocatedTo, state }) => allocatedTo === id && state === 'ready');
-  const stateOf = (id: RequestId) => bench.books.requests.get(id)?.state;
-  const end = (id: RequestId) => bench.until(() => stateOf(id) === 'fulfilled', 'the request is served', 600_000);
+    harness.ownNodes().filter(({ allocatedTo, state }) => allocatedTo === id && state === 'ready');
+  const stateOf = (id: RequestId) => harness.history.requests.get(id)?.state;
+  const end = (id: RequestId) => harness.until(() => stateOf(id) === 'fulfilled', 'the request is served', 600_000);
 
   it('in two launchers are served one after the other', async () => {
-    const first = await bench.startLauncher();
-    await bench.take(['small']);
+    const first = await harness.startLauncher();
+    await harness.take(['small']);
     const late = await ask(first, 300);
-    await bench.until(() => held(late).length === 1, 'it has its first node');
-    const second = await bench.startLauncher();
+    await harness.until(() => held(late).length === 1, 'it has its first node');
+    const second = await harness.startLauncher();
     limits[1] = { instances: QUOTA };
     const early = await ask(second, 100);
-    await bench.until(() => held(early).length === 1, 'the other has its first node', 600_000);
+    await harness.until(() => held(early).length === 1, 'the other has its first node', 600_000);
     limits[0] = { instances: QUOTA };
     expect([stateOf(early), stateOf(late)]).toEqual(['pending', 'pending']);
 
     await end(early);
     expect(held(early)).toHaveLength(PAIR.length);
-    await bench.forget(early); // its nodes are free again
+    await harness.forget(early); // its nodes are free again
 
     await end(late);
     expect(held(late)).toHaveLength(PAIR.length);

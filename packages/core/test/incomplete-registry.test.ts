@@ -11,7 +11,7 @@ import {
   type RequestId,
 } from '@nodepool/zk-protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Bench } from '../src/testing/harness/harness.js';
+import { Harness } from '../src/testing/harness/harness.js';
 import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
 import { TestCloud } from './contract/test-cloud.js';
 
@@ -28,178 +28,183 @@ function withPools(count: number): JsonObject {
 }
 
 describe('requests that wait while pools register', () => {
-  let bench: Bench;
+  let harness: Harness;
 
   beforeEach(async () => {
     const cloud = new TestCloud();
     const driver = honestDriver(() => cloud);
     const file = { labels: LABELS.map((name) => ({ name, 'min-ready': 0 })) };
-    bench = await Bench.open({ driver, cloud: () => cloud, validConfig: withPools(3), invalidConfigs, file });
+    harness = await Harness.open({ driver, cloud: () => cloud, validConfig: withPools(3), invalidConfigs, file });
   });
 
-  afterEach(() => bench.close());
+  afterEach(() => harness.close());
 
-  const stateOf = (id: RequestId) => bench.books.requests.get(id)?.state;
+  const stateOf = (id: RequestId) => harness.history.requests.get(id)?.state;
 
   async function submitAll(): Promise<RequestId[]> {
     const ids: RequestId[] = [];
-    for (const label of LABELS) ids.push(await bench.submit([label]), await bench.submit([label]));
+    for (const label of LABELS) ids.push(await harness.submit([label]), await harness.submit([label]));
     return ids;
   }
 
   async function expectFulfilled(ids: readonly RequestId[]): Promise<void> {
     const isOver = (id: RequestId) => ['fulfilled', 'failed'].includes(stateOf(id) ?? '');
-    await bench.until(() => ids.every(isOver), 'all requests are answered');
+    await harness.until(() => ids.every(isOver), 'all requests are answered');
     expect(ids.map(stateOf)).toEqual(ids.map(() => 'fulfilled'));
   }
 
   it('are served when a launcher starts whose pools have one label each', async () => {
     const ids = await submitAll();
 
-    await bench.startLauncher();
+    await harness.startLauncher();
 
     await expectFulfilled(ids);
   });
 
   it('are served when the session of that launcher is lost', async () => {
-    const { zk } = await bench.startLauncher();
-    await bench.pass(20_000);
+    const { zk } = await harness.startLauncher();
+    await harness.pass(20_000);
     zk.hold(30_000);
-    await bench.pass(25_000);
+    await harness.pass(25_000);
     const ids = await submitAll();
 
     await expectFulfilled(ids);
   });
 
   it('are served when a reload adds the pool they wait for, while its provider still starts', async () => {
-    const launcher = await bench.makeLauncher();
-    const one = await bench.readConfig(withPools(1));
-    await bench.during(
+    const launcher = await harness.makeLauncher();
+    const one = await harness.readConfig(withPools(1));
+    await harness.during(
       launcher.launcher.reconfigure(one).catch(() => undefined),
       'a configuration is chosen',
     );
-    await bench.during(launcher.launcher.start(), 'the launcher starts');
-    await bench.pass(20_000);
+    await harness.during(launcher.launcher.start(), 'the launcher starts');
+    await harness.pass(20_000);
     let open = (): void => {};
     launcher.startGate = new Promise((resolve) => (open = resolve));
 
-    const reload = launcher.launcher.reconfigure(await bench.readConfig(withPools(3)));
+    const reload = launcher.launcher.reconfigure(await harness.readConfig(withPools(3)));
     const ids = await submitAll();
-    await bench.pass(5_000);
+    await harness.pass(5_000);
     open();
-    await bench.during(reload, 'the configuration is in force');
+    await harness.during(reload, 'the configuration is in force');
 
     await expectFulfilled(ids);
   });
 
   it('are served by a launcher that comes back, and by one that is only starting', async () => {
-    const launcher = await bench.makeLauncher();
-    await bench.during(
-      launcher.launcher.reconfigure(await bench.readConfig(withPools(1))).catch(() => undefined),
+    const launcher = await harness.makeLauncher();
+    await harness.during(
+      launcher.launcher.reconfigure(await harness.readConfig(withPools(1))).catch(() => undefined),
       'a',
     );
-    await bench.during(launcher.launcher.start(), 'the launcher starts');
-    await bench.pass(20_000);
-    const other = await bench.startLauncher();
-    await bench.pass(20_000);
+    await harness.during(launcher.launcher.start(), 'the launcher starts');
+    await harness.pass(20_000);
+    const other = await harness.startLauncher();
+    await harness.pass(20_000);
     other.kill();
-    await bench.until(() => [...launcher.launcher.components].length === 1, 'its session is over');
+    await harness.until(() => [...launcher.launcher.components].length === 1, 'its session is over');
     const ids = await submitAll();
-    await bench.pass(15_000);
+    await harness.pass(15_000);
 
-    await bench.startLauncher();
+    await harness.startLauncher();
 
     await expectFulfilled(ids);
   });
 });
 
 describe('a request that no pool can serve', () => {
-  let bench: Bench;
+  let harness: Harness;
 
   beforeEach(async () => {
     const cloud = new TestCloud();
     const driver = honestDriver(() => cloud);
     const file = { labels: LABELS.map((name) => ({ name, 'min-ready': 0 })) };
-    bench = await Bench.open({ driver, cloud: () => cloud, validConfig: withPools(2), invalidConfigs, file });
+    harness = await Harness.open({ driver, cloud: () => cloud, validConfig: withPools(2), invalidConfigs, file });
   });
 
-  afterEach(() => bench.close());
+  afterEach(() => harness.close());
 
   const failsWithin = (id: RequestId, ms: number) =>
-    bench.until(() => bench.books.requests.get(id)?.state === 'failed', 'the request fails', ms);
+    harness.until(() => harness.history.requests.get(id)?.state === 'failed', 'the request fails', ms);
 
   it('fails at once when all launchers have been running for a while', async () => {
-    await bench.startLauncher();
-    await bench.pass(20_000);
+    await harness.startLauncher();
+    await harness.pass(20_000);
 
-    const id = await bench.submit(['huge']);
+    const id = await harness.submit(['huge']);
 
     await failsWithin(id, 100);
   });
 
   it('fails at once when it comes to the only launcher, which has just started', async () => {
-    await bench.startLauncher();
+    await harness.startLauncher();
 
-    const id = await bench.submit(['huge']);
+    const id = await harness.submit(['huge']);
 
     await failsWithin(id, 100);
   });
 
   it('waits for others to start as well where a node tells of them', async () => {
-    const { zk } = await bench.startLauncher();
-    const body = encodeNode(newNode({ state: 'hold', labels: ['x'], provider: 'elsewhere' }, bench.cloud.clock.now()));
-    await bench.during(
+    const { zk } = await harness.startLauncher();
+    const body = encodeNode(
+      newNode({ state: 'hold', labels: ['x'], provider: 'elsewhere' }, harness.cloud.clock.now()),
+    );
+    await harness.during(
       zk.create(`${NODES_ROOT}/`, body, { sequential: true }),
       'a node of another provider is written',
     );
 
-    const id = await bench.submit(['huge']);
-    await bench.pass(8_000);
+    const id = await harness.submit(['huge']);
+    await harness.pass(8_000);
 
-    expect(bench.books.requests.get(id)?.state).toBe('requested');
+    expect(harness.history.requests.get(id)?.state).toBe('requested');
     await failsWithin(id, 5_000);
   });
 
   it('fails soon after the only launcher has started, when it was there before', async () => {
-    const id = await bench.submit(['huge']);
+    const id = await harness.submit(['huge']);
 
-    await bench.startLauncher();
+    await harness.startLauncher();
 
     await failsWithin(id, 15_000);
   });
 
   it('waits for a launcher that has registered and is not running, but not for ever', async () => {
-    const { zk } = await bench.startLauncher();
-    await bench.pass(20_000);
+    const { zk } = await harness.startLauncher();
+    await harness.pass(20_000);
     const starting = newComponent({ kind: 'launcher', hostname: 'nl02', state: 'stopped', version: '1' });
     const path = `${COMPONENTS_ROOT}/launcher/nl02-`;
-    await bench.during(zk.create(path, encodeComponent(starting), { ephemeral: true, sequential: true }), 'registers');
+    await harness.during(
+      zk.create(path, encodeComponent(starting), { ephemeral: true, sequential: true }),
+      'registers',
+    );
 
-    const id = await bench.submit(['huge']);
-    await bench.pass(40_000);
+    const id = await harness.submit(['huge']);
+    await harness.pass(40_000);
 
-    expect(bench.books.requests.get(id)?.state).toBe('requested');
+    expect(harness.history.requests.get(id)?.state).toBe('requested');
     await failsWithin(id, 30_000);
   });
 
   it('fails at once when a pool without its label leaves', async () => {
-    const { zk } = await bench.startLauncher();
-    await bench.pass(20_000);
+    const { zk } = await harness.startLauncher();
+    await harness.pass(20_000);
     const names = { name: 'main', providerName: 'elsewhere', launcherId: 'other' as LauncherId };
     const body = newPoolComponent({
       ...{ ...names, hostname: 'nl02', state: 'running', version: '1' },
       ...{ supportedLabels: ['small'], priority: 100, paused: false },
     });
     const path = `${COMPONENTS_ROOT}/pool/nl02-`;
-    const entry = await bench.during(
+    const entry = await harness.during(
       zk.create(path, encodeComponent(body), { ephemeral: true, sequential: true }),
       'another pool registers',
     );
-    const id = await bench.submit(['huge']);
-    await bench.pass(1_000);
-    expect(bench.books.requests.get(id)?.state).toBe('requested');
+    const id = await harness.submit(['huge']);
+    await harness.pass(1_000);
+    expect(harness.history.requests.get(id)?.state).toBe('requested');
 
-    await bench.during(zk.delete(entry), 'it leaves');
+    await harness.during(zk.delete(entry), 'it leaves');
 
     await failsWithin(id, 100);
   });

@@ -8,7 +8,7 @@ import {
   type RequestId,
 } from '@nodepool/zk-protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Bench } from '../src/testing/harness/harness.js';
+import { Harness } from '../src/testing/harness/harness.js';
 import type { TestLauncher } from '../src/testing/harness/launcher.js';
 import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
 import { TestCloud } from './contract/test-cloud.js';
@@ -26,22 +26,22 @@ function withRoomFor(nodes: number): JsonObject {
 }
 
 describe('a request that its pool cannot serve', () => {
-  let bench: Bench;
+  let harness: Harness;
   let launcher: TestLauncher;
 
   beforeEach(async () => {
     const cloud = new TestCloud();
     const driver = honestDriver(() => cloud);
-    bench = await Bench.open({ driver, cloud: () => cloud, validConfig: withRoomFor(2), invalidConfigs });
-    launcher = await bench.startLauncher();
+    harness = await Harness.open({ driver, cloud: () => cloud, validConfig: withRoomFor(2), invalidConfigs });
+    launcher = await harness.startLauncher();
   });
 
-  afterEach(() => bench.close());
+  afterEach(() => harness.close());
 
-  const stateOf = (id: RequestId) => bench.books.requests.get(id)?.state;
+  const stateOf = (id: RequestId) => harness.history.requests.get(id)?.state;
   const reconfigure = async (nodes: number) => {
-    const config = await bench.readConfig(withRoomFor(nodes));
-    await bench.during(launcher.launcher.reconfigure(config), 'the configuration is in force');
+    const config = await harness.readConfig(withRoomFor(nodes));
+    await harness.during(launcher.launcher.reconfigure(config), 'the configuration is in force');
   };
 
   /** A pool of another launcher that has the label and decides nothing. */
@@ -53,7 +53,7 @@ describe('a request that its pool cannot serve', () => {
     });
     const path = `${COMPONENTS_ROOT}/pool/nl02-`;
     const created = launcher.zk.create(path, encodeComponent(body), { ephemeral: true, sequential: true });
-    return bench.during(created, 'another pool is registered');
+    return harness.during(created, 'another pool is registered');
   }
 
   it.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
@@ -61,9 +61,9 @@ describe('a request that its pool cannot serve', () => {
     async (turns) => {
       const other = await registerOther();
       await reconfigure(1);
-      await bench.pass(1_000);
+      await harness.pass(1_000);
       let left: Promise<void> | undefined;
-      bench.books.onWrite = (_session, what) => {
+      harness.history.onWrite = (_session, what) => {
         if (left || !what.startsWith('create /nodepool/requests/')) return;
         left = (async () => {
           for (let turn = 0; turn < turns; turn++) await setImmediate();
@@ -71,21 +71,21 @@ describe('a request that its pool cannot serve', () => {
         })();
       };
 
-      const request = await bench.submit(PAIR);
-      await bench.until(() => stateOf(request) === 'failed', 'the request fails', 60_000);
+      const request = await harness.submit(PAIR);
+      await harness.until(() => stateOf(request) === 'failed', 'the request fails', 60_000);
       await left;
     },
   );
 
   it('is put back, and fails, when the limits shrink while it waits for its last node', async () => {
-    await bench.take(['small']);
-    const request = await bench.submit(PAIR);
-    await bench.until(() => launcher.launcher.pools.some(({ paused }) => paused === 1), 'the request waits');
-    await bench.until(() => bench.ownNodes().some(({ allocatedTo }) => allocatedTo === request), 'with one node');
+    await harness.take(['small']);
+    const request = await harness.submit(PAIR);
+    await harness.until(() => launcher.launcher.pools.some(({ paused }) => paused === 1), 'the request waits');
+    await harness.until(() => harness.ownNodes().some(({ allocatedTo }) => allocatedTo === request), 'with one node');
 
     await reconfigure(1);
 
-    await bench.until(() => stateOf(request) === 'failed', 'the request fails', 60_000);
-    expect(bench.ownNodes().filter(({ allocatedTo }) => allocatedTo === request)).toEqual([]);
+    await harness.until(() => stateOf(request) === 'failed', 'the request fails', 60_000);
+    expect(harness.ownNodes().filter(({ allocatedTo }) => allocatedTo === request)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import type { RequestId } from '@nodepool/zk-protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Bench } from '../src/testing/harness/harness.js';
+import { Harness } from '../src/testing/harness/harness.js';
 import { NODE_ID_TAG, PROVIDER_TAG } from '../src/index.js';
 import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
 import { TestCloud } from './contract/test-cloud.js';
@@ -11,7 +11,7 @@ const roomy = { adapter: () => ({ getQuotaLimits: () => Promise.resolve({ instan
 describe('much at the same time', () => {
   const warnings: string[] = [];
   const note = ({ message }: Error) => warnings.push(message);
-  let bench: Bench;
+  let harness: Harness;
   let cloud: TestCloud;
 
   beforeEach(async () => {
@@ -19,38 +19,38 @@ describe('much at the same time', () => {
     process.on('warning', note);
     cloud = new TestCloud();
     const driver = honestDriver(() => cloud, roomy);
-    bench = await Bench.open({ driver, cloud: () => cloud, validConfig, invalidConfigs });
+    harness = await Harness.open({ driver, cloud: () => cloud, validConfig, invalidConfigs });
   });
 
   afterEach(async () => {
     process.off('warning', note);
-    await bench.close();
+    await harness.close();
   });
 
   it('is not taken for a leak of listeners when one request wants many nodes', async () => {
-    const [label] = await bench.labels();
-    await bench.startLauncher();
+    const [label] = await harness.labels();
+    await harness.startLauncher();
 
-    const { nodes } = await bench.take(Array<string>(MANY).fill(label));
+    const { nodes } = await harness.take(Array<string>(MANY).fill(label));
 
     expect(nodes).toHaveLength(MANY);
     expect(warnings).toEqual([]);
   });
 
   it('is not taken for a leak of listeners when many requests are abandoned with the connection', async () => {
-    const [label] = await bench.labels();
-    const { zk } = await bench.startLauncher();
-    const requests = await Promise.all(Array.from({ length: MANY }, () => bench.submit([label])));
-    const isPending = (id: RequestId) => bench.books.requests.get(id)?.state === 'pending';
+    const [label] = await harness.labels();
+    const { zk } = await harness.startLauncher();
+    const requests = await Promise.all(Array.from({ length: MANY }, () => harness.submit([label])));
+    const isPending = (id: RequestId) => harness.history.requests.get(id)?.state === 'pending';
     let broken = false;
-    bench.books.onWrite = () => {
+    harness.history.onWrite = () => {
       if (broken || !requests.every(isPending)) return;
       broken = true;
       zk.breakConnection(); // before any answer has arrived
     };
 
-    await bench.until(() => broken, 'all requests are accepted');
-    for (const request of requests) await bench.fulfilled(request);
+    await harness.until(() => broken, 'all requests are accepted');
+    for (const request of requests) await harness.fulfilled(request);
     expect(warnings).toEqual([]);
   });
 
@@ -60,9 +60,9 @@ describe('much at the same time', () => {
       [NODE_ID_TAG]: String(9_000 + i).padStart(10, '0'),
     });
     for (let i = 0; i < MANY; i++) await cloud.create(ofUnknownNode(i), 'a');
-    await bench.startLauncher();
+    await harness.startLauncher();
 
-    await bench.until(() => cloud.machines.size === 0, 'all of them are gone');
+    await harness.until(() => cloud.machines.size === 0, 'all of them are gone');
 
     expect(warnings).toEqual([]);
   });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLogging, type Logging } from '../src/logging/create-logging.js';
-import { Bench } from '../src/testing/harness/harness.js';
+import { Harness } from '../src/testing/harness/harness.js';
 import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
 import { TestCloud } from './contract/test-cloud.js';
 import { tempDir } from './support/temp-dir.js';
@@ -42,7 +42,7 @@ format=%(name)s
 `;
 
 describe("the launcher's loggers", () => {
-  const open: (Bench | Logging)[] = [];
+  const open: (Harness | Logging)[] = [];
 
   afterEach(async () => {
     for (const item of open.splice(0)) await item.close();
@@ -61,17 +61,17 @@ describe("the launcher's loggers", () => {
     const getQuotaLimits = () =>
       asked++ > 0 ? Promise.resolve({ instances: 10 }) : Promise.reject(new Error('no quota today'));
     const driver = honestDriver(() => cloud, { adapter: () => ({ getQuotaLimits }) });
-    const bench = await Bench.open({ driver, cloud: () => cloud, validConfig, invalidConfigs });
-    open.push(bench, logging);
-    bench.logger = logging.logger;
-    const launcher = await bench.startLauncher();
+    const harness = await Harness.open({ driver, cloud: () => cloud, validConfig, invalidConfigs });
+    open.push(harness, logging);
+    harness.logger = logging.logger;
+    const launcher = await harness.startLauncher();
     cloud.failNext('error-state');
-    await bench.giveBack(await bench.take(['small']));
-    await bench.untilNoNodes();
+    await harness.giveBack(await harness.take(['small']));
+    await harness.untilNoNodes();
     cloud.failNext('unavailable');
     launcher.zk.breakConnection();
-    await bench.pass(120_000);
-    await bench.stopLauncher(launcher);
+    await harness.pass(120_000);
+    await harness.stopLauncher(launcher);
     return [...new Set(String(stdout.read() ?? '').split('\n'))].filter((name) => name.startsWith('nodepool')).sort();
   }
 

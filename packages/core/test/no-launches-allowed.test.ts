@@ -1,6 +1,6 @@
 import { COMPONENTS_ROOT, type RequestId } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Bench } from '../src/testing/harness/harness.js';
+import { Harness } from '../src/testing/harness/harness.js';
 import type { TestLauncher } from '../src/testing/harness/launcher.js';
 import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
 import { TestCloud } from './contract/test-cloud.js';
@@ -11,8 +11,8 @@ const first = { ...validConfig, priority: 50 };
 const second = { ...validConfig, name: 'second', priority: 100 };
 
 describe('a provider with max-concurrency 0', () => {
-  let bench: Bench;
-  afterEach(() => bench.close());
+  let harness: Harness;
+  afterEach(() => harness.close());
 
   /** A launcher with the first provider and others, each with room for one machine. */
   async function start(entry: typeof first & { 'max-concurrency'?: number }, providers: (typeof second)[]) {
@@ -20,33 +20,39 @@ describe('a provider with max-concurrency 0', () => {
     const driver = honestDriver(() => cloud, {
       adapter: () => ({ getQuotaLimits: () => Promise.resolve({ instances: 1 }) }),
     });
-    bench = await Bench.open({ driver, cloud: () => cloud, validConfig: entry, invalidConfigs, file: { providers } });
-    return bench.startLauncher();
+    harness = await Harness.open({
+      driver,
+      cloud: () => cloud,
+      validConfig: entry,
+      invalidConfigs,
+      file: { providers },
+    });
+    return harness.startLauncher();
   }
 
   async function reload({ launcher }: TestLauncher, entry: typeof first): Promise<void> {
-    const config = await bench.readConfig(entry);
-    await bench.during(launcher.reconfigure(config), 'the configuration is in force');
+    const config = await harness.readConfig(entry);
+    await harness.during(launcher.reconfigure(config), 'the configuration is in force');
   }
 
   /** Which pools the registry shows as paused, by provider. */
   async function pausedPools({ zk }: TestLauncher): Promise<Record<string, boolean>> {
     const root = `${COMPONENTS_ROOT}/pool`;
-    const names = await bench.during(zk.getChildren(root), 'the registry is read');
+    const names = await harness.during(zk.getChildren(root), 'the registry is read');
     const read = Promise.all(names.map((name) => zk.getData(`${root}/${name}`)));
-    const components = await bench.during(read, 'its pools are read');
+    const components = await harness.during(read, 'its pools are read');
     const bodies = components.map(({ data }) => JSON.parse(data.toString('utf8')) as Record<string, unknown>);
     return Object.fromEntries(bodies.map((body) => [String(body['provider_name']), body['paused'] === true]));
   }
 
-  const stateOf = (id: RequestId) => bench.books.requests.get(id)?.state;
+  const stateOf = (id: RequestId) => harness.history.requests.get(id)?.state;
   const isPaused = (launcher: TestLauncher, wanted: boolean) => async () =>
     (await pausedPools(launcher))['test'] === wanted;
 
   it('is announced as paused, and a pool that comes after it takes the request', async () => {
     const launcher = await start({ ...first, ...closed }, [second]);
 
-    const nodes = await bench.fulfilled(await bench.submit(['small']));
+    const nodes = await harness.fulfilled(await harness.submit(['small']));
 
     expect(await pausedPools(launcher)).toEqual({ test: true, second: false });
     expect(nodes.map(({ provider }) => provider)).toEqual(['second']);
@@ -54,46 +60,46 @@ describe('a provider with max-concurrency 0', () => {
 
   it('accepts nothing when there is no other, and serves the request once it may launch', async () => {
     const launcher = await start({ ...first, ...closed }, []);
-    const openAtMs = bench.cloud.clock.now() + 300_000;
+    const openAtMs = harness.cloud.clock.now() + 300_000;
 
-    const id = await bench.submit(['small']);
+    const id = await harness.submit(['small']);
     const seen = new Set<string | undefined>();
-    bench.onStep = () => void seen.add(stateOf(id));
-    await bench.until(() => bench.cloud.clock.now() >= openAtMs, 'some time passes', 600_000);
+    harness.onStep = () => void seen.add(stateOf(id));
+    await harness.until(() => harness.cloud.clock.now() >= openAtMs, 'some time passes', 600_000);
     expect([...seen]).toEqual(['requested']);
-    expect(bench.books.requests.get(id)?.declinedBy).toEqual([]);
+    expect(harness.history.requests.get(id)?.declinedBy).toEqual([]);
     expect(await pausedPools(launcher)).toEqual({ test: true });
 
     await reload(launcher, first);
-    await bench.until(() => stateOf(id) === 'fulfilled', 'the request is served', 60_000);
-    await bench.until(isPaused(launcher, false), 'the pool is announced as open', 60_000);
+    await harness.until(() => stateOf(id) === 'fulfilled', 'the request is served', 60_000);
+    await harness.until(isPaused(launcher, false), 'the pool is announced as open', 60_000);
   });
 
   it('puts back what it had accepted when a reload brings the 0', async () => {
     const launcher = await start(first, []);
-    await bench.take(['small']);
-    const waiting = await bench.submit(['small']);
-    await bench.until(() => stateOf(waiting) === 'pending', 'it is accepted, and waits for room');
+    await harness.take(['small']);
+    const waiting = await harness.submit(['small']);
+    await harness.until(() => stateOf(waiting) === 'pending', 'it is accepted, and waits for room');
 
     await reload(launcher, { ...first, ...closed });
 
-    await bench.until(() => stateOf(waiting) === 'requested', 'it is put back', 60_000);
-    await bench.until(isPaused(launcher, true), 'the pool is announced as paused', 60_000);
-    expect(bench.books.requests.get(waiting)).toMatchObject({ nodeIds: [], declinedBy: [] });
-    await bench.pass(600_000);
+    await harness.until(() => stateOf(waiting) === 'requested', 'it is put back', 60_000);
+    await harness.until(isPaused(launcher, true), 'the pool is announced as paused', 60_000);
+    expect(harness.history.requests.get(waiting)).toMatchObject({ nodeIds: [], declinedBy: [] });
+    await harness.pass(600_000);
     expect(stateOf(waiting)).toBe('requested');
   });
 
   it('leaves what it puts back to another pool', async () => {
     const launcher = await start(first, [second]);
-    const taken = await bench.take(['small']);
-    const waiting = await bench.submit(['small']);
-    await bench.until(() => stateOf(waiting) === 'pending', 'it is accepted, and waits for room');
+    const taken = await harness.take(['small']);
+    const waiting = await harness.submit(['small']);
+    await harness.until(() => stateOf(waiting) === 'pending', 'it is accepted, and waits for room');
     await reload(launcher, { ...first, ...closed });
 
-    await bench.giveBack(taken);
+    await harness.giveBack(taken);
 
-    const nodes = await bench.fulfilled(waiting);
+    const nodes = await harness.fulfilled(waiting);
     expect([...taken.nodes, ...nodes].map(({ provider }) => provider)).toEqual(['test', 'second']);
   });
 });

@@ -7,7 +7,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
 import { NODE_ID_TAG, PROVIDER_TAG } from '../src/index.js';
-import { Bench } from '../src/testing/harness/harness.js';
+import { Harness } from '../src/testing/harness/harness.js';
 import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
 import { TestCloud } from './contract/test-cloud.js';
 
@@ -17,11 +17,11 @@ it('finds what a killed launcher had ordered within seconds of its end, and not 
   const cloud = new TestCloud();
   const entry: JsonObject = validConfig;
   const provider = 'test';
-  const bench = await Bench.open({
+  const harness = await Harness.open({
     ...{ driver: honestDriver(() => cloud), cloud: () => cloud, validConfig: entry, invalidConfigs },
     file: { labels: ['small', 'large'].map((name) => ({ name, 'min-ready': 0 })) },
   });
-  const { zk } = await bench.startLauncher();
+  const { zk } = await harness.startLauncher();
   const body = newPoolComponent({
     ...{ name: 'main', providerName: provider, launcherId: 'killed' as LauncherId, hostname: 'nl02' },
     ...{ state: 'running', version: '1', supportedLabels: ['small'], priority: 100, paused: false },
@@ -30,14 +30,14 @@ it('finds what a killed launcher had ordered within seconds of its end, and not 
     ephemeral: true,
     sequential: true,
   });
-  const pool = await bench.during(created, 'the pool of another launcher registers');
-  await bench.pass(SWEEP_MS + 1_000);
+  const pool = await harness.during(created, 'the pool of another launcher registers');
+  await harness.pass(SWEEP_MS + 1_000);
   const order = cloud.create({ [PROVIDER_TAG]: provider, [NODE_ID_TAG]: '0000000099' }, null);
-  await bench.during(order, 'an instance is ordered whose id is never stored');
+  await harness.during(order, 'an instance is ordered whose id is never stored');
 
-  await bench.during(zk.delete(pool), 'the other launcher is gone');
-  await bench.pass(20_000);
+  await harness.during(zk.delete(pool), 'the other launcher is gone');
+  await harness.pass(20_000);
 
   expect(cloud.list()).toEqual([]);
-  await bench.close();
+  await harness.close();
 });

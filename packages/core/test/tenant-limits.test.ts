@@ -8,7 +8,7 @@ import {
   type RequestId,
 } from '@nodepool/zk-protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Bench } from '../src/testing/harness/harness.js';
+import { Harness } from '../src/testing/harness/harness.js';
 import type { TestLauncher } from '../src/testing/harness/launcher.js';
 import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
 import { TestCloud } from './contract/test-cloud.js';
@@ -28,7 +28,7 @@ const twoPools = {
 };
 
 describe('the limit of a tenant', () => {
-  let bench: Bench;
+  let harness: Harness;
   let launcher: TestLauncher;
 
   beforeEach(async () => {
@@ -36,30 +36,30 @@ describe('the limit of a tenant', () => {
     const roomy = { adapter: () => ({ getQuotaLimits: () => Promise.resolve({ instances: 100 }) }) };
     const file = { 'tenant-resource-limits': [{ 'tenant-name': TENANT, 'max-servers': LIMIT }] };
     const driver = honestDriver(() => cloud, roomy);
-    bench = await Bench.open({ driver, cloud: () => cloud, validConfig: twoPools, invalidConfigs, file });
-    launcher = await bench.startLauncher();
-    await bench.during(launcher.zk.ensurePath(REQUESTS_ROOT), 'there is a place for requests');
+    harness = await Harness.open({ driver, cloud: () => cloud, validConfig: twoPools, invalidConfigs, file });
+    launcher = await harness.startLauncher();
+    await harness.during(launcher.zk.ensurePath(REQUESTS_ROOT), 'there is a place for requests');
   });
 
-  afterEach(() => bench.close());
+  afterEach(() => harness.close());
 
   function create(labels: readonly string[], tenantName: string | null = TENANT): Promise<string> {
-    const request = newRequest({ labels, requestor: 'zuul', tenantName }, bench.cloud.clock.now());
+    const request = newRequest({ labels, requestor: 'zuul', tenantName }, harness.cloud.clock.now());
     return launcher.zk.create(requestCreatePath(200), encodeRequest(request), { sequential: true });
   }
 
   async function ask(labels: readonly string[], tenantName?: string | null): Promise<RequestId> {
-    const path = await bench.during(create(labels, tenantName), 'a request is submitted');
+    const path = await harness.during(create(labels, tenantName), 'a request is submitted');
     return path.slice(REQUESTS_ROOT.length + 1) as RequestId;
   }
 
   function withdraw(id: RequestId): Promise<void> {
-    return bench.during(launcher.zk.delete(requestPath(id)), 'a request is withdrawn');
+    return harness.during(launcher.zk.delete(requestPath(id)), 'a request is withdrawn');
   }
 
-  const stateOf = (id: RequestId) => bench.books.requests.get(id)?.state;
-  const accepted = () => [...bench.books.requests.values()].filter(({ state }) => state !== 'requested');
-  const countNodes = () => [...bench.books.nodes.values()].filter(({ tenantName }) => tenantName === TENANT).length;
+  const stateOf = (id: RequestId) => harness.history.requests.get(id)?.state;
+  const accepted = () => [...harness.history.requests.values()].filter(({ state }) => state !== 'requested');
+  const countNodes = () => [...harness.history.nodes.values()].filter(({ tenantName }) => tenantName === TENANT).length;
 
   it.each([0, 1, 2, 3, 5])('is kept when many requests arrive %i turns of the event loop apart', async (turns) => {
     const creations: Promise<string>[] = [];
@@ -67,8 +67,8 @@ describe('the limit of a tenant', () => {
       creations.push(create(['small']));
       for (let turn = 0; turn < turns; turn++) await setImmediate();
     }
-    await bench.during(Promise.all(creations), 'all requests are submitted');
-    await bench.pass(60_000);
+    await harness.during(Promise.all(creations), 'all requests are submitted');
+    await harness.pass(60_000);
 
     expect(countNodes()).toBe(LIMIT);
     expect(accepted().map(({ state }) => state)).toEqual(['fulfilled', 'fulfilled']);
@@ -76,16 +76,16 @@ describe('the limit of a tenant', () => {
 
   it('has in it what an accepted request still waits for', async () => {
     const others = await ask(['large', 'large'], 'another');
-    await bench.until(() => stateOf(others) === 'fulfilled', 'pool "one" has room for one more node');
+    await harness.until(() => stateOf(others) === 'fulfilled', 'pool "one" has room for one more node');
     const waiting = await ask(['large', 'large']);
-    await bench.until(() => countNodes() === 1, 'it has the first of its nodes');
+    await harness.until(() => countNodes() === 1, 'it has the first of its nodes');
 
     const late = await ask(['small']);
-    await bench.pass(60_000);
+    await harness.pass(60_000);
 
     expect([stateOf(waiting), stateOf(late)]).toEqual(['pending', 'requested']);
     await withdraw(waiting);
-    await bench.until(() => stateOf(late) === 'fulfilled', 'the next one is served', 60_000);
+    await harness.until(() => stateOf(late) === 'fulfilled', 'the next one is served', 60_000);
   });
 
   it('has nothing in it of requests that were withdrawn at any moment', async () => {
@@ -94,7 +94,7 @@ describe('the limit of a tenant', () => {
       for (let turn = 0; turn < i; turn++) await setImmediate();
       await withdraw(early);
       const id = await ask(['small', 'small']);
-      await bench.until(
+      await harness.until(
         () => stateOf(id) === 'fulfilled',
         () => `request ${i} is served; it is ${stateOf(id)}`,
         60_000,
@@ -105,16 +105,16 @@ describe('the limit of a tenant', () => {
 
   it('does not count nodes that withdrawn requests have left behind', async () => {
     const ids = [await ask(['large']), await ask(['large'])];
-    await bench.until(
+    await harness.until(
       () => accepted().every(({ state }) => state === 'fulfilled') && accepted().length === 2,
       'served',
     );
     for (const id of ids) await withdraw(id);
-    await bench.until(() => bench.ownNodes().every(({ allocatedTo }) => allocatedTo === null), 'nodes are free');
+    await harness.until(() => harness.ownNodes().every(({ allocatedTo }) => allocatedTo === null), 'nodes are free');
 
     expect(countNodes()).toBe(0);
     await ask(['small', 'large']);
-    await bench.until(() => accepted().some(({ state }) => state === 'fulfilled'), 'the next one is served', 60_000);
+    await harness.until(() => accepted().some(({ state }) => state === 'fulfilled'), 'the next one is served', 60_000);
     expect(countNodes()).toBe(2);
   });
 
@@ -122,7 +122,7 @@ describe('the limit of a tenant', () => {
     for (let i = 0; i < 4; i++) await ask(['small']);
     for (let i = 0; i < 4; i++) await ask(['small'], 'another');
 
-    await bench.pass(60_000);
+    await harness.pass(60_000);
 
     expect(
       accepted()

@@ -59,7 +59,7 @@ export async function detach(script: string, argv: readonly string[]): Promise<v
   }
 }
 
-/** Tells the waiting process how the start went; it is left alone from then on. Does nothing outside a daemon. */
+/** Tells the waiting process how the start went; it is left unchanged from then on. Does nothing outside a daemon. */
 export function reportToTerminal(message: DaemonMessage): Promise<void> {
   return new Promise((resolve) => {
     if (!process.connected || !process.send) {

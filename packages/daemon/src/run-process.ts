@@ -62,8 +62,8 @@ function signalActions(service: DaemonService, held: Held, args: CommonArguments
 }
 
 /**
- * Brings a service up in this process. Resolves once its configuration is read and it answers the web; it goes on
- * starting in the background, as that may wait for ZooKeeper for ever.
+ * Brings a service up in this process. Resolves once its configuration is read and it answers the web; it continues
+ * starting in the background, as that may wait for ZooKeeper indefinitely.
  * @returns what signals do from now on
  */
 export async function runProcess<Args extends CommonArguments>(

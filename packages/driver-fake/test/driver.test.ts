@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { isNodepoolError, type NodeRecord } from '@nodepool/zk-protocol';
-import { ProviderBench, type BenchOptions } from './provider-bench.js';
+import { ProviderHarness, type BenchOptions } from './provider-harness.js';
 
-let running: ProviderBench | undefined;
+let running: ProviderHarness | undefined;
 
-async function setUp(options: BenchOptions = {}): Promise<ProviderBench> {
-  running = new ProviderBench(options);
+async function setUp(options: BenchOptions = {}): Promise<ProviderHarness> {
+  running = new ProviderHarness(options);
   await running.start();
   return running;
 }
@@ -23,10 +23,10 @@ afterEach(async () => {
 
 describe('a launch', () => {
   it('makes an instance that carries the tags of the node', async () => {
-    const bench = await setUp({ changes: { cloud: 'sky', 'region-name': 'north' } });
-    const { cloud } = bench;
+    const harness = await setUp({ changes: { cloud: 'sky', 'region-name': 'north' } });
+    const { cloud } = harness;
 
-    const { node, state } = await bench.during(bench.launch());
+    const { node, state } = await harness.during(harness.launch());
 
     expect(state).toBe('ready');
     expect(node).toMatchObject({
@@ -53,27 +53,27 @@ describe('a launch', () => {
   });
 
   it('takes no time in an instant cloud, nor does its deletion', async () => {
-    const bench = await setUp();
-    const { clock, cloud } = bench;
+    const harness = await setUp();
+    const { clock, cloud } = harness;
     const startedMs = clock.now();
 
-    const { node } = await bench.launch();
-    await bench.cleanUp(node);
+    const { node } = await harness.launch();
+    await harness.cleanUp(node);
 
     expect(clock.now()).toBe(startedMs);
     expect(cloud.usage.instances).toBe(0);
   });
 
   it('ends in the moment the instance runs, and its deletion in the moment it is gone', async () => {
-    const bench = await setUp({ settings: { 'create-time': 7, 'delete-time': 3 } });
-    const { clock } = bench;
+    const harness = await setUp({ settings: { 'create-time': 7, 'delete-time': 3 } });
+    const { clock } = harness;
     const moments: number[] = [];
     const startedMs = clock.now();
 
-    const launched = bench.launch().then((result) => (moments.push(clock.now() - startedMs), result));
+    const launched = harness.launch().then((result) => (moments.push(clock.now() - startedMs), result));
     await clock.advance(10_000);
     const { node } = await launched;
-    const deleted = bench.cleanUp(node).then(() => moments.push(clock.now() - startedMs));
+    const deleted = harness.cleanUp(node).then(() => moments.push(clock.now() - startedMs));
     await clock.advance(10_000);
     await deleted;
 
@@ -81,70 +81,70 @@ describe('a launch', () => {
   });
 
   it('is aborted at the quota of the cloud, and fails for lack of capacity', async () => {
-    const bench = await setUp({ settings: { quota: { instances: 1 } } });
-    const { cloud } = bench;
+    const harness = await setUp({ settings: { quota: { instances: 1 } } });
+    const { cloud } = harness;
 
-    const first = await bench.during(bench.launch());
-    const second = await bench.during(bench.launch());
+    const first = await harness.during(harness.launch());
+    const second = await harness.during(harness.launch());
     cloud.set('quota.instances', -1);
     cloud.set('failures.capacity', 1);
-    const third = await bench.during(bench.launch());
+    const third = await harness.during(harness.launch());
 
     expect([first.state, second.state, third.state]).toEqual(['ready', 'aborted', 'failed']);
     expect(isNodepoolError(second.error, 'NODEPOOL_QUOTA')).toBe(true);
     expect(isNodepoolError(third.error, 'NODEPOOL_CAPACITY')).toBe(true);
-    expect(bench.counted).toEqual(['ready', 'error.quota', ...Array<string>(3).fill('error.capacity')]);
+    expect(harness.counted).toEqual(['ready', 'error.quota', ...Array<string>(3).fill('error.capacity')]);
     expect(cloud.usage.instances).toBe(1);
   });
 
   it('is tried again when the instance breaks, with the broken one deleted first', async () => {
-    const bench = await setUp({ settings: { 'create-time': 1, failures: { 'error-state': 1 } } });
-    const { cloud } = bench;
+    const harness = await setUp({ settings: { 'create-time': 1, failures: { 'error-state': 1 } } });
+    const { cloud } = harness;
 
-    const launched = bench.launch();
-    await bench.clock.advance(500);
+    const launched = harness.launch();
+    await harness.clock.advance(500);
     cloud.set('failures', {});
-    await bench.clock.advance(1_000);
-    const { state } = await bench.during(launched);
+    await harness.clock.advance(1_000);
+    const { state } = await harness.during(launched);
 
     expect(state).toBe('ready');
-    expect(bench.counted).toEqual(['error.status', 'ready']);
+    expect(harness.counted).toEqual(['error.status', 'ready']);
     expect(cloud.usage.instances).toBe(1);
   });
 
   it('gives up an instance that never becomes active', async () => {
     const settings = { 'create-time': 1, failures: { 'never-active': 1 } };
-    const bench = await setUp({ settings, changes: { 'launch-timeout': 30, 'launch-retries': 2 } });
-    const { cloud } = bench;
+    const harness = await setUp({ settings, changes: { 'launch-timeout': 30, 'launch-retries': 2 } });
+    const { cloud } = harness;
 
-    const { state } = await bench.during(bench.launch());
+    const { state } = await harness.during(harness.launch());
 
     expect(state).toBe('failed');
-    expect(bench.counted).toEqual(['error.servercreatetimeout', 'error.servercreatetimeout']);
+    expect(harness.counted).toEqual(['error.servercreatetimeout', 'error.servercreatetimeout']);
     expect(cloud.usage.instances).toBeLessThanOrEqual(1); // the last attempt's is deleted with its node
   });
 
   it('finds its instance again when the answer was lost', async () => {
-    const bench = await setUp();
-    const { cloud } = bench;
+    const harness = await setUp();
+    const { cloud } = harness;
     cloud.set('failures.connection-reset', 1);
 
-    const { state } = await bench.during(bench.launch());
+    const { state } = await harness.during(harness.launch());
 
     expect(state).toBe('ready');
-    expect(bench.counted).toEqual(['ready']);
+    expect(harness.counted).toEqual(['ready']);
     expect(cloud.usage.instances).toBe(1);
   });
 
   it('waits out an API that is down for a while', async () => {
-    const bench = await setUp({ settings: { 'create-time': 5 }, changes: { 'launch-retries': 10 } });
-    const { cloud, clock } = bench;
+    const harness = await setUp({ settings: { 'create-time': 5 }, changes: { 'launch-retries': 10 } });
+    const { cloud, clock } = harness;
     cloud.set('failures.api-down', 1);
 
-    const launched = bench.launch();
+    const launched = harness.launch();
     await clock.advance(10_000);
     cloud.set('failures.api-down', 0);
-    const { state } = await bench.during(launched);
+    const { state } = await harness.during(launched);
 
     expect(state).toBe('ready');
     expect(cloud.usage.instances).toBe(1);
@@ -153,37 +153,37 @@ describe('a launch', () => {
 
 describe('a deletion', () => {
   it('of what is gone already is done', async () => {
-    const bench = await setUp();
-    const { cloud } = bench;
-    const { node } = await bench.launch();
+    const harness = await setUp();
+    const { cloud } = harness;
+    const { node } = await harness.launch();
     cloud.kill(idOf(node));
 
-    await bench.cleanUp(node);
+    await harness.cleanUp(node);
 
     expect(cloud.usage.instances).toBe(0);
   });
 
   it('fails when the cloud refuses it, and can be repeated', async () => {
-    const bench = await setUp();
-    const { cloud } = bench;
-    const { node } = await bench.launch();
+    const harness = await setUp();
+    const { cloud } = harness;
+    const { node } = await harness.launch();
     cloud.set('failures.delete-error', 1);
 
-    const refused = await bench.cleanUp(node).catch((error: unknown) => error);
+    const refused = await harness.cleanUp(node).catch((error: unknown) => error);
     cloud.set('failures.delete-error', 0);
-    await bench.cleanUp(node);
+    await harness.cleanUp(node);
 
     expect(isNodepoolError(refused)).toBe(true);
     expect(cloud.usage.instances).toBe(0);
   });
 
   it('ends at once when the instance vanishes meanwhile', async () => {
-    const bench = await setUp({ settings: { 'delete-time': 600 } });
-    const { cloud, clock } = bench;
-    const { node } = await bench.launch();
+    const harness = await setUp({ settings: { 'delete-time': 600 } });
+    const { cloud, clock } = harness;
+    const { node } = await harness.launch();
     const startedMs = clock.now();
 
-    const deleted = bench.cleanUp(node).then(() => clock.now() - startedMs);
+    const deleted = harness.cleanUp(node).then(() => clock.now() - startedMs);
     await clock.advance(1_000);
     cloud.kill(idOf(node));
     await clock.advance(0);
@@ -194,59 +194,59 @@ describe('a deletion', () => {
 
 describe('a cloud that lies', () => {
   it('leaves nothing behind when it makes two instances for one node', async () => {
-    const bench = await setUp({ settings: { failures: { duplicate: 1 } } });
-    const { cloud } = bench;
+    const harness = await setUp({ settings: { failures: { duplicate: 1 } } });
+    const { cloud } = harness;
 
-    const { node } = await bench.during(bench.launch());
-    await bench.findLeaks();
+    const { node } = await harness.during(harness.launch());
+    await harness.findLeaks();
     const whileKnown = [...cloud.list()].map(({ id }) => id);
-    await bench.during(bench.cleanUp(node));
-    await bench.findLeaks();
+    await harness.during(harness.cleanUp(node));
+    await harness.findLeaks();
 
     expect(whileKnown).toEqual([node.externalId]); // that of the record; the other is nobody's
     expect(cloud.usage.instances).toBe(0);
-    expect(bench.counted).toContain('leaked instances');
+    expect(harness.counted).toContain('leaked instances');
   });
 
   it('leaves nothing behind when an instance is not shown while its node is deleted, and comes back', async () => {
-    const bench = await setUp();
-    const { cloud, clock } = bench;
-    const { node } = await bench.launch();
+    const harness = await setUp();
+    const { cloud, clock } = harness;
+    const { node } = await harness.launch();
     cloud.hide(idOf(node), 30_000);
 
-    await bench.during(bench.cleanUp(node));
+    await harness.during(harness.cleanUp(node));
     await clock.advance(60_000);
     const back = cloud.usage.instances;
-    await bench.findLeaks();
+    await harness.findLeaks();
 
     expect(back).toBe(1);
     expect(cloud.usage.instances).toBe(0);
   });
 
   it('leaves nothing behind when deleted instances come back', async () => {
-    const bench = await setUp({ settings: { failures: { resurrect: 0.5 }, 'hide-time': 10 } });
-    const { cloud, clock } = bench;
+    const harness = await setUp({ settings: { failures: { resurrect: 0.5 }, 'hide-time': 10 } });
+    const { cloud, clock } = harness;
 
     for (let round = 0; round < 20; round++) {
-      const { node } = await bench.during(bench.launch());
-      await bench.during(bench.cleanUp(node));
+      const { node } = await harness.during(harness.launch());
+      await harness.during(harness.cleanUp(node));
     }
     for (let round = 0; round < 20; round++) {
       await clock.advance(60_000);
-      await bench.findLeaks();
+      await harness.findLeaks();
     }
 
     expect(cloud.usage.instances).toBe(0);
   });
 
   it('is never believed about instances of others', async () => {
-    const bench = await setUp();
-    const { cloud } = bench;
+    const harness = await setUp();
+    const { cloud } = harness;
     cloud.leak();
     cloud.leak({ metadata: { nodepool_provider_name: 'another', nodepool_node_id: '0000000007' } });
     cloud.leak({ metadata: { nodepool_provider_name: 'provider', nodepool_node_id: '0000000007' } });
 
-    await bench.findLeaks();
+    await harness.findLeaks();
 
     expect([...cloud.list()].map(({ metadata }) => metadata['nodepool_provider_name'])).toEqual([undefined, 'another']);
   });
@@ -262,30 +262,30 @@ describe('a cloud that lies', () => {
       'vanish-time': 1,
       failures,
     };
-    const bench = await setUp({ settings: { ...settings, failures: {} }, seed: 42 });
-    const { cloud, clock } = bench;
+    const harness = await setUp({ settings: { ...settings, failures: {} }, seed: 42 });
+    const { cloud, clock } = harness;
     cloud.set('failures', failures);
 
     for (let round = 0; round < 10; round++) {
-      const results = await bench.during(Promise.all(Array.from({ length: 10 }, () => bench.launch())));
+      const results = await harness.during(Promise.all(Array.from({ length: 10 }, () => harness.launch())));
       const deletions = results.map(async ({ node }) => {
         for (;;) {
-          const failed = await bench.cleanUp(node).then(
+          const failed = await harness.cleanUp(node).then(
             () => false,
             () => true,
           );
           if (!failed) return;
         }
       });
-      await bench.during(Promise.all(deletions));
+      await harness.during(Promise.all(deletions));
     }
     cloud.set('failures', {});
     for (let round = 0; round < 3; round++) {
       await clock.advance(60_000);
-      await bench.findLeaks();
+      await harness.findLeaks();
     }
 
-    expect(bench.nodes.size).toBe(0);
+    expect(harness.nodes.size).toBe(0);
     expect(cloud.usage.instances).toBe(0);
   });
 });

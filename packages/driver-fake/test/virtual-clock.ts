@@ -1,42 +1,15 @@
-import type { Clock } from '@nodepool/zk-protocol';
+import { VirtualClock as SharedClock } from '@nodepool/core/testing';
 
-/** A clock that moves only when told to. */
-export class VirtualClock implements Clock {
-  #nowMs = 1_000_000;
-  readonly #timers = new Set<{ atMs: number; fn: () => void }>();
-
-  get pendingTimers(): number {
-    return this.#timers.size;
-  }
-
-  now(): number {
-    return this.#nowMs;
-  }
-
-  setTimer(ms: number, fn: () => void): () => void {
-    const timer = { atMs: this.#nowMs + ms, fn };
-    this.#timers.add(timer);
-    return () => void this.#timers.delete(timer);
-  }
-
-  /** Moves on, firing what is due in its order and letting everything run in between. */
-  async advance(ms: number): Promise<void> {
-    const endMs = this.#nowMs + ms;
-    for (;;) {
-      await settle();
-      const [next] = [...this.#timers].filter(({ atMs }) => atMs <= endMs).sort((a, b) => a.atMs - b.atMs);
-      if (!next) break;
-      this.#timers.delete(next);
-      this.#nowMs = Math.max(this.#nowMs, next.atMs);
-      next.fn();
-    }
-    this.#nowMs = endMs;
+/** The virtual clock; what runs between two timers here takes a few turns of the event loop. */
+export class VirtualClock extends SharedClock {
+  constructor() {
+    super({ idle: turns });
   }
 }
 
-/** Lets everything run that is ready to. */
-export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+async function turns(): Promise<boolean> {
+  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+  return false;
 }
 
 /** Numbers in [0, 1), the same for the same seed. */

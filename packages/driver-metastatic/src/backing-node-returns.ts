@@ -210,7 +210,7 @@ export class BackingNodeReturns {
     return 'done';
   }
 
-  /** Ready nodes nobody has, on a backing node that gets no more jobs, would keep it for ever. */
+  /** Ready nodes nobody has, on a backing node that gets no more jobs, would keep it indefinitely. */
   #retireIdleSlots(backing: NodeId): void {
     const { nodes } = this.#options.context;
     for (const id of [...this.#options.slots().slotNodesOn(backing)]) {

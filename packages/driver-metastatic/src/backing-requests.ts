@@ -59,7 +59,7 @@ export class BackingRequests {
 
   /**
    * Asks for nothing more. Launches that no backing node will serve end `aborted`, so that others get their requests;
-   * when the launcher stops, those whose backing node is being made go on.
+   * when the launcher stops, those whose backing node is being made continue.
    */
   close(why: ClosedFor): void {
     this.#closed = why;

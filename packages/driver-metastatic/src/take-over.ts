@@ -22,7 +22,7 @@ export interface TakeOver {
 /**
  * Makes the node of a fulfilled backing request a backing node: lasting lock, `in-use`, `user_data`, and the request
  * deleted, all in one transaction, so that there is no moment at which the node is nobody's or both's.
- * @returns false when the node is not to be had; the request is gone then too
+ * @returns false when the node was taken by another; the request is gone then too
  */
 export async function takeOver(context: ProviderContext, order: TakeOver, signal: AbortSignal): Promise<boolean> {
   const { clock, random } = context;

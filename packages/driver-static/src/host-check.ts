@@ -30,7 +30,7 @@ export function needsContact(host: HostConfig): boolean {
 /**
  * Checks that a host can be registered: its name has an address, its port answers and, where wanted, it has the
  * configured host keys. Hosts that are not to be contacted are only resolved.
- * @param onFailure - told of each connection that failed, while the check goes on
+ * @param onFailure - told of each connection that failed, while the check continues
  * @throws {TimeoutError} it did not answer in time
  * @throws {KeyScanError} its name has no address, its keys cannot be read, or a configured key is not among them
  */

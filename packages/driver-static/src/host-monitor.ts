@@ -88,7 +88,7 @@ export class HostMonitor {
     if (!signal.aborted) this.#checked(host);
   }
 
-  /** Dead hosts must not keep the others waiting: their checks go on outside the queue. */
+  /** Dead hosts must not keep the others waiting: their checks continue outside the queue. */
   async #inTurn(host: MonitoredHost, signal: AbortSignal): Promise<HostFacts> {
     const { clock } = this.#services;
     // Thousands may wait: a listener for each would make starting slow, so those in the queue learn of a stop in turn.

@@ -28,8 +28,8 @@ export class GivenUp {
   constructor(world: World, launchers: readonly SimulatedLauncher[]) {
     this.#world = world;
     this.#launchers = launchers;
-    world.books.watchComponents((path, body, who) => this.#componentChanged(path, body, who));
-    world.books.watchFailures((request, who) => this.#check(request, who));
+    world.checker.watchComponents((path, body, who) => this.#componentChanged(path, body, who));
+    world.checker.watchFailures((request, who) => this.#check(request, who));
   }
 
   #componentChanged(path: string, body: JsonObject | undefined, who: string): void {

@@ -36,7 +36,7 @@ export class Operator {
 
   /** Nobody wants what is held any more. */
   async clearHeld(): Promise<void> {
-    const held = [...this.#world.books.nodes.values()].filter(({ state }) => state === 'hold');
+    const held = [...this.#world.checker.nodes.values()].filter(({ state }) => state === 'hold');
     await Promise.all(held.map(({ id }) => this.deleteNode(id)));
   }
 

@@ -191,7 +191,7 @@ export class ZuulClient {
     }
   }
 
-  /** Locks every node. @returns `undefined` when one is not to be had; then none is locked */
+  /** Locks every node. @returns `undefined` when one was taken by another; then none is locked */
   async #accept(process: SimulatedProcess, request: RequestRecord): Promise<HeldNode[] | undefined> {
     const { zk, clock } = process;
     const held: HeldNode[] = [];

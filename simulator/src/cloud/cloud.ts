@@ -17,7 +17,7 @@ import { CloudWeather } from './weather.js';
 
 /** Failures after which nobody can know what exists. */
 const LIES = ['duplicate', 'hide', 'resurrect'];
-/** Failures the drivers must cope with and nobody can see in the books. */
+/** Failures the drivers must cope with and nobody can see in the checker. */
 const HONEST = FAILURES.filter((failure) => !LIES.includes(failure) && failure !== 'no-ssh');
 /** Sizes, the smallest first; a label is named for its size. */
 const FLAVORS = [
@@ -204,7 +204,7 @@ export class SimulatedCloud {
     if (this.#foreign.includes(id)) {
       this.#world.violate(new Violation(`${this.name}: somebody else's instance ${id} is deleted`));
     }
-    const node = this.#world.books.nodes.get(metadata?.[NODE_ID_TAG] ?? '');
+    const node = this.#world.checker.nodes.get(metadata?.[NODE_ID_TAG] ?? '');
     if (node === undefined || node.body['external_id'] !== id || node.touched) return;
     const isPromised = node.state === 'ready' && node.allocatedTo !== null;
     if (isPromised || node.state === 'in-use' || node.state === 'hold') {

@@ -1,7 +1,7 @@
 import { createFakeDriver } from '@nodepool/driver-fake';
 import type { Driver } from '@nodepool/core';
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { isBacking, type Books } from '../world/invariant-checker.js';
+import { isBacking, type InvariantChecker } from '../world/invariant-checker.js';
 import type { ConfigSpec } from './config.js';
 import type { Fleet } from './fleet.js';
 import { Limit } from '../world/limit.js';
@@ -104,19 +104,19 @@ export class CloudFleet implements Fleet {
     }
   }
 
-  unsettled(books: Books): string[] {
-    const problems = this.cloud.unsettled(this.name, books.nodes);
-    for (const node of books.nodes.values()) {
+  unsettled(checker: InvariantChecker): string[] {
+    const problems = this.cloud.unsettled(this.name, checker.nodes);
+    for (const node of checker.nodes.values()) {
       if (node.body['provider'] !== this.name || isBacking(node)) continue;
       if (node.state !== 'ready') problems.push(`node ${node.id} of ${this.name} is ${node.state}`);
     }
     return problems;
   }
 
-  offers(books: Books): ConfigSpec['labels'] {
+  offers(checker: InvariantChecker): ConfigSpec['labels'] {
     // What the others keep ready, and twins of instances, count as foreign.
     if (this.cloud.users > 1 || !this.cloud.isHonest || this.#maxConcurrency.value === 0) return [];
-    const backing = [...books.nodes.values()].filter(isBacking);
+    const backing = [...checker.nodes.values()].filter(isBacking);
     const names = new Set<string>();
     for (const { name, labels, maxServers } of this.#pools) {
       const taken = backing.filter(({ body }) => body['provider'] === this.name && body['pool'] === name).length;
@@ -127,7 +127,7 @@ export class CloudFleet implements Fleet {
   }
 
   calm(): void {
-    if (this.#maxConcurrency.value === 0) this.#maxConcurrency.value = 1; // else requests may wait for ever
+    if (this.#maxConcurrency.value === 0) this.#maxConcurrency.value = 1; // else requests may wait indefinitely
     this.cloud.calm();
   }
 

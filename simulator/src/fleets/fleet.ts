@@ -1,6 +1,6 @@
 import type { Driver } from '@nodepool/core';
 import type { JsonObject } from '@nodepool/zk-protocol';
-import type { Books } from '../world/invariant-checker.js';
+import type { InvariantChecker } from '../world/invariant-checker.js';
 import type { ConfigSpec } from './config.js';
 
 /** One configured provider of the simulation, whatever its driver. */
@@ -12,9 +12,9 @@ export interface Fleet {
   /** Changes the configuration at random. @returns what was changed */
   change(): string;
   /** What is not as it has to be when nothing is asked for any more; empty when all is well. */
-  unsettled(books: Books): string[];
+  unsettled(checker: InvariantChecker): string[];
   /** Labels it can serve when nothing is in use but what a metastatic provider holds. */
-  offers(books: Books): ConfigSpec['labels'];
+  offers(checker: InvariantChecker): ConfigSpec['labels'];
   /** Faults end: whatever it simulates answers from now on. */
   calm?(): void;
   /** Something goes wrong outside of ZooKeeper. */

@@ -1,6 +1,6 @@
 import { driver } from '@nodepool/driver-metastatic';
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { isBacking, Violation, type Books, type NodeEntry } from '../world/invariant-checker.js';
+import { isBacking, Violation, type InvariantChecker, type NodeEntry } from '../world/invariant-checker.js';
 import type { ConfigSpec } from './config.js';
 import type { Fleet } from './fleet.js';
 import { Limit } from '../world/limit.js';
@@ -44,7 +44,7 @@ export class MetastaticFleet implements Fleet {
     this.#maxServers = new Limit(random.int(2, 8));
     this.#maxConcurrency = new Limit(random.pick([1, 3, 20]));
     this.#graceTime = random.pick([0, 2, 20]);
-    world.books.watch((before, after) => this.#check(before, after));
+    world.checker.watch((before, after) => this.#check(before, after));
     checkMaxServers(world, name, () => this.#maxServers);
     world.maxConcurrency.set(name, this.#maxConcurrency);
   }
@@ -78,31 +78,33 @@ export class MetastaticFleet implements Fleet {
     }
   }
 
-  unsettled(books: Books): string[] {
+  unsettled(checker: InvariantChecker): string[] {
     const problems: string[] = [];
     const inUse = new Set<string>();
-    for (const node of books.nodes.values()) {
+    for (const node of checker.nodes.values()) {
       if (node.body['provider'] !== this.name) continue;
       if (node.state !== 'ready') problems.push(`slot node ${node.id} is ${node.state}`);
       const backing = placeOf(node)?.backing_node ?? '';
       inUse.add(backing);
-      const under = books.nodes.get(backing);
+      const under = checker.nodes.get(backing);
       if (under === undefined || !isBacking(under)) problems.push(`slot node ${node.id} has no backing node`);
     }
-    for (const node of books.nodes.values()) {
+    for (const node of checker.nodes.values()) {
       if (isBacking(node) && !inUse.has(node.id)) problems.push(`backing node ${node.id} is not given back`);
     }
     return problems;
   }
 
-  offers(books: Books): ConfigSpec['labels'] {
-    const canGrow = this.#backers.some((fleet) => fleet.offers(books).some(({ name }) => name === this.#backingLabel));
+  offers(checker: InvariantChecker): ConfigSpec['labels'] {
+    const canGrow = this.#backers.some((fleet) =>
+      fleet.offers(checker).some(({ name }) => name === this.#backingLabel),
+    );
     return canGrow ? [{ name: this.#label }] : [];
   }
 
   /** Two nodes never share a slot, and nobody loses the ground under one. */
   #check(before: NodeEntry | undefined, after: NodeEntry): void {
-    const { nodes } = this.#world.books;
+    const { nodes } = this.#world.checker;
     const place = placeOf(after);
     if (place && after.body['provider'] === this.name) {
       for (const other of nodes.values()) {

@@ -1,6 +1,6 @@
 import { driver } from '@nodepool/driver-static';
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { isBacking, type Books } from '../world/invariant-checker.js';
+import { isBacking, type InvariantChecker } from '../world/invariant-checker.js';
 import type { ConfigSpec } from './config.js';
 import type { Fleet } from './fleet.js';
 import type { Random } from '../world/random.js';
@@ -78,7 +78,7 @@ export class StaticFleet implements Fleet {
     }
   }
 
-  unsettled(books: Books): string[] {
+  unsettled(checker: InvariantChecker): string[] {
     const problems: string[] = [];
     const wanted = new Map<string, string>();
     for (const { name, hosts } of this.#pools) {
@@ -86,7 +86,7 @@ export class StaticFleet implements Fleet {
         for (let slot = 0; slot < host.slots; slot++) wanted.set(`${name}/${host.name}#${slot}`, host.labels.join(' '));
       }
     }
-    for (const node of books.nodes.values()) {
+    for (const node of checker.nodes.values()) {
       if (node.body['provider'] !== this.name) continue;
       const { pool, hostname, slot } = node.body;
       const key = [pool, '/', hostname, '#', slot].map((part) => (typeof part === 'object' ? '?' : part)).join('');
@@ -101,9 +101,9 @@ export class StaticFleet implements Fleet {
     return problems;
   }
 
-  offers(books: Books): ConfigSpec['labels'] {
+  offers(checker: InvariantChecker): ConfigSpec['labels'] {
     const names = new Set<string>();
-    for (const node of books.nodes.values()) {
+    for (const node of checker.nodes.values()) {
       if (node.body['provider'] !== this.name || isBacking(node)) continue;
       for (const label of node.labels) names.add(label);
     }

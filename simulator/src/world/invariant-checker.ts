@@ -3,7 +3,7 @@ import { classifyPath } from '@nodepool/zk-protocol';
 import type { TransactionListener } from '@nodepool/zk-protocol/in-process';
 import type { Trace } from './trace.js';
 
-/** A node as the books have it. */
+/** A node as the checker has it. */
 export interface NodeEntry {
   readonly id: string;
   readonly body: JsonObject;
@@ -14,7 +14,7 @@ export interface NodeEntry {
   readonly touched: boolean;
 }
 
-/** A request as the books have it. */
+/** A request as the checker has it. */
 export interface RequestEntry {
   readonly id: string;
   readonly body: JsonObject;
@@ -55,7 +55,7 @@ const STRUCTURE = [
 ];
 
 /** Reads every transaction as it happens and checks that nobody does what must not be done. */
-export class Books {
+export class InvariantChecker {
   readonly nodes = new Map<string, NodeEntry>();
   readonly requests = new Map<string, RequestEntry>();
   /** Lock directory to entries and their sessions, in queue order. */

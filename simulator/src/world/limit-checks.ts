@@ -5,7 +5,7 @@ import type { World } from './world.js';
 
 /** Checks each new node of a provider against `max-servers` of its pool. */
 export function checkMaxServers(world: World, provider: string, limitOf: (pool: string) => Limit | undefined): void {
-  world.books.watch((before, after, who) => {
+  world.checker.watch((before, after, who) => {
     const pool = after.body['pool'];
     if (before !== undefined || after.body['provider'] !== provider || typeof pool !== 'string') return;
     const limit = limitOf(pool);
@@ -56,16 +56,16 @@ function withLaunches(driver: Driver, begin: (provider: string) => () => void): 
 /** Checks each node that a tenant with a limit gets. */
 export function checkTenantLimit(world: World, tenant: string, limit: number): void {
   const isOfTenant = ({ body }: NodeEntry) => body['tenant_name'] === tenant;
-  world.books.watch((before, after, who) => {
+  world.checker.watch((before, after, who) => {
     if (!isOfTenant(after) || (before !== undefined && isOfTenant(before))) return;
     const doing = `${who} gives node ${after.id} to tenant ${tenant}`;
     demand(world, countNodes(world, isOfTenant), limit * world.launcherCount, doing);
   });
 }
 
-function countNodes({ books }: World, isCounted: (node: NodeEntry) => boolean): number {
+function countNodes({ checker }: World, isCounted: (node: NodeEntry) => boolean): number {
   let count = 0;
-  for (const node of books.nodes.values()) if (isCounted(node)) count++;
+  for (const node of checker.nodes.values()) if (isCounted(node)) count++;
   return count;
 }
 

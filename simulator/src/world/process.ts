@@ -1,6 +1,6 @@
 import { InProcessZooKeeper, type InProcessServer } from '@nodepool/zk-protocol/in-process';
 import type { Logger } from '@nodepool/core';
-import { ProcessClock } from './clock.js';
+import { ProcessClock } from './process-clock.js';
 import { Violation } from './invariant-checker.js';
 import { Weather } from './weather.js';
 import type { World } from './world.js';
@@ -33,7 +33,7 @@ export class SimulatedProcess {
     });
     this.zk.onState((state) => {
       world.trace.add(name, () => `is ${state}, session 0x${this.zk.sessionId.toString(16)}`);
-      if (state === 'CONNECTED') world.books.owners.set(this.zk.sessionId, name);
+      if (state === 'CONNECTED') world.checker.owners.set(this.zk.sessionId, name);
     });
   }
 

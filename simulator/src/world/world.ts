@@ -1,7 +1,7 @@
 import type { Driver, LogFields } from '@nodepool/core';
+import { VirtualClock } from '@nodepool/core/testing';
 import { InProcessServer } from '@nodepool/zk-protocol/in-process';
-import { Books, Violation } from './invariant-checker.js';
-import { WorldClock } from './clock.js';
+import { InvariantChecker, Violation } from './invariant-checker.js';
 import { Environment } from './environment.js';
 import type { Limit } from './limit.js';
 import { Random } from './random.js';
@@ -24,10 +24,10 @@ const STEP_LIMIT = 200_000;
 
 /** Everything the actors of one run share. */
 export class World {
-  readonly clock = new WorldClock(BEGIN_MS);
+  readonly clock = new VirtualClock(BEGIN_MS);
   readonly random: Random;
   readonly trace: Trace;
-  readonly books: Books;
+  readonly checker: InvariantChecker;
   readonly server: InProcessServer;
   readonly drivers = new Map<string, Driver>();
   /** By provider; `max-concurrency` of its entry. */
@@ -49,8 +49,8 @@ export class World {
     this.random = new Random(seed);
     this.#environment = new Environment(this.random.fork(), trace);
     this.trace = new Trace(this.clock, trace);
-    this.books = new Books(this.trace, (violation) => this.violate(violation));
-    this.server = new InProcessServer(this.clock, this.books.onTransaction);
+    this.checker = new InvariantChecker(this.trace, (violation) => this.violate(violation));
+    this.server = new InProcessServer(this.clock, this.checker.onTransaction);
     this.latencyMs = this.random.pick([0.3, 1, 5, 30]);
     process.on('unhandledRejection', this.#onRejection);
     process.on('uncaughtException', this.#onException);

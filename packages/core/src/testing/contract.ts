@@ -1,4 +1,4 @@
-import { Bench } from './harness/harness.js';
+import { Harness } from './harness/harness.js';
 import type { ContractPart, PartTest } from './harness/part.js';
 import { config } from './parts/config.js';
 import { create } from './parts/create.js';
@@ -52,15 +52,15 @@ export function testDriverContract<Cloud extends ContractCloud>(
 }
 
 async function runTest(test: PartTest, options: DriverContractOptions): Promise<void> {
-  const benches: Bench[] = [];
-  const open = async (): Promise<Bench> => {
-    const bench = await Bench.open(options);
-    benches.push(bench);
-    return bench;
+  const harnesses: Harness[] = [];
+  const open = async (): Promise<Harness> => {
+    const harness = await Harness.open(options);
+    harnesses.push(harness);
+    return harness;
   };
   try {
-    await test.run({ bench: await open(), options, open });
+    await test.run({ harness: await open(), options, open });
   } finally {
-    for (const bench of benches) await bench.close();
+    for (const harness of harnesses) await harness.close();
   }
 }

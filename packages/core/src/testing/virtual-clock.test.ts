@@ -38,6 +38,16 @@ describe('VirtualClock', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  it('steps from timer to timer, and to the time given when none is due', () => {
+    const clock = new VirtualClock(0);
+    const fired: number[] = [];
+    for (const ms of [30, 10]) clock.setTimer(ms, () => fired.push(clock.now()));
+
+    expect([clock.step(20), clock.step(20), clock.now()]).toEqual([true, false, 20]);
+    expect([clock.step(40), clock.now()]).toEqual([true, 30]);
+    expect(fired).toEqual([10, 30]);
+  });
+
   it('forgets cancelled timers', async () => {
     const clock = new VirtualClock(0);
     const cancel = clock.setTimer(5, () => expect.unreachable());

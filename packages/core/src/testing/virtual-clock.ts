@@ -61,6 +61,22 @@ export class VirtualClock implements Clock {
     this.#nowMs = endMs;
   }
 
+  /**
+   * Fires the next timer if it is due by then, and lets nothing run after it: for those who wait themselves.
+   * @returns false when no timer was due; then it is that time
+   */
+  step(untilMs: number): boolean {
+    const next = this.#timers.at(-1);
+    if (!next || next.atMs > untilMs) {
+      this.#nowMs = Math.max(this.#nowMs, untilMs);
+      return false;
+    }
+    this.#timers.pop();
+    this.#nowMs = Math.max(this.#nowMs, next.atMs);
+    next.fn();
+    return true;
+  }
+
   /** Moves on from timer to timer until the promise is settled, and returns what it gives. */
   async run<T>(promise: Promise<T>, limitMs = 24 * 3_600_000): Promise<T> {
     const endMs = this.#nowMs + limitMs;

@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Driver, Provider } from '../../src/index.js';
-import { Bench } from '../../src/testing/harness/harness.js';
+import { Harness } from '../../src/testing/harness/harness.js';
 import type { TestLauncher } from '../../src/testing/harness/launcher.js';
 import { honestDriver, validConfig } from './honest-driver.js';
 import { TestCloud } from './test-cloud.js';
 
 const HANGS = new Promise<never>(() => undefined);
-let bench: Bench | undefined;
+let harness: Harness | undefined;
 
 afterEach(async () => {
-  await bench?.close();
+  await harness?.close();
 });
 
 /** A launcher with an honest provider `test` and one, `bad`, whose provider is changed. Not started yet. */
@@ -32,7 +32,7 @@ async function setUp(change: (provider: Provider) => Partial<Provider>, driverCh
     driver: 'bad',
     pools: [{ name: 'main', 'host-key-checking': false, labels: [{ name: 'odd', 'cloud-image': 'debian' }] }],
   };
-  bench = await Bench.open({
+  harness = await Harness.open({
     driver: honest,
     otherDrivers: [bad],
     file: { providers: [badEntry] },
@@ -40,7 +40,7 @@ async function setUp(change: (provider: Provider) => Partial<Provider>, driverCh
     validConfig,
     invalidConfigs: {},
   });
-  return { bench, launcher: await bench.makeLauncher() };
+  return { harness, launcher: await harness.makeLauncher() };
 }
 
 function changed(provider: Provider, changes: Partial<Provider>): Provider {
@@ -52,21 +52,21 @@ function changed(provider: Provider, changes: Partial<Provider>): Provider {
   });
 }
 
-async function start(bench: Bench, { launcher }: TestLauncher): Promise<void> {
-  await bench.during(launcher.start(), 'the launcher starts', 60_000);
+async function start(harness: Harness, { launcher }: TestLauncher): Promise<void> {
+  await harness.during(launcher.start(), 'the launcher starts', 60_000);
 }
 
 /** The other provider works as if nothing were. */
-async function expectOthersServed(bench: Bench): Promise<void> {
-  const taken = await bench.take(['small']);
-  await bench.giveBack(taken);
+async function expectOthersServed(harness: Harness): Promise<void> {
+  const taken = await harness.take(['small']);
+  await harness.giveBack(taken);
   expect(taken.nodes[0]?.provider).toBe('test');
 }
 
-async function ends(bench: Bench, label: string): Promise<string | undefined> {
-  const id = await bench.submit([label]);
-  const stateOf = () => bench.books.requests.get(id)?.state;
-  await bench.until(() => stateOf() === 'fulfilled' || stateOf() === 'failed', 'the request is answered', 600_000);
+async function ends(harness: Harness, label: string): Promise<string | undefined> {
+  const id = await harness.submit([label]);
+  const stateOf = () => harness.history.requests.get(id)?.state;
+  await harness.until(() => stateOf() === 'fulfilled' || stateOf() === 'failed', 'the request is answered', 600_000);
   return stateOf();
 }
 
@@ -77,23 +77,23 @@ const throws = (): never => {
 describe('a driver whose provider', () => {
   it('cannot be made is left out with the reason, and tried again until it can', async () => {
     let isMended = false;
-    const { bench, launcher } = await setUp((provider) => (isMended ? provider : throws()));
+    const { harness, launcher } = await setUp((provider) => (isMended ? provider : throws()));
 
-    await start(bench, launcher);
+    await start(harness, launcher);
     const [error] = launcher.launcher.providerErrors;
-    await expectOthersServed(bench);
+    await expectOthersServed(harness);
     isMended = true;
-    await bench.until(() => launcher.launcher.providerErrors.length === 0, 'it is made', 120_000);
+    await harness.until(() => launcher.launcher.providerErrors.length === 0, 'it is made', 120_000);
 
     expect(error).toEqual({ provider: 'bad', error: 'the driver is broken' });
-    expect(await ends(bench, 'odd')).toBe('fulfilled');
+    expect(await ends(harness, 'odd')).toBe('fulfilled');
   });
 
   it('is none is left out with what it lacks', async () => {
-    const { bench, launcher } = await setUp(() => ({}), { getProvider: () => ({}) as Provider });
+    const { harness, launcher } = await setUp(() => ({}), { getProvider: () => ({}) as Provider });
 
-    await start(bench, launcher);
-    await expectOthersServed(bench);
+    await start(harness, launcher);
+    await expectOthersServed(harness);
 
     expect(launcher.launcher.providerErrors[0]?.error).toMatch(/getProvider returned a provider without start, idle,/);
   });
@@ -101,19 +101,19 @@ describe('a driver whose provider', () => {
   it('hangs while it starts keeps nobody else from working, and joins in when it is done', async () => {
     let open = (): void => {};
     const gate = new Promise<void>((resolve) => (open = resolve));
-    const { bench, launcher } = await setUp((provider) => ({
+    const { harness, launcher } = await setUp((provider) => ({
       start: (signal) => gate.then(() => provider.start(signal)),
     }));
 
-    await start(bench, launcher);
+    await start(harness, launcher);
     const notReady = launcher.launcher.notReady;
     const [error] = launcher.launcher.providerErrors;
-    await expectOthersServed(bench);
+    await expectOthersServed(harness);
     open();
 
     expect(notReady).toEqual([]);
     expect(error?.error).toMatch(/start has not ended for 30 s/);
-    expect(await ends(bench, 'odd')).toBe('fulfilled');
+    expect(await ends(harness, 'odd')).toBe('fulfilled');
     expect(launcher.launcher.providerErrors).toEqual([]);
   });
 
@@ -123,11 +123,11 @@ describe('a driver whose provider', () => {
     ['throws when asked for images', { labelReady: throws }],
     ['says nothing about images', { labelReady: () => 'perhaps' as unknown as boolean }],
   ])('%s declines its requests', async (_what, changes) => {
-    const { bench, launcher } = await setUp(() => changes);
-    await start(bench, launcher);
+    const { harness, launcher } = await setUp(() => changes);
+    await start(harness, launcher);
 
-    expect(await ends(bench, 'odd')).toBe('failed');
-    await expectOthersServed(bench);
+    expect(await ends(harness, 'odd')).toBe('failed');
+    await expectOthersServed(harness);
   });
 
   it.each<[string, (provider: Provider) => Partial<Provider>]>([
@@ -143,13 +143,13 @@ describe('a driver whose provider', () => {
     ['hangs while it looks for leaks', () => ({ cleanupLeakedResources: () => HANGS })],
     ['throws when it looks for leaks', () => ({ cleanupLeakedResources: throws })],
   ])('%s works all the same', async (_what, change) => {
-    const { bench, launcher } = await setUp(change);
-    await start(bench, launcher);
+    const { harness, launcher } = await setUp(change);
+    await start(harness, launcher);
 
-    const taken = await bench.take(['odd']);
-    await bench.giveBack(taken);
-    await bench.until(() => [...bench.books.nodes.keys()].length === 0, 'its node is deleted', 600_000);
-    await expectOthersServed(bench);
+    const taken = await harness.take(['odd']);
+    await harness.giveBack(taken);
+    await harness.until(() => [...harness.history.nodes.keys()].length === 0, 'its node is deleted', 600_000);
+    await expectOthersServed(harness);
   });
 
   it.each<[string, () => unknown]>([
@@ -158,15 +158,15 @@ describe('a driver whose provider', () => {
     ['has limits below everything', () => ({ instances: -Infinity })],
     ['promises its limits', () => Promise.resolve({ instances: 10 })],
   ])('%s lets its requests wait, and no others', async (_what, limits) => {
-    const { bench, launcher } = await setUp(({ quota }) => ({
+    const { harness, launcher } = await setUp(({ quota }) => ({
       quota: quota && { ...bound(quota), estimatedNodepoolQuota: limits as () => undefined },
     }));
-    await start(bench, launcher);
-    const id = await bench.submit(['odd']);
-    await expectOthersServed(bench);
-    await bench.pass(600_000);
+    await start(harness, launcher);
+    const id = await harness.submit(['odd']);
+    await expectOthersServed(harness);
+    await harness.pass(600_000);
 
-    expect(bench.books.requests.get(id)?.state).toBe('pending');
+    expect(harness.history.requests.get(id)?.state).toBe('pending');
     expect(
       launcher.launcher.explain({ requestId: id })?.pools.find(({ provider }) => provider === 'bad')?.text,
     ).toMatch(/limits of provider "bad" are not known yet/);
@@ -174,38 +174,38 @@ describe('a driver whose provider', () => {
 
   it('throws on a deletion is asked again until it is done', async () => {
     let failures = 3;
-    const { bench, launcher } = await setUp((provider) => ({
+    const { harness, launcher } = await setUp((provider) => ({
       startNodeCleanup: (node, signal) => (failures-- > 0 ? throws() : provider.startNodeCleanup(node, signal)),
     }));
-    await start(bench, launcher);
-    const taken = await bench.take(['odd']);
+    await start(harness, launcher);
+    const taken = await harness.take(['odd']);
 
-    await bench.giveBack(taken);
-    await bench.until(() => bench.books.nodes.size === 0, 'the node is deleted', 600_000);
+    await harness.giveBack(taken);
+    await harness.until(() => harness.history.nodes.size === 0, 'the node is deleted', 600_000);
 
-    expect(await bench.instances()).toEqual([]);
+    expect(await harness.instances()).toEqual([]);
   });
 
   it('hangs in a deletion is asked again after an hour', async () => {
     let isHung = true;
-    const { bench, launcher } = await setUp((provider) => ({
+    const { harness, launcher } = await setUp((provider) => ({
       startNodeCleanup: (node, signal) => (isHung ? HANGS : provider.startNodeCleanup(node, signal)),
     }));
-    await start(bench, launcher);
-    await bench.giveBack(await bench.take(['odd']));
-    await bench.pass(60_000);
+    await start(harness, launcher);
+    await harness.giveBack(await harness.take(['odd']));
+    await harness.pass(60_000);
     isHung = false;
 
-    await bench.until(() => bench.books.nodes.size === 0, 'the node is deleted', 2 * 3_600_000);
+    await harness.until(() => harness.history.nodes.size === 0, 'the node is deleted', 2 * 3_600_000);
 
-    expect(await bench.instances()).toEqual([]);
+    expect(await harness.instances()).toEqual([]);
   });
 
   it('cannot end does not keep the launcher from ending', async () => {
-    const { bench, launcher } = await setUp(() => ({ idle: throws, stop: throws, join: () => HANGS }));
-    await start(bench, launcher);
+    const { harness, launcher } = await setUp(() => ({ idle: throws, stop: throws, join: () => HANGS }));
+    await start(harness, launcher);
 
-    await bench.stopLauncher(launcher, 20_000);
+    await harness.stopLauncher(launcher, 20_000);
 
     expect(launcher.zk.state).toBe('CLOSED');
   });
@@ -228,24 +228,24 @@ describe('a driver whose launch', () => {
     ['says ready and has stored nothing', (order: object) => Promise.resolve({ ...order, state: 'ready' })],
     ['gives another node', () => Promise.resolve({ state: 'ready', node: { id: '0000000099' } })],
   ])('%s has failed, and its node is deleted', async (_what, launch) => {
-    const { bench, launcher } = await setUp(launching(launch));
-    await start(bench, launcher);
+    const { harness, launcher } = await setUp(launching(launch));
+    await start(harness, launcher);
 
-    expect(await ends(bench, 'odd')).toBe('failed');
-    await bench.until(() => bench.books.nodes.size === 0, 'the node is deleted', 600_000);
-    await expectOthersServed(bench);
+    expect(await ends(harness, 'odd')).toBe('failed');
+    await harness.until(() => harness.history.nodes.size === 0, 'the node is deleted', 600_000);
+    await expectOthersServed(harness);
   });
 
   it('hangs fails after a day, and keeps nobody else waiting', async () => {
-    const { bench, launcher } = await setUp(launching(() => HANGS));
-    await start(bench, launcher);
-    const id = await bench.submit(['odd']);
-    await expectOthersServed(bench);
+    const { harness, launcher } = await setUp(launching(() => HANGS));
+    await start(harness, launcher);
+    const id = await harness.submit(['odd']);
+    await expectOthersServed(harness);
 
-    const isFailed = () => bench.books.requests.get(id)?.state === 'failed';
-    await bench.until(isFailed, 'the request fails', 25 * 3_600_000);
+    const isFailed = () => harness.history.requests.get(id)?.state === 'failed';
+    await harness.until(isFailed, 'the request fails', 25 * 3_600_000);
 
-    expect(bench.books.requests.get(id)?.launchError).toMatch(/has not ended within 86400 s/);
+    expect(harness.history.requests.get(id)?.launchError).toMatch(/has not ended within 86400 s/);
   });
 });
 

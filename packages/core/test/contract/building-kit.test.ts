@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import { ConfigError, LaunchError, readStateMachineProvider } from '../../src/index.js';
-import { Bench } from '../../src/testing/harness/harness.js';
+import { Harness } from '../../src/testing/harness/harness.js';
 import { driverContract, type CloudFailureKind, type CloudResource } from '../../src/testing/index.js';
 import { translate } from './broken-drivers.js';
 import { honestDriver, validConfig, type Differences } from './honest-driver.js';
@@ -82,16 +82,16 @@ describe('the driver contract, where the driver cannot see why something fails',
   });
 });
 
-describe('the bench of a driver that builds on others', () => {
-  let bench: Bench | undefined;
-  afterEach(() => bench?.close());
+describe('the harness of a driver that builds on others', () => {
+  let harness: Harness | undefined;
+  afterEach(() => harness?.close());
 
-  async function open(cloud: HostedCloud): Promise<Bench> {
+  async function open(cloud: HostedCloud): Promise<Harness> {
     const base = honestDriver(() => cloud, {
       driver: { name: 'base', getProviderConfig: (entry) => readStateMachineProvider(entry, { driverName: 'base' }) },
     });
     const pools = [{ name: 'main', 'host-key-checking': false, labels: [{ name: 'big', 'cloud-image': 'debian' }] }];
-    return (bench = await Bench.open({
+    return (harness = await Harness.open({
       ...options(() => cloud),
       cloud: () => cloud,
       otherDrivers: [base],

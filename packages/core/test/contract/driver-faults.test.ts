@@ -2,20 +2,20 @@ import { NODES_ROOT, encodeNode, newNode } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Driver, ProviderContext } from '../../src/index.js';
 import { currentDriverScope, type DriverScope } from '../../src/launcher/index.js';
-import { Bench } from '../../src/testing/harness/harness.js';
+import { Harness } from '../../src/testing/harness/harness.js';
 import type { TestLauncher } from '../../src/testing/harness/launcher.js';
 import { inDriverScope } from '../../src/launcher/providers/guard/driver-scope.js';
 import { scopeContext } from '../../src/launcher/providers/guard/scoped-context.js';
 import { honestDriver, validConfig } from './honest-driver.js';
 import { TestCloud } from './test-cloud.js';
 
-let bench: Bench | undefined;
-afterEach(() => bench?.close());
+let harness: Harness | undefined;
+afterEach(() => harness?.close());
 
 type Started = (context: ProviderContext) => void;
 
 /** A launcher with an honest provider `test` and one, `bad`, of which each new provider is told that it has started. */
-async function setUp(started: Started): Promise<{ bench: Bench; launcher: TestLauncher; made: () => number }> {
+async function setUp(started: Started): Promise<{ harness: Harness; launcher: TestLauncher; made: () => number }> {
   let cloud = new TestCloud();
   let made = 0;
   const base = honestDriver(() => cloud, { driver: { name: 'bad' } });
@@ -33,7 +33,7 @@ async function setUp(started: Started): Promise<{ bench: Bench; launcher: TestLa
     },
   };
   const pools = [{ name: 'main', 'host-key-checking': false, labels: [{ name: 'odd', 'cloud-image': 'debian' }] }];
-  bench = await Bench.open({
+  harness = await Harness.open({
     driver: honestDriver(() => cloud),
     otherDrivers: [bad],
     file: { providers: [{ ...validConfig, name: 'bad', driver: 'bad', pools }] },
@@ -41,7 +41,7 @@ async function setUp(started: Started): Promise<{ bench: Bench; launcher: TestLa
     validConfig,
     invalidConfigs: {},
   });
-  return { bench, launcher: await bench.startLauncher(), made: () => made };
+  return { harness, launcher: await harness.startLauncher(), made: () => made };
 }
 
 const names = (scopes: (DriverScope | undefined)[]) => scopes.map((scope) => scope?.provider);
@@ -50,7 +50,7 @@ describe('what a driver begins is known to be its own', () => {
   it('in timers, in promises nobody waits for, and when it is told of a node', async () => {
     const scopes: (DriverScope | undefined)[] = [];
     const note = () => void scopes.push(currentDriverScope());
-    const { bench, launcher } = await setUp(({ clock, nodes }) => {
+    const { harness, launcher } = await setUp(({ clock, nodes }) => {
       clock.setTimer(1_000, note);
       void Promise.resolve().then(note);
       const unsubscribe = nodes.onChange(() => {
@@ -59,9 +59,9 @@ describe('what a driver begins is known to be its own', () => {
       });
     });
 
-    const body = encodeNode(newNode({ state: 'hold', labels: ['x'] }, bench.cloud.clock.now()));
-    await bench.during(launcher.zk.create(`${NODES_ROOT}/`, body, { sequential: true }), 'a node is made');
-    await bench.pass(2_000);
+    const body = encodeNode(newNode({ state: 'hold', labels: ['x'] }, harness.cloud.clock.now()));
+    await harness.during(launcher.zk.create(`${NODES_ROOT}/`, body, { sequential: true }), 'a node is made');
+    await harness.pass(2_000);
 
     expect(names(scopes)).toEqual(['bad', 'bad', 'bad']);
   });
@@ -92,15 +92,15 @@ describe('what a driver begins is known to be its own', () => {
 describe('a driver with an error that nobody catches', () => {
   it('has its provider started anew, and only that one', async () => {
     const scopes: DriverScope[] = [];
-    const { bench, launcher, made } = await setUp(() => void scopes.push(currentDriverScope() as DriverScope));
+    const { harness, launcher, made } = await setUp(() => void scopes.push(currentDriverScope() as DriverScope));
     const healthy = launcher.provider;
 
     scopes[0]?.fault('unhandled rejection', new Error('forgotten'));
     const [error] = launcher.launcher.providerErrors;
-    const taken = await bench.take(['small']);
-    await bench.giveBack(taken);
-    await bench.until(() => made() === 2 && launcher.launcher.providerErrors.length === 0, 'it is made anew', 5_000);
-    const odd = await bench.take(['odd']);
+    const taken = await harness.take(['small']);
+    await harness.giveBack(taken);
+    await harness.until(() => made() === 2 && launcher.launcher.providerErrors.length === 0, 'it is made anew', 5_000);
+    const odd = await harness.take(['odd']);
 
     expect(error).toEqual({ provider: 'bad', error: 'unhandled rejection of driver "bad": forgotten' });
     expect(launcher.provider).toBe(healthy);
@@ -109,13 +109,13 @@ describe('a driver with an error that nobody catches', () => {
 
   it('is given more and more time, and one more error changes nothing while it waits', async () => {
     const scopes: DriverScope[] = [];
-    const { bench, made } = await setUp(() => void scopes.push(currentDriverScope() as DriverScope));
+    const { harness, made } = await setUp(() => void scopes.push(currentDriverScope() as DriverScope));
     const pauses: number[] = [];
     for (let round = 1; round <= 5; round++) {
-      const beganMs = bench.cloud.clock.now();
+      const beganMs = harness.cloud.clock.now();
       for (let i = 0; i < 3; i++) scopes.at(-1)?.fault('uncaught exception', new Error('again'));
-      await bench.until(() => made() === round + 1, 'it is made anew', 120_000);
-      pauses.push(bench.cloud.clock.now() - beganMs);
+      await harness.until(() => made() === round + 1, 'it is made anew', 120_000);
+      pauses.push(harness.cloud.clock.now() - beganMs);
     }
 
     expect(pauses[0]).toBeLessThanOrEqual(1_100);
@@ -125,12 +125,12 @@ describe('a driver with an error that nobody catches', () => {
 
   it('is not started anew once it has been replaced', async () => {
     const scopes: DriverScope[] = [];
-    const { bench, made } = await setUp(() => void scopes.push(currentDriverScope() as DriverScope));
+    const { harness, made } = await setUp(() => void scopes.push(currentDriverScope() as DriverScope));
     scopes[0]?.fault('uncaught exception', new Error('once'));
-    await bench.until(() => made() === 2, 'it is made anew', 5_000);
+    await harness.until(() => made() === 2, 'it is made anew', 5_000);
 
     scopes[0]?.fault('uncaught exception', new Error('the old one again'));
-    await bench.pass(120_000);
+    await harness.pass(120_000);
 
     expect(made()).toBe(2);
   });

@@ -17,7 +17,7 @@ export class Listeners<Args extends unknown[]> {
       try {
         listener(...args);
       } catch (error) {
-        this.logger.error('a listener of a cache failed', { error });
+        this.logger.error('A listener of a cache failed', { error });
       }
     }
   }

@@ -140,7 +140,7 @@ export class PathReader {
       if (!dropped) this.#dirty.set(read.path, read);
     }
     if (isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED', 'ZK_SESSION_MOVED', 'ZK_CLOSED')) return;
-    this.logger.warn('cannot read changed records, trying again', { error, records: batch.length });
+    this.logger.warn('Cannot read changed records, trying again', { error, records: batch.length });
     this.#scheduled = true;
     this.clock.setTimer(RETRY_MS, () => {
       this.#scheduled = false;

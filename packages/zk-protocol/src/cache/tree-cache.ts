@@ -102,7 +102,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     this.#readiness.set(false);
     for (const root of this.#options.watchRoots) {
       this.#options.zk.removeWatch(root, this.#onEvent).catch((error: unknown) => {
-        this.#options.logger.debug('cannot remove a watch, it ends with the session', { path: root, error });
+        this.#options.logger.debug('Cannot remove a watch, it ends with the session', { path: root, error });
       });
     }
   }

@@ -55,7 +55,7 @@ const steadyClock: Clock = {
 };
 
 /**
- * Makes a client and starts connecting, for ever until it is closed. An open client keeps the process alive.
+ * Makes a client and starts connecting, indefinitely until it is closed. An open client keeps the process alive.
  * @throws ZK_BAD_ARGUMENTS when servers, TLS files or numbers cannot be used
  */
 export function createZooKeeper(options: ZooKeeperOptions): ZooKeeperConnection {
@@ -105,7 +105,7 @@ export function startClient(options: ZooKeeperOptions, lastXid = 0): ZooKeeperCo
 }
 
 /**
- * As {@link createZooKeeper}, resolving once connected. Waits for ever unless aborted; an abort closes the client.
+ * As {@link createZooKeeper}, resolving once connected. Waits indefinitely unless aborted; an abort closes the client.
  */
 export async function connect(options: ZooKeeperOptions, signal?: AbortSignal): Promise<ZooKeeperConnection> {
   const client = createZooKeeper(options);

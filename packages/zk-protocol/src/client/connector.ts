@@ -116,7 +116,7 @@ export class Connector {
     this.#cancelRetry();
   }
 
-  /** An attempt has failed: goes on with the next server. */
+  /** An attempt has failed: continues with the next server. */
   failed(error: Error): void {
     if (!this.#port.goesOn()) return;
     this.#lastFailure = error;

@@ -32,14 +32,14 @@ export const UNLOCKED_GARBAGE_STATES: ReadonlySet<string> = new Set<NodeState>([
 
 const KNOWN_NODE_STATES: ReadonlySet<string> = new Set(NODE_STATES);
 
-/** False for a state of a newer or foreign program: such a node is kept and left alone. */
+/** False for a state of a newer or foreign program: such a node is kept and left unchanged. */
 export function isKnownNodeState(state: string): state is NodeState {
   return KNOWN_NODE_STATES.has(state);
 }
 
 const KNOWN_REQUEST_STATES: ReadonlySet<string> = new Set(REQUEST_STATES);
 
-/** False for a state of a newer or foreign program: such a request is kept and left alone. */
+/** False for a state of a newer or foreign program: such a request is kept and left unchanged. */
 export function isKnownRequestState(state: string): state is RequestState {
   return KNOWN_REQUEST_STATES.has(state);
 }

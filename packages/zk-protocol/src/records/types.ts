@@ -29,11 +29,11 @@ export const NODE_STATES = [
   'aborted',
   'deleted',
 ] as const;
-/** A known node state; a record may carry another text, which is kept and left alone. */
+/** A known node state; a record may carry another text, which is kept and left unchanged. */
 export type NodeState = (typeof NODE_STATES)[number];
 /** Known request states, in the order in which figures show them. */
 export const REQUEST_STATES = ['requested', 'pending', 'fulfilled', 'failed'] as const;
-/** A known request state; a record may carry another text, which is kept and left alone. */
+/** A known request state; a record may carry another text, which is kept and left unchanged. */
 export type RequestState = (typeof REQUEST_STATES)[number];
 
 /** Amounts by resource name (`instances`, `cores`, `ram` in MiB, `volumes`, `volume-gb`, ...). */

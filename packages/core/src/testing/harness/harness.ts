@@ -7,7 +7,7 @@ import type { Driver } from '../../contract/driver.js';
 import { silentLogger, type Logger } from '../../contract/logger.js';
 import type { ProviderConfig } from '../../contract/provider-config.js';
 import type { CloudFailureKind, CloudResource, ContractCloud, DriverContractOptions } from './types.js';
-import { Books } from './books.js';
+import { RecordHistory } from './record-history.js';
 import { TestLauncher } from './launcher.js';
 import { loadEntry, toJson } from './load-entry.js';
 import { Requestor, REQUESTOR, type HeldNode } from './requestor.js';
@@ -25,12 +25,12 @@ export interface TakenNodes {
 }
 
 /** A fake cloud, a ZooKeeper, launchers and a requestor, all on the cloud's clock. */
-export class Bench {
+export class Harness {
   readonly cloud: ContractCloud;
   readonly driver: Driver;
   readonly entry: JsonObject;
   readonly drivers: readonly [Driver, ...Driver[]];
-  readonly books = new Books();
+  readonly history = new RecordHistory();
   readonly launchers: TestLauncher[] = [];
   /** Called after each step of time. */
   onStep: () => void | Promise<void> = () => {};
@@ -56,25 +56,25 @@ export class Bench {
     this.drivers = drivers;
     this.entry = entry;
     this.file = file;
-    this.#server = new InProcessServer(cloud.clock, this.books.onTransaction);
+    this.#server = new InProcessServer(cloud.clock, this.history.onTransaction);
   }
 
   /** A new cloud with nothing in it, and a ZooKeeper with nothing in it. */
-  static async open<Cloud extends ContractCloud>(options: DriverContractOptions<Cloud>): Promise<Bench> {
+  static async open<Cloud extends ContractCloud>(options: DriverContractOptions<Cloud>): Promise<Harness> {
     const cloud = await options.cloud();
     const { driver, validConfig, otherDrivers = [] } = options;
     const entry = typeof validConfig === 'function' ? validConfig(cloud) : validConfig;
-    return new Bench(cloud, [driver, ...otherDrivers], toJson(entry), toJson(options.file ?? {}));
+    return new Harness(cloud, [driver, ...otherDrivers], toJson(entry), toJson(options.file ?? {}));
   }
 
   /** Another installation, with a ZooKeeper of its own, in the same cloud. None of its providers has a name of ours. */
-  neighbour(name: string): Bench {
+  neighbour(name: string): Harness {
     const { providers } = this.file;
     const others = Array.isArray(providers) ? providers.map((entry) => renamed(entry, name)) : [];
     const file = providers === undefined ? this.file : { ...this.file, providers: others };
-    const bench = new Bench(this.cloud, this.drivers, { ...structuredClone(this.entry), name }, file);
-    bench.#ownsCloud = false;
-    return bench;
+    const harness = new Harness(this.cloud, this.drivers, { ...structuredClone(this.entry), name }, file);
+    harness.#ownsCloud = false;
+    return harness;
   }
 
   /** Reads the entry as a launcher does; fails the test when there is anything wrong with it. */
@@ -158,10 +158,10 @@ export class Bench {
 
   /** Waits until a request is answered, and returns its nodes. Fails the test when it failed. */
   async fulfilled(id: RequestId): Promise<readonly NodeRecord[]> {
-    const stateOf = () => this.books.requests.get(id)?.state;
+    const stateOf = () => this.history.requests.get(id)?.state;
     const isEnd = () => stateOf() === 'fulfilled' || stateOf() === 'failed';
     await this.until(isEnd, () => `the request is answered; it is ${stateOf()}, ${this.describeNodes()}`);
-    const request = this.books.requests.get(id);
+    const request = this.history.requests.get(id);
     if (request?.state !== 'fulfilled') {
       throw new Error(`the request failed: ${request?.launchError ?? 'no error was given'}; ${this.describeNodes()}`);
     }
@@ -208,24 +208,24 @@ export class Bench {
   }
 
   ownNodes(): NodeRecord[] {
-    return [...this.books.nodes.values()].filter(({ provider }) => provider === this.entry['name']);
+    return [...this.history.nodes.values()].filter(({ provider }) => provider === this.entry['name']);
   }
 
   /** Requests of the requestor; a driver may make others. */
   ownRequests(): RequestId[] {
-    const own = [...this.books.requests.values()].filter(({ requestor }) => requestor === REQUESTOR);
+    const own = [...this.history.requests.values()].filter(({ requestor }) => requestor === REQUESTOR);
     return own.map(({ id }) => id);
   }
 
   describeNodes(): string {
-    const ids = [...new Set(this.books.nodeHistory.map(({ id }) => id))];
-    return `nodes: ${ids.map((id) => `${id} ${this.books.statesOf(id).join('>')}`).join(', ') || 'none'}`;
+    const ids = [...new Set(this.history.nodeHistory.map(({ id }) => id))];
+    return `nodes: ${ids.map((id) => `${id} ${this.history.statesOf(id).join('>')}`).join(', ') || 'none'}`;
   }
 
   // --- the cloud --------------------------------------------------------------------------------------------------
 
   async list(): Promise<readonly CloudResource[]> {
-    return this.cloud.list(this.books.nodes);
+    return this.cloud.list(this.history.nodes);
   }
 
   async instances(): Promise<readonly CloudResource[]> {
@@ -308,7 +308,7 @@ export class Bench {
   }
 
   #node(id: NodeId): NodeRecord {
-    const node = this.books.nodes.get(id);
+    const node = this.history.nodes.get(id);
     if (!node) throw new Error(`the request names node ${id}, which does not exist`);
     return node;
   }

@@ -1,14 +1,14 @@
 import type { DriverCapabilities } from '../../contract/driver.js';
-import type { Bench } from './harness.js';
+import type { Harness } from './harness.js';
 import type { DriverContractOptions } from './types.js';
 
 /** What a test of the kit works with. */
 export interface PartContext {
   /** A new cloud and ZooKeeper for this test. */
-  readonly bench: Bench;
+  readonly harness: Harness;
   readonly options: DriverContractOptions;
   /** Further ones, for tests that begin again and again. Ended with the test. */
-  open(): Promise<Bench>;
+  open(): Promise<Harness>;
 }
 
 /** One rule of the contract. */

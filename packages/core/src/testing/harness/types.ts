@@ -24,7 +24,7 @@ export interface CloudResource {
    * How long it stays.
    * - `node` until a deletion of what is behind the node has ended, which is before the record goes (default)
    * - `record` as long as the node's record: it is nothing but a part of something else, e.g. a slot of a machine
-   * - `shared` longer than each node on it, but not for ever, e.g. a machine with slots
+   * - `shared` longer than each node on it, but not indefinitely, e.g. a machine with slots
    */
   readonly lifetime?: 'node' | 'record' | 'shared' | undefined;
   /** How to reach it, as the driver is to tell: the record of its node must say the same. Default: not looked at. */

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { sameProviderConfig } from '../../config/compare.js';
 import { formatProblem } from '../../config/problems.js';
-import type { Bench } from '../harness/harness.js';
+import type { Harness } from '../harness/harness.js';
 import { loadEntry, toJson, type LoadedEntry } from '../harness/load-entry.js';
 import type { ContractPart, PartTest } from '../harness/part.js';
 import type { Entry } from '../harness/types.js';
@@ -22,17 +22,17 @@ export const config: ContractPart = {
 const always: readonly PartTest[] = [
   {
     name: 'reads a valid entry',
-    run: async ({ bench }) => {
-      const { problems, thrown } = await load(bench, bench.entry);
+    run: async ({ harness }) => {
+      const { problems, thrown } = await load(harness, harness.entry);
       assert.deepEqual(problems.map(formatProblem), [], 'validConfig has neither errors nor warnings');
       assert.deepEqual(thrown, []);
     },
   },
   {
     name: 'takes over what the entry says',
-    run: async ({ bench }) => {
-      const { entry, driver } = bench;
-      const read = await bench.readProviderConfig();
+    run: async ({ harness }) => {
+      const { entry, driver } = harness;
+      const read = await harness.readProviderConfig();
       assert.equal(read.name, entry['name'], 'name');
       assert.equal(read.driverName, driver.name, 'driverName is the name of the driver');
       assert.deepEqual(read.entry, entry, 'entry is the entry as written: changes are told by it');
@@ -46,9 +46,9 @@ const always: readonly PartTest[] = [
   },
   {
     name: 'leaves the entry as it is',
-    run: async ({ bench }) => {
-      const { driver, entry } = bench;
-      const { labels, diskimages } = await bench.config();
+    run: async ({ harness }) => {
+      const { driver, entry } = harness;
+      const { labels, diskimages } = await harness.config();
       const copy = structuredClone(entry);
       driver.getProviderConfig(copy, { labels, diskimages, problem: () => {} });
       assert.ok(isDeepStrictEqual(copy, entry), 'getProviderConfig does not change its argument');
@@ -56,9 +56,9 @@ const always: readonly PartTest[] = [
   },
   {
     name: 'reports keys that nobody knows, wherever they stand',
-    run: async ({ bench }) => {
-      for (const [place, entry] of withUnknownKeys(bench.entry)) {
-        const { problems } = await load(bench, entry);
+    run: async ({ harness }) => {
+      for (const [place, entry] of withUnknownKeys(harness.entry)) {
+        const { problems } = await load(harness, entry);
         const isTold = problems.some((problem) => formatProblem(problem).includes(UNKNOWN));
         assert.ok(isTold, `an unknown key in ${place} is reported: close the schema there`);
       }
@@ -66,11 +66,11 @@ const always: readonly PartTest[] = [
   },
   {
     name: 'differs when its entry differs, and only then',
-    run: async ({ bench }) => {
-      const first = await bench.readProviderConfig();
-      const second = await bench.readProviderConfig();
+    run: async ({ harness }) => {
+      const first = await harness.readProviderConfig();
+      const second = await harness.readProviderConfig();
       assert.ok(sameProviderConfig(first, second), 'the same entry read twice is equal: a reload changes nothing');
-      const other = await bench.readProviderConfig({ ...structuredClone(bench.entry), 'max-concurrency': 4711 });
+      const other = await harness.readProviderConfig({ ...structuredClone(harness.entry), 'max-concurrency': 4711 });
       assert.ok(!sameProviderConfig(first, other), 'another entry is not equal: a reload takes it into use');
       assert.equal(other.maxConcurrency, 4711, 'max-concurrency is taken over');
     },
@@ -80,8 +80,8 @@ const always: readonly PartTest[] = [
 function refusal(what: string, entry: Entry): PartTest {
   return {
     name: `refuses ${what}`,
-    run: async ({ bench }) => {
-      const { config: read, problems, thrown } = await load(bench, toJson(entry));
+    run: async ({ harness }) => {
+      const { config: read, problems, thrown } = await load(harness, toJson(entry));
       assert.deepEqual(thrown, [], 'getProviderConfig does not throw: it calls context.problem');
       assert.ok(
         read === undefined,
@@ -93,8 +93,8 @@ function refusal(what: string, entry: Entry): PartTest {
   };
 }
 
-function load(bench: Bench, entry: JsonObject): Promise<LoadedEntry> {
-  return loadEntry(entry, bench.drivers, bench.file, { clock: bench.cloud.clock });
+function load(harness: Harness, entry: JsonObject): Promise<LoadedEntry> {
+  return loadEntry(entry, harness.drivers, harness.file, { clock: harness.cloud.clock });
 }
 
 function poolNames(entry: JsonObject): Json[] {

@@ -8,10 +8,10 @@ export const create: ContractPart = {
   tests: () => [
     {
       name: 'makes a node that can be used',
-      run: async ({ bench }) => {
-        await bench.startLauncher();
-        const [label] = await bench.labels();
-        const { nodes } = await bench.take([label]);
+      run: async ({ harness }) => {
+        await harness.startLauncher();
+        const [label] = await harness.labels();
+        const { nodes } = await harness.take([label]);
         const [node] = nodes;
 
         assert.ok(node && nodes.length === 1, 'one node');
@@ -20,16 +20,16 @@ export const create: ContractPart = {
         assert.ok(node.interfaceIp, 'interfaceIp says where to reach it');
         assert.ok(Array.isArray(node.hostKeys), 'hostKeys is a list');
         assert.notEqual(node.externalId, null, 'externalId says what is behind it');
-        await bench.assertAllReady();
+        await harness.assertAllReady();
       },
     },
     {
       name: 'stores the external id under which the cloud knows what it made',
-      run: async ({ bench }) => {
-        await bench.startLauncher();
-        const [label] = await bench.labels();
-        const { nodes } = await bench.take([label]);
-        const ids = (await bench.instances()).map(({ id }) => id);
+      run: async ({ harness }) => {
+        await harness.startLauncher();
+        const [label] = await harness.labels();
+        const { nodes } = await harness.take([label]);
+        const ids = (await harness.instances()).map(({ id }) => id);
 
         assert.deepEqual(
           ids,
@@ -39,13 +39,13 @@ export const create: ContractPart = {
     },
     {
       name: 'stores how to reach what it made',
-      run: async ({ bench }) => {
-        await bench.startLauncher();
-        const [label] = await bench.labels();
-        const { nodes } = await bench.take([label]);
+      run: async ({ harness }) => {
+        await harness.startLauncher();
+        const [label] = await harness.labels();
+        const { nodes } = await harness.take([label]);
         const node = nodes[0];
         assert.ok(node);
-        for (const { id, login = {} } of await bench.instances()) {
+        for (const { id, login = {} } of await harness.instances()) {
           if (id !== node.externalId) continue;
           for (const [field, value] of Object.entries(login)) {
             assert.deepEqual(node[field as keyof typeof login], value, `${field} is that of the instance`);
@@ -55,22 +55,22 @@ export const create: ContractPart = {
     },
     {
       name: 'makes as many as are asked for, at once',
-      run: async ({ bench }) => {
-        await bench.startLauncher();
-        const [label] = await bench.labels();
-        const { nodes } = await bench.take([label, label, label]);
+      run: async ({ harness }) => {
+        await harness.startLauncher();
+        const [label] = await harness.labels();
+        const { nodes } = await harness.take([label, label, label]);
 
         assert.equal(new Set(nodes.map(({ externalId }) => externalId)).size, 3, 'three nodes, three external ids');
-        assert.equal((await bench.instances()).length, 3, 'three instances');
+        assert.equal((await harness.instances()).length, 3, 'three instances');
       },
     },
     {
       name: 'makes every label it has',
-      run: async ({ bench }) => {
-        await bench.startLauncher();
-        for (const label of await bench.labels()) {
-          const taken = await bench.take([label]);
-          await bench.giveBack(taken);
+      run: async ({ harness }) => {
+        await harness.startLauncher();
+        for (const label of await harness.labels()) {
+          const taken = await harness.take([label]);
+          await harness.giveBack(taken);
         }
       },
     },

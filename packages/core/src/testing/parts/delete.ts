@@ -8,14 +8,14 @@ export const deletion: ContractPart = {
   tests: () => [
     {
       name: 'has removed what is behind a node when it says so',
-      run: async ({ bench }) => {
-        const { provider } = await bench.startLauncher();
-        const [label] = await bench.labels();
-        const taken = await bench.take([label]);
+      run: async ({ harness }) => {
+        const { provider } = await harness.startLauncher();
+        const [label] = await harness.labels();
+        const taken = await harness.take([label]);
         for (const node of taken.nodes) {
           const deletion = provider.startNodeCleanup({ ...node, state: 'deleting' }, new AbortController().signal);
-          const looking = Promise.resolve(deletion).then(() => bench.list());
-          const left = await bench.during(looking, 'the deletion ends');
+          const looking = Promise.resolve(deletion).then(() => harness.list());
+          const left = await harness.during(looking, 'the deletion ends');
 
           assert.deepEqual(
             left.filter(({ lifetime = 'node' }) => lifetime === 'node'),
@@ -27,46 +27,46 @@ export const deletion: ContractPart = {
     },
     {
       name: 'takes it for done when there is nothing left to delete',
-      run: async ({ bench }) => {
-        const { provider } = await bench.startLauncher();
-        const [label] = await bench.labels();
-        const taken = await bench.take([label]);
-        await bench.giveBack(taken);
-        await bench.untilNoNodes();
+      run: async ({ harness }) => {
+        const { provider } = await harness.startLauncher();
+        const [label] = await harness.labels();
+        const taken = await harness.take([label]);
+        await harness.giveBack(taken);
+        await harness.untilNoNodes();
         for (const node of taken.nodes) {
           const again = provider.startNodeCleanup({ ...node, state: 'deleting' }, new AbortController().signal);
-          await bench.during(Promise.resolve(again), 'a second deletion ends', 600_000);
+          await harness.during(Promise.resolve(again), 'a second deletion ends', 600_000);
         }
       },
     },
     {
       name: 'deletes in the end although the cloud does not answer at first',
-      run: async ({ bench }) => {
-        await bench.startLauncher();
-        const [label] = await bench.labels();
-        const taken = await bench.take([label]);
-        await bench.pass(10_000);
-        bench.fail('unavailable', 2);
-        await bench.giveBack(taken);
-        await bench.untilNoNodes();
+      run: async ({ harness }) => {
+        await harness.startLauncher();
+        const [label] = await harness.labels();
+        const taken = await harness.take([label]);
+        await harness.pass(10_000);
+        harness.fail('unavailable', 2);
+        await harness.giveBack(taken);
+        await harness.untilNoNodes();
 
-        assert.deepEqual(await bench.instances(), []);
+        assert.deepEqual(await harness.instances(), []);
       },
     },
     {
       name: 'knows nothing to delete behind a node that was never made',
-      run: async ({ bench }) => {
-        const { provider } = await bench.startLauncher();
-        const [label] = await bench.labels();
-        const taken = await bench.take([label]);
-        const before = await bench.list();
+      run: async ({ harness }) => {
+        const { provider } = await harness.startLauncher();
+        const [label] = await harness.labels();
+        const taken = await harness.take([label]);
+        const before = await harness.list();
         for (const node of taken.nodes) {
           const nothing = { ...node, id: '9999999999' as typeof node.id, state: 'deleting', externalId: null };
           const deletion = provider.startNodeCleanup(nothing, new AbortController().signal);
-          await bench.during(Promise.resolve(deletion), 'deleting nothing ends', 600_000);
+          await harness.during(Promise.resolve(deletion), 'deleting nothing ends', 600_000);
         }
 
-        assert.deepEqual(await bench.list(), before, 'other nodes keep what they have');
+        assert.deepEqual(await harness.list(), before, 'other nodes keep what they have');
       },
     },
   ],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { isNodepoolError } from '@nodepool/zk-protocol';
-import type { Bench } from '../harness/harness.js';
+import type { Harness } from '../harness/harness.js';
 import type { TestLauncher } from '../harness/launcher.js';
 import { launches, type ContractPart, type PartTest } from '../harness/part.js';
 import type { CloudFailureKind } from '../harness/types.js';
@@ -15,11 +15,11 @@ export const errors: ContractPart = {
   tests: () => [
     {
       name: 'aborts a launch without counting an attempt when the quota is used up',
-      run: async ({ bench }) => {
-        const launcher = await bench.startLauncher();
-        const happens = await failAndTake(bench, 'quota');
+      run: async ({ harness }) => {
+        const launcher = await harness.startLauncher();
+        const happens = await failAndTake(harness, 'quota');
         assertOutcomes(launcher);
-        if (!happens || bench.isUnseen('quota')) return;
+        if (!happens || harness.isUnseen('quota')) return;
         const [first, second] = launcher.launches;
         assert.equal(first?.result?.state, 'aborted', 'the launch ends with state "aborted"');
         assert.ok(isNodepoolError(first.result.error, 'NODEPOOL_QUOTA'), 'its error is a QuotaError');
@@ -39,14 +39,14 @@ export const errors: ContractPart = {
 function recovered(kind: CloudFailureKind, name: string, times = 1): PartTest {
   return {
     name,
-    run: async ({ bench }) => {
-      const launcher = await bench.startLauncher();
-      const peak = watchPeak(bench);
-      await failAndTake(bench, kind, times);
+    run: async ({ harness }) => {
+      const launcher = await harness.startLauncher();
+      const peak = watchPeak(harness);
+      await failAndTake(harness, kind, times);
 
       assertOutcomes(launcher);
-      await bench.assertAllReady();
-      assert.equal(await bench.countInstances(), 1, 'what failed attempts made is gone, the rest is in use');
+      await harness.assertAllReady();
+      assert.equal(await harness.countInstances(), 1, 'what failed attempts made is gone, the rest is in use');
       assert.ok(peak.instances <= 1, 'there are never two instances for one node: delete before trying again');
     },
   };
@@ -56,35 +56,35 @@ function recovered(kind: CloudFailureKind, name: string, times = 1): PartTest {
 function classified(kind: CloudFailureKind, code: string, name: string): PartTest {
   return {
     name,
-    run: async ({ bench }) => {
-      const launcher = await bench.startLauncher();
-      const [label] = await bench.labels();
-      if (!bench.fail(kind, ALWAYS)) return;
-      await bench.submit([label]);
-      await bench.until(() => launcher.launches.length > 0, 'the launch ends');
+    run: async ({ harness }) => {
+      const launcher = await harness.startLauncher();
+      const [label] = await harness.labels();
+      if (!harness.fail(kind, ALWAYS)) return;
+      await harness.submit([label]);
+      await harness.until(() => launcher.launches.length > 0, 'the launch ends');
       const [launch] = launcher.launches;
 
       assertOutcomes(launcher);
       assert.equal(launch?.result?.state, 'failed', 'the launch ends with state "failed"');
-      if (bench.isUnseen(kind)) return;
+      if (harness.isUnseen(kind)) return;
       const { error } = launch.result;
       assert.ok(isNodepoolError(error, code), `its error has the code ${code}; it is ${String(error)}`);
     },
   };
 }
 
-async function failAndTake(bench: Bench, kind: CloudFailureKind, times = 1): Promise<boolean> {
-  const [label] = await bench.labels();
-  await bench.pass(10_000); // whatever a new provider asks the cloud is not what shall fail
-  const happens = bench.fail(kind, times);
-  await bench.take([label]);
+async function failAndTake(harness: Harness, kind: CloudFailureKind, times = 1): Promise<boolean> {
+  const [label] = await harness.labels();
+  await harness.pass(10_000); // whatever a new provider asks the cloud is not what shall fail
+  const happens = harness.fail(kind, times);
+  await harness.take([label]);
   return happens;
 }
 
-function watchPeak(bench: Bench): { instances: number } {
+function watchPeak(harness: Harness): { instances: number } {
   const peak = { instances: 0 };
-  bench.onStep = async () => {
-    peak.instances = Math.max(peak.instances, await bench.countInstances());
+  harness.onStep = async () => {
+    peak.instances = Math.max(peak.instances, await harness.countInstances());
   };
   return peak;
 }

@@ -18,13 +18,13 @@ export const images: ContractPart = {
 const always: readonly PartTest[] = [
   {
     name: 'says at once whether the images of its labels exist',
-    run: async ({ bench }) => {
-      const { provider } = await bench.startLauncher();
+    run: async ({ harness }) => {
+      const { provider } = await harness.startLauncher();
       for (const pool of provider.config.pools.values()) {
         for (const label of pool.labels.keys()) {
-          await bench.until(() => provider.labelReady(pool.name, label), `label "${label}" gets ready`, 600_000);
+          await harness.until(() => provider.labelReady(pool.name, label), `label "${label}" gets ready`, 600_000);
           assert.equal(provider.labelReady(pool.name, label), true, 'labelReady answers at once, true or false');
-          const request = newRequest({ labels: [label] }, bench.cloud.clock.now());
+          const request = newRequest({ labels: [label] }, harness.cloud.clock.now());
           assert.equal(
             provider.getRequestHandler(pool, request).imagesAvailable(),
             true,
@@ -36,9 +36,9 @@ const always: readonly PartTest[] = [
   },
   {
     name: 'manages images only if it says that it can',
-    run: async ({ bench }) => {
-      const { provider } = await bench.startLauncher();
-      const { managesImages } = bench.driver.capabilities;
+    run: async ({ harness }) => {
+      const { provider } = await harness.startLauncher();
+      const { managesImages } = harness.driver.capabilities;
       if (provider.config.managesImages)
         assert.ok(managesImages, 'config.managesImages needs capabilities.managesImages');
       if (!managesImages) return;
@@ -53,24 +53,27 @@ const managed: readonly PartTest[] = [
   {
     name: 'uploads an image, deletes it, and takes deleting twice for granted',
     applies: ({ managesImages }) => managesImages,
-    run: async ({ bench }) => {
-      const { provider } = await bench.startLauncher();
+    run: async ({ harness }) => {
+      const { provider } = await harness.startLauncher();
       await withUpload(async (plain) => {
         const created: string[] = [];
         const metadata = { ...plain.metadata, [PROVIDER_TAG]: provider.config.name };
         const onCreated = (id: string) => Promise.resolve(void created.push(id));
         const uploading = Promise.resolve(provider.uploadImage?.({ ...plain, metadata, onCreated }, NEVER));
-        const externalId = await bench.during(uploading, 'the upload ends');
+        const externalId = await harness.during(uploading, 'the upload ends');
         assert.ok(typeof externalId === 'string' && externalId !== '', 'uploadImage returns the external id');
         assert.deepEqual(created, [externalId], 'uploadImage tells the external id before it sends the image');
-        const listed = await bench.during(Promise.resolve(provider.listImages?.(NEVER) ?? []), 'the images are listed');
+        const listed = await harness.during(
+          Promise.resolve(provider.listImages?.(NEVER) ?? []),
+          'the images are listed',
+        );
         const found = listed.find((image) => image.externalId === externalId);
         assert.equal(found?.metadata['nodepool_upload_id'], '0000000001', 'listImages shows the image with its tags');
         for (const what of ['the deletion ends', 'a second deletion ends']) {
-          await bench.during(Promise.resolve(provider.deleteImage?.(externalId, NEVER)), what);
+          await harness.during(Promise.resolve(provider.deleteImage?.(externalId, NEVER)), what);
         }
       });
-      assert.deepEqual(await bench.list(), []);
+      assert.deepEqual(await harness.list(), []);
     },
   },
 ];

@@ -17,7 +17,7 @@ export const loading: ContractPart = {
 const always: readonly PartTest[] = [
   {
     name: 'has a name that a configuration can contain',
-    run: async ({ bench: { driver, entry } }) => {
+    run: async ({ harness: { driver, entry } }) => {
       assert.match(driver.name, /^[a-z0-9][a-z0-9._-]*$/, 'driver.name is lower case letters, digits, ".", "_", "-"');
       assert.equal(entry['driver'], driver.name, '"driver" of validConfig is driver.name');
       await Promise.resolve();
@@ -25,14 +25,14 @@ const always: readonly PartTest[] = [
   },
   {
     name: 'is made for the driver API of this core',
-    run: async ({ bench: { driver } }) => {
+    run: async ({ harness: { driver } }) => {
       assert.equal(driver.apiVersion, DRIVER_API_VERSION, 'driver.apiVersion is DRIVER_API_VERSION of @nodepool/core');
       await Promise.resolve();
     },
   },
   {
     name: 'says what it can do',
-    run: async ({ bench: { driver } }) => {
+    run: async ({ harness: { driver } }) => {
       for (const name of CAPABILITIES) {
         assert.equal(typeof driver.capabilities[name], 'boolean', `driver.capabilities.${name} is true or false`);
       }
@@ -41,35 +41,35 @@ const always: readonly PartTest[] = [
   },
   {
     name: 'has a schema that compiles',
-    run: async ({ bench: { driver } }) => {
+    run: async ({ harness: { driver } }) => {
       assertCompiles(driver.name, providerSchema(driver));
       await Promise.resolve();
     },
   },
   {
     name: 'drops global state whenever it is told to',
-    run: async ({ bench }) => {
-      await bench.during(Promise.resolve(bench.driver.reset?.()), 'reset ends', 60_000);
-      await bench.during(Promise.resolve(bench.driver.reset?.()), 'reset ends again', 60_000);
-      await bench.readConfig(bench.entry);
+    run: async ({ harness }) => {
+      await harness.during(Promise.resolve(harness.driver.reset?.()), 'reset ends', 60_000);
+      await harness.during(Promise.resolve(harness.driver.reset?.()), 'reset ends again', 60_000);
+      await harness.readConfig(harness.entry);
     },
   },
   {
     name: 'makes a provider without doing anything yet',
-    run: async ({ bench }) => {
-      const before = await bench.list();
-      const launcher = await bench.makeLauncher();
+    run: async ({ harness }) => {
+      const before = await harness.list();
+      const launcher = await harness.makeLauncher();
       let open = (): void => {};
       launcher.startGate = new Promise((resolve) => (open = resolve));
       const starting = launcher.launcher.start();
-      await bench.until(() => launcher.providers.length > 0, 'the driver makes a provider', 60_000);
-      await bench.pass(0);
+      await harness.until(() => launcher.providers.length > 0, 'the driver makes a provider', 60_000);
+      await harness.pass(0);
 
       assert.equal(launcher.zkCalls, 0, 'getProvider does not call ZooKeeper: that belongs into start');
       assert.equal(launcher.clock.pendingTimers, 0, 'getProvider sets no timers: that belongs into start');
-      assert.deepEqual(await bench.list(), before, 'getProvider changes nothing in the cloud');
+      assert.deepEqual(await harness.list(), before, 'getProvider changes nothing in the cloud');
       open();
-      await bench.during(starting, 'the launcher starts');
+      await harness.during(starting, 'the launcher starts');
     },
   },
 ];
@@ -77,7 +77,7 @@ const always: readonly PartTest[] = [
 function describedByPackage(packageFile: string | URL): PartTest {
   return {
     name: 'is described in the same words by its package.json',
-    run: async ({ bench: { driver } }) => {
+    run: async ({ harness: { driver } }) => {
       const manifest = JSON.parse(await readFile(packageFile, 'utf8')) as JsonObject;
       assert.deepEqual(
         manifest['nodepool'],

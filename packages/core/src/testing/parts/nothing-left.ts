@@ -11,59 +11,59 @@ export const nothingLeft: ContractPart = {
   tests: () => [
     {
       name: 'leaves nothing in the cloud after use',
-      run: async ({ bench }) => {
-        await bench.startLauncher();
-        const [label] = await bench.labels();
-        const taken = await bench.take([label, label]);
-        await bench.giveBack(taken);
-        await bench.untilNoNodes();
-        await bench.pass(SWEEPS_MS);
+      run: async ({ harness }) => {
+        await harness.startLauncher();
+        const [label] = await harness.labels();
+        const taken = await harness.take([label, label]);
+        await harness.giveBack(taken);
+        await harness.untilNoNodes();
+        await harness.pass(SWEEPS_MS);
 
-        assert.deepEqual(await bench.list(), []);
+        assert.deepEqual(await harness.list(), []);
       },
     },
     {
       name: 'leaves nothing in the cloud when the requestor goes away',
-      run: async ({ bench }) => {
-        await bench.startLauncher();
-        const [label] = await bench.labels();
-        bench.fail('never-ready');
-        const request = await bench.submit([label]);
-        await bench.pass(2_000);
-        await bench.forget(request);
-        await bench.untilNodesDeleted();
-        await bench.pass(SWEEPS_MS);
+      run: async ({ harness }) => {
+        await harness.startLauncher();
+        const [label] = await harness.labels();
+        harness.fail('never-ready');
+        const request = await harness.submit([label]);
+        await harness.pass(2_000);
+        await harness.forget(request);
+        await harness.untilNodesDeleted();
+        await harness.pass(SWEEPS_MS);
 
-        assert.deepEqual(await bench.list(), []);
+        assert.deepEqual(await harness.list(), []);
       },
     },
     {
       name: 'leaves alone what is in use, however often it looks for leaks',
-      run: async ({ bench }) => {
-        const { provider } = await bench.startLauncher();
-        const [label] = await bench.labels();
-        await bench.take([label]);
-        const before = await bench.ids();
+      run: async ({ harness }) => {
+        const { provider } = await harness.startLauncher();
+        const [label] = await harness.labels();
+        await harness.take([label]);
+        const before = await harness.ids();
         for (let round = 0; round < 3; round++) {
           const looking = provider.cleanupLeakedResources(new AbortController().signal);
-          await bench.during(looking, 'looking for leaks ends');
-          await bench.pass(60_000);
+          await harness.during(looking, 'looking for leaks ends');
+          await harness.pass(60_000);
         }
 
-        assert.deepEqual(await bench.ids(), before);
+        assert.deepEqual(await harness.ids(), before);
       },
     },
     {
       name: 'leaves alone what another installation made in the same cloud',
-      run: async ({ bench }) => {
-        await bench.startLauncher();
-        const [label] = await bench.labels();
-        await bench.take([label]);
-        const before = await bench.ids();
-        const neighbour = bench.neighbour('another-provider');
+      run: async ({ harness }) => {
+        await harness.startLauncher();
+        const [label] = await harness.labels();
+        await harness.take([label]);
+        const before = await harness.ids();
+        const neighbour = harness.neighbour('another-provider');
         await neighbour.startLauncher();
         await neighbour.pass(SWEEPS_MS);
-        const after = await bench.ids();
+        const after = await harness.ids();
         await neighbour.close();
 
         assert.deepEqual(after, before, 'only what carries the tag of the own provider may be deleted as leaked');

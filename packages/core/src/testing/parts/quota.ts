@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Resources } from '@nodepool/zk-protocol';
-import type { Bench } from '../harness/harness.js';
+import type { Harness } from '../harness/harness.js';
 import type { QuotaSupport } from '../../contract/driver.js';
 import type { ContractPart, PartTest } from '../harness/part.js';
 
@@ -16,8 +16,8 @@ export const quota: ContractPart = {
 const tests: readonly PartTest[] = [
   {
     name: 'says what a node of each label needs',
-    run: async ({ bench }) => {
-      const { provider } = await bench.startLauncher();
+    run: async ({ harness }) => {
+      const { provider } = await harness.startLauncher();
       for (const pool of provider.config.pools.values()) {
         for (const label of pool.labels.keys()) {
           const need = provider.quota?.quotaNeededByLabel(label, pool) ?? { instances: 1 };
@@ -31,29 +31,29 @@ const tests: readonly PartTest[] = [
   },
   {
     name: 'knows its limits soon after it has started',
-    run: async ({ bench }) => {
-      const { provider } = await bench.startLauncher();
-      const limits = await known(bench, provider.quota);
+    run: async ({ harness }) => {
+      const { provider } = await harness.startLauncher();
+      const limits = await known(harness, provider.quota);
       assertAmounts(limits, 'limits');
       const isFinite = Number.isFinite(limits['instances'] ?? Infinity);
-      assert.ok(!isFinite || !bench.cloud.impossible?.includes('quota'), 'a cloud with limits can fail for quota');
+      assert.ok(!isFinite || !harness.cloud.impossible?.includes('quota'), 'a cloud with limits can fail for quota');
     },
   },
   {
     name: 'reads its limits again when they proved wrong',
-    run: async ({ bench }) => {
-      const { provider } = await bench.startLauncher();
-      await known(bench, provider.quota);
+    run: async ({ harness }) => {
+      const { provider } = await harness.startLauncher();
+      await known(harness, provider.quota);
       provider.quota?.invalidateQuotaCache();
       provider.quota?.invalidateQuotaCache();
-      assertAmounts(await known(bench, provider.quota), 'limits');
+      assertAmounts(await known(harness, provider.quota), 'limits');
     },
   },
   {
     name: 'calls no label unusable that it can make',
-    run: async ({ bench }) => {
-      const { provider } = await bench.startLauncher();
-      await known(bench, provider.quota);
+    run: async ({ harness }) => {
+      const { provider } = await harness.startLauncher();
+      await known(harness, provider.quota);
       assert.ok(provider.errorLabels() instanceof Set, 'errorLabels is a Set');
       assert.deepEqual([...provider.errorLabels()], []);
     },
@@ -61,10 +61,10 @@ const tests: readonly PartTest[] = [
 ];
 
 /** Drivers without quota have no limits. */
-async function known(bench: Bench, quotaOf: QuotaSupport | undefined): Promise<Resources> {
+async function known(harness: Harness, quotaOf: QuotaSupport | undefined): Promise<Resources> {
   if (!quotaOf) return {};
   let limits: Resources | undefined;
-  await bench.until(
+  await harness.until(
     () => (limits = quotaOf.estimatedNodepoolQuota()) !== undefined,
     'estimatedNodepoolQuota is known: it may be undefined only for a while',
     KNOWN_WITHIN_MS,

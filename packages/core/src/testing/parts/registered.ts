@@ -12,10 +12,10 @@ export const registered: ContractPart = {
   tests: () => [
     {
       name: 'serves a request with a node that is registered',
-      run: async ({ bench }) => {
-        await bench.startLauncher();
-        const [label] = await bench.labels();
-        const { nodes } = await bench.take([label]);
+      run: async ({ harness }) => {
+        await harness.startLauncher();
+        const [label] = await harness.labels();
+        const { nodes } = await harness.take([label]);
         const [node] = nodes;
 
         assert.ok(node && node.labels.includes(label), 'one node with the label');
@@ -24,59 +24,63 @@ export const registered: ContractPart = {
     },
     {
       name: 'lends the same thing again after use',
-      run: async ({ bench }) => {
-        await bench.startLauncher();
-        const [label] = await bench.labels();
-        const before = await bench.list();
-        for (let round = 0; round < 3; round++) await bench.giveBack(await bench.take([label]));
+      run: async ({ harness }) => {
+        await harness.startLauncher();
+        const [label] = await harness.labels();
+        const before = await harness.list();
+        for (let round = 0; round < 3; round++) await harness.giveBack(await harness.take([label]));
 
-        assert.deepEqual(await bench.list(), before, 'nothing is made and nothing is removed');
+        assert.deepEqual(await harness.list(), before, 'nothing is made and nothing is removed');
       },
     },
     {
       name: 'makes nothing on request',
-      run: async ({ bench }) => {
-        const { provider } = await bench.startLauncher();
-        const [label] = await bench.labels();
+      run: async ({ harness }) => {
+        const { provider } = await harness.startLauncher();
+        const [label] = await harness.labels();
         const [pool] = provider.config.pools.values();
         assert.ok(pool);
-        const handler = provider.getRequestHandler(pool, newRequest({ labels: [label] }, bench.cloud.clock.now()));
+        const handler = provider.getRequestHandler(pool, newRequest({ labels: [label] }, harness.cloud.clock.now()));
 
         assert.equal(typeof handler.launch, 'undefined', 'a driver with launches: false has no launch');
       },
     },
     {
       name: 'registers nothing twice, however often it starts',
-      run: async ({ bench }) => {
-        const first = await bench.startLauncher();
-        await bench.pass(SWEEPS_MS);
-        const before = bench.ownNodes().length;
+      run: async ({ harness }) => {
+        const first = await harness.startLauncher();
+        await harness.pass(SWEEPS_MS);
+        const before = harness.ownNodes().length;
         first.kill();
-        await bench.startLauncher();
-        await bench.pass(SWEEPS_MS);
+        await harness.startLauncher();
+        await harness.pass(SWEEPS_MS);
 
-        assert.equal(bench.ownNodes().length, before, bench.describeNodes());
+        assert.equal(harness.ownNodes().length, before, harness.describeNodes());
       },
     },
     {
       name: 'keeps a node in use when the launcher dies, and registers it again after use',
-      run: async ({ bench }) => {
-        const first = await bench.startLauncher();
-        await bench.pass(SWEEPS_MS);
-        const before = bench.ownNodes().length;
-        const [label] = await bench.labels();
-        const taken = await bench.take([label]);
+      run: async ({ harness }) => {
+        const first = await harness.startLauncher();
+        await harness.pass(SWEEPS_MS);
+        const before = harness.ownNodes().length;
+        const [label] = await harness.labels();
+        const taken = await harness.take([label]);
         first.kill();
-        await bench.startLauncher();
-        await bench.pass(SWEEPS_MS);
+        await harness.startLauncher();
+        await harness.pass(SWEEPS_MS);
         assert.deepEqual(
-          taken.held.map(({ id }) => bench.books.nodes.get(id)?.state),
+          taken.held.map(({ id }) => harness.history.nodes.get(id)?.state),
           ['in-use'],
         );
-        await bench.giveBack(taken);
-        await bench.pass(SWEEPS_MS);
+        await harness.giveBack(taken);
+        await harness.pass(SWEEPS_MS);
 
-        assert.equal(bench.ownNodes().filter(({ state }) => state === 'ready').length, before, bench.describeNodes());
+        assert.equal(
+          harness.ownNodes().filter(({ state }) => state === 'ready').length,
+          before,
+          harness.describeNodes(),
+        );
       },
     },
   ],

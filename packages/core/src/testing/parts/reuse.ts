@@ -9,40 +9,43 @@ export const reuse: ContractPart = {
   tests: () => [
     {
       name: 'hands out a node that was made and not used',
-      run: async ({ bench }) => {
-        await bench.startLauncher();
-        const [label] = await bench.labels();
-        const unused = await bench.submit([label]);
-        const [first] = await bench.fulfilled(unused);
-        await bench.forget(unused);
-        await bench.until(() => bench.ownNodes().every(({ allocatedTo }) => allocatedTo === null), 'the node is free');
-        const { nodes } = await bench.take([label]);
+      run: async ({ harness }) => {
+        await harness.startLauncher();
+        const [label] = await harness.labels();
+        const unused = await harness.submit([label]);
+        const [first] = await harness.fulfilled(unused);
+        await harness.forget(unused);
+        await harness.until(
+          () => harness.ownNodes().every(({ allocatedTo }) => allocatedTo === null),
+          'the node is free',
+        );
+        const { nodes } = await harness.take([label]);
 
         assert.deepEqual(
           nodes.map(({ id }) => id),
           [first?.id],
           'the same node',
         );
-        assert.equal(await bench.countInstances(), 1, 'and no new instance');
+        assert.equal(await harness.countInstances(), 1, 'and no new instance');
       },
     },
     {
       name: 'keeps the nodes of a request in one zone',
-      run: async ({ bench }) => {
-        await bench.startLauncher();
-        const [label] = await bench.labels();
-        const { nodes } = await bench.take([label, label, label]);
+      run: async ({ harness }) => {
+        await harness.startLauncher();
+        const [label] = await harness.labels();
+        const { nodes } = await harness.take([label, label, label]);
 
         assert.equal(new Set(nodes.map(({ az }) => az)).size, 1, `zones: ${nodes.map(({ az }) => String(az)).join()}`);
       },
     },
     {
       name: 'judges nodes of other zones without failing',
-      run: async ({ bench }) => {
-        const { provider } = await bench.startLauncher();
-        const [label] = await bench.labels();
-        const { nodes } = await bench.take([label]);
-        const request = newRequest({ labels: [label] }, bench.cloud.clock.now());
+      run: async ({ harness }) => {
+        const { provider } = await harness.startLauncher();
+        const [label] = await harness.labels();
+        const { nodes } = await harness.take([label]);
+        const request = newRequest({ labels: [label] }, harness.cloud.clock.now());
         const [pool] = provider.config.pools.values();
         const [node] = nodes;
         assert.ok(pool && node);
@@ -55,14 +58,14 @@ export const reuse: ContractPart = {
     },
     {
       name: 'completes new records without changing what they are',
-      run: async ({ bench }) => {
-        const { provider } = await bench.startLauncher();
-        const [label] = await bench.labels();
-        const { nodes } = await bench.take([label]);
+      run: async ({ harness }) => {
+        const { provider } = await harness.startLauncher();
+        const [label] = await harness.labels();
+        const { nodes } = await harness.take([label]);
         const [pool] = provider.config.pools.values();
         const [node] = nodes;
         assert.ok(pool && node);
-        const handler = provider.getRequestHandler(pool, newRequest({ labels: [label] }, bench.cloud.clock.now()));
+        const handler = provider.getRequestHandler(pool, newRequest({ labels: [label] }, harness.cloud.clock.now()));
         const draft = { ...node, state: 'init' } as const;
         const { labels, state, provider: name, pool: poolName } = handler.setNodeMetadata?.(draft) ?? draft;
         const { labels: was, state: before, provider: nameBefore, pool: poolBefore } = draft;

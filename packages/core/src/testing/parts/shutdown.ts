@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { RequestId } from '@nodepool/zk-protocol';
-import type { Bench } from '../harness/harness.js';
+import type { Harness } from '../harness/harness.js';
 import { launches, type ContractPart, type PartTest } from '../harness/part.js';
 
 const SOON_MS = 60_000;
@@ -14,43 +14,43 @@ export const shutdown: ContractPart = {
 const always: readonly PartTest[] = [
   {
     name: 'stops without blocking, and leaves no timer behind',
-    run: async ({ bench }) => {
-      const launcher = await bench.startLauncher();
+    run: async ({ harness }) => {
+      const launcher = await harness.startLauncher();
       const { provider, clock } = launcher;
       provider.idle();
       provider.stop();
-      await bench.during(provider.join(), 'join resolves', SOON_MS);
-      await bench.pass(0);
+      await harness.during(provider.join(), 'join resolves', SOON_MS);
+      await harness.pass(0);
 
       assert.equal(clock.pendingTimers, 0, 'no timer is left after join');
     },
   },
   {
     name: 'may be stopped twice',
-    run: async ({ bench }) => {
-      const { provider } = await bench.startLauncher();
+    run: async ({ harness }) => {
+      const { provider } = await harness.startLauncher();
       provider.stop();
       provider.stop();
-      await bench.during(Promise.all([provider.join(), provider.join()]), 'join resolves', SOON_MS);
+      await harness.during(Promise.all([provider.join(), provider.join()]), 'join resolves', SOON_MS);
     },
   },
   {
     name: 'gives up its start when that is aborted',
-    run: async ({ bench }) => {
-      const launcher = await bench.makeLauncher();
+    run: async ({ harness }) => {
+      const launcher = await harness.makeLauncher();
       launcher.startGate = new Promise(() => undefined);
       void launcher.launcher.start();
-      await bench.until(() => launcher.providers.length > 0, 'the driver makes a provider', SOON_MS);
+      await harness.until(() => launcher.providers.length > 0, 'the driver makes a provider', SOON_MS);
       const { provider } = launcher;
       const starting = provider.start(AbortSignal.abort(new Error('the launcher stops')));
-      await bench.during(
+      await harness.during(
         starting.catch(() => undefined),
         'start ends, well or badly',
         SOON_MS,
       );
       provider.stop();
-      await bench.during(provider.join(), 'join resolves', SOON_MS);
-      await bench.pass(0);
+      await harness.during(provider.join(), 'join resolves', SOON_MS);
+      await harness.pass(0);
 
       assert.equal(launcher.clock.pendingTimers, 0, 'no timer is left after join');
     },
@@ -61,51 +61,51 @@ const whileLaunching: readonly PartTest[] = [
   {
     name: 'ends a launch soon after it is aborted',
     applies: launches,
-    run: async ({ bench }) => {
-      const launcher = await bench.startLauncher();
-      const [label] = await bench.labels();
-      bench.fail('never-ready');
+    run: async ({ harness }) => {
+      const launcher = await harness.startLauncher();
+      const [label] = await harness.labels();
+      harness.fail('never-ready');
       let begun = 0;
       launcher.onMoment = () => begun++;
-      await bench.submit([label]);
-      await bench.until(() => begun > 0, 'the launch begins');
-      await bench.pass(2_000);
-      await bench.during(launcher.launcher.stop(), 'the launcher stops at once');
+      await harness.submit([label]);
+      await harness.until(() => begun > 0, 'the launch begins');
+      await harness.pass(2_000);
+      await harness.during(launcher.launcher.stop(), 'the launcher stops at once');
       const isOver = () => launcher.launches.length > 0;
-      await bench.until(isOver, 'the launch ends when its signal is aborted', SOON_MS);
+      await harness.until(isOver, 'the launch ends when its signal is aborted', SOON_MS);
       const [launch] = launcher.launches;
 
       assert.ok(launch?.result, `launch never rejects; it was rejected with ${String(launch?.rejection)}`);
       launcher.provider.stop();
-      await bench.during(launcher.provider.join(), 'join resolves', SOON_MS);
-      await bench.pass(0);
+      await harness.during(launcher.provider.join(), 'join resolves', SOON_MS);
+      await harness.pass(0);
       assert.equal(launcher.clock.pendingTimers, 0, 'no timer is left after join');
     },
   },
   {
     name: 'finishes what is under way when it is stopped in peace',
     applies: launches,
-    run: async ({ bench }) => {
-      const launcher = await bench.startLauncher();
-      const [label] = await bench.labels();
-      const request = await bench.submit([label]);
-      await bench.until(() => isBeingMade(bench, request), 'a pool takes the request');
-      await bench.stopLauncher(launcher);
+    run: async ({ harness }) => {
+      const launcher = await harness.startLauncher();
+      const [label] = await harness.labels();
+      const request = await harness.submit([label]);
+      await harness.until(() => isBeingMade(harness, request), 'a pool takes the request');
+      await harness.stopLauncher(launcher);
 
       assert.deepEqual(
         launcher.launches.map(({ result }) => result?.state),
         ['ready'],
         'the launch is brought to its end',
       );
-      assert.equal(bench.books.requests.get(request)?.state, 'fulfilled', bench.describeNodes());
+      assert.equal(harness.history.requests.get(request)?.state, 'fulfilled', harness.describeNodes());
       assert.equal(launcher.clock.pendingTimers, 0, 'no timer is left after join');
     },
   },
 ];
 
 /** A pool has taken the request and, where nodes need nodes of others, those are being made too. */
-function isBeingMade(bench: Bench, id: RequestId): boolean {
-  if (bench.books.requests.get(id)?.state === 'requested') return false;
-  if (!bench.buildsOnOthers) return true;
-  return [...bench.books.nodes.values()].some(({ provider }) => provider !== bench.entry['name']);
+function isBeingMade(harness: Harness, id: RequestId): boolean {
+  if (harness.history.requests.get(id)?.state === 'requested') return false;
+  if (!harness.buildsOnOthers) return true;
+  return [...harness.history.nodes.values()].some(({ provider }) => provider !== harness.entry['name']);
 }

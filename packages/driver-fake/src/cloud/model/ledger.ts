@@ -12,7 +12,7 @@ export interface CloudUsage {
 
 const RESOURCES = ['instances', 'cores', 'ram'] as const;
 
-/** Counts what instances use, and says when there is no room for another. */
+/** Counts what instances use, and says when there is no capacity for another. */
 export class Ledger {
   readonly usage: CloudUsage = { instances: 0, cores: 0, ram: 0 };
 

@@ -82,7 +82,7 @@ export class CloudServer {
     return server;
   }
 
-  /** Writes what is left and ends. The instances stay, and go on when the next server begins. */
+  /** Writes what is left and ends. The instances stay, and continue when the next server begins. */
   async stop(): Promise<void> {
     if (this.#stopping) return this.ended;
     this.#stopping = true;

@@ -154,7 +154,7 @@ export interface ZooKeeperConnection extends ZooKeeper {
   /** Why the last attempt to connect failed; `undefined` when there was none since the last success. */
   readonly lastFailure: Error | undefined;
   /**
-   * Takes another list of servers into use. The session goes on; when the server in use is not on the list, the
+   * Takes another list of servers into use. The session continues; when the server in use is not on the list, the
    * connection moves once the requests under way are answered.
    * @throws ZK_BAD_ARGUMENTS when the list is empty or carries another chroot: that cannot change at run time
    */

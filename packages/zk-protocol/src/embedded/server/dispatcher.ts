@@ -120,7 +120,7 @@ export class Dispatcher implements ConnectionHandler {
     this.received++;
     if (request.lastZxidSeen > store.model.lastZxid) {
       // Its session saw data that this server does not have: a lost or exchanged data directory.
-      this.logger.warn('client has seen a later state than this server has; it is refused', {
+      this.logger.warn('Client has seen a later state than this server has; it is refused', {
         client: connection.address,
         clientZxid: request.lastZxidSeen,
         serverZxid: store.model.lastZxid,
@@ -158,7 +158,7 @@ export class Dispatcher implements ConnectionHandler {
     if (!isKnown) connection.endWhenSent();
   }
 
-  /** Clients that want SASL hear a plain no; whether they go on without it is up to them. */
+  /** Clients that want SASL hear a plain no; whether they continue without it is up to them. */
   onSasl(connection: ClientConnection, xid: number): void {
     this.received++;
     this.sendReply(connection, xid, { reply: { zxid: 0, error: ErrorCode.authFailed }, events: [] });
@@ -210,7 +210,7 @@ export class Dispatcher implements ConnectionHandler {
     this.byModel.delete(connection);
     this.waiting.delete(connection);
     this.store?.model.detach(connection);
-    this.logger.debug('client connection closed', { client: connection.address, reason });
+    this.logger.debug('Client connection closed', { client: connection.address, reason });
   }
 
   private attach(store: Store, connection: ClientConnection, request: ConnectRequest, now: Moment): void {

@@ -21,7 +21,7 @@ const LAST_RETRY_MS = 5000;
 const silent: EmbeddedLogger = { debug() {}, info() {}, warn() {}, error() {} };
 
 /**
- * Starts a ZooKeeper server in this process. What it acknowledges is on disk; a later start on the same folder goes on
+ * Starts a ZooKeeper server in this process. What it acknowledges is on disk; a later start on the same folder continues
  * where this one ended, with the same sessions.
  * @throws {EmbeddedServerError} the folder is in use, damaged or cannot be read, or the address cannot be listened on
  */
@@ -102,7 +102,7 @@ class RunningServer implements EmbeddedServer {
       await this.close();
       throw error;
     }
-    this.logger.info('embedded ZooKeeper serves', {
+    this.logger.info('Embedded ZooKeeper serves', {
       address: this.connectString,
       dataDir: this.options.dataDir,
       znodes: this.model.tree.size,
@@ -158,7 +158,7 @@ class RunningServer implements EmbeddedServer {
       this.listener.once('error', onError);
       this.listener.listen(this.port, this.host, () => {
         this.listener.off('error', onError);
-        this.listener.on('error', (error) => this.logger.warn('listening socket failed', { error }));
+        this.listener.on('error', (error) => this.logger.warn('Listening socket failed', { error }));
         const address = this.listener.address();
         if (address !== null && typeof address === 'object') this.port = address.port;
         resolve();
@@ -177,7 +177,7 @@ class RunningServer implements EmbeddedServer {
   }
 
   private onWriteFailure(error: unknown): void {
-    this.logger.error('embedded ZooKeeper cannot write its data; clients are turned away until it can', {
+    this.logger.error('Embedded ZooKeeper cannot write its data; clients are turned away until it can', {
       dataDir: this.options.dataDir,
       error,
     });
@@ -202,11 +202,11 @@ class RunningServer implements EmbeddedServer {
             ? await Store.reopen(this.storeOptions, failed)
             : await Store.open(this.storeOptions, { fresh: true });
         this.useStore(store);
-        this.logger.info('embedded ZooKeeper can write again and serves', { dataDir: this.options.dataDir });
+        this.logger.info('Embedded ZooKeeper can write again and serves', { dataDir: this.options.dataDir });
         return;
       } catch (error) {
         if (this.stopping.signal.aborted) return;
-        this.logger.warn('embedded ZooKeeper still cannot write its data', { dataDir: this.options.dataDir, error });
+        this.logger.warn('Embedded ZooKeeper still cannot write its data', { dataDir: this.options.dataDir, error });
       }
     }
   }
@@ -221,7 +221,7 @@ async function closeQuietly(store: Store | undefined, logger: EmbeddedLogger): P
   try {
     await store?.close();
   } catch (error) {
-    logger.warn('a failed log file could not be closed', { error });
+    logger.warn('A failed log file could not be closed', { error });
   }
 }
 

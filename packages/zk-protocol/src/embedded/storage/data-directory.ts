@@ -36,7 +36,7 @@ export class DataDirectory {
 
   /**
    * Restores a model from the newest snapshot and the logs behind it.
-   * @returns where the log goes on
+   * @returns where the log continues
    * @throws {EmbeddedServerError} `ZK_EMBEDDED_CORRUPT`: something that was durable once is damaged or missing
    */
   async load(createModel: () => ServerModel): Promise<{ model: ServerModel; position: LogPosition }> {
@@ -107,7 +107,7 @@ export class DataDirectory {
         return model;
       } catch (error) {
         if (!(error instanceof MalformedPacketError)) throw error;
-        this.logger.error('snapshot is damaged, an older one is tried', { path, error });
+        this.logger.error('Snapshot is damaged, an older one is tried', { path, error });
         damage = { path, error };
       }
     }
@@ -152,7 +152,7 @@ export class DataDirectory {
       throw corrupt(path, `the record at byte ${at} is damaged, but ${proof}`);
     }
     this.logger.warn(
-      'log ends in a write that a crash interrupted, of which nothing is known to be acknowledged: it is cut off',
+      'Log ends in a write that a crash interrupted, of which nothing is known to be acknowledged: it is cut off',
       {
         path,
         offset: at,

@@ -11,7 +11,7 @@ const MAGIC = Buffer.from('NPZKSNP1');
 
 const PART_BYTES = 256 * 1024;
 
-/** Writes a whole snapshot and makes it durable. Other work of the process goes on between the parts. */
+/** Writes a whole snapshot and makes it durable. Other work of the process continues between the parts. */
 export async function writeSnapshot(fs: FileSystem, path: string, source: SnapshotSource): Promise<void> {
   const file = await fs.open(path, 'create');
   try {

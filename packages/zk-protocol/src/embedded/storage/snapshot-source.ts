@@ -9,7 +9,7 @@ let lastMark = 0;
 const MAX_PART_BYTES = 8 * 1024 * 1024;
 
 /**
- * The state of a model at the moment of construction, handed out in pieces while the model goes on changing: a znode
+ * The state of a model at the moment of construction, handed out in pieces while the model continues changing: a znode
  * about to change is written down first, new ones are left out. {@link close} must be called in the end.
  */
 export class SnapshotSource {

@@ -133,11 +133,11 @@ export class Store {
       await fs.rename(temporary, path);
       await fs.syncDirectory(this.directory.path);
       await this.directory.prune(KEPT_SNAPSHOTS);
-      logger.debug('snapshot written', { path });
+      logger.debug('Snapshot written', { path });
     } catch (error) {
-      logger.warn('snapshot failed; the log keeps growing until the next one', { path, error });
+      logger.warn('Snapshot failed; the log keeps growing until the next one', { path, error });
       await fs.remove(temporary).catch((cause: unknown) => {
-        logger.warn('unfinished snapshot could not be removed', { path: temporary, error: cause });
+        logger.warn('Unfinished snapshot could not be removed', { path: temporary, error: cause });
       });
     }
   }

@@ -8,7 +8,7 @@ import { writeRecord } from './record.js';
 /** First bytes of a log file. */
 export const LOG_MAGIC = Buffer.from('NPZKLOG1');
 
-/** Where to go on writing: behind the last intact record, or in a file that is to be created. */
+/** Where to continue writing: behind the last intact record, or in a file that is to be created. */
 export interface LogPosition extends LogEnd {
   /** Number of the last batch in the file. */
   fileBatch: number;

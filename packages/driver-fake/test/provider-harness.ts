@@ -33,7 +33,7 @@ export interface BenchOptions {
 }
 
 /** A provider as a launcher runs it, on a virtual clock and a cloud in this process; nodes live in memory. */
-export class ProviderBench {
+export class ProviderHarness {
   readonly clock: VirtualClock;
   readonly cloud: FakeCloud;
   readonly provider: Provider;

@@ -10,7 +10,7 @@ import {
 import type { TransactionListener } from '@nodepool/zk-protocol/in-process';
 
 /** What ZooKeeper holds, and held, as the server itself sees it: nothing is missed and nothing is late. */
-export class Books {
+export class RecordHistory {
   readonly nodes = new Map<NodeId, NodeRecord>();
   readonly requests = new Map<RequestId, RequestRecord>();
   /** Every version of every node record, in order. */
