@@ -94,20 +94,18 @@ export function failureCases(get: () => OpenStackHarness): void {
   });
 
   it('an expired token is renewed without anybody noticing', async () => {
-    await get().cloud.setTokenSeconds(6);
+    await get().cloud.setTokenSeconds(30);
     try {
       const zuul = await get().newClient();
       const launcher = await get().launch(OpenStackHarness.setup());
-      for (let i = 0; i < 3; i++) {
-        await zuul.finish(await zuul.submit(['small']), PATIENCE_MS);
-        await pause(4_000);
-      }
+      const logIns = (): number => launcher.log.split('path=/v3/auth/tokens status=201').length - 1;
+      const endMs = Date.now() + PATIENCE_MS;
+      while (logIns() < 3 && Date.now() < endMs) await zuul.finish(await zuul.submit(['small']), PATIENCE_MS);
 
+      expect(logIns()).toBeGreaterThanOrEqual(3);
       expect(launcher.log).not.toContain('status=401');
-      const { counters } = await get().statsd.metrics();
-      expect(counters['nodepool.task.real.identity.POST.auth_tokens.201']).toBeGreaterThan(2);
     } finally {
       await get().cloud.setTokenSeconds(3_600);
     }
-  }, 300_000);
+  }, 500_000);
 }
