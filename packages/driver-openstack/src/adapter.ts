@@ -139,7 +139,10 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
 
   async getInstance(externalId: string, signal: AbortSignal): Promise<OpenStackInstance | undefined> {
     const server = await this.#client.compute.server(externalId, signal);
-    return server && this.#shown(server, await this.#instanceContext([server]));
+    if (!server) return undefined;
+    const instance = this.#shown(server, await this.#instanceContext([server]));
+    this.#leftovers.noted(instance);
+    return instance;
   }
 
   async listResources(signal: AbortSignal): Promise<readonly Resource[]> {

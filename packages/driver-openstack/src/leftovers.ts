@@ -46,6 +46,11 @@ export class Leftovers {
     this.#ports.saw(instances);
   }
 
+  /** Notes one server that was read by itself. */
+  noted(instance: OpenStackInstance): void {
+    this.#ports.noted(instance);
+  }
+
   /** Everything with our tags but servers. Ports and, where it is asked for, unmarked floating IPs are deleted on the way. */
   async resources(signal: AbortSignal): Promise<readonly Resource[]> {
     const found = await Promise.all([this.#volumes(signal), this.#floatingIps(signal), this.#images(signal)]);

@@ -34,11 +34,15 @@ export class PortCleanup {
   /** Notes which servers there are. */
   saw(instances: readonly Instance[]): void {
     this.#present = new Set(instances.map(({ externalId }) => externalId));
-    for (const { externalId, metadata } of instances) {
-      if (metadata[PROVIDER_TAG] !== this.#options.provider || metadata[NODE_ID_TAG] === undefined) continue;
-      this.#ours.delete(externalId);
-      this.#ours.add(externalId);
-    }
+    for (const instance of instances) this.noted(instance);
+  }
+
+  /** Notes one server, which may not live until the next list. */
+  noted({ externalId, metadata }: Instance): void {
+    if (metadata[PROVIDER_TAG] !== this.#options.provider || metadata[NODE_ID_TAG] === undefined) return;
+    this.#present.add(externalId);
+    this.#ours.delete(externalId);
+    this.#ours.add(externalId);
     for (const id of this.#ours) {
       if (this.#ours.size <= MOST_SERVERS) break;
       this.#ours.delete(id);
