@@ -124,7 +124,7 @@ const ROOMS = {
     nodes: ['command', 'terminal', 'connection', 'lease'],
     requests: ['command', 'terminal', 'connection', 'explain'],
     providers: ['command', 'terminal', 'connection'],
-    images: ['command', 'terminal', 'connection'],
+    images: ['command', 'terminal', 'connection', 'explain'],
     controls: ['command', 'terminal', 'connection'],
     doctor: ['command', 'terminal', 'connection'],
     commands: [
