@@ -93,6 +93,63 @@ describe('listings of images', () => {
   });
 });
 
+describe('nodepool image-rollback', () => {
+  const OLD = '0d14c8a6227f468a8c6d7b5734de7a92';
+
+  async function createOlder(): Promise<void> {
+    const { zk } = get();
+    const hourAgo = Date.now() - 3_600_000;
+    const build = newBuild({ image: 'debian-12', id: OLD }, { state: 'ready', formats: ['qcow2'] }, hourAgo);
+    await zk.ensurePath(buildPath('debian-12', OLD));
+    await zk.setData(buildPath('debian-12', OLD), encodeBuild(build));
+  }
+
+  async function stateOf(path: string): Promise<unknown> {
+    const { data } = await get().zk.getData(path);
+    return (JSON.parse(data.toString()) as { state: unknown }).state;
+  }
+
+  it('refuses where nothing would be left', async () => {
+    expect(await call('image-rollback', 'debian-12')).toMatchObject({
+      stderr: expect.stringContaining('has no build that is ready') as string,
+    });
+    await createBuild();
+    await createUpload();
+    expect((await call('image-rollback', 'debian-12')).stderr).toContain('there is nothing to go back to');
+    await createOlder();
+
+    const { status, stderr } = await call('image-rollback', 'debian-12');
+
+    expect(status).not.toBe(0);
+    expect(stderr).toContain(`Build ${OLD} of debian-12 is not ready in sky: there would be no image there`);
+    expect(await get().zk.exists(imagePausePath('debian-12'))).toBeUndefined();
+    expect(await stateOf(buildPath('debian-12', BUILD))).toBe('ready');
+  });
+
+  it('takes build and uploads out of service, and pauses the image', async () => {
+    const { zk } = get();
+    await createOlder();
+    const key = { image: 'debian-12', buildId: OLD, provider: 'sky', id: '0000000000' };
+    await zk.ensurePath(uploadsPath('debian-12', OLD, 'sky'));
+    await zk.create(
+      uploadPath('debian-12', OLD, 'sky', '0000000000'),
+      encodeUpload(newUpload(key, { state: 'ready', externalId: 'x0', externalName: 'debian-12-0' }, Date.now())),
+    );
+    await createBuild();
+    await createUpload();
+
+    const { status, stdout } = await call('image-rollback', 'debian-12');
+
+    expect(status).toBe(0);
+    expect(stdout).toContain(`Build ${OLD} of debian-12 serves; build ${BUILD} is being removed`);
+    expect(await zk.exists(imagePausePath('debian-12'))).toBeDefined();
+    expect(await stateOf(buildPath('debian-12', BUILD))).toBe('deleting');
+    expect(await stateOf(uploadPath('debian-12', BUILD, 'sky', '0000000000'))).toBe('deleting');
+    expect(await stateOf(buildPath('debian-12', OLD))).toBe('ready');
+    expect(await stateOf(uploadPath('debian-12', OLD, 'sky', '0000000000'))).toBe('ready');
+  });
+});
+
 describe('nodepool image-pause and image-unpause', () => {
   it('pause and go on, as often as one likes, also an image nobody has heard of', async () => {
     for (const times of [1, 2]) expect([times, (await call('image-pause', 'new-one')).status]).toEqual([times, 0]);

@@ -19,6 +19,7 @@ import { imageDeleteCommand } from './image-delete.js';
 import { imageListCommand } from './image-list.js';
 import { imageLogCommand } from './image-log.js';
 import { imagePauseCommand } from './image-pause.js';
+import { imageRollbackCommand } from './image-rollback.js';
 import { imageStatusCommand } from './image-status.js';
 import { imageUnpauseCommand } from './image-unpause.js';
 import { importImageDataCommand } from './import-image-data.js';
@@ -50,6 +51,7 @@ export const COMMANDS: readonly Command<unknown>[] = [
   imageUnpauseCommand,
   exportImageDataCommand,
   importImageDataCommand,
+  imageRollbackCommand,
   labelsCommand,
   explainCommand,
   cancelCommand,
