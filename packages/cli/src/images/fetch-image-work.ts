@@ -4,7 +4,7 @@ import type { ImageWork } from '@nodepool/core/service';
 import { describeError } from '../command/errors.js';
 import { fetchComponents } from '../connection/fetch-records.js';
 import type { RecordSource } from '../connection/fetch-records.js';
-import { toldUrls } from '../explain/find-launchers.js';
+import { toldUrls } from '../connection/web-urls.js';
 
 /** A builder that is busy or gone does not hold up the others for long. */
 const ANSWER_MS = 3_000;
