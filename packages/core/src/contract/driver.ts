@@ -247,7 +247,7 @@ export interface LaunchOrder {
    * @returns whether another attempt is wanted here; `false`: another pool shall serve the request, so end with `failed`.
    * Missing: as often as the configuration says, without a pause for lack of capacity (`steering: off`)
    */
-  attemptFailed?(error: Error): boolean;
+  readonly attemptFailed?: ((error: Error) => boolean) | undefined;
 }
 
 /** How a launch ended. */

@@ -8,7 +8,7 @@ export interface PlannedLaunch {
   /** The node's record is stored and counts for the quota from now on. */
   recorded(): void;
   /** As in `LaunchOrder`; missing: the provider is not steered around. */
-  attemptFailed?(error: Error): boolean;
+  readonly attemptFailed?: ((error: Error) => boolean) | undefined;
   /** It is over. Later calls do nothing. @param result - `undefined`: the driver was never asked */
   ended(result: LaunchResult | undefined): void;
 }
