@@ -48,11 +48,13 @@ async function runCommandLine(line: CommandOf<'command'>): Promise<number> {
   }
 }
 
+const onOutputError = (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+};
+
 /** A reader that has seen enough, such as `head`, is no error; what holds nodes listens for it by itself. */
 function tolerateClosedOutput(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
+  if (!process.stdout.listeners('error').includes(onOutputError)) process.stdout.on('error', onOutputError);
 }
 
 /**
