@@ -1,4 +1,12 @@
-import type { Json, JsonObject, NodeId, NodeRecord, RequestId } from '@nodepool/zk-protocol';
+import {
+  delay,
+  systemClock,
+  type Json,
+  type JsonObject,
+  type NodeId,
+  type NodeRecord,
+  type RequestId,
+} from '@nodepool/zk-protocol';
 import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
 import { formatProblem } from '../../config/problems.js';
 import { textOf } from '../../config/raw-values.js';
@@ -15,6 +23,9 @@ import { Requestor, REQUESTOR, type HeldNode } from './requestor.js';
 /** Six hours: longer than any time limit a configuration is likely to have. */
 const LIMIT_MS = 6 * 3_600_000;
 const MANY_STEPS = 20_000;
+/** Real time that work with files or sockets of this machine may take, and virtual time that passes in each millisecond of it. */
+const IO_LIMIT_MS = 30_000;
+const IO_STEP_MS = 10;
 
 /** Nodes in use, and where they came from. */
 export interface TakenNodes {
@@ -269,6 +280,24 @@ export class Harness {
     const settle = () => (settled = true);
     promise.then(settle, settle);
     await this.until(() => settled, what, limitMs);
+    return promise;
+  }
+
+  /**
+   * Lets time pass until work has ended that waits for files or sockets of this machine as well: those take real time, in which hours of virtual
+   * time would go by.
+   */
+  async duringIo<T>(promise: Promise<T>, what: string): Promise<T> {
+    let settled = false;
+    const settle = () => (settled = true);
+    promise.then(settle, settle);
+    for (const endMs = systemClock.now() + IO_LIMIT_MS; !settled;) {
+      if (systemClock.now() > endMs)
+        throw new Error(`never came true within ${IO_LIMIT_MS / 1_000} s of real time: ${what}`);
+      await this.cloud.advance(IO_STEP_MS);
+      await this.onStep();
+      await delay(systemClock, 1);
+    }
     return promise;
   }
 

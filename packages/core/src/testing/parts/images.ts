@@ -60,7 +60,7 @@ const managed: readonly PartTest[] = [
         const metadata = { ...plain.metadata, [PROVIDER_TAG]: provider.config.name };
         const onCreated = (id: string) => Promise.resolve(void created.push(id));
         const uploading = Promise.resolve(provider.uploadImage?.({ ...plain, metadata, onCreated }, NEVER));
-        const externalId = await harness.during(uploading, 'the upload ends');
+        const externalId = await harness.duringIo(uploading, 'the upload ends');
         assert.ok(typeof externalId === 'string' && externalId !== '', 'uploadImage returns the external id');
         assert.deepEqual(created, [externalId], 'uploadImage tells the external id before it sends the image');
         const listed = await harness.during(
