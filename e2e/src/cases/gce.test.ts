@@ -5,7 +5,7 @@ import { gceSetup } from '../gce-harness.js';
 import type { LauncherProcess } from '../launcher-process.js';
 import { useGce } from '../use-harness.js';
 
-const NODES = 100;
+const NODES = 300;
 /** Instances nobody knows of are deleted when two sweeps, a minute apart, have seen them. */
 const LEAKS_FOUND_MS = 150_000;
 
@@ -20,7 +20,7 @@ const CHAOS: readonly [FailureKind, number][] = [
 ];
 
 it(
-  'serves 100 requests at once although calls and machines fail, and leaves nothing',
+  'serves 300 requests at once although calls and machines fail, and leaves nothing',
   { timeout: 240_000 },
   async () => {
     const { fake } = get().cloud;

@@ -218,13 +218,14 @@ export class Cloud {
 
   #boot(instance: StoredInstance, operation: StoredOperation, failure: FailureKind | undefined): void {
     const bootMs = this.#options.bootMs ?? DEFAULTS.bootMs;
+    // One timer sets the next: two timers of different length may fire in either order when the process is late.
     this.#later(bootMs / 2, () => {
       if (instance.status === 'PROVISIONING') instance.status = 'STAGING';
-    });
-    if (failure === 'never-ready') return;
-    this.#later(bootMs, () => {
-      if (instance.status === 'STAGING') instance.status = failure === 'error-state' ? 'TERMINATED' : 'RUNNING';
-      this.#end(operation, undefined);
+      if (failure === 'never-ready') return;
+      this.#later(bootMs / 2, () => {
+        if (instance.status === 'STAGING') instance.status = failure === 'error-state' ? 'TERMINATED' : 'RUNNING';
+        this.#end(operation, undefined);
+      });
     });
   }
 
