@@ -16,7 +16,7 @@ export type { Offer } from './preview/servable.js';
 export type { ExplainSubject, LaunchExplanation, PoolExplanation, RequestExplanation } from './plan/explanation.js';
 export type { PoolLoad } from '../contract/pool-load.js';
 export type { DrainingStatus } from './providers/draining-providers.js';
-export type { DeletionStatus } from './nodes/reaper.js';
+export type { DeletionStatus } from './nodes/deletion-retries.js';
 export { RULES } from './plan/types.js';
 export type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason, RuleName, Verdict } from './plan/types.js';
 export type { QuotaView, Reservation } from './plan/types.js';

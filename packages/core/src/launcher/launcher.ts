@@ -16,7 +16,7 @@ import { drain } from './drain.js';
 import { ensureRoots } from './mirror/ensure-roots.js';
 import { nodesAllocatedTo } from './mirror/mirror.js';
 import { checkModelApi } from './model-api.js';
-import type { DeletionStatus } from './nodes/reaper.js';
+import type { DeletionStatus } from './nodes/deletion-retries.js';
 import type { LauncherOptions } from './options.js';
 import { explainRequest, type ExplainSubject, type RequestExplanation } from './plan/explanation.js';
 import type { PoolChange } from './pools/pool-registry.js';

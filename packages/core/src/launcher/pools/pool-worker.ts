@@ -1,4 +1,4 @@
-import type { LauncherId, NodeRecord, PoolComponentRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
+import type { LauncherId, NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import { TaskSet } from '../../async/task-set.js';
 import type { Logger } from '../../contract/logger.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
@@ -11,23 +11,23 @@ import type { Assignment, Reason, Reservation } from '../plan/types.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 import { explainPool } from './explain-pool.js';
 import { PoolAnnouncement } from './pool-announcement.js';
+import { PoolEvents } from './pool-events.js';
 import { PoolHandlers } from './pool-handlers.js';
 import { PoolPass } from './pool-pass.js';
 import type { PoolPort } from './pool-port.js';
 import { PoolQueue } from './pool-queue.js';
 import { PoolRefusals } from './pool-refusals.js';
-import type { PoolChange } from './pool-registry.js';
 import { LivePoolView } from './pool-view.js';
 import { RequestDrivers } from './request-drivers.js';
 
 /**
  * Serves requests for one pool of one provider. Works when something changed; otherwise it rests. What it sees is in its
- * view, what waits in its queue, what it decides in its pass, and what it has accepted in its handlers.
+ * view, what it reacts to in its events, what waits in its queue, what it decides in its pass, and what it has accepted in
+ * its handlers.
  */
 export class PoolWorker {
   /** The pool as the plan sees it. */
   readonly view: LivePoolView;
-  readonly #services: Services;
   readonly #port: PoolPort;
   readonly #logger: Logger;
   readonly #announcement: PoolAnnouncement;
@@ -37,11 +37,10 @@ export class PoolWorker {
   readonly #drivers: RequestDrivers;
   readonly #refusals: PoolRefusals;
   readonly #running = new TaskSet();
-  readonly #unsubscribe: (() => void)[] = [];
+  readonly #events: PoolEvents;
   #registered = false;
 
   constructor(services: Services, port: PoolPort, runner: ProviderRunner, pool: PoolConfig, launcherId: LauncherId) {
-    this.#services = services;
     this.#port = port;
     const logger = LOGGER_NAMES.poolWorker(runner.name, pool.name);
     this.#logger = services.logger.child({ provider: runner.name, pool: pool.name }, logger);
@@ -71,6 +70,14 @@ export class PoolWorker {
       setHead: (head) => this.#setHead(head),
     });
     this.#announcement = new PoolAnnouncement(services, port, this.view, this.#logger);
+    this.#events = new PoolEvents({
+      ...{ services, port, view: this.view, queue: this.#queue, handlers: this.#handlers },
+      isRegistered: () => this.#registered,
+      noticeRegistration: () => this.#noticeRegistration(),
+      refreshAnnouncement: () => this.#refreshAnnouncement(),
+      hasDemand: () => this.#hasDemand(),
+      wake: () => this.wake(),
+    });
   }
 
   #requestsOfView() {
@@ -89,17 +96,7 @@ export class PoolWorker {
 
   /** Registers the pool and begins to serve once the registry shows it. */
   async start(): Promise<void> {
-    const { mirror } = this.#services;
-    this.#unsubscribe.push(
-      mirror.listen({
-        onRequest: ({ before, after }) => this.#requestChanged(before, after),
-        onFree: (node, free) => free && this.#nodeFree(node),
-        onNode: ({ before, after }) => this.#nodeChanged(before, after),
-      }),
-      this.#port.registry.onChange((change) => this.#poolsChanged(change)),
-      mirror.usage.onTenantRoom(() => this.#hasDemand() && this.wake()),
-      this.#services.controls?.onChange(() => this.#controlsChanged()) ?? (() => undefined),
-    );
+    this.#events.listen();
     await this.#register();
   }
 
@@ -142,13 +139,13 @@ export class PoolWorker {
     this.#setHead(undefined);
     this.#handlers.putBackPaused();
     await this.#running.ended();
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#events.stop();
   }
 
   /** Stops at once; locks go with the session. */
   abandon(cause: Error): void {
     this.view.beginStopping();
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#events.stop();
     this.#handlers.abandon(cause);
   }
 
@@ -178,7 +175,7 @@ export class PoolWorker {
     return explainPool(request, this.view, { queue: this.#queue.requests, paused, handled });
   }
 
-  // --- events -----------------------------------------------------------------------------------------------------
+  // --- what makes it look again --------------------------------------------------------------------------------------
 
   /** Plans again, once for everything that happens in this turn. */
   wake(): void {
@@ -197,51 +194,7 @@ export class PoolWorker {
 
   /** Looks at every request again, e.g. after the configuration or the registered pools changed. */
   reconsiderAll(): void {
-    if (!this.#registered) return;
-    for (const request of this.#services.mirror.requests.values()) {
-      if (request.state === 'requested') this.#queue.consider(request);
-    }
-    this.wake();
-  }
-
-  #controlsChanged(): void {
-    this.#refreshAnnouncement();
-    this.reconsiderAll();
-  }
-
-  #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
-    const id = (after ?? before)?.id;
-    if (id === undefined) return;
-    const handler = this.#handlers.get(id);
-    if (handler) {
-      if (!after) handler.requestGone();
-      return;
-    }
-    // room may have been kept for it
-    const hasLeft = before?.state === 'pending' && after?.state !== 'pending';
-    if (hasLeft && this.view.launches && this.#hasDemand()) this.wake();
-    if (!after) this.#queue.requestGone(id);
-    else if (this.#registered) this.#queue.consider(after);
-  }
-
-  #nodeFree(node: NodeRecord): void {
-    // in another pool of the provider it may make room for this one
-    const matters = node.provider === this.view.provider && (node.pool === this.view.pool.name || this.view.launches);
-    if (matters && this.#hasDemand()) this.wake();
-  }
-
-  #nodeChanged(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
-    if (!before || !this.#hasDemand()) return;
-    if (before.provider === this.view.provider && !after && this.view.launches) this.wake();
-  }
-
-  #poolsChanged({ before, after }: PoolChange): void {
-    if (!this.#registered) {
-      this.#noticeRegistration();
-      return;
-    }
-    if (before && after && !changesStanding(before, after, this.view.priority)) return;
-    this.reconsiderAll();
+    this.#events.reconsiderAll();
   }
 
   #noticeRegistration(): void {
@@ -292,17 +245,4 @@ export class PoolWorker {
     const { runner, provider, pool } = this.view;
     if (runner.setHead(pool.name, head)) this.#port.reservationsEnded(provider, pool.name);
   }
-}
-
-/** A pool that pauses or not matters only to those it has precedence over. */
-function changesStanding(before: PoolComponentRecord, after: PoolComponentRecord, ownPriority: number): boolean {
-  if (before.paused !== after.paused && after.priority < ownPriority) return true;
-  return (
-    before.priority !== after.priority ||
-    before.health !== after.health ||
-    before.launcherId !== after.launcherId ||
-    before.providerName !== after.providerName ||
-    before.supportedLabels.length !== after.supportedLabels.length ||
-    before.supportedLabels.some((label) => !after.supportedLabels.includes(label))
-  );
 }

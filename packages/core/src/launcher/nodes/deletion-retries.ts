@@ -1,0 +1,78 @@
+import type { CancelTimer, NodeId } from '@nodepool/zk-protocol';
+import { backoffMs } from '../../async/backoff.js';
+import type { Services } from '../mirror/services.js';
+
+/** A deletion under way or waiting for its next try. */
+export interface DeletionStatus {
+  readonly nodeId: NodeId;
+  readonly attempts: number;
+  readonly error: string | undefined;
+  readonly nextTryMs: number | undefined;
+}
+
+interface Deletion {
+  attempts: number;
+  error: string | undefined;
+  nextTryMs: number | undefined;
+  cancel: CancelTimer | undefined;
+}
+
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 300_000;
+
+/** Nodes that could not be taken back: each is tried again, after growing pauses and without end. */
+export class DeletionRetries {
+  readonly #services: Pick<Services, 'clock' | 'random'>;
+  readonly #tryAgain: (id: NodeId) => void;
+  readonly #deletions = new Map<NodeId, Deletion>();
+
+  /** @param tryAgain - called when the pause of a node is over */
+  constructor(services: Pick<Services, 'clock' | 'random'>, tryAgain: (id: NodeId) => void) {
+    this.#services = services;
+    this.#tryAgain = tryAgain;
+  }
+
+  /** Deletions that have failed at least once. */
+  failing(): DeletionStatus[] {
+    return [...this.#deletions]
+      .filter(([, deletion]) => deletion.error !== undefined)
+      .map(([nodeId, { attempts, error, nextTryMs }]) => ({ nodeId, attempts, error, nextTryMs }));
+  }
+
+  /** The node's pause is not over. */
+  isPausing(id: NodeId): boolean {
+    return this.#deletions.get(id)?.cancel !== undefined;
+  }
+
+  /** Begins the node's next pause. @param error - what failed; `undefined`: interrupted, so the pause is shorter */
+  retryLater(id: NodeId, error: string | undefined): void {
+    const { clock, random } = this.#services;
+    const deletion = this.#deletions.get(id) ?? {
+      attempts: 0,
+      error: undefined,
+      nextTryMs: undefined,
+      cancel: undefined,
+    };
+    const first = error === undefined ? FIRST_RETRY_MS / 20 : FIRST_RETRY_MS;
+    const pause = backoffMs(deletion.attempts, first, LONGEST_RETRY_MS, random);
+    deletion.attempts++;
+    deletion.error = error ?? deletion.error;
+    deletion.nextTryMs = clock.now() + pause;
+    deletion.cancel = clock.setTimer(pause, () => {
+      deletion.cancel = undefined;
+      this.#tryAgain(id);
+    });
+    this.#deletions.set(id, deletion);
+  }
+
+  /** The node has been taken back. */
+  done(id: NodeId): void {
+    this.#deletions.delete(id);
+  }
+
+  /** Ends all pauses; no node is tried again. */
+  stop(): void {
+    for (const { cancel } of this.#deletions.values()) cancel?.();
+    this.#deletions.clear();
+  }
+}
