@@ -94,14 +94,14 @@ function wrote(process: ChildProcess, pattern: RegExp): Promise<void> {
 }
 
 it.each(['rejection', 'timer', 'emitter', 'microtask'])(
-  'a launcher outlives an error of a driver that nobody catches (%s), and starts its provider anew',
+  'a launcher outlives an error of a driver that nothing catches (%s), and restarts its provider',
   async (fault) => {
     const launcher = (child = await startLauncher(fault));
 
     // The third start goes well; each fault is followed by a longer pause.
-    await wrote(launcher, /(its provider is started anew.*[^]*){2}/);
+    await wrote(launcher, /(its provider is restarted.*[^]*){2}/);
 
-    expect(output).toMatch(/ERROR.*its provider is started anew.*odd.*clumsy/);
+    expect(output).toMatch(/ERROR.*its provider is restarted.*odd.*clumsy/);
     expect(launcher.exitCode).toBeNull();
     launcher.kill('SIGTERM');
     await once(launcher, 'exit');

@@ -18,7 +18,7 @@ const CLOUD_ERRORS = new Set([
   'LaunchError',
 ]);
 /** The same without an error. */
-const CLOUD_MESSAGES = new Set(['Provider does not start; going on without it for now']);
+const CLOUD_MESSAGES = new Set(['Provider does not start; continuing without it for now']);
 /** Several times what any run needs that is not going round in circles. */
 const STEP_LIMIT = 200_000;
 

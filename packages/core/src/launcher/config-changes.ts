@@ -69,7 +69,7 @@ export class ConfigChanges {
     try {
       if (await providers.restart(name)) await this.#applyPools(name);
     } catch (error) {
-      logger.error('A provider could not be started anew; a reload tries again', { provider: name, error });
+      logger.error('A provider could not be restarted; a reload tries again', { provider: name, error });
     }
   }
 

@@ -89,8 +89,8 @@ describe('what a driver begins is known to be its own', () => {
   });
 });
 
-describe('a driver with an error that nobody catches', () => {
-  it('has its provider started anew, and only that one', async () => {
+describe('a driver with an error that nothing catches', () => {
+  it('has its provider restarted, and only that one', async () => {
     const scopes: DriverScope[] = [];
     const { harness, launcher, made } = await setUp(() => void scopes.push(currentDriverScope() as DriverScope));
     const healthy = launcher.provider;
@@ -123,7 +123,7 @@ describe('a driver with an error that nobody catches', () => {
     expect(made()).toBe(6);
   });
 
-  it('is not started anew once it has been replaced', async () => {
+  it('is not restarted once it has been replaced', async () => {
     const scopes: DriverScope[] = [];
     const { harness, made } = await setUp(() => void scopes.push(currentDriverScope() as DriverScope));
     scopes[0]?.fault('uncaught exception', new Error('once'));

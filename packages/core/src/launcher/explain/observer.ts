@@ -34,7 +34,7 @@ import { PoolRegistry } from '../pools/pool-registry.js';
 import { ProviderRunner } from '../providers/provider-runner.js';
 import { needOfNode } from '../providers/provider-set.js';
 
-/** What an observer is made of. */
+/** Options of an {@link Observer}. */
 export interface ObserverOptions {
   /** The caller connects and closes it. */
   readonly zk: ZooKeeper;

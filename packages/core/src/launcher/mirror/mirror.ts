@@ -18,10 +18,10 @@ export interface MirrorListener {
   onFree?(node: NodeRecord, free: boolean): void;
   /** A node record appeared, changed, or went. */
   onNode?(change: RecordChange<NodeRecord>): void;
-  /** Somebody locked or unlocked a node. */
+  /** A node was locked or unlocked. */
   onLock?(id: NodeId, contenders: number): void;
   onRequest?(change: RecordChange<RequestRecord>): void;
-  /** Somebody locked or unlocked a request. */
+  /** A request was locked or unlocked. */
   onRequestLock?(id: RequestId, contenders: number): void;
 }
 
@@ -41,7 +41,7 @@ export class Mirror {
   readonly #claimed = new Map<NodeId, Claimant>();
   readonly #byRequest = new Map<string, Set<NodeId>>();
   readonly #pending = new Set<RequestId>();
-  /** Ready nodes nobody has been promised, by label; includes those locked or claimed at the moment. */
+  /** Ready nodes that are promised to no request, by label; includes those locked or claimed at the moment. */
   readonly #standby = new Map<string, number>();
   /** Nodes that are or will be of use again, by pool and label. */
   readonly #present = new Map<string, Map<string, number>>();
@@ -132,7 +132,7 @@ export class Mirror {
     return true;
   }
 
-  /** Gives a claim back; that of somebody else stays. */
+  /** Gives a claim back; the claim of another claimant stays. */
   unclaim(id: NodeId, by: Claimant): void {
     if (this.#claimed.get(id) !== by) return;
     this.#claimed.delete(id);

@@ -21,7 +21,7 @@ const SERVING: ReadonlySet<string> = new Set<NodeState>(['init', 'building', 're
 
 /**
  * What tenants' accepted requests will get, from the decision until there are records: several pools, and several passes
- * of one, must not give the same room twice.
+ * of one, must not give the same capacity twice.
  */
 export class UsagePromises {
   readonly #requests = new Map<string, Promised>();
@@ -44,7 +44,7 @@ export class UsagePromises {
     for (const node of nodes) this.#open(promised, node);
   }
 
-  /** The request has its nodes, or gets none here. @returns whether room of the tenant is free again */
+  /** The request has its nodes, or gets none here. @returns whether capacity of the tenant is free again */
   leave(request: string): boolean {
     const promised = this.#requests.get(request);
     if (!promised || --promised.holders > 0) return false;

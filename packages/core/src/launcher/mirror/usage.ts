@@ -48,7 +48,7 @@ export class Usage {
     return () => this.#promises.leave(request.id) && this.#tellRoom();
   }
 
-  /** Tells when a tenant uses less, so that its waiting requests may go on. @returns ends it */
+  /** Tells when a tenant uses less, so that its waiting requests can be served. @returns ends it */
   onTenantRoom(listener: () => void): () => void {
     this.#roomListeners.add(listener);
     return () => this.#roomListeners.delete(listener);

@@ -7,7 +7,7 @@ import { expireNode } from './expire-node.js';
 /** What age limits learn from the launcher around them. */
 type AgeLimitsPort = Activity & NodeProviders & Pick<ConfigSource, 'config'>;
 
-/** A node that somebody uses at the moment it is due is looked at again after this time. */
+/** A node that is locked when it is due is looked at again after this time. */
 const LOOK_AGAIN_MS = 10_000;
 
 /**

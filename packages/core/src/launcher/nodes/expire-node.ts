@@ -4,7 +4,7 @@ import { isRefusal, removeLockDirectory, setNode, Transaction } from '../request
 
 /**
  * Marks an unlocked node `deleting`, if it is still as it was seen; the reaper does the rest.
- * @returns false when somebody locked, took or changed it
+ * @returns false when the node was locked, allocated or changed meanwhile
  */
 export async function expireNode(services: Services, node: NodeRecord, why: string): Promise<boolean> {
   const { committer, mirror, clock, logger } = services;

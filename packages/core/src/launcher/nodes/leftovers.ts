@@ -14,9 +14,9 @@ import type { Services } from '../mirror/services.js';
 const REMOVALS_PER_TRANSACTION = 100;
 
 /**
- * Removes what nobody needs any more: lock directories of requests that are gone, and node records without a body. Both
- * only while nobody holds or waits for the lock. Somebody may be about to make an entry in a lock directory, so it stays
- * for one sweep longer than its request.
+ * Removes what is no longer needed: lock directories of requests that are gone, and node records without a body. Both
+ * only while no process holds or waits for the lock. A process may be about to make an entry in a lock directory, so it
+ * stays for one sweep longer than its request.
  */
 export class Leftovers {
   readonly #services: Services;
@@ -45,7 +45,7 @@ export class Leftovers {
     }
   }
 
-  /** All at once, or one by one when somebody is in one of them or another launcher was quicker. */
+  /** All at once, or one by one when one of them has an entry or another launcher was quicker. */
   async #removeAll(paths: readonly string[]): Promise<void> {
     try {
       await this.#services.committer.commit(paths.map((path): Operation => ({ op: 'delete', path })));
@@ -71,7 +71,7 @@ export class Leftovers {
     }
   }
 
-  /** Refused, and rightly, when somebody is in it. */
+  /** Refused, and rightly, when the directory has an entry. */
   async #removeDirectory(path: string): Promise<void> {
     try {
       await this.#services.zk.delete(path);

@@ -23,7 +23,7 @@ async function usedNode() {
 }
 
 describe('a deletion whose connection breaks', () => {
-  it('keeps no lock and goes on when the transaction that removes the node is lost', async () => {
+  it('keeps no lock and continues when the transaction that removes the node is lost', async () => {
     const { world, id, reaper, exists, entries, sameSession } = await usedNode();
     world.zk.loseRequest((write) => write === `delete ${nodePath(id)}`);
 
@@ -37,7 +37,7 @@ describe('a deletion whose connection breaks', () => {
     expect(reaper.failing()).toEqual([]);
   });
 
-  it('keeps no lock and goes on when nobody knows whether the node was locked', async () => {
+  it('keeps no lock and continues when it is unknown whether the node was locked', async () => {
     const { world, id, reaper, exists, sameSession } = await usedNode();
     world.loseAnswer((write) => write.startsWith(`create ${nodeLockPath(id)}/`));
 

@@ -61,7 +61,7 @@ export class Reaper {
   }
 
   /**
-   * Looks at every node: at the start, after a reconnect, and as a slow net under the watches.
+   * Looks at every node: at the start, after a reconnect, and periodically, in case a watch event was missed.
    * @returns for how many there was something to do that was not being done
    */
   sweep(): number {
@@ -72,7 +72,9 @@ export class Reaper {
     return found;
   }
 
-  /** A pool left the registry: records that it had not locked yet, seen already or not, nobody is going to lock. */
+  /**
+   * A pool left the registry: no launcher is going to lock the records that it had not locked yet, seen already or not.
+   */
   poolLeft(launcherId: string): void {
     this.#gone.set(launcherId, this.#services.clock.now());
     for (const node of this.#services.mirror.nodes.values()) {
@@ -80,7 +82,7 @@ export class Reaper {
     }
   }
 
-  /** It is registered, perhaps again: its session had ended, and it goes on in a new one. */
+  /** It is registered, perhaps again: its session had ended, and it continues in a new one. */
   poolRegistered(launcherId: string): void {
     this.#gone.delete(launcherId);
   }

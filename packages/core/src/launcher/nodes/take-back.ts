@@ -73,7 +73,7 @@ export class TakeBack {
     return provider.ownsResource?.(node) ?? node.externalId !== null;
   }
 
-  /** Nothing is behind the record: one transaction, which nobody holding the lock can lose to. */
+  /** Nothing is behind the record: one transaction, which cannot conflict with a holder of the lock. */
   async #deleteRecord(provider: Provider | undefined, node: NodeRecord): Promise<void> {
     const { committer, mirror, logger } = this.#services;
     const transaction = new Transaction<'lock' | 'record' | 'successor'>();
@@ -116,7 +116,10 @@ export class TakeBack {
     return 'deleted';
   }
 
-  /** Somebody may be waiting for the lock: then the record is marked first, as they look at it when they get it. */
+  /**
+   * Another process may be waiting for the lock: then the record is marked first, since that process reads it under the
+   * lock.
+   */
   async #removeLocked(node: NodeRecord, entry: string): Promise<void> {
     const { committer, clock, zk } = this.#services;
     const transaction = new Transaction<'lock' | 'record'>();

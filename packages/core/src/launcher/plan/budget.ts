@@ -18,7 +18,7 @@ export interface Fit {
   readonly assignment: Assignment;
   /** First shortage met; `undefined` when everything fits. */
   readonly shortage: Reason | undefined;
-  /** The pool has room for it, but the provider has not. */
+  /** The pool has capacity for it, but the provider has not. */
   readonly isProviderShort: boolean;
   /** It was held against quota that is known, and that is what it lacks. */
   readonly isOverQuota: boolean;
@@ -51,9 +51,9 @@ export class Budget {
   readonly #offersByLabel = new Map<string, Offers>();
   readonly #tenantExtra = new Map<string, Resources>();
   #launchesLeft: number;
-  /** Free nodes kept for requests that cannot be served yet, behind one that waits for room. */
+  /** Free nodes kept for requests that cannot be served yet, behind one that waits for capacity. */
   readonly #heldBack = new Set<string>();
-  /** Something did not fit although the pool itself has room. */
+  /** Something did not fit although the pool itself has capacity. */
   #isProviderShort = false;
 
   constructor(view: PoolView) {
@@ -96,7 +96,7 @@ export class Budget {
     return { assignment: { parts, complete, az }, shortage, isProviderShort, isOverQuota };
   }
 
-  /** Takes an assignment out of the budget; parts that wait are reserved, so that nobody later gets them. */
+  /** Takes an assignment out of the budget; parts that wait are reserved, so that no later request gets them. */
   take(demand: Demand, assignment: Assignment): void {
     for (const part of assignment.parts) this.#takePart(part);
     const tenant = demand.request.tenantName;
@@ -111,12 +111,12 @@ export class Budget {
     return this.#needOf(parts.filter(({ source }) => source.kind !== 'node').map(({ label }) => label));
   }
 
-  /** What a request behind one that waits for room keeps in vain: it is {@link take}n, and may have to go. */
+  /** What a request behind one that waits for capacity keeps in vain: it is {@link take}n, and may have to go. */
   holdBack(assignment: Assignment): void {
     for (const { source } of assignment.parts) if (source.kind === 'node') this.#heldBack.add(source.node.id);
   }
 
-  /** Keeps resources for a request that somebody else works on. */
+  /** Keeps resources for a request that another pool or launcher works on. */
   reserve({ need, isInPool = false }: Pick<Reservation, 'need' | 'isInPool'>): void {
     if (isInPool) accumulate(this.#poolRest, limitedBy(need, this.#poolRest), -1);
     if (this.#providerRest) accumulate(this.#providerRest, limitedBy(need, this.#providerRest), -1);
@@ -124,7 +124,7 @@ export class Budget {
 
   /**
    * The free node idle longest that no request of this pass takes or waits for; failing that, one that is kept for a
-   * request which is behind the one that waits for room.
+   * request which is behind the one that waits for capacity.
    */
   findSpare(): NodeRecord | undefined {
     for (const node of this.#view.idleNodes()) if (!this.#taken.has(node.id)) return node;
@@ -179,7 +179,7 @@ export class Budget {
 
   /**
    * A node serves several labels: one that an earlier part has may be the only one for this label, while that part can
-   * have another. Without this, a request could wait for ever beside nodes that are enough for it.
+   * have another. Without this, a request could wait indefinitely beside nodes that are enough for it.
    * @param asked - nodes that were tried already
    */
   #exchange(label: string, parts: AssignmentPart[], scratch: Scratch, asked: Set<string>): NodeRecord | undefined {

@@ -51,7 +51,7 @@ function findIn(plan: PoolPlan, request: RequestRecord, { queue, paused: accepte
   const ahead = accepted.length + queue.countAhead(request); // accepted ones come before all that wait in the queue
   const paused = plan.paused.find(isIt);
   if (handled === 'paused') {
-    const why = paused?.reason ?? reason('accept', 'it is about to go on with the request', 'nothing: wait');
+    const why = paused?.reason ?? reason('accept', 'it is about to continue the request', 'nothing: wait');
     const before = accepted.filter((other) => compareRequests(other.request, request) < 0);
     return { action: 'handling', reason: why, position: before.length };
   }

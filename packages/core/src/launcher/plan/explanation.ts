@@ -82,7 +82,7 @@ function explainForeign(pool: PoolComponentRecord, request: RequestRecord): Pool
   return { ...base, action: 'foreign', text, remedy: 'ask its launcher', details: { paused: pool.paused } };
 }
 
-/** A request by id, or labels that nobody has asked for yet. */
+/** A request by id, or labels that no request has asked for yet. */
 export type ExplainSubject = { readonly requestId: string } | { readonly labels: readonly string[] };
 
 /** Who can say something about a request. */

@@ -37,7 +37,7 @@ describe('judgeNode', () => {
     expect(judgeNode(node({ state }), around())).toBe('keep');
   });
 
-  it('keeps what somebody has locked', () => {
+  it('keeps a locked node', () => {
     expect(judgeNode(node({ state: 'used' }), around({ isLocked: () => true }))).toBe('keep');
   });
 

@@ -31,7 +31,7 @@ export function judgeNode(node: NodeRecord, around: NodeSurroundings): NodeVerdi
   if (around.isLocked(node)) return 'keep';
   const verdict = judgeUnlocked(node, around);
   if (verdict === 'keep') return 'keep';
-  // a record without a provider has nothing behind it; it goes once somebody has marked it so
+  // a record without a provider has nothing behind it; it is removed once it is marked `deleted`
   const isOurs = node.provider === null ? node.state === 'deleted' : around.isOurs(node);
   return isOurs ? verdict : 'keep';
 }
@@ -86,7 +86,7 @@ function shorter(known: AgeLimit | undefined, key: AgeLimit['key'], ms: number |
 export interface StandbyCounts {
   /** Free nodes, also those locked at the moment. */
   readonly free: number;
-  /** Nodes that some launcher has asked for and nobody has been given yet. */
+  /** Nodes that some launcher has asked for and that are not ready yet. */
   readonly asked: number;
 }
 

@@ -14,9 +14,9 @@ import '../../../test/support/same-examples.js';
 /**
  * What is proved here, for any requests, priorities, quotas and order of events:
  *
- * 1. Whoever gets something gets it from what remains when everybody before him has been given all he wants.
- * 2. Nobody gets any of the resource that somebody before him waits for.
- * 3. Nobody waits who could be served from what remains.
+ * 1. What a request gets, it gets from what remains when every request before it has been given all it wants.
+ * 2. No request gets any of a resource that a request before it waits for.
+ * 3. No request waits that could be served from what remains.
  * 4. The fairness bound: a request that heads its queue is served at the latest when all nodes are gone that existed at
  *    that moment, or were given since to requests with a better place. What others are given in the meantime never makes
  *    it wait. Without newcomers of better priority that is at most as many completions as there were nodes. In pools that
@@ -60,7 +60,7 @@ const onePool = fc
   .map(({ quota, limits, maxConcurrency }): WorldSpec => {
     return { needs: NEEDS, quota, maxConcurrency, pools: [{ labels: LABELS, limits }] };
   });
-const sisters = fc
+const poolsOfOneProvider = fc
   .record({ quota: resources(1), first: resources(1), second: resources(1), maxConcurrency: fc.constantFrom(-1, 2) })
   .map(({ quota, first, second, maxConcurrency }): WorldSpec => {
     const pools = [
@@ -153,7 +153,7 @@ class Referee {
       const given = world.needOf(gain);
       expect(findShortage(given, rest.provider), 'given what remains of the provider').toBeUndefined();
       expect(findShortage(given, rest.pool), 'given what remains of the pool').toBeUndefined();
-      for (const name of waitedFor) expect(given[name] ?? 0, `${name}, for which somebody before waits`).toBe(0);
+      for (const name of waitedFor) expect(given[name] ?? 0, `${name}, for which a request before waits`).toBe(0);
       if (gain.length > 0) expect(gain.length, 'max-concurrency is kept').toBeLessThanOrEqual(launchesLeft);
       const isServed = gain.length === wanted;
       const reason = reasons.get(request.id) ?? ofGroup.get(group);
@@ -259,6 +259,6 @@ describe('fairness, over many planning passes', () => {
   });
 
   it('of two pools that share the quota of their provider', () => {
-    fc.assert(fc.property(sisters, events, judge));
+    fc.assert(fc.property(poolsOfOneProvider, events, judge));
   });
 });

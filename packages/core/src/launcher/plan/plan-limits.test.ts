@@ -62,7 +62,7 @@ describe('a resource that is overrun', () => {
     expect(verdict).toMatchObject({ action: 'decline', reason: { rule: 'exceeds-quota' } });
   });
 
-  it('is not what is kept for others: nobody waits for a resource that he does not need', () => {
+  it('is not what is kept for others: no request waits for a resource that it does not need', () => {
     const needs: Record<string, Record<string, number>> = {
       disk: { instances: 1, volumes: 9 },
       small: { instances: 1 },

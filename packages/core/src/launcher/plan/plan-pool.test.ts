@@ -70,7 +70,7 @@ describe('planPool', () => {
     expect(result.waiting[0]?.reason).toMatchObject({ rule: 'label-quota', details: { needed: 1, available: 0 } });
   });
 
-  it('lets a request pass whose labels nobody before it waits for', () => {
+  it('lets a request pass whose labels no request before it waits for', () => {
     const blocked = request(['gone']);
     const other = request(['a']);
     const view = staticView([node(1, ['a'])]);
@@ -118,7 +118,7 @@ describe('planPool', () => {
     expect(nodes).toEqual(['3', '1', '2']);
   });
 
-  it('declines labels that the pool can never have at once, so that nobody waits behind them', () => {
+  it('declines labels that the pool can never have at once, so that no request waits behind them', () => {
     const view = staticView([node(1, ['a', 'b'])], { canHold: (labels) => labels.length < 2 });
 
     expect(judgeStanding(request(['a', 'b']), view)).toMatchObject({
@@ -191,7 +191,7 @@ describe('planPool at the quota, with other pools for the label', () => {
     return result.paused.length === 1;
   };
 
-  it('accepts a request to wait for room when nobody else can have it', () => {
+  it('accepts a request to wait for capacity when no other pool can serve it', () => {
     expect(pausesBeside()).toBe(true);
     expect(pausesBeside(entry('other', 100, { supportedLabels: ['big'] }))).toBe(true);
   });
@@ -245,7 +245,7 @@ describe('planPool, for any requests and nodes', () => {
     );
   });
 
-  it('overtakes nobody on a label he waits for', () => {
+  it('overtakes no request on a label that it waits for', () => {
     fc.assert(
       fc.property(
         fc.array(labels, { maxLength: 15 }),

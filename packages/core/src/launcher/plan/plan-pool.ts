@@ -21,9 +21,12 @@ export interface PoolPlan {
   readonly paused: readonly { request: RequestRecord; reason: Reason }[];
   /** Requests that must not wait for capacity. */
   readonly decline: readonly { request: RequestRecord; reason: Reason }[];
-  /** An unused ready node to delete, because a request waits for the room it takes. */
+  /** An unused ready node to delete, because a request waits for the capacity it takes. */
   readonly release: NodeRecord | undefined;
-  /** The first request left waiting although the pool itself has room; sister pools keep room of the provider for it. */
+  /**
+   * The first request left waiting although the pool itself has capacity; the other pools of the provider keep capacity
+   * of the provider for it.
+   */
   readonly head: Reservation | undefined;
   /** Why the first request of each group waits. */
   readonly waiting: readonly { request: RequestRecord; group: string; reason: Reason }[];
@@ -31,8 +34,9 @@ export interface PoolPlan {
 
 /**
  * Decides what a pool does with the requests waiting for it. Requests are taken in handling order; one that does not
- * fit keeps what it could get and what it lacks reserved, and those behind it go on with what is left. So nobody is
- * overtaken on a resource he waits for, and nobody waits for a resource he does not need.
+ * fit keeps what it could get and what it lacks reserved, and the requests behind it are served from the remaining
+ * capacity. So no request is overtaken on a resource that it needs, and no request waits for a resource that it does
+ * not need.
  *
  * A request is looked at only when it heads its group: requests of one group want the same.
  */
@@ -67,7 +71,7 @@ class PlanningPass {
   #paused: boolean;
   #head: Reservation | undefined;
   #elsewhere: Reservation[] | undefined;
-  /** Somebody waits for room in the pool or the provider. */
+  /** A request waits for capacity in the pool or the provider. */
   #short = false;
 
   constructor(view: PoolView) {
@@ -76,7 +80,10 @@ class PlanningPass {
     this.#paused = view.paused;
   }
 
-  /** Accepted requests come before all others; those of sister pools and other launchers stand in line with ours. */
+  /**
+   * Accepted requests come before all others; those of other pools of the provider and of other launchers are ordered
+   * together with ours.
+   */
   resumeAll(paused: readonly PausedRequest[], order: RequestOrder): void {
     const foreign = [...this.#view.foreignReservations].sort((a, b) => order(a.request, b.request));
     for (const item of [...paused].sort((a, b) => order(a.request, b.request))) {
@@ -105,7 +112,7 @@ class PlanningPass {
     }
   }
 
-  /** Requests waiting in sister pools have the provider's room in handling order as well. */
+  /** Requests waiting in other pools of the provider get the provider's capacity in handling order as well. */
   keepForOthersBefore(request: RequestRecord, order: RequestOrder): void {
     const elsewhere = (this.#elsewhere ??= [...(this.#view.waitingElsewhere ?? [])].sort((a, b) =>
       order(a.request, b.request),
@@ -155,7 +162,7 @@ class PlanningPass {
 
   /**
    * Whether returned nodes could serve the request. One that waits for a host which is not there keeps nothing from
-   * others in the meantime: that could be for ever.
+   * others in the meantime: the host might never come back.
    */
   #isWithinReach(request: RequestRecord): boolean {
     if (this.#view.launches || !this.#view.presentNodes) return true;
@@ -168,7 +175,8 @@ class PlanningPass {
   #mayPause(request: RequestRecord, { rule }: Reason): boolean {
     const { pausesAtQuota, maxConcurrency } = this.#view;
     if (!pausesAtQuota || this.#paused) return false;
-    // one that needs more launches than there may ever be at once has to begin with some of them, or nobody ever could
+    // one that needs more launches than there may ever be at once has to begin with some of them, or it could never be
+    // served
     if (rule === 'max-concurrency') return request.labels.length > maxConcurrency;
     return rule === 'pool-full' && !mayHaveRoomElsewhere(request, this.#view);
   }

@@ -3,7 +3,7 @@ import type { RequestRecord } from '@nodepool/zk-protocol';
 /** Compares two requests in handling order. */
 export type RequestOrder = (a: RequestRecord, b: RequestRecord) => number;
 
-/** Waiting requests that want the same and differ only in their place; when the first cannot go on, none can. */
+/** Waiting requests that want the same and differ only in their place; when the first cannot be served, none can. */
 export interface RequestGroup {
   readonly key: string;
   /** In handling order. */

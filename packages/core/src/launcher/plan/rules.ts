@@ -66,7 +66,7 @@ function judgeCandidates(request: PlannedRequest, view: PoolView): Verdict | und
       );
     }
   }
-  // All others yield to the preferred provider: were it to yield to them in turn, nobody would ever take the request.
+  // All others yield to the preferred provider: were it to yield to them in turn, no pool would ever take the request.
   const isPreferred = request.provider === view.provider;
   const better = candidates.find(
     (pool) => pool.priority < view.priority && !pool.paused && (!isPreferred || pool.providerName === view.provider),
@@ -98,9 +98,9 @@ function judgeCandidates(request: PlannedRequest, view: PoolView): Verdict | und
 }
 
 /**
- * Whether a request for which there is no room here is better left in the queue, because another pool may have room: one
- * of the same priority that does not wait for room itself. Pools of a lower priority only begin when this one has paused,
- * so where there are any, it has to.
+ * Whether a request for which there is no capacity here is better left in the queue, because another pool may have
+ * some: one of the same priority that does not wait for capacity itself. Pools of a lower priority only begin when this
+ * one has paused, so where there are any, it has to.
  */
 export function mayHaveRoomElsewhere(request: PlannedRequest, view: PoolView): boolean {
   const others = findCandidates(request, view).filter((pool) => pool.launcherId !== view.launcherId);
@@ -145,7 +145,7 @@ function findLabelUnavailable(request: PlannedRequest, view: PoolView): Reason |
   return reason(
     'label-unavailable',
     `node type(s) [${lacking.join(',')}] not available`,
-    'add the label to a pool, or mend its definition',
+    'add the label to a pool, or correct its definition',
     { labels: lacking },
   );
 }

@@ -35,14 +35,14 @@ export interface Reason {
   readonly text: string;
   /** Numbers and names, e.g. `{ label: 'big', needed: 3, available: 1 }`. */
   readonly details: Readonly<Record<string, string | number | boolean | readonly string[]>>;
-  /** What would have to change for the request to go on here. */
+  /** What would have to change for the request to be served here. */
   readonly remedy: string;
 }
 
 /**
  * - `skip` not for this pool, now or ever (not `requested`, already declined, stopping)
  * - `yield` another pool is preferred and may still take it
- * - `defer` left alone without declining: another pool has the label, or a tenant limit is reached
+ * - `defer` ignored without declining: another pool has the label, or a tenant limit is reached
  * - `wait` for this pool, but what it needs is in use; it keeps its place
  * - `decline` this pool can never serve it
  * - `accept` take it now, with these nodes
@@ -72,7 +72,7 @@ export interface AssignmentPart {
 export interface Reservation {
   readonly request: RequestRecord;
   readonly need: Resources;
-  /** Another launcher serves it from this very pool, so it needs room there as well. Default false. */
+  /** Another launcher serves it from this very pool, so it needs capacity there as well. Default false. */
   readonly isInPool?: boolean | undefined;
 }
 
@@ -121,11 +121,14 @@ export interface PoolView {
    * while one of them is being deleted.
    */
   idleElsewhere?(): Iterable<NodeRecord>;
-  /** A node of this pool is on its way out and will soon make room. */
+  /** A node of this pool is on its way out and will soon free capacity. */
   readonly roomIsComing: boolean;
   /** What accepted requests of other pools of this provider wait for. */
   readonly foreignReservations: readonly Reservation[];
-  /** The first request of each sister pool that waits for room of the provider; it has the room before all behind it. */
+  /**
+   * The first request of each other pool of the provider that waits for capacity of the provider; it gets the capacity
+   * before all behind it.
+   */
   readonly waitingElsewhere?: readonly Reservation[];
   /** How many nodes of the label can exist at the most, e.g. configured slots; `undefined`: not limited by label. */
   labelCapacity(label: string): number | undefined;

@@ -13,7 +13,7 @@ import type { PoolRegistry } from './pool-registry.js';
 import type { RegistryOutlook } from './registry-outlook.js';
 import { shortName } from './short-name.js';
 
-/** What the candidates are made of. */
+/** Where the candidates are looked up. */
 export interface PoolCandidatesOptions {
   readonly zk: Pick<ZooKeeper, 'sync'>;
   /** Fully qualified name of this host. */
@@ -26,7 +26,7 @@ export interface PoolCandidatesOptions {
 /**
  * Pools that may serve requests: those that are registered, and those of this launcher's configuration, which count
  * before they are registered, or registered again in a new session. So no pool concludes from a registry that its own
- * launcher is still filling that nobody else wants a request.
+ * launcher is still filling that no other pool wants a request.
  */
 export class PoolCandidates {
   readonly #options: PoolCandidatesOptions;
@@ -84,7 +84,7 @@ export class PoolCandidates {
   }
 
   /**
-   * Whether nobody is left who could serve the request: every candidate has declined it, and no other launcher may be
+   * Whether no pool is left that could serve the request: every candidate has declined it, and no other launcher may be
    * about to register one that has not. Reads the newest state of the registry before it says so.
    * @param besides - a pool that is about to decline it
    */

@@ -22,7 +22,7 @@ import type { PlannedLaunch } from '../requests/planned-launch.js';
 import type { PoolPort } from './pool-port.js';
 import type { LivePoolView } from './pool-view.js';
 
-/** A request that has given way is not taken up again before the room it made has reached others. */
+/** A request that has given way is not taken up again before the capacity it freed has reached others. */
 const GAVE_WAY_PAUSE_MS = 30_000;
 
 /** What the handlers of a pool are told about the rest of it. */

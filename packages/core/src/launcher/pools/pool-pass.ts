@@ -18,7 +18,7 @@ export interface PassPort {
   giveUp(id: RequestId): void;
   /** Deletes a free node if it still is one. */
   release(node: NodeRecord, why: string): void;
-  /** The first request that waits for room of the provider; the pools of the provider keep that room for it. */
+  /** The first request that waits for capacity of the provider; the pools of the provider keep that capacity for it. */
   setHead(head: Reservation | undefined): void;
 }
 
@@ -47,7 +47,7 @@ export class PoolPass {
 
   /**
    * Plans now, in case a watch event was missed.
-   * @returns how many requests could go on that no event had woken
+   * @returns how many requests could be served that no event had woken
    */
   sweep(): number {
     if (this.#scheduled || !this.#port.canPlan()) return 0;
@@ -81,6 +81,6 @@ export class PoolPass {
     for (const { request, assignment } of plan.resume) this.#port.resume(request, assignment);
     for (const { request, assignment } of plan.accept) this.#port.accept(request, assignment);
     for (const { request, reason } of plan.decline) this.#port.decline(request, reason);
-    if (plan.release) this.#port.release(plan.release, 'a request waits for the room it takes');
+    if (plan.release) this.#port.release(plan.release, 'a request waits for the capacity it takes');
   }
 }

@@ -44,7 +44,7 @@ export interface LivePoolViewOptions {
 const NO_CONTROLS: readonly ControlRecord[] = [];
 const ONE_INSTANCE: Resources = Object.freeze({ instances: 1 });
 const UNLIMITED: Resources = Object.freeze({});
-/** A node in deletion counts as room to come for this long (source: Nodepool's rule for freeing nodes at quota). */
+/** A node in deletion counts as capacity to come for this long (source: Nodepool's rule for freeing nodes at quota). */
 const DELETION_GRACE_MS = 300_000;
 
 /** A pool as the plan sees it: its configuration, its provider, the mirror and the registry at this moment. */
@@ -136,7 +136,7 @@ export class LivePoolView implements PoolView {
     return this.#requests.pausedCount() > 0;
   }
 
-  /** Others need not leave requests to this pool: it waits for room, or accepts nothing at all. */
+  /** Others need not leave requests to this pool: it waits for capacity, or accepts nothing at all. */
   get yieldsPrecedence(): boolean {
     const isClosed = this.maxConcurrency === 0 || isPoolPaused(this);
     return this.paused || isClosed || this.steering?.isWell === false;
@@ -209,15 +209,15 @@ export class LivePoolView implements PoolView {
     return mirror.isDeletingSince(this.provider, this.#pool.name, clock.now(), DELETION_GRACE_MS);
   }
 
-  /** A request that waits here as well keeps its own room. */
+  /** A request that waits here as well keeps its own capacity. */
   get waitingElsewhere(): readonly Reservation[] {
     const heads = this.#runner.headsBesides(this.#pool.name);
     return heads.filter(({ request }) => !this.#requests.has(request.id));
   }
 
   get foreignReservations(): readonly Reservation[] {
-    const sisters = this.#runner.reservationsBesides(this.#pool.name);
-    return this.launches ? [...sisters, ...this.#reservationsElsewhere()] : sisters;
+    const others = this.#runner.reservationsBesides(this.#pool.name);
+    return this.launches ? [...others, ...this.#reservationsElsewhere()] : others;
   }
 
   /** What accepted requests of this pool wait for. */

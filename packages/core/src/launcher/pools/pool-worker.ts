@@ -182,7 +182,7 @@ export class PoolWorker {
     this.#pass.wake();
   }
 
-  /** Looks at everything again, in case a watch event was missed. @returns how many requests could go on */
+  /** Looks at everything again, in case a watch event was missed. @returns how many requests could be served */
   sweep(): number {
     return this.#pass.sweep();
   }

@@ -48,7 +48,7 @@ async function registered() {
 }
 
 describe('removing an entry', () => {
-  it('goes on in the same session when the connection breaks before the request arrives', async () => {
+  it('continues in the same session when the connection breaks before the request arrives', async () => {
     const { clock, registration, breakBefore, entries, sameSession } = await registered();
     expect(await entries()).toHaveLength(1);
 

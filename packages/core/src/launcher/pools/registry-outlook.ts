@@ -19,7 +19,7 @@ const LONGEST_START_MS = 60_000;
 /** A pool that left may be back within this time: its launcher restarts, or gets a new session. */
 const RETURN_MS = 30_000;
 
-/** What the outlook is made of. */
+/** Options of a {@link RegistryOutlook}. */
 export interface RegistryOutlookOptions {
   readonly clock: Clock;
   readonly components: Pick<RecordCache<ComponentRecord>, 'onChange' | 'ready'>;

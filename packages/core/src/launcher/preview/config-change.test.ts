@@ -116,7 +116,7 @@ describe('the plan for a new configuration', () => {
 
     expect(deleted).toEqual([{ node: first, why: 'it is free', provider: 'cloud' }]);
     expect(kept).toMatchObject([{ name: 'cloud', count: 1 }]);
-    expect(kept[0]?.text).toContain('until nobody uses them');
+    expect(kept[0]?.text).toContain('until they are no longer used');
   });
 
   it('knows that nothing is served any more once max-concurrency is 0', () => {

@@ -51,13 +51,14 @@ function removedProviders({ before, offerBefore, offerAfter }: ConfigChangeInput
 }
 
 const REMOVED_PROVIDER =
-  'the provider is removed but its nodes stay until nobody uses them: the running launchers delete each one then, free ' +
-  'ones after a minute. Reload, do not restart: a launcher that starts without the provider leaves its nodes for ever';
+  'the provider is removed but its nodes stay until they are no longer used: the running launchers delete each one ' +
+  'then, free ones after a minute. Reload, do not restart: a launcher that starts without the provider ' +
+  'never deletes its nodes';
 const REMOVED_POOL = 'the pool is removed';
 const REMOVED_LABEL = 'the pool loses their label';
 const FATE =
-  ': those in use are deleted when they are given back; free ones, which nobody gets any more, stay until max-ready-age ' +
-  'or "nodepool delete"';
+  ': those in use are deleted when they are given back; free ones, which serve no request any more, stay until ' +
+  'max-ready-age or "nodepool delete"';
 
 /** Nodes of pools that a configuration no longer has, and of labels that its pools no longer have. */
 function strayNodes(config: ProviderConfig, nodes: readonly NodeRecord[]): Kept[] {

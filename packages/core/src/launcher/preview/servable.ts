@@ -38,7 +38,7 @@ function canServe(request: PlannedRequest, view: PoolView): boolean {
   return judgeDecline(request, view) === undefined;
 }
 
-/** A request that waits now found no node: it would wait until somebody gives it one of the provider's. */
+/** A request that waits now found no node: it would wait until a node of the provider is returned. */
 function launchesNothing({ launches, maxConcurrency }: PoolView): boolean {
   return launches && maxConcurrency === 0;
 }

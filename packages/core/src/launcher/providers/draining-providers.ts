@@ -31,7 +31,8 @@ const SECOND_THOUGHTS_MS = 60_000;
 
 /**
  * Providers that left the configuration, until their nodes are gone: what is given back is deleted by them as before,
- * and what nobody can get any more is deleted too. Where another launcher serves the provider that one sees to it.
+ * and nodes that no request can get any more are deleted too. Where another launcher serves the provider, that one does
+ * it.
  */
 export class DrainingProviders {
   readonly #services: Services;

@@ -7,8 +7,9 @@ import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
 const LOOKS_MS = [1_000, 6_500, 12_000];
 
 /**
- * A launcher that is killed while the cloud makes an instance leaves one whose id nobody has stored, and which holds quota
- * until it was found leaked twice. So these looks begin when the launcher's pools vanish, and not with the next sweep.
+ * A launcher that is killed while the cloud makes an instance leaves one whose id is stored nowhere, and which holds
+ * quota until it was found leaked twice. So these looks begin when the launcher's pools vanish, and not with the next
+ * sweep.
  */
 export class OrphanLooks {
   readonly #clock: Clock;

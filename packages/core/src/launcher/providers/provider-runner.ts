@@ -82,7 +82,7 @@ export class ProviderRunner {
 
   /**
    * Starts the provider; a failed start is repeated with growing pauses.
-   * @returns when the first attempt has ended, or takes so long that nobody should wait for it
+   * @returns when the first attempt has ended, or takes too long to be waited for
    */
   start(onRunning: () => void): Promise<void> {
     this.#started ??= this.#patiently(this.#attempt(0, onRunning));
@@ -109,7 +109,7 @@ export class ProviderRunner {
 
   /**
    * Counts a launch, and the need of its node until that has a record, so that two pools do not spend the same quota.
-   * @param onEnd - there may be room for others now
+   * @param onEnd - there may be capacity for others now
    */
   planLaunch(pool: string, need: Resources, onEnd: () => void): PlannedLaunch {
     let isPromised = true;
@@ -140,7 +140,7 @@ export class ProviderRunner {
     else this.#reservations.delete(pool);
   }
 
-  /** The first request of a pool that waits for room of the provider. @returns whether it is another than before */
+  /** The first request of a pool that waits for capacity of the provider. @returns whether it is another than before */
   setHead(pool: string, head: Reservation | undefined): boolean {
     const before = this.#heads.get(pool);
     if (head) this.#heads.set(pool, head);
@@ -182,14 +182,14 @@ export class ProviderRunner {
     return node.provider === this.name;
   }
 
-  /** A start that hangs goes on in the background, so that the other providers can begin to work. */
+  /** A start that hangs continues in the background, so that the other providers can begin to work. */
   async #patiently(attempt: Promise<void>): Promise<void> {
     const { clock } = this.#services;
     let cancel = (): void => {};
     const late = new Promise<void>((resolve) => {
       cancel = clock.setTimer(START_PATIENCE_MS, () => {
-        this.#error = `its start has not ended for ${START_PATIENCE_MS / 1_000} s; it goes on in the background`;
-        this.#logger.error('Provider does not start; going on without it for now', { afterMs: START_PATIENCE_MS });
+        this.#error = `its start has not ended for ${START_PATIENCE_MS / 1_000} s; it continues in the background`;
+        this.#logger.error('Provider does not start; continuing without it for now', { afterMs: START_PATIENCE_MS });
         resolve();
       });
     });

@@ -105,7 +105,7 @@ export class ProviderSet {
     this.#draining.look(provider);
   }
 
-  /** Removed providers whose nodes nobody fetches, or others look after. */
+  /** Removed providers whose nodes no request can get, or which another launcher looks after. */
   sweep(): void {
     this.#draining.sweep();
   }
@@ -213,7 +213,7 @@ export class ProviderSet {
     return runner;
   }
 
-  /** One that was replaced, or removed, ends soon; only those in force are started anew. */
+  /** One that was replaced, or removed, ends soon; only those in force are restarted. */
   #faulted(runner: ProviderRunner, kind: FaultKind, error: unknown): void {
     const { name, config } = runner;
     const isInForce = this.#runners.get(name) === runner && !this.#isClosed;
@@ -223,7 +223,7 @@ export class ProviderSet {
       );
       return;
     }
-    this.#services.logger.warn('A driver made another error that nobody catches', { provider: name, kind, error });
+    this.#services.logger.warn('A driver made another error that nothing catches', { provider: name, kind, error });
   }
 
   #closeAllOf(name: string): void {

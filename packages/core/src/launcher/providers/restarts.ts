@@ -18,8 +18,8 @@ const LONGEST_PAUSE_MS = 60_000;
 const FORGIVEN_AFTER_MS = 600_000;
 
 /**
- * Faults of drivers that reached nobody. The state of such a driver is not to be trusted: its provider, and it alone, is
- * started anew, with growing pauses.
+ * Faults of drivers that no call returned. The state of such a driver is not to be trusted: its provider, and it alone,
+ * is restarted, with growing pauses.
  */
 export class Restarts {
   readonly #port: RestartsPort;
@@ -29,7 +29,7 @@ export class Restarts {
     this.#port = port;
   }
 
-  /** Notes a fault. @returns false when the provider is about to be started anew already */
+  /** Notes a fault. @returns false when the provider is about to be restarted already */
   faulted(provider: string, driver: string, kind: FaultKind, error: unknown): boolean {
     const { clock, logger, random } = this.#port;
     const now = clock.now();
@@ -43,7 +43,7 @@ export class Restarts {
       this.#port.restart(provider);
     });
     this.#faults.set(provider, fault);
-    logger.error('A driver made an error that nobody catches; its provider is started anew', {
+    logger.error('A driver made an error that nothing catches; its provider is restarted', {
       ...{ provider, driver, kind, error, pauseMs: Math.round(pauseMs) },
       ...(error instanceof Error && { stack: error.stack }),
     });

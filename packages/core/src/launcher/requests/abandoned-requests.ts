@@ -11,7 +11,7 @@ export interface AbandonedRequestsPort {
   readonly signal: AbortSignal;
   /** A handler of this process works on the request: another pool was quicker, and its locks are in order. */
   isOurs(request: RequestId): boolean;
-  /** Puts the request back into the queue if nobody holds it. */
+  /** Puts the request back into the queue if no process holds its lock. */
   reset(request: RequestId): Promise<unknown>;
   /** Nothing is in the way of the request any more. */
   recovered(request: RequestId): void;
@@ -29,7 +29,7 @@ export class AbandonedRequests {
     this.#port = port;
   }
 
-  /** Nobody may lock the request yet. */
+  /** The request must not be locked yet. */
   isRecovering(id: RequestId): boolean {
     return this.#recovering.has(id);
   }

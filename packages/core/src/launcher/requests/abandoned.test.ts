@@ -5,7 +5,7 @@ import { removeAbandonedLocks } from './abandoned.js';
 
 const REQUEST = '200-0000000001' as RequestId;
 
-/** A request and a node of it, each locked by the session under test and by somebody else. */
+/** A request and a node of it, each locked by the session under test and by another one. */
 async function locked() {
   const world = await ServiceWorld.open();
   const id = await world.createNode({ allocatedTo: REQUEST });
@@ -29,7 +29,7 @@ async function locked() {
 }
 
 describe('removing locks that were left behind', () => {
-  it("takes those of the own session, and nobody else's", async () => {
+  it('takes those of the own session only', async () => {
     const { world, lock, remove, entries } = await locked();
     await lock(world.zk);
     await lock(world.other);

@@ -19,7 +19,7 @@ export interface Abandoned {
 
 /**
  * Removes lock entries of our own session that were left behind when the connection broke in the middle of a write, and
- * nobody could know whether the write had taken effect. With a new session there is nothing to remove.
+ * it was unknown whether the write had taken effect. With a new session there is nothing to remove.
  * @param epoch - of the session in which the write was begun
  */
 export async function removeAbandonedLocks(

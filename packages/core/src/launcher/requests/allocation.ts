@@ -22,7 +22,7 @@ export interface Allocation {
   readonly nodeEntries: ReadonlyMap<NodeId, string>;
 }
 
-/** Somebody else was quicker, or a record is not what the mirror showed. Nothing was changed. */
+/** Another launcher was quicker, or a record is not what the mirror showed. Nothing was changed. */
 export interface AllocationConflict {
   readonly conflict: RefusalKind;
   readonly subject: Subject;

@@ -4,7 +4,7 @@ import type { StepTo } from './stage.js';
 
 /**
  * Unlocks the nodes and writes `fulfilled` with their ids, in one transaction. When the request is gone or changed, or a
- * node is no longer ours, the work goes on.
+ * node is no longer ours, the work continues.
  */
 export async function fulfil(work: RequestWork): Promise<StepTo<'collecting' | 'ended'>> {
   const { services, parts, nodes, pool, logger } = work;

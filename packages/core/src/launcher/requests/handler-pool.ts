@@ -13,7 +13,7 @@ export interface HandlerPool {
   readonly runningProvider: Provider;
   /** Accepted requests may wait for capacity. */
   readonly pausesAtQuota: boolean;
-  /** Whether nobody is left who could serve the request once this pool has declined it. */
+  /** Whether no pool is left that could serve the request once this one has declined it. */
   isLastToDecline(request: RequestRecord): Promise<boolean>;
   needOf(label: string): Resources;
   /** The request is fulfilled: its lock is to be given up in a moment. @param entry - path of our entry in it */
@@ -22,7 +22,7 @@ export interface HandlerPool {
   pauseChanged(): void;
   /** Whether a request with a better place may be waiting for what this one holds. */
   standsInTheWay(request: RequestRecord): boolean;
-  /** Counts a launch from now on, so that nobody else is given the same room. */
+  /** Counts a launch from now on, so that no other request is given the same capacity. */
   planLaunch(label: string, request: () => RequestRecord): PlannedLaunch;
   /** Why a request goes to another pool after a launch that failed here; `undefined`: there is none that could serve it. */
   handOver(request: RequestRecord, label: string, error: Error): Reason | undefined;

@@ -30,7 +30,7 @@ export class HeldRequest {
    * Writes the request's body and gives the lock up, in one transaction. The lock directory stays as long as the request
    * does: others may be about to make their entry in it.
    * @returns `gone` when the requestor has deleted it (nothing was written, the lock is still held), `changed` when
-   * somebody else wrote it
+   * another process wrote it
    */
   async writeAndUnlock(request: RequestRecord): Promise<'done' | 'gone' | 'changed'> {
     const result = await this.#write(request, undefined, [this.#unlockOperation()]);

@@ -73,7 +73,7 @@ export class LateUnlocks {
         rest = rest.slice(batch.length);
       } catch (error) {
         if (!isZooKeeperError(error) || error.code === 'ZK_CLOSED') throw error;
-        // it is gone: somebody has removed it, or an attempt whose answer was lost
+        // it is gone: another process has removed it, or an attempt whose answer was lost
         if (error instanceof MultiError) rest = rest.filter((_entry, index) => index !== error.failedIndex);
         else await zk.whenConnected();
       }

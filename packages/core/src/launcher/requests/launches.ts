@@ -151,7 +151,7 @@ export class Launches {
       await this.#storeEnd(part, result);
     } catch (error) {
       this.#logger.warn('Could not store how a launch ended', { nodeId: part.node?.id, error });
-      // an aborted node is nobody's from now on: its lock must not stay
+      // an aborted node belongs to no request from now on: its lock must not stay
       if (part.node && result.state === 'aborted') {
         await removeAbandonedLocks(this.#services, { nodes: [part.node.id] }, epoch, this.#signal);
       }

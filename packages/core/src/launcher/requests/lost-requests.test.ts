@@ -10,7 +10,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
 import { LostRequests } from './lost-requests.js';
 
-describe('a request that somebody else has accepted', () => {
+describe('a request that another launcher has accepted', () => {
   let world: ServiceWorld;
   const ours = new Set<RequestId>();
   let lost: LostRequests;
@@ -37,7 +37,7 @@ describe('a request that somebody else has accepted', () => {
     return { id, entry };
   }
 
-  it('is left alone while it is locked', async () => {
+  it('is ignored while it is locked', async () => {
     const { id } = await accept('pending');
     await world.pass(5_000);
 

@@ -47,7 +47,7 @@ export class LostRequests {
   }
 
   /**
-   * Resets the request if it is pending and nobody holds its lock. Never rejects; tries again when it has to.
+   * Resets the request if it is pending and no process holds its lock. Never rejects; tries again when it has to.
    * @returns whether the first try reset it
    */
   async check(id: RequestId): Promise<boolean> {

@@ -16,7 +16,7 @@ export async function putBack(work: RequestWork, why: string): Promise<StepTo<'e
   return { name: 'ended', outcome: 'put-back' };
 }
 
-/** What the request holds makes room for others; it waits for its turn like all others. */
+/** What the request holds frees capacity for others; it waits for its turn like all others. */
 export async function giveWay(work: RequestWork): Promise<StepTo<'ended'>> {
   await work.releaseNodes('deleting');
   const ended = await putBack(work, 'a request with a better place may need what it holds');

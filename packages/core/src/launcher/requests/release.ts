@@ -13,12 +13,12 @@ export interface HeldNode {
 /** What a node loses when anybody may have it: it counts for no tenant any more. */
 export const UNALLOCATED = { allocatedTo: null, tenantName: null, requestor: null } as const;
 
-/** What becomes of ready nodes that are given back: others may have them, or they make room. */
+/** What becomes of ready nodes that are given back: others may have them, or they are deleted to free capacity. */
 export type NodeFate = 'free' | 'deleting';
 
 /**
  * Gives nodes back: those that are ready are unallocated or marked for deletion, all are unlocked. A node that vanished
- * or was changed by somebody else is only unlocked.
+ * or was changed by another process is only unlocked.
  */
 export async function releaseNodes(
   services: Services,

@@ -154,7 +154,7 @@ export class RequestWork {
     return this.#held;
   }
 
-  /** Another process wrote the request although we hold its lock: the work goes on from what it says now. */
+  /** Another process wrote the request although we hold its lock: the work continues from what it says now. */
   async rereadRequest(): Promise<void> {
     const before = this.#request.stat?.version;
     await this.services.zk.sync('/');

@@ -51,8 +51,8 @@ export function refusedRequest(request: RequestRecord, nowMs: number): RequestRe
 }
 
 /**
- * Rewrites a request that this process has not locked: a proof that nobody else has, and the write, in one transaction, so
- * that it is never seen locked for nothing.
+ * Rewrites a request that this process has not locked: a proof that no other process has, and the write, in one
+ * transaction, so that it is never seen locked for nothing.
  */
 export async function writeUnlockedRequest(services: Services, next: RequestRecord): Promise<RequestWrite> {
   const root = requestLockPath(next.id);
@@ -74,8 +74,8 @@ export async function writeUnlockedRequest(services: Services, next: RequestReco
 }
 
 /**
- * Operations that are refused while anybody holds or waits for a lock, and leave its directory as it was: somebody who
- * has made sure that it exists finds it when making the entry in it.
+ * Operations that are refused while any process holds or waits for a lock, and leave its directory as it was: a process
+ * which has made sure that it exists finds it when making the entry in it.
  */
 export function proveUnlocked(root: string, directoryExists: boolean): Operation[] {
   const remove: Operation = { op: 'delete', path: root };
@@ -83,7 +83,7 @@ export function proveUnlocked(root: string, directoryExists: boolean): Operation
   return directoryExists ? [remove, make] : [make, remove];
 }
 
-/** Writes a request's body if nobody else has written it since it was read. */
+/** Writes a request's body if no other process has written it since it was read. */
 export function setRequest(request: RequestRecord): Operation {
   return {
     op: 'set',

@@ -8,7 +8,7 @@ export type Ending =
   | { readonly kind: 'decline'; readonly reason: Reason; readonly launchError: string | null }
   /** Nothing to give after all: it is `requested` again. */
   | { readonly kind: 'put-back'; readonly why: string }
-  /** What it holds makes room for another request; it is `requested` again. */
+  /** What it holds frees capacity for another request; it is `requested` again. */
   | { readonly kind: 'give-way' }
   /** Its requestor has withdrawn it. */
   | { readonly kind: 'let-go' };

@@ -34,7 +34,7 @@ describe('storing a node', () => {
     },
   );
 
-  it('fails when somebody else has written the node meanwhile', async () => {
+  it('fails when another process has written the node meanwhile', async () => {
     const { world, id, store } = await lockedNode();
     await world.clock.run(world.other.setData(nodePath(id), '{"state":"building"}'));
 

@@ -5,7 +5,7 @@ import type { Services } from '../mirror/services.js';
 /**
  * Stores changed fields of a node whose lock this process holds. A broken connection is waited out: while the session
  * lives the lock does too, so the write is repeated unless it turns out to have taken effect.
- * @throws {LockLostError} the session ended, the record is gone, or somebody else wrote it
+ * @throws {LockLostError} the session ended, the record is gone, or another process wrote it
  */
 export async function storeNode(
   services: Services,
@@ -35,7 +35,7 @@ export async function storeNode(
         if (stored.stat.version === node.stat?.version) continue;
       }
       if (signal.aborted) throw signal.reason;
-      throw lockLost(node, 'somebody else wrote or removed it', error);
+      throw lockLost(node, 'another process wrote or removed it', error);
     }
   }
 }

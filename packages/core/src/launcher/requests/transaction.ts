@@ -92,7 +92,7 @@ function isMultiError(error: unknown): error is MultiError {
   return isZooKeeperError(error) && 'failedIndex' in error;
 }
 
-/** Writes a node's body if nobody else has written it since it was read. */
+/** Writes a node's body if no other process has written it since it was read. */
 export function setNode(node: NodeRecord): Operation {
   return { op: 'set', path: nodePath(node.id), data: encodeNode(node), version: node.stat?.version ?? -1 };
 }

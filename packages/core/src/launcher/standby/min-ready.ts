@@ -91,7 +91,10 @@ export class MinReady {
     for (const label of this.#port.config().labels.values()) if (label.minReady > 0) this.check(label.name);
   }
 
-  /** Looks at all labels now, in case an event was missed. @returns how many nodes were missing that nobody had asked for */
+  /**
+   * Looks at all labels now, in case an event was missed.
+   * @returns how many nodes were missing that no launcher had asked for
+   */
   sweep(): number {
     let found = 0;
     for (const label of this.#port.config().labels.values()) if (label.minReady > 0) found += this.#fill(label.name);
@@ -265,7 +268,7 @@ export class MinReady {
     state.notBeforeMs = now + backoffMs(state.failures++, FIRST_RETRY_MS, LONGEST_RETRY_MS, random);
   }
 
-  /** A node went: there may be room now. */
+  /** A node went: there may be capacity now. */
   #hurry(label: string): void {
     const state = this.#stateOf(label);
     if (state.failures === 0 || !state.cancel) return;

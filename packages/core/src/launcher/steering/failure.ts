@@ -3,7 +3,7 @@ import { isNodepoolError } from '@nodepool/zk-protocol';
 /**
  * What a failed launch says about its provider.
  * - `cloud` the cloud, its network or the instance is at fault: another cloud may do better
- * - `capacity` there is no room for this type in this zone just now: the rest of the provider is fine
+ * - `capacity` there is no capacity for this type in this zone just now: the rest of the provider is fine
  * - `own` quota, configuration, or our own side: another provider would not do better for that
  */
 export type FailureKind = 'cloud' | 'capacity' | 'own';

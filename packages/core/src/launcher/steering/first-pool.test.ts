@@ -40,7 +40,7 @@ describe('the first pool of a request', () => {
     }
   });
 
-  it('is none when nobody could serve it', () => {
+  it('is none when no pool could serve it', () => {
     expect(firstPoolFor('200-0000000001', [])).toBeUndefined();
   });
 });

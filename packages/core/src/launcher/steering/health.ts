@@ -1,5 +1,5 @@
 /**
- * - `closed` works; launches go on as ever
+ * - `closed` works; launches continue as usual
  * - `open` fails; nothing is begun before `nextProbeMs`
  * - `probing` one launch is under way, or may be begun, to find out
  */

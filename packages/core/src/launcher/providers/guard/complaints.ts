@@ -36,7 +36,7 @@ export class Complaints {
     const said = this.#saidMs.get(method);
     if (said !== undefined && now - said < SILENCE_MS) return;
     this.#saidMs.set(method, now);
-    this.#logger.error('The driver broke its contract; going on without its answer', { method, error });
+    this.#logger.error('The driver broke its contract; continuing without its answer', { method, error });
   }
 }
 

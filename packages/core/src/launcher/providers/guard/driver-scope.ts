@@ -1,13 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What went wrong outside of any call: nobody waited for a promise, a timer's or an emitter's listener threw. */
+/**
+ * What went wrong outside of any call: a promise that nothing waited for was rejected, a timer's or an emitter's
+ * listener threw.
+ */
 export type FaultKind = 'unhandled rejection' | 'uncaught exception';
 
 /** On whose behalf code runs, however many timers, sockets and promises lie between it and its first call. */
 export interface DriverScope {
   readonly provider: string;
   readonly driver: string;
-  /** Tells the launcher of an error that reached nobody. Never throws. */
+  /** Tells the launcher of an error that no call returned. Never throws. */
   fault(kind: FaultKind, error: unknown): void;
 }
 

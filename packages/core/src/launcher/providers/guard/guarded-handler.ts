@@ -24,7 +24,7 @@ export interface HandlerGuardOptions {
 
 const isBoolean = (answer: unknown) => typeof answer === 'boolean';
 
-/** A driver's handler that never throws, never hangs for ever, and always answers in the terms of the contract. */
+/** A driver's handler that never throws, never hangs indefinitely, and always answers in the terms of the contract. */
 export function guardHandler(handler: NodeRequestHandler, options: HandlerGuardOptions): NodeRequestHandler {
   const { complaints } = options;
   return {

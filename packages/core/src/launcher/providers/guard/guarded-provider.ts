@@ -10,7 +10,7 @@ import { failingHandler, guardHandler } from './guarded-handler.js';
 import { GuardedQuota } from './guarded-quota.js';
 import { withTimeLimit } from '../../../async/time-limit.js';
 
-/** What a guarded provider is made of. */
+/** Options of a guarded provider. */
 export interface ProviderGuardOptions {
   readonly config: ProviderConfig;
   /** Makes the driver's provider; tried again by `start` when it fails. */
@@ -19,7 +19,7 @@ export interface ProviderGuardOptions {
   readonly nodes: Pick<RecordCache<NodeRecord>, 'get'>;
   /** Carries the provider's name. */
   readonly logger: Logger;
-  /** Told of errors of the driver that reached nobody. */
+  /** Told of errors of the driver that no call returned. */
   readonly onFault: (kind: FaultKind, error: unknown) => void;
 }
 
@@ -42,8 +42,8 @@ const isBoolean = (answer: unknown) => typeof answer === 'boolean';
 
 /**
  * A driver's provider as the launcher uses it. Whatever the driver does, this one answers: it never throws where the
- * contract does not allow it, waits for nothing for ever, and says what is wrong in the log. So one driver's fault stays
- * with its own provider.
+ * contract does not allow it, waits for nothing indefinitely, and says what is wrong in the log. So one driver's fault
+ * stays with its own provider.
  */
 export class GuardedProvider implements WholeProvider {
   readonly config: ProviderConfig;
@@ -168,7 +168,7 @@ export class GuardedProvider implements WholeProvider {
     return this.#complaints.ask('canHold', true, () => this.#provider?.canHold?.(pool, labels) ?? true, isBoolean);
   }
 
-  /** One look at a time, and not for ever: the looks of other providers follow. */
+  /** One look at a time, with a time limit: the looks of other providers follow. */
   async cleanupLeakedResources(signal: AbortSignal): Promise<void> {
     const provider = this.#provider;
     if (!provider || this.#isLookingForLeaks) return;

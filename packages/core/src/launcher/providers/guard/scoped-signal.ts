@@ -3,7 +3,7 @@ import { inDriverScope, type DriverScope } from './driver-scope.js';
 /** A signal for a driver, and the end of its connection to the launcher's. */
 export interface ScopedSignal {
   readonly signal: AbortSignal;
-  /** Nobody needs the signal any more. */
+  /** The signal is no longer needed. */
   release(): void;
 }
 

@@ -39,11 +39,11 @@ function plan(poolView: PoolView, ...requests: ReturnType<typeof request>[]) {
   return planPool(poolView, [], queue.groups(), compareRequests);
 }
 
-describe('the first request that waits in a sister pool', () => {
+describe('the first request that waits in another pool of the provider', () => {
   const oneLeft = [{ instances: 2 }, { instances: 1 }] as const;
   const waiting = { request: request(['small']), need: { instances: 1 } };
 
-  it('keeps room of the provider from a standby request behind it', () => {
+  it('keeps capacity of the provider from a standby request behind it', () => {
     const standby = request(['small'], { priority: 900, requestor: MIN_READY_REQUESTOR });
 
     const result = plan(view(...oneLeft, { waitingElsewhere: [waiting] }), standby);
@@ -60,14 +60,14 @@ describe('the first request that waits in a sister pool', () => {
     expect(result.accept.map((item) => [item.request.id, item.assignment.complete])).toEqual([[better.id, true]]);
   });
 
-  it('is named by its pool, with the room that it needs of the provider', () => {
+  it('is named by its pool, with the capacity that it needs of the provider', () => {
     const [first, second] = [request(['small', 'small']), request(['small'])];
     const full = view({ instances: 2, cores: 9 }, { instances: 2, cores: 0 }, { paused: true });
 
     expect(plan(full, second, first).head).toEqual({ request: first, need: { instances: 2, cores: 2 } });
   });
 
-  it('is nobody while it is the pool itself that has no room', () => {
+  it('is none while it is the pool itself that has no capacity', () => {
     const pool = poolConfig('main', LABELS, { maxServers: 0 });
 
     expect(plan(view({ instances: 2 }, { instances: 2 }, { pool, paused: true }), request(['small'])).head).toBe(
@@ -84,7 +84,7 @@ describe('what another launcher has begun to serve from this provider', () => {
     return plan(view({ instances: 9 }, {}, { pool, foreignReservations, paused: true }), request(['small']));
   };
 
-  it('has room in the pool kept for it as well, if it is served from this very pool', () => {
+  it('has capacity in the pool kept for it as well, if it is served from this very pool', () => {
     expect(lateInPool(true).accept).toEqual([]);
     expect(lateInPool(false).accept).toHaveLength(1);
   });
@@ -93,7 +93,7 @@ describe('what another launcher has begun to serve from this provider', () => {
 describe('a free node of another pool', () => {
   const elsewhere = freeNode(7, ['small'], 'other');
 
-  it('makes room when the provider is full but not the pool', () => {
+  it('frees capacity when the provider is full but not the pool', () => {
     const full = view({ instances: 1 }, { instances: 1 }, { idleElsewhere: () => [elsewhere] });
 
     expect(plan(full, request(['small'])).release?.id).toBe(elsewhere.id);
@@ -124,7 +124,7 @@ describe('a free node kept for a request that has to wait all the same', () => {
     idleNodes: () => [kept],
   };
 
-  it('makes room for the request that waits ahead', () => {
+  it('frees capacity for the request that waits ahead', () => {
     const ahead = request(['big']);
     const behind = request(['small', 'huge']);
 
