@@ -1,8 +1,7 @@
 import { encodeNode, nodePath, withNode } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import type { Launcher } from '../src/launcher/index.js';
-import { poolConfig } from './support/pool-config.js';
-import { RackWorld, rackConfig } from './support/rack-world.js';
+import { pooledConfig, RackWorld, rackConfig } from './support/rack-world.js';
 
 const MINUTES_MS = 130_000;
 const withoutRack = { ...rackConfig, providers: new Map() };
@@ -35,14 +34,10 @@ describe('a provider that leaves the configuration', () => {
   });
 
   it('leaves its free nodes to another launcher that has it', async () => {
-    const rack = rackConfig.providers.get('rack');
-    if (!rack) throw new Error('the provider is not there');
-    const pools = new Map([['main', poolConfig('main', ['a'])]]);
-    const config = { ...rackConfig, providers: new Map([['rack', { ...rack, pools }]]) };
     const world = new RackWorld();
     await world.createNodes([{ state: 'ready' }]);
-    const launcher = await world.startLauncher(config);
-    await world.startLauncher(config);
+    const launcher = await world.startLauncher(pooledConfig);
+    await world.startLauncher(pooledConfig);
 
     await world.clock.run(launcher.reconfigure(withoutRack));
     await world.settle(MINUTES_MS / 20);

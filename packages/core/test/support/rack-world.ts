@@ -1,8 +1,9 @@
 import { encodeNode, newNode, NODES_ROOT, type NodeRecord } from '@nodepool/zk-protocol';
-import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
+import { InProcessServer, InProcessZooKeeper, perfectConditions } from '@nodepool/zk-protocol/in-process';
 import { silentLogger, type Config, type Driver, type Provider, type ProviderConfig } from '../../src/index.js';
 import { Launcher } from '../../src/launcher/index.js';
 import { VirtualClock } from '../../src/testing/virtual-clock.js';
+import { poolConfig } from './pool-config.js';
 
 const providerConfig: ProviderConfig = {
   name: 'rack',
@@ -56,14 +57,22 @@ export const rackConfig: Config = {
   warnings: [],
 };
 
+/** The same with a pool `main` that has label `a`. */
+export const pooledConfig: Config = {
+  ...rackConfig,
+  providers: new Map([['rack', { ...providerConfig, pools: new Map([['main', poolConfig('main', ['a'])]]) }]]),
+};
+
 /** A ZooKeeper on a virtual clock, for launchers with a provider that has nothing behind its nodes. */
 export class RackWorld {
   readonly clock = new VirtualClock();
   readonly #server = new InProcessServer(this.clock);
   readonly zk = this.session();
 
-  session(): InProcessZooKeeper {
-    return new InProcessZooKeeper(this.#server, { clock: this.clock, random: () => 0.5 });
+  /** @param canConnect - default: always */
+  session(canConnect = () => true): InProcessZooKeeper {
+    const conditions = { ...perfectConditions, canConnect };
+    return new InProcessZooKeeper(this.#server, { clock: this.clock, conditions, random: () => 0.5 });
   }
 
   /** Stores ready nodes of `rack`, each changed as asked. */
@@ -78,10 +87,15 @@ export class RackWorld {
     }
   }
 
-  async startLauncher(config: Config = rackConfig): Promise<Launcher> {
+  /** A launcher that is not started. @param zk - its session; default: one of its own */
+  launcher(config: Config = rackConfig, zk: InProcessZooKeeper = this.session()): Launcher {
     const registry = { get: () => Promise.resolve(driver), reset: () => Promise.resolve(), loaded: () => [] };
-    const parts = { zk: this.session(), clock: this.clock, config, registry, logger: silentLogger };
-    const launcher = new Launcher({ ...parts, hostname: 'nl01', version: '1' });
+    const parts = { zk, clock: this.clock, config, registry, logger: silentLogger };
+    return new Launcher({ ...parts, hostname: 'nl01', version: '1' });
+  }
+
+  async startLauncher(config?: Config, zk?: InProcessZooKeeper): Promise<Launcher> {
+    const launcher = this.launcher(config, zk);
     await this.clock.run(launcher.start());
     await this.settle();
     return launcher;

@@ -94,17 +94,3 @@ describe('a request for a standby node', () => {
     expect(waiting).toHaveLength(1);
   });
 });
-
-describe('a provider whose max-concurrency is 0', () => {
-  it('leaves a request that it could serve alone', () => {
-    const verdict = judgeStanding(request(), cloud({ maxConcurrency: 0 }));
-
-    expect(verdict).toMatchObject({ action: 'defer', reason: { rule: 'max-concurrency', details: { limit: 0 } } });
-  });
-
-  it('declines one that it could never serve', () => {
-    const verdict = judgeStanding(request({ labels: ['other'] }), cloud({ maxConcurrency: 0 }));
-
-    expect(verdict).toMatchObject({ action: 'decline', reason: { rule: 'label-unavailable' } });
-  });
-});

@@ -207,19 +207,6 @@ describe('planPool at the quota, with other pools for the label', () => {
   });
 });
 
-describe('judgeStanding', () => {
-  it('leaves a request to its preferred provider, which does not yield it to pools of better priority', () => {
-    const registered = [entry('preferred', 100), entry('better', 50)];
-    const wanted = request(['a'], { provider: 'preferred' });
-    const nodes = [node(1, ['a'])];
-    const view = (provider: string, priority: number) =>
-      staticView(nodes, { provider, priority, registered, launcherId: provider });
-
-    expect(judgeStanding(wanted, view('better', 50))).toMatchObject({ reason: { rule: 'yield-to-provider' } });
-    expect(judgeStanding(wanted, view('preferred', 100))).toBeUndefined();
-  });
-});
-
 const labels = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 3 });
 
 describe('planPool, for any requests and nodes', () => {

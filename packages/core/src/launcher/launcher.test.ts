@@ -1,0 +1,192 @@
+import {
+  COMPONENTS_ROOT,
+  decodeRequest,
+  encodeRequest,
+  newRequest,
+  REQUESTS_ROOT,
+  requestLockPath,
+  requestPath,
+  type RequestId,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { pooledConfig, rackConfig, RackWorld } from '../../test/support/rack-world.js';
+
+let world: RackWorld;
+beforeEach(() => (world = new RackWorld()));
+
+/** Entries of a kind in the component registry. */
+async function registered(kind: 'launcher' | 'pool'): Promise<Record<string, unknown>[]> {
+  const { clock, zk } = world;
+  const root = `${COMPONENTS_ROOT}/${kind}`;
+  await clock.run(zk.ensurePath(root));
+  const names = await clock.run(zk.getChildren(root));
+  const found = await clock.run(Promise.all(names.map((name) => zk.getData(`${root}/${name}`))));
+  return found.map(({ data }) => JSON.parse(data.toString()) as Record<string, unknown>);
+}
+
+async function ask(labels: readonly string[] = ['a'], state?: 'pending'): Promise<RequestId> {
+  const { clock, zk } = world;
+  const request = newRequest({ labels, requestor: 'zuul', ...(state && { state }) }, clock.now());
+  await clock.run(zk.ensurePath(REQUESTS_ROOT));
+  const path = await clock.run(zk.create(`${REQUESTS_ROOT}/200-`, encodeRequest(request), { sequential: true }));
+  await world.settle();
+  return path.slice(REQUESTS_ROOT.length + 1) as RequestId;
+}
+
+/** The request as ZooKeeper has it. */
+async function stored(id: RequestId): Promise<RequestRecord | undefined> {
+  const { data, stat } = await world.clock.run(world.zk.getData(requestPath(id)));
+  return decodeRequest(id, data, stat, world.clock.now());
+}
+
+describe('a launcher that starts', () => {
+  it('is ready once caches are complete and providers run, and says until then what is missing', async () => {
+    const zk = world.session();
+    await world.clock.run(zk.whenConnected());
+    const launcher = world.launcher(pooledConfig, zk);
+    expect(launcher.notReady).toEqual(['reading nodes and requests from ZooKeeper', 'providers are being started']);
+
+    await world.clock.run(launcher.start());
+
+    expect(launcher.notReady).toEqual([]);
+  });
+
+  it('makes the directories it needs, and registers itself and its pools', async () => {
+    const launcher = world.launcher(pooledConfig);
+
+    await world.clock.run(launcher.start('http://nl01:8005'));
+    await world.settle();
+
+    expect(await registered('launcher')).toMatchObject([
+      { hostname: 'nl01', state: 'running', web_url: 'http://nl01:8005' },
+    ]);
+    expect(await registered('pool')).toMatchObject([{ provider_name: 'rack', name: 'main', supported_labels: ['a'] }]);
+    expect(await world.clock.run(world.zk.exists('/nodepool/nodes'))).toBeDefined();
+  });
+
+  it('serves what waited for it', async () => {
+    await world.createNodes([{}]);
+    const id = await ask();
+
+    await world.startLauncher(pooledConfig);
+
+    expect(await stored(id)).toMatchObject({ state: 'fulfilled', nodeIds: ['0000000000'] });
+  });
+
+  it('ends up with the newest configuration, also when it is reloaded meanwhile', async () => {
+    const launcher = world.launcher(pooledConfig);
+
+    await world.clock.run(Promise.all([launcher.start(), launcher.reconfigure(rackConfig)]));
+    await world.settle();
+
+    expect(await registered('pool')).toEqual([]);
+  });
+
+  it('puts back what a launcher that died had accepted, and serves it', async () => {
+    await world.createNodes([{}]);
+    const id = await ask(['a'], 'pending');
+
+    await world.startLauncher(pooledConfig);
+    await world.settle(1_000);
+
+    expect(await stored(id)).toMatchObject({ state: 'fulfilled' });
+  });
+});
+
+describe('a launcher beside another one that dies', () => {
+  it('takes its request over when the session has ended, and not before', async () => {
+    await world.createNodes([{}]);
+    const other = world.session();
+    const id = await ask(['a'], 'pending');
+    const lock = requestLockPath(id);
+    await world.clock.run(world.zk.ensurePath(lock));
+    await world.clock.run(other.create(`${lock}/0123__lock__`, '', { ephemeral: true, sequential: true }));
+    await world.startLauncher(pooledConfig);
+    await world.settle(1_000);
+    expect(await stored(id)).toMatchObject({ state: 'pending' });
+
+    other.kill();
+    await world.settle(2_000);
+
+    expect(await stored(id)).toMatchObject({ state: 'fulfilled' });
+  });
+});
+
+describe('a launcher whose session is lost', () => {
+  it('registers itself and its pools again, and serves in the new session', async () => {
+    let isAway = false;
+    const zk = world.session(() => !isAway);
+    const launcher = await world.startLauncher(pooledConfig, zk);
+    const before = zk.sessionId;
+
+    isAway = true;
+    zk.breakConnection();
+    await world.settle(3_000);
+    expect(launcher.notReady).toContain('no connection to ZooKeeper');
+    expect(await registered('pool'), 'its entries are gone with the session').toEqual([]);
+    isAway = false;
+    await world.settle(3_000);
+
+    expect(zk.sessionId).not.toBe(before);
+    expect(launcher.notReady).toEqual([]);
+    expect([await registered('launcher'), await registered('pool')]).toMatchObject([
+      [{ state: 'running' }],
+      [{ provider_name: 'rack' }],
+    ]);
+    await world.createNodes([{}]);
+    expect(await stored(await ask())).toMatchObject({ state: 'fulfilled' });
+  });
+});
+
+describe('a launcher that drains', () => {
+  it('leaves the registry and takes nothing new', async () => {
+    const launcher = await world.startLauncher(pooledConfig);
+    await world.createNodes([{}]);
+
+    await world.clock.run(launcher.drain(60_000));
+
+    expect([await registered('launcher'), await registered('pool')]).toEqual([[], []]);
+    expect(await stored(await ask())).toMatchObject({ state: 'requested' });
+  });
+
+  it('does not wait for ZooKeeper when nothing is under way', async () => {
+    let isAway = false;
+    const zk = world.session(() => !isAway);
+    const launcher = await world.startLauncher(pooledConfig, zk);
+    isAway = true;
+    zk.breakConnection();
+    await world.settle(3_000);
+    const startMs = world.clock.now();
+
+    await world.clock.run(launcher.drain(60_000));
+
+    expect(world.clock.now()).toBe(startMs);
+  });
+});
+
+it('a launcher that has stopped does nothing any more', async () => {
+  const launcher = await world.startLauncher(pooledConfig);
+  await world.createNodes([{}]);
+
+  await launcher.stop();
+  await world.settle();
+
+  expect(await stored(await ask())).toMatchObject({ state: 'requested' });
+  await world.settle(6_000);
+  expect(world.clock.pendingTimers, 'of sessions only').toBeLessThan(8);
+});
+
+describe('what a launcher tells', () => {
+  it('is why a request waits, by id or by labels, and how busy its pools are', async () => {
+    const launcher = await world.startLauncher(pooledConfig);
+    const id = await ask();
+
+    expect(launcher.explain({ requestId: id })).toMatchObject({
+      pools: [{ provider: 'rack', pool: 'main', action: 'wait', rule: 'label-quota' }],
+    });
+    expect(launcher.explain({ labels: ['other'] })).toMatchObject({ pools: [{ rule: 'label-unavailable' }] });
+    expect(launcher.explain({ requestId: '200-0000000099' })).toBeUndefined();
+    expect(launcher.pools).toMatchObject([{ provider: 'rack', pool: 'main', waiting: 1, handling: 0 }]);
+  });
+});
