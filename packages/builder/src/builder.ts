@@ -22,10 +22,12 @@ import { holdBuilderId } from './context/unique-builder.js';
 import { SpaceBook } from './context/space.js';
 import type { BuilderEvents, ImageWork } from '@nodepool/core/service';
 import { toImageWork, type Progress } from './context/progress.js';
+import { lastBuildMs } from './plan/newest-builds.js';
 import { readBuilderId } from './files/builder-id.js';
 import { Janitor } from './janitor/janitor.js';
 import type { Surroundings } from './context/surroundings.js';
 import { ImageProviders, type ContextOf } from './providers/image-providers.js';
+import { failedUploadToWork } from './upload/failed-upload.js';
 import { Uploads } from './upload/uploads.js';
 
 /** Options of a builder. */
@@ -121,12 +123,23 @@ export class Builder {
   /** The same as others show it. */
   get work(): ImageWork[] {
     const { builds, uploads } = this.running;
-    return [...builds, ...uploads].map((progress) => toImageWork(progress, this.#options.hostname));
+    const { hostname } = this.#options;
+    const expectedMs = (image: string) => lastBuildMs(this.#tree.images.get(image));
+    const running = [...builds, ...uploads].map((progress) =>
+      toImageWork(progress, hostname, expectedMs(progress.image)),
+    );
+    const failed = this.failingUploads.map((upload) => failedUploadToWork(upload, hostname));
+    return [...running, ...failed];
   }
 
   /** What an image's build is doing or waiting for. */
   status(image: string): BuildStatus {
     return this.#parts?.builds.status(image) ?? { waits: 'builder is starting' };
+  }
+
+  /** Uploads that have failed and are tried again. */
+  get failingUploads(): Uploads['failing'] {
+    return this.#parts?.uploads.failing ?? [];
   }
 
   /** Deletions that keep failing. */
@@ -222,6 +235,7 @@ export class Builder {
       `not ready: ${this.notReady.join(', ') || 'nothing'}`,
       ...builds.map((progress) => `build ${JSON.stringify(progress)}`),
       ...uploads.map((progress) => `upload ${JSON.stringify(progress)}`),
+      ...this.failingUploads.map((failing) => `failed upload ${JSON.stringify(failing)}`),
       ...this.failingDeletions.map((failing) => `deletion ${JSON.stringify(failing)}`),
       ...[...this.#config.diskimages.keys()].map((image) => `image ${image} ${JSON.stringify(this.status(image))}`),
     ];
@@ -265,9 +279,9 @@ export class Builder {
     const { builds, uploads, janitor } = this.#parts;
     this.#reportSoon();
     if (what === 'build-request') builds.forgetFailures(image);
-    if (what !== 'upload') builds.consider(image);
+    if (what !== 'upload' && what !== 'upload-lock') builds.consider(image);
     if (what === 'build' || what === 'upload') void uploads.consider();
-    if (what === 'build' || what === 'upload' || what === 'build-lock') janitor.clean();
+    if (what === 'build' || what === 'upload' || what.endsWith('-lock')) janitor.clean();
   }
 
   #onWorkEnded(): void {
@@ -309,7 +323,7 @@ export class Builder {
     await uploads.consider();
     if (this.#stopping) return;
     if (uploads.begun > begunBefore && !isFirst) events.sweepFound('upload');
-    janitor.clean();
+    janitor.clean(!isFirst);
     await janitor.findLeaks();
     this.#reportSoon();
   }

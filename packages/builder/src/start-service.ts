@@ -48,7 +48,11 @@ function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock): DaemonRu
     get degraded() {
       return builder.failingDeletions.length > 0;
     },
-    health: () => ({ ...builder.running, failing_deletions: builder.failingDeletions }),
+    health: () => ({
+      ...builder.running,
+      failing_uploads: builder.failingUploads,
+      failing_deletions: builder.failingDeletions,
+    }),
     dump: () => builder.describe(),
     routes: () => new Map([...createImageRoutes(images, clock), ...createImageWorkRoutes(() => builder.work, clock)]),
     api: () => ({

@@ -55,4 +55,24 @@ describe('a builder', () => {
     const tmpRoot = join(world.dir, `nodepool-builder-${builder.id ?? ''}`);
     await vi.waitFor(async () => expect(await readdir(tmpRoot)).toEqual([]), WAIT);
   });
+
+  it('builds many images at a time without warnings of the runtime', async () => {
+    const warnings: string[] = [];
+    const onWarning = ({ name }: Error) => warnings.push(name);
+    process.on('warning', onWarning);
+    try {
+      const names = Array.from({ length: 12 }, (_, i) => `image-${i}`);
+      const all = names.map((name) => image(name, '  env-vars: {WAIT_FOR: /proc/self/cwd/none}\n')).join('');
+      world = await World.start({ diskimages: all, images: names });
+      const builder = await world.builder({ buildWorkers: names.length });
+      await vi.waitFor(
+        () => expect(builder.running.builds.map(({ phase }) => phase)).toEqual(names.map(() => 'root')),
+        WAIT,
+      );
+      await builder.stop();
+    } finally {
+      process.off('warning', onWarning);
+    }
+    expect(warnings).toEqual([]);
+  });
 });

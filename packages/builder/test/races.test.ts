@@ -1,6 +1,18 @@
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { encodeUpload, systemClock, uploadPath, withUpload, type Clock } from '@nodepool/zk-protocol';
+import {
+  encodeUpload,
+  imageBuildLockPath,
+  newUpload,
+  systemClock,
+  uploadLockPath,
+  uploadPath,
+  uploadsPath,
+  withUpload,
+  ZkLock,
+  type Clock,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { MAKE_IMAGE, World } from './support/world.js';
 
@@ -57,6 +69,56 @@ describe('two builders with one build on their disks', () => {
   });
 });
 
+describe('a lock that somebody holds', () => {
+  it('of an upload is waited for by a watch: what its builder left is removed, and it is uploaded', async () => {
+    const of = (world = await World.start({ diskimages: DEBIAN, provider: 'pause: true' }));
+    const builder = await of.builder();
+    await settled(of, { builds: ['ready'], uploads: [] });
+    const lock = await heldUpload(of);
+    await builder.reconfigure(await of.reload({ diskimages: DEBIAN }));
+    await vi.waitFor(() => expect(of.said).toContain('info Upload is left to another builder'), WAIT);
+    await settled(of, { builds: ['ready'], uploads: ['sky uploading'] });
+
+    await lock.release();
+
+    await settled(of, READY);
+    expect(of.happened.filter((text) => text.startsWith('sweep'))).toEqual([]);
+  });
+
+  it('of an image is waited for by a watch', async () => {
+    const of = (world = await World.start({ diskimages: DEBIAN }));
+    const lock = new ZkLock(of.zk, imageBuildLockPath('debian'));
+    await lock.acquire();
+    const builder = await of.builder();
+    await vi.waitFor(
+      () =>
+        expect(builder.status('debian')).toMatchObject({
+          waits: expect.stringMatching(/^another builder builds it/) as string,
+        }),
+      WAIT,
+    );
+
+    await lock.release();
+
+    await settled(of, READY);
+  });
+});
+
+/** An upload as another builder makes it: its record, under the lock that is returned. */
+async function heldUpload(of: World): Promise<ZkLock> {
+  const { id = '' } = of.lastBuild('debian') ?? {};
+  await of.zk.ensurePath(uploadsPath('debian', id, 'sky'));
+  const lock = new ZkLock(of.zk, uploadLockPath('debian', id, 'sky'));
+  await lock.acquire();
+  const record = newUpload(
+    { image: 'debian', buildId: id, provider: 'sky', id: '' },
+    { state: 'uploading' },
+    Date.now(),
+  );
+  await of.zk.create(`${uploadsPath('debian', id, 'sky')}/`, encodeUpload(record), { sequential: true });
+  return lock;
+}
+
 describe('a sweep', () => {
   /** A clock on which a minute is short. */
   const hurried: Clock = {
@@ -79,5 +141,31 @@ describe('a sweep', () => {
 
     await settled(of, READY);
     await vi.waitFor(() => expect(of.happened).toContain('sweep found upload'), WAIT);
+  });
+
+  it('takes away what no event has announced, and says so', async () => {
+    const of = (world = await World.start({ diskimages: DEBIAN, provider: 'pause: true' }));
+    const zk = await of.connect();
+    const deaf = new Proxy(zk, {
+      get(target, key) {
+        const value: unknown = Reflect.get(target, key, target);
+        if (key !== 'addWatch') return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+        const addWatch: ZooKeeper['addWatch'] = (path, mode, listener) =>
+          target.addWatch(path, mode, (event) => {
+            if (!event.path.includes('/lock/')) listener(event);
+          });
+        return addWatch;
+      },
+    });
+    await of.builder({ zk: deaf, clock: hurried });
+    await settled(of, { builds: ['ready'], uploads: [] });
+    const lock = await heldUpload(of);
+    await settled(of, { builds: ['ready'], uploads: ['sky uploading'] });
+    expect(of.happened).not.toContain('sweep found cleanup');
+
+    await lock.release();
+
+    await settled(of, { builds: ['ready'], uploads: [] });
+    await vi.waitFor(() => expect(of.happened).toContain('sweep found cleanup'), WAIT);
   });
 });

@@ -10,7 +10,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { DiskimageConfig } from '@nodepool/core';
 import { RETIRED_KEY } from '../plan/plan-cleanup.js';
-import { readyBuilds } from '../plan/newest-builds.js';
+import { DURATION_KEY, readyBuilds } from '../plan/newest-builds.js';
 import type { Surroundings } from '../context/surroundings.js';
 
 /** Key of ours in a build record: why it failed. Others keep it. */
@@ -61,11 +61,13 @@ export class BuildRecords {
   async complete(building: BuildRecord, { signal, wasLockLost }: CompleteOptions): Promise<BuildRecord | undefined> {
     const { zk } = this.#surroundings;
     const { username, pythonPath, shellType } = this.#image;
-    const ready = withBuild(
+    const ended = withBuild(
       building,
       { state: 'ready', username, pythonPath, shellType: shellType ?? null, formats: [...this.#formats] },
       this.now(),
     );
+    const seconds = (ended.stateTimeMs - building.stateTimeMs) / 1_000;
+    const ready = { ...ended, raw: { ...ended.raw, [DURATION_KEY]: seconds } };
     const path = buildPath(ready.image, ready.id);
     for (;;) {
       await zk.whenConnected(signal);

@@ -1,10 +1,12 @@
-import { imageBuildRequestPath, isZooKeeperError, type CancelTimer } from '@nodepool/zk-protocol';
+import { setMaxListeners } from 'node:events';
+import { imageBuildLockPath, imageBuildRequestPath, isZooKeeperError, type CancelTimer } from '@nodepool/zk-protocol';
 import type { DiskimageConfig } from '@nodepool/core';
 import type { Progress } from '../context/progress.js';
 import { judgeBuild, type BuildVerdict } from '../plan/judge-build.js';
 import { readyBuilds } from '../plan/newest-builds.js';
 import type { Surroundings } from '../context/surroundings.js';
 import { Backoffs } from '../context/backoffs.js';
+import { whenReleased } from '../context/when-released.js';
 import { ImageLock } from './image-lock.js';
 import { buildImage } from './build-image.js';
 
@@ -32,6 +34,7 @@ export class Builds {
     this.#surroundings = surroundings;
     this.#workers = workers;
     this.#backoffs = new Backoffs(surroundings, { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS });
+    setMaxListeners(0, this.#stop.signal); // one for each tool that runs
   }
 
   /** What each image is doing or waiting for. */
@@ -143,6 +146,10 @@ export class Builds {
     const lock = await ImageLock.take({ zk, clock, logger }, image.name);
     if (!lock) {
       this.#backoffs.hold(image.name, 'another builder builds it');
+      await whenReleased(this.#surroundings, imageBuildLockPath(image.name), () => {
+        this.#backoffs.endHold(image.name);
+        this.consider(image.name);
+      });
       return;
     }
     try {

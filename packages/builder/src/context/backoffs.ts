@@ -6,11 +6,15 @@ export interface BackoffSurroundings {
   readonly random: () => number;
 }
 
-interface Pause {
-  attempts: number;
-  sinceMs: number;
-  untilMs: number;
-  reason: string;
+/** Why and until when something is left alone. Times in ms since the epoch. */
+export interface Pause {
+  /** Failures so far; 0: somebody else is at it. */
+  readonly attempts: number;
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  readonly reason: string;
+  /** It is somebody else's work that is waited for. */
+  readonly isHold: boolean;
 }
 
 /** How long something that another builder does is left alone when no event ends the wait. */
@@ -30,14 +34,25 @@ export class Backoffs {
     const { clock, random } = this.surroundings;
     const attempts = (this.#pauses.get(name)?.attempts ?? 0) + 1;
     const ms = Math.min(this.limits.longestMs, this.limits.firstMs * 2 ** (attempts - 1)) * (0.8 + 0.4 * random());
-    this.#pauses.set(name, { attempts, reason, sinceMs: clock.now(), untilMs: clock.now() + ms });
+    this.#pauses.set(name, { attempts, reason, isHold: false, sinceMs: clock.now(), untilMs: clock.now() + ms });
   }
 
   /** Waits for somebody else without counting a failure. */
   hold(name: string, reason: string): void {
     const sinceMs = this.surroundings.clock.now();
     const attempts = this.#pauses.get(name)?.attempts ?? 0;
-    this.#pauses.set(name, { attempts, reason, sinceMs, untilMs: sinceMs + HOLD_MS });
+    this.#pauses.set(name, { attempts, reason, isHold: true, sinceMs, untilMs: sinceMs + HOLD_MS });
+  }
+
+  /** Somebody else has ended: what waits for that waits no longer. Failures of before keep counting. */
+  endHold(name: string): void {
+    const pause = this.#pauses.get(name);
+    if (pause?.isHold === true) this.#pauses.set(name, { ...pause, untilMs: 0 });
+  }
+
+  /** The pause of a name, over or not. */
+  get(name: string): Pause | undefined {
+    return this.#pauses.get(name);
   }
 
   /** End of the pause in ms since the epoch; `undefined`: there is none, or it is over. */

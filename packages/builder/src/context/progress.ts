@@ -18,11 +18,19 @@ export interface Progress {
   secondsLeft?: number;
 }
 
-/** The same in the form of the web. @param builder - full name of this host */
-export function toImageWork(progress: Progress, builder: string): ImageWork {
+/**
+ * The same in the form of the web.
+ * @param builder - full name of this host
+ * @param expectedMs - how long the last good build took; `undefined`: not known
+ */
+export function toImageWork(progress: Progress, builder: string, expectedMs?: number): ImageWork {
   const { image, buildId, startedMs, phase, provider = null, sentBytes, totalBytes, bytesPerSecond } = progress;
   const isSending = sentBytes !== undefined && totalBytes !== undefined && bytesPerSecond !== undefined;
   const { secondsLeft = null } = progress;
   const sent = isSending ? { bytes: sentBytes, totalBytes, bytesPerSecond, secondsLeft } : null;
-  return { image, buildId, builder, provider, phase, startedMs, sent };
+  return {
+    ...{ image, buildId, builder, provider, phase, startedMs, sent },
+    expectedMs: provider === null ? (expectedMs ?? null) : null,
+    error: null,
+  };
 }

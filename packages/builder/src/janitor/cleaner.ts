@@ -35,16 +35,20 @@ export class Cleaner {
     private readonly host: CleanerHost,
   ) {}
 
-  /** @throws why the step could not be taken */
-  async take(step: CleanupStep): Promise<void> {
+  /**
+   * @returns whether there was something to do: false when somebody is still at it, or has done it
+   * @throws why the step could not be taken
+   */
+  async take(step: CleanupStep): Promise<boolean> {
     try {
-      await this.#take(step);
+      return await this.#take(step);
     } catch (error) {
       if (!isZooKeeperError(error, 'ZK_NO_NODE', 'ZK_BAD_VERSION')) throw error;
+      return false;
     }
   }
 
-  async #take(step: CleanupStep): Promise<void> {
+  async #take(step: CleanupStep): Promise<boolean> {
     const { logger, zk } = this.surroundings;
     switch (step.step) {
       case 'forget-upload':
@@ -52,16 +56,17 @@ export class Cleaner {
       case 'delete-upload':
         return this.#deleteUpload(step.upload);
       case 'retire-interrupted-build':
-        if (this.host.isInUse(step.build.id)) return;
-        if (await this.#isLocked(imageBuildLockPath(step.build.image))) return;
+        if (this.host.isInUse(step.build.id)) return false;
+        if (await this.#isLocked(imageBuildLockPath(step.build.image))) return false;
         return this.#retire(step.build, { [RETIRED_KEY]: true });
       case 'retire-build':
         return this.#retire(step.build, {});
       case 'delete-build':
         // Still being made: the record says that somebody has deleted it, until the build has ended and seen that.
-        if (this.host.isInUse(step.build.id)) return;
+        if (this.host.isInUse(step.build.id)) return false;
         await zk.deleteRecursive(buildPath(step.build.image, step.build.id));
         logger.info('Build removed', { image: step.build.image, build: step.build.id });
+        return true;
     }
   }
 
@@ -70,23 +75,23 @@ export class Cleaner {
   }
 
   /** The builder that made it is gone, perhaps between the creation in the cloud and the moment its id was stored. */
-  async #forgetUpload(upload: UploadRecord): Promise<void> {
-    if (await this.#isLocked(uploadLockPath(upload.image, upload.buildId, upload.provider))) return;
-    await this.#deleteUpload(upload);
+  async #forgetUpload(upload: UploadRecord): Promise<boolean> {
+    if (await this.#isLocked(uploadLockPath(upload.image, upload.buildId, upload.provider))) return false;
+    return this.#deleteUpload(upload);
   }
 
   /** Under the lock from the first look to the end of the record, so that two builders never delete one image twice. */
-  async #deleteUpload(upload: UploadRecord): Promise<void> {
+  async #deleteUpload(upload: UploadRecord): Promise<boolean> {
     const { zk, clock, logger } = this.surroundings;
     const { image, buildId, provider, id, externalId } = upload;
     const path = uploadPath(image, buildId, provider, id);
-    if ((await zk.exists(path)) === undefined) return; // Taking its lock would make it anew.
+    if ((await zk.exists(path)) === undefined) return false; // Taking its lock would make it anew.
     const lock = new ZkLock(zk, uploadNumberLockPath(image, buildId, provider, id), { clock });
-    if (!(await lock.acquire({ blocking: false }))) return;
+    if (!(await lock.acquire({ blocking: false }))) return false;
     try {
       const { data, stat } = await zk.getData(path);
       if (data.length > 0) {
-        if (stat.version !== upload.stat?.version) return;
+        if (stat.version !== upload.stat?.version) return false;
         if (upload.state !== 'deleting') {
           const deleting = withUpload(upload, { state: 'deleting' }, clock.now());
           await zk.setData(path, encodeUpload(deleting), stat.version);
@@ -95,6 +100,7 @@ export class Cleaner {
         logger.info('Upload removed', { image, build: buildId, provider, upload: id, externalId });
       }
       await this.#removeRecord(path, lock);
+      return true;
     } finally {
       await lock.release();
     }
@@ -132,14 +138,15 @@ export class Cleaner {
     }
   }
 
-  async #retire(build: BuildRecord, marks: Readonly<Record<string, true>>): Promise<void> {
+  async #retire(build: BuildRecord, marks: Readonly<Record<string, true>>): Promise<boolean> {
     const { zk, clock } = this.surroundings;
     const lock = new ZkLock(zk, buildLockPath(build.image, build.id), { clock });
-    if (!(await lock.acquire({ blocking: false }))) return;
+    if (!(await lock.acquire({ blocking: false }))) return false;
     try {
       const deleting = withBuild(build, { state: 'deleting' }, clock.now());
       const body = encodeBuild({ ...deleting, raw: { ...deleting.raw, ...marks } });
       await zk.setData(buildPath(build.image, build.id), body, build.stat?.version);
+      return true;
     } finally {
       await lock.release();
     }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Backoffs } from '../context/backoffs.js';
 import type { Surroundings } from '../context/surroundings.js';
 import { planCleanup, type CleanupStep } from '../plan/plan-cleanup.js';
@@ -39,6 +40,7 @@ export class Janitor {
     this.#cleaner = new Cleaner(surroundings, { isInUse: (id) => host.isInUse(id), signal: this.#stop.signal });
     this.#leaks = new LeakedUploads(surroundings, this.#stop.signal);
     this.#backoffs = new Backoffs(surroundings, { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS });
+    setMaxListeners(0, this.#stop.signal); // one for each call to a provider: all are looked at for leaks at once
   }
 
   /** Deletions that keep failing, and why. */
@@ -46,10 +48,14 @@ export class Janitor {
     return [...this.#failing].map(([name, failure]) => ({ name, ...failure }));
   }
 
-  /** Something changed: looks through everything. Where it is still at it, it looks once more afterwards. */
-  clean(): void {
-    this.#enter(HERE);
-    for (const { name, images } of this.#surroundings.config().providers.values()) if (images) this.#enter(name);
+  /**
+   * Something changed: looks through everything. Where it is still at it, it looks once more afterwards.
+   * @param isSweep - nothing is known to have changed: what there is to do should have been announced, and counts as found
+   */
+  clean(isSweep = false): void {
+    this.#enter(HERE, isSweep);
+    for (const { name, images } of this.#surroundings.config().providers.values())
+      if (images) this.#enter(name, isSweep);
   }
 
   /** Looks for images in the clouds that no record speaks of; what is seen twice is removed. Never rejects. */
@@ -65,22 +71,32 @@ export class Janitor {
     await Promise.all([...this.#lanes.values(), ...this.#looks]);
   }
 
-  #enter(lane: string): void {
+  #enter(lane: string, isSweep: boolean): void {
     if (this.#stop.signal.aborted) return;
     this.#waiting.add(lane);
     if (this.#lanes.has(lane)) return;
     this.#lanes.set(
       lane,
-      this.#work(lane).finally(() => this.#lanes.delete(lane)),
+      this.#work(lane, isSweep).finally(() => this.#lanes.delete(lane)),
     );
   }
 
-  async #work(lane: string): Promise<void> {
+  async #work(lane: string, isSweep: boolean): Promise<void> {
+    let isUnannounced = isSweep;
     while (this.#waiting.delete(lane) && !this.#stop.signal.aborted && this.#surroundings.tree.ready) {
       const steps = this.#plan().filter((step) => laneOf(step) === lane);
-      for (const step of steps) await this.#try(step);
+      for (const step of steps) {
+        const isDue = this.#isDueByTime(step);
+        if ((await this.#try(step)) && isUnannounced && !isDue) this.#surroundings.events.sweepFound('cleanup');
+      }
+      isUnannounced = false;
       if (lane === HERE) await this.#cleanFiles();
     }
+  }
+
+  /** Nothing announces it: a failed build has been shown long enough, or a failed deletion is tried again. */
+  #isDueByTime(step: CleanupStep): boolean {
+    return ('build' in step && step.build.state === 'failed') || this.#backoffs.get(nameOf(step)) !== undefined;
   }
 
   #plan(): CleanupStep[] {
@@ -100,19 +116,22 @@ export class Janitor {
     }
   }
 
-  async #try(step: CleanupStep): Promise<void> {
+  /** @returns whether something was taken away */
+  async #try(step: CleanupStep): Promise<boolean> {
     const name = nameOf(step);
-    if (this.#stop.signal.aborted || this.#backoffs.until(name) !== undefined) return;
+    if (this.#stop.signal.aborted || this.#backoffs.until(name) !== undefined) return false;
     try {
-      await this.#cleaner.take(step);
+      const isDone = await this.#cleaner.take(step);
       this.#backoffs.clear(name);
       this.#failing.delete(name);
+      return isDone;
     } catch (error) {
-      if (this.#stop.signal.aborted) return;
+      if (this.#stop.signal.aborted) return false;
       const message = error instanceof Error ? error.message : String(error);
       this.#surroundings.logger.error('Cannot take away what is no longer needed', { what: name, error });
       this.#backoffs.failed(name, message);
       this.#failing.set(name, { attempts: (this.#failing.get(name)?.attempts ?? 0) + 1, error: message });
+      return false;
     }
   }
 }

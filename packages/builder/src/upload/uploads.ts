@@ -1,15 +1,19 @@
+import { setMaxListeners } from 'node:events';
 import { uploadLockPath, uploadsPath, ZkLock } from '@nodepool/zk-protocol';
 import { Backoffs } from '../context/backoffs.js';
+import { whenReleased } from '../context/when-released.js';
 import type { Progress } from '../context/progress.js';
 import { listBuildFiles } from '../files/image-files.js';
 import { planUploads, type PlannedUpload } from '../plan/plan-uploads.js';
 import type { Surroundings } from '../context/surroundings.js';
+import type { FailedUpload } from './failed-upload.js';
 import { uploadImage } from './upload-image.js';
 
 const FIRST_RETRY_MS = 10_000;
 const LONGEST_RETRY_MS = 1_800_000;
 
-const keyOf = ({ provider, build }: PlannedUpload): string => `${provider}/${build.image}`;
+const keyOf = ({ provider, build }: PlannedUpload): string => keyFor(provider, build.image);
+const keyFor = (provider: string, image: string): string => JSON.stringify([provider, image]);
 
 /** Uploads builds: as many at a time as there are workers, providers in turn, each with pauses of its own after failures. */
 export class Uploads {
@@ -20,6 +24,7 @@ export class Uploads {
     string,
     { readonly provider: string; readonly buildId: string; progress?: Progress; readonly ended: Promise<void> }
   >();
+  readonly #failed = new Map<string, PlannedUpload>();
   readonly #stop = new AbortController();
   #looking: Promise<void> | undefined;
   #again = false;
@@ -30,11 +35,23 @@ export class Uploads {
     this.#surroundings = surroundings;
     this.#workers = workers;
     this.#backoffs = new Backoffs(surroundings, { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS });
+    setMaxListeners(0, this.#stop.signal); // one for each call that begins to use a provider
   }
 
   /** Uploads under way. */
   get running(): readonly Progress[] {
     return [...this.#running.values()].flatMap(({ progress }) => (progress ? [progress] : []));
+  }
+
+  /** Uploads that have failed at least once since the last good one, are still wanted, and are not under way. */
+  get failing(): readonly FailedUpload[] {
+    return [...this.#failed.values()].flatMap(({ provider, build }) => {
+      if (this.#running.has(keyFor(provider, build.image))) return [];
+      const pause = this.#backoffs.get(keyFor(provider, build.image));
+      if (!pause || pause.attempts === 0) return [];
+      const { attempts, reason: error, sinceMs: failedMs, untilMs: nextTryMs } = pause;
+      return [{ image: build.image, buildId: build.id, provider, attempts, error, failedMs, nextTryMs }];
+    });
   }
 
   /** Builds whose files must stay for now. */
@@ -59,6 +76,7 @@ export class Uploads {
   /** A changed configuration: failures of before count no more. */
   forgetFailures(): void {
     this.#backoffs.clear();
+    this.#failed.clear();
   }
 
   /** Ends uploads under way; what they had begun in the cloud is removed. */
@@ -87,6 +105,8 @@ export class Uploads {
     if (this.#stop.signal.aborted) return;
     const local = new Map([...files].map(([buildId, { formats }]) => [buildId, formats]));
     const planned = planUploads(this.#surroundings.config(), tree.images, local);
+    const wanted = new Set(planned.map(keyOf));
+    for (const key of this.#failed.keys()) if (!wanted.has(key)) this.#failed.delete(key);
     let nextMs = Infinity;
     for (const upload of this.#inTurn(planned)) {
       if (this.#running.size >= this.#workers) return;
@@ -113,11 +133,14 @@ export class Uploads {
     const ended = this.#upload(planned)
       .then(
         (uploaded) => {
-          if (uploaded) this.#backoffs.clear(key);
+          if (!uploaded) return;
+          this.#backoffs.clear(key);
+          this.#failed.delete(key);
         },
         (error: unknown) => {
           const { provider, build } = planned;
           this.#surroundings.logger.error('Upload failed', { provider, image: build.image, build: build.id, error });
+          this.#failed.set(key, planned);
           this.#backoffs.failed(key, error instanceof Error ? error.message : String(error));
         },
       )
@@ -140,6 +163,11 @@ export class Uploads {
     const lock = new ZkLock(zk, uploadLockPath(build.image, build.id, name), { clock });
     if (!(await lock.acquire({ blocking: false }))) {
       this.#backoffs.hold(keyOf(planned), 'another builder uploads it');
+      this.#surroundings.logger.info('Upload is left to another builder', { provider: name, image: build.image });
+      await whenReleased(this.#surroundings, uploadLockPath(build.image, build.id, name), () => {
+        this.#backoffs.endHold(keyOf(planned));
+        void this.consider();
+      });
       return false;
     }
     try {

@@ -2,8 +2,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Launcher } from '@nodepool/core/launcher';
 import { createDriverRegistry, loadConfig, type DriverRegistry } from '@nodepool/core/config';
-import { addressOf, CloudServer } from '@nodepool/driver-fake';
+import { addressOf, CloudServer, SshEndpoints } from '@nodepool/driver-fake';
 import {
   silentLogger,
   type Config,
@@ -65,7 +66,8 @@ export class World {
     const dir = await mkdtemp(join(tmpdir(), 'builder-test-'));
     await Promise.all([mkdir(join(dir, 'images')), mkdir(join(dir, 'cloud'), { mode: 0o700 })]);
     const at = { dir: join(dir, 'cloud'), address: addressOf(join(dir, 'cloud')) };
-    const cloud = await CloudServer.start({ ...at, clock: systemClock, random: Math.random });
+    const endpoints = new SshEndpoints(at.dir);
+    const cloud = await CloudServer.start({ ...at, endpoints, clock: systemClock, random: Math.random });
     const server = await startEmbeddedServer({ dataDir: join(dir, 'zk') });
     const zk = await connect({ servers: server.connectString });
     const tree = new ImageTree({ zk, clock: systemClock, logger: silentLogger, changed: () => undefined });
@@ -119,6 +121,24 @@ export class World {
     });
     await builder.start();
     return builder;
+  }
+
+  /** Another connection to ZooKeeper. */
+  async connect(): Promise<ZooKeeper> {
+    const zk = await connect({ servers: this.server.connectString });
+    this.#ends.push(() => zk.close());
+    return zk;
+  }
+
+  /** A launcher with the configuration in force. */
+  async launcher(): Promise<void> {
+    const { config, registry } = this;
+    const zk = await this.connect();
+    const launcher = new Launcher({
+      ...{ zk, config, registry, logger: silentLogger, clock: systemClock, hostname: 'nl01.example.com', version: '1' },
+    });
+    this.#ends.push(() => launcher.stop());
+    await launcher.start();
   }
 
   readonly #ends: (() => Promise<void>)[] = [];

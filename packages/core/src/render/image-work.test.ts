@@ -5,13 +5,16 @@ import { listingToJson } from './listing.js';
 const NOW = 1_000_000;
 const build: ImageWork = {
   ...{ image: 'debian', buildId: 'a'.repeat(32), builder: 'nb01.example.com', provider: null },
-  ...{ phase: 'root', startedMs: NOW - 65_000, sent: null },
+  ...{ phase: 'root', startedMs: NOW - 65_000, sent: null, expectedMs: null, error: null },
 };
+const expected = { ...build, expectedMs: 130_000 };
 const upload: ImageWork = {
   ...build,
   ...{ provider: 'sky', phase: 'uploading' },
   sent: { bytes: 52_428_800, totalBytes: 104_857_600, bytesPerSecond: 10_485_760, secondsLeft: 5 },
 };
+
+const failed = { ...upload, sent: null, phase: 'waiting', error: 'no room' };
 
 describe('work on images', () => {
   it('is a line for people', () => {
@@ -19,16 +22,23 @@ describe('work on images', () => {
     expect(imageWorkToText(upload, NOW)).toBe(
       'uploading to sky from nb01.example.com for 00:00:01:05, 50 % of 100.0 MiB at 10.0 MiB/s, 5 s left',
     );
+    expect(imageWorkToText(expected, NOW)).toMatch(/, phase root, about 50 % by the time the last build took$/);
+    expect(imageWorkToText({ ...expected, expectedMs: 10_000 }, NOW)).toMatch(/about 99 %/);
+    expect(imageWorkToText({ ...upload, sent: null, error: 'no room' }, NOW)).toBe(
+      'upload to sky from nb01.example.com failed and is tried again: no room',
+    );
     expect(imageWorkToText({ ...upload, sent: null, phase: 'hook' }, NOW)).toMatch(/, phase hook$/);
   });
 
   it('comes back from the JSON of another process as it was', () => {
-    const json: unknown = JSON.parse(listingToJson(imageWorkListing, [build, upload], NOW));
+    const json: unknown = JSON.parse(listingToJson(imageWorkListing, [build, upload, expected, failed], NOW));
 
-    expect(imageWorkFromJson(json, NOW)).toEqual([build, upload]);
+    expect(imageWorkFromJson(json, NOW)).toEqual([build, upload, expected, failed]);
     expect(json).toMatchObject([
       { work: 'build', percent: null },
       { work: 'upload', percent: 50 },
+      { work: 'build', percent: 50, expected: 130 },
+      { work: 'upload', percent: null, error: 'no room' },
     ]);
   });
 

@@ -2,7 +2,7 @@ import type { Json } from '@nodepool/zk-protocol';
 import { formatAge } from './age.js';
 import type { Column, Listing } from './listing.js';
 
-/** A build or an upload that a builder is making. */
+/** A build or an upload that a builder is making, or has failed to make and tries again. */
 export interface ImageWork {
   readonly image: string;
   readonly buildId: string;
@@ -16,6 +16,10 @@ export interface ImageWork {
   readonly startedMs: number;
   /** Of an upload that has begun to send; `null` otherwise. */
   readonly sent: SentBytes | null;
+  /** How long the last good build of the image took, ms; `null`: an upload, or not known. */
+  readonly expectedMs: number | null;
+  /** Why the last try failed; `null`: it is under way. */
+  readonly error: string | null;
 }
 
 /** How much of an upload has been sent, and how fast. */
@@ -30,6 +34,9 @@ export interface SentBytes {
 
 const MS_PER_SECOND = 1_000;
 const MEBIBYTE = 1_048_576;
+
+/** A build that takes longer than the last one is not over for that. */
+const LAST_PERCENT = 99;
 
 const percentOf = ({ bytes, totalBytes }: SentBytes): number =>
   totalBytes === 0 ? 100 : Math.floor((100 * bytes) / totalBytes);
@@ -47,18 +54,32 @@ export const imageWorkListing: Listing<ImageWork> = [
   column('builder', 'Builder', ({ builder }) => builder),
   column('phase', 'Phase', ({ phase }) => phase),
   column('elapsed', 'Elapsed', ({ startedMs }, nowMs) => Math.floor((nowMs - startedMs) / MS_PER_SECOND)),
-  column('percent', 'Percent', ({ sent }) => sent && percentOf(sent)),
+  column('percent', 'Percent', (work, nowMs) => (work.sent ? percentOf(work.sent) : buildPercent(work, nowMs))),
   column('sent_bytes', 'Sent Bytes', ({ sent }) => sent && sent.bytes),
   column('total_bytes', 'Total Bytes', ({ sent }) => sent && sent.totalBytes),
   column('bytes_per_second', 'Bytes per Second', ({ sent }) => sent && sent.bytesPerSecond),
   column('seconds_left', 'Seconds Left', ({ sent }) => sent && sent.secondsLeft),
+  column('expected', 'Expected', ({ expectedMs }) => expectedMs && Math.ceil(expectedMs / MS_PER_SECOND)),
+  column('error', 'Error', ({ error }) => error),
 ];
+
+/** How far a build is if it takes as long as the last one; `null`: not known. */
+function buildPercent({ startedMs, expectedMs }: ImageWork, nowMs: number): number | null {
+  if (expectedMs === null || expectedMs <= 0) return null;
+  return Math.min(LAST_PERCENT, Math.max(0, Math.floor((100 * (nowMs - startedMs)) / expectedMs)));
+}
 
 /** One piece of work as a line for people. */
 export function imageWorkToText(work: ImageWork, nowMs: number): string {
-  const { builder, provider, phase, startedMs, sent } = work;
+  const { builder, provider, phase, startedMs, sent, error } = work;
+  if (error !== null)
+    return `upload to ${provider ?? 'a provider'} from ${builder} failed and is tried again: ${error}`;
   const elapsed = `for ${formatAge(Math.max(0, nowMs - startedMs))}`;
-  if (provider === null) return `building on ${builder} ${elapsed}, phase ${phase}`;
+  const percent = buildPercent(work, nowMs);
+  if (provider === null) {
+    const about = percent === null ? '' : `, about ${percent} % by the time the last build took`;
+    return `building on ${builder} ${elapsed}, phase ${phase}${about}`;
+  }
   const upload = `uploading to ${provider} from ${builder} ${elapsed}`;
   if (!sent) return `${upload}, phase ${phase}`;
   const rate = `${mebibytes(sent.bytesPerSecond)} MiB/s`;
@@ -79,12 +100,16 @@ export function imageWorkFromJson(json: unknown, nowMs: number): ImageWork[] {
 function readWork(entry: unknown, nowMs: number): ImageWork | undefined {
   if (typeof entry !== 'object' || entry === null) return undefined;
   const fields = entry as Readonly<Record<string, unknown>>;
-  const { image, build_id: buildId, builder, provider, phase, elapsed } = fields;
+  const { image, build_id: buildId, builder, provider, phase, elapsed, expected, error } = fields;
   if (typeof image !== 'string' || typeof buildId !== 'string' || typeof builder !== 'string') return undefined;
   if (typeof phase !== 'string' || typeof elapsed !== 'number') return undefined;
   const startedMs = nowMs - elapsed * MS_PER_SECOND;
   const where = typeof provider === 'string' ? provider : null;
-  return { image, buildId, builder, provider: where, phase, startedMs, sent: readSent(fields) };
+  return {
+    ...{ image, buildId, builder, provider: where, phase, startedMs, sent: readSent(fields) },
+    expectedMs: typeof expected === 'number' ? expected * MS_PER_SECOND : null,
+    error: typeof error === 'string' ? error : null,
+  };
 }
 
 function readSent(fields: Readonly<Record<string, unknown>>): SentBytes | null {

@@ -2,7 +2,7 @@ import { isZooKeeperError } from '../client/contract/errors.js';
 import type { ReadResult, Stat, WatchEvent, ZooKeeper } from '../client/contract/types.js';
 import type { Clock } from '../base/clock.js';
 import { isNodepoolError } from '../base/errors.js';
-import { classifyPath, imageBuildLockPath, IMAGES_ROOT, type PathShape } from '../records/paths.js';
+import { classifyPath, imageBuildLockPath, IMAGES_ROOT, uploadLockPath, type PathShape } from '../records/paths.js';
 import { decodeBuild, decodeUpload } from '../records/image.js';
 import type { BuildRecord, UploadRecord } from '../records/types.js';
 import type { CacheLogger } from './logger.js';
@@ -25,7 +25,7 @@ export interface ImageTreeOptions {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
   readonly logger: CacheLogger;
-  /** Something about the image changed, its build lock included. Called once for each change, after it can be seen here. */
+  /** Something about the image changed, the locks of its builds and uploads included. Called once for each change, after it can be seen here. */
   readonly changed: (image: string, change: ImageChange) => void;
   /** Everything is known again after the connection was away; what changed meanwhile was not all told while it was read. */
   readonly refreshed?: () => void;
@@ -33,7 +33,7 @@ export interface ImageTreeOptions {
 
 /** What changed. `provider` is set when it was an upload. */
 export interface ImageChange {
-  readonly what: 'image' | 'pause' | 'build-request' | 'build' | 'build-lock' | 'upload';
+  readonly what: 'image' | 'pause' | 'build-request' | 'build' | 'build-lock' | 'upload' | 'upload-lock';
   readonly provider?: string;
 }
 
@@ -115,8 +115,8 @@ export class ImageTree {
       else this.#mark(event.path);
       return;
     }
-    const lockOf = imageOfBuildLockEntry(event.path);
-    if (lockOf !== undefined) this.#options.changed(lockOf, { what: 'build-lock' });
+    const lock = lockOfEntry(event.path);
+    if (lock) this.#options.changed(lock.image, { what: lock.what });
   };
 
   async #refresh(): Promise<void> {
@@ -292,8 +292,13 @@ function changeOf(shape: ImageShape): ImageChange {
   return shape.shape === 'upload' ? { what: 'upload', provider: shape.provider } : { what: shape.shape };
 }
 
-/** The image whose build lock the path is an entry of; `undefined` for any other path. */
-function imageOfBuildLockEntry(path: string): string | undefined {
-  const [, , , image] = path.split('/');
-  return image !== undefined && image !== '' && path.startsWith(`${imageBuildLockPath(image)}/`) ? image : undefined;
+/** The lock that the path is an entry of; `undefined` for any other path. */
+function lockOfEntry(
+  path: string,
+): { readonly image: string; readonly what: 'build-lock' | 'upload-lock' } | undefined {
+  const [, , , image = '', , buildId = '', , provider = ''] = path.split('/');
+  if (image === '') return undefined;
+  if (path.startsWith(`${imageBuildLockPath(image)}/`)) return { image, what: 'build-lock' };
+  if (provider === '' || !path.startsWith(`${uploadLockPath(image, buildId, provider)}/`)) return undefined;
+  return { image, what: 'upload-lock' };
 }

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { Backoffs } from './backoffs.js';
+
+function setUp() {
+  const time = { now: 1_000_000 };
+  const clock = { now: () => time.now, setTimer: () => () => undefined };
+  return { time, backoffs: new Backoffs({ clock, random: () => 0.5 }, { firstMs: 10_000, longestMs: 60_000 }) };
+}
+
+describe('pauses', () => {
+  it('double with each failure up to the longest, and are forgotten when cleared', () => {
+    const { time, backoffs } = setUp();
+    const pauses = Array.from({ length: 5 }, () => {
+      backoffs.failed('a', 'no room');
+      return (backoffs.until('a') ?? 0) - time.now;
+    });
+    expect(pauses).toEqual([10_000, 20_000, 40_000, 60_000, 60_000]);
+    expect(backoffs.get('a')).toMatchObject({ attempts: 5, reason: 'no room' });
+    backoffs.clear('a');
+    expect(backoffs.until('a')).toBeUndefined();
+  });
+
+  it('for others end when these have ended, without forgetting failures', () => {
+    const { backoffs } = setUp();
+    backoffs.failed('a', 'no room');
+    backoffs.hold('a', 'another builder is at it');
+    expect(backoffs.until('a')).toBeDefined();
+
+    backoffs.endHold('a');
+
+    expect(backoffs.until('a')).toBeUndefined();
+    expect(backoffs.get('a')).toMatchObject({ attempts: 1 });
+  });
+
+  it('after a failure last although others have ended', () => {
+    const { backoffs } = setUp();
+    backoffs.failed('a', 'no room');
+    backoffs.endHold('a');
+    expect(backoffs.until('a')).toBeDefined();
+  });
+});
