@@ -150,9 +150,10 @@ const ROOMS = {
     providers: [],
     context: ['tool', 'providers'],
     build: ['plan', 'files', 'tool', 'context'],
-    upload: ['plan', 'files', 'tool', 'context'],
+    validate: ['tool', 'context'],
+    upload: ['plan', 'files', 'tool', 'context', 'validate'],
     janitor: ['plan', 'files', 'context'],
-    '.': ['plan', 'files', 'tool', 'providers', 'context', 'build', 'upload', 'janitor'],
+    '.': ['plan', 'files', 'tool', 'providers', 'context', 'build', 'validate', 'upload', 'janitor'],
   },
   'packages/daemon': { watchdog: [], web: [], 'web/api': ['web'], '.': ['watchdog', 'web', 'web/api'] },
   'packages/launcher': {

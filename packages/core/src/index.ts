@@ -4,6 +4,7 @@ export type {
   ConfigMode,
   ConfigProblem,
   DiskimageConfig,
+  DiskimageValidation,
   LabelConfig,
   SourcePosition,
   EmbeddedAccess,

@@ -57,6 +57,20 @@ export class ImageProviders {
     return running.provider;
   }
 
+  /**
+   * Makes another object for the provider, one that launches nodes. The caller starts, stops and joins it.
+   * @returns `undefined` for a provider that does not exist or manages no images
+   */
+  async makeForNodes(
+    name: string,
+    services: Pick<ProviderContext, 'images' | 'capacityChanged'>,
+  ): Promise<Provider | undefined> {
+    const config = this.#running.get(name)?.config;
+    if (!config) return undefined;
+    const driver = await this.registry.get(config.driverName);
+    return driver.getProvider(config, { ...this.contextOf(config), ...services });
+  }
+
   /** Ends all, those included that a changed configuration has replaced. Safe to repeat. */
   async stop(): Promise<void> {
     for (const [name, { provider }] of this.#running) this.#end(name, provider);

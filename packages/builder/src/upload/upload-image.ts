@@ -14,9 +14,10 @@ import { readChecksums } from '../files/checksums.js';
 import { imageFile } from '../files/image-files.js';
 import type { PlannedUpload } from '../plan/plan-uploads.js';
 import type { Surroundings } from '../context/surroundings.js';
+import { validateUpload } from '../validate/validate-upload.js';
 import { convertImage } from './convert-image.js';
 import { UploadProgress } from './upload-progress.js';
-import { runPostUploadHook } from './post-upload-hook.js';
+import { runCheck } from '../tool/run-check.js';
 
 /** One upload, under the lock of build and provider that the caller holds. */
 export interface UploadOrder {
@@ -49,6 +50,9 @@ export async function uploadImage(surroundings: Surroundings, order: UploadOrder
   try {
     const externalId = await sendImage(surroundings, order, record, file, startedMs);
     await runHook(surroundings, order, externalId, file);
+    await validateUpload(surroundings, { ...record.current, externalId }, signal, () =>
+      order.progress({ ...at(record.current, startedMs), phase: 'test' }),
+    );
     await record.update({ state: 'ready', externalId });
     events.uploaded(build.image, planned.provider, clock.now() - startedMs);
     logger.info('Upload is ready', { ...fields, externalId, durationMs: clock.now() - startedMs });
@@ -115,13 +119,13 @@ async function sendImage(
   if (!provider.uploadImage)
     throw new NodepoolError('NODEPOOL_NO_IMAGES', `provider "${planned.provider}" takes no images`);
   await record.update({ externalName: name, format });
-  const at = { image: build.image, buildId: build.id, startedMs, provider: planned.provider, uploadId };
-  progress({ ...at, phase: 'uploading' });
+  const place = at(record.current, startedMs);
+  progress({ ...place, phase: 'uploading' });
   const late = new AbortController();
   const cancel = surroundings.clock.setTimer(settings.uploadTimeoutMs, () =>
     late.abort(new NodepoolError('NODEPOOL_IMAGE_TIMEOUT', tooLate(settings.uploadTimeoutMs))),
   );
-  const follow = new UploadProgress(surroundings, at, progress);
+  const follow = new UploadProgress(surroundings, place, progress);
   try {
     return await provider.uploadImage(
       {
@@ -143,6 +147,10 @@ async function sendImage(
   }
 }
 
+const at = ({ image, buildId, provider, id: uploadId }: UploadRecord, startedMs: number) => ({
+  ...{ image, buildId, startedMs, provider, uploadId },
+});
+
 const tooLate = (ms: number): string => `not uploaded within ${ms / 1_000} s (image-upload-timeout)`;
 
 async function runHook(
@@ -152,9 +160,10 @@ async function runHook(
   file: string,
 ): Promise<void> {
   if (settings.postUploadHook === undefined) return;
-  const refused = await runPostUploadHook({
-    ...{ program: settings.postUploadHook, provider: planned.provider, externalId, file, signal, env, sandbox, clock },
-    timeoutMs: HOOK_LIMIT_MS,
+  const refused = await runCheck({
+    key: 'post-upload-hook',
+    command: [settings.postUploadHook, planned.provider, externalId, file],
+    ...{ env, sandbox, clock, signal, timeoutMs: HOOK_LIMIT_MS },
   });
   if (refused !== undefined) throw new NodepoolError('NODEPOOL_HOOK', refused);
 }

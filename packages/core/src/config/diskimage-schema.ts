@@ -8,6 +8,17 @@ export const ENV_VARS: JsonSchema = freeMap(
   { otherwise: 'none', examples: [{ DIB_CHECKSUM: '1' }] },
 );
 
+/** How a new upload is tested. */
+const VALIDATION: JsonSchema = section('Test of an image before it is used', {
+  pool: name('Pool that the node is launched in; providers without it do not test', { otherwise: 'any pool' }),
+  label: name('Label of the node', { otherwise: 'the first one that is made of the image' }),
+  command: name(
+    'Program that the builder runs with provider, address, port and user of the node; the upload is refused when it fails',
+    { otherwise: 'none' },
+  ),
+  timeout: integer('Time limit of the program, in seconds', { default: 600 }, { minimum: 1 }),
+});
+
 /** An entry of the top-level `diskimages`. */
 export const DISKIMAGE: JsonSchema = section(
   'Diskimage',
@@ -38,6 +49,11 @@ export const DISKIMAGE: JsonSchema = section(
     'python-path': text('Python that Ansible uses on nodes', { default: 'auto' }),
     'shell-type': text('Shell that Ansible uses on nodes', { otherwise: "Ansible's own" }),
     builders: texts('Builders that may build it, by host name', { otherwise: 'all of them' }),
+    validate: {
+      ...VALIDATION,
+      description: 'Launches a node of each new upload before launchers use it: it must boot and show its host keys',
+      'x-default': 'no test',
+    },
     'dib-cmd': text('Command that builds the image', { default: 'disk-image-create' }),
     metadata: freeMap('Metadata of uploads; not inherited', true, { otherwise: 'none' }),
   },

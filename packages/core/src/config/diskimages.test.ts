@@ -31,7 +31,25 @@ describe('diskimages', () => {
       pythonPath: 'auto',
       shellType: undefined,
       dibCmd: 'disk-image-create',
+      validate: undefined,
       metadata: {},
+    });
+  });
+
+  it('take over how their parent is tested, unless they say something else', () => {
+    const { images } = read(`
+diskimages:
+- {name: base, abstract: true, validate: {pool: tests, command: /bin/check}}
+- {name: same, parent: base}
+- {name: other, parent: base, validate: {timeout: 5}}
+`);
+    const validation = { pool: 'tests', label: undefined, command: '/bin/check', timeoutMs: 600_000 };
+    expect(images.get('same')?.validate).toEqual(validation);
+    expect(images.get('other')?.validate).toEqual({
+      pool: undefined,
+      label: undefined,
+      command: undefined,
+      timeoutMs: 5_000,
     });
   });
 

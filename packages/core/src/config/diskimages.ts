@@ -3,7 +3,7 @@ import type { ProblemCollector } from './problems.js';
 import { mapOf, namedEntries, numberOf, textOf, textsOf } from './raw-values.js';
 import type { SourceDocument } from './source-document.js';
 import { didYouMean } from '../text/suggest.js';
-import type { DiskimageConfig } from '../contract/config.js';
+import type { DiskimageConfig, DiskimageValidation } from '../contract/config.js';
 
 /** Values of an image before anything is configured. */
 const DEFAULTS: Omit<DiskimageConfig, 'name' | 'abstract' | 'parent'> = {
@@ -21,8 +21,12 @@ const DEFAULTS: Omit<DiskimageConfig, 'name' | 'abstract' | 'parent'> = {
   shellType: undefined,
   dibCmd: 'disk-image-create',
   builders: undefined,
+  validate: undefined,
   metadata: {},
 };
+
+/** Of the program of an image's test. */
+const COMMAND_LIMIT_MS = 600_000;
 
 interface Entry {
   index: number;
@@ -113,7 +117,18 @@ function applyEntry(
     shellType: textOf(entry['shell-type']) ?? image.shellType,
     dibCmd: textOf(entry['dib-cmd']) ?? image.dibCmd,
     builders: entry['builders'] === undefined ? image.builders : textsOf(entry['builders']),
+    validate: entry['validate'] === undefined ? image.validate : readValidation(mapOf(entry['validate'])),
     metadata: mapOf(entry['metadata']),
+  };
+}
+
+/** Taken over whole: what a child writes replaces all of its parent's. */
+function readValidation(entry: JsonObject): DiskimageValidation {
+  return {
+    pool: textOf(entry['pool']),
+    label: textOf(entry['label']),
+    command: textOf(entry['command']),
+    timeoutMs: secondsOr(entry['timeout'], COMMAND_LIMIT_MS),
   };
 }
 

@@ -72,6 +72,18 @@ export interface LabelConfig {
   maxReadyAgeMs: number;
 }
 
+/** How a new upload is tested before launchers may use it. */
+export interface DiskimageValidation {
+  /** Pool whose labels are looked at; `undefined`: every pool. */
+  pool: string | undefined;
+  /** Label to launch a node of; `undefined`: the first one that is made of the image. */
+  label: string | undefined;
+  /** Program run by the builder once the node answers; `undefined`: none. */
+  command: string | undefined;
+  /** For the program. */
+  timeoutMs: number;
+}
+
 /** A top-level `diskimages[]` entry with its parents' values merged in. */
 export interface DiskimageConfig {
   name: string;
@@ -92,6 +104,8 @@ export interface DiskimageConfig {
   dibCmd: string;
   /** Host names of the builders that may build it; `undefined`: all of them. */
   builders: readonly string[] | undefined;
+  /** `undefined`: an upload is used as soon as the cloud has it. */
+  validate: DiskimageValidation | undefined;
   metadata: JsonObject;
 }
 

@@ -1,0 +1,48 @@
+import type { Clock } from '@nodepool/zk-protocol';
+import { runTool, type ToolResult } from './run-tool.js';
+import type { Sandbox } from './sandbox.js';
+
+/** A program of the site that says whether something is good, and how it runs. */
+export interface CheckOrder {
+  /** What the program is in the configuration, e.g. `post-upload-hook`. */
+  readonly key: string;
+  /** Program and arguments; no shell is involved. */
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Nothing that the program has started outlives it, or the builder. */
+  readonly sandbox: Sandbox;
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Characters of what the program said last that are kept. */
+const MAX_SAID = 2_000;
+
+/** Runs the program. @returns why it says no, with what it said last; `undefined`: it ended with status 0 */
+export async function runCheck({ key, command, ...run }: CheckOrder): Promise<string | undefined> {
+  let said = '';
+  const result = await runTool({
+    ...{ command, ...run },
+    onLine: (line) => {
+      said = (said + line).slice(-MAX_SAID);
+    },
+  });
+  if (result.ended === 'exit' && result.code === 0) return undefined;
+  return `${key} "${command[0] ?? ''}" ${describe(result)}${said.trim() === '' ? '' : `; it said: ${said.trim()}`}`;
+}
+
+function describe(result: ToolResult): string {
+  switch (result.ended) {
+    case 'exit':
+      return `ended with exit code ${result.code}`;
+    case 'signal':
+      return `was ended by ${result.signal}`;
+    case 'timeout':
+      return 'took too long';
+    case 'aborted':
+      return 'was ended with the upload';
+    case 'not-started':
+      return `cannot be run: ${result.error.message}`;
+  }
+}

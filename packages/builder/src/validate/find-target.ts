@@ -1,0 +1,23 @@
+import type { DiskimageValidation, PoolConfig, PoolLabelConfig, ProviderConfig } from '@nodepool/core';
+
+/** What a node is launched as to test an image. */
+export interface TrialTarget {
+  readonly pool: PoolConfig;
+  readonly label: PoolLabelConfig;
+}
+
+/** @returns the first label of the provider that fits; `undefined`: it has none that is made of the image */
+export function findTarget(
+  { pools }: Pick<ProviderConfig, 'pools'>,
+  image: string,
+  validation: Pick<DiskimageValidation, 'pool' | 'label'>,
+): TrialTarget | undefined {
+  for (const pool of pools.values()) {
+    if (validation.pool !== undefined && pool.name !== validation.pool) continue;
+    for (const label of pool.labels.values()) {
+      if (label.diskimage !== image) continue;
+      if (validation.label === undefined || label.name === validation.label) return { pool, label };
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,113 @@
+import {
+  decodeNode,
+  encodeNode,
+  isZooKeeperError,
+  lockOps,
+  NODE_CREATE_PATH,
+  nodeLockPath,
+  nodePath,
+  NODES_ROOT,
+  withNode,
+  type NodeId,
+  type NodeRecord,
+} from '@nodepool/zk-protocol';
+import { LockLostError } from '@nodepool/core';
+import type { Surroundings } from '../context/surroundings.js';
+
+type TrialSurroundings = Pick<Surroundings, 'zk' | 'clock' | 'logger' | 'hostname'>;
+
+/**
+ * A node that a builder makes for itself. It is locked and `building` as long as the builder works with it, and to every
+ * launcher, old ones too, garbage as soon as it is not: so whatever becomes of the builder, launchers remove the node and
+ * what is behind it. It is never `ready`: nobody may hand it out.
+ */
+export class TrialNode {
+  #node: NodeRecord;
+
+  private constructor(
+    private readonly surroundings: TrialSurroundings,
+    made: NodeRecord,
+    private readonly entryPath: string,
+  ) {
+    this.#node = made;
+  }
+
+  /** The node as last stored. */
+  get current(): NodeRecord {
+    return this.#node;
+  }
+
+  /**
+   * Makes the record and locks it. In between it has no body, and as such is removed by launchers if the builder ends.
+   * @param draft - in state `init`, without an id
+   */
+  static async create(surroundings: TrialSurroundings, draft: NodeRecord): Promise<TrialNode> {
+    const { zk, clock, hostname } = surroundings;
+    await zk.ensurePath(NODES_ROOT);
+    const path = await zk.create(NODE_CREATE_PATH, undefined, { sequential: true });
+    const id = path.slice(NODE_CREATE_PATH.length) as NodeId;
+    const building = withNode({ ...draft, id }, { state: 'building' }, clock.now(), 'launcher');
+    const { ops, entryIndex } = lockOps(nodeLockPath(id), { directoryExists: false, identifier: hostname });
+    const results = await zk.multi([...ops, { op: 'set', path, data: encodeNode(building), version: 0 }]);
+    const [entry, stored] = [results[entryIndex], results.at(-1)];
+    if (entry?.op !== 'create' || stored?.op !== 'set') throw new Error(`node ${id} could not be locked`);
+    return new TrialNode(surroundings, { ...building, stat: stored.stat }, entry.path);
+  }
+
+  /**
+   * Stores changed fields, all but the state.
+   * @returns the record with the state that was asked for
+   * @throws LockLostError when the lock is not held any more
+   */
+  async store({ state, ...changes }: Partial<NodeRecord>): Promise<NodeRecord> {
+    const { zk, clock } = this.surroundings;
+    const next = withNode(this.#node, changes, clock.now());
+    const path = nodePath(next.id);
+    try {
+      const results = await zk.multi([
+        { op: 'check', path: this.entryPath },
+        { op: 'set', path, data: encodeNode(next), version: next.stat?.version ?? -1 },
+      ]);
+      const stored = results[1];
+      this.#node = { ...next, stat: stored?.op === 'set' ? stored.stat : undefined };
+    } catch (error) {
+      throw new LockLostError(`node ${next.id}, which tests an image, could not be stored`, { cause: error });
+    }
+    return state === undefined ? this.#node : { ...this.#node, state };
+  }
+
+  /** Leaves it to launchers, who remove it. Waits for the connection if need be; never rejects. */
+  async giveAway(): Promise<void> {
+    const { zk, logger } = this.surroundings;
+    for (;;) {
+      try {
+        await this.#markAndUnlock();
+        return;
+      } catch (error) {
+        if (isZooKeeperError(error, 'ZK_CONNECTION_LOSS')) {
+          const isBack = await zk.whenConnected().then(
+            () => true,
+            () => false,
+          );
+          if (isBack) continue;
+        }
+        // The lock ends with the session, and then the node is garbage.
+        logger.debug('Node that tested an image is not locked any more', { nodeId: this.#node.id, error });
+        return;
+      }
+    }
+  }
+
+  async #markAndUnlock(): Promise<void> {
+    const { zk, clock } = this.surroundings;
+    const { id } = this.#node;
+    const { data, stat } = await zk.getData(nodePath(id));
+    const stored = decodeNode(id, data, stat, clock.now()) ?? this.#node;
+    const deleting = encodeNode(withNode(stored, { state: 'deleting' }, clock.now(), 'operator'));
+    await zk.multi([
+      { op: 'check', path: this.entryPath },
+      { op: 'set', path: nodePath(id), data: deleting, version: stat.version },
+      { op: 'delete', path: this.entryPath },
+    ]);
+  }
+}

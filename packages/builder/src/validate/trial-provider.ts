@@ -1,0 +1,75 @@
+import type { UploadRecord } from '@nodepool/zk-protocol';
+import { NodepoolError, type ImageSource, type Provider } from '@nodepool/core';
+import type { Surroundings } from '../context/surroundings.js';
+import type { TrialTarget } from './find-target.js';
+
+/** How long a provider may take until it can launch. */
+const START_LIMIT_MS = 120_000;
+
+/**
+ * Runs `use` with a provider object of its own that knows the one upload as its image and can launch nodes.
+ * @throws NODEPOOL_IMAGE_TEST when the provider does not get ready to launch
+ */
+export async function withTrialProvider<T>(
+  { providers, clock, logger }: Pick<Surroundings, 'providers' | 'clock' | 'logger'>,
+  upload: UploadRecord,
+  target: TrialTarget,
+  signal: AbortSignal,
+  use: (provider: Provider) => Promise<T>,
+): Promise<T> {
+  let wake = (): void => undefined;
+  const name = upload.provider;
+  const provider = await providers.makeForNodes(name, { images: onlyThis(upload), capacityChanged: () => wake() });
+  if (!provider) throw new NodepoolError('NODEPOOL_IMAGE_TEST', `provider "${name}" has left the configuration`);
+  const late = new AbortController();
+  const cancel = clock.setTimer(START_LIMIT_MS, () => late.abort(notReady(name, target)));
+  try {
+    const either = AbortSignal.any([signal, late.signal]);
+    await provider.start(either);
+    await untilTrue(
+      () => canLaunch(provider, target),
+      (look) => (wake = look),
+      either,
+    );
+    cancel();
+    return await use(provider);
+  } finally {
+    cancel();
+    provider.stop();
+    await provider.join().catch((error: unknown) => {
+      logger.warn('Provider did not end in good order', { provider: name, error });
+    });
+  }
+}
+
+const notReady = (provider: string, { pool, label }: TrialTarget): NodepoolError =>
+  new NodepoolError(
+    'NODEPOOL_IMAGE_TEST',
+    `provider "${provider}" is not ready to launch label "${label.name}" in pool "${pool.name}" after ${START_LIMIT_MS / 1_000} s`,
+  );
+
+function onlyThis(upload: UploadRecord): ImageSource {
+  return {
+    ready: true,
+    newestUpload: (image, provider) => (image === upload.image && provider === upload.provider ? upload : undefined),
+    // Nothing in the cloud may be taken for leaked by one who knows so little.
+    hasUpload: () => true,
+  };
+}
+
+function canLaunch(provider: Provider, { pool, label }: TrialTarget): boolean {
+  const isQuotaKnown = provider.quota === undefined || provider.quota.estimatedNodepoolQuota() !== undefined;
+  return isQuotaKnown && provider.labelReady(pool.name, label.name);
+}
+
+function untilTrue(isTrue: () => boolean, onChange: (look: () => void) => void, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const look = () => {
+      if (isTrue()) resolve();
+    };
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    onChange(look);
+    if (signal.aborted) reject(signal.reason as Error);
+    look();
+  });
+}
