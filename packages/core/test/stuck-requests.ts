@@ -150,6 +150,23 @@ function timingOut(): ProviderSteering {
   fail();
   return steering;
 }
+/** A provider that was given ten launches at once, and took its time for them. */
+function slowedDown(): ProviderSteering {
+  let now = NOW_MS - 600_000;
+  const steering = new ProviderSteering(
+    () => now,
+    () => undefined,
+  );
+  const first = steering.begin('small');
+  now += 40_000;
+  first.ended(true);
+  const herd = Array.from({ length: 10 }, () => steering.begin('small'));
+  now += 95_000;
+  for (const launch of herd) launch.ended(true);
+  now = NOW_MS;
+  return steering;
+}
+
 /** An order of an operator about the provider. */
 const order = (fields: Pick<ControlRecord, 'mode'> & Partial<ControlRecord>): ControlRecord =>
   newControl({ kind: 'provider', name: 'cloud', owner: 'alice@ops1', ...fields }, 0);
@@ -265,6 +282,17 @@ const EXAMPLES: Readonly<Record<RuleName, () => Example>> = {
   'max-concurrency': () => ({
     request: request(41, ['small']),
     pools: [{ view: cloud({ instances: 10, cores: 20, ram: 40_960 }, { maxConcurrency: 10, activeLaunches: 10 }) }],
+  }),
+  'launch-ramp': () => ({
+    request: request(41, ['small']),
+    pools: [
+      {
+        view: cloud(
+          { instances: 10, cores: 20, ram: 40_960 },
+          { ...{ activeLaunches: 10, launchLimit: 7 }, steering: slowedDown() },
+        ),
+      },
+    ],
   }),
   'pool-disabled': () => ({ request: request(41, ['small']), pools: [{ view: cloud({}, {}, { maxServers: 0 }) }] }),
   'label-disabled': () => ({

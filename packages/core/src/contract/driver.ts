@@ -33,6 +33,11 @@ export interface DriverCapabilities {
   readonly pausesAtQuota: boolean;
   /** The builder uploads images to its providers. */
   readonly managesImages: boolean;
+  /**
+   * How many launches may be under way at once follows from how long they take and how many fail. Default: true. `false`
+   * where a launch is only part of a machine, or waits for what another provider makes.
+   */
+  readonly rampsLaunches?: boolean | undefined;
 }
 
 /**
@@ -248,6 +253,12 @@ export interface LaunchOrder {
    * Missing: as often as the configuration says, without a pause for lack of capacity (`steering: off`)
    */
   readonly attemptFailed?: ((error: Error) => boolean) | undefined;
+  /**
+   * Told for each attempt when the cloud has begun to make the instance, so that core knows how long the cloud takes for
+   * it, without what the launch waits for on our side, such as `rate`. A driver that does not tell is measured from the
+   * beginning of the launch. Missing: nobody wants to know (`steering: off`).
+   */
+  readonly created?: (() => void) | undefined;
 }
 
 /** How a launch ended. */

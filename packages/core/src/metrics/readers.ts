@@ -79,6 +79,7 @@ function launcherReaders({ follower, version, statsdDropped }: ReaderSources): R
       const failing = new Set(launcher.failingProviders());
       return [...launcher.config().providers.keys()].map((provider) => [{ provider }, failing.has(provider) ? 1 : 0]);
     }),
+    launchLimit: of((launcher) => launchLimits(launcher)),
     connectionQueue: of(({ zk }) => one(zk.counters.pending)),
     eventQueue: caches(({ eventQueue }) => eventQueue),
     playbackQueue: caches(({ playbackQueue }) => playbackQueue),
@@ -123,6 +124,12 @@ function* tenantLimits(launcher: ObservedLauncher): Generator<Sample> {
   for (const [tenant, limits] of launcher.config().tenantLimits) {
     for (const [resource, limit] of Object.entries(limits)) yield [{ tenant, resource }, limit];
   }
+}
+
+/** The pools of a provider share it. */
+function launchLimits(launcher: ObservedLauncher): Sample[] {
+  const limits = new Map(launcher.pools().map(({ provider, launchLimit }) => [provider, launchLimit] as const));
+  return [...limits].flatMap(([provider, limit]) => (limit === undefined ? [] : [[{ provider }, limit] as const]));
 }
 
 function* poolRequests(launcher: ObservedLauncher): Generator<Sample> {

@@ -53,6 +53,8 @@ export class LaunchBench {
   readonly clock: VirtualClock;
   readonly nodes = new Map<string, NodeRecord>();
   /** Every change of a node, in order. */
+  /** When a driver said that the cloud has begun to make an instance. */
+  readonly createdMs: number[] = [];
   readonly writes: Partial<NodeRecord>[] = [];
   /** What was counted: `result image` of launches, `plural` of leaks. */
   readonly counted: string[] = [];
@@ -130,6 +132,7 @@ export class LaunchBench {
       pool,
       label,
       request: newRequest({ labels: ['small'] }, this.clock.now()),
+      created: () => this.createdMs.push(this.clock.now()),
       store: async (changes) => {
         await Promise.resolve();
         if (this.storeError) throw this.storeError;

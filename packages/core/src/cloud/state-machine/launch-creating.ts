@@ -42,6 +42,7 @@ async function create(
       ...work.runOptions(signal),
       saveExternalId: async (externalId) => {
         known = true;
+        order.created?.();
         work.leftovers.add(externalId);
         await work.store({ ...image.fields, externalId });
       },

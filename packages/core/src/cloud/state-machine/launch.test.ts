@@ -78,6 +78,21 @@ describe('a launch', () => {
     expect(bench.writes).toHaveLength(2);
   });
 
+  it('tells when the cloud has begun, for each attempt', async () => {
+    const { bench, clock } = setUp({
+      cloud: { createMs: 30_000 },
+      config: { launchTimeoutMs: 20_000, launchRetries: 2 },
+    });
+    const startedMs = clock.now();
+
+    await clock.run(bench.launch());
+    await clock.advance(30_000); // the cloud ends what it has begun
+
+    const [first, second = 0] = bench.createdMs.map((ms) => ms - startedMs);
+    expect(first).toBe(0);
+    expect(second).toBeGreaterThanOrEqual(20_000);
+  });
+
   it('takes login data from the image, overruled by the instance, and attributes overruled by the pool', async () => {
     const { bench, clock, cloud } = setUp({
       cloud: { createMs: 1_000 },

@@ -8,10 +8,11 @@ import {
   type Shortage,
 } from '../../contract/resources.js';
 import { ceilingsOf, describeCeiling } from './controls.js';
+import { LaunchAllowance } from './launch-allowance.js';
 import { reason } from './candidates.js';
 import { countOf } from './rules.js';
 import { amountText } from './texts.js';
-import type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason, Reservation } from './types.js';
+import type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason, Reservation, RuleName } from './types.js';
 
 /** What one request may get now, and what keeps it from getting the rest. */
 export interface Fit {
@@ -50,7 +51,7 @@ export class Budget {
   readonly #overrun: { readonly provider: Shortage | undefined; readonly pool: Shortage | undefined };
   readonly #offersByLabel = new Map<string, Offers>();
   readonly #tenantExtra = new Map<string, Resources>();
-  #launchesLeft: number;
+  readonly #launches: LaunchAllowance;
   /** Free nodes kept for requests that cannot be served yet, behind one that waits for capacity. */
   readonly #heldBack = new Set<string>();
   /** Something did not fit although the pool itself has capacity. */
@@ -68,7 +69,7 @@ export class Budget {
     this.#providerRest = this.#applyCeilings();
     this.#free = { provider: { ...this.#providerRest }, pool: { ...this.#poolRest } };
     this.#overrun = { provider: findOverrun(this.#free.provider), pool: findOverrun(this.#free.pool) };
-    this.#launchesLeft = view.maxConcurrency < 0 ? Infinity : view.maxConcurrency - view.activeLaunches;
+    this.#launches = new LaunchAllowance(view);
   }
 
   /** Operators may allow fewer nodes than the configuration and the cloud. @returns what is left of the provider */
@@ -92,13 +93,14 @@ export class Budget {
     const complete = parts.every((part) => part.source.kind !== 'wait');
     const { az, shortage, isProviderShort, isKnown } = scratch;
     this.#isProviderShort ||= isProviderShort;
-    const isOverQuota = isKnown && shortage !== undefined && shortage.rule !== 'max-concurrency';
+    const isOverQuota = isKnown && shortage !== undefined && !TOO_MANY_LAUNCHES.has(shortage.rule);
     return { assignment: { parts, complete, az }, shortage, isProviderShort, isOverQuota };
   }
 
   /** Takes an assignment out of the budget; parts that wait are reserved, so that no later request gets them. */
   take(demand: Demand, assignment: Assignment): void {
     for (const part of assignment.parts) this.#takePart(part);
+    this.#launches.take(assignment.parts.filter(({ source }) => source.kind === 'launch').length);
     const tenant = demand.request.tenantName;
     if (tenant === null || demand.accepted) return;
     const extra = this.#tenantExtra.get(tenant) ?? {};
@@ -143,7 +145,6 @@ export class Budget {
     const need = this.#needOf([part.label]);
     if (this.#providerRest) accumulate(this.#providerRest, limitedBy(need, this.#providerRest), -1);
     accumulate(this.#poolRest, limitedBy(need, this.#poolRest), -1);
-    if (part.source.kind === 'launch') this.#launchesLeft--;
   }
 
   #fitLabel(label: string, request: PlannedRequest, earlier: AssignmentPart[], scratch: Scratch): AssignmentPart {
@@ -204,9 +205,8 @@ export class Budget {
   }
 
   #launchShortage(label: string, scratch: Scratch): Reason | undefined {
-    if (this.#launchesLeft - scratch.launches <= 0) {
-      return this.#tooManyLaunches();
-    }
+    const tooMany = this.#launches.shortage(scratch.launches);
+    if (tooMany) return tooMany;
     const { quota, pool, provider } = this.#view;
     if (quota.providerTotal === undefined && !pool.ignoreProviderQuota) {
       scratch.isKnown = false;
@@ -230,19 +230,6 @@ export class Budget {
       label,
       ...details,
     });
-  }
-
-  #tooManyLaunches(): Reason {
-    const { maxConcurrency, activeLaunches, provider } = this.#view;
-    const kept = Math.max(0, maxConcurrency - activeLaunches);
-    const others = kept > 0 ? `, ${kept} more to begin for it and requests ahead` : '';
-    return reason(
-      'max-concurrency',
-      `provider "${provider}" has ${activeLaunches} ${activeLaunches === 1 ? 'launch' : 'launches'} under way${others}, ` +
-        `max-concurrency is ${maxConcurrency}`,
-      'a launch of the provider ends, or max-concurrency is raised',
-      { active: activeLaunches, limit: maxConcurrency },
-    );
   }
 
   #nothingFree(label: string, labels: readonly string[]): Reason {
@@ -281,6 +268,9 @@ export class Budget {
     return sumResources(labels.filter((label) => pool.labels.has(label)).map((label) => quota.need(label)));
   }
 }
+
+/** What ends with a launch, and is no lack of quota. */
+const TOO_MANY_LAUNCHES: ReadonlySet<RuleName> = new Set(['max-concurrency', 'launch-ramp']);
 
 const NOTHING_FITS = { isProviderShort: false, isOverQuota: false } as const;
 

@@ -94,3 +94,25 @@ describe('a request for a standby node', () => {
     expect(waiting).toHaveLength(1);
   });
 });
+
+describe('launches at once, as far as earlier ones have shown', () => {
+  it('keep further requests waiting, accepted by nobody', () => {
+    const { accept, waiting } = plan(cloud({ activeLaunches: 4, launchLimit: 5 }), request(), request(), request());
+
+    expect(accept).toHaveLength(1);
+    expect(waiting[0]?.reason).toMatchObject({ rule: 'launch-ramp', details: { active: 4, limit: 5 } });
+  });
+
+  it('let a request that needs more than that begin when none is under way, alone', () => {
+    const large = request({ labels: Array<string>(8).fill('small') });
+
+    expect(plan(cloud({ activeLaunches: 1, launchLimit: 5 }), large, request()).accept).toEqual([]);
+    expect(plan(cloud({ launchLimit: 5 }), large, request()).accept.map(({ request: { id } }) => id)).toEqual([
+      large.id,
+    ]);
+  });
+
+  it('do not have standby requests declined', () => {
+    expect(plan(cloud({ activeLaunches: 5, launchLimit: 5 }), standby()).decline).toEqual([]);
+  });
+});

@@ -18,6 +18,7 @@ export const RULES = [
   'paused-by-operator',
   'limited-by-operator',
   'max-concurrency',
+  'launch-ramp',
   'pool-disabled',
   'label-disabled',
   'label-unavailable',
@@ -100,6 +101,8 @@ export interface PoolView {
   /** Provider-wide; `-1` no limit. */
   readonly maxConcurrency: number;
   readonly activeLaunches: number;
+  /** Launches of the provider that may be under way at once as far as earlier ones have shown. Missing: no limit. */
+  readonly launchLimit?: number | undefined;
   readonly errorLabels: ReadonlySet<string>;
   /** Orders of operators that are in force, about this pool or others. Missing: none. */
   readonly controls?: readonly ControlRecord[];

@@ -220,12 +220,14 @@ export class PoolHandlers implements HandlerPool {
     const { view, port, wake } = this.#options;
     const planned = view.runner.planLaunch(view.pool.name, this.needOf(label), () => {
       wake();
-      if (view.maxConcurrency >= 0) port.reservationsEnded(view.provider, view.pool.name);
+      if (view.maxConcurrency >= 0 || view.launchLimit < Infinity)
+        port.reservationsEnded(view.provider, view.pool.name);
     });
     const steered = view.steering?.begin(label);
     if (!steered) return planned;
     return {
       ...planned,
+      created: () => steered.created(),
       attemptFailed: (error) => steered.attemptFailed(error) === 'own' || !findAlternative(request(), view),
       ended: (result) => {
         steered.ended(result?.state === 'ready');

@@ -45,7 +45,10 @@ export class PoolSet {
 
   /** Load of each of them. */
   loads(): PoolLoad[] {
-    return this.configured.map(({ view, load }) => ({ provider: view.provider, pool: view.pool.name, ...load }));
+    return this.configured.map(({ view, load }) => {
+      const { provider, pool, launchLimit } = view;
+      return { provider, pool: pool.name, ...load, ...(launchLimit < Infinity && { launchLimit }) };
+    });
   }
 
   /** One of the pools works on the request, be it a removed one. */

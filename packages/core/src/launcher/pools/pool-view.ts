@@ -116,6 +116,10 @@ export class LivePoolView implements PoolView {
     return this.#runner.activeLaunches;
   }
 
+  get launchLimit(): number {
+    return this.#runner.rampsLaunches ? (this.steering?.launchLimit ?? Infinity) : Infinity;
+  }
+
   get errorLabels(): ReadonlySet<string> {
     return this.#runner.provider.errorLabels();
   }

@@ -37,6 +37,8 @@ export class ProviderRunner {
   readonly provider: Provider;
   readonly launches: boolean;
   readonly pausesAtQuota: boolean;
+  /** How many launches may be under way at once follows from how they go. */
+  readonly rampsLaunches: boolean;
   readonly #services: Services;
   readonly #logger: Logger;
   readonly #stop = new AbortController();
@@ -54,6 +56,7 @@ export class ProviderRunner {
     this.provider = provider;
     this.launches = loaded.driver.capabilities.launches;
     this.pausesAtQuota = loaded.driver.capabilities.pausesAtQuota;
+    this.rampsLaunches = this.launches && (loaded.driver.capabilities.rampsLaunches ?? true);
     this.#logger = services.logger.child({ provider: provider.config.name });
   }
 

@@ -118,9 +118,9 @@ export class Launches {
       return { state: 'failed', node, error };
     }
     try {
-      const attemptFailed = planned?.attemptFailed;
-      const order = { ...this.#order(request, part, node, label), ...(attemptFailed && { attemptFailed }) };
-      return await driver.launch(order, this.#signal);
+      const { attemptFailed, created } = planned ?? {};
+      const steering = { ...(attemptFailed && { attemptFailed }), ...(created && { created }) };
+      return await driver.launch({ ...this.#order(request, part, node, label), ...steering }, this.#signal);
     } catch (error) {
       return { state: 'failed', node: part.node ?? node, error: asError(error) };
     }

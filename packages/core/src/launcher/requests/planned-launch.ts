@@ -9,6 +9,8 @@ export interface PlannedLaunch {
   recorded(): void;
   /** As in `LaunchOrder`; missing: the provider is not steered around. */
   readonly attemptFailed?: ((error: Error) => boolean) | undefined;
+  /** As in `LaunchOrder`. */
+  readonly created?: (() => void) | undefined;
   /** It is over. Later calls do nothing. @param result - `undefined`: the driver was never asked */
   ended(result: LaunchResult | undefined): void;
 }

@@ -1,16 +1,21 @@
 import { DEFAULT_HEALTH_LIMITS, Health, type HealthLimits, type HealthReport } from './health.js';
 import { failureKindOf } from './failure.js';
+import { Ramp, type RampReport } from './ramp.js';
 
 /** How a provider does, as data. */
 export interface SteeringReport {
   readonly provider: HealthReport;
   /** Labels for which the provider had no capacity, as far as they are not well again. */
   readonly labels: readonly { readonly label: string; readonly health: HealthReport }[];
+  /** How many launches may be under way at once. */
+  readonly ramp: RampReport;
 }
 
 /** What is kept of a launch while it is under way. */
 export interface SteeredLaunch {
   readonly label: string;
+  /** The cloud has begun to make the instance: from here its time until it is ready counts. */
+  created(): void;
   /** An attempt failed. @returns what that says about the provider */
   attemptFailed(error: Error): ReturnType<typeof failureKindOf>;
   /** The launch is over. Later calls do nothing. */
@@ -27,6 +32,7 @@ export class ProviderSteering {
   readonly #changed: () => void;
   readonly #provider: Health;
   readonly #labels = new Map<string, Health>();
+  readonly #ramp: Ramp;
 
   /** @param changed - called when the provider or a label has another state */
   constructor(now: () => number, changed: () => void, limits: HealthLimits = DEFAULT_HEALTH_LIMITS) {
@@ -34,6 +40,12 @@ export class ProviderSteering {
     this.#changed = changed;
     this.#limits = limits;
     this.#provider = new Health(limits);
+    this.#ramp = new Ramp(now);
+  }
+
+  /** How many launches may be under way at once, as far as those before have shown. */
+  get launchLimit(): number {
+    return this.#ramp.limit;
   }
 
   /** Nothing is known against the provider itself. */
@@ -61,17 +73,22 @@ export class ProviderSteering {
   begin(label: string): SteeredLaunch {
     this.#provider.began();
     this.#labels.get(label)?.began();
+    const ramped = this.#ramp.begin(label);
     let hasFailed = false;
     let isOver = false;
     return {
       label,
+      created: () => ramped.created(),
       attemptFailed: (error) => {
         hasFailed = true;
-        return this.#attemptFailed(label, error);
+        const kind = this.#attemptFailed(label, error);
+        if (kind === 'cloud') ramped.failed();
+        return kind;
       },
       ended: (isReady) => {
         if (isOver) return;
         isOver = true;
+        ramped.ended(isReady);
         if (isReady) this.#succeeded(label);
         else if (!hasFailed) this.#endedOtherwise(label);
       },
@@ -81,7 +98,8 @@ export class ProviderSteering {
   report(): SteeringReport {
     const now = this.#now();
     const labels = [...this.#labels].map(([label, health]) => ({ label, health: health.report(now) }));
-    return { provider: this.#provider.report(now), labels: labels.filter(({ health }) => health.state !== 'closed') };
+    const failing = labels.filter(({ health }) => health.state !== 'closed');
+    return { provider: this.#provider.report(now), labels: failing, ramp: this.#ramp.report() };
   }
 
   #attemptFailed(label: string, error: Error): ReturnType<typeof failureKindOf> {

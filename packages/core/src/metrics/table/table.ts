@@ -114,6 +114,10 @@ const WORK = {
     help: '1 while launches of the provider fail and requests go to others, otherwise 0',
     ...exposed('gauge', 'nodepool_provider_failing', ['provider']),
   },
+  launchLimit: {
+    help: 'Launches of the provider that may be under way at once, as far as earlier ones have shown',
+    ...exposed('gauge', 'nodepool_provider_launch_limit', ['provider']),
+  },
   operationState: {
     help: 'Time operations spent in each of their states',
     ...exposed('histogram', 'nodepool_operation_state_seconds', ['provider', 'machine', 'state'], SLOW_SECONDS),

@@ -59,11 +59,12 @@ async function launch(
 ): Promise<LaunchResult> {
   let { node } = order;
   const store: LaunchOrder['store'] = async (changes) => (node = await outOfDriverScope(() => order.store(changes)));
-  const { attemptFailed } = order;
+  const { attemptFailed, created } = order;
   const guarded = {
     ...order,
     store,
     ...(attemptFailed && { attemptFailed: (error: Error) => outOfDriverScope(() => attemptFailed(error)) }),
+    ...(created && { created: () => outOfDriverScope(created) }),
   };
   try {
     const started = inScopeWithSignal(complaints.scope, signal, (own) => handler.launch?.(guarded, own));
