@@ -1,5 +1,5 @@
-// test.mjs [unit|e2e|openstack]: everything (checks, unit and integration tests, end-to-end tests), or one kind of tests alone.
-// Those on a real OpenStack run when they are asked for: they install 700 MB and take half an hour or more.
+// test.mjs [unit|e2e|openstack [ARGUMENTS OF VITEST]]: everything (checks, unit and integration tests, end-to-end tests), or
+// one kind of tests alone. Those on a real OpenStack run when they are asked for: they install 700 MB and take half an hour or more.
 // The last line is `N passed, N failed`; the exit status is 0 only when nothing failed. A failing stage ends the run.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -73,7 +73,7 @@ function runStage(name, args) {
   if (total.failed > 0) finish();
 }
 
-const only = process.argv[2];
+const [only, ...more] = process.argv.slice(2);
 if (only !== undefined && !(only in STAGES)) {
   console.error(`usage: test.mjs [${Object.keys(STAGES).join('|')}]`);
   process.exit(2);
@@ -85,6 +85,10 @@ if (only === undefined) {
   if (failedChecks.length > 0) finish();
 }
 for (const [name, args] of Object.entries(STAGES)) {
-  if (only === undefined ? name !== 'openstack' : only === name) runStage(name, args);
+  if (only === undefined ? name !== 'openstack' : only === name) runStage(name, [...args, ...more]);
 }
+if (only === undefined)
+  console.log(
+    'Not run: the tests on a real OpenStack. npm run test:openstack runs them, as root: 700 MB, half an hour.',
+  );
 finish();

@@ -5,7 +5,7 @@ import { contenders } from './zuul-lock.js';
 import { type NodeBody, parseBody } from './zuul-records.js';
 
 /** Children of a path; none when it does not exist. */
-async function children(zk: ZooKeeper, path: string): Promise<string[]> {
+export async function children(zk: ZooKeeper, path: string): Promise<string[]> {
   try {
     return await zk.getChildren(path);
   } catch (error) {

@@ -1,17 +1,23 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { freePorts, startSshd, startStatsd, type SshdHandle, type StatsdHandle } from '@nodepool/test-servers';
 import { textOf, OpenStack, type AdminApi, type ApiObject } from '@nodepool/openstack';
 import { Harness, startGround, type LaunchOptions, type Ground } from '../harness.js';
 import { idleNodeProblems } from '../inventory.js';
 import type { LauncherProcess } from '../launcher-process.js';
 import { NodepoolProcess } from '../nodepool-process.js';
+import { ServiceProcess } from '../service-process.js';
+
+const BUILDER = fileURLToPath(new URL('../../../packages/builder/bin/nodepool-builder.js', import.meta.url));
 
 /** What a test differs in. */
 export interface OpenStackSetup {
   readonly providers: readonly { readonly pools: readonly unknown[] }[];
+  /** Further keys of the file, e.g. `diskimages`. */
+  readonly more?: Readonly<Record<string, unknown>>;
 }
 
 interface PoolWithLabels {
@@ -35,6 +41,7 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
   readonly #cloudDir: string;
   readonly #sshd: SshdHandle;
   readonly #sshPort: number;
+  readonly #builders: ServiceProcess[] = [];
 
   private constructor(
     ground: Ground,
@@ -95,22 +102,52 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
     return super.launch(setup, { ...options, env });
   }
 
-  protected override configOf({ providers }: OpenStackSetup): Record<string, unknown> {
+  /** Starts a builder and waits until it is ready. @param name - of its folder: one that had it before has left its files there */
+  async startBuilder(setup: OpenStackSetup, name: string): Promise<ServiceProcess> {
+    const dir = join(this.testDir, name);
+    const env = { OS_CLIENT_CONFIG_FILE: this.cloud.cloudsFile, TMPDIR: dir };
+    await mkdir(this.imagesDir(name), { recursive: true });
+    const builder = await ServiceProcess.start(BUILDER, { dir, name, config: this.builderConfig(setup, name), env });
+    this.#builders.push(builder);
+    await builder.whenReady();
+    return builder;
+  }
+
+  /** The whole file of a builder. */
+  builderConfig(setup: OpenStackSetup, name: string): Record<string, unknown> {
+    const servers = this.zookeeper.servers.map(({ host, port }) => ({ host, port }));
+    const dirs = { 'images-dir': this.imagesDir(name), 'build-log-dir': join(this.testDir, name, 'logs') };
+    return { 'zookeeper-servers': servers, 'zookeeper-timeout': 4, ...dirs, ...this.configOf(setup) };
+  }
+
+  /** Where a builder has its images. */
+  imagesDir(name: string): string {
+    return join(this.testDir, name, 'images');
+  }
+
+  override async endTest(): Promise<void> {
+    await Promise.all(this.#builders.splice(0).map((builder) => builder.kill()));
+    await super.endTest();
+  }
+
+  protected override configOf({ providers, more }: OpenStackSetup): Record<string, unknown> {
     const text = JSON.stringify(providers).replaceAll('"connection-port":"ssh"', `"connection-port":${this.#sshPort}`);
     const pools = providers.flatMap((provider) => provider.pools) as readonly PoolWithLabels[];
     const names = new Set(pools.flatMap(({ labels }) => labels.map(({ name }) => name)));
-    return { labels: [...names].map((name) => ({ name })), providers: JSON.parse(text) as unknown };
+    return { ...more, labels: [...names].map((name) => ({ name })), providers: JSON.parse(text) as unknown };
   }
 
   protected override async nodeProblems(): Promise<string[]> {
-    const [nodes, ...left] = await Promise.all([
-      idleNodeProblems(this.zk),
+    const nodes = await idleNodeProblems(this.zk);
+    if (nodes.length > 0) return nodes; // asking the services as well would slow down what is waited for
+    const left = await Promise.all([
       this.servers().then((all) => all.map(({ name, status }) => `server ${textOf(name)} (${textOf(status)}) is left`)),
       this.#left('neutron', '/v2.0/floatingips', 'floatingips'),
       this.#left('neutron', '/v2.0/ports', 'ports', ({ device_owner: owner }) => textOf(owner).startsWith('compute:')),
       this.#left('cinder', `/v3/${await this.api.projectId()}/volumes/detail`, 'volumes'),
+      this.#left('glance', '/v2/images', 'images', ({ name }) => name !== 'test-image'),
     ]);
-    return [...nodes, ...left.flat()];
+    return left.flat();
   }
 
   /** Runs `nodepool` with this configuration. @returns what it printed */
@@ -141,7 +178,7 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
   }
 
   async #left(
-    service: 'neutron' | 'cinder',
+    service: 'neutron' | 'cinder' | 'glance',
     path: string,
     key: string,
     counts: (object: ApiObject) => boolean = () => true,
@@ -176,6 +213,9 @@ async function emptyProject(api: AdminApi): Promise<void> {
     ...(await api.list('neutron', '/v2.0/ports', 'ports'))
       .filter(({ device_owner: owner }) => textOf(owner).startsWith('compute:'))
       .map(({ id }) => `neutron /v2.0/ports/${textOf(id)}`),
+    ...(await api.list('glance', '/v2/images', 'images'))
+      .filter(({ name }) => name !== 'test-image')
+      .map(({ id }) => `glance /v2/images/${textOf(id)}`),
     ...(await api.list('cinder', `/v3/${project}/volumes`, 'volumes')).map(
       ({ id }) => `cinder /v3/${project}/volumes/${textOf(id)}`,
     ),

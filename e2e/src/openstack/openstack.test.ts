@@ -1,5 +1,6 @@
 // On real services. One file, as they take half a minute to start and all its tests share them.
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { builderCases } from './builder-cases.js';
 import { failureCases } from './failure-cases.js';
 import { imageCases } from './image-cases.js';
 import { leftoverCases } from './leftover-cases.js';
@@ -40,10 +41,11 @@ afterAll(async () => {
   await harness?.stop();
 }, 120_000);
 
+shapeCases(get);
+leftoverCases(get);
+failureCases(get);
 optionCases(get);
 imageCases(get);
 quotaCases(get);
-failureCases(get);
-leftoverCases(get);
-shapeCases(get);
+builderCases(get);
 nodeCases(get);

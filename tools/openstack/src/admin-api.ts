@@ -25,6 +25,11 @@ export class AdminApi {
     this.#caller = caller;
   }
 
+  /** What calls are made with, as header `x-auth-token`. */
+  token(): Promise<string> {
+    return this.#logIn();
+  }
+
   /** Id of the project that is called for. */
   async projectId(): Promise<string> {
     await this.#logIn();
@@ -57,6 +62,11 @@ export class AdminApi {
   /** The objects of a list. */
   async list(service: PortName, path: string, key: string): Promise<ApiObject[]> {
     return ((await this.call(service, 'GET', path))[key] ?? []) as ApiObject[];
+  }
+
+  /** Where a call goes. */
+  urlOf(service: PortName, path: string): string {
+    return urlOf(this.#site, service, path);
   }
 
   /** Sends an image's data. */

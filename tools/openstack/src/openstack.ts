@@ -70,7 +70,7 @@ export class OpenStack {
     return cloud;
   }
 
-  /** The file `clouds.yaml` for it: clouds `nodepool` and `admin`. */
+  /** The file `clouds.yaml` for it: clouds `nodepool` and `admin`, and `nodepool-raw`, which is the first with raw images. */
   get cloudsFile(): string {
     return at(this.site, CLOUDS_FILE);
   }
@@ -192,8 +192,9 @@ export class OpenStack {
         project_domain_name: 'Default',
       },
     });
-    const clouds = { clouds: { nodepool: entry('nodepool'), admin: entry('admin') } };
-    await writeFile(this.cloudsFile, `${JSON.stringify(clouds, undefined, 2)}\n`);
+    const nodepool = entry('nodepool');
+    const clouds = { nodepool, admin: entry('admin'), 'nodepool-raw': { ...nodepool, image_format: 'raw' } };
+    await writeFile(this.cloudsFile, `${JSON.stringify({ clouds }, undefined, 2)}\n`);
   }
 
   #launch(name: string): void {
