@@ -22,8 +22,14 @@ beforeAll(async () => {
   harness = await OpenStackHarness.start();
 }, 400_000);
 
+let startedMs = 0;
+
 beforeEach(async ({ onTestFailed }) => {
-  onTestFailed(() => console.error(`--- timeline\n${story}\n---`));
+  onTestFailed(({ task }) => {
+    const problems = (task.result?.errors ?? []).map(({ message, diff = '' }) => `${message}\n${diff}`);
+    console.error(`--- ${task.name}\n${problems.join('\n')}\n--- timeline\n${story}\n---`);
+  });
+  startedMs = Date.now();
   await get().startTest();
 });
 
@@ -34,6 +40,8 @@ afterEach(async ({ task }) => {
   } finally {
     story = get().timeline().slice(-20_000);
     await get().endTest();
+    // the whole takes half an hour, and vitest says nothing before its end
+    console.log(`${((Date.now() - startedMs) / 1_000).toFixed(0)} s: ${task.name}`);
   }
 }, 120_000);
 

@@ -39,9 +39,13 @@ export function shapeCases(get: () => OpenStackHarness): void {
   });
 }
 
-/** The same with the kinds of values instead of the values; of a list what its first entry is like. */
+/** The same with the kinds of values instead of the values; of a list what entries it has, in whatever order they come. */
 export function shapeOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.length === 0 ? [] : [shapeOf(value[0])];
+  if (Array.isArray(value)) {
+    const kinds = new Map(value.map(shapeOf).map((shape) => [JSON.stringify(shape), shape]));
+    return [...kinds].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, shape]) => shape);
+  }
   if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, shapeOf(item)]));
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, item]) => [key, shapeOf(item)]));
 }
