@@ -5,13 +5,15 @@ import type { Logger } from '../../contract/logger.js';
 import { InstanceKnowledge } from './instance-knowledge.js';
 import type { Instance, InstanceChange, InstanceView } from '../../contract/instance.js';
 import { orAbort } from '../../async/or-abort.js';
+import { InstanceWaits, type Question } from './instance-waits.js';
+import { ReadPace, type Polling } from './read-pace.js';
 
 /** Where the instances come from. */
 export interface InstanceSource<I extends Instance = Instance> {
   listInstances(signal: AbortSignal): Promise<readonly I[]>;
   getInstance?(externalId: string, signal: AbortSignal): Promise<I | undefined>;
   onInstanceChange?(listener: (change: InstanceChange<I>) => void): () => void;
-  readonly polling?: { readonly minMs: number; readonly maxMs: number } | undefined;
+  readonly polling?: Polling | undefined;
 }
 
 /** What the shared list works with. */
@@ -25,29 +27,9 @@ export interface InstanceListOptions<I extends Instance = Instance> {
   readonly onRead?: ((ageMs: number) => void) | undefined;
 }
 
-/** Somebody who wants an answer not older than `since`. */
-interface Question {
-  /** `undefined`: all of them. */
-  readonly externalId: string | undefined;
-  readonly since: number;
-  readonly answer: () => void;
-  readonly refuse: (error: Error) => void;
-}
-
-/** Somebody who has looked and waits for a change. */
-interface Watcher {
-  readonly externalId: string;
-  readonly sinceMs: number;
-  readonly wake: () => void;
-}
-
-const DEFAULT_POLLING = { minMs: 500, maxMs: 10_000 };
-/** A cloud that reports changes is still asked this often, in case one got lost. */
-const NET_MS = 30_000;
-/** While no more machines than this wait, each instance is read by itself. */
+/** While no more instances than this are waited for, each of them is read by itself. */
 const FEW = 3;
 const LIST_TIMEOUT_MS = 120_000;
-const AGE_SHARE = 0.25;
 
 /**
  * The instances of one provider, shared by all its machines: one list serves everybody who waits. Lists are taken only
@@ -58,41 +40,30 @@ export class InstanceList<I extends Instance = Instance> {
   readonly #source: InstanceSource<I>;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #random: () => number;
   readonly #onRead: ((ageMs: number) => void) | undefined;
   readonly #known = new InstanceKnowledge<I>();
-  readonly #questions = new Set<Question>();
-  readonly #watchers = new Map<string, Set<Watcher>>();
+  readonly #waits = new InstanceWaits(() => this.#schedule());
+  readonly #pace: ReadPace;
   readonly #learners = new Set<(externalId: string | undefined) => void>();
   readonly #stop = new AbortController();
   readonly #unsubscribe: (() => void) | undefined;
-  readonly #minMs: number;
-  readonly #maxMs: number;
   #reading = false;
-  #lastBeganMs = -Infinity;
-  #lastEndedMs = -Infinity;
-  #failures = 0;
-  /** When something was last read. */
-  #lastReadMs = -Infinity;
-  /** When the first of the present failures began. */
-  #failingSinceMs = -Infinity;
   #timer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
 
   constructor(options: InstanceListOptions<I>) {
     this.#source = options.source;
     this.#clock = options.clock;
     this.#logger = options.logger;
-    this.#random = options.random;
     this.#onRead = options.onRead;
-    const { minMs, maxMs } = options.source.polling ?? DEFAULT_POLLING;
-    this.#minMs = minMs;
-    this.#maxMs = Math.max(minMs, maxMs);
-    this.#unsubscribe = options.source.onInstanceChange?.((change) => this.#reported(change));
+    const { clock, random, source } = options;
+    const isReporting = source.onInstanceChange !== undefined;
+    this.#pace = new ReadPace({ clock, random, polling: source.polling, isReporting });
+    this.#unsubscribe = source.onInstanceChange?.((change) => this.#reported(change));
   }
 
   /** How old what is known is, ms, while reading it fails; `0` otherwise. */
   get overdueMs(): number {
-    return this.#failures === 0 ? 0 : this.#clock.now() - Math.max(this.#lastReadMs, this.#failingSinceMs);
+    return this.#pace.overdueMs;
   }
 
   /** A moment, for `since`: what is read from now on is newer. */
@@ -125,31 +96,7 @@ export class InstanceList<I extends Instance = Instance> {
    * @param sinceMs - since when somebody has waited for it: the longer, the slower it is looked up
    */
   news(externalId: string, sinceMs: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        signal.removeEventListener('abort', onAbort);
-        this.#removeWatcher(watcher);
-      };
-      const onAbort = () => {
-        leave();
-        this.#schedule();
-        reject(signal.reason as Error);
-      };
-      const wake = () => {
-        leave();
-        resolve();
-      };
-      const watcher: Watcher = { externalId, sinceMs, wake };
-      if (signal.aborted) {
-        reject(signal.reason as Error);
-        return;
-      }
-      signal.addEventListener('abort', onAbort, { once: true });
-      const others = this.#watchers.get(externalId);
-      if (others) others.add(watcher);
-      else this.#watchers.set(externalId, new Set([watcher]));
-      this.#schedule();
-    });
+    return this.#waits.watch(externalId, sinceMs, signal);
   }
 
   /** The instance as it was last seen, however long ago; `undefined`: it was not there. */
@@ -173,7 +120,7 @@ export class InstanceList<I extends Instance = Instance> {
     this.#stop.abort(new ProviderUnavailableError('the provider has been stopped'));
     this.#timer?.cancel();
     this.#timer = undefined;
-    for (const { refuse } of [...this.#questions]) refuse(this.#stop.signal.reason as Error);
+    this.#waits.refuseAll(this.#stop.signal.reason as Error);
   }
 
   /** In a cloud that reports changes, what is known stays true until it reports another. */
@@ -183,30 +130,9 @@ export class InstanceList<I extends Instance = Instance> {
   }
 
   #ask(externalId: string | undefined, since: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        signal.removeEventListener('abort', onAbort);
-        this.#questions.delete(question);
-      };
-      const onAbort = () => refuse(signal.reason as Error);
-      const refuse = (error: Error) => {
-        leave();
-        this.#schedule();
-        reject(error);
-      };
-      const answer = () => {
-        leave();
-        resolve();
-      };
-      const question: Question = { externalId, since, answer, refuse };
-      if (signal.aborted || this.#stop.signal.aborted) {
-        reject((signal.aborted ? signal.reason : this.#stop.signal.reason) as Error);
-        return;
-      }
-      signal.addEventListener('abort', onAbort, { once: true });
-      this.#questions.add(question);
-      this.#schedule();
-    });
+    const stop = this.#stop.signal;
+    if (stop.aborted && !signal.aborted) return Promise.reject(stop.reason as Error);
+    return this.#waits.ask(externalId, since, signal);
   }
 
   #reported(change: InstanceChange<I>): void {
@@ -216,8 +142,10 @@ export class InstanceList<I extends Instance = Instance> {
       this.#known.report(externalId, instance ?? undefined);
       this.#tellLearned(externalId);
     }
-    for (const question of [...this.#questions]) if (question.externalId === externalId) this.#answerIfKnown(question);
-    for (const watcher of [...(this.#watchers.get(externalId) ?? [])]) watcher.wake();
+    for (const question of [...this.#waits.questions]) {
+      if (question.externalId === externalId) this.#answerIfKnown(question);
+    }
+    this.#waits.wake(externalId);
     this.#schedule();
   }
 
@@ -231,16 +159,10 @@ export class InstanceList<I extends Instance = Instance> {
     if (current) question.answer();
   }
 
-  #removeWatcher(watcher: Watcher): void {
-    const others = this.#watchers.get(watcher.externalId);
-    others?.delete(watcher);
-    if (others?.size === 0) this.#watchers.delete(watcher.externalId);
-  }
-
   /** Sets the timer for the next read, or reads at once, or does nothing when nobody waits. */
   #schedule(): void {
     if (this.#reading || this.#stop.signal.aborted) return;
-    const dueMs = this.#dueMs();
+    const dueMs = this.#pace.dueMs(this.#waits, this.#waits.questions.size > 0 && this.#readsSingly() !== false);
     if (this.#timer?.atMs === dueMs) return;
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -257,54 +179,16 @@ export class InstanceList<I extends Instance = Instance> {
     this.#timer = { atMs: dueMs, cancel };
   }
 
-  #dueMs(): number | undefined {
-    if (this.#questions.size > 0)
-      return this.#readsSingly() ? this.#afterFailure() : this.#lastBeganMs + this.#paceMs();
-    if (this.#watchers.size === 0) return undefined;
-    if (this.#unsubscribe) return Math.max(this.#lastEndedMs, this.#oldestMs()) + NET_MS;
-    const lastMs = Math.max(this.#lastEndedMs, 0);
-    const ageMs = Math.max(0, lastMs - this.#youngestMs());
-    const pauseMs = Math.min(this.#maxMs, Math.max(this.#paceMs(), ageMs * AGE_SHARE));
-    return lastMs + pauseMs;
-  }
-
-  #oldestMs(): number {
-    let oldest = Infinity;
-    for (const watchers of this.#watchers.values()) {
-      for (const { sinceMs } of watchers) oldest = Math.min(oldest, sinceMs);
-    }
-    return oldest;
-  }
-
-  #youngestMs(): number {
-    let youngest = -Infinity;
-    for (const watchers of this.#watchers.values()) {
-      for (const { sinceMs } of watchers) youngest = Math.max(youngest, sinceMs);
-    }
-    return youngest;
-  }
-
-  /** Shortest pause between two reads: longer after failures. */
-  #paceMs(): number {
-    if (this.#failures === 0) return this.#minMs;
-    const full = Math.min(Math.max(this.#maxMs, 1_000), Math.max(this.#minMs, 250) * 2 ** Math.min(this.#failures, 20));
-    return Math.max(this.#minMs, full * (1 - this.#random() / 4));
-  }
-
-  #afterFailure(): number {
-    return this.#failures === 0 ? -Infinity : this.#lastBeganMs + this.#paceMs();
-  }
-
   /** Ids to read one by one, or `false` when a list is better. */
   #readsSingly(): Set<string> | false {
     if (!this.#source.getInstance) return false;
     const ids = new Set<string>();
-    for (const { externalId } of this.#questions) {
+    for (const { externalId } of this.#waits.questions) {
       if (externalId === undefined) return false;
       ids.add(externalId);
     }
     if (this.#unsubscribe) return ids.size > 0 ? ids : false;
-    for (const externalId of this.#watchers.keys()) ids.add(externalId);
+    for (const externalId of this.#waits.watchedIds) ids.add(externalId);
     return ids.size <= FEW && ids.size > 0 ? ids : false;
   }
 
@@ -312,22 +196,21 @@ export class InstanceList<I extends Instance = Instance> {
     this.#reading = true;
     this.#timer?.cancel();
     this.#timer = undefined;
-    this.#lastBeganMs = this.#clock.now();
+    this.#pace.began();
     const deadline = startDeadline(this.#clock, LIST_TIMEOUT_MS, this.#stop.signal);
     try {
       const ids = this.#readsSingly();
       await orAbort(ids ? this.#readEach(ids, deadline.signal) : this.#readAll(deadline.signal), deadline.signal);
-      this.#failures = 0;
-      this.#lastReadMs = this.#lastBeganMs;
+      this.#pace.succeeded();
       this.#delivered(ids);
     } catch (error) {
-      if (this.#failures++ === 0) this.#failingSinceMs = this.#lastBeganMs;
+      this.#pace.failed();
       if (!this.#stop.signal.aborted) this.#logger.debug('Reading instances failed', { error });
-      for (const { refuse } of [...this.#questions]) refuse(deadline.expired ? hanging(error) : (error as Error));
+      this.#waits.refuseAll(deadline.expired ? hanging(error) : (error as Error));
     } finally {
       deadline.end();
-      this.#lastEndedMs = this.#clock.now();
-      this.#onRead?.(this.#lastEndedMs - Math.max(this.#lastReadMs, this.#failingSinceMs));
+      const ageMs = this.#pace.ended();
+      this.#onRead?.(ageMs);
       this.#reading = false;
       this.#schedule();
     }
@@ -350,10 +233,8 @@ export class InstanceList<I extends Instance = Instance> {
   #delivered(ids: ReadonlySet<string> | false): void {
     if (ids) for (const externalId of ids) this.#tellLearned(externalId);
     else this.#tellLearned(undefined);
-    for (const question of [...this.#questions]) this.#answerIfKnown(question);
-    for (const [externalId, watchers] of [...this.#watchers]) {
-      if (!ids || ids.has(externalId)) for (const watcher of [...watchers]) watcher.wake();
-    }
+    for (const question of [...this.#waits.questions]) this.#answerIfKnown(question);
+    this.#waits.wakeAll(ids);
   }
 }
 
