@@ -29,3 +29,24 @@ export function describeActivity(
     };
   });
 }
+
+/** Tells of what images are doing, once for all that happens in one turn of the event loop. */
+export class ActivityReport {
+  readonly #tell: () => void;
+  #isDue = false;
+
+  /** @param tell - called at the end of the turn */
+  constructor(tell: () => void) {
+    this.#tell = tell;
+  }
+
+  /** Something changed. */
+  soon(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    queueMicrotask(() => {
+      this.#isDue = false;
+      this.#tell();
+    });
+  }
+}

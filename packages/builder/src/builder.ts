@@ -1,4 +1,4 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   ImageTree,
@@ -13,10 +13,9 @@ import { ConfigError, type Config, type Logger } from '@nodepool/core';
 import type { DriverRegistry } from '@nodepool/core/config';
 import { Registration } from '@nodepool/core/launcher';
 import { unfinishedAfter } from '@nodepool/core/service';
-import { describeActivity } from './activity.js';
+import { ActivityReport, describeActivity } from './activity.js';
 import { Builds, type BuildStatus } from './build/builds.js';
-import { detachLoops, unmountAndRemove } from './tool/mounts.js';
-import { killProcessesOf } from './tool/processes.js';
+import { removeLeftovers } from './tool/leftovers.js';
 import { findSandbox, type Sandbox } from './tool/sandbox.js';
 import { holdBuilderId } from './context/unique-builder.js';
 import { SpaceBook } from './context/space.js';
@@ -74,7 +73,7 @@ export class Builder {
   #id: ZkLock | undefined;
   readonly #imageListeners = new Set<(image: string) => void>();
   #stopping = false;
-  #isReporting = false;
+  readonly #report = new ActivityReport(() => this.#reportActivity());
 
   constructor(options: BuilderOptions) {
     const { zk, clock, logger, config, hostname, version } = options;
@@ -262,7 +261,7 @@ export class Builder {
       config: () => this.#config,
       space: new SpaceBook(imagesDir, tmpRoot),
       providers: new ImageProviders(registry, contextOf, logger),
-      activityChanged: () => this.#reportSoon(),
+      activityChanged: () => this.#report.soon(),
       workEnded: () => this.#onWorkEnded(),
     };
   }
@@ -277,7 +276,7 @@ export class Builder {
     for (const listener of this.#imageListeners) listener(image);
     if (!this.#parts || this.#stopping || !this.#tree.ready) return;
     const { builds, uploads, janitor } = this.#parts;
-    this.#reportSoon();
+    this.#report.soon();
     if (what === 'build-request') builds.forgetFailures(image);
     if (what !== 'upload' && what !== 'upload-lock') builds.consider(image);
     if (what === 'build' || what === 'upload') void uploads.consider();
@@ -285,27 +284,22 @@ export class Builder {
   }
 
   #onWorkEnded(): void {
-    this.#reportSoon();
+    this.#report.soon();
     if (!this.#stopping) this.#parts?.janitor.clean();
   }
 
-  /** Tells the metrics what each image is doing, once for everything that happens in this turn. */
-  #reportSoon(): void {
-    if (this.#isReporting) return;
-    this.#isReporting = true;
-    queueMicrotask(() => {
-      this.#isReporting = false;
-      if (this.#stopping) return;
-      const { events, buildWorkers, uploadWorkers } = this.#options;
-      const { builds, uploads } = this.running;
-      const load = { builds: builds.length, uploads: uploads.length, buildWorkers, uploadWorkers };
-      events.imagesChanged(describeActivity(this.#config, this.#tree, this.running), load);
-    });
+  /** Tells the metrics what each image is doing. */
+  #reportActivity(): void {
+    if (this.#stopping) return;
+    const { events, buildWorkers, uploadWorkers } = this.#options;
+    const { builds, uploads } = this.running;
+    const load = { builds: builds.length, uploads: uploads.length, buildWorkers, uploadWorkers };
+    events.imagesChanged(describeActivity(this.#config, this.#tree, this.running), load);
   }
 
   #lookAtAll(): void {
     if (!this.#parts || this.#stopping) return;
-    this.#reportSoon();
+    this.#report.soon();
     const { builds, uploads, janitor } = this.#parts;
     builds.considerAll();
     void uploads.consider();
@@ -325,20 +319,6 @@ export class Builder {
     if (uploads.begun > begunBefore && !isFirst) events.sweepFound('upload');
     janitor.clean(!isFirst);
     await janitor.findLeaks();
-    this.#reportSoon();
-  }
-}
-
-/** What builds of a builder that was killed have left behind. */
-async function removeLeftovers(tmpRoot: string, logger: Logger): Promise<void> {
-  for (const name of await readdir(tmpRoot)) {
-    const directory = join(tmpRoot, name);
-    try {
-      await killProcessesOf(directory);
-      await unmountAndRemove(directory);
-      await detachLoops(directory);
-    } catch (error) {
-      logger.error('Leftovers of a build cannot be removed', { directory, error });
-    }
+    this.#report.soon();
   }
 }
