@@ -4,6 +4,7 @@ import type { Fields } from './decode.js';
 import { OperationSource } from './operations.js';
 import { Random } from './random.js';
 import type { RawRequest } from './raw-client.js';
+import { bare } from './raw-requests.js';
 import { Side } from './side.js';
 
 const SLOTS = 3;
@@ -88,7 +89,7 @@ export class Differential {
   private async closeSession(slot: number): Promise<void> {
     await this.compare();
     this.note(`${slot}: close session`);
-    await this.both((side) => side.closeSession(slot, this.source.bare(OpCode.closeSession)));
+    await this.both((side) => side.closeSession(slot, bare(OpCode.closeSession)));
     await this.compare({ ordered: false, except: slot });
     await this.both((side) => side.openSession(slot));
     await this.compare();
@@ -122,7 +123,7 @@ export class Differential {
     await this.compare();
     const slot = 1;
     const ephemeral = this.source.expiryProbe();
-    await this.both((side) => side.closeSession(slot, this.source.bare(OpCode.closeSession)));
+    await this.both((side) => side.closeSession(slot, bare(OpCode.closeSession)));
     await this.compare({ ordered: false, except: slot });
     await this.both((side) => side.openSession(slot, { isShort: true }));
     await this.request(slot, ephemeral.create);
