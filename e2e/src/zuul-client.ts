@@ -1,20 +1,19 @@
-import { randomUUID } from 'node:crypto';
 import { isZooKeeperError, type ZooKeeper } from '@nodepool/zk-protocol';
+import { waitForRequest } from './wait-for-request.js';
 import { untilAnswered, ZuulLock } from './zuul-lock.js';
-import { type NodeBody, nowSeconds, parseBody, type RequestBody, type Versioned } from './zuul-records.js';
+import {
+  newRequestBody,
+  nodePath,
+  nowSeconds,
+  parseBody,
+  requestPath,
+  uuidHex,
+  type NodeBody,
+  type RequestBody,
+  type SubmitOptions,
+  type Versioned,
+} from './zuul-records.js';
 
-/** What can be said when asking for nodes. */
-export interface SubmitOptions {
-  /** 100 high, 200 normal, 300 low. Default: 200. */
-  priority?: number;
-  /** Smaller is served first. Default: 0. */
-  relativePriority?: number;
-  /** Provider wanted. Default: any. */
-  provider?: string | null;
-  tenant?: string;
-  /** More keys for the body. */
-  extra?: Record<string, unknown>;
-}
 
 /** A node this client holds the lock of. */
 export interface HeldNode {
@@ -23,13 +22,8 @@ export interface HeldNode {
   readonly lock: ZuulLock;
 }
 
-/** A request vanished while it was waited for. */
-export class RequestGoneError extends Error {}
-
 /** The nodes of a request cannot be taken. */
 export class AcceptError extends Error {}
-
-const uuidHex = (): string => randomUUID().replaceAll('-', '');
 
 const FINAL_STATES = ['fulfilled', 'failed'];
 
@@ -52,36 +46,9 @@ export class ZuulClient {
     this.events.push({ ms: Date.now(), text });
   }
 
-  static requestPath = (id: string): string => `/nodepool/requests/${id}`;
-  static nodePath = (id: string): string => `/nodepool/nodes/${id}`;
-
-  #requestBody(labels: string[], options: SubmitOptions): RequestBody {
-    const tenant = options.tenant ?? 'tenant-one';
-    return {
-      requestor_data: {
-        build_set_uuid: uuidHex(),
-        tenant_name: tenant,
-        pipeline_name: 'check',
-        job_uuid: uuidHex(),
-        job_name: 'test-job',
-        span_info: null,
-      },
-      node_types: labels,
-      requestor: this.systemId,
-      created_time: nowSeconds(),
-      provider: options.provider ?? null,
-      state: 'requested',
-      state_time: nowSeconds(),
-      relative_priority: options.relativePriority ?? 0,
-      event_id: uuidHex(),
-      tenant_name: tenant,
-      ...options.extra,
-    };
-  }
-
   /** Scheduler: asks for nodes. @returns the request's id */
   async submit(labels: string[], options: SubmitOptions = {}): Promise<string> {
-    const body = this.#requestBody(labels, options);
+    const body = newRequestBody(labels, options, this.systemId);
     const priority = String(options.priority ?? 200).padStart(3, '0');
     let isRetry = false;
     const id = await untilAnswered(this.zk, async () => {
@@ -89,7 +56,7 @@ export class ZuulClient {
       if (earlier !== undefined) return earlier;
       isRetry = true;
       await this.zk.ensurePath('/nodepool/requests');
-      const prefix = ZuulClient.requestPath(`${priority}-`);
+      const prefix = requestPath(`${priority}-`);
       const path = await this.zk.create(prefix, JSON.stringify(body), { sequential: true });
       return path.slice(path.lastIndexOf('/') + 1);
     });
@@ -107,6 +74,11 @@ export class ZuulClient {
     return undefined;
   }
 
+  /** Waits by a data watch until a request satisfies a condition. @throws {RequestGoneError} */
+  waitForRequest(id: string, condition: (request: RequestBody) => boolean, timeoutMs = 20_000): Promise<RequestBody> {
+    return waitForRequest(this.zk, id, condition, timeoutMs);
+  }
+
   /** Scheduler: waits for the request to be fulfilled or failed. @throws {RequestGoneError} */
   async wait(id: string, timeoutMs = 20_000): Promise<RequestBody> {
     const body = await this.waitForRequest(id, (request) => FINAL_STATES.includes(request.state), timeoutMs);
@@ -114,53 +86,13 @@ export class ZuulClient {
     return body;
   }
 
-  /** Waits by a data watch until a request satisfies a condition. @throws {RequestGoneError} */
-  async waitForRequest(
-    id: string,
-    condition: (request: RequestBody) => boolean,
-    timeoutMs = 20_000,
-  ): Promise<RequestBody> {
-    const deadline = Date.now() + timeoutMs;
-    let last = 'never seen';
-    while (Date.now() < deadline) {
-      const next = this.#nextChange(deadline - Date.now());
-      try {
-        const { data } = await this.zk.getData(ZuulClient.requestPath(id), next.wake);
-        const body = parseBody<RequestBody>(data);
-        if (condition(body)) return body;
-        last = body.state;
-        await next.changed;
-      } catch (error) {
-        if (isZooKeeperError(error, 'ZK_NO_NODE')) throw new RequestGoneError(`request ${id} is gone`);
-        if (!isZooKeeperError(error, 'ZK_CONNECTION_LOSS')) throw error;
-        await this.zk.whenConnected();
-      } finally {
-        next.cancel();
-      }
-    }
-    throw new Error(`request ${id} did not get there within ${timeoutMs} ms; last state: ${last}`);
-  }
-
-  #nextChange(timeoutMs: number): { wake: () => void; changed: Promise<void>; cancel: () => void } {
-    let wake = (): void => undefined;
-    const changed = new Promise<void>((resolve) => (wake = resolve));
-    // a one-shot watch may be lost with the connection: look again whenever the state changes
-    const unsubscribe = this.zk.onState(() => wake());
-    const timer = setTimeout(() => wake(), timeoutMs);
-    const cancel = (): void => {
-      unsubscribe();
-      clearTimeout(timer);
-    };
-    return { wake: () => wake(), changed, cancel };
-  }
-
   async readRequest(id: string): Promise<Versioned<RequestBody>> {
-    const { data, stat } = await untilAnswered(this.zk, () => this.zk.getData(ZuulClient.requestPath(id)));
+    const { data, stat } = await untilAnswered(this.zk, () => this.zk.getData(requestPath(id)));
     return { body: parseBody(data), version: stat.version };
   }
 
   async readNode(id: string): Promise<Versioned<NodeBody>> {
-    const { data, stat } = await untilAnswered(this.zk, () => this.zk.getData(ZuulClient.nodePath(id)));
+    const { data, stat } = await untilAnswered(this.zk, () => this.zk.getData(nodePath(id)));
     return { body: parseBody(data), version: stat.version };
   }
 
@@ -171,7 +103,7 @@ export class ZuulClient {
     try {
       const { body, version } = await this.readRequest(id);
       const revised = { ...body, relative_priority: relativePriority };
-      await this.zk.setData(ZuulClient.requestPath(id), JSON.stringify(revised), version);
+      await this.zk.setData(requestPath(id), JSON.stringify(revised), version);
       return true;
     } finally {
       await lock.release();
@@ -182,7 +114,7 @@ export class ZuulClient {
   async cancel(id: string): Promise<void> {
     this.#note(`deleting ${id}`);
     try {
-      await untilAnswered(this.zk, () => this.zk.delete(ZuulClient.requestPath(id)));
+      await untilAnswered(this.zk, () => this.zk.delete(requestPath(id)));
     } catch (error) {
       if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
     }
@@ -214,7 +146,7 @@ export class ZuulClient {
       throw new AcceptError(`node ${nodeId} is allocated to ${body.allocated_to}, not to ${requestId}`);
     };
     await read();
-    const lock = new ZuulLock(this.zk, `${ZuulClient.nodePath(nodeId)}/lock`);
+    const lock = new ZuulLock(this.zk, `${nodePath(nodeId)}/lock`);
     await lock.acquire(30_000);
     try {
       return { id: nodeId, body: await read(), lock };
@@ -228,7 +160,7 @@ export class ZuulClient {
   async #store(nodeId: string, body: NodeBody, changes: Partial<NodeBody>): Promise<NodeBody> {
     const stored = { ...body, ...changes, id: nodeId };
     if (changes.state !== undefined) stored.state_time = nowSeconds();
-    await untilAnswered(this.zk, () => this.zk.setData(ZuulClient.nodePath(nodeId), JSON.stringify(stored)));
+    await untilAnswered(this.zk, () => this.zk.setData(nodePath(nodeId), JSON.stringify(stored)));
     if (changes.state !== undefined) this.#note(`node ${nodeId} is ${changes.state}`);
     return stored;
   }
@@ -262,7 +194,7 @@ export class ZuulClient {
   /** Scheduler: lets go of a held node. @returns false when somebody else has it locked */
   async releaseHeld(nodeId: string): Promise<boolean> {
     const { body } = await this.readNode(nodeId);
-    const lock = new ZuulLock(this.zk, `${ZuulClient.nodePath(nodeId)}/lock`);
+    const lock = new ZuulLock(this.zk, `${nodePath(nodeId)}/lock`);
     if (!(await lock.tryAcquire())) return false;
     await this.#store(nodeId, body, { state: 'used' });
     await lock.release();

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { requestByPython } from '../python-client.js';
 import { nodesOf, simpleSetup } from '../static-config.js';
 import { useStatic } from '../use-harness.js';
-import { ZuulClient } from '../zuul-client.js';
+import { requestPath } from '../zuul-records.js';
 
 const get = useStatic({ sshd: { count: 4 } });
 
@@ -184,7 +184,7 @@ describe('a node', () => {
     await dying.start();
 
     expect([...first, ...second].map(({ body }) => body.interface_ip)).toEqual([good.address, good.address]);
-    expect(ZuulClient.requestPath(waiting)).toContain('200-');
+    expect(requestPath(waiting)).toContain('200-');
     expect(request.declined_by ?? []).toEqual([]);
     // the host is offered again at the next sweep at the latest
     await get().assertClean(70_000);

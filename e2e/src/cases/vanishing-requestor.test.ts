@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Verdict } from '../frame-proxy.js';
 import { nodesOf, simpleSetup } from '../static-config.js';
 import { useStatic } from '../use-harness.js';
-import { AcceptError, RequestGoneError } from '../zuul-client.js';
+import { RequestGoneError } from '../wait-for-request.js';
+import { AcceptError } from '../zuul-client.js';
 
 const MAX_STEPS = 60;
 

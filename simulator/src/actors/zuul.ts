@@ -1,23 +1,15 @@
 import {
-  decodeNode,
   decodeRequest,
   delay,
-  encodeNode,
   encodeRequest,
   isZooKeeperError,
   newRequest,
-  nodeLockPath,
-  nodePath,
   requestCreatePath,
   requestLockPath,
   requestPath,
   REQUESTS_ROOT,
-  withNode,
   withRequest,
   ZkLock,
-  type NodeFields,
-  type NodeId,
-  type NodeRecord,
   type RequestId,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
@@ -25,28 +17,21 @@ import { Violation } from '../world/invariant-checker.js';
 import { SimulatedProcess } from '../world/process.js';
 import type { Random } from '../world/random.js';
 import type { World } from '../world/world.js';
+import { ZuulNodes, type NodeUse } from './zuul-nodes.js';
 
-const LOCK_LIMIT_MS = 30_000;
 const LEAK_CHECK_MS = 30_000;
 /** A change that no watch reports is noticed after about this time. */
 const LOOK_AGAIN_MS = 60_000;
 
-interface HeldNode {
-  node: NodeRecord;
-  readonly lock: ZkLock;
-}
-
 /** What one job asks for and how it behaves. */
-export interface JobPlan {
+export interface JobPlan extends NodeUse {
   readonly labels: readonly string[];
   readonly priority: number;
   readonly relativePriority: number;
   readonly provider: string | null;
   readonly tenantName: string | null;
-  readonly useMs: number;
   readonly cancelAfterMs: number | undefined;
   readonly reviseAfterMs: number | undefined;
-  readonly holdMs: number | undefined;
 }
 
 /** Asks for nodes, uses them and gives them back, as Zuul does. Can crash and come back without memory. */
@@ -129,9 +114,10 @@ export class ZuulClient {
         return;
       }
       this.fulfilled++;
-      const held = await this.#accept(process, request);
+      const nodes = new ZuulNodes(process, this.#name, this.#world.trace);
+      const held = await nodes.accept(request);
       await this.#deleteRequest(process, id);
-      if (held) await this.#use(process, held, plan);
+      if (held) await nodes.use(held, plan);
     } finally {
       await this.#deleteRequest(process, id);
       this.#known.delete(id);
@@ -184,91 +170,6 @@ export class ZuulClient {
       if (current?.state !== 'requested' || !lock.held) return;
       const next = withRequest(current, { relativePriority: this.#random.int(0, 5) }, clock.now());
       await zk.setData(requestPath(request.id), encodeRequest(next), current.stat?.version);
-    } catch (error) {
-      if (!isZooKeeperError(error)) throw error;
-    } finally {
-      await lock.release();
-    }
-  }
-
-  /** Locks every node. @returns `undefined` when one was taken by another; then none is locked */
-  async #accept(process: SimulatedProcess, request: RequestRecord): Promise<HeldNode[] | undefined> {
-    const { zk, clock } = process;
-    const held: HeldNode[] = [];
-    try {
-      for (const id of request.nodeIds) {
-        await this.#readOwn(process, id, request);
-        const lock = new ZkLock(zk, nodeLockPath(id), { clock, identifier: this.#name });
-        await lock.acquire({ timeoutMs: LOCK_LIMIT_MS });
-        try {
-          held.push({ node: await this.#readOwn(process, id, request), lock });
-        } catch (error) {
-          await lock.release();
-          throw error;
-        }
-      }
-      return held;
-    } catch (error) {
-      this.#world.trace.add(this.#name, () => `cannot accept ${request.id}: ${String(error)}`);
-      await Promise.all(held.map(({ lock }) => lock.release()));
-      return undefined;
-    }
-  }
-
-  async #readOwn(process: SimulatedProcess, id: NodeId, request: RequestRecord): Promise<NodeRecord> {
-    const { data, stat } = await process.zk.getData(nodePath(id));
-    const node = decodeNode(id, data, stat, process.clock.now());
-    if (node?.allocatedTo !== request.id) throw new Error(`node ${id} is not ours: ${String(node?.allocatedTo)}`);
-    return node;
-  }
-
-  async #use(process: SimulatedProcess, held: HeldNode[], plan: JobPlan): Promise<void> {
-    const { clock } = process;
-    await Promise.all(held.map((item) => this.#store(process, item, { state: 'in-use', userData: {} })));
-    await delay(clock, plan.useMs);
-    await Promise.all(
-      held.map(async (item) => {
-        if (plan.holdMs === undefined) await this.#store(process, item, { state: 'used' });
-        else await this.#store(process, item, { state: 'hold', holdJob: 'job', comment: 'autohold' });
-        await item.lock.release();
-      }),
-    );
-    if (plan.holdMs === undefined) return;
-    await delay(clock, plan.holdMs);
-    await Promise.all(held.map((item) => this.#releaseHeld(process, item)));
-  }
-
-  /** Zuul gives up a node whose lock it has lost. */
-  async #store(process: SimulatedProcess, item: HeldNode, changes: NodeFields): Promise<void> {
-    const { zk, clock } = process;
-    for (let attempt = 0; item.lock.held && attempt < 5; attempt++) {
-      try {
-        const next = withNode(item.node, changes, clock.now());
-        const stat = await zk.setData(nodePath(item.node.id), encodeNode(next), item.node.stat?.version);
-        item.node = { ...next, stat };
-        return;
-      } catch (error) {
-        if (!isZooKeeperError(error)) throw error;
-        if (isZooKeeperError(error, 'ZK_NO_NODE')) return;
-        const found = await zk.getData(nodePath(item.node.id)).catch(() => undefined);
-        const node = found && decodeNode(item.node.id, found.data, found.stat, clock.now());
-        if (node) item.node = node;
-      }
-    }
-  }
-
-  async #releaseHeld(process: SimulatedProcess, { node }: HeldNode): Promise<void> {
-    const { zk, clock } = process;
-    const lock = new ZkLock(zk, nodeLockPath(node.id), { clock, identifier: this.#name });
-    try {
-      const found = await zk.getData(nodePath(node.id));
-      const current = decodeNode(node.id, found.data, found.stat, clock.now());
-      if (current?.state !== 'hold' || !(await lock.acquire({ blocking: false })) || !lock.held) return;
-      await zk.setData(
-        nodePath(node.id),
-        encodeNode(withNode(current, { state: 'used' }, clock.now())),
-        found.stat.version,
-      );
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
     } finally {

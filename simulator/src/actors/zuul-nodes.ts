@@ -1,0 +1,130 @@
+import {
+  decodeNode,
+  delay,
+  encodeNode,
+  isZooKeeperError,
+  nodeLockPath,
+  nodePath,
+  withNode,
+  ZkLock,
+  type NodeFields,
+  type NodeId,
+  type NodeRecord,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import type { SimulatedProcess } from '../world/process.js';
+import type { Trace } from '../world/trace.js';
+
+const LOCK_LIMIT_MS = 30_000;
+
+/** A node whose lock the client holds. */
+export interface HeldNode {
+  node: NodeRecord;
+  readonly lock: ZkLock;
+}
+
+/** What a job does with its nodes. */
+export interface NodeUse {
+  readonly useMs: number;
+  /** For how long the nodes are kept for a human afterwards; `undefined`: not at all. */
+  readonly holdMs: number | undefined;
+}
+
+/** The nodes of one job: takes them, uses them and gives them back, as Zuul's executor does. */
+export class ZuulNodes {
+  readonly #process: SimulatedProcess;
+  readonly #name: string;
+  readonly #trace: Trace;
+
+  /** @param name - of the client, as its locks say */
+  constructor(process: SimulatedProcess, name: string, trace: Trace) {
+    this.#process = process;
+    this.#name = name;
+    this.#trace = trace;
+  }
+
+  /** Locks every node. @returns `undefined` when one was taken by another; then none is locked */
+  async accept(request: RequestRecord): Promise<HeldNode[] | undefined> {
+    const { zk, clock } = this.#process;
+    const held: HeldNode[] = [];
+    try {
+      for (const id of request.nodeIds) {
+        await this.#readOwn(id, request);
+        const lock = new ZkLock(zk, nodeLockPath(id), { clock, identifier: this.#name });
+        await lock.acquire({ timeoutMs: LOCK_LIMIT_MS });
+        try {
+          held.push({ node: await this.#readOwn(id, request), lock });
+        } catch (error) {
+          await lock.release();
+          throw error;
+        }
+      }
+      return held;
+    } catch (error) {
+      this.#trace.add(this.#name, () => `cannot accept ${request.id}: ${String(error)}`);
+      await Promise.all(held.map(({ lock }) => lock.release()));
+      return undefined;
+    }
+  }
+
+  async #readOwn(id: NodeId, request: RequestRecord): Promise<NodeRecord> {
+    const { data, stat } = await this.#process.zk.getData(nodePath(id));
+    const node = decodeNode(id, data, stat, this.#process.clock.now());
+    if (node?.allocatedTo !== request.id) throw new Error(`node ${id} is not ours: ${String(node?.allocatedTo)}`);
+    return node;
+  }
+
+  async use(held: HeldNode[], plan: NodeUse): Promise<void> {
+    const { clock } = this.#process;
+    await Promise.all(held.map((item) => this.#store(item, { state: 'in-use', userData: {} })));
+    await delay(clock, plan.useMs);
+    await Promise.all(
+      held.map(async (item) => {
+        if (plan.holdMs === undefined) await this.#store(item, { state: 'used' });
+        else await this.#store(item, { state: 'hold', holdJob: 'job', comment: 'autohold' });
+        await item.lock.release();
+      }),
+    );
+    if (plan.holdMs === undefined) return;
+    await delay(clock, plan.holdMs);
+    await Promise.all(held.map((item) => this.#releaseHeld(item)));
+  }
+
+  /** Zuul gives up a node whose lock it has lost. */
+  async #store(item: HeldNode, changes: NodeFields): Promise<void> {
+    const { zk, clock } = this.#process;
+    for (let attempt = 0; item.lock.held && attempt < 5; attempt++) {
+      try {
+        const next = withNode(item.node, changes, clock.now());
+        const stat = await zk.setData(nodePath(item.node.id), encodeNode(next), item.node.stat?.version);
+        item.node = { ...next, stat };
+        return;
+      } catch (error) {
+        if (!isZooKeeperError(error)) throw error;
+        if (isZooKeeperError(error, 'ZK_NO_NODE')) return;
+        const found = await zk.getData(nodePath(item.node.id)).catch(() => undefined);
+        const node = found && decodeNode(item.node.id, found.data, found.stat, clock.now());
+        if (node) item.node = node;
+      }
+    }
+  }
+
+  async #releaseHeld({ node }: HeldNode): Promise<void> {
+    const { zk, clock } = this.#process;
+    const lock = new ZkLock(zk, nodeLockPath(node.id), { clock, identifier: this.#name });
+    try {
+      const found = await zk.getData(nodePath(node.id));
+      const current = decodeNode(node.id, found.data, found.stat, clock.now());
+      if (current?.state !== 'hold' || !(await lock.acquire({ blocking: false })) || !lock.held) return;
+      await zk.setData(
+        nodePath(node.id),
+        encodeNode(withNode(current, { state: 'used' }, clock.now())),
+        found.stat.version,
+      );
+    } catch (error) {
+      if (!isZooKeeperError(error)) throw error;
+    } finally {
+      await lock.release();
+    }
+  }
+}
