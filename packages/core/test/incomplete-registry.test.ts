@@ -73,7 +73,7 @@ describe('requests that wait while pools register', () => {
 
   it('are served when a reload adds the pool they wait for, while its provider still starts', async () => {
     const launcher = await harness.makeLauncher();
-    const one = await harness.readConfig(withPools(1));
+    const one = await harness.configuration.readEntry(withPools(1));
     await harness.during(
       launcher.launcher.reconfigure(one).catch(() => undefined),
       'a configuration is chosen',
@@ -83,7 +83,7 @@ describe('requests that wait while pools register', () => {
     let open = (): void => {};
     launcher.startGate = new Promise((resolve) => (open = resolve));
 
-    const reload = launcher.launcher.reconfigure(await harness.readConfig(withPools(3)));
+    const reload = launcher.launcher.reconfigure(await harness.configuration.readEntry(withPools(3)));
     const ids = await submitAll();
     await harness.pass(5_000);
     open();
@@ -95,7 +95,7 @@ describe('requests that wait while pools register', () => {
   it('are served by a launcher that comes back, and by one that is only starting', async () => {
     const launcher = await harness.makeLauncher();
     await harness.during(
-      launcher.launcher.reconfigure(await harness.readConfig(withPools(1))).catch(() => undefined),
+      launcher.launcher.reconfigure(await harness.configuration.readEntry(withPools(1))).catch(() => undefined),
       'a',
     );
     await harness.during(launcher.launcher.start(), 'the launcher starts');

@@ -40,7 +40,7 @@ describe('a request that its pool cannot serve', () => {
 
   const stateOf = (id: RequestId) => harness.history.requests.get(id)?.state;
   const reconfigure = async (nodes: number) => {
-    const config = await harness.readConfig(withRoomFor(nodes));
+    const config = await harness.configuration.readEntry(withRoomFor(nodes));
     await harness.during(launcher.launcher.reconfigure(config), 'the configuration is in force');
   };
 

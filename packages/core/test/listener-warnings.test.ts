@@ -28,7 +28,7 @@ describe('much at the same time', () => {
   });
 
   it('is not taken for a leak of listeners when one request wants many nodes', async () => {
-    const [label] = await harness.labels();
+    const [label] = await harness.configuration.labels();
     await harness.startLauncher();
 
     const { nodes } = await harness.take(Array<string>(MANY).fill(label));
@@ -38,7 +38,7 @@ describe('much at the same time', () => {
   });
 
   it('is not taken for a leak of listeners when many requests are abandoned with the connection', async () => {
-    const [label] = await harness.labels();
+    const [label] = await harness.configuration.labels();
     const { zk } = await harness.startLauncher();
     const requests = await Promise.all(Array.from({ length: MANY }, () => harness.submit([label])));
     const isPending = (id: RequestId) => harness.history.requests.get(id)?.state === 'pending';

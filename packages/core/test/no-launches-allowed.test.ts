@@ -31,7 +31,7 @@ describe('a provider with max-concurrency 0', () => {
   }
 
   async function reload({ launcher }: TestLauncher, entry: typeof first): Promise<void> {
-    const config = await harness.readConfig(entry);
+    const config = await harness.configuration.readEntry(entry);
     await harness.during(launcher.reconfigure(config), 'the configuration is in force');
   }
 

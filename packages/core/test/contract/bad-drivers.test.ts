@@ -183,7 +183,7 @@ describe('a driver whose provider', () => {
     await harness.giveBack(taken);
     await harness.until(() => harness.history.nodes.size === 0, 'the node is deleted', 600_000);
 
-    expect(await harness.instances()).toEqual([]);
+    expect(await harness.resources.instances()).toEqual([]);
   });
 
   it('hangs in a deletion is asked again after an hour', async () => {
@@ -198,7 +198,7 @@ describe('a driver whose provider', () => {
 
     await harness.until(() => harness.history.nodes.size === 0, 'the node is deleted', 2 * 3_600_000);
 
-    expect(await harness.instances()).toEqual([]);
+    expect(await harness.resources.instances()).toEqual([]);
   });
 
   it('cannot end does not keep the launcher from ending', async () => {

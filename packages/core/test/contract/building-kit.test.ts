@@ -105,7 +105,7 @@ describe('the harness of a driver that builds on others', () => {
     await own.startLauncher();
     const { nodes: above } = await own.take(['small']);
     const { nodes: below } = await own.take(['big']);
-    await own.list();
+    await own.resources.list();
 
     expect([...cloud.seen.keys()]).toEqual([...above, ...below].map(({ id }) => id));
   });
@@ -114,9 +114,9 @@ describe('the harness of a driver that builds on others', () => {
     const own = await open(new HostedCloud());
     const neighbour = own.neighbour('another');
 
-    const names = [...(await neighbour.config()).providers.keys()];
+    const names = [...(await neighbour.configuration.read()).providers.keys()];
 
     expect(names).toEqual(['another', 'another-below']);
-    expect([...(await own.config()).providers.keys()]).toEqual(['test', 'below']);
+    expect([...(await own.configuration.read()).providers.keys()]).toEqual(['test', 'below']);
   });
 });

@@ -1,31 +1,15 @@
-import {
-  delay,
-  systemClock,
-  type Json,
-  type JsonObject,
-  type NodeId,
-  type NodeRecord,
-  type RequestId,
-} from '@nodepool/zk-protocol';
+import type { NodeId, NodeRecord, RequestId } from '@nodepool/zk-protocol';
 import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
-import { formatProblem } from '../../config/problems.js';
-import { textOf } from '../../config/raw-values.js';
-import type { Config } from '../../contract/config.js';
 import type { Driver } from '../../contract/driver.js';
 import { silentLogger, type Logger } from '../../contract/logger.js';
-import type { ProviderConfig } from '../../contract/provider-config.js';
-import type { CloudFailureKind, CloudResource, ContractCloud, DriverContractOptions } from './types.js';
+import type { CloudFailureKind, ContractCloud, DriverContractOptions } from './types.js';
+import { CloudResources } from './cloud-resources.js';
 import { RecordHistory } from './record-history.js';
 import { TestLauncher } from './launcher.js';
-import { loadEntry, toJson } from './load-entry.js';
+import { toJson } from './load-entry.js';
 import { Requestor, REQUESTOR, type HeldNode } from './requestor.js';
-
-/** Six hours: longer than any time limit a configuration is likely to have. */
-const LIMIT_MS = 6 * 3_600_000;
-const MANY_STEPS = 20_000;
-/** Real time that work with files or sockets of this machine may take, and virtual time that passes in each millisecond of it. */
-const IO_LIMIT_MS = 30_000;
-const IO_STEP_MS = 10;
+import { TestConfiguration } from './test-configuration.js';
+import { LIMIT_MS, TestTime } from './test-time.js';
 
 /** Nodes in use, and where they came from. */
 export interface TakenNodes {
@@ -39,35 +23,28 @@ export interface TakenNodes {
 export class Harness {
   readonly cloud: ContractCloud;
   readonly driver: Driver;
-  readonly entry: JsonObject;
-  readonly drivers: readonly [Driver, ...Driver[]];
+  /** What the launchers are configured with. */
+  readonly configuration: TestConfiguration;
   readonly history = new RecordHistory();
+  /** What exists in the cloud. */
+  readonly resources: CloudResources;
   readonly launchers: TestLauncher[] = [];
-  /** Called after each step of time. */
-  onStep: () => void | Promise<void> = () => {};
   /** Where launchers made from now on log to. Default: nowhere. */
   logger: Logger = silentLogger;
-  /** Other top-level keys. */
-  readonly file: JsonObject;
   readonly #server: InProcessServer;
+  readonly #time: TestTime;
   #requestor: { zk: InProcessZooKeeper; requestor: Requestor } | undefined;
   #ownsCloud = true;
-  #config: Promise<Config> | undefined;
   #isClosed = false;
   #seed = 1;
 
-  private constructor(
-    cloud: ContractCloud,
-    drivers: readonly [Driver, ...Driver[]],
-    entry: JsonObject,
-    file: JsonObject,
-  ) {
+  private constructor(cloud: ContractCloud, configuration: TestConfiguration) {
     this.cloud = cloud;
-    this.driver = drivers[0];
-    this.drivers = drivers;
-    this.entry = entry;
-    this.file = file;
+    this.driver = configuration.drivers[0];
+    this.configuration = configuration;
     this.#server = new InProcessServer(cloud.clock, this.history.onTransaction);
+    this.#time = new TestTime(cloud);
+    this.resources = new CloudResources(cloud, this.history.nodes);
   }
 
   /** A new cloud with nothing in it, and a ZooKeeper with nothing in it. */
@@ -75,59 +52,26 @@ export class Harness {
     const cloud = await options.cloud();
     const { driver, validConfig, otherDrivers = [] } = options;
     const entry = typeof validConfig === 'function' ? validConfig(cloud) : validConfig;
-    return new Harness(cloud, [driver, ...otherDrivers], toJson(entry), toJson(options.file ?? {}));
+    const drivers: [Driver, ...Driver[]] = [driver, ...otherDrivers];
+    return new Harness(cloud, new TestConfiguration(drivers, toJson(entry), toJson(options.file ?? {}), cloud.clock));
   }
 
   /** Another installation, with a ZooKeeper of its own, in the same cloud. None of its providers has a name of ours. */
   neighbour(name: string): Harness {
-    const { providers } = this.file;
-    const others = Array.isArray(providers) ? providers.map((entry) => renamed(entry, name)) : [];
-    const file = providers === undefined ? this.file : { ...this.file, providers: others };
-    const harness = new Harness(this.cloud, this.drivers, { ...structuredClone(this.entry), name }, file);
+    const harness = new Harness(this.cloud, this.configuration.renamed(name));
     harness.#ownsCloud = false;
     return harness;
   }
 
-  /** Reads the entry as a launcher does; fails the test when there is anything wrong with it. */
-  config(): Promise<Config> {
-    this.#config ??= this.readConfig(this.entry);
-    return this.#config;
-  }
-
-  /** Reads an entry afresh. */
-  async readConfig(entry: JsonObject): Promise<Config> {
-    const { config, problems } = await loadEntry(entry, this.drivers, this.file, { clock: this.cloud.clock });
-    if (config) return config;
-    throw new Error(`validConfig has problems:\n${problems.map(formatProblem).join('\n')}`);
-  }
-
-  /** Reads a provider's entry afresh. */
-  async readProviderConfig(entry: JsonObject = this.entry): Promise<ProviderConfig> {
-    return providerIn(await this.readConfig(entry), textOf(entry['name']) ?? '');
-  }
-
-  /** Every label of the driver's pools. */
-  async labels(): Promise<readonly [string, ...string[]]> {
-    const { pools } = providerIn(await this.config(), textOf(this.entry['name']) ?? '');
-    const [first, ...rest] = new Set([...pools.values()].flatMap((pool) => [...pool.labels.keys()]));
-    if (first === undefined) throw new Error('validConfig has no label: give its first pool one');
-    return [first, ...rest];
-  }
-
   // --- launchers --------------------------------------------------------------------------------------------------
-
-  /** Whether nodes of the driver need nodes of the file's further providers. */
-  get buildsOnOthers(): boolean {
-    return this.file['providers'] !== undefined;
-  }
 
   /** A launcher that is not started yet. */
   async makeLauncher(): Promise<TestLauncher> {
     const launcher = new TestLauncher({
       server: this.#server,
       worldClock: this.cloud.clock,
-      config: await this.config(),
-      drivers: this.drivers,
+      config: await this.configuration.read(),
+      drivers: this.configuration.drivers,
       random: this.#random(),
       logger: this.logger,
     });
@@ -219,7 +163,7 @@ export class Harness {
   }
 
   ownNodes(): NodeRecord[] {
-    return [...this.history.nodes.values()].filter(({ provider }) => provider === this.entry['name']);
+    return [...this.history.nodes.values()].filter(({ provider }) => provider === this.configuration.providerName);
   }
 
   /** Requests of the requestor; a driver may make others. */
@@ -235,31 +179,6 @@ export class Harness {
 
   // --- the cloud --------------------------------------------------------------------------------------------------
 
-  async list(): Promise<readonly CloudResource[]> {
-    return this.cloud.list(this.history.nodes);
-  }
-
-  async instances(): Promise<readonly CloudResource[]> {
-    return (await this.list()).filter(({ type = 'instance' }) => type === 'instance');
-  }
-
-  async countInstances(): Promise<number> {
-    return (await this.instances()).length;
-  }
-
-  /** Ids of all that exists, whatever its state. */
-  async ids(): Promise<string[]> {
-    return (await this.list()).map(({ id }) => id);
-  }
-
-  /** Fails the test when there are instances that cannot be used. */
-  async assertAllReady(): Promise<void> {
-    for (const { id, isReady } of await this.instances()) {
-      if (!isReady)
-        throw new Error(`instance ${id} of a node that is ready cannot be used: it is not complete, or broken`);
-    }
-  }
-
   /** Arranges a failure, unless such a cloud has none of the kind. @returns whether it will happen */
   fail(kind: CloudFailureKind, times = 1): boolean {
     if (this.cloud.impossible?.includes(kind)) return false;
@@ -274,54 +193,29 @@ export class Harness {
 
   // --- time -------------------------------------------------------------------------------------------------------
 
-  /** Lets time pass until the promise has settled. */
-  async during<T>(promise: Promise<T>, what: string, limitMs = LIMIT_MS): Promise<T> {
-    let settled = false;
-    const settle = () => (settled = true);
-    promise.then(settle, settle);
-    await this.until(() => settled, what, limitMs);
-    return promise;
+  /** Called after each step of time. */
+  set onStep(listener: () => void | Promise<void>) {
+    this.#time.onStep = listener;
   }
 
-  /**
-   * Lets time pass until work has ended that waits for files or sockets of this machine as well: those take real time, in which hours of virtual
-   * time would go by.
-   */
-  async duringIo<T>(promise: Promise<T>, what: string): Promise<T> {
-    let settled = false;
-    const settle = () => (settled = true);
-    promise.then(settle, settle);
-    for (const endMs = systemClock.now() + IO_LIMIT_MS; !settled;) {
-      if (systemClock.now() > endMs)
-        throw new Error(`never came true within ${IO_LIMIT_MS / 1_000} s of real time: ${what}`);
-      await this.cloud.advance(IO_STEP_MS);
-      await this.onStep();
-      await delay(systemClock, 1);
-    }
-    return promise;
+  /** Lets time pass until the promise has settled. */
+  during<T>(promise: Promise<T>, what: string, limitMs = LIMIT_MS): Promise<T> {
+    return this.#time.during(promise, what, limitMs);
+  }
+
+  /** The same for work that waits for files or sockets of this machine as well. */
+  duringIo<T>(promise: Promise<T>, what: string): Promise<T> {
+    return this.#time.duringIo(promise, what);
   }
 
   /** Lets time pass until the condition holds; looks after each step. */
-  async until(
-    condition: () => boolean | Promise<boolean>,
-    what: string | (() => string),
-    limitMs = LIMIT_MS,
-  ): Promise<void> {
-    const startMs = this.cloud.clock.now();
-    for (let step = 0; !(await condition()); step++) {
-      const passedMs = this.cloud.clock.now() - startMs;
-      if (passedMs > limitMs || step > MANY_STEPS) {
-        const text = typeof what === 'string' ? what : what();
-        throw new Error(`never came true within ${Math.round(passedMs / 1_000)} s: ${text}`);
-      }
-      await this.cloud.advance(stepMs(step));
-      await this.onStep();
-    }
+  until(condition: () => boolean | Promise<boolean>, what: string | (() => string), limitMs = LIMIT_MS): Promise<void> {
+    return this.#time.until(condition, what, limitMs);
   }
 
   /** Lets so much time pass. */
-  async pass(ms: number): Promise<void> {
-    await this.cloud.advance(ms);
+  pass(ms: number): Promise<void> {
+    return this.#time.pass(ms);
   }
 
   /** Ends everything. Never fails: the test has had its say. */
@@ -360,22 +254,4 @@ export class Harness {
       return state / 0x1_0000_0000;
     };
   }
-}
-
-function renamed(entry: Json, prefix: string): Json {
-  if (entry === null || typeof entry !== 'object' || Array.isArray(entry)) return entry;
-  return { ...structuredClone(entry), name: `${prefix}-${textOf(entry['name']) ?? ''}` };
-}
-
-function providerIn(config: Config, name: string): ProviderConfig {
-  const provider = config.providers.get(name);
-  if (!provider) throw new Error(`the configuration has no provider "${name}"`);
-  return provider;
-}
-
-/** First what is due now, then ever larger steps: time limits of hours must not take hours. */
-function stepMs(step: number): number {
-  if (step < 20) return 0;
-  if (step < 70) return 100;
-  return step < 200 ? 1_000 : 10_000;
 }

@@ -23,7 +23,7 @@ const always: readonly PartTest[] = [
   {
     name: 'reads a valid entry',
     run: async ({ harness }) => {
-      const { problems, thrown } = await load(harness, harness.entry);
+      const { problems, thrown } = await load(harness, harness.configuration.entry);
       assert.deepEqual(problems.map(formatProblem), [], 'validConfig has neither errors nor warnings');
       assert.deepEqual(thrown, []);
     },
@@ -31,8 +31,9 @@ const always: readonly PartTest[] = [
   {
     name: 'takes over what the entry says',
     run: async ({ harness }) => {
-      const { entry, driver } = harness;
-      const read = await harness.readProviderConfig();
+      const { configuration, driver } = harness;
+      const { entry } = configuration;
+      const read = await configuration.readProvider();
       assert.equal(read.name, entry['name'], 'name');
       assert.equal(read.driverName, driver.name, 'driverName is the name of the driver');
       assert.deepEqual(read.entry, entry, 'entry is the entry as written: changes are told by it');
@@ -47,17 +48,17 @@ const always: readonly PartTest[] = [
   {
     name: 'leaves the entry as it is',
     run: async ({ harness }) => {
-      const { driver, entry } = harness;
-      const { labels, diskimages } = await harness.config();
-      const copy = structuredClone(entry);
+      const { driver, configuration } = harness;
+      const { labels, diskimages } = await configuration.read();
+      const copy = structuredClone(configuration.entry);
       driver.getProviderConfig(copy, { labels, diskimages, problem: () => {} });
-      assert.ok(isDeepStrictEqual(copy, entry), 'getProviderConfig does not change its argument');
+      assert.ok(isDeepStrictEqual(copy, configuration.entry), 'getProviderConfig does not change its argument');
     },
   },
   {
     name: 'reports keys that nobody knows, wherever they stand',
     run: async ({ harness }) => {
-      for (const [place, entry] of withUnknownKeys(harness.entry)) {
+      for (const [place, entry] of withUnknownKeys(harness.configuration.entry)) {
         const { problems } = await load(harness, entry);
         const isTold = problems.some((problem) => formatProblem(problem).includes(UNKNOWN));
         assert.ok(isTold, `an unknown key in ${place} is reported: close the schema there`);
@@ -67,10 +68,13 @@ const always: readonly PartTest[] = [
   {
     name: 'differs when its entry differs, and only then',
     run: async ({ harness }) => {
-      const first = await harness.readProviderConfig();
-      const second = await harness.readProviderConfig();
+      const first = await harness.configuration.readProvider();
+      const second = await harness.configuration.readProvider();
       assert.ok(sameProviderConfig(first, second), 'the same entry read twice is equal: a reload changes nothing');
-      const other = await harness.readProviderConfig({ ...structuredClone(harness.entry), 'max-concurrency': 4711 });
+      const other = await harness.configuration.readProvider({
+        ...structuredClone(harness.configuration.entry),
+        'max-concurrency': 4711,
+      });
       assert.ok(!sameProviderConfig(first, other), 'another entry is not equal: a reload takes it into use');
       assert.equal(other.maxConcurrency, 4711, 'max-concurrency is taken over');
     },
@@ -94,7 +98,7 @@ function refusal(what: string, entry: Entry): PartTest {
 }
 
 function load(harness: Harness, entry: JsonObject): Promise<LoadedEntry> {
-  return loadEntry(entry, harness.drivers, harness.file, { clock: harness.cloud.clock });
+  return loadEntry(entry, harness.configuration.drivers, harness.configuration.file, { clock: harness.cloud.clock });
 }
 
 function poolNames(entry: JsonObject): Json[] {

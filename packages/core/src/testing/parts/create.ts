@@ -10,7 +10,7 @@ export const create: ContractPart = {
       name: 'makes a node that can be used',
       run: async ({ harness }) => {
         await harness.startLauncher();
-        const [label] = await harness.labels();
+        const [label] = await harness.configuration.labels();
         const { nodes } = await harness.take([label]);
         const [node] = nodes;
 
@@ -20,16 +20,16 @@ export const create: ContractPart = {
         assert.ok(node.interfaceIp, 'interfaceIp says where to reach it');
         assert.ok(Array.isArray(node.hostKeys), 'hostKeys is a list');
         assert.notEqual(node.externalId, null, 'externalId says what is behind it');
-        await harness.assertAllReady();
+        await harness.resources.assertAllReady();
       },
     },
     {
       name: 'stores the external id under which the cloud knows what it made',
       run: async ({ harness }) => {
         await harness.startLauncher();
-        const [label] = await harness.labels();
+        const [label] = await harness.configuration.labels();
         const { nodes } = await harness.take([label]);
-        const ids = (await harness.instances()).map(({ id }) => id);
+        const ids = (await harness.resources.instances()).map(({ id }) => id);
 
         assert.deepEqual(
           ids,
@@ -41,11 +41,11 @@ export const create: ContractPart = {
       name: 'stores how to reach what it made',
       run: async ({ harness }) => {
         await harness.startLauncher();
-        const [label] = await harness.labels();
+        const [label] = await harness.configuration.labels();
         const { nodes } = await harness.take([label]);
         const node = nodes[0];
         assert.ok(node);
-        for (const { id, login = {} } of await harness.instances()) {
+        for (const { id, login = {} } of await harness.resources.instances()) {
           if (id !== node.externalId) continue;
           for (const [field, value] of Object.entries(login)) {
             assert.deepEqual(node[field as keyof typeof login], value, `${field} is that of the instance`);
@@ -57,18 +57,18 @@ export const create: ContractPart = {
       name: 'makes as many as are asked for, at once',
       run: async ({ harness }) => {
         await harness.startLauncher();
-        const [label] = await harness.labels();
+        const [label] = await harness.configuration.labels();
         const { nodes } = await harness.take([label, label, label]);
 
         assert.equal(new Set(nodes.map(({ externalId }) => externalId)).size, 3, 'three nodes, three external ids');
-        assert.equal((await harness.instances()).length, 3, 'three instances');
+        assert.equal((await harness.resources.instances()).length, 3, 'three instances');
       },
     },
     {
       name: 'makes every label it has',
       run: async ({ harness }) => {
         await harness.startLauncher();
-        for (const label of await harness.labels()) {
+        for (const label of await harness.configuration.labels()) {
           const taken = await harness.take([label]);
           await harness.giveBack(taken);
         }

@@ -45,8 +45,12 @@ function recovered(kind: CloudFailureKind, name: string, times = 1): PartTest {
       await failAndTake(harness, kind, times);
 
       assertOutcomes(launcher);
-      await harness.assertAllReady();
-      assert.equal(await harness.countInstances(), 1, 'what failed attempts made is gone, the rest is in use');
+      await harness.resources.assertAllReady();
+      assert.equal(
+        await harness.resources.countInstances(),
+        1,
+        'what failed attempts made is gone, the rest is in use',
+      );
       assert.ok(peak.instances <= 1, 'there are never two instances for one node: delete before trying again');
     },
   };
@@ -58,7 +62,7 @@ function classified(kind: CloudFailureKind, code: string, name: string): PartTes
     name,
     run: async ({ harness }) => {
       const launcher = await harness.startLauncher();
-      const [label] = await harness.labels();
+      const [label] = await harness.configuration.labels();
       if (!harness.fail(kind, ALWAYS)) return;
       await harness.submit([label]);
       await harness.until(() => launcher.launches.length > 0, 'the launch ends');
@@ -74,7 +78,7 @@ function classified(kind: CloudFailureKind, code: string, name: string): PartTes
 }
 
 async function failAndTake(harness: Harness, kind: CloudFailureKind, times = 1): Promise<boolean> {
-  const [label] = await harness.labels();
+  const [label] = await harness.configuration.labels();
   await harness.pass(10_000); // whatever a new provider asks the cloud is not what shall fail
   const happens = harness.fail(kind, times);
   await harness.take([label]);
@@ -84,7 +88,7 @@ async function failAndTake(harness: Harness, kind: CloudFailureKind, times = 1):
 function watchPeak(harness: Harness): { instances: number } {
   const peak = { instances: 0 };
   harness.onStep = async () => {
-    peak.instances = Math.max(peak.instances, await harness.countInstances());
+    peak.instances = Math.max(peak.instances, await harness.resources.countInstances());
   };
   return peak;
 }

@@ -73,7 +73,7 @@ const managed: readonly PartTest[] = [
           await harness.during(Promise.resolve(provider.deleteImage?.(externalId, NEVER)), what);
         }
       });
-      assert.deepEqual(await harness.list(), []);
+      assert.deepEqual(await harness.resources.list(), []);
     },
   },
 ];

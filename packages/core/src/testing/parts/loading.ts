@@ -17,9 +17,9 @@ export const loading: ContractPart = {
 const always: readonly PartTest[] = [
   {
     name: 'has a name that a configuration can contain',
-    run: async ({ harness: { driver, entry } }) => {
+    run: async ({ harness: { driver, configuration } }) => {
       assert.match(driver.name, /^[a-z0-9][a-z0-9._-]*$/, 'driver.name is lower case letters, digits, ".", "_", "-"');
-      assert.equal(entry['driver'], driver.name, '"driver" of validConfig is driver.name');
+      assert.equal(configuration.entry['driver'], driver.name, '"driver" of validConfig is driver.name');
       await Promise.resolve();
     },
   },
@@ -51,13 +51,13 @@ const always: readonly PartTest[] = [
     run: async ({ harness }) => {
       await harness.during(Promise.resolve(harness.driver.reset?.()), 'reset ends', 60_000);
       await harness.during(Promise.resolve(harness.driver.reset?.()), 'reset ends again', 60_000);
-      await harness.readConfig(harness.entry);
+      await harness.configuration.readEntry(harness.configuration.entry);
     },
   },
   {
     name: 'makes a provider without doing anything yet',
     run: async ({ harness }) => {
-      const before = await harness.list();
+      const before = await harness.resources.list();
       const launcher = await harness.makeLauncher();
       let open = (): void => {};
       launcher.startGate = new Promise((resolve) => (open = resolve));
@@ -67,7 +67,7 @@ const always: readonly PartTest[] = [
 
       assert.equal(launcher.zkCalls, 0, 'getProvider does not call ZooKeeper: that belongs into start');
       assert.equal(launcher.clock.pendingTimers, 0, 'getProvider sets no timers: that belongs into start');
-      assert.deepEqual(await harness.list(), before, 'getProvider changes nothing in the cloud');
+      assert.deepEqual(await harness.resources.list(), before, 'getProvider changes nothing in the cloud');
       open();
       await harness.during(starting, 'the launcher starts');
     },

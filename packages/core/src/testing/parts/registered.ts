@@ -14,7 +14,7 @@ export const registered: ContractPart = {
       name: 'serves a request with a node that is registered',
       run: async ({ harness }) => {
         await harness.startLauncher();
-        const [label] = await harness.labels();
+        const [label] = await harness.configuration.labels();
         const { nodes } = await harness.take([label]);
         const [node] = nodes;
 
@@ -26,18 +26,18 @@ export const registered: ContractPart = {
       name: 'lends the same thing again after use',
       run: async ({ harness }) => {
         await harness.startLauncher();
-        const [label] = await harness.labels();
-        const before = await harness.list();
+        const [label] = await harness.configuration.labels();
+        const before = await harness.resources.list();
         for (let round = 0; round < 3; round++) await harness.giveBack(await harness.take([label]));
 
-        assert.deepEqual(await harness.list(), before, 'nothing is made and nothing is removed');
+        assert.deepEqual(await harness.resources.list(), before, 'nothing is made and nothing is removed');
       },
     },
     {
       name: 'makes nothing on request',
       run: async ({ harness }) => {
         const { provider } = await harness.startLauncher();
-        const [label] = await harness.labels();
+        const [label] = await harness.configuration.labels();
         const [pool] = provider.config.pools.values();
         assert.ok(pool);
         const handler = provider.getRequestHandler(pool, newRequest({ labels: [label] }, harness.cloud.clock.now()));
@@ -64,7 +64,7 @@ export const registered: ContractPart = {
         const first = await harness.startLauncher();
         await harness.pass(SWEEPS_MS);
         const before = harness.ownNodes().length;
-        const [label] = await harness.labels();
+        const [label] = await harness.configuration.labels();
         const taken = await harness.take([label]);
         first.kill();
         await harness.startLauncher();

@@ -18,12 +18,12 @@ export const restart: ContractPart = {
   applies: launches,
   tests: () => [
     killedDuring('loses nothing of a creation, at whatever moment the launcher dies', {
-      prepare: (harness) => harness.labels(),
+      prepare: (harness) => harness.configuration.labels(),
       run: (harness, [label]) => harness.submit([label]),
     }),
     killedDuring('goes on with a deletion, at whatever moment the launcher dies', {
       prepare: async (harness) => {
-        const [label] = await harness.labels();
+        const [label] = await harness.configuration.labels();
         return harness.take([label]);
       },
       run: (harness, taken: TakenNodes) => harness.giveBack(taken),
@@ -32,14 +32,14 @@ export const restart: ContractPart = {
       name: 'leaves alone what is in use when a new launcher takes over',
       run: async ({ harness }) => {
         const first = await harness.startLauncher();
-        const [label] = await harness.labels();
+        const [label] = await harness.configuration.labels();
         await harness.take([label]);
-        const before = await harness.ids();
+        const before = await harness.resources.ids();
         first.kill();
         await harness.startLauncher();
         await harness.pass(600_000);
 
-        assert.deepEqual(await harness.ids(), before);
+        assert.deepEqual(await harness.resources.ids(), before);
       },
     },
   ],
@@ -109,9 +109,9 @@ async function endRequests(harness: Harness): Promise<void> {
 /** All nodes go, and nothing is left in the cloud. */
 async function settleDown(harness: Harness, when: string): Promise<void> {
   await harness.untilNodesDeleted();
-  let left = await harness.list();
+  let left = await harness.resources.list();
   await harness.until(
-    async () => (left = await harness.list()).length === 0,
+    async () => (left = await harness.resources.list()).length === 0,
     () =>
       `nothing is left in the cloud ${when}; left: ${left.map(({ id }) => id).join(', ')}; ${harness.describeNodes()}`,
     CLEAN_WITHIN_MS,

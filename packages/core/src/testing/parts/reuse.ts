@@ -11,7 +11,7 @@ export const reuse: ContractPart = {
       name: 'hands out a node that was made and not used',
       run: async ({ harness }) => {
         await harness.startLauncher();
-        const [label] = await harness.labels();
+        const [label] = await harness.configuration.labels();
         const unused = await harness.submit([label]);
         const [first] = await harness.fulfilled(unused);
         await harness.forget(unused);
@@ -26,14 +26,14 @@ export const reuse: ContractPart = {
           [first?.id],
           'the same node',
         );
-        assert.equal(await harness.countInstances(), 1, 'and no new instance');
+        assert.equal(await harness.resources.countInstances(), 1, 'and no new instance');
       },
     },
     {
       name: 'keeps the nodes of a request in one zone',
       run: async ({ harness }) => {
         await harness.startLauncher();
-        const [label] = await harness.labels();
+        const [label] = await harness.configuration.labels();
         const { nodes } = await harness.take([label, label, label]);
 
         assert.equal(new Set(nodes.map(({ az }) => az)).size, 1, `zones: ${nodes.map(({ az }) => String(az)).join()}`);
@@ -43,7 +43,7 @@ export const reuse: ContractPart = {
       name: 'judges nodes of other zones without failing',
       run: async ({ harness }) => {
         const { provider } = await harness.startLauncher();
-        const [label] = await harness.labels();
+        const [label] = await harness.configuration.labels();
         const { nodes } = await harness.take([label]);
         const request = newRequest({ labels: [label] }, harness.cloud.clock.now());
         const [pool] = provider.config.pools.values();
@@ -60,7 +60,7 @@ export const reuse: ContractPart = {
       name: 'completes new records without changing what they are',
       run: async ({ harness }) => {
         const { provider } = await harness.startLauncher();
-        const [label] = await harness.labels();
+        const [label] = await harness.configuration.labels();
         const { nodes } = await harness.take([label]);
         const [pool] = provider.config.pools.values();
         const [node] = nodes;

@@ -63,7 +63,7 @@ const whileLaunching: readonly PartTest[] = [
     applies: launches,
     run: async ({ harness }) => {
       const launcher = await harness.startLauncher();
-      const [label] = await harness.labels();
+      const [label] = await harness.configuration.labels();
       harness.fail('never-ready');
       let begun = 0;
       launcher.onMoment = () => begun++;
@@ -87,7 +87,7 @@ const whileLaunching: readonly PartTest[] = [
     applies: launches,
     run: async ({ harness }) => {
       const launcher = await harness.startLauncher();
-      const [label] = await harness.labels();
+      const [label] = await harness.configuration.labels();
       const request = await harness.submit([label]);
       await harness.until(() => isBeingMade(harness, request), 'a pool takes the request');
       await harness.stopLauncher(launcher);
@@ -106,6 +106,6 @@ const whileLaunching: readonly PartTest[] = [
 /** A pool has taken the request and, where nodes need nodes of others, those are being made too. */
 function isBeingMade(harness: Harness, id: RequestId): boolean {
   if (harness.history.requests.get(id)?.state === 'requested') return false;
-  if (!harness.buildsOnOthers) return true;
-  return [...harness.history.nodes.values()].some(({ provider }) => provider !== harness.entry['name']);
+  if (!harness.configuration.buildsOnOthers) return true;
+  return [...harness.history.nodes.values()].some(({ provider }) => provider !== harness.configuration.entry['name']);
 }

@@ -1,0 +1,39 @@
+import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
+import type { CloudResource, ContractCloud } from './types.js';
+
+/** What exists in the cloud of a test. */
+export class CloudResources {
+  readonly #cloud: Pick<ContractCloud, 'list'>;
+  readonly #nodes: ReadonlyMap<NodeId, NodeRecord>;
+
+  /** @param nodes - all node records there are; some clouds are known by them alone */
+  constructor(cloud: Pick<ContractCloud, 'list'>, nodes: ReadonlyMap<NodeId, NodeRecord>) {
+    this.#cloud = cloud;
+    this.#nodes = nodes;
+  }
+
+  async list(): Promise<readonly CloudResource[]> {
+    return this.#cloud.list(this.#nodes);
+  }
+
+  async instances(): Promise<readonly CloudResource[]> {
+    return (await this.list()).filter(({ type = 'instance' }) => type === 'instance');
+  }
+
+  async countInstances(): Promise<number> {
+    return (await this.instances()).length;
+  }
+
+  /** Ids of all that exists, whatever its state. */
+  async ids(): Promise<string[]> {
+    return (await this.list()).map(({ id }) => id);
+  }
+
+  /** Fails the test when there are instances that cannot be used. */
+  async assertAllReady(): Promise<void> {
+    for (const { id, isReady } of await this.instances()) {
+      if (!isReady)
+        throw new Error(`instance ${id} of a node that is ready cannot be used: it is not complete, or broken`);
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
+import { formatProblem } from '../../config/problems.js';
+import { textOf } from '../../config/raw-values.js';
+import type { Config } from '../../contract/config.js';
+import type { Driver } from '../../contract/driver.js';
+import type { ProviderConfig } from '../../contract/provider-config.js';
+import { loadEntry } from './load-entry.js';
+
+/** The configuration of a test: the entry of a provider of the driver, and the file around that entry. */
+export class TestConfiguration {
+  /** The driver under test, and others that it builds on. */
+  readonly drivers: readonly [Driver, ...Driver[]];
+  readonly entry: JsonObject;
+  /** Other top-level keys. */
+  readonly file: JsonObject;
+  readonly #clock: Clock;
+  #config: Promise<Config> | undefined;
+
+  constructor(drivers: readonly [Driver, ...Driver[]], entry: JsonObject, file: JsonObject, clock: Clock) {
+    this.drivers = drivers;
+    this.entry = entry;
+    this.file = file;
+    this.#clock = clock;
+  }
+
+  /** The same with other names for all providers. */
+  renamed(name: string): TestConfiguration {
+    const { providers } = this.file;
+    const others = Array.isArray(providers) ? providers.map((entry) => renamed(entry, name)) : [];
+    const file = providers === undefined ? this.file : { ...this.file, providers: others };
+    return new TestConfiguration(this.drivers, { ...structuredClone(this.entry), name }, file, this.#clock);
+  }
+
+  get providerName(): string {
+    return textOf(this.entry['name']) ?? '';
+  }
+
+  /** Whether nodes of the driver need nodes of the file's further providers. */
+  get buildsOnOthers(): boolean {
+    return this.file['providers'] !== undefined;
+  }
+
+  /** Reads the entry as a launcher does; fails the test when there is anything wrong with it. */
+  read(): Promise<Config> {
+    this.#config ??= this.readEntry(this.entry);
+    return this.#config;
+  }
+
+  /** Reads an entry afresh. */
+  async readEntry(entry: JsonObject): Promise<Config> {
+    const { config, problems } = await loadEntry(entry, this.drivers, this.file, { clock: this.#clock });
+    if (config) return config;
+    throw new Error(`validConfig has problems:\n${problems.map(formatProblem).join('\n')}`);
+  }
+
+  /** Reads a provider's entry afresh. */
+  async readProvider(entry: JsonObject = this.entry): Promise<ProviderConfig> {
+    return providerIn(await this.readEntry(entry), textOf(entry['name']) ?? '');
+  }
+
+  /** Every label of the driver's pools. */
+  async labels(): Promise<readonly [string, ...string[]]> {
+    const { pools } = providerIn(await this.read(), this.providerName);
+    const [first, ...rest] = new Set([...pools.values()].flatMap((pool) => [...pool.labels.keys()]));
+    if (first === undefined) throw new Error('validConfig has no label: give its first pool one');
+    return [first, ...rest];
+  }
+}
+
+function renamed(entry: Json, prefix: string): Json {
+  if (entry === null || typeof entry !== 'object' || Array.isArray(entry)) return entry;
+  return { ...structuredClone(entry), name: `${prefix}-${textOf(entry['name']) ?? ''}` };
+}
+
+function providerIn(config: Config, name: string): ProviderConfig {
+  const provider = config.providers.get(name);
+  if (!provider) throw new Error(`the configuration has no provider "${name}"`);
+  return provider;
+}
