@@ -101,7 +101,6 @@ export type {
   CreateOrder,
   DeleteOrder,
   ImageConnection,
-  PollingLimits,
   ProviderDiskimageConfig,
   StateMachineDriverOptions,
   StateMachineLabelConfig,
@@ -112,6 +111,7 @@ export { defineStateMachineDriver } from './cloud/state-machine/driver.js';
 export { StateMachineProvider } from './cloud/state-machine/provider.js';
 export type { InstanceListOptions, InstanceSource } from './cloud/operations/instance-list.js';
 export { InstanceList } from './cloud/operations/instance-list.js';
+export type { PollingLimits } from './cloud/operations/read-pace.js';
 export type { RunMachineOptions } from './cloud/operations/run-machine.js';
 export { runMachine } from './cloud/operations/run-machine.js';
 export type { HandlerHost } from './cloud/state-machine/handler.js';

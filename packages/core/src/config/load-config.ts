@@ -49,39 +49,24 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     readSources({ file, secureFile, env, clock }, problems),
     orAbort(drivers.reset(), signal),
   ]);
-  for (const document of [main, secure]) {
-    if (document !== undefined) takeEnvVarsAsWritten(mapOf(document.value), document, problems);
-  }
+  const documents = secure === undefined ? [main] : [main, secure];
+  for (const document of documents) takeEnvVarsAsWritten(mapOf(document.value), document, problems);
 
   const top = checkedTopLevel(main, TOP_LEVEL_SCHEMA, { mode, problems, reveal: true });
   const secureTop = secure && checkedTopLevel(secure, SECURE_SCHEMA, { mode, problems, reveal: false });
-  const section = (key: string): Section =>
-    secure !== undefined && secureTop !== undefined && key in secureTop
-      ? { document: secure, value: secureTop[key] }
-      : { document: main, value: top[key] };
-
-  const zookeeper = readZooKeeperSettings(
-    {
-      servers: section('zookeeper-servers'),
-      tls: section('zookeeper-tls'),
-      digest: section('zookeeper-digest').value,
-      timeout: top['zookeeper-timeout'],
-      access: top['embedded-zookeeper-access'],
-    },
-    problems,
-  );
+  const secureSource = secure && secureTop && { document: secure, top: secureTop };
+  const zookeeper = readZooKeeper({ document: main, top }, secureSource, problems);
   reportTopLevelDuplicates(top, main, problems);
   checkSense(top, { document: main, mode, problems });
   const labels = readLabels(top['labels']);
-  const secureEnvVars = secure && secureTop && readSecureEnvVars(secureTop, top, secure, problems);
+  const secureEnvVars = secureSource && readSecureEnvVars(secureSource, top, problems);
   const diskimages = readDiskimages(top['diskimages'], secureEnvVars ?? new Map(), main, problems);
-  const secureSource = secure && secureTop && { document: secure, top: secureTop };
   const webhooks = readWebhooks(top['webhooks'], secureSource, problems);
   const { providers, drivers: driversOf } = await readProviders(
     { document: main, drivers, mode, labels, diskimages, env, stateDir, problems, signal },
     listOf(top['providers']).map(mapOf),
   );
-  for (const document of [main, secure]) if (document !== undefined) checkWrittenValues(document, problems);
+  for (const document of documents) checkWrittenValues(document, problems);
   checkLikelyMistakes(top, { document: main, labels, providers, drivers: driversOf, problems });
   problems.throwIfErrors();
   return Object.freeze({
@@ -97,6 +82,30 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     steering: top['steering'] !== false,
     warnings: problems.warnings,
   });
+}
+
+/** What one file says. */
+interface TopLevel {
+  readonly document: SourceDocument;
+  readonly top: JsonObject;
+}
+
+/** How ZooKeeper is reached; what the secure file says of it comes before what the main file says. */
+function readZooKeeper(main: TopLevel, secure: TopLevel | undefined, problems: ProblemCollector) {
+  const section = (key: string): Section => {
+    const { document, top } = secure !== undefined && key in secure.top ? secure : main;
+    return { document, value: top[key] };
+  };
+  return readZooKeeperSettings(
+    {
+      servers: section('zookeeper-servers'),
+      tls: section('zookeeper-tls'),
+      digest: section('zookeeper-digest').value,
+      timeout: main.top['zookeeper-timeout'],
+      access: main.top['embedded-zookeeper-access'],
+    },
+    problems,
+  );
 }
 
 /** An empty secure file is an empty map. Whatever fails the check is reported, the rest is still looked at. */
@@ -132,9 +141,8 @@ function readLabels(list: Json | undefined): Map<string, LabelConfig> {
 
 /** The secure file can only add to images the main file defines. */
 function readSecureEnvVars(
-  secureTop: JsonObject,
+  { document: secure, top: secureTop }: TopLevel,
   top: JsonObject,
-  secure: SourceDocument,
   problems: ProblemCollector,
 ): Map<string, Record<string, string>> {
   const known = namedEntries(top['diskimages']).map(({ name }) => name);

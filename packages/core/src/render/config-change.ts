@@ -40,7 +40,14 @@ const LONGEST_LIST = 50;
  * @returns lines joined by `\n`, without a final one
  */
 export function configChangeToText(change: ConfigChange): string {
-  const sections = [
+  const sections = sectionsOf(change);
+  const waiting = `${change.waiting} ${change.waiting === 1 ? 'request waits' : 'requests wait'}`;
+  if (sections.length === 0) return `Nothing would change (${waiting}).`;
+  return [...sections, '', `${waiting}; ${summaryOf(change)}`].map(escapeControlCharacters).join('\n').trimStart();
+}
+
+function sectionsOf(change: ConfigChange): string[] {
+  return [
     section('Labels', [
       ...change.labels.gained.map((label) => `+ ${label}`),
       ...change.labels.lost.map((label) => `- ${label}`),
@@ -78,9 +85,6 @@ export function configChangeToText(change: ConfigChange): string {
       change.hopeless.map((item) => `- ${requestText(item)}`),
     ),
   ].flat();
-  const waiting = `${change.waiting} ${change.waiting === 1 ? 'request waits' : 'requests wait'}`;
-  if (sections.length === 0) return `Nothing would change (${waiting}).`;
-  return [...sections, '', `${waiting}; ${summaryOf(change)}`].map(escapeControlCharacters).join('\n').trimStart();
 }
 
 function summaryOf({ servable, hopeless }: ConfigChange): string {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { CipherAlgorithm, ClientErrorExtensions, KexAlgorithm } from 'ssh2';
+import type { CipherAlgorithm, ClientErrorExtensions, ConnectConfig, KexAlgorithm } from 'ssh2';
 import type { KeyType } from './key-types.js';
 import { KexInitReader } from './kexinit.js';
 
@@ -54,24 +54,29 @@ export async function readHostKey(
       return;
     }
     try {
-      client.connect({
-        sock: socket,
-        username: 'nodepool',
-        readyTimeout: 0,
-        algorithms: {
-          serverHostKey: [...keyTypes],
-          kex: { append: OLD_KEY_EXCHANGES, prepend: [], remove: [] },
-          cipher: { append: OLD_CIPHERS, prepend: [], remove: [] },
-        },
-        hostVerifier: (blob: Buffer) => {
-          key = formatKey(blob);
-          return true;
-        },
-      });
+      client.connect(keyExchange(socket, keyTypes, (blob) => (key = formatKey(blob))));
     } catch (error) {
       end(error instanceof Error ? error : new Error(String(error)));
     }
   });
+}
+
+/** A connection that accepts every host key, and tells it. */
+function keyExchange(socket: Socket, keyTypes: readonly KeyType[], onKey: (blob: Buffer) => void): ConnectConfig {
+  return {
+    sock: socket,
+    username: 'nodepool',
+    readyTimeout: 0,
+    algorithms: {
+      serverHostKey: [...keyTypes],
+      kex: { append: OLD_KEY_EXCHANGES, prepend: [], remove: [] },
+      cipher: { append: OLD_CIPHERS, prepend: [], remove: [] },
+    },
+    hostVerifier: (blob: Buffer) => {
+      onKey(blob);
+      return true;
+    },
+  };
 }
 
 /** A public key blob starts with its own type, which for RSA is `ssh-rsa` whatever the signature. */

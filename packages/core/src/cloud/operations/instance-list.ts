@@ -6,14 +6,14 @@ import { InstanceKnowledge } from './instance-knowledge.js';
 import type { Instance, InstanceChange, InstanceView } from '../../contract/instance.js';
 import { orAbort } from '../../async/or-abort.js';
 import { InstanceWaits, type Question } from './instance-waits.js';
-import { ReadPace, type Polling } from './read-pace.js';
+import { ReadPace, type PollingLimits } from './read-pace.js';
 
 /** Where the instances come from. */
 export interface InstanceSource<I extends Instance = Instance> {
   listInstances(signal: AbortSignal): Promise<readonly I[]>;
   getInstance?(externalId: string, signal: AbortSignal): Promise<I | undefined>;
   onInstanceChange?(listener: (change: InstanceChange<I>) => void): () => void;
-  readonly polling?: Polling | undefined;
+  readonly polling?: PollingLimits | undefined;
 }
 
 /** What the shared list works with. */

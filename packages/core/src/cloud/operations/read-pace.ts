@@ -1,8 +1,8 @@
 import type { Clock } from '@nodepool/zk-protocol';
 import type { InstanceWaits } from './instance-waits.js';
 
-/** How often a cloud may be, and is at least, asked for its instances. */
-export interface Polling {
+/** Bounds of the pause between two lists; within them it is a quarter of how long the youngest operation has waited. */
+export interface PollingLimits {
   readonly minMs: number;
   readonly maxMs: number;
 }
@@ -13,7 +13,7 @@ export interface ReadPaceOptions {
   /** Number in [0, 1). */
   readonly random: () => number;
   /** @default between 500 ms and 10 s */
-  readonly polling: Polling | undefined;
+  readonly polling: PollingLimits | undefined;
   /** The cloud reports changes by itself. */
   readonly isReporting: boolean;
 }

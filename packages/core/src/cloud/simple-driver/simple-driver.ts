@@ -10,7 +10,8 @@ import {
 } from '../../contract/driver.js';
 import { type ProviderConfig } from '../../contract/provider-config.js';
 import type { Resource } from '../../contract/instance.js';
-import { StateMachineProvider, type StateMachineProviderParts } from '../state-machine/provider.js';
+import { StateMachineProvider } from '../state-machine/provider.js';
+import type { StateMachineProviderParts } from '../state-machine/provider-parts.js';
 import type { Adapter, StateMachineProviderConfig } from '../state-machine/types.js';
 import type { SimpleTaskManagerAdapter } from './simple-adapter.js';
 import { simpleCreateMachine, simpleDeleteMachine } from './simple-machines.js';

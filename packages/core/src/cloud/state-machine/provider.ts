@@ -11,30 +11,20 @@ import type {
 } from '../../contract/driver.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
-import { scanHostKeys } from '../key-scan/scan-host-keys.js';
-import { ScanQueue } from '../key-scan/scan-queue.js';
-import { InstanceList } from '../operations/instance-list.js';
-import { NEVER_ABORTED } from '../../async/never-aborted.js';
+import type { InstanceList } from '../operations/instance-list.js';
 import { TaskManager } from '../task-manager/task-manager.js';
 import { deleteInstance } from './delete-instance.js';
 import { StateMachineHandler, type HandlerHost } from './handler.js';
-import { LabelNeeds } from './label-needs.js';
 import { Launch } from './launch.js';
+import type { LabelNeeds } from './label-needs.js';
 import type { LaunchServices } from './launch-services.js';
-import { LeakFinder } from './leaks.js';
+import type { LeakFinder } from './leaks.js';
+import { makeAdapter, makeParts, makeServices, type StateMachineProviderParts } from './provider-parts.js';
+import type { ProviderQuota } from './quota.js';
+import type { Readiness } from './readiness.js';
+import type { Zones } from './zones.js';
 import { imageOfLabel } from './node-fields.js';
-import { ProviderQuota } from './quota.js';
-import { Readiness } from './readiness.js';
 import type { Adapter, AdapterContext, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
-import { Zones } from './zones.js';
-
-/** Parts that may be replaced. */
-export interface StateMachineProviderParts {
-  /** Limit of the key scan. Default: the boot timeout. */
-  readonly keyScanTimeoutMs?: number;
-  /** Reads host keys. Default: over the network. */
-  readonly scan?: typeof scanHostKeys;
-}
 
 const DEFAULT_PARALLEL_CALLS = 10;
 
@@ -71,46 +61,18 @@ export class StateMachineProvider implements Provider {
   ) {
     this.config = config;
     this.context = context;
-    const { clock, metrics, images, nodes, zk } = context;
-    const logger = context.logger.child({}, LOGGER_NAMES.stateMachine(config.name));
-    const random = () => context.random();
     this.tasks = this.#makeTasks();
-    const made = makeAdapter(context, this.tasks, random, getAdapter);
-    this.adapter = made.adapter;
-    this.#instances = made.instances;
-    const { adapter } = this;
-    const instances = this.#instances;
-    const changed = () => context.capacityChanged();
-    const shared = { config, adapter, clock, logger, random, changed };
-    this.#needs = new LabelNeeds(shared);
-    this.#zones = new Zones(shared);
-    this.#readiness = new Readiness({ ...shared, images });
-    this.#quota = new ProviderQuota({
-      ...shared,
-      provider: config.name,
-      instances,
-      needs: this.#needs,
-      settled: () => this.#zones.settled,
-      nodes,
-      ownNodes: () => context.ownNodes(),
-    });
-    this.quota = this.#quota;
-    this.#leaks = new LeakFinder({
-      ...{ provider: config.name, adapter, nodes, images, zk, logger, metrics },
-      deleted: ({ id }) => this.#quota.leakDeleted(id),
-    });
-    this.#services = {
-      config,
-      adapter,
-      instances,
-      images,
-      scans: new ScanQueue(),
-      scan: parts.scan ?? scanHostKeys,
-      keyScanTimeoutMs: parts.keyScanTimeoutMs ?? config.bootTimeoutMs,
-      clock,
-      metrics,
-      random,
-    };
+    const { adapter, instances } = makeAdapter(context, this.tasks, getAdapter);
+    this.adapter = adapter;
+    this.#instances = instances;
+    const made = makeParts(config, context, adapter, instances);
+    this.#needs = made.needs;
+    this.#zones = made.zones;
+    this.#readiness = made.readiness;
+    this.#quota = made.quota;
+    this.quota = made.quota;
+    this.#leaks = made.leaks;
+    this.#services = makeServices(config, context, adapter, instances, parts);
     if (adapter.uploadImage) this.uploadImage = (upload, signal) => this.#upload(upload, signal);
     if (adapter.listImages) this.listImages = (signal, options) => this.#listImages(signal, options);
     if (adapter.deleteImage) this.deleteImage = (externalId, signal) => this.#deleteImage(externalId, signal);
@@ -253,36 +215,4 @@ export class StateMachineProvider implements Provider {
       random: () => this.context.random(),
     });
   }
-}
-
-/** The adapter gets the shared list, and the list asks the adapter: neither may be used before both are there. */
-function makeAdapter(
-  context: ProviderContext,
-  tasks: TaskManager,
-  random: () => number,
-  getAdapter: (context: AdapterContext) => Adapter,
-): { adapter: Adapter; instances: InstanceList } {
-  const { clock, logger } = context;
-  const made: { list?: InstanceList } = {};
-  const instances = (): InstanceList => {
-    if (!made.list) throw new Error('the list of instances cannot be used while the adapter is being made');
-    return made.list;
-  };
-  const adapter = getAdapter({
-    ...context,
-    config: () => context.config(),
-    ownNodes: () => context.ownNodes(),
-    capacityChanged: (pool) => context.capacityChanged(pool),
-    random,
-    tasks,
-    instances: {
-      find: (externalId) => instances().find(externalId, instances().mark(), NEVER_ABORTED),
-      list: () => instances().list(instances().mark(), NEVER_ABORTED),
-    },
-  });
-  made.list = new InstanceList({
-    ...{ source: adapter, clock, logger, random },
-    onRead: (ageMs) => context.metrics?.instanceListAge?.(tasks.name, ageMs),
-  });
-  return { adapter, instances: made.list };
 }

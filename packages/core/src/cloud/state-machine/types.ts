@@ -10,6 +10,7 @@ import type { PoolConfig, PoolLabelConfig, ProviderConfig } from '../../contract
 import type { Logger } from '../../contract/logger.js';
 import type { Instance, InstanceChange, InstanceView, Resource } from '../../contract/instance.js';
 import type { StateMachine } from '../../contract/state-machine.js';
+import type { PollingLimits } from '../operations/read-pace.js';
 import type { TaskManager } from '../task-manager/task-manager.js';
 
 /** How to log in to instances of an image. `null` is stored as such. */
@@ -147,12 +148,6 @@ export interface Adapter<
   notifyNodescanFailure?(label: Label, externalId: string): void | Promise<void>;
   /** The node's record is gone. */
   nodeDeletedNotification?(node: NodeRecord): void;
-}
-
-/** Bounds of the pause between two lists; within them it is a quarter of how long the youngest machine has waited. */
-export interface PollingLimits {
-  readonly minMs: number;
-  readonly maxMs: number;
 }
 
 /** What an adapter works with: everything a provider has, and what core shares among its machines. */

@@ -64,7 +64,7 @@ export class TakeBack {
   async delete(node: NodeRecord): Promise<'deleted' | 'session-lost'> {
     const provider = this.#port.providerOf(node);
     const hasResource = provider !== undefined && node.state !== 'deleted' && this.#hasResource(provider, node);
-    if (hasResource) return await this.#deleteWithResource(provider, node);
+    if (hasResource) return this.#deleteWithResource(provider, node);
     await this.#deleteRecord(provider, node);
     return 'deleted';
   }

@@ -37,6 +37,8 @@ export function judgeStanding(request: PlannedRequest, view: PoolView): Verdict 
   );
 }
 
+type Candidates = ReturnType<typeof findCandidates>;
+
 /** Zero is no limit to wait for: another pool may have the request. */
 function judgeOpen({ maxConcurrency, provider }: PoolView): Verdict | undefined {
   if (maxConcurrency !== 0) return undefined;
@@ -51,50 +53,61 @@ function judgeOpen({ maxConcurrency, provider }: PoolView): Verdict | undefined 
   };
 }
 
+/** Whether other pools come first: those of the preferred provider, of a better priority, or with the missing labels. */
 function judgeCandidates(request: PlannedRequest, view: PoolView): Verdict | undefined {
   const candidates = findCandidates(request, view);
-  if (request.provider !== null && request.provider !== view.provider) {
-    const preferred = candidates.find((pool) => pool.providerName === request.provider);
-    if (preferred) {
-      return yieldTo(
-        reason(
-          'yield-to-provider',
-          `the request asks for provider "${request.provider}", which is online`,
-          `provider "${request.provider}" serves or declines it`,
-          { provider: request.provider, pool: preferred.name },
-        ),
-      );
-    }
-  }
+  return (
+    judgePreferred(request, view, candidates) ??
+    judgePriority(request, view, candidates) ??
+    judgeLabels(request, view, candidates)
+  );
+}
+
+function judgePreferred(request: PlannedRequest, view: PoolView, candidates: Candidates): Verdict | undefined {
+  const { provider } = request;
+  if (provider === null || provider === view.provider) return undefined;
+  const preferred = candidates.find((pool) => pool.providerName === provider);
+  if (!preferred) return undefined;
+  return yieldTo(
+    reason(
+      'yield-to-provider',
+      `the request asks for provider "${provider}", which is online`,
+      `provider "${provider}" serves or declines it`,
+      { provider, pool: preferred.name },
+    ),
+  );
+}
+
+function judgePriority(request: PlannedRequest, view: PoolView, candidates: Candidates): Verdict | undefined {
   // All others yield to the preferred provider: were it to yield to them in turn, no pool would ever take the request.
   const isPreferred = request.provider === view.provider;
   const better = candidates.find(
     (pool) => pool.priority < view.priority && !pool.paused && (!isPreferred || pool.providerName === view.provider),
   );
-  if (better) {
-    return yieldTo(
-      reason(
-        'yield-to-priority',
-        `pool "${better.providerName}/${better.name}" has priority ${better.priority}, this one ${view.priority}`,
-        `pool "${better.providerName}/${better.name}" serves, pauses or declines it`,
-        { provider: better.providerName, pool: better.name, priority: better.priority, ownPriority: view.priority },
-      ),
-    );
-  }
+  if (!better) return undefined;
+  return yieldTo(
+    reason(
+      'yield-to-priority',
+      `pool "${better.providerName}/${better.name}" has priority ${better.priority}, this one ${view.priority}`,
+      `pool "${better.providerName}/${better.name}" serves, pauses or declines it`,
+      { provider: better.providerName, pool: better.name, priority: better.priority, ownPriority: view.priority },
+    ),
+  );
+}
+
+function judgeLabels(request: PlannedRequest, view: PoolView, candidates: Candidates): Verdict | undefined {
   const missing = missingLabels(request, view);
-  if (missing.length > 0 && candidates.length > 0) {
-    const pools = candidates.map((pool) => `${pool.providerName}/${pool.name}`);
-    return {
-      action: 'defer',
-      reason: reason(
-        'label-elsewhere',
-        `this pool lacks ${quoted(missing)}; ${quoted(pools)} can serve the request`,
-        'one of these pools serves or declines it',
-        { missing, pools },
-      ),
-    };
-  }
-  return undefined;
+  if (missing.length === 0 || candidates.length === 0) return undefined;
+  const pools = candidates.map((pool) => `${pool.providerName}/${pool.name}`);
+  return {
+    action: 'defer',
+    reason: reason(
+      'label-elsewhere',
+      `this pool lacks ${quoted(missing)}; ${quoted(pools)} can serve the request`,
+      'one of these pools serves or declines it',
+      { missing, pools },
+    ),
+  };
 }
 
 /**

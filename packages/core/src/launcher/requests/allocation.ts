@@ -31,6 +31,15 @@ export interface AllocationConflict {
 /** How many nodes are locked in one transaction; keeps it far below ZooKeeper's size limit. */
 export const NODES_PER_TRANSACTION = 100;
 
+/** A transaction, and where in its results the lock entries will be. */
+interface AllocationPlan {
+  readonly transaction: Transaction<Subject>;
+  readonly requestIndex: number | undefined;
+  readonly nodeIndexes: ReadonlyMap<NodeId, number>;
+}
+
+type CommitResults = Awaited<ReturnType<Transaction<Subject>['commit']>>;
+
 const REQUEST: Subject = { kind: 'request' };
 const TRIES = 4;
 
@@ -48,7 +57,7 @@ export async function allocate(
   for (let attempt = 1; ; attempt++) {
     const plan = buildAllocation(services, request, nodes, acceptRequest, directories);
     try {
-      return plan.read(await plan.transaction.commit(services.committer));
+      return readAllocation(plan, await plan.transaction.commit(services.committer));
     } catch (error) {
       if (!isRefusal<Subject>(error)) throw error;
       const wrongGuess = error.kind === 'directory-exists' || error.kind === 'directory-missing';
@@ -64,7 +73,7 @@ function buildAllocation(
   nodes: readonly NodeRecord[],
   acceptRequest: boolean,
   directories: ReadonlyMap<string, boolean>,
-) {
+): AllocationPlan {
   const now = services.clock.now();
   const transaction = new Transaction<Subject>();
   let requestIndex: number | undefined;
@@ -87,16 +96,16 @@ function buildAllocation(
     const { id: allocatedTo, tenantName, requestor } = request;
     transaction.add(subject, setNode(withNode(node, { allocatedTo, tenantName, requestor }, now)));
   }
+  return { transaction, requestIndex, nodeIndexes };
+}
+
+/** Where the lock entries are, as the results of the transaction say. */
+function readAllocation({ requestIndex, nodeIndexes }: AllocationPlan, results: CommitResults): Allocation {
+  const nodeEntries = new Map<NodeId, string>();
+  for (const [id, index] of nodeIndexes) nodeEntries.set(id, createdPath(results, index));
   return {
-    transaction,
-    read(results: Awaited<ReturnType<typeof transaction.commit>>): Allocation {
-      const nodeEntries = new Map<NodeId, string>();
-      for (const [id, index] of nodeIndexes) nodeEntries.set(id, createdPath(results, index));
-      return {
-        requestEntry: requestIndex === undefined ? undefined : createdPath(results, requestIndex),
-        nodeEntries,
-      };
-    },
+    requestEntry: requestIndex === undefined ? undefined : createdPath(results, requestIndex),
+    nodeEntries,
   };
 }
 

@@ -95,39 +95,29 @@ function encodeChange(writer: JuteWriter, change: Change): void {
       writer.string(change.path);
       writer.bytes(change.data);
       encodeAcl(writer, change.acl);
-      {
-        writer.bigLong(change.owner);
-        return;
-      }
-    case 'delete': {
+      writer.bigLong(change.owner);
+      return;
+    case 'delete':
       writer.string(change.path);
       return;
-    }
     case 'setData':
       writer.string(change.path);
       writer.bytes(change.data);
-      {
-        writer.int(change.version);
-        return;
-      }
+      writer.int(change.version);
+      return;
     case 'setAcl':
       writer.string(change.path);
       encodeAcl(writer, change.acl);
-      {
-        writer.int(change.version);
-        return;
-      }
+      writer.int(change.version);
+      return;
     case 'createSession':
       writer.bigLong(change.sessionId);
       writer.int(change.timeoutMs);
-      {
-        writer.bytes(change.password);
-        return;
-      }
-    case 'closeSession': {
+      writer.bytes(change.password);
+      return;
+    case 'closeSession':
       writer.bigLong(change.sessionId);
       return;
-    }
   }
 }
 

@@ -45,66 +45,62 @@ function endPacket(writer: JuteWriter, start: number): void {
   writer.patchInt(start, writer.length - start - 4);
 }
 
-/** One flat table: a case for each kind of body, which is easier to compare with the protocol than ten functions. */
+type BodyOf<Kind extends ReplyBody['kind']> = Extract<ReplyBody, { kind: Kind }>;
+
+/** A case for each kind of body, to be compared with the protocol. */
 function encodeBody(writer: JuteWriter, body: ReplyBody): void {
   switch (body.kind) {
-    case 'path': {
+    case 'path':
       writer.string(body.path);
       return;
-    }
     case 'path-stat':
       writer.string(body.path);
-      {
-        encodeStat(writer, body.stat);
-        return;
-      }
-    case 'stat': {
       encodeStat(writer, body.stat);
       return;
-    }
+    case 'stat':
+      encodeStat(writer, body.stat);
+      return;
     case 'data':
       writer.bytes(body.data);
-      {
-        encodeStat(writer, body.stat);
-        return;
-      }
+      encodeStat(writer, body.stat);
+      return;
     case 'acl':
-      writer.int(body.acl.length);
-      for (const { permissions, scheme, id } of body.acl) {
-        writer.int(permissions);
-        writer.string(scheme);
-        writer.string(id);
-      }
-      {
-        encodeStat(writer, body.stat);
-        return;
-      }
-    case 'strings': {
+      encodeAcl(writer, body.acl);
+      encodeStat(writer, body.stat);
+      return;
+    case 'strings':
       writer.strings(body.strings, body.strings.length);
       return;
-    }
     case 'strings-stat':
       writer.strings(body.strings, body.strings.length);
-      {
-        encodeStat(writer, body.stat);
-        return;
-      }
+      encodeStat(writer, body.stat);
+      return;
     case 'multi':
       for (const result of body.results) encodeMultiResult(writer, result);
-      {
-        encodeMultiHeader(writer, OpCode.error, true, -1);
-        return;
-      }
-    case 'count': {
+      encodeMultiHeader(writer, OpCode.error, true, -1);
+      return;
+    case 'count':
       writer.int(body.count);
       return;
-    }
     case 'clients':
-      writer.int(body.clients.length);
-      for (const { scheme, user } of body.clients) {
-        writer.string(scheme);
-        writer.string(user);
-      }
+      encodeClients(writer, body.clients);
+  }
+}
+
+function encodeAcl(writer: JuteWriter, acl: BodyOf<'acl'>['acl']): void {
+  writer.int(acl.length);
+  for (const { permissions, scheme, id } of acl) {
+    writer.int(permissions);
+    writer.string(scheme);
+    writer.string(id);
+  }
+}
+
+function encodeClients(writer: JuteWriter, clients: BodyOf<'clients'>['clients']): void {
+  writer.int(clients.length);
+  for (const { scheme, user } of clients) {
+    writer.string(scheme);
+    writer.string(user);
   }
 }
 
@@ -116,30 +112,23 @@ function encodeMultiResult(writer: JuteWriter, result: MultiResult | ReadResult)
   }
   encodeMultiHeader(writer, OpCode[result.result], false, 0);
   switch (result.result) {
-    case 'create': {
+    case 'create':
       writer.string(result.path);
       return;
-    }
     case 'create2':
       writer.string(result.path);
-      {
-        encodeStat(writer, result.stat);
-        return;
-      }
-    case 'setData': {
       encodeStat(writer, result.stat);
       return;
-    }
+    case 'setData':
+      encodeStat(writer, result.stat);
+      return;
     case 'getData':
       writer.bytes(result.data);
-      {
-        encodeStat(writer, result.stat);
-        return;
-      }
-    case 'getChildren': {
+      encodeStat(writer, result.stat);
+      return;
+    case 'getChildren':
       writer.strings(result.children, result.children.length);
       return;
-    }
     case 'delete':
     case 'check':
   }

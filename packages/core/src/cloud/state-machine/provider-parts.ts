@@ -1,0 +1,117 @@
+import type { ProviderContext } from '../../contract/driver.js';
+import { LOGGER_NAMES } from '../../contract/logger-names.js';
+import { NEVER_ABORTED } from '../../async/never-aborted.js';
+import { scanHostKeys } from '../key-scan/scan-host-keys.js';
+import { ScanQueue } from '../key-scan/scan-queue.js';
+import { InstanceList } from '../operations/instance-list.js';
+import type { TaskManager } from '../task-manager/task-manager.js';
+import { LabelNeeds } from './label-needs.js';
+import type { LaunchServices } from './launch-services.js';
+import { LeakFinder } from './leaks.js';
+import { ProviderQuota } from './quota.js';
+import { Readiness } from './readiness.js';
+import type { Adapter, AdapterContext, StateMachineProviderConfig } from './types.js';
+import { Zones } from './zones.js';
+
+/** Parts that may be replaced. */
+export interface StateMachineProviderParts {
+  /** Limit of the key scan. Default: the boot timeout. */
+  readonly keyScanTimeoutMs?: number;
+  /** Reads host keys. Default: over the network. */
+  readonly scan?: typeof scanHostKeys;
+}
+
+/** What a provider knows of its cloud besides the instances. */
+export interface ProviderParts {
+  readonly needs: LabelNeeds;
+  readonly zones: Zones;
+  readonly readiness: Readiness;
+  readonly quota: ProviderQuota;
+  readonly leaks: LeakFinder;
+}
+
+/** Makes what a provider knows of its cloud; nothing is read yet. */
+export function makeParts(
+  config: StateMachineProviderConfig,
+  context: ProviderContext,
+  adapter: Adapter,
+  instances: InstanceList,
+): ProviderParts {
+  const { clock, metrics, images, nodes, zk } = context;
+  const logger = context.logger.child({}, LOGGER_NAMES.stateMachine(config.name));
+  const random = () => context.random();
+  const changed = () => context.capacityChanged();
+  const shared = { config, adapter, clock, logger, random, changed };
+  const needs = new LabelNeeds(shared);
+  const zones = new Zones(shared);
+  const readiness = new Readiness({ ...shared, images });
+  const quota = new ProviderQuota({
+    ...shared,
+    provider: config.name,
+    instances,
+    needs,
+    settled: () => zones.settled,
+    nodes,
+    ownNodes: () => context.ownNodes(),
+  });
+  const leaks = new LeakFinder({
+    ...{ provider: config.name, adapter, nodes, images, zk, logger, metrics },
+    deleted: ({ id }) => quota.leakDeleted(id),
+  });
+  return { needs, zones, readiness, quota, leaks };
+}
+
+/** What launches and deletions of a provider work with. */
+export function makeServices(
+  config: StateMachineProviderConfig,
+  context: ProviderContext,
+  adapter: Adapter,
+  instances: InstanceList,
+  parts: StateMachineProviderParts,
+): LaunchServices {
+  const { clock, metrics, images } = context;
+  return {
+    config,
+    adapter,
+    instances,
+    images,
+    scans: new ScanQueue(),
+    scan: parts.scan ?? scanHostKeys,
+    keyScanTimeoutMs: parts.keyScanTimeoutMs ?? config.bootTimeoutMs,
+    clock,
+    metrics,
+    random: () => context.random(),
+  };
+}
+
+/** The adapter gets the shared list, and the list asks the adapter: neither may be used before both are there. */
+export function makeAdapter(
+  context: ProviderContext,
+  tasks: TaskManager,
+  getAdapter: (context: AdapterContext) => Adapter,
+): { adapter: Adapter; instances: InstanceList } {
+  const { clock, logger } = context;
+  const random = () => context.random();
+  const made: { list?: InstanceList } = {};
+  const instances = (): InstanceList => {
+    if (!made.list) throw new Error('the list of instances cannot be used while the adapter is being made');
+    return made.list;
+  };
+  const adapter = getAdapter({
+    ...context,
+    config: () => context.config(),
+    ownNodes: () => context.ownNodes(),
+    capacityChanged: (pool) => context.capacityChanged(pool),
+    random,
+    tasks,
+    instances: {
+      find: (externalId) => instances().find(externalId, instances().mark(), NEVER_ABORTED),
+      list: () => instances().list(instances().mark(), NEVER_ABORTED),
+    },
+  });
+  made.list = new InstanceList({
+    ...{ source: adapter, clock, logger, random },
+    onRead: (ageMs) => context.metrics?.instanceListAge?.(tasks.name, ageMs),
+  });
+  return { adapter, instances: made.list };
+}
