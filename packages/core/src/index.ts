@@ -43,7 +43,7 @@ export type {
 } from './contract/provider-config.js';
 export { DRIVER_API_VERSION } from './contract/driver.js';
 export type { Clock, CancelTimer, Json, JsonObject, NodeRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
-export { delay, isNodepoolError, NodepoolError } from '@nodepool/zk-protocol';
+export { delay, isNodepoolError, NodepoolError, orAbort } from '@nodepool/zk-protocol';
 export type { Logger, LogFields } from './contract/logger.js';
 export { silentLogger } from './contract/logger.js';
 export type { CoreErrorCode, CoreErrorOptions, LaunchErrorReason } from './contract/errors.js';

@@ -1,4 +1,4 @@
-import { ProviderUnavailableError, type Clock } from '@nodepool/core';
+import { orAbort, ProviderUnavailableError, type Clock } from '@nodepool/core';
 import { Agent } from 'undici';
 import type { Credentials } from './credentials.js';
 import { errorOfAnswer, type Refusal } from './errors.js';
@@ -113,16 +113,6 @@ function refusalOf(status: number, body: unknown, retryAfter: string | undefined
     message: error?.message ?? 'no reason given',
     retryAfterMs: seconds > 0 ? seconds * 1_000 : undefined,
   };
-}
-
-/** What is awaited may not heed the signal. */
-function orAbort<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const onAbort = () => reject(signal.reason as Error);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    result.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }
 
 function textOf(header: string | string[] | undefined): string | undefined {

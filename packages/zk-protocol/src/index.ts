@@ -1,5 +1,6 @@
 export type { Clock, CancelTimer } from './base/clock.js';
 export { systemClock, delay } from './base/clock.js';
+export { orAbort } from './base/or-abort.js';
 export { NodepoolError, isNodepoolError } from './base/errors.js';
 export type {
   Acl,

@@ -1,6 +1,11 @@
-import type { ConnectionState, RequestId, RequestRecord, ZooKeeper } from '@nodepool/zk-protocol';
-import { orAbort, unfinishedAfter } from '@nodepool/core/service';
-import { labelsToText } from '@nodepool/core/service';
+import {
+  orAbort,
+  type ConnectionState,
+  type RequestId,
+  type RequestRecord,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
+import { labelsToText, unfinishedAfter } from '@nodepool/core/service';
 import type { CliContext } from '../command/context.js';
 import { tell } from '../command/context.js';
 import { CliError } from '../command/errors.js';

@@ -1,6 +1,6 @@
-import { decodeNode, encodeNode, isZooKeeperError, nodePath, withNode } from '@nodepool/zk-protocol';
+import { decodeNode, encodeNode, isZooKeeperError, nodePath, orAbort, withNode } from '@nodepool/zk-protocol';
 import type { Clock, JsonObject, NodeId, NodeRecord, RequestRecord, ZooKeeper } from '@nodepool/zk-protocol';
-import { orAbort, unfinishedAfter } from '@nodepool/core/service';
+import { unfinishedAfter } from '@nodepool/core/service';
 import { CliError } from '../command/errors.js';
 import { inBatches } from '../connection/fetch-records.js';
 import { lockNode } from './node-lock.js';

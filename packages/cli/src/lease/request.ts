@@ -3,12 +3,12 @@ import {
   encodeRequest,
   isZooKeeperError,
   newRequest,
+  orAbort,
   requestCreatePath,
   requestPath,
   uuidHex,
 } from '@nodepool/zk-protocol';
 import type { Clock, RequestId, RequestRecord, ZooKeeper } from '@nodepool/zk-protocol';
-import { orAbort } from '@nodepool/core/service';
 import { labelsToText } from '@nodepool/core/service';
 import { CliError } from '../command/errors.js';
 

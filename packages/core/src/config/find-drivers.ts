@@ -1,5 +1,4 @@
-import type { JsonObject } from '@nodepool/zk-protocol';
-import { orAbort } from '../async/or-abort.js';
+import { orAbort, type JsonObject } from '@nodepool/zk-protocol';
 import type { Driver } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
 import { DEFAULT_DRIVER } from './compose-schema.js';

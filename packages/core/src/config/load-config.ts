@@ -1,7 +1,6 @@
-import { type Clock, type Json, type JsonObject, type Resources, systemClock } from '@nodepool/zk-protocol';
+import { type Clock, type Json, type JsonObject, type Resources, systemClock, orAbort } from '@nodepool/zk-protocol';
 import type { DriverRegistry } from './discovery/registry-types.js';
 import { NEVER_ABORTED } from '../async/never-aborted.js';
-import { orAbort } from '../async/or-abort.js';
 import { checkSense } from './check-sense.js';
 import { readDiskimages } from './diskimages.js';
 import { reportDuplicates } from './duplicates.js';

@@ -1,5 +1,4 @@
-/* Waiting, but not for ever */
-export { orAbort } from '../async/or-abort.js';
+/* Waiting, but not indefinitely */
 export { unfinishedAfter } from '../async/unfinished-after.js';
 
 /* Logging */

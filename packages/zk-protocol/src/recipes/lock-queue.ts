@@ -2,7 +2,7 @@ import { delay } from '../base/clock.js';
 import type { Clock } from '../base/clock.js';
 import { isZooKeeperError } from '../client/contract/errors.js';
 import type { WatchEvent, ZooKeeper } from '../client/contract/types.js';
-import { orAborted } from './abort.js';
+import { orAbort } from '../base/or-abort.js';
 import { findPredecessor, newLockEntryPrefix, sortContenders } from './lock-entries.js';
 
 const FIRST_PAUSE_MS = 100;
@@ -146,7 +146,7 @@ export class LockQueue {
     const unsubscribe = this.zk.onState(changed);
     try {
       await this.zk.getData(predecessor, changed);
-      await orAborted(change, stop);
+      await orAbort(change, stop);
     } catch (error) {
       if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
     } finally {

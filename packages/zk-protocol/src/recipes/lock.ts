@@ -2,7 +2,7 @@ import { systemClock } from '../base/clock.js';
 import type { Clock } from '../base/clock.js';
 import { isZooKeeperError } from '../client/contract/errors.js';
 import type { ZooKeeper } from '../client/contract/types.js';
-import { orAborted } from './abort.js';
+import { orAbort } from '../base/or-abort.js';
 import { LockLostError, LockTimeoutError } from './errors.js';
 import { findForceUnlockTarget, sortContenders } from './lock-entries.js';
 import { LockQueue } from './lock-queue.js';
@@ -122,7 +122,7 @@ export class ZkLock {
   async #acquireInTurn(blocking: boolean, stop: AbortSignal): Promise<boolean> {
     while (this.#turn !== undefined) {
       if (!blocking) return false;
-      await orAborted(this.#turn, stop);
+      await orAbort(this.#turn, stop);
     }
     this.#turn = new Promise((resolve) => {
       this.#endTurn = () => {
@@ -150,7 +150,7 @@ export class ZkLock {
     stop.addEventListener('abort', onStop, { once: true });
     if (stop.aborted) onStop();
     try {
-      return await orAborted(attempt, patience.signal);
+      return await orAbort(attempt, patience.signal);
     } catch (error) {
       if (patience.signal.aborted) this.#releaseLate(attempt);
       throw error;

@@ -1,4 +1,4 @@
-import { systemClock } from '@nodepool/zk-protocol';
+import { orAbort, systemClock } from '@nodepool/zk-protocol';
 import type { Clock } from '@nodepool/zk-protocol';
 import { TimeoutError } from '../../contract/errors.js';
 import { silentLogger } from '../../contract/logger.js';
@@ -116,16 +116,6 @@ async function resolve(options: CheckPortOptions, signal: AbortSignal): Promise<
       cause: error,
     });
   }
-}
-
-/** A resolver cannot be stopped, but need not be waited for. */
-function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason as Error);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }
 
 function timeoutError(options: ScanHostKeysOptions, wantsKeys: boolean, lastError: unknown): TimeoutError {

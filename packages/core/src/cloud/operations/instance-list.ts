@@ -1,10 +1,9 @@
-import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
+import { orAbort, type CancelTimer, type Clock } from '@nodepool/zk-protocol';
 import { ProviderUnavailableError } from '../../contract/errors.js';
 import { startDeadline } from '../../async/deadline.js';
 import type { Logger } from '../../contract/logger.js';
 import { InstanceKnowledge } from './instance-knowledge.js';
 import type { Instance, InstanceChange, InstanceView } from '../../contract/instance.js';
-import { orAbort } from '../../async/or-abort.js';
 import { InstanceWaits, type Question } from './instance-waits.js';
 import { ReadPace, type PollingLimits } from './read-pace.js';
 

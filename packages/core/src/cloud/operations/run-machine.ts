@@ -1,4 +1,4 @@
-import { delay, type Clock } from '@nodepool/zk-protocol';
+import { delay, type Clock, orAbort } from '@nodepool/zk-protocol';
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import { startDeadline } from '../../async/deadline.js';
 import { backoffMs } from '../../async/backoff.js';
@@ -6,7 +6,6 @@ import type { Logger } from '../../contract/logger.js';
 import { isRateLimited } from '../../contract/errors.js';
 import type { InstanceList } from './instance-list.js';
 import type { Instance, InstanceView } from '../../contract/instance.js';
-import { orAbort } from '../../async/or-abort.js';
 import type { MachineRun, MachineState, StateMachine, Step, Transition, Wait } from '../../contract/state-machine.js';
 
 /** How to run a machine. */

@@ -1,7 +1,7 @@
+import { orAbort } from '@nodepool/zk-protocol';
 import { TimeoutError } from '../../contract/errors.js';
 import { startDeadline } from '../../async/deadline.js';
 import type { Logger } from '../../contract/logger.js';
-import { orAbort } from '../../async/or-abort.js';
 import type { LaunchServices } from './launch-services.js';
 import type { StateMachineLabelConfig } from './types.js';
 

@@ -1,7 +1,6 @@
-import { delay, isNodepoolError } from '@nodepool/zk-protocol';
+import { delay, isNodepoolError, orAbort } from '@nodepool/zk-protocol';
 import { backoffMs } from '../../async/backoff.js';
 import { startDeadline, type Deadline } from '../../async/deadline.js';
-import { orAbort } from '../../async/or-abort.js';
 import { CapacityError } from '../../contract/errors.js';
 import { NODE_ID_TAG, PROVIDER_TAG } from '../../contract/instance.js';
 import { runMachine } from '../operations/run-machine.js';

@@ -1,7 +1,6 @@
-import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
+import { orAbort, type CancelTimer, type Clock } from '@nodepool/zk-protocol';
 import { ProviderUnavailableError } from '../../contract/errors.js';
 import { NEVER_ABORTED } from '../../async/never-aborted.js';
-import { orAbort } from '../../async/or-abort.js';
 
 /** Longer than any single call of a cloud is meant to take. */
 export const DEFAULT_TASK_TIMEOUT_MS = 300_000;

@@ -1,5 +1,5 @@
+import { orAbort } from '@nodepool/zk-protocol';
 import { NEVER_ABORTED } from '../../async/never-aborted.js';
-import { orAbort } from '../../async/or-abort.js';
 import type { RunnableTask, TaskManager } from './task-manager.js';
 
 /**

@@ -1,78 +1,80 @@
 import assert from 'node:assert/strict';
-import { launches, type ContractPart } from '../harness/part.js';
+import { launches, type ContractPart, type PartTest } from '../harness/part.js';
+
+const tests: readonly PartTest[] = [
+  {
+    name: 'makes a node that can be used',
+    run: async ({ harness }) => {
+      await harness.startLauncher();
+      const [label] = await harness.configuration.labels();
+      const { nodes } = await harness.take([label]);
+      const [node] = nodes;
+
+      assert.ok(node && nodes.length === 1, 'one node');
+      assert.equal(node.state, 'ready');
+      assert.ok(node.labels.includes(label), `its labels ${node.labels.join()} have "${label}" among them`);
+      assert.ok(node.interfaceIp, 'interfaceIp says where to reach it');
+      assert.ok(Array.isArray(node.hostKeys), 'hostKeys is a list');
+      assert.notEqual(node.externalId, null, 'externalId says what is behind it');
+      await harness.resources.assertAllReady();
+    },
+  },
+  {
+    name: 'stores the external id under which the cloud knows what it made',
+    run: async ({ harness }) => {
+      await harness.startLauncher();
+      const [label] = await harness.configuration.labels();
+      const { nodes } = await harness.take([label]);
+      const ids = (await harness.resources.instances()).map(({ id }) => id);
+
+      assert.deepEqual(
+        ids,
+        nodes.map(({ externalId }) => externalId),
+      );
+    },
+  },
+  {
+    name: 'stores how to reach what it made',
+    run: async ({ harness }) => {
+      await harness.startLauncher();
+      const [label] = await harness.configuration.labels();
+      const { nodes } = await harness.take([label]);
+      const node = nodes[0];
+      assert.ok(node);
+      for (const { id, login = {} } of await harness.resources.instances()) {
+        if (id !== node.externalId) continue;
+        for (const [field, value] of Object.entries(login)) {
+          assert.deepEqual(node[field as keyof typeof login], value, `${field} is that of the instance`);
+        }
+      }
+    },
+  },
+  {
+    name: 'makes as many as are asked for, at once',
+    run: async ({ harness }) => {
+      await harness.startLauncher();
+      const [label] = await harness.configuration.labels();
+      const { nodes } = await harness.take([label, label, label]);
+
+      assert.equal(new Set(nodes.map(({ externalId }) => externalId)).size, 3, 'three nodes, three external ids');
+      assert.equal((await harness.resources.instances()).length, 3, 'three instances');
+    },
+  },
+  {
+    name: 'makes every label it has',
+    run: async ({ harness }) => {
+      await harness.startLauncher();
+      for (const label of await harness.configuration.labels()) {
+        const taken = await harness.take([label]);
+        await harness.giveBack(taken);
+      }
+    },
+  },
+];
 
 /** Making of nodes. */
 export const create: ContractPart = {
   name: 'create',
   applies: launches,
-  tests: () => [
-    {
-      name: 'makes a node that can be used',
-      run: async ({ harness }) => {
-        await harness.startLauncher();
-        const [label] = await harness.configuration.labels();
-        const { nodes } = await harness.take([label]);
-        const [node] = nodes;
-
-        assert.ok(node && nodes.length === 1, 'one node');
-        assert.equal(node.state, 'ready');
-        assert.ok(node.labels.includes(label), `its labels ${node.labels.join()} have "${label}" among them`);
-        assert.ok(node.interfaceIp, 'interfaceIp says where to reach it');
-        assert.ok(Array.isArray(node.hostKeys), 'hostKeys is a list');
-        assert.notEqual(node.externalId, null, 'externalId says what is behind it');
-        await harness.resources.assertAllReady();
-      },
-    },
-    {
-      name: 'stores the external id under which the cloud knows what it made',
-      run: async ({ harness }) => {
-        await harness.startLauncher();
-        const [label] = await harness.configuration.labels();
-        const { nodes } = await harness.take([label]);
-        const ids = (await harness.resources.instances()).map(({ id }) => id);
-
-        assert.deepEqual(
-          ids,
-          nodes.map(({ externalId }) => externalId),
-        );
-      },
-    },
-    {
-      name: 'stores how to reach what it made',
-      run: async ({ harness }) => {
-        await harness.startLauncher();
-        const [label] = await harness.configuration.labels();
-        const { nodes } = await harness.take([label]);
-        const node = nodes[0];
-        assert.ok(node);
-        for (const { id, login = {} } of await harness.resources.instances()) {
-          if (id !== node.externalId) continue;
-          for (const [field, value] of Object.entries(login)) {
-            assert.deepEqual(node[field as keyof typeof login], value, `${field} is that of the instance`);
-          }
-        }
-      },
-    },
-    {
-      name: 'makes as many as are asked for, at once',
-      run: async ({ harness }) => {
-        await harness.startLauncher();
-        const [label] = await harness.configuration.labels();
-        const { nodes } = await harness.take([label, label, label]);
-
-        assert.equal(new Set(nodes.map(({ externalId }) => externalId)).size, 3, 'three nodes, three external ids');
-        assert.equal((await harness.resources.instances()).length, 3, 'three instances');
-      },
-    },
-    {
-      name: 'makes every label it has',
-      run: async ({ harness }) => {
-        await harness.startLauncher();
-        for (const label of await harness.configuration.labels()) {
-          const taken = await harness.take([label]);
-          await harness.giveBack(taken);
-        }
-      },
-    },
-  ],
+  tests: () => tests,
 };

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import type { Clock } from '@nodepool/zk-protocol';
+import { orAbort, type Clock } from '@nodepool/zk-protocol';
 import type { CallName, CloudCalls } from '../client/api.js';
 import type { CloudTransport, TransportListener } from '../client/client.js';
 import { CloudFailure } from '../model/types.js';
@@ -56,7 +56,7 @@ export class SocketTransport implements CloudTransport {
       this.#open();
     }
     if (this.#isReady) return;
-    await orAbort(this.#ready, signal);
+    await (signal ? orAbort(this.#ready, signal) : this.#ready);
   }
 
   call<Name extends CallName>(
@@ -178,14 +178,4 @@ export class SocketTransport implements CloudTransport {
       if (text !== '') this.#socket?.write(text);
     });
   }
-}
-
-function orAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return promise;
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason as Error);
-    if (signal.aborted) return abort();
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }
