@@ -1,28 +1,12 @@
-import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
+import { VirtualClock } from '@nodepool/core/testing';
 
-interface Timer {
-  readonly atMs: number;
-  readonly fn: () => void;
-}
-
-/** A clock that runs from timer to timer as fast as everything between them can be done. */
-export class PumpClock implements Clock {
-  #nowMs = 1_700_000_000_000;
-  readonly #timers = new Set<Timer>();
+/** A virtual clock that runs from timer to timer by itself, as fast as everything between them can be done. */
+export class PumpClock extends VirtualClock {
   #stopped = false;
 
   constructor() {
+    super(1_700_000_000_000);
     this.#turn();
-  }
-
-  now(): number {
-    return this.#nowMs;
-  }
-
-  setTimer(ms: number, fn: () => void): CancelTimer {
-    const timer = { atMs: this.#nowMs + Math.max(0, ms), fn };
-    this.#timers.add(timer);
-    return () => this.#timers.delete(timer);
   }
 
   stop(): void {
@@ -31,13 +15,7 @@ export class PumpClock implements Clock {
 
   #turn(): void {
     if (this.#stopped) return;
-    let next: Timer | undefined;
-    for (const timer of this.#timers) if (next === undefined || timer.atMs < next.atMs) next = timer;
-    if (next) {
-      this.#timers.delete(next);
-      this.#nowMs = Math.max(this.#nowMs, next.atMs);
-      next.fn();
-    }
+    if (this.pendingTimers > 0) this.step(Infinity);
     // An immediate comes after all promise callbacks, however many follow from each other.
     setImmediate(() => this.#turn());
   }

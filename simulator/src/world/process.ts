@@ -1,6 +1,6 @@
 import { InProcessZooKeeper, type InProcessServer } from '@nodepool/zk-protocol/in-process';
 import type { Logger } from '@nodepool/core';
-import { ProcessClock } from './process-clock.js';
+import { ProcessClock } from '@nodepool/core/testing';
 import { Violation } from './invariant-checker.js';
 import { Weather } from './weather.js';
 import type { World } from './world.js';

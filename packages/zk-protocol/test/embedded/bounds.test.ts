@@ -8,7 +8,7 @@ import { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } 
 import { SnapshotSource } from '../../src/embedded/storage/snapshot-source.js';
 import { ErrorCode, OpCode } from '../../src/embedded/model/constants.js';
 import type { JuteWriter } from '../../src/embedded/wire/jute-writer.js';
-import { ManualClock } from './manual-clock.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { createRequest, ModelDriver } from './model-driver.js';
 import { RawClient, type RawRequest } from './raw-client.js';
 import { bare, create, exists } from './raw-requests.js';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } from '../../src/embedded/index.js';
 import { OpCode } from '../../src/embedded/model/constants.js';
-import { ManualClock } from './manual-clock.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { MemoryFileSystem } from './memory-file-system.js';
 import { RawClient } from './raw-client.js';
 import { bare, create, exists, getData, setData } from './raw-requests.js';

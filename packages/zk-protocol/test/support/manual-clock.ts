@@ -7,11 +7,15 @@ interface Timer {
 
 /** A clock that moves when it is told to. */
 export class ManualClock implements Clock {
-  private nowMs = 1_700_000_000_000;
+  private nowMs: number;
   private readonly timers = new Set<Timer>();
 
   /** How far somebody has set the time forward, without any passing. */
   stepMs = 0;
+
+  constructor(beginMs = 1_700_000_000_000) {
+    this.nowMs = beginMs;
+  }
 
   now(): number {
     return this.nowMs + this.stepMs;
