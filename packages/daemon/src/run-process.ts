@@ -61,6 +61,16 @@ function signalActions(service: DaemonService, held: Held, args: CommonArguments
   };
 }
 
+/** Ends the process when the service cannot start. */
+function startInBackground(service: DaemonService, logging: Logging): void {
+  service.start().catch((error: unknown) => {
+    if (service.stopping) return; // The stop ended the start, and ends the process.
+    logging.logger.error('The service could not start', { error });
+    logging.close();
+    process.exit(1);
+  });
+}
+
 /**
  * Brings a service up in this process. Resolves once its configuration is read and it answers the web; it continues
  * starting in the background, as that may wait for ZooKeeper indefinitely.
@@ -93,13 +103,7 @@ export async function runProcess<Args extends CommonArguments>(
       profileDirs: profileDirs(args, logFile, tmpdir()),
     });
     startWatchdog(logging, { program: commandLine.name });
-    const started = service;
-    started.start().catch((error: unknown) => {
-      if (started.stopping) return; // The stop ended the start, and ends the process.
-      logger.error('The service could not start', { error });
-      logging.close();
-      process.exit(1);
-    });
+    startInBackground(service, logging);
     const manager = new ServiceManager({
       env: process.env,
       onError: (error) => logger.warn('The service manager could not be told', { error }),

@@ -34,35 +34,14 @@ const MAX_CONNECTIONS = 64;
 
 /** Calls over HTTP. Nothing is repeated here, but what Google refused for stale credentials: that had no effect. */
 export function createHttp({ endpoint, credentials, clock }: HttpOptions): Http {
-  const { origin, pathname } = new URL(endpoint);
-  const base = pathname.replace(/\/$/, '');
+  const base = new URL(endpoint);
   // Deadlines are this module's, on the clock that is handed in.
   const agent = new Agent({ connections: MAX_CONNECTIONS, headersTimeout: 0, bodyTimeout: 0 });
-
-  async function send(call: HttpCall, what: string, signal: AbortSignal): Promise<Answer> {
+  const send = async (call: HttpCall, what: string, signal: AbortSignal): Promise<Answer> => {
     const headers = await credentials.headers();
     signal.throwIfAborted();
-    try {
-      const query = Object.entries(call.query ?? {}).filter((one): one is [string, string] => one[1] !== undefined);
-      const {
-        statusCode,
-        headers: answered,
-        body,
-      } = await agent.request({
-        origin,
-        path: `${base}/${call.path}${query.length > 0 ? `?${new URLSearchParams(query).toString()}` : ''}`,
-        method: call.verb,
-        headers: { ...headers, ...(call.body !== undefined && { 'content-type': 'application/json' }) },
-        body: call.body === undefined ? null : JSON.stringify(call.body),
-        signal,
-      });
-      return { status: statusCode, retryAfter: textOf(answered['retry-after']), text: await body.text() };
-    } catch (cause) {
-      signal.throwIfAborted();
-      throw new ProviderUnavailableError(`${what}: no answer: ${messageOf(cause)}`, { cause });
-    }
-  }
-
+    return sendOnce(agent, base, call, headers, what, signal);
+  };
   return {
     async call<T>(call: HttpCall, signal: AbortSignal): Promise<T> {
       const what = `${call.verb} ${call.path}`;
@@ -83,6 +62,33 @@ export function createHttp({ endpoint, credentials, clock }: HttpOptions): Http 
     },
     close: () => agent.destroy(),
   };
+}
+
+async function sendOnce(
+  agent: Agent,
+  { origin, pathname }: URL,
+  { verb, path, query = {}, body }: HttpCall,
+  headers: Readonly<Record<string, string>>,
+  what: string,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const given = Object.entries(query).filter((one): one is [string, string] => one[1] !== undefined);
+  const search = given.length > 0 ? `?${new URLSearchParams(given).toString()}` : '';
+  try {
+    const answer = await agent.request({
+      origin,
+      path: `${pathname.replace(/\/$/, '')}/${path}${search}`,
+      method: verb,
+      headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal,
+    });
+    const retryAfter = textOf(answer.headers['retry-after']);
+    return { status: answer.statusCode, retryAfter, text: await answer.body.text() };
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new ProviderUnavailableError(`${what}: no answer: ${messageOf(cause)}`, { cause });
+  }
 }
 
 interface Answer {

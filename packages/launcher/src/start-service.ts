@@ -39,17 +39,11 @@ export interface LauncherSurroundings {
 export function launcherRuntime(runtime: LauncherRuntime, surroundings: LauncherSurroundings): DaemonRuntime {
   const { clock, zk } = surroundings;
   let config = surroundings.config;
-  let traces: Promise<Traces | undefined> | undefined;
+  const traces = tracesOf(runtime, surroundings);
   const sources = { ...surroundings, runtime, config: () => config };
   return {
     start(webUrl) {
-      traces ??= startTraces({
-        ...surroundings,
-        runtime,
-        now: () => clock.now(),
-        onOutcome: (listener) => surroundings.activity.onOutcome(listener),
-      });
-      traces.catch((error: unknown) => surroundings.logger.error('Traces cannot be sent', { error }));
+      traces.start();
       return runtime.start(webUrl);
     },
     async reconfigure(next) {
@@ -62,7 +56,7 @@ export function launcherRuntime(runtime: LauncherRuntime, surroundings: Launcher
     drain: (deadlineMs) => runtime.drain(deadlineMs),
     async stop() {
       await runtime.stop();
-      await (await traces?.catch(() => undefined))?.close();
+      await traces.close();
     },
     startedFields: () => ({ providers: [...config.providers.keys()], nodes: runtime.nodes.size }),
     get degraded() {
@@ -79,6 +73,26 @@ export function launcherRuntime(runtime: LauncherRuntime, surroundings: Launcher
       overview: () => launcherOverview(sources),
       subscribe: (listener) => followChanges(sources, listener),
     }),
+  };
+}
+
+/** The traces of a launcher, which are sent from its start until they are closed. */
+function tracesOf(runtime: LauncherRuntime, surroundings: LauncherSurroundings) {
+  const { clock, logger, activity } = surroundings;
+  let traces: Promise<Traces | undefined> | undefined;
+  return {
+    start(): void {
+      traces ??= startTraces({
+        ...surroundings,
+        runtime,
+        now: () => clock.now(),
+        onOutcome: (listener) => activity.onOutcome(listener),
+      });
+      traces.catch((error: unknown) => logger.error('Traces cannot be sent', { error }));
+    },
+    async close(): Promise<void> {
+      await (await traces?.catch(() => undefined))?.close();
+    },
   };
 }
 

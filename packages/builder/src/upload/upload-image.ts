@@ -130,13 +130,7 @@ async function sendImage(
     return await provider.uploadImage(
       {
         ...{ image: build.image, name, file, format, md5, sha256 },
-        metadata: {
-          ...textValues(surroundings.config().diskimages.get(build.image)?.metadata ?? {}),
-          ...settings.diskimages.get(build.image)?.metadata,
-          nodepool_build_id: build.id,
-          nodepool_upload_id: uploadId,
-          nodepool_provider_name: planned.provider,
-        },
+        metadata: metadataOf(surroundings, settings, place),
         onCreated: (externalId) => record.update({ externalId }),
         onProgress: (sentBytes, totalBytes) => follow.sent(sentBytes, totalBytes),
       },
@@ -150,6 +144,21 @@ async function sendImage(
 const at = ({ image, buildId, provider, id: uploadId }: UploadRecord, startedMs: number) => ({
   ...{ image, buildId, startedMs, provider, uploadId },
 });
+
+/** What the image carries in the cloud: what is configured, and whose it is. */
+function metadataOf(
+  { config }: Surroundings,
+  settings: ProviderImages,
+  { image, buildId, uploadId, provider }: { image: string; buildId: string; uploadId: string; provider: string },
+): Record<string, string> {
+  return {
+    ...textValues(config().diskimages.get(image)?.metadata ?? {}),
+    ...settings.diskimages.get(image)?.metadata,
+    nodepool_build_id: buildId,
+    nodepool_upload_id: uploadId,
+    nodepool_provider_name: provider,
+  };
+}
 
 const tooLate = (ms: number): string => `not uploaded within ${ms / 1_000} s (image-upload-timeout)`;
 
