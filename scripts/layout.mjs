@@ -1,9 +1,11 @@
 // layout.mjs [FOLDER...]: measures how the sources of packages lie: folders, levels of imports (type-only ones included), imports
-// that run upwards, circles of folders and of files, and the longest file, class and function. Tests do not count.
-// Without a folder: every package, tool, and the programs that test them. The exit status is 1 when there is a circle or an upward import.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+// that run upwards, circles of folders and of files, the longest file, class and function, and, tests included, the classes and
+// functions that are longer than they may be. Without a folder: every package, tool, and the programs that test them. The exit
+// status is 1 when there is a circle, an upward import, or something too long.
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import ts from 'typescript';
+import { allPackages, isFunction, linesOf, nameOf, parse, tooLong } from './lengths.mjs';
 import { mayImport, ROOMS } from './rooms.cjs';
 
 const walk = (dir) =>
@@ -12,8 +14,6 @@ const walk = (dir) =>
   );
 
 const isSource = (file) => /\.tsx?$/.test(file) && !/\.(test|d)\.tsx?$/.test(file);
-
-const parse = (file) => ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
 
 /** The files of the same package that a file imports or re-exports, types included. */
 function importsOf(source) {
@@ -78,20 +78,13 @@ function levels(graph) {
   return Math.max(0, ...[...merged.keys()].map(measure));
 }
 
-/** Lines that a class or function takes in its file, without the comment above it. */
-const linesOf = (node, source) =>
-  source.getLineAndCharacterOfPosition(node.end).line -
-  source.getLineAndCharacterOfPosition(node.getStart(source)).line +
-  1;
-
 function longest(sources, matches) {
   let most = { lines: 0, name: '' };
   for (const source of sources) {
     const visit = (node) => {
       if (matches(node)) {
         const lines = linesOf(node, source);
-        const name = node.name?.getText(source) ?? node.parent?.name?.getText?.(source) ?? 'unnamed';
-        if (lines > most.lines) most = { lines, name: `${name} in ${source.fileName}` };
+        if (lines > most.lines) most = { lines, name: `${nameOf(node, source)} in ${source.fileName}` };
       }
       ts.forEachChild(node, visit);
     };
@@ -99,9 +92,6 @@ function longest(sources, matches) {
   }
   return most;
 }
-
-const isFunction = (node) =>
-  (ts.isFunctionLike(node) && 'body' in node && node.body !== undefined) || ts.isConstructorDeclaration(node);
 
 function edgesOf(graph) {
   return [...graph].flatMap(([from, needs]) => [...needs].map((to) => [from, to]));
@@ -138,15 +128,12 @@ export function measure(packageFolder) {
     longestFile: byLines.reduce((a, b) => (b.lines > a.lines ? b : a)),
     longestClass: longest(sources, ts.isClassLike),
     longestFunction: longest(sources, isFunction),
+    tooLong: tooLong(packageFolder),
   };
 }
 
 const given = process.argv.slice(2);
-const everywhere = () => [
-  ...['packages', 'tools'].flatMap((parent) => readdirSync(parent).map((name) => join(parent, name))),
-  ...['simulator', 'quickstart', 'e2e'],
-];
-const folders = given.length > 0 ? given : everywhere();
+const folders = given.length > 0 ? given : allPackages();
 let broken = false;
 for (const folder of folders) {
   const m = measure(folder);
@@ -171,6 +158,11 @@ for (const folder of folders) {
     'file circles:',
     m.fileCircles.map((circle) => circle.join(', ')),
   );
+  list(
+    'too long:',
+    m.tooLong.map(({ kind, lines, name, file }) => `${kind} ${name}: ${lines} lines, ${file}`),
+  );
+  broken ||= m.tooLong.length > 0;
   broken ||= m.upwards.length + m.folderCircles.length + m.fileCircles.length > 0;
 }
 process.exitCode = broken ? 1 : 0;

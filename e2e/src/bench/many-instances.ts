@@ -44,38 +44,44 @@ export async function measureManyInstances(nodes: number, perSecond: number, sec
     };
     const result = await runLoad<ChurnResult>(options, begin, './churn-client.js');
     const samples = await sampling;
-    const perPart = (perSecond * seconds) / PARTS;
-    const cpu = samples.slice(1).map((after, i) => (after.cpu - (samples[i]?.cpu ?? 0)) / perPart);
-    const rss = samples.map((one) => one.rss);
-    const heap = samples.map((one) => one.heap);
     const what = (text: string) => `${nodes} instances, ${perSecond} replaced a second for ${seconds} s: ${text}`;
     return [
-      { what: what('CPU per replacement, first third'), value: average(cpu.slice(0, THIRD)), unit: 'ms' },
-      {
-        what: what('CPU per replacement, last third'),
-        value: average(cpu.slice(-THIRD)),
-        unit: 'ms',
-        wanted: 'the same',
-      },
-      { what: what('RSS at the beginning'), value: rss[0] ?? 0, unit: 'MiB' },
-      { what: what('RSS, greatest'), value: Math.max(...rss), unit: 'MiB', wanted: 'below 300' },
-      { what: what('least heap in the first third'), value: Math.min(...heap.slice(0, THIRD)), unit: 'MiB' },
-      {
-        what: what('least heap in the last third'),
-        value: Math.min(...heap.slice(-THIRD)),
-        unit: 'MiB',
-        wanted: 'not growing',
-      },
-      { what: what('RSS, average of the middle third'), value: average(rss.slice(THIRD, 2 * THIRD)), unit: 'MiB' },
-      {
-        what: what('RSS, average of the last third'),
-        value: average(rss.slice(-THIRD)),
-        unit: 'MiB',
-        wanted: 'not growing',
-      },
+      ...findingsOf(samples, (perSecond * seconds) / PARTS, what),
       { what: what('fulfilled, p50'), value: result.fulfilMs.p50, unit: 'ms' },
       { what: what('fulfilled, p99'), value: result.fulfilMs.p99, unit: 'ms' },
       { what: what('most waiting at once'), value: result.mostWaiting, unit: 'requests' },
     ];
   });
+}
+
+/** What the samples show. @param perPart - replacements between two samples */
+function findingsOf(samples: readonly Sample[], perPart: number, what: (text: string) => string): Finding[] {
+  const cpu = samples.slice(1).map((after, i) => (after.cpu - (samples[i]?.cpu ?? 0)) / perPart);
+  const rss = samples.map((one) => one.rss);
+  const heap = samples.map((one) => one.heap);
+  return [
+    { what: what('CPU per replacement, first third'), value: average(cpu.slice(0, THIRD)), unit: 'ms' },
+    {
+      what: what('CPU per replacement, last third'),
+      value: average(cpu.slice(-THIRD)),
+      unit: 'ms',
+      wanted: 'the same',
+    },
+    { what: what('RSS at the beginning'), value: rss[0] ?? 0, unit: 'MiB' },
+    { what: what('RSS, greatest'), value: Math.max(...rss), unit: 'MiB', wanted: 'below 300' },
+    { what: what('least heap in the first third'), value: Math.min(...heap.slice(0, THIRD)), unit: 'MiB' },
+    {
+      what: what('least heap in the last third'),
+      value: Math.min(...heap.slice(-THIRD)),
+      unit: 'MiB',
+      wanted: 'not growing',
+    },
+    { what: what('RSS, average of the middle third'), value: average(rss.slice(THIRD, 2 * THIRD)), unit: 'MiB' },
+    {
+      what: what('RSS, average of the last third'),
+      value: average(rss.slice(-THIRD)),
+      unit: 'MiB',
+      wanted: 'not growing',
+    },
+  ];
 }

@@ -56,26 +56,11 @@ export async function startLauncher(dir: string, config: (port: number) => objec
   await writeFile(file, JSON.stringify(config(port)));
   const begin = performance.now();
   const log = join(dir, 'logging.yaml');
-  await writeFile(
-    log,
-    JSON.stringify({
-      version: 1,
-      root: { level: 'INFO', handlers: ['file'] },
-      handlers: { file: { class: 'logging.FileHandler', filename: join(dir, 'launcher.log') } },
-    }),
-  );
+  const handlers = { file: { class: 'logging.FileHandler', filename: join(dir, 'launcher.log') } };
+  await writeFile(log, JSON.stringify({ version: 1, root: { level: 'INFO', handlers: ['file'] }, handlers }));
   const args = [
-    ...process.execArgv,
-    LAUNCHER,
-    '-f',
-    '-c',
-    file,
-    '-l',
-    log,
-    '--state-dir',
-    join(dir, 'state'),
-    '-p',
-    join(dir, 'pid'),
+    ...[...process.execArgv, LAUNCHER, '-f', '-c', file, '-l', log],
+    ...['--state-dir', join(dir, 'state'), '-p', join(dir, 'pid')],
   ];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   await whenReady(child, `http://127.0.0.1:${port}/ready`);

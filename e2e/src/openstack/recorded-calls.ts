@@ -4,7 +4,10 @@ import { textOf, type AdminApi, type ApiObject } from '@nodepool/openstack';
 /** The APIs of a cloud, the real or the fake one. */
 export type CallableApi = Pick<AdminApi, 'call' | 'list' | 'projectId'>;
 
-/** Makes every kind of call the driver makes, and keeps what is answered, with a server and what belongs to it. */
+/**
+ * Makes every kind of call the driver makes, and keeps what is answered, with a server and what belongs to it.
+ * In one piece: a list of calls, in the order in which they are made.
+ */
 export async function recordedCalls(api: CallableApi): Promise<Record<string, unknown>> {
   const recorded: Record<string, unknown> = {};
   const named = async (

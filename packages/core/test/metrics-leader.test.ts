@@ -36,6 +36,25 @@ function poolOf(provider: string, ...supportedLabels: string[]): PoolComponentRe
   });
 }
 
+/** Registered pools that are what a test says. */
+function changingRegistry(pools: PoolComponentRecord[]) {
+  let registered = pools;
+  let changed: () => void = () => undefined;
+  return {
+    get pools() {
+      return registered;
+    },
+    onChange: (listener: () => void) => {
+      changed = listener;
+      return () => undefined;
+    },
+    register: (...next: PoolComponentRecord[]) => {
+      registered = next;
+      changed();
+    },
+  };
+}
+
 describe('the figures of the installation', () => {
   let directory: string;
   let server: EmbeddedServer;
@@ -60,23 +79,14 @@ describe('the figures of the installation', () => {
   async function follow(pid: number, ...pools: PoolComponentRecord[]) {
     const zk = await connect({ servers: server.connectString });
     const shared = { zk, clock: systemClock, logger: silentLogger };
-    await Promise.all(['/nodepool/nodes', '/nodepool/requests'].map((path) => zk.ensurePath(path)));
+    for (const path of ['/nodepool/nodes', '/nodepool/requests']) await zk.ensurePath(path);
     const [nodes, requests] = [createNodeCache(shared), createRequestCache(shared)];
     const metrics = new Metrics({ ...shared, hostname: 'nl01.example.com', pid, version: '1', statsd: daemon });
-    let registered = pools;
+    const registry = changingRegistry(pools);
     let tenantLimits: Config['tenantLimits'] = new Map([['a.b', { cores: 8 }]]);
-    let poolsChanged: () => void = () => undefined;
     const attached = metrics.attach({
       ...{ zk, nodes, requests, images: { eventQueue: 3, playbackQueue: 4 } },
-      registry: {
-        get pools() {
-          return registered;
-        },
-        onChange: (listener) => {
-          poolsChanged = listener;
-          return () => undefined;
-        },
-      },
+      registry,
       config: () => ({ providers: new Map(), tenantLimits }) as unknown as Config,
       pools: () => [],
       failingDeletions: () => 0,
@@ -93,13 +103,8 @@ describe('the figures of the installation', () => {
     };
     ends.push(stop);
     return {
-      zk,
-      metrics,
-      stop,
-      register: (...changed: PoolComponentRecord[]) => {
-        registered = changed;
-        poolsChanged();
-      },
+      ...{ zk, metrics, stop },
+      register: registry.register,
       limitTenants: (...limits: [tenant: string, resources: Resources][]) => {
         tenantLimits = new Map(limits);
         attached.configChanged();

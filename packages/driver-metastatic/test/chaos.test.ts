@@ -69,6 +69,7 @@ function isBacking(body: Body | undefined): boolean {
   return body?.state === 'in-use' && typeof body.user_data === 'string';
 }
 
+/** In one piece: what may happen, each with its share of the dice. */
 async function run(seed: number): Promise<void> {
   const random = randomOf(seed);
   const invariants = new Invariants();

@@ -39,42 +39,11 @@ export async function makeDatabases(site: Site): Promise<void> {
 
 /** Has every project make its tables, all at once. */
 export async function makeTables(site: Site): Promise<void> {
-  const conf = (file: string): string[] => ['--config-file', at(site, 'etc', file)];
-  const manage = (name: string, file: string, ...args: string[]): Promise<string> =>
-    execute(site, script(name, ...conf(file), ...args));
-  const keystone = async (): Promise<void> => {
-    const owner = ['--keystone-user', 'root', '--keystone-group', 'root'];
-    await manage('keystone-manage', 'keystone/keystone.conf', 'db_sync');
-    await manage('keystone-manage', 'keystone/keystone.conf', 'fernet_setup', ...owner);
-    await manage('keystone-manage', 'keystone/keystone.conf', 'credential_setup', ...owner);
-    await manage(
-      'keystone-manage',
-      'keystone/keystone.conf',
-      ...[
-        ...['bootstrap', '--bootstrap-username', 'admin', '--bootstrap-password', PASSWORDS.admin],
-        ...[
-          '--bootstrap-project-name',
-          'admin',
-          '--bootstrap-role-name',
-          'admin',
-          '--bootstrap-service-name',
-          'keystone',
-        ],
-        ...['--bootstrap-region-id', 'RegionOne', '--bootstrap-public-url', urlOf(site, 'keystone', '/v3')],
-      ],
-    );
-  };
-  const nova = async (): Promise<void> => {
-    const file = 'nova/nova.conf';
-    await manage('nova-manage', file, 'api_db', 'sync');
-    await manage('nova-manage', file, 'cell_v2', 'map_cell0', '--database_connection', databaseUrl(site, 'nova_cell0'));
-    const cells = await manage('nova-manage', file, 'cell_v2', 'list_cells');
-    if (!cells.includes(' cell1 ')) await manage('nova-manage', file, 'cell_v2', 'create_cell', '--name', 'cell1');
-    await manage('nova-manage', file, 'db', 'sync');
-  };
+  const manage: Manage = (name, file, ...args) =>
+    execute(site, script(name, '--config-file', at(site, 'etc', file), ...args));
   await Promise.all([
-    keystone(),
-    nova(),
+    makeKeystone(site, manage),
+    makeNova(site, manage),
     manage('placement-manage', 'placement/placement.conf', 'db', 'sync'),
     manage('glance-manage', 'glance/glance-api.conf', 'db_sync'),
     manage('neutron-db-manage', 'neutron/neutron.conf', 'upgrade', 'heads'),
@@ -100,4 +69,30 @@ export async function haveReported(site: Site): Promise<boolean> {
   const nova = `select count(*) from nova.services where \`binary\`='nova-compute' and last_seen_up > ${recent};`;
   const cinder = `select count(*) from cinder.services where \`binary\`='cinder-volume' and updated_at > ${recent};`;
   return (await sql(site, nova)) !== '0' && (await sql(site, cinder)) !== '0';
+}
+
+/** Runs a service's own program for its tables. @param file - the service's configuration, below `etc` */
+type Manage = (name: string, file: string, ...args: string[]) => Promise<string>;
+
+async function makeKeystone(site: Site, manage: Manage): Promise<void> {
+  const keystone = (...args: string[]) => manage('keystone-manage', 'keystone/keystone.conf', ...args);
+  const owner = ['--keystone-user', 'root', '--keystone-group', 'root'];
+  await keystone('db_sync');
+  await keystone('fernet_setup', ...owner);
+  await keystone('credential_setup', ...owner);
+  await keystone(
+    ...['bootstrap', '--bootstrap-username', 'admin', '--bootstrap-password', PASSWORDS.admin],
+    ...['--bootstrap-project-name', 'admin', '--bootstrap-role-name', 'admin'],
+    ...['--bootstrap-service-name', 'keystone', '--bootstrap-region-id', 'RegionOne'],
+    ...['--bootstrap-public-url', urlOf(site, 'keystone', '/v3')],
+  );
+}
+
+async function makeNova(site: Site, manage: Manage): Promise<void> {
+  const nova = (...args: string[]) => manage('nova-manage', 'nova/nova.conf', ...args);
+  await nova('api_db', 'sync');
+  await nova('cell_v2', 'map_cell0', '--database_connection', databaseUrl(site, 'nova_cell0'));
+  const cells = await nova('cell_v2', 'list_cells');
+  if (!cells.includes(' cell1 ')) await nova('cell_v2', 'create_cell', '--name', 'cell1');
+  await nova('db', 'sync');
 }

@@ -78,7 +78,6 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     tenantLimits: readTenantLimits(top['tenant-resource-limits']),
     apiTokens: readApiTokens(secureTop),
     webhooks,
-    steering: top['steering'] !== false,
     warnings: problems.warnings,
   });
 }
@@ -165,6 +164,7 @@ function readScalars(top: JsonObject) {
     buildLogDir: textOf(top['build-log-dir']) ?? '/var/log/nodepool/builds',
     buildLogRetention: numberOf(top['build-log-retention']) ?? 7,
     maxHoldAgeMs: secondsToMs(top['max-hold-age']),
+    steering: top['steering'] !== false,
   };
 }
 

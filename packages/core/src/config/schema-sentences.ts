@@ -46,7 +46,10 @@ function unknownKey(error: ErrorObject, node: SchemaNode): SchemaSentence {
   return { message: `unknown key "${name}"${hint}`, key: name, isUnknownKey: true };
 }
 
-/** Words for each keyword; what has none falls back to the keyword's name. */
+/**
+ * Words for each keyword; what has none falls back to the keyword's name.
+ * In one piece: a flat table, with a line or two for each keyword.
+ */
 function describe(error: ErrorObject, node: SchemaNode, value: JudgedValue): string {
   const { reveal, written } = value;
   const got = `got ${describeValue(error.data, reveal, written?.text)}`;

@@ -1,5 +1,5 @@
 export { CallTracker } from './call-tracker.js';
-export { ProcessClock } from './process-clock.js';
+export { ProcessClock } from './harness/process-clock.js';
 export { VirtualClock } from './virtual-clock.js';
 export type { VirtualClockOptions } from './virtual-clock.js';
 export { driverContract, testDriverContract } from './contract.js';

@@ -65,6 +65,7 @@ function zones(state: FakeCloudState): FakeAnswer {
   return { status: 200, body: { availabilityZoneInfo: list } };
 }
 
+/** In one piece: half of it is the list of what is kept of an order. */
 function createServer(state: FakeCloudState, request: FakeRequest): FakeAnswer {
   const order = object(request.body['server']);
   const name = text(order['name']);

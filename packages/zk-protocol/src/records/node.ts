@@ -35,6 +35,7 @@ export function decodeNode(id: NodeId, body: Buffer, stat: Stat | undefined, now
   return readBody('node', id, body, (raw) => fromRaw(id, raw, stat, nowMs));
 }
 
+/** In one piece: a table with a line for each field. */
 function fromRaw(id: NodeId, raw: JsonObject, stat: Stat | undefined, nowMs: number): NodeRecord {
   return {
     id,
@@ -102,7 +103,10 @@ const KNOWN_KEYS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** The body to store: every key of the data model in its order, then the keys others added. */
+/**
+ * The body to store: every key of the data model in its order, then the keys others added.
+ * In one piece: a table with a line for each key.
+ */
 export function encodeNode(node: NodeRecord): Buffer {
   const { raw } = node;
   const body: { [key: string]: Json } = {

@@ -130,6 +130,7 @@ class Referee {
   }
 
   /** Claims 1, 2 and 3. */
+  /** In one piece: one walk along the queue, whose state is what remains of the limits. */
   #check({ pool, view, paused, waiting, plan }: WorldPass): void {
     const { world } = this;
     const got = new Map<string, string[]>();

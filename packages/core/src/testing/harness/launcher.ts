@@ -5,7 +5,7 @@ import type { Driver, Provider } from '../../contract/driver.js';
 import type { Logger } from '../../contract/logger.js';
 import { Launcher } from '../../launcher/launcher.js';
 import { registryOf } from './load-entry.js';
-import { ProcessClock } from '../process-clock.js';
+import { ProcessClock } from './process-clock.js';
 import { watchDriver, type DriverWatch, type WatchedLaunch } from './watched-driver.js';
 
 /** What one launcher of a test is made of. */
