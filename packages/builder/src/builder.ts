@@ -1,60 +1,20 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import {
-  ImageTree,
-  newComponent,
-  withComponent,
-  type Clock,
-  type ImageChange,
-  type ZkLock,
-  type ZooKeeper,
-} from '@nodepool/zk-protocol';
-import { ConfigError, type Config, type Logger } from '@nodepool/core';
-import type { DriverRegistry } from '@nodepool/core/config';
+import { ImageTree, newComponent, withComponent, type ImageChange, type ZkLock } from '@nodepool/zk-protocol';
+import type { Config } from '@nodepool/core';
 import { Registration } from '@nodepool/core/launcher';
 import { unfinishedAfter } from '@nodepool/core/service';
 import { ActivityReport, describeActivity } from './activity.js';
 import { Builds, type BuildStatus } from './build/builds.js';
 import { removeLeftovers } from './tool/leftovers.js';
-import { findSandbox, type Sandbox } from './tool/sandbox.js';
 import { holdBuilderId } from './context/unique-builder.js';
-import { SpaceBook } from './context/space.js';
-import type { BuilderEvents, ImageWork } from '@nodepool/core/service';
+import type { ImageWork } from '@nodepool/core/service';
 import { toImageWork, type Progress } from './context/progress.js';
 import { lastBuildMs } from './plan/newest-builds.js';
-import { readBuilderId } from './files/builder-id.js';
 import { Janitor } from './janitor/janitor.js';
 import type { Surroundings } from './context/surroundings.js';
-import { ImageProviders, type ContextOf } from './providers/image-providers.js';
+import type { BuilderOptions } from './options.js';
+import { prepareSurroundings } from './prepare-surroundings.js';
 import { failedUploadToWork } from './upload/failed-upload.js';
 import { Uploads } from './upload/uploads.js';
-
-/** Options of a builder. */
-export interface BuilderOptions {
-  readonly zk: ZooKeeper;
-  readonly config: Config;
-  readonly registry: DriverRegistry;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly random: () => number;
-  /** Fully qualified name of this host. */
-  readonly hostname: string;
-  /** Release of the program. */
-  readonly version: string;
-  /** Builds at a time. */
-  readonly buildWorkers: number;
-  /** Uploads at a time. */
-  readonly uploadWorkers: number;
-  /** Where directories for temporary files are made. */
-  readonly tmpDir: string;
-  readonly packageDir: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Words before the commands of builds and hooks. Default: namespaces of their own, where they are to be had. */
-  readonly sandbox?: Sandbox | undefined;
-  readonly events: BuilderEvents;
-  /** What drivers are given to make their providers. */
-  readonly contextOf: ContextOf;
-}
 
 /** How often everything is looked at although no event said so. */
 const SWEEP_MS = 60_000;
@@ -153,7 +113,7 @@ export class Builder {
    */
   async start(webUrl?: string): Promise<void> {
     const { zk, logger } = this.#options;
-    const surroundings = await this.#prepare();
+    const surroundings = await this.#surroundings();
     await surroundings.providers.reconfigure(this.#config);
     const builds = new Builds(surroundings, this.#options.buildWorkers);
     const uploads = new Uploads(surroundings, this.#options.uploadWorkers);
@@ -240,30 +200,13 @@ export class Builder {
     ];
   }
 
-  async #prepare(): Promise<Surroundings> {
-    const { zk, clock, logger, random, hostname, registry, contextOf, env, packageDir, events, tmpDir } = this.#options;
-    const { imagesDir, buildLogDir } = this.#config;
-    if (imagesDir === undefined) {
-      throw new ConfigError(`${this.#config.file}: images-dir is missing: a builder needs a directory for its images`);
-    }
-    await mkdir(buildLogDir, { recursive: true });
-    const builderId = await readBuilderId(imagesDir);
-    const tmpRoot = join(tmpDir, `nodepool-builder-${builderId}`);
-    await mkdir(tmpRoot, { recursive: true });
-    const sandbox = this.#options.sandbox ?? (await findSandbox());
-    if (sandbox.length === 0) {
-      logger.warn('Builds have no namespaces of their own here; a killed build is cleaned up by hand of the builder');
-    }
-    return {
-      ...{ zk, clock, logger, random, hostname, builderId, imagesDir, tmpRoot, env, packageDir, events, sandbox },
-      logDir: buildLogDir,
+  #surroundings(): Promise<Surroundings> {
+    return prepareSurroundings(this.#options, {
       tree: this.#tree,
       config: () => this.#config,
-      space: new SpaceBook(imagesDir, tmpRoot),
-      providers: new ImageProviders(registry, contextOf, logger),
       activityChanged: () => this.#report.soon(),
       workEnded: () => this.#onWorkEnded(),
-    };
+    });
   }
 
   #onConnected(): void {

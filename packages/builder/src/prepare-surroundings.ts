@@ -1,0 +1,39 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ConfigError } from '@nodepool/core';
+import { SpaceBook } from './context/space.js';
+import type { Surroundings } from './context/surroundings.js';
+import { readBuilderId } from './files/builder-id.js';
+import type { BuilderOptions } from './options.js';
+import { ImageProviders } from './providers/image-providers.js';
+import { findSandbox } from './tool/sandbox.js';
+
+/** What of the surroundings changes while the builder runs. */
+type LiveSurroundings = Pick<Surroundings, 'tree' | 'config' | 'activityChanged' | 'workEnded'>;
+
+/**
+ * Makes the builder's directories, finds out its lasting id and what its builds may use.
+ * @throws {ConfigError} without `images-dir`; an error of the file system for directories that cannot be made
+ */
+export async function prepareSurroundings(options: BuilderOptions, live: LiveSurroundings): Promise<Surroundings> {
+  const { zk, clock, logger, random, hostname, registry, contextOf, env, packageDir, events, tmpDir } = options;
+  const { file, imagesDir, buildLogDir } = live.config();
+  if (imagesDir === undefined) {
+    throw new ConfigError(`${file}: images-dir is missing: a builder needs a directory for its images`);
+  }
+  await mkdir(buildLogDir, { recursive: true });
+  const builderId = await readBuilderId(imagesDir);
+  const tmpRoot = join(tmpDir, `nodepool-builder-${builderId}`);
+  await mkdir(tmpRoot, { recursive: true });
+  const sandbox = options.sandbox ?? (await findSandbox());
+  if (sandbox.length === 0) {
+    logger.warn('Builds have no namespaces of their own here; a killed build is cleaned up by hand of the builder');
+  }
+  return {
+    ...live,
+    ...{ zk, clock, logger, random, hostname, builderId, imagesDir, tmpRoot, env, packageDir, events, sandbox },
+    logDir: buildLogDir,
+    space: new SpaceBook(imagesDir, tmpRoot),
+    providers: new ImageProviders(registry, contextOf, logger),
+  };
+}
