@@ -14,7 +14,6 @@ import {
   type Versioned,
 } from './zuul-records.js';
 
-
 /** A node this client holds the lock of. */
 export interface HeldNode {
   readonly id: string;
