@@ -1,14 +1,13 @@
 import { ImageTree, newComponent, withComponent, type ImageChange, type ZkLock } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import { Registration } from '@nodepool/core/launcher';
-import { unfinishedAfter } from '@nodepool/core/service';
+import { lastBuildMs, unfinishedAfter } from '@nodepool/core/service';
 import { ActivityReport, describeActivity } from './activity.js';
 import { Builds, type BuildStatus } from './build/builds.js';
 import { removeLeftovers } from './tool/leftovers.js';
 import { holdBuilderId } from './context/unique-builder.js';
 import type { ImageWork } from '@nodepool/core/service';
 import { toImageWork, type Progress } from './context/progress.js';
-import { lastBuildMs } from './plan/newest-builds.js';
 import { Janitor } from './janitor/janitor.js';
 import type { Surroundings } from './context/surroundings.js';
 import type { BuilderOptions } from './options.js';

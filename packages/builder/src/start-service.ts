@@ -16,6 +16,7 @@ import {
 } from '@nodepool/daemon';
 import { COMMAND_LINE, type BuilderArguments } from './arguments.js';
 import { Builder } from './builder.js';
+import { createBuildRoutes } from './web/build-routes.js';
 import { contextFor } from './providers/provider-context.js';
 
 /** Tells of images; webhooks hear of the builds of this builder. @returns ends it */
@@ -54,7 +55,12 @@ function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock): DaemonRu
       failing_deletions: builder.failingDeletions,
     }),
     dump: () => builder.describe(),
-    routes: () => new Map([...createImageRoutes(images, clock), ...createImageWorkRoutes(() => builder.work, clock)]),
+    routes: () =>
+      new Map([
+        ...createImageRoutes(images, clock),
+        ...createImageWorkRoutes(() => builder.work, clock),
+        ...createBuildRoutes(() => builder.config),
+      ]),
     api: () => ({
       ...createImageApi({ zk, config: () => builder.config, images }),
       overview: () => ({

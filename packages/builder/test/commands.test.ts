@@ -1,7 +1,7 @@
 // What people and programs see of a builder: its web server, and the commands, each a process of its own.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { componentPath, componentsPath, decodeComponent } from '@nodepool/zk-protocol';
@@ -31,7 +31,7 @@ afterEach(async () => {
 async function start(cloud = ''): Promise<World> {
   const gate = '/proc/self/cwd/gate';
   const of = (world = await World.start({
-    diskimages: `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n  env-vars: {WAIT_FOR: ${gate}}\n`,
+    diskimages: `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n  env-vars: {WAIT_FOR: ${gate}, MANIFEST: '1'}\n`,
     top: 'webapp: {port: 0, listen_address: 127.0.0.1}',
     cloud,
   }));
@@ -41,13 +41,26 @@ async function start(cloud = ''): Promise<World> {
   return of;
 }
 
+interface Said {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 /** Runs `nodepool` to its end. */
-async function nodepool(
-  of: World,
-  ...args: string[]
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
+const nodepool = (of: World, ...args: string[]): Promise<Said> => runNodepool(join(of.dir, 'process.yaml'), ...args);
+
+/** The same on a machine that has none of the builder's files. */
+async function nodepoolElsewhere(of: World, ...args: string[]): Promise<Said> {
+  const file = join(of.dir, 'elsewhere.yaml');
+  const text = await readFile(join(of.dir, 'process.yaml'), 'utf8');
+  await writeFile(file, text.replace(/^build-log-dir: .*$/m, `build-log-dir: ${of.dir}/none`));
+  return runNodepool(file, ...args);
+}
+
+async function runNodepool(file: string, ...args: string[]): Promise<Said> {
   const said = { stdout: '', stderr: '' };
-  const child = spawn(process.execPath, [NODEPOOL, '-c', join(of.dir, 'process.yaml'), ...args], {
+  const child = spawn(process.execPath, [NODEPOOL, '-c', file, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);
@@ -142,6 +155,72 @@ describe('the commands', () => {
     expect(stdout).toMatch(/Build completed successfully\nExit code: 0\n$/);
     expect(code).toBe(0);
     expect(of.lastBuild('debian')).toMatchObject({ id });
+  });
+
+  it('show the log of a build on another machine, and how long the last one took', LIMITS, async () => {
+    const of = await start();
+    await webUrl(of);
+    await writeFile(join(of.dir, 'gate'), '');
+    await ready(of);
+    const first = of.lastBuild('debian')?.id ?? '';
+    await rm(join(of.dir, 'gate'));
+
+    const followed = nodepoolElsewhere(of, 'image-build', 'debian', '--follow');
+    const { id } = await building(of);
+    const tailed = nodepoolElsewhere(of, 'image-log', 'debian', '--follow');
+    await writeFile(join(of.dir, 'gate'), '');
+
+    for (const { code, stdout } of await Promise.all([followed, tailed])) {
+      expect(stdout).toMatch(
+        /^2026-.*\nelements: vm; release: 12; image: debian\nBuild completed successfully\nExit code: 0\n$/,
+      );
+      expect(code).toBe(0);
+    }
+    expect((await followed).stderr).toMatch(
+      new RegExp(`Build ${id} of debian has begun on \\S+; the last one took 00:00:`),
+    );
+    const earlier = await nodepoolElsewhere(of, 'image-log', `debian-${first}`);
+    expect(earlier).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit code: 0') as string });
+    const none = await nodepoolElsewhere(of, 'image-log', 'nothing');
+    expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('no builder has a build of it') as string });
+  });
+
+  it('image-diff shows what two builds differ in', LIMITS, async () => {
+    const of = await start();
+    const url = await webUrl(of);
+    await writeFile(join(of.dir, 'gate'), '');
+    await ready(of);
+    const first = of.lastBuild('debian')?.id ?? '';
+    const alone = await nodepoolElsewhere(of, 'image-diff', 'debian');
+    expect(alone).toMatchObject({ code: 1, stderr: expect.stringContaining('has one build that is ready') as string });
+    expect((await nodepoolElsewhere(of, 'image-build', 'debian', '--follow')).code).toBe(0);
+    const second = of.lastBuild('debian')?.id ?? '';
+
+    const { code, stdout, stderr } = await nodepoolElsewhere(of, 'image-diff', 'debian', '--format', 'json');
+
+    expect(code).toBe(0);
+    expect(stderr).toMatch(new RegExp(`^debian: from build ${first} .* to build ${second} `));
+    expect(JSON.parse(stdout)).toMatchObject([
+      { kind: 'size', name: 'qcow2' },
+      { kind: 'package', name: 'tool', before: `debian-${first}`, after: `debian-${second}`, change: 'changed' },
+    ]);
+    const same = await nodepoolElsewhere(of, 'image-diff', 'debian', first, `debian-${first}`);
+    expect(same.stdout).toMatch(/\| size \| qcow2 \|.*\| same +\|/);
+    expect(same.stdout).not.toContain('package');
+    const unknown = await nodepoolElsewhere(of, 'image-diff', 'debian', first, 'x');
+    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining(`has no build x, it has`) as string });
+    const half = await nodepoolElsewhere(of, 'image-diff', 'debian', first);
+    expect(half).toMatchObject({ code: 2, stderr: expect.stringContaining('name both builds, or none') as string });
+
+    for (const [path, status] of [
+      ['/image-log', 400],
+      [`/image-log?build=../logs/debian-${first}`, 400],
+      [`/image-log?build=debian-${first}&offset=-1`, 400],
+      [`/image-log?build=debian-${'0'.repeat(32)}`, 404],
+      [`/image-contents?build=other-${first}`, 404],
+    ] as const) {
+      expect((await fetch(new URL(path, url))).status).toBe(status);
+    }
   });
 
   it('alien-image-list shows images with the tag of a build that no record speaks of', LIMITS, async () => {

@@ -9,8 +9,9 @@ import {
   type BuildRecord,
 } from '@nodepool/zk-protocol';
 import type { DiskimageConfig } from '@nodepool/core';
+import { BUILD_DURATION_KEY } from '@nodepool/core/service';
 import { RETIRED_KEY } from '../plan/plan-cleanup.js';
-import { DURATION_KEY, readyBuilds } from '../plan/newest-builds.js';
+import { readyBuilds } from '../plan/newest-builds.js';
 import type { Surroundings } from '../context/surroundings.js';
 
 /** Key of ours in a build record: why it failed. Others keep it. */
@@ -67,7 +68,7 @@ export class BuildRecords {
       this.now(),
     );
     const seconds = (ended.stateTimeMs - building.stateTimeMs) / 1_000;
-    const ready = { ...ended, raw: { ...ended.raw, [DURATION_KEY]: seconds } };
+    const ready = { ...ended, raw: { ...ended.raw, [BUILD_DURATION_KEY]: seconds } };
     const path = buildPath(ready.image, ready.id);
     for (;;) {
       await zk.whenConnected(signal);

@@ -20,15 +20,3 @@ export function readyUploads(entry: ImageEntry, provider: string): UploadRecord[
     .filter((upload) => upload.provider === provider && upload.state === 'ready' && isBuildReady(upload))
     .sort(newestFirst);
 }
-
-/** Key of ours in a build record: how long the build took, in seconds. */
-export const DURATION_KEY = 'duration';
-
-/** How long the newest good build took that says so, ms; `undefined`: none does. */
-export function lastBuildMs(entry: ImageEntry | undefined): number | undefined {
-  for (const { raw } of readyBuilds(entry)) {
-    const seconds = raw[DURATION_KEY];
-    if (typeof seconds === 'number' && seconds > 0) return seconds * 1_000;
-  }
-  return undefined;
-}

@@ -138,8 +138,11 @@ export class Uploads {
           this.#failed.delete(key);
         },
         (error: unknown) => {
+          const { logger } = this.#surroundings;
           const { provider, build } = planned;
-          this.#surroundings.logger.error('Upload failed', { provider, image: build.image, build: build.id, error });
+          const fields = { provider, image: build.image, build: build.id };
+          if (this.#stop.signal.aborted) return logger.info('Upload is ended with the builder', fields);
+          logger.error('Upload failed', { ...fields, error });
           this.#failed.set(key, planned);
           this.#backoffs.failed(key, error instanceof Error ? error.message : String(error));
         },

@@ -42,9 +42,25 @@ export class TrialNode {
    * @param draft - in state `init`, without an id
    */
   static async create(surroundings: TrialSurroundings, draft: NodeRecord): Promise<TrialNode> {
-    const { zk, clock, hostname } = surroundings;
+    const { zk, logger } = surroundings;
     await zk.ensurePath(NODES_ROOT);
     const path = await zk.create(NODE_CREATE_PATH, undefined, { sequential: true });
+    try {
+      return await TrialNode.#lock(surroundings, path, draft);
+    } catch (error) {
+      // It may be locked all the same, if an answer was lost; nothing is behind it yet.
+      await zk
+        .whenConnected()
+        .then(() => zk.deleteRecursive(path))
+        .catch((problem: unknown) =>
+          logger.debug('A node that was not used stays until the session ends', { path, error: problem }),
+        );
+      throw error;
+    }
+  }
+
+  static async #lock(surroundings: TrialSurroundings, path: string, draft: NodeRecord): Promise<TrialNode> {
+    const { zk, clock, hostname } = surroundings;
     const id = path.slice(NODE_CREATE_PATH.length) as NodeId;
     const building = withNode({ ...draft, id }, { state: 'building' }, clock.now(), 'launcher');
     const { ops, entryIndex } = lockOps(nodeLockPath(id), { directoryExists: false, identifier: hostname });
@@ -84,6 +100,7 @@ export class TrialNode {
         await this.#markAndUnlock();
         return;
       } catch (error) {
+        if (isZooKeeperError(error, 'ZK_BAD_VERSION')) continue; // somebody wrote without the lock
         if (isZooKeeperError(error, 'ZK_CONNECTION_LOSS')) {
           const isBack = await zk.whenConnected().then(
             () => true,

@@ -4,7 +4,7 @@ import { defineCommand, flag, text } from '../command/command.js';
 export const imageLogCommand = defineCommand({
   name: 'image-log',
   usage: '<build>',
-  summary: 'show the log of a build made on this machine',
+  summary: 'show the log of a build: of this machine, else from its builder',
   positionals: {
     build: { type: 'string', demandOption: true, describe: 'id of a build, or name of an image for its newest build' },
   },

@@ -15,6 +15,7 @@ import { explainCommand } from './explain.js';
 import { exportImageDataCommand } from './export-image-data.js';
 import { holdCommand } from './hold.js';
 import { imageBuildCommand } from './image-build.js';
+import { imageDiffCommand } from './image-diff.js';
 import { imageDeleteCommand } from './image-delete.js';
 import { imageListCommand } from './image-list.js';
 import { imageLogCommand } from './image-log.js';
@@ -67,5 +68,6 @@ export const COMMANDS: readonly Command<unknown>[] = [
   configSchemaCommand,
   driversCommand,
   imageLogCommand,
+  imageDiffCommand,
   completionCommand(() => COMMANDS),
 ];

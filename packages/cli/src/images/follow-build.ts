@@ -1,14 +1,14 @@
 import { delay, imageBuildRequestPath } from '@nodepool/zk-protocol';
 import type { BuildRecord, ImageEntry } from '@nodepool/zk-protocol';
-import { buildLogFile, formatAge } from '@nodepool/core/service';
+import { buildLogFile, formatAge, lastBuildMs } from '@nodepool/core/service';
 import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { fetchComponents, ifPresent } from '../connection/fetch-records.js';
 import { Interrupts } from '../terminal/interrupts.js';
 import { createFlag } from './create-flag.js';
-import { LogTail } from './log-tail.js';
 import { pausedHint } from './paused-hint.js';
+import { BuildLogTail } from './remote-log-tail.js';
 import { withImages } from './with-images.js';
 import type { StoredImages } from './with-images.js';
 
@@ -16,6 +16,8 @@ import type { StoredImages } from './with-images.js';
 const LOOK_MS = 300;
 /** How often a build whose log is elsewhere is mentioned. */
 const MENTION_MS = 10_000;
+/** A log that a builder has just begun is found a moment later. */
+const FIRST_MENTION_MS = 4_000;
 
 interface Followed {
   readonly image: string;
@@ -24,8 +26,8 @@ interface Followed {
 }
 
 /**
- * Asks for a build and shows it: the log where the builder is on this machine, else how long it takes. Ctrl-C ends the
- * command, not the build.
+ * Asks for a build and shows it: the log, where the builder is on this machine or can be asked for it, else how far the
+ * build is. Ctrl-C ends the command, not the build.
  * @returns the exit status: 0 when the build is ready, else 1
  */
 export async function followBuild(context: CliContext, followed: Followed): Promise<number> {
@@ -50,11 +52,14 @@ async function follow(
   const entry = () => stored.images.get(image);
   const isServing = await ask(context, stored, image);
   const building = await waitFor(context, () => firstBuild(entry(), isServing), signal);
-  tell(`Build ${building.id} of ${image} has begun on ${building.builder ?? 'an unknown builder'}`);
+  const lastMs = lastBuildMs(entry());
+  const last = lastMs === undefined ? '' : `; the last one took ${formatAge(lastMs)}`;
+  tell(`Build ${building.id} of ${image} has begun on ${building.builder ?? 'an unknown builder'}${last}`);
   const latest = () => entry()?.builds.get(building.id);
-  const tail = new LogTail(buildLogFile(logDir, image, building.id), signal);
+  const log = { file: buildLogFile(logDir, image, building.id), build: `${image}-${building.id}` };
+  const tail = new BuildLogTail({ ...context, zk: stored.zk }, log, signal);
   try {
-    await showUntilEnd(context, { tail, building, latest, signal });
+    await showUntilEnd(context, { tail, building, latest, lastMs, signal });
   } finally {
     await tail.close();
   }
@@ -95,23 +100,27 @@ async function waitFor<T>({ clock }: CliContext, find: () => T | undefined, sign
 }
 
 interface Shown {
-  readonly tail: LogTail;
+  readonly tail: BuildLogTail;
   readonly building: BuildRecord;
+  /** How long the last good build took; `undefined`: not known. */
+  readonly lastMs: number | undefined;
   /** The record as it is now; `undefined`: gone. */
   readonly latest: () => BuildRecord | undefined;
   readonly signal: AbortSignal;
 }
 
 /** The record says that a build has ended after the last line of its log was written. */
-async function showUntilEnd({ clock }: CliContext, { tail, building, latest, signal }: Shown): Promise<void> {
-  let mentionMs = clock.now();
+async function showUntilEnd({ clock }: CliContext, { tail, building, latest, lastMs, signal }: Shown): Promise<void> {
+  let mentionMs = clock.now() + FIRST_MENTION_MS;
   for (; ; await delay(clock, LOOK_MS, signal)) {
     const isOver = latest()?.state !== 'building';
-    const isHere = await tail.copyNew();
+    const isHere = await tail.copyNew(isOver);
     if (isOver) return;
     if (isHere || clock.now() < mentionMs) continue;
     mentionMs = clock.now() + MENTION_MS;
-    tell(`building for ${formatAge(clock.now() - building.stateTimeMs)}; the log is with ${building.builder ?? 'it'}`);
+    const elapsedMs = clock.now() - building.stateTimeMs;
+    const about = lastMs === undefined ? '' : `, about ${Math.min(99, Math.floor((100 * elapsedMs) / lastMs))} %`;
+    tell(`building for ${formatAge(elapsedMs)}${about}; the log is with ${building.builder ?? 'its builder'}`);
   }
 }
 

@@ -4,8 +4,24 @@ import type { FileHandle } from 'node:fs/promises';
 
 const CHUNK = 65_536;
 
-/** Copies a file that grows to standard output. */
-export class LogTail {
+/** A log that grows, wherever it is. */
+export interface Tail {
+  /**
+   * Writes what has been added since the last call to standard output.
+   * @param isLast - nothing more will be written
+   * @returns false when there is no such log
+   */
+  copyNew(isLast?: boolean): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** Writes a part of a log, no faster than it is taken. */
+export async function writePart(part: Buffer, signal: AbortSignal): Promise<void> {
+  if (!process.stdout.write(part)) await once(process.stdout, 'drain', { signal });
+}
+
+/** A log in a file of this machine. */
+export class LogTail implements Tail {
   #handle: FileHandle | undefined;
   readonly #buffer = Buffer.alloc(CHUNK);
 
@@ -14,15 +30,13 @@ export class LogTail {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** Writes what has been added since the last call. @returns false when there is no such file */
   async copyNew(): Promise<boolean> {
     this.#handle ??= await openIfPresent(this.file);
     if (!this.#handle) return false;
     for (;;) {
       const { bytesRead } = await this.#handle.read(this.#buffer, 0, CHUNK, null);
       if (bytesRead === 0 || this.signal.aborted) return true;
-      const isTaken = process.stdout.write(Buffer.from(this.#buffer.subarray(0, bytesRead)));
-      if (!isTaken) await once(process.stdout, 'drain', { signal: this.signal });
+      await writePart(Buffer.from(this.#buffer.subarray(0, bytesRead)), this.signal);
     }
   }
 

@@ -1,13 +1,17 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { delay } from '@nodepool/zk-protocol';
+import type { BuildRecord } from '@nodepool/zk-protocol';
 import { buildLogFile, parseBuildLogName } from '@nodepool/core/service';
 import { loadConnectionConfig } from '../connection/config.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { Interrupts } from '../terminal/interrupts.js';
 import { LogTail } from './log-tail.js';
+import type { Tail } from './log-tail.js';
+import { RemoteLogTail } from './remote-log-tail.js';
 import { withImages } from './with-images.js';
+import type { StoredImages } from './with-images.js';
 
 const LOOK_MS = 300;
 
@@ -17,30 +21,60 @@ export interface LogSubject {
   readonly follow: boolean;
 }
 
-/** `nodepool image-log`: the log of a build made on this machine; with `follow` until the build ends. */
+/** `nodepool image-log`: the log of a build, of this machine or from its builder; with `follow` until the build ends. */
 export async function showLog(context: CliContext, { name, follow }: LogSubject): Promise<void> {
   const { buildLogDir } = await loadConnectionConfig(context);
-  const found = await findLog(context, buildLogDir, name);
   const interrupts = new Interrupts();
-  const tail = new LogTail(found.file, interrupts.signal);
   try {
-    if (!(await tail.copyNew())) throw await missing(context, buildLogDir, name);
-    if (follow) await copyUntilEnd(context, tail, found, interrupts.signal);
+    const found = await findLog(buildLogDir, name);
+    const tail = found && new LogTail(found.file, interrupts.signal);
+    try {
+      if (!found || !tail || !(await tail.copyNew())) {
+        await showRemote(context, { buildLogDir, name, follow }, interrupts.signal);
+      } else if (follow) {
+        await withImages(context, ({ images }) => copyUntilEnd(context, tail, { ...found, images }, interrupts.signal));
+      }
+    } finally {
+      await tail?.close();
+    }
     interrupts.signal.throwIfAborted();
   } finally {
     interrupts.dispose();
-    await tail.close();
   }
 }
 
-interface FoundLog {
-  readonly file: string;
+interface NamedBuild {
   readonly image: string;
   readonly buildId: string;
 }
 
+/** The log is with a builder on another machine. */
+function showRemote(
+  context: CliContext,
+  { buildLogDir, name, follow }: LogSubject & { readonly buildLogDir: string },
+  signal: AbortSignal,
+): Promise<void> {
+  return withImages(context, async ({ zk, images }) => {
+    const build = newestBuild(images, name);
+    const tail = build && new RemoteLogTail({ ...context, zk }, `${build.image}-${build.id}`, signal);
+    if (!build || !tail || !(await tail.copyNew())) throw missing(images, buildLogDir, name);
+    if (follow) await copyUntilEnd(context, tail, { image: build.image, buildId: build.id, images }, signal);
+  });
+}
+
+/** The newest build of an image, or the one that is named. */
+function newestBuild(images: StoredImages['images'], name: string): BuildRecord | undefined {
+  const named = buildsNamed(images, name);
+  return named.sort((a, b) => (b.stat?.ctime ?? b.stateTimeMs) - (a.stat?.ctime ?? a.stateTimeMs))[0];
+}
+
+function buildsNamed(images: StoredImages['images'], name: string): BuildRecord[] {
+  const builds = [...images.values()].flatMap((image) => [...image.builds.values()]);
+  return builds.filter(({ image, id }) => image === name || `${image}-${id}` === name || id === name);
+}
+
 /** Without ZooKeeper, so that logs can be read when something is broken. */
-async function findLog(context: CliContext, logDir: string, name: string): Promise<FoundLog> {
+async function findLog(logDir: string, name: string): Promise<(NamedBuild & { readonly file: string }) | undefined> {
   const named = parseBuildLogName(`${name}.log`);
   if (named) return { ...named, file: buildLogFile(logDir, named.image, named.buildId) };
   const logs = (await namesIn(logDir)).flatMap((file) => {
@@ -48,9 +82,7 @@ async function findLog(context: CliContext, logDir: string, name: string): Promi
     return parsed?.image === name ? [{ ...parsed, file: join(logDir, file) }] : [];
   });
   const dated = await Promise.all(logs.map(async (log) => ({ log, ms: (await stat(log.file)).mtimeMs })));
-  const newest = dated.sort((a, b) => b.ms - a.ms)[0];
-  if (!newest) throw await missing(context, logDir, name);
-  return newest.log;
+  return dated.sort((a, b) => b.ms - a.ms)[0]?.log;
 }
 
 async function namesIn(directory: string): Promise<string[]> {
@@ -63,24 +95,26 @@ async function namesIn(directory: string): Promise<string[]> {
 }
 
 /** Says where the log may be. */
-async function missing(context: CliContext, logDir: string, name: string): Promise<CliError> {
+function missing(images: StoredImages['images'], logDir: string, name: string): CliError {
   const text = `No log of ${name} is in ${logDir} of this machine`;
-  const builders = await withImages(context, ({ images }) => {
-    const builds = [...images.values()].flatMap((image) => [...image.builds.values()]);
-    const named = builds.filter(({ image, id }) => image === name || `${image}-${id}` === name);
-    return [...new Set(named.flatMap(({ builder }) => builder ?? []))].sort();
-  });
+  const builders = [...new Set(buildsNamed(images, name).flatMap(({ builder }) => builder ?? []))].sort();
   if (builders.length === 0) return new CliError(`${text}, and no builder has a build of it: see dib-image-list`);
-  return new CliError(`${text}: it was built by ${builders.join(', ')}, ask there`);
+  return new CliError(
+    `${text}, and no builder has answered with it: it was built by ${builders.join(', ')}. Look in the build-log-dir there, ` +
+      'or start that builder with a web server that can be reached from here',
+  );
 }
 
-function copyUntilEnd(context: CliContext, tail: LogTail, found: FoundLog, signal: AbortSignal): Promise<void> {
-  return withImages(context, async ({ images }) => {
-    for (;;) {
-      const isOver = images.get(found.image)?.builds.get(found.buildId)?.state !== 'building';
-      await tail.copyNew();
-      if (isOver) return;
-      await delay(context.clock, LOOK_MS, signal);
-    }
-  });
+async function copyUntilEnd(
+  context: CliContext,
+  tail: Tail,
+  { image, buildId, images }: NamedBuild & Pick<StoredImages, 'images'>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const isOver = images.get(image)?.builds.get(buildId)?.state !== 'building';
+    await tail.copyNew(isOver);
+    if (isOver) return;
+    await delay(context.clock, LOOK_MS, signal);
+  }
 }

@@ -106,6 +106,20 @@ export const alienImageListing: Listing<{ provider: string; name: string; extern
   column('image_id', 'Image ID', ({ externalId }) => externalId),
 ];
 
+/** Key of ours in a build record: how long the build took, in seconds. */
+export const BUILD_DURATION_KEY = 'duration';
+
+/** How long the newest good build took that says so, ms; `undefined`: none does. */
+export function lastBuildMs(entry: ImageEntry | undefined): number | undefined {
+  let newest: { readonly stateTimeMs: number; readonly seconds: number } | undefined;
+  for (const { state, stateTimeMs, raw } of entry?.builds.values() ?? []) {
+    const seconds = raw[BUILD_DURATION_KEY];
+    if (state !== 'ready' || typeof seconds !== 'number' || seconds <= 0) continue;
+    if (!newest || stateTimeMs > newest.stateTimeMs) newest = { stateTimeMs, seconds };
+  }
+  return newest && newest.seconds * MS_PER_SECOND;
+}
+
 type Images = ReadonlyMap<string, ImageEntry>;
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

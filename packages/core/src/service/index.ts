@@ -36,7 +36,11 @@ export { explanationFromJson, explanationToJson } from '../render/explanation-js
 export { mergeExplanations } from '../render/explanation-merge.js';
 export { summarizeExplanation } from '../render/explanation-summary.js';
 export { explanationToText } from '../render/explanation-text.js';
+export type { BuildContents, ContentsChange } from '../render/build-contents.js';
+export { buildContentsFromJson, buildContentsToJson } from '../render/build-contents.js';
+export { compareContents, contentsChangeListing } from '../render/build-contents.js';
 export type { BuildRow } from '../render/images.js';
+export { BUILD_DURATION_KEY, lastBuildMs } from '../render/images.js';
 export { alienImageListing, buildListing, buildsOf, extendedBuildListing } from '../render/images.js';
 export { extendedUploadListing, imagesOf, imageStatusListing, uploadListing, uploadsOf } from '../render/images.js';
 export type { ImageWork, SentBytes } from '../render/image-work.js';

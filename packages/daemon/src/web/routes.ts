@@ -41,8 +41,21 @@ export interface QueryRoute {
   answer(query: RouteQuery): LiveAnswer;
 }
 
+/** What a {@link FileRoute} answers. */
+export interface FileAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Buffer | string;
+}
+
+/** An answer read from a file for each call, from all query parameters, the same for every `Accept`. */
+export interface FileRoute {
+  readonly kind: 'file';
+  answer(parameters: URLSearchParams): Promise<FileAnswer>;
+}
+
 /** What a path answers. */
-export type Route = ListingRoute | LiveRoute | QueryRoute;
+export type Route = ListingRoute | LiveRoute | QueryRoute | FileRoute;
 
 /** Routes by exact path. */
 export type RouteTable = ReadonlyMap<string, Route>;

@@ -8,7 +8,7 @@ import { negotiate } from './accept.js';
 import { ComputeBudget } from './compute-budget.js';
 import { CACHE_MS, ResponseCache } from './response-cache.js';
 import type { CachedBody } from './response-cache.js';
-import type { ListingRoute, LiveRoute, QueryRoute, RouteTable } from './routes.js';
+import type { FileRoute, ListingRoute, LiveRoute, QueryRoute, RouteTable } from './routes.js';
 
 const TEXT = 'text/plain; charset=UTF-8';
 
@@ -130,6 +130,11 @@ function answerQuery(request: IncomingMessage, target: Target, route: QueryRoute
   return { status, headers: { 'Cache-Control': 'no-store', Vary: 'Accept', 'Content-Type': contentType }, body };
 }
 
+async function answerFile(route: FileRoute, { parameters }: Target): Promise<Answer> {
+  const { status, contentType, body } = await route.answer(parameters);
+  return { status, headers: { 'Cache-Control': 'no-store', 'Content-Type': contentType }, body };
+}
+
 async function answerRequest(request: IncomingMessage, web: Web): Promise<Answer> {
   const { routes, clock } = web.options;
   const target = parseTarget(request.url ?? '/');
@@ -137,6 +142,7 @@ async function answerRequest(request: IncomingMessage, web: Web): Promise<Answer
   if (!route) return plain(404, 'Not found');
   if (route.kind === 'listing') return answerListing(request, target, route, web);
   if (route.kind === 'query') return answerQuery(request, target, route, web);
+  if (route.kind === 'file') return answerFile(route, target);
   return answerLive(route, clock.now());
 }
 

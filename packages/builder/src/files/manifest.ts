@@ -1,0 +1,84 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BuildContents } from '@nodepool/core/service';
+import { imageBase, imageFile, listBuildFiles } from './image-files.js';
+
+/** Where the build tool keeps its manifests, below the manifest directory of a build. */
+const MANIFESTS = 'dib-manifests';
+const PACKAGES = /^dib-manifest-dpkg-/;
+const REPOSITORIES = /^dib-manifest-git-/;
+/** How dpkg marks a package that is installed. */
+const INSTALLED = /^[hi]i/;
+
+/**
+ * What is known of a build on this builder's disk: sizes of its image files, and what its manifests name.
+ * @returns `undefined` when nothing of the build is here
+ */
+export async function readContents(
+  imagesDir: string,
+  image: string,
+  buildId: string,
+): Promise<BuildContents | undefined> {
+  const files = (await listBuildFiles(imagesDir)).get(buildId);
+  if (files?.image !== image) return undefined;
+  const sizes: Record<string, number> = {};
+  for (const format of [...files.formats].sort()) {
+    sizes[format] = (await stat(imageFile(imagesDir, image, buildId, format))).size;
+  }
+  const directory = join(imagesDir, `${imageBase(image, buildId)}.d`, MANIFESTS);
+  const names = (await namesIn(directory)).sort();
+  return {
+    sizes,
+    packages: await readAll(directory, names, PACKAGES, readPackages),
+    repositories: await readAll(directory, names, REPOSITORIES, readRepositories),
+  };
+}
+
+async function namesIn(directory: string): Promise<string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** @returns `null` without a manifest of that kind */
+async function readAll(
+  directory: string,
+  names: readonly string[],
+  kind: RegExp,
+  read: (text: string) => readonly (readonly [name: string, version: string])[],
+): Promise<Record<string, string> | null> {
+  const chosen = names.filter((name) => kind.test(name));
+  if (chosen.length === 0) return null;
+  const texts = await Promise.all(chosen.map((name) => readFile(join(directory, name), 'utf8')));
+  return Object.fromEntries(texts.flatMap(read));
+}
+
+/** `{"packages": [{"package": ..., "version": ..., "status": ...}]}`; entries of another form are left out. */
+function readPackages(text: string): [string, string][] {
+  const entries = (parse(text) as { packages?: unknown } | undefined)?.packages;
+  if (!Array.isArray(entries)) return [];
+  return entries.flatMap((entry: unknown): [string, string][] => {
+    const { package: name, version, status } = (entry ?? {}) as Readonly<Record<string, unknown>>;
+    if (typeof name !== 'string' || typeof version !== 'string') return [];
+    return typeof status === 'string' && !INSTALLED.test(status) ? [] : [[name, version]];
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // a manifest that was cut off names nothing
+  }
+}
+
+/** Lines of name, kind, path, location and version. */
+function readRepositories(text: string): [string, string][] {
+  return text.split('\n').flatMap((line): [string, string][] => {
+    const [name, , , , version] = line.trim().split(/\s+/);
+    return name === undefined || version === undefined ? [] : [[name, version]];
+  });
+}

@@ -1,0 +1,101 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silentLogger } from '@nodepool/core';
+import {
+  connect,
+  decodeNode,
+  newNode,
+  nodeLockPath,
+  nodePath,
+  NODES_ROOT,
+  systemClock,
+  ZkLock,
+  ZooKeeperError,
+  type NodeId,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
+import { startEmbeddedServer, type EmbeddedServer } from '@nodepool/zk-protocol/embedded';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TrialNode } from './trial-node.js';
+
+let dir: string;
+let server: EmbeddedServer;
+let zk: ZooKeeper;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'trial-node-'));
+  server = await startEmbeddedServer({ dataDir: dir });
+  zk = await connect({ servers: server.connectString });
+});
+afterAll(async () => {
+  await zk.close();
+  await server.close();
+  await rm(dir, { recursive: true });
+});
+
+const draft = () => newNode({ state: 'init', labels: ['small'], provider: 'sky', pool: 'main' }, 0);
+const surroundings = (over: ZooKeeper = zk) => ({
+  ...{ zk: over, clock: systemClock, logger: silentLogger, hostname: 'nb01.example.com' },
+});
+
+async function stored(id: NodeId) {
+  const { data, stat } = await zk.getData(nodePath(id));
+  return decodeNode(id, data, stat, 0);
+}
+
+describe('a node that tests an image', () => {
+  it('is building and locked whatever its launch says, and garbage once it is given away', async () => {
+    const node = await TrialNode.create(surroundings(), draft());
+    const { id } = node.current;
+    expect(await ZkLock.lockHolder(zk, nodeLockPath(id))).toMatchObject({ identifier: 'nb01.example.com' });
+
+    const told = await node.store({ state: 'ready', externalId: 'i-1', interfaceIp: '192.0.2.1' });
+
+    expect(told).toMatchObject({ state: 'ready', externalId: 'i-1' });
+    expect(await stored(id)).toMatchObject({ state: 'building', externalId: 'i-1', interfaceIp: '192.0.2.1' });
+    await node.giveAway();
+    expect(await stored(id)).toMatchObject({ state: 'deleting', externalId: 'i-1' });
+    expect(await ZkLock.lockHolder(zk, nodeLockPath(id))).toBeUndefined();
+  });
+
+  it('is not written any more once its lock is gone', async () => {
+    const node = await TrialNode.create(surroundings(), draft());
+    const { id } = node.current;
+    await ZkLock.forceUnlock(zk, nodeLockPath(id));
+
+    await expect(node.store({ externalId: 'i-2' })).rejects.toMatchObject({ code: 'NODEPOOL_LOCK_LOST' });
+    await node.giveAway();
+
+    expect(await stored(id)).toMatchObject({ state: 'building', externalId: null });
+  });
+
+  it('is given away although somebody has written it meanwhile', async () => {
+    const node = await TrialNode.create(surroundings(), draft());
+    const path = nodePath(node.current.id);
+    const { data } = await zk.getData(path);
+    await zk.setData(path, data);
+
+    await node.giveAway();
+
+    expect(await stored(node.current.id)).toMatchObject({ state: 'deleting' });
+  });
+
+  it('leaves no record when the answer to its creation is lost', async () => {
+    const before = await zk.getChildren(NODES_ROOT);
+    const lossy = new Proxy(zk, {
+      get(target, key) {
+        const value: unknown = Reflect.get(target, key, target);
+        if (key !== 'multi') return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+        return async (...operations: Parameters<ZooKeeper['multi']>) => {
+          await target.multi(...operations);
+          throw new ZooKeeperError('ZK_CONNECTION_LOSS', 'the connection broke');
+        };
+      },
+    });
+
+    await expect(TrialNode.create(surroundings(lossy), draft())).rejects.toMatchObject({ code: 'ZK_CONNECTION_LOSS' });
+
+    expect(await zk.getChildren(NODES_ROOT)).toEqual(before);
+  });
+});

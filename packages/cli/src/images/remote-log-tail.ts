@@ -1,0 +1,82 @@
+import type { RecordSource } from '../connection/fetch-records.js';
+import { askBuilder, builderUrls } from './ask-builders.js';
+import { LogTail, writePart } from './log-tail.js';
+import type { Tail } from './log-tail.js';
+
+/** How often builders are asked for new lines, and how often for a log that none of them has. */
+const ASK_MS = 1_000;
+const FIND_MS = 3_000;
+
+/** A log that a builder on another machine writes, read through its web server. */
+export class RemoteLogTail implements Tail {
+  #url: string | undefined;
+  #offset = 0;
+  #nextMs = 0;
+
+  /** @param build - `<image>-<build id>` */
+  constructor(
+    private readonly source: RecordSource,
+    private readonly build: string,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** @param isLast - nothing more will be written: asks although it has just asked */
+  async copyNew(isLast = false): Promise<boolean> {
+    const { clock } = this.source;
+    if (clock.now() < this.#nextMs && !isLast) return this.#url !== undefined;
+    this.#url ??= await this.#find();
+    while (this.#url !== undefined && !this.signal.aborted) {
+      const part = await this.#ask(this.#url);
+      if (!part)
+        this.#url = undefined; // It is restarted, perhaps, and elsewhere.
+      else if (part.length === 0) break;
+      else await this.#show(part);
+    }
+    this.#nextMs = clock.now() + (this.#url === undefined ? FIND_MS : ASK_MS);
+    return this.#url !== undefined;
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async #find(): Promise<string | undefined> {
+    for (const url of await builderUrls(this.source)) if (await this.#ask(url)) return url;
+    return undefined;
+  }
+
+  async #ask(url: string): Promise<Buffer | undefined> {
+    const path = `/image-log?${new URLSearchParams({ build: this.build, offset: String(this.#offset) }).toString()}`;
+    const body = await (await askBuilder(this.source, url, path, 'text/plain'))?.arrayBuffer().catch(() => undefined);
+    return body && Buffer.from(body);
+  }
+
+  async #show(part: Buffer): Promise<void> {
+    this.#offset += part.length;
+    await writePart(part, this.signal);
+  }
+}
+
+/** The log of a build: of this machine where it is here, else from its builder. */
+export class BuildLogTail implements Tail {
+  readonly #local: LogTail;
+  readonly #remote: RemoteLogTail;
+
+  constructor(
+    source: RecordSource,
+    { file, build }: { readonly file: string; readonly build: string },
+    signal: AbortSignal,
+  ) {
+    this.#local = new LogTail(file, signal);
+    this.#remote = new RemoteLogTail(source, build, signal);
+  }
+
+  /** @param isLast - nothing more will be written */
+  async copyNew(isLast = false): Promise<boolean> {
+    return (await this.#local.copyNew()) || this.#remote.copyNew(isLast);
+  }
+
+  close(): Promise<void> {
+    return this.#local.close();
+  }
+}
