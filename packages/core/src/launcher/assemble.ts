@@ -105,7 +105,7 @@ export function assemble(options: LauncherOptions): LauncherParts {
 }
 
 function makeSeeing(options: LauncherOptions, parts: LauncherParts): SeeingParts {
-  const { zk, clock, hostname, metrics, random = Math.random } = options;
+  const { zk, clock, hostname, metrics, decisions, random = Math.random } = options;
   const logger = options.logger.child({}, LOGGER_NAMES.launcher);
   const nodes = createNodeCache({ zk, clock, logger });
   const requests = createRequestCache({ zk, clock, logger });
@@ -123,7 +123,7 @@ function makeSeeing(options: LauncherOptions, parts: LauncherParts): SeeingParts
   });
   return {
     ...{ nodes, requests, components, controlCache, controls, images },
-    services: { zk, committer, mirror, controls, clock, logger, hostname, random, metrics },
+    services: { zk, committer, mirror, controls, clock, logger, hostname, random, metrics, decisions },
     inForce: new ConfigInForce(options.config),
     life: new LifeCycle(zk, [nodes, requests]),
   };

@@ -1,4 +1,5 @@
 import type { Clock, Committer, ZooKeeper } from '@nodepool/zk-protocol';
+import type { DecisionListener } from '../../contract/decisions.js';
 import type { Logger } from '../../contract/logger.js';
 import type { LauncherMetrics } from '../../metrics/types.js';
 import type { ControlMirror } from './controls.js';
@@ -17,6 +18,8 @@ export interface Services {
   readonly hostname: string;
   /** Missing: nothing is counted. */
   readonly metrics?: LauncherMetrics | undefined;
+  /** Missing: decisions are not kept on record. */
+  readonly decisions?: DecisionListener | undefined;
   /** Random number in [0, 1). */
   readonly random: () => number;
 }

@@ -9,6 +9,8 @@ import type { Assignment, PoolView, Reason, Reservation } from '../plan/types.js
 export interface PassPort {
   /** The pool serves requests at the moment, and there are some. */
   canPlan(): boolean;
+  /** What a pass has found, before it is carried out; `undefined`: the pool plans nothing at the moment. */
+  planned(plan: PoolPlan | undefined): void;
   /** Accepted requests that wait for capacity. */
   pausedRequests(): PausedRequest[];
   accept(request: RequestRecord, assignment: Assignment): void;
@@ -59,10 +61,12 @@ export class PoolPass {
   #run(): void {
     if (!this.#port.canPlan()) {
       this.#port.setHead(undefined);
+      this.#port.planned(undefined);
       return;
     }
     const plan = this.#plan();
     this.#port.setHead(plan.head);
+    this.#port.planned(plan);
     this.#carryOut(plan);
   }
 

@@ -44,11 +44,12 @@ export class PoolQueue {
   accepted(id: RequestId): void {
     this.#first.forget(id);
     this.requests.remove(id);
+    this.#options.services.decisions?.taken(this.#options.view, id);
   }
 
   /** Judges a request that was read, changed, or may be judged differently now. */
   consider(request: RequestRecord): void {
-    const { view, refusals, port, isHandled, wake } = this.#options;
+    const { view, refusals, port, isHandled, wake, services } = this.#options;
     if (isHandled(request.id) || refusals.isWriting(request.id)) return;
     if (port.isRecovering(request.id)) return;
     if (this.#retries.get(request.id)?.cancel) return;
@@ -57,9 +58,11 @@ export class PoolQueue {
     const verdict = judgeStanding(request, view);
     if (verdict === undefined) {
       if (this.requests.put(request)) wake();
+      services.decisions?.queued(view, request, this.requests.groupOf(request.id) ?? '');
       return;
     }
     if (this.requests.remove(request.id)) wake();
+    services.decisions?.leftAlone(view, request, verdict.action, verdict.reason);
     if (verdict.action === 'decline') refusals.decline(request, verdict.reason);
     else if (refusals.isHopeless(request)) refusals.fail(request);
   }

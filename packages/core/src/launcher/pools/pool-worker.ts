@@ -61,6 +61,7 @@ export class PoolWorker {
     this.#handlers = new PoolHandlers(links);
     this.#pass = new PoolPass(this.view, this.#queue.requests, {
       canPlan: () => this.#canPlan(),
+      planned: (plan) => this.#planned(plan),
       pausedRequests: () => this.#handlers.pausedRequests(),
       accept: (request, assignment) => this.#accept(request, assignment),
       resume: (request, assignment) => this.#handlers.resume(request, assignment),
@@ -136,6 +137,7 @@ export class PoolWorker {
     this.#queue.cancelRetries();
     await this.#announcement.remove();
     this.#queue.requests.clear();
+    this.#services.decisions?.closed(this.view);
     this.#setHead(undefined);
     this.#handlers.putBackPaused();
     await this.#running.ended();
@@ -219,6 +221,12 @@ export class PoolWorker {
   #canPlan(): boolean {
     const serves = !this.view.stopping && this.#registered && this.view.runner.running && this.#port.isActive();
     return serves && this.#hasDemand();
+  }
+
+  #planned(plan: PoolPlan | undefined): void {
+    const { decisions } = this.#services;
+    if (plan) decisions?.planned(this.view, plan);
+    else if (this.#hasDemand()) decisions?.resting(this.view);
   }
 
   #accept(request: RequestRecord, assignment: Assignment): void {
