@@ -8,6 +8,7 @@ export type {
   LabelConfig,
   SourcePosition,
   EmbeddedAccess,
+  HistorySettings,
   ApiToken,
   WebhookConfig,
   WebhookEvent,

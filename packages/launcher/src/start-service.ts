@@ -1,4 +1,7 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { Launcher } from '@nodepool/core/launcher';
+import { defaultStateDir } from '@nodepool/core/config';
 import type { Config, Logger } from '@nodepool/core';
 import {
   assembleService,
@@ -11,6 +14,7 @@ import {
 } from '@nodepool/daemon';
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import { COMMAND_LINE, type LauncherArguments } from './arguments.js';
+import { History } from './history/history.js';
 import { launcherHealth } from './state/health.js';
 import type { LauncherRuntime } from './state/runtime.js';
 import { dumpState } from './state/state-dump.js';
@@ -31,6 +35,7 @@ export interface LauncherSurroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly logger: Logger;
   readonly activity: ActivityLog;
+  readonly history: History;
   /** The configuration at the start. */
   readonly config: Config;
 }
@@ -39,15 +44,19 @@ export interface LauncherSurroundings {
 export function launcherRuntime(runtime: LauncherRuntime, surroundings: LauncherSurroundings): DaemonRuntime {
   const { clock, zk } = surroundings;
   let config = surroundings.config;
+  let webAddress: string | undefined;
   const traces = tracesOf(runtime, surroundings);
-  const sources = { ...surroundings, runtime, config: () => config };
+  const sources = { ...surroundings, runtime, config: () => config, webUrl: () => webAddress };
   return {
     start(webUrl) {
+      webAddress = webUrl;
       traces.start();
+      surroundings.history.follow(runtime);
       return runtime.start(webUrl);
     },
     async reconfigure(next) {
       await runtime.reconfigure(next);
+      await surroundings.history.configure(next.history);
       config = next;
     },
     get notReady() {
@@ -56,6 +65,7 @@ export function launcherRuntime(runtime: LauncherRuntime, surroundings: Launcher
     drain: (deadlineMs) => runtime.drain(deadlineMs),
     async stop() {
       await runtime.stop();
+      await surroundings.history.close();
       await traces.close();
     },
     startedFields: () => ({ providers: [...config.providers.keys()], nodes: runtime.nodes.size }),
@@ -96,6 +106,21 @@ function tracesOf(runtime: LauncherRuntime, surroundings: LauncherSurroundings) 
   };
 }
 
+type HistorySources = Pick<LauncherSurroundings, 'clock' | 'logger' | 'activity' | 'env' | 'config'> & {
+  readonly args: Pick<LauncherArguments, 'stateDir'>;
+};
+
+function startHistory({ clock, logger, activity, env, config, args }: HistorySources): History {
+  const stateDir = args.stateDir ?? defaultStateDir({ env, uid: process.getuid?.(), home: homedir() });
+  const history = new History({
+    ...{ clock, logger: logger.child({}, 'history'), settings: config.history, metrics: activity },
+    defaultDirectory: join(stateDir, 'history'),
+  });
+  activity.onStage((node, stage) => history.stageBegan(node, stage));
+  activity.onOutcome((outcome, { id }, pool) => history.workEnded(outcome, id, pool));
+  return history;
+}
+
 /**
  * Reads the configuration, connects, and begins to answer the web. Call `start` of the result next.
  * @throws ConfigError, NODEPOOL_WEB_LISTEN, NODEPOOL_STATE_DIR, NODEPOOL_STATSD, and ZK_BAD_ARGUMENTS for unusable TLS files
@@ -109,9 +134,10 @@ export function createService(surroundings: ServiceSurroundings<LauncherArgument
     metrics,
     createRuntime({ zk, config, registry, logger, clock, hostname, version, args, env }) {
       const activity = new ActivityLog(metrics, clock);
+      const history = startHistory({ config, clock, logger, activity, args, env });
       const options = { ...{ zk, config, registry, logger, clock, hostname, version, metrics: activity } };
-      const launcher = new Launcher({ ...options, announceLegacy: args.announceLegacy });
-      return launcherRuntime(launcher, { zk, clock, hostname, version, env, logger, activity, config });
+      const launcher = new Launcher({ ...options, announceLegacy: args.announceLegacy, decisions: history.listener });
+      return launcherRuntime(launcher, { zk, clock, hostname, version, env, logger, activity, history, config });
     },
   });
 }

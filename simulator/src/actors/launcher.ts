@@ -1,4 +1,5 @@
 import { Launcher } from '@nodepool/core/launcher';
+import { HistoryCheck } from '../world/history-check.js';
 import { makeConfig, makeRegistry, type ConfigSpec } from '../fleets/config.js';
 import { Violation } from '../world/invariant-checker.js';
 import { withCheckedLaunches } from '../world/limit-checks.js';
@@ -43,15 +44,19 @@ export class SimulatedLauncher {
     this.reloadedMs = undefined;
     const process = new SimulatedProcess(world, name, world.server);
     const { zk, clock, logger } = process;
+    const history = new HistoryCheck(world, name, clock);
     const launcher = new Launcher({
       ...{ zk, clock, logger, version: '0' },
       config: makeConfig(this.#spec, world.drivers),
       registry: makeRegistry(withCheckedLaunches(world, world.drivers, name)),
       hostname: `${name}.example.com`,
       random: world.random.fork().next,
+      decisions: history.recorder,
+      metrics: history,
     });
     this.#process = process;
     this.#launcher = launcher;
+    history.follow(launcher);
     launcher.start().catch((error: unknown) => {
       if (process.isDead) return;
       // the service ends, and its supervisor starts it again

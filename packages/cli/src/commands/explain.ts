@@ -2,14 +2,12 @@ import { defineCommand, text, texts } from '../command/command.js';
 import type { Values } from '../command/command.js';
 import type { ExplainArguments } from '../explain/explain-request.js';
 import { UsageError } from '../command/usage-error.js';
+import { launcherUrls, LAUNCHER_URL } from './shared-options.js';
 
 function parse(values: Values): ExplainArguments {
   const requestId = text(values, 'request');
   const labels = texts(values, 'label');
-  const urls = texts(values, 'url');
-  for (const url of urls) {
-    if (!URL.canParse(url) || !/^https?:/.test(url)) throw new UsageError(`--url needs a form like http://nl01:8005`);
-  }
+  const urls = launcherUrls(texts(values, 'url'));
   if (requestId !== undefined && labels.length === 0) return { subject: { requestId }, urls };
   if (requestId === undefined && labels.length > 0) return { subject: { labels }, urls };
   throw new UsageError('explain needs either the id of a request or --label, once for each node');
@@ -29,7 +27,7 @@ export const explainCommand = defineCommand({
       value: 'NAME',
       describe: 'a label nobody has asked for yet',
     },
-    url: { type: 'string', array: true, requiresArg: true, value: 'URL', describe: "a launcher's web server" },
+    url: LAUNCHER_URL,
   },
   parse,
   run: async (context, args) => (await import('../explain/explain-request.js')).explain(context, args),

@@ -31,6 +31,8 @@ import { planCommand } from './plan.js';
 import { requestListCommand } from './request-list.js';
 import { requestCommand } from './request.js';
 import { runCommand } from './run.js';
+import { timelineCommand } from './timeline.js';
+import { topCommand } from './top.js';
 
 /** All commands, in the order of the help: those of Zuul's Nodepool as it has them, then ours. */
 export const COMMANDS: readonly Command<unknown>[] = [
@@ -55,6 +57,8 @@ export const COMMANDS: readonly Command<unknown>[] = [
   imageRollbackCommand,
   labelsCommand,
   explainCommand,
+  timelineCommand,
+  topCommand,
   cancelCommand,
   requestCommand,
   runCommand,

@@ -24,6 +24,20 @@ export const LABELS = {
   describe: 'labels, one node each',
 } as const satisfies PositionalOptions;
 
+/** Option of commands that ask launchers. */
+export const LAUNCHER_URL = {
+  ...{ type: 'string', array: true, requiresArg: true, value: 'URL' },
+  describe: "a launcher's web server",
+} as const satisfies OptionDefinition;
+
+/** Reads {@link LAUNCHER_URL}. @throws UsageError */
+export function launcherUrls(urls: readonly string[]): readonly string[] {
+  for (const url of urls) {
+    if (!URL.canParse(url) || !/^https?:/.test(url)) throw new UsageError(`--url needs a form like http://nl01:8005`);
+  }
+  return urls;
+}
+
 /** Without `--wait` a request gets just enough time for ready nodes to be handed out. */
 const NO_WAIT_MS = 5000;
 const PRIORITIES = { high: 100, normal: 200, low: 300 } as const;

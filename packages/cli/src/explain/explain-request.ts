@@ -5,6 +5,9 @@ import { print, tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { printValue } from '../terminal/output.js';
 import { CliError } from '../command/errors.js';
+import { askTimeline } from './ask-timeline.js';
+import { printTimeline } from './show-timeline.js';
+import type { Timeline } from './timeline.js';
 import { askLaunchers } from './ask-launchers.js';
 import type { LauncherAnswer } from './ask-launchers.js';
 import { findLauncherUrls } from './find-launchers.js';
@@ -23,6 +26,8 @@ export interface ExplainArguments {
 
 /** An explanation and where it comes from. */
 interface Outcome {
+  /** What launchers have on record of a request that is gone. */
+  readonly past?: Timeline | undefined;
   readonly explanation: RequestExplanation | undefined;
   readonly source: 'launchers' | 'offline';
 }
@@ -32,9 +37,13 @@ interface Outcome {
  * that the numbers are live; when none answers, the same is computed from ZooKeeper and the configuration.
  */
 export async function explain(context: CliContext, { subject, urls }: ExplainArguments): Promise<void> {
-  const { explanation, source } = await (urls.length > 0
+  const { explanation, source, past } = await (urls.length > 0
     ? explainByUrls(context, subject, urls)
     : explainBySystem(context, subject));
+  if (!explanation && past) {
+    printTimeline(context, past, false);
+    return;
+  }
   if (!explanation) {
     const text = `Request id ${'requestId' in subject ? subject.requestId : ''} not found`;
     if (context.options.strict) throw new CliError(text);
@@ -51,24 +60,33 @@ export async function explain(context: CliContext, { subject, urls }: ExplainArg
 async function explainByUrls(context: CliContext, subject: ExplainSubject, urls: readonly string[]): Promise<Outcome> {
   const answers = await askLaunchers(urls, subject, context.clock);
   const outcome = fromAnswers(answers);
-  if (outcome) return outcome;
+  if (outcome) return withPast(context, outcome, urls, subject);
   throw new CliError(`No launcher answered: ${answers.map(failureText).join('; ')}`);
 }
 
 function explainBySystem(context: CliContext, subject: ExplainSubject): Promise<Outcome> {
   return withZooKeeper(context, async (zk) => {
     const config = await loadIfPresent(context);
-    const answers = await askLaunchers(
-      await findLauncherUrls({ ...context, zk }, config?.webapp),
-      subject,
-      context.clock,
-    );
+    const urls = await findLauncherUrls({ ...context, zk }, config?.webapp);
+    const answers = await askLaunchers(urls, subject, context.clock);
     const outcome = fromAnswers(answers);
     for (const answer of answers) if (answer.kind === 'failed') tell(`nodepool: ${failureText(answer)}`);
-    if (outcome) return outcome;
+    if (outcome) return withPast(context, outcome, urls, subject);
     tell(`nodepool: ${OFFLINE_NOTE}`);
     return { explanation: await explainOffline(context, zk, subject), source: 'offline' };
   });
+}
+
+/** A request that is gone may still be on record. */
+async function withPast(
+  context: CliContext,
+  outcome: Outcome,
+  urls: readonly string[],
+  subject: ExplainSubject,
+): Promise<Outcome> {
+  if (outcome.explanation || !('requestId' in subject)) return outcome;
+  const { timeline } = await askTimeline(urls, subject.requestId, context.clock);
+  return { ...outcome, past: timeline };
 }
 
 /** @returns `undefined` when nobody has answered */

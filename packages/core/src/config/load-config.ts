@@ -7,6 +7,7 @@ import { reportDuplicates } from './duplicates.js';
 import { checkLikelyMistakes } from './likely-mistakes.js';
 import { ProblemCollector } from './problems.js';
 import { readProviders } from './providers.js';
+import { readHistory } from './history-settings.js';
 import { listOf, mapOf, namedEntries, numberOf, textOf } from './raw-values.js';
 import { readSources } from './read-sources.js';
 import { checkSchema } from './schema-validator.js';
@@ -78,6 +79,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     tenantLimits: readTenantLimits(top['tenant-resource-limits']),
     apiTokens: readApiTokens(secureTop),
     webhooks,
+    history: readHistory(top['history']),
     warnings: problems.warnings,
   });
 }

@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../contract/driver.js';
 import { closeSchema, COMMON_PROVIDER_PROPERTIES } from './compose-schema.js';
 import { DISKIMAGE, ENV_VARS } from './diskimage-schema.js';
+import { HISTORY } from './history-settings.js';
 import { WEB_SECRETS, WEBHOOKS } from './web-access.js';
 import { flag, integer, list, name, section, text } from './schema-parts.js';
 import { ZOOKEEPER_SECTIONS } from './zookeeper-schema.js';
@@ -50,6 +51,7 @@ export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
       'x-restart': true,
     },
     webhooks: WEBHOOKS,
+    history: HISTORY,
     ...ZOOKEEPER_SECTIONS,
     'embedded-zookeeper-access': {
       type: 'string',

@@ -138,6 +138,16 @@ export interface WebhookConfig {
   secret: string | undefined;
 }
 
+/** What a launcher keeps on record of requests and nodes (`history`). */
+export interface HistorySettings {
+  readonly enabled: boolean;
+  /** `undefined`: `history` in the state directory. */
+  readonly directory: string | undefined;
+  /** Of all files of the record. */
+  readonly maxBytes: number;
+  readonly maxAgeMs: number;
+}
+
 /** Everything `nodepool.yaml` and the secure file say, validated, with defaults filled in. Immutable. */
 export interface Config {
   readonly file: string;
@@ -159,6 +169,8 @@ export interface Config {
   readonly webhooks: readonly WebhookConfig[];
   /** Whether providers that do not say otherwise are steered around when they fail. Missing: yes. */
   readonly steering?: boolean;
+  /** Missing: as by default. */
+  readonly history?: HistorySettings;
   /** Warnings found while loading. */
   readonly warnings: readonly ConfigProblem[];
 }

@@ -2,6 +2,8 @@ import type { RequestId, RequestRecord } from '@nodepool/zk-protocol';
 
 /** The pool that decides; the same object each time. */
 export interface DecidingPool {
+  /** Its id in the registry, which nodes of the pool carry as `launcher`. */
+  readonly launcherId: string;
   readonly provider: string;
   readonly pool: { readonly name: string };
 }
@@ -32,6 +34,8 @@ export interface PlannedWaits {
  * every method is cheap, does no I/O, and none throws.
  */
 export interface DecisionListener {
+  /** The pool begins to serve requests, or will in a moment. */
+  opened(pool: DecidingPool): void;
   /** The request is in the pool's queue. Requests of one group want the same: what the first one waits for, all wait for. */
   queued(pool: DecidingPool, request: RequestRecord, group: string): void;
   /** The pool leaves the request to others, or declines it. Told again whenever it is judged again. */

@@ -86,6 +86,18 @@ export class Metrics implements LauncherMetrics {
     this.#exposition.observe('requestWait', { provider, pool }, waitMs);
   }
 
+  requestWaited(cause: string, labels: readonly string[], ms: number): void {
+    for (const label of new Set(labels)) {
+      this.#statsd?.report('requestWaitCause', { cause, label }, ms);
+      this.#exposition.observe('requestWaitCause', { cause, label }, ms);
+    }
+  }
+
+  nodeTooLong(provider: string, state: string): void {
+    this.#statsd?.report('nodesTooLong', { provider, state });
+    this.#exposition.count('nodesTooLong', { provider, state });
+  }
+
   sweepFound(work: SweptWork, count: number): void {
     if (count > 0) this.#exposition.count('sweepFound', { work }, count);
   }

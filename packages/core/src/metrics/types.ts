@@ -21,6 +21,10 @@ export interface LauncherMetrics extends OperationMetrics {
   attach(launcher: ObservedLauncher): MetricsAttachment;
   /** A pool has ended its work on a request. */
   requestEnded(outcome: RequestOutcome, request: RequestRecord, provider: string, pool: string): void;
+  /** A fulfilled request with these labels has waited for one thing. @param cause - a rule of the plan, or `launching` and the like */
+  requestWaited?(cause: string, labels: readonly string[], ms: number): void;
+  /** A node has been `building` or `deleting` for too long. */
+  nodeTooLong?(provider: string, state: string): void;
   /** A periodic sweep found something to do that no event had announced: a defect worth a look. */
   sweepFound(work: SweptWork, count: number): void;
 }

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { useRecord } from './live.js';
 import { Section, Table } from './parts.js';
 import { age } from './text.js';
+import { TimelineSection } from './timeline.js';
 import type { NodeRecord, RequestDetail } from './types.js';
 
 /** Nodes shown of one state; the others are counted. */
@@ -20,10 +21,23 @@ function Fields({ caption, record }: { caption: string; record: Readonly<Record<
   );
 }
 
+/** A record that ZooKeeper does not have; launchers may have it on record. */
+function Missing({ kind, id, now, isGone }: { kind: 'node' | 'request'; id: string; now: number; isGone: boolean }) {
+  if (!isGone) return <p>Reading …</p>;
+  return (
+    <>
+      <p>
+        There is no {kind} {id}.
+      </p>
+      <TimelineSection kind={kind} id={id} now={now} />
+    </>
+  );
+}
+
 /** One node. */
 export function NodePage({ id, now }: { id: string; now: number }) {
   const { record: node, isGone } = useRecord<NodeRecord>('node', id);
-  if (!node) return <p>{isGone ? `There is no node ${id}.` : 'Reading …'}</p>;
+  if (!node) return <Missing kind="node" {...{ id, now, isGone }} />;
   const note = isGone ? 'It is gone; this is how it was last seen.' : `${node.state} for ${age(node.state_time, now)}`;
   const request = shown(node['allocated_to']);
   return (
@@ -33,6 +47,7 @@ export function NodePage({ id, now }: { id: string; now: number }) {
           Allocated to request <a href={`#/requests/${encodeURIComponent(request)}`}>{request}</a>
         </p>
       )}
+      <TimelineSection kind="node" id={id} now={now} />
       <Fields caption={`Record of node ${id}`} record={node} />
     </Section>
   );
@@ -41,7 +56,7 @@ export function NodePage({ id, now }: { id: string; now: number }) {
 /** One request, and why it is where it is. */
 export function RequestPage({ id, now }: { id: string; now: number }) {
   const { record, isGone } = useRecord<RequestDetail>('request', id);
-  if (!record) return <p>{isGone ? `There is no request ${id}.` : 'Reading …'}</p>;
+  if (!record) return <Missing kind="request" {...{ id, now, isGone }} />;
   const { request, explanation } = record;
   const created = request['created_time'];
   const since = typeof created === 'number' ? `, made ${age(created, now)} ago` : '';
@@ -67,6 +82,7 @@ export function RequestPage({ id, now }: { id: string; now: number }) {
         columns={['Pool', 'Does', 'Rule', 'Why', 'What would have to change']}
         rows={explanation.pools.map((p) => [`${p.provider} / ${p.pool}`, p.action, p.rule ?? '', p.text, p.remedy])}
       />
+      <TimelineSection kind="request" id={id} now={now} />
       <Fields caption={`Record of request ${id}`} record={request} />
     </Section>
   );

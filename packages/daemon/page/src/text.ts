@@ -10,6 +10,12 @@ export function duration(seconds: number): string {
   return `${Math.max(0, Math.round(seconds))} s`;
 }
 
+/** A duration as exactly as people want it, such as `9.7 s` or `34 ms`. */
+export function length(seconds: number): string {
+  if (seconds < 1) return `${Math.max(0, Math.round(seconds * 1000))} ms`;
+  return seconds < 60 ? `${seconds.toFixed(1)} s` : duration(seconds);
+}
+
 /** How long ago a time was. */
 export function age(time: number | null, now: number): string {
   return time === null ? '' : duration(now - time);

@@ -120,3 +120,20 @@ export interface RequestDetail {
     readonly launches: readonly { readonly node: string; readonly state: string; readonly error: string | null }[];
   };
 }
+
+/** What `/api/v1/requests/ID/timeline` and `/api/v1/nodes/ID/timeline` answer. */
+export interface Timeline {
+  readonly state: string;
+  /** Of a node. */
+  readonly request: string | null;
+  readonly nodes: readonly string[];
+  readonly created_time: number | null;
+  readonly ended_time: number | null;
+  readonly intervals: readonly {
+    readonly begin_time: number;
+    readonly end_time: number | null;
+    readonly cause: string;
+    readonly text: string;
+  }[];
+  readonly silent: readonly { readonly url: string; readonly error: string }[];
+}

@@ -1,5 +1,6 @@
 import type { LauncherId, NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import { TaskSet } from '../../async/task-set.js';
+import type { DecisionListener } from '../../contract/decisions.js';
 import type { Logger } from '../../contract/logger.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
@@ -7,6 +8,7 @@ import type { Services } from '../mirror/services.js';
 import type { PoolExplanation } from '../plan/explanation.js';
 import { judgeHealth } from '../plan/health-rules.js';
 import { imagesUnavailable } from '../plan/rules.js';
+import type { PoolPlan } from '../plan/plan-pool.js';
 import type { Assignment, Reason, Reservation } from '../plan/types.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 import { explainPool } from './explain-pool.js';
@@ -29,6 +31,7 @@ export class PoolWorker {
   /** The pool as the plan sees it. */
   readonly view: LivePoolView;
   readonly #port: PoolPort;
+  readonly #decisions: DecisionListener | undefined;
   readonly #logger: Logger;
   readonly #announcement: PoolAnnouncement;
   readonly #queue: PoolQueue;
@@ -42,6 +45,7 @@ export class PoolWorker {
 
   constructor(services: Services, port: PoolPort, runner: ProviderRunner, pool: PoolConfig, launcherId: LauncherId) {
     this.#port = port;
+    this.#decisions = services.decisions;
     const logger = LOGGER_NAMES.poolWorker(runner.name, pool.name);
     this.#logger = services.logger.child({ provider: runner.name, pool: pool.name }, logger);
     this.view = new LivePoolView({ services, port, runner, pool, launcherId, requests: this.#requestsOfView() });
@@ -97,6 +101,7 @@ export class PoolWorker {
 
   /** Registers the pool and begins to serve once the registry shows it. */
   async start(): Promise<void> {
+    this.#decisions?.opened(this.view);
     this.#events.listen();
     await this.#register();
   }
@@ -137,7 +142,7 @@ export class PoolWorker {
     this.#queue.cancelRetries();
     await this.#announcement.remove();
     this.#queue.requests.clear();
-    this.#services.decisions?.closed(this.view);
+    this.#decisions?.closed(this.view);
     this.#setHead(undefined);
     this.#handlers.putBackPaused();
     await this.#running.ended();
@@ -224,9 +229,8 @@ export class PoolWorker {
   }
 
   #planned(plan: PoolPlan | undefined): void {
-    const { decisions } = this.#services;
-    if (plan) decisions?.planned(this.view, plan);
-    else if (this.#hasDemand()) decisions?.resting(this.view);
+    if (plan) this.#decisions?.planned(this.view, plan);
+    else if (this.#hasDemand()) this.#decisions?.resting(this.view);
   }
 
   #accept(request: RequestRecord, assignment: Assignment): void {

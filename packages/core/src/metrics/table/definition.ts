@@ -3,6 +3,7 @@ export type LabelName =
   | 'az'
   | 'cache'
   | 'call'
+  | 'cause'
   | 'format'
   | 'host'
   | 'image'

@@ -60,6 +60,8 @@ const NODEPOOL_METRICS = {
   'nodepool.builder.<host>.current_uploads': ['gauge'],
   'nodepool.builder.<host>.build_workers': ['gauge'],
   'nodepool.builder.<host>.upload_workers': ['gauge'],
+  'nodepool.request_wait.<cause>.<label>': ['timer'],
+  'nodepool.provider.<provider>.too_long.<state>': ['counter'],
 };
 
 it('has every metric that Nodepool sends, and none of another name but calls to clouds', () => {

@@ -77,6 +77,16 @@ const WORK = {
     help: 'Time from the creation of a request to its fulfilment by this launcher',
     ...exposed('histogram', 'nodepool_request_wait_seconds', ['provider', 'pool'], SLOW_SECONDS),
   },
+  requestWaitCause: {
+    help: 'Time a fulfilled request waited for one thing, by cause and by each of its labels',
+    ...sent('when a request is fulfilled', ['timer'], 'nodepool.request_wait.<cause>.<label>'),
+    ...exposed('histogram', 'nodepool_request_wait_cause_seconds', ['cause', 'label'], SLOW_SECONDS),
+  },
+  nodesTooLong: {
+    help: 'Nodes that were made for more than 15 minutes or deleted for more than 10',
+    ...sent('when a node has passed the limit', ['counter'], 'nodepool.provider.<provider>.too_long.<state>'),
+    ...exposed('counter', 'nodepool_nodes_too_long_total', ['provider', 'state']),
+  },
   requestsEnded: {
     help: 'Requests this launcher has worked on, by how that ended',
     ...exposed('counter', 'nodepool_requests_ended_total', ['provider', 'pool', 'outcome']),

@@ -120,9 +120,13 @@ function reader(operation: ApiOperation, { cache, budget }: Shared) {
       return JSON.stringify(answer);
     };
     if (isWhole) return sendJson(reply, cache.get(operation.id, render).body);
-    const computed = budget.spend(render);
+    const computed = budget.spend(() => {
+      const answer = operation.handle(call);
+      return answer instanceof Promise ? answer : JSON.stringify(answer);
+    });
     if (!computed) throw new ApiError(429, 'busy', 'Too much is asked at the same time; ask again');
-    return sendJson(reply, computed.result);
+    const { result } = computed;
+    return sendJson(reply, typeof result === 'string' ? result : JSON.stringify(await result));
   };
 }
 

@@ -27,7 +27,7 @@ export interface ApiOperation {
   readonly answer: JsonObject;
   /** Further status codes and when they are sent. */
   readonly errors?: Readonly<Record<number, string>>;
-  /** @throws ApiError */
+  /** What is not in memory is read asynchronously, by single records alone. @throws ApiError */
   handle(call: ApiCall): Json | Promise<Json>;
 }
 

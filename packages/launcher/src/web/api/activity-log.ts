@@ -38,6 +38,8 @@ export interface ActivityError {
   readonly text: string;
 }
 
+/** @param pool - as `provider/pool` */
+type OutcomeListener = (outcome: RequestOutcome, request: RequestRecord, pool: string) => void;
 type Launch = Parameters<NonNullable<LauncherMetrics['launchEnded']>>;
 
 /**
@@ -50,7 +52,8 @@ export class ActivityLog implements LauncherMetrics {
   readonly #calls = new Map<string, CallMinute[]>();
   readonly #errors: ActivityError[] = [];
   readonly #launchListeners = new Set<(result: string, ms: number, of: Launch[2]) => void>();
-  readonly #outcomeListeners = new Set<(outcome: RequestOutcome, request: RequestRecord) => void>();
+  readonly #stageListeners = new Set<(node: string, stage: string) => void>();
+  readonly #outcomeListeners = new Set<OutcomeListener>();
 
   constructor(inner: LauncherMetrics, clock: Clock) {
     this.#inner = inner;
@@ -63,8 +66,14 @@ export class ActivityLog implements LauncherMetrics {
     return () => this.#launchListeners.delete(listener);
   }
 
+  /** Tells of each stage of a launch. @returns ends it */
+  onStage(listener: (node: string, stage: string) => void): CancelTimer {
+    this.#stageListeners.add(listener);
+    return () => this.#stageListeners.delete(listener);
+  }
+
   /** Tells of each request that this launcher has worked on. @returns ends it */
-  onOutcome(listener: (outcome: RequestOutcome, request: RequestRecord) => void): CancelTimer {
+  onOutcome(listener: OutcomeListener): CancelTimer {
     this.#outcomeListeners.add(listener);
     return () => this.#outcomeListeners.delete(listener);
   }
@@ -150,13 +159,26 @@ export class ActivityLog implements LauncherMetrics {
 
   requestEnded(outcome: RequestOutcome, request: RequestRecord, provider: string, pool: string): void {
     this.#inner.requestEnded(outcome, request, provider, pool);
-    for (const listener of this.#outcomeListeners) listener(outcome, request);
+    for (const listener of this.#outcomeListeners) listener(outcome, request, `${provider}/${pool}`);
+  }
+
+  launchStage(node: string, stage: string): void {
+    this.#inner.launchStage?.(node, stage);
+    for (const listener of this.#stageListeners) listener(node, stage);
   }
 
   // --- handed on --------------------------------------------------------------------------------------------------
 
   attach(launcher: ObservedLauncher): MetricsAttachment {
     return this.#inner.attach(launcher);
+  }
+
+  requestWaited(...args: Parameters<NonNullable<LauncherMetrics['requestWaited']>>): void {
+    this.#inner.requestWaited?.(...args);
+  }
+
+  nodeTooLong(...args: Parameters<NonNullable<LauncherMetrics['nodeTooLong']>>): void {
+    this.#inner.nodeTooLong?.(...args);
   }
 
   sweepFound(work: SweptWork, count: number): void {

@@ -39,6 +39,14 @@ interface Document {
   readonly components: object;
 }
 
+interface Timeline {
+  readonly state: string;
+  readonly nodes: string[];
+  readonly created_time: number;
+  readonly ended_time: number;
+  readonly intervals: { readonly begin_time: number; readonly end_time: number; readonly cause: string }[];
+}
+
 let directory: string;
 let service: DaemonService;
 let zk: ZooKeeper;
@@ -115,7 +123,7 @@ describe('the OpenAPI document', () => {
     const ajv = new Ajv2020({ strict: false, allErrors: true });
     ajv.addSchema({ $id: 'api', components: document.components });
     const [node] = (await get('/api/v1/nodes')).body as { id: string }[];
-    const ids: Record<string, string> = { nodes: node?.id ?? '', requests: waiting };
+    const ids: Record<string, string> = { nodes: node?.id ?? '', requests: waiting, history: waiting };
 
     const checked: string[] = [];
     const wrong: unknown[] = [];
@@ -132,7 +140,8 @@ describe('the OpenAPI document', () => {
 
     expect(wrong).toEqual([]);
     const lists = ['builds', 'components', 'images', 'labels', 'nodes', 'nodes/{id}', 'overview', 'pools', 'providers'];
-    expect(checked.sort()).toEqual([...lists, 'requests', 'requests/{id}'].sort());
+    const timelines = ['history/{id}', 'nodes/{id}/timeline', 'requests/{id}/timeline'];
+    expect(checked.sort()).toEqual([...lists, ...timelines, 'requests', 'requests/{id}'].sort());
   });
 });
 
@@ -162,6 +171,37 @@ describe('reading', () => {
       ]);
     },
   );
+});
+
+describe('the past', () => {
+  it('tells of a request that is gone what it waited for, without a gap', async () => {
+    const first = await submit(['small'], '200-0000000060');
+    const state = async (id: string) =>
+      ((await get(`/api/v1/requests/${id}`)).body as { request?: { state: string } }).request?.state;
+    await expect.poll(() => state(first), { timeout: 10_000 }).toBe('fulfilled');
+    const second = await submit(['small'], '200-0000000061');
+    const timeline = async (path: string) => (await get(`/api/v1/${path}/timeline`)).body as Timeline;
+    await expect
+      .poll(async () => (await timeline(`requests/${second}`)).intervals?.map(({ cause }) => cause), {
+        timeout: 10_000,
+      })
+      .toContain('label-quota');
+    await zk.delete(`/nodepool/requests/${second}`);
+    await zk.delete(`/nodepool/requests/${first}`);
+    await expect.poll(async () => (await timeline(`requests/${second}`)).state, { timeout: 10_000 }).toBe('withdrawn');
+
+    const [past, fulfilled] = [await timeline(`requests/${second}`), await timeline(`requests/${first}`)];
+    const seams = past.intervals
+      .slice(1)
+      .map(({ begin_time: begin }, index) => begin === past.intervals[index]?.end_time);
+
+    expect(past.intervals.map(({ cause }) => cause)).toContain('label-quota');
+    expect(past.intervals[0]?.begin_time).toBe(past.created_time);
+    expect(past.intervals.at(-1)?.end_time).toBe(past.ended_time);
+    expect(seams).not.toContain(false);
+    expect(fulfilled).toMatchObject({ state: 'fulfilled', labels: ['small'], silent: [] });
+    expect(await timeline(`nodes/${fulfilled.nodes[0]}`)).toMatchObject({ kind: 'node', request: first });
+  });
 });
 
 describe('writing', () => {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 import { listOf, orNull, record, ref, TEXT, WHOLE, type ApiOperation, type ApiPart } from '@nodepool/daemon';
+import { historyOperations, TIMELINE_SCHEMAS } from './history-operations.js';
 import { nodeOperations } from './node-operations.js';
 import { labelsToApi, poolsToApi } from './overview.js';
 import { countNodes, PROVIDER_SCHEMA, providersToApi } from './providers.js';
@@ -20,8 +21,19 @@ const EXPLANATION: JsonObject = {
 /** All operations of a launcher, those of images excepted. */
 export function createLauncherApi(sources: LauncherApiSources): ApiPart {
   return {
-    operations: [...nodeOperations(sources), ...requestOperations(sources), ...supplyOperations(sources)],
-    schemas: { ...RECORD_SCHEMAS, Provider: PROVIDER_SCHEMA, Label: LABEL, Explanation: EXPLANATION },
+    operations: [
+      ...nodeOperations(sources),
+      ...requestOperations(sources),
+      ...supplyOperations(sources),
+      ...historyOperations(sources),
+    ],
+    schemas: {
+      ...RECORD_SCHEMAS,
+      ...TIMELINE_SCHEMAS,
+      Provider: PROVIDER_SCHEMA,
+      Label: LABEL,
+      Explanation: EXPLANATION,
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import type { LauncherRuntime } from '../../state/runtime.js';
+import type { History } from '../../history/history.js';
 import type { ActivityLog } from './activity-log.js';
 
 /** What the API of a launcher is made from; everything but actions is in memory. */
@@ -9,6 +10,9 @@ export interface LauncherApiSources {
   readonly clock: Clock;
   readonly hostname: string;
   readonly activity: ActivityLog;
+  readonly history: Pick<History, 'read'>;
+  /** Where this launcher is found by others; `undefined`: nowhere yet. */
+  readonly webUrl: () => string | undefined;
   readonly config: () => Config;
   readonly runtime: Pick<
     LauncherRuntime,

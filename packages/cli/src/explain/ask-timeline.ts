@@ -1,0 +1,55 @@
+import type { Clock } from '@nodepool/zk-protocol';
+import { delay } from '@nodepool/zk-protocol';
+import { describeError } from '../command/errors.js';
+import { isTimeline, kindOf, type Timeline } from './timeline.js';
+
+/** A launcher asks the others in turn, which takes up to two seconds. */
+const ANSWER_MS = 6_000;
+const BUSY = 429;
+const BUSY_PAUSE_MS = 500;
+
+/** What was found, and why launchers that should know said nothing. */
+export interface FoundTimeline {
+  /** `undefined`: nobody has it on record. */
+  readonly timeline: Timeline | undefined;
+  /** Somebody answered. */
+  readonly isAnswered: boolean;
+  readonly failures: readonly string[];
+}
+
+/** Asks one launcher after the other until one answers; it knows what all have on record. Never rejects. */
+export async function askTimeline(urls: readonly string[], id: string, clock: Clock): Promise<FoundTimeline> {
+  const failures: string[] = [];
+  for (const url of urls) {
+    const answer = await ask(url, id, clock);
+    if (answer === 'unknown') return { timeline: undefined, isAnswered: true, failures };
+    if (typeof answer !== 'string') return { timeline: answer, isAnswered: true, failures };
+    failures.push(`${url}: ${answer}`);
+  }
+  return { timeline: undefined, isAnswered: false, failures };
+}
+
+/** @returns the timeline, `unknown`, or why there is no answer */
+async function ask(url: string, id: string, clock: Clock): Promise<Timeline | string> {
+  const abort = new AbortController();
+  const cancel = clock.setTimer(ANSWER_MS, () => abort.abort(new Error(`no answer within ${ANSWER_MS / 1000} s`)));
+  try {
+    const path = `api/v1/${kindOf(id)}s/${encodeURIComponent(id)}/timeline`;
+    const target = new URL(path, url.endsWith('/') ? url : `${url}/`);
+    let response = await fetch(target, { signal: abort.signal });
+    while (response.status === BUSY) {
+      await delay(clock, BUSY_PAUSE_MS, abort.signal);
+      response = await fetch(target, { signal: abort.signal });
+    }
+    const body: unknown = await response.json().catch(() => undefined); // the status says what to do
+    if (response.ok && isTimeline(body)) return body;
+    if (response.status !== 404) return `it answered with status ${response.status}`;
+    const code = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined;
+    return code === `unknown-${kindOf(id)}` ? 'unknown' : 'it keeps no history: an older launcher';
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    return cause instanceof Error && 'code' in cause ? String(cause.code) : describeError(cause);
+  } finally {
+    cancel();
+  }
+}

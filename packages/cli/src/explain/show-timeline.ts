@@ -1,0 +1,51 @@
+import type { Json } from '@nodepool/zk-protocol';
+import { print, tell, type CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
+import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
+import { printValue } from '../terminal/output.js';
+import { askTimeline, type FoundTimeline } from './ask-timeline.js';
+import { findLauncherUrls } from './find-launchers.js';
+import { kindOf, type Timeline } from './timeline.js';
+import { timelineToText } from './timeline-text.js';
+
+/** What is asked for. */
+export interface TimelineArguments {
+  readonly id: string;
+  /** Print every event, too. */
+  readonly detail: boolean;
+  /** Web servers to ask instead of those the registry names. */
+  readonly urls: readonly string[];
+}
+
+/** `nodepool timeline`: what a request waited for, or the states of a node, also after it is gone. */
+export async function showTimeline(context: CliContext, { id, detail, urls }: TimelineArguments): Promise<void> {
+  const found = await findTimeline(context, id, urls);
+  for (const failure of found.failures) tell(`nodepool: ${failure}`);
+  if (!found.isAnswered) {
+    throw new CliError('No launcher answered: the past is kept by launchers, start one or name its --url');
+  }
+  const { timeline } = found;
+  if (timeline) {
+    printTimeline(context, timeline, detail);
+    return;
+  }
+  const kind = kindOf(id) === 'request' ? 'Request' : 'Node';
+  const text = `${kind} id ${id} not found: no launcher has it on record`;
+  if (context.options.strict) throw new CliError(text);
+  print(text);
+}
+
+/** Writes a timeline in the format that the options ask for. */
+export function printTimeline(context: CliContext, timeline: Timeline, detail: boolean): void {
+  for (const { url, error } of timeline.silent) tell(`nodepool: ${url}: ${error}; what it knows is missing`);
+  if (context.options.format === 'table') print(timelineToText(timeline, context.clock.now(), detail));
+  else printValue(context, timeline as unknown as Json);
+}
+
+function findTimeline(context: CliContext, id: string, urls: readonly string[]): Promise<FoundTimeline> {
+  if (urls.length > 0) return askTimeline(urls, id, context.clock);
+  return withZooKeeper(context, async (zk) => {
+    const config = await loadIfPresent(context);
+    return askTimeline(await findLauncherUrls({ ...context, zk }, config?.webapp), id, context.clock);
+  });
+}

@@ -1,0 +1,173 @@
+import { durationText } from '../explain/timeline-text.js';
+import { join, type Joined, type Snapshot } from './snapshot.js';
+
+/** How much room there is; `undefined`: as much as is wanted. */
+export interface Room {
+  readonly columns: number | undefined;
+  readonly rows: number | undefined;
+}
+
+interface Section {
+  readonly title: string;
+  /** What is said when there is nothing. */
+  readonly none: string;
+  readonly lines: readonly string[];
+}
+
+/** Lines of one section where the room is not limited. */
+const MOST_LINES = 30;
+/** Fewer rows show the head alone, as far as it fits. */
+const FEWEST_ROWS = 8;
+
+/** The picture of one moment, line by line, no wider and no longer than the room. */
+export function renderSnapshot(snapshot: Snapshot, { columns, rows }: Room): string[] {
+  const joined = join(snapshot);
+  const head = headLines(snapshot, joined);
+  const lines =
+    rows !== undefined && rows < FEWEST_ROWS ? head : [...head, ...fitSections(snapshot, joined, rows, head.length)];
+  return lines.slice(0, rows).map((line) => cut(line, columns));
+}
+
+function headLines(snapshot: Snapshot, { nodes, waiting, pending }: Joined): string[] {
+  const { nowMs, launchers, zooKeeperTrouble } = snapshot;
+  const answering = launchers.filter(({ lost }) => !lost);
+  const counts = Object.entries(nodes).map(([state, count]) => `${count} ${state}`);
+  const time = new Date(nowMs).toISOString().slice(11, 19);
+  const lines = [
+    `nodepool top  ${time} UTC  ${answering.length} of ${launchers.length} launchers answer`,
+    `requests: ${waiting} waiting, ${pending} accepted  nodes: ${counts.join(', ') || 'none'}`,
+  ];
+  if (zooKeeperTrouble !== undefined) lines.push(`! ZooKeeper: ${zooKeeperTrouble}`);
+  for (const { url, lost, overview } of launchers) {
+    if (lost) lines.push(`! ${url} does not answer for ${durationText((nowMs - lost.sinceMs) / 1000)}: ${lost.why}`);
+    else if (overview && overview.not_ready.length > 0)
+      lines.push(`! ${url} is not ready: ${overview.not_ready.join(', ')}`);
+  }
+  if (launchers.length === 0) lines.push('! No launcher is registered');
+  else if (answering.length === 0) lines.push('! No launcher answers; what is below is from before');
+  return lines;
+}
+
+function fitSections(snapshot: Snapshot, joined: Joined, rows: number | undefined, used: number): string[] {
+  const sections = sectionsOf(snapshot, joined);
+  const wanted = sections.map(({ lines }) => Math.min(MOST_LINES, Math.max(1, lines.length)));
+  const given = rows === undefined ? wanted : share(wanted, rows - used - sections.length);
+  return sections.flatMap(({ title, none, lines }, index) => {
+    const room = given[index] ?? 0;
+    if (room === 0) return rows !== undefined ? [] : [title];
+    if (lines.length <= room) return [title, ...(lines.length === 0 ? [`  ${none}`] : lines)];
+    return [title, ...lines.slice(0, room - 1), `  and ${lines.length - room + 1} more`];
+  });
+}
+
+/** Gives each what it wants, as far as there is; who wants little gets all of it. */
+function share(wanted: readonly number[], total: number): number[] {
+  const given = wanted.map(() => 0);
+  for (let left = Math.max(0, total); left > 0;) {
+    const hungry = wanted.flatMap((want, index) => (want > (given[index] ?? 0) ? [index] : []));
+    if (hungry.length === 0) break;
+    for (const index of hungry.slice(0, left)) {
+      given[index] = (given[index] ?? 0) + 1;
+      left--;
+    }
+  }
+  return given;
+}
+
+function sectionsOf({ nowMs }: Snapshot, { pools, requests, launches, errors, providers }: Joined): Section[] {
+  const age = (time: number | null) => (time === null ? '' : durationText(Math.max(0, nowMs / 1000 - time)));
+  return [
+    {
+      ...{ title: 'PROVIDERS', none: 'none' },
+      lines: table(
+        providers.map(({ name, state, error, nodes, api }) => [
+          name,
+          state,
+          Object.entries(nodes)
+            .map(([nodeState, count]) => `${count} ${nodeState}`)
+            .join(', ') || 'no nodes',
+          `${Math.round(api.calls_per_minute)} calls/min, ${api.failed_last_hour} failed in the last hour`,
+          error ?? '',
+        ]),
+      ),
+    },
+    {
+      ...{ title: 'POOLS', none: 'none is registered' },
+      lines: table(
+        pools.map(
+          ({
+            provider,
+            pool,
+            hostname,
+            paused,
+            used,
+            max_servers: most,
+            handling,
+            waiting,
+            provider_used: all,
+            provider_limits: limits,
+          }) => [
+            `${provider}/${pool}`,
+            hostname,
+            used === null ? 'unknown' : `${used['instances'] ?? 0} of ${most ?? 'any number'}`,
+            `quota ${
+              limits === null
+                ? 'unknown'
+                : Object.entries(limits)
+                    .map(([name, limit]) => `${all?.[name] ?? 0}/${limit} ${name}`)
+                    .join(' ') || 'none'
+            }`,
+            `${handling ?? '?'} handled, ${waiting ?? '?'} waiting`,
+            paused ? 'waits for capacity' : '',
+          ],
+        ),
+      ),
+    },
+    {
+      ...{ title: 'REQUESTS THAT WAIT', none: 'none' },
+      lines: table(
+        requests.map(({ id, labels, created_time: created, why }) => [
+          id,
+          labels.join(','),
+          age(created),
+          why.replace(`Request ${id} `, ''),
+        ]),
+      ),
+    },
+    {
+      ...{ title: 'LAUNCHES UNDER WAY', none: 'none' },
+      lines: table(
+        launches.map(({ id, provider, pool, labels, state_time: since, launch_error: error }) => [
+          id,
+          `${provider ?? ''}/${pool ?? ''}`,
+          labels.join(','),
+          age(since),
+          error ?? '',
+        ]),
+      ),
+    },
+    {
+      ...{ title: 'ERRORS', none: 'none' },
+      lines: table(
+        errors.map(({ time, provider, node, text }) => [
+          time === null ? '' : `${age(time)} ago`,
+          [provider, node].filter((part) => typeof part === 'string').join(' '),
+          text,
+        ]),
+      ),
+    },
+  ];
+}
+
+/** Columns one below the other; control characters of strangers do not reach the terminal. */
+function table(rows: readonly (readonly string[])[]): string[] {
+  const clean = rows.map((row) => row.map((cell) => cell.replace(/[\p{Cc}\p{Cf}]+/gu, ' ')));
+  const widths: number[] = [];
+  for (const row of clean) row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, cell.length)));
+  return clean.map((row) => `  ${row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('  ')}`.trimEnd());
+}
+
+function cut(line: string, columns: number | undefined): string {
+  if (columns === undefined || line.length <= columns) return line;
+  return columns < 1 ? '' : `${line.slice(0, columns - 1)}…`;
+}

@@ -1,0 +1,168 @@
+import type { JsonObject } from '@nodepool/zk-protocol';
+
+/**
+ * What can happen to a request.
+ * - `queued` it waits for a pool; `text` is the request before it, if any
+ * - `waits` and `behind`: by a rule of the pool, which applies to it or to one before it that wants the same
+ * - `left` the pool leaves it to others; `declined` for good
+ * - `taken` the pool works on it; `paused` and `resumed`: some of its nodes wait for capacity, or no longer
+ * - `ended` the pool's work is over without success; `rule` says how
+ * - `fulfilled`, `failed`, `gone`: what became of it
+ */
+export const REQUEST_EVENTS = [
+  'queued',
+  'waits',
+  'behind',
+  'left',
+  'declined',
+  'taken',
+  'paused',
+  'resumed',
+  'ended',
+  'fulfilled',
+  'failed',
+  'gone',
+] as const;
+/** One of {@link REQUEST_EVENTS}. */
+export type RequestEventName = (typeof REQUEST_EVENTS)[number];
+
+/**
+ * What can happen to a node.
+ * - `state` it is in the state that `rule` names
+ * - `stage` its launch has come to a stage of an attempt; `error` an attempt has failed
+ * - `allocated` to the request in `text`
+ */
+export const NODE_EVENTS = ['state', 'stage', 'error', 'allocated', 'gone'] as const;
+/** One of {@link NODE_EVENTS}. */
+export type NodeEventName = (typeof NODE_EVENTS)[number];
+
+/** Something that happened to a request or node. */
+export interface PastEvent {
+  readonly timeMs: number;
+  readonly what: RequestEventName | NodeEventName;
+  /** Of a request: the pool as `provider/pool`, or empty. */
+  readonly pool: string;
+  readonly rule: string;
+  readonly text: string;
+}
+
+/** What is known of a request beside what happened to it. */
+export interface RequestFacts {
+  readonly createdMs: number | undefined;
+  readonly labels: readonly string[];
+  readonly requestor: string | null;
+  readonly tenant: string | null;
+}
+
+/** What is known of a node beside what happened to it. */
+export interface NodeFacts {
+  /** It was made for, or given to, this request. */
+  readonly request: string | undefined;
+  readonly labels: readonly string[];
+  /** `provider/pool`. */
+  readonly pool: string;
+}
+
+/** One line of the record. */
+export type PastLine =
+  | {
+      readonly kind: 'request';
+      readonly id: string;
+      readonly facts?: RequestFacts;
+      readonly events: readonly PastEvent[];
+    }
+  | {
+      readonly kind: 'node';
+      readonly id: string;
+      /** Labels and pool are told by the first line alone. */
+      readonly facts: NodeFacts;
+      readonly isFirst?: boolean;
+      readonly events: readonly PastEvent[];
+    }
+  /** The launcher was there: nothing can be said about the time until its next line. */
+  | { readonly kind: 'alive'; readonly timeMs: number; readonly what: 'alive' | 'stop' };
+
+const LONGEST_TEXT = 300;
+/** Events in the file, where each byte counts. */
+const LETTERS = {
+  ...{ queued: 'q', waits: 'w', behind: 'b', left: 'l', declined: 'd', taken: 't', paused: 'p', resumed: 'r' },
+  ...{ ended: 'e', fulfilled: 'F', failed: 'X', gone: 'G', state: '=', stage: '+', error: '!', allocated: '@' },
+} as const satisfies Record<PastEvent['what'], string>;
+const NAMES: ReadonlyMap<unknown, PastEvent['what']> = new Map(
+  Object.entries(LETTERS).map(([name, letter]) => [letter, name as PastEvent['what']]),
+);
+
+/** An event with a text of bounded length. */
+export function pastEvent(timeMs: number, what: PastEvent['what'], pool = '', rule = '', text = ''): PastEvent {
+  return { timeMs, what, pool, rule, text: text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text };
+}
+
+/**
+ * The line as it stands in a file, without its end.
+ * @param baseMs - times are told from here on
+ */
+export function encodeLine(line: PastLine, baseMs: number): string {
+  if (line.kind === 'alive') return JSON.stringify({ s: line.what, t: line.timeMs - baseMs });
+  const firstMs = line.events[0]?.timeMs ?? baseMs;
+  const t = firstMs - baseMs;
+  const e = line.events.map((event) => encodeEvent(event, firstMs));
+  if (line.kind === 'node') {
+    const { request: r, labels, pool } = line.facts;
+    return JSON.stringify({ n: line.id, t, r, ...(line.isFirst === true && { p: pool, l: labels }), e });
+  }
+  const { facts } = line;
+  if (!facts) return JSON.stringify({ r: line.id, t, e });
+  const { createdMs, labels, requestor: q, tenant } = facts;
+  const c = createdMs === undefined ? undefined : createdMs - firstMs;
+  return JSON.stringify({ r: line.id, t, c, l: labels, q, x: tenant ?? undefined, e });
+}
+
+function encodeEvent({ timeMs, what, pool, rule, text }: PastEvent, firstMs: number): (string | number)[] {
+  const encoded: (string | number)[] = [timeMs - firstMs, LETTERS[what]];
+  if (pool !== '' || rule !== '' || text !== '') encoded.push(pool === '' ? 0 : pool);
+  if (rule !== '' || text !== '') encoded.push(rule === '' ? 0 : rule);
+  if (text !== '') encoded.push(text);
+  return encoded;
+}
+
+/** @returns `undefined` for what is no line, such as one cut short by a full disk */
+export function decodeLine(line: string, baseMs: number): PastLine | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const { s, t, n, r, c, l, q, x, p, e } = value as JsonObject;
+  if (typeof t !== 'number') return undefined;
+  const firstMs = baseMs + t;
+  if (s === 'alive' || s === 'stop') return { kind: 'alive', timeMs: firstMs, what: s };
+  const events = (Array.isArray(e) ? e : []).flatMap((event) => decodeEvent(event, firstMs));
+  const labels = (Array.isArray(l) ? l : []).map(String);
+  if (typeof n === 'string') {
+    const facts = { request: textOf(r), labels, pool: textOf(p) ?? '' };
+    return { kind: 'node', id: n, facts, isFirst: p !== undefined, events };
+  }
+  if (typeof r !== 'string') return undefined;
+  if (l === undefined) return { kind: 'request', id: r, events };
+  const createdMs = typeof c === 'number' ? firstMs + c : undefined;
+  return {
+    kind: 'request',
+    id: r,
+    facts: { createdMs, labels, requestor: textOf(q) ?? null, tenant: textOf(x) ?? null },
+    events,
+  };
+}
+
+function decodeEvent(event: unknown, firstMs: number): PastEvent[] {
+  if (!Array.isArray(event)) return [];
+  const [dt, letter, pool, rule, text] = event as unknown[];
+  const what = NAMES.get(letter);
+  if (typeof dt !== 'number' || what === undefined) return [];
+  return [pastEvent(firstMs + dt, what, textOf(pool), textOf(rule), textOf(text))];
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

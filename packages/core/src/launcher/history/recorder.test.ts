@@ -1,0 +1,206 @@
+import {
+  newNode,
+  newRequest,
+  type NodeId,
+  type NodeRecord,
+  type RequestId,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../testing/virtual-clock.js';
+import { causesOf, type Interval } from './causes.js';
+import { decodeLine, encodeLine, type PastLine } from './event.js';
+import { Recorder, type PastRequest } from './recorder.js';
+
+const POOL = { launcherId: 'nl01-main', provider: 'cloud', pool: { name: 'main' } };
+const OTHER = { launcherId: 'nl01-other', provider: 'rack', pool: { name: 'main' } };
+const FULL = { rule: 'pool-full', text: 'pool "main" is full' };
+
+let clock: VirtualClock;
+let recorder: Recorder;
+let fulfilled: PastRequest[];
+let lines: PastLine[];
+
+beforeEach(() => {
+  clock = new VirtualClock(1_000_000);
+  fulfilled = [];
+  lines = [];
+  recorder = new Recorder({ clock, dirty: () => {}, fulfilled: (past) => fulfilled.push(past) });
+  recorder.opened(POOL);
+});
+
+let last = 0;
+function ask(changes: Partial<RequestRecord> = {}): RequestRecord {
+  const id = `200-${String(++last).padStart(10, '0')}` as RequestId;
+  return { ...newRequest({ labels: ['small'], requestor: 'zuul' }, clock.now()), id, ...changes };
+}
+
+function waits(...requests: RequestRecord[]) {
+  const waiting = requests.slice(0, 1).map((request) => ({ request, group: 'small', reason: FULL }));
+  recorder.planned(POOL, { waiting, paused: [] });
+}
+
+function become(request: RequestRecord, state: 'fulfilled' | 'failed' | undefined): void {
+  const after = state && { ...request, state };
+  recorder.requestChanged({ id: request.id, before: request, after });
+}
+
+function node(request: RequestRecord, changes: Partial<NodeRecord> = {}): NodeRecord {
+  const own = { provider: 'cloud', pool: 'main', labels: ['small'], launcher: POOL.launcherId };
+  const made = newNode({ state: 'building', ...own, allocatedTo: request.id }, clock.now());
+  return { ...made, id: '0000000007' as NodeId, ...changes };
+}
+
+/** What the request waited for, as a reader finds it in the file. */
+function past(request: RequestRecord): string[] {
+  lines.push(...recorder.take().map((line) => decodeLine(encodeLine(line, 5), 5) as PastLine));
+  const own = lines.filter((line) => line.kind === 'request' && line.id === request.id);
+  const made = lines.filter((line) => line.kind === 'node' && line.facts.request === request.id);
+  const told = (found: readonly PastLine[]) =>
+    found.flatMap((line) =>
+      line.kind === 'alive' ? [] : line.events.map((event) => ({ ...event, launcher: 'nl01' })),
+    );
+  const nodes = [{ id: '0000000007', events: told(made) }];
+  return causesOf({ createdMs: request.createdTimeMs ?? undefined, events: told(own), nodes }).map(shown);
+}
+
+const shown = ({ beginMs, endMs, cause }: Interval) =>
+  `${beginMs - 1_000_000}..${endMs === undefined ? '' : endMs - 1_000_000} ${cause}`;
+
+describe('the history of a request', () => {
+  it('has a cause for each moment from its creation to its end', async () => {
+    const [first, second] = [ask(), ask()];
+    await clock.advance(10);
+    recorder.queued(POOL, first, 'small');
+    recorder.queued(POOL, second, 'small');
+    waits(first, second);
+    await clock.advance(90);
+    recorder.taken(POOL, first.id);
+    waits(second);
+    await clock.advance(100);
+    recorder.resting(POOL);
+    await clock.advance(100);
+    recorder.taken(POOL, second.id);
+    await clock.advance(5);
+    const building = node(second);
+    recorder.nodeChanged({ id: building.id, before: undefined, after: building });
+    await clock.advance(95);
+    recorder.stageBegan(building.id, 'scanning');
+    await clock.advance(50);
+    recorder.nodeChanged({ id: building.id, before: building, after: { ...building, state: 'ready' } });
+    await clock.advance(1);
+    become(second, 'fulfilled');
+
+    expect(past(second)).toEqual([
+      '0..10 unseen',
+      '10..200 pool-full',
+      '200..300 not-planning',
+      '300..305 handling',
+      '305..400 launching',
+      '400..450 key-scan',
+      '450..451 handling',
+    ]);
+    expect(fulfilled.map(({ request, isOwn }) => [request.id, isOwn])).toEqual([[second.id, true]]);
+  });
+
+  it('names the request it was behind, until it was the first itself', async () => {
+    const [first, second] = [ask(), ask()];
+    recorder.queued(POOL, first, 'small');
+    waits(first);
+    recorder.queued(POOL, second, 'small');
+    await clock.advance(50);
+    recorder.taken(POOL, first.id);
+    waits(second);
+    const events = recorder.request(second.id)?.eventsNow() ?? [];
+
+    expect(events.map(({ what, text }) => [what, text])).toEqual([
+      ['queued', first.id],
+      ['behind', `behind ${first.id}: ${FULL.text}`],
+      ['waits', FULL.text],
+    ]);
+  });
+
+  it('tells of an accepted request that waits for capacity, and of one that is put back', async () => {
+    const request = ask();
+    recorder.queued(POOL, request, 'small');
+    recorder.planned(POOL, { waiting: [], paused: [{ request, reason: FULL }] });
+    recorder.taken(POOL, request.id);
+    await clock.advance(70);
+    recorder.planned(POOL, { waiting: [], paused: [] });
+    await clock.advance(10);
+    recorder.workEnded('put-back', request.id, 'cloud/main');
+    await clock.advance(5);
+    become(request, 'failed');
+
+    expect(past(request)).toEqual(['0..70 pool-full', '70..80 handling', '80..85 unseen']);
+    expect(fulfilled).toEqual([]);
+  });
+
+  it('says why pools leave it alone, once for as long as the reason is the same', async () => {
+    const request = ask();
+    const reason = { rule: 'paused-by-operator', text: 'paused by alice: power works' };
+    recorder.leftAlone(POOL, request, 'defer', reason);
+    await clock.advance(30);
+    recorder.leftAlone(POOL, request, 'defer', reason);
+    recorder.queued(OTHER, request, 'small');
+    recorder.planned(OTHER, { waiting: [{ request, group: 'small', reason: FULL }], paused: [] });
+    await clock.advance(30);
+    become(request, undefined);
+
+    expect(past(request)).toEqual(['0..30 paused-by-operator', '30..60 pool-full']);
+    expect(lines.flatMap((line) => (line.kind === 'request' ? line.events : []))).toHaveLength(4);
+  });
+
+  it('is not written for requests that others serve at once', () => {
+    const request = ask();
+    recorder.leftAlone(POOL, request, 'defer', { rule: 'label-elsewhere', text: 'this pool lacks "small"' });
+    become(request, 'fulfilled');
+
+    expect(recorder.take()).toEqual([]);
+    expect(recorder.openCount).toBe(0);
+  });
+});
+
+describe('what is held in memory', () => {
+  it('is nothing once requests and nodes are over and written', async () => {
+    const request = ask();
+    recorder.queued(POOL, request, 'small');
+    waits(request);
+    recorder.taken(POOL, request.id);
+    const building = node(request);
+    recorder.nodeChanged({ id: building.id, before: undefined, after: building });
+    recorder.take();
+    recorder.nodeChanged({ id: building.id, before: building, after: { ...building, state: 'ready' } });
+    become(request, 'fulfilled');
+    await clock.advance(10);
+    recorder.take();
+
+    expect([recorder.openCount, recorder.request(request.id), recorder.node(building.id)]).toEqual([
+      0,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('is bounded for a request whose reason changes all the time', () => {
+    const request = ask();
+    recorder.queued(POOL, request, 'small');
+    for (let i = 0; i < 5_000; i++) {
+      const reason = { rule: i % 2 === 0 ? 'pool-full' : 'max-concurrency', text: 'so many' };
+      recorder.planned(POOL, { waiting: [{ request, group: 'small', reason }], paused: [] });
+      recorder.planned(POOL, { waiting: [], paused: i % 2 === 0 ? [{ request, reason }] : [] });
+      recorder.take();
+    }
+
+    expect(recorder.request(request.id)?.eventsNow().length).toBeLessThan(1_000);
+  });
+});
+
+it('reads nothing into lines that were cut short or are from elsewhere', () => {
+  for (const text of ['', '{', '{"r":"200-1","t":1,"e":[[0,"q"', 'null', '[]', '{"r":1}', '{"r":"x","t":"y"}'])
+    expect(decodeLine(text, 0)).toBeUndefined();
+  expect(decodeLine('{"r":"x","t":1,"e":[[0,"?"],7,[0,"G"]]}', 0)).toMatchObject({
+    id: 'x',
+    events: [{ what: 'gone' }],
+  });
+});

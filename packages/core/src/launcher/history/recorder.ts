@@ -1,0 +1,278 @@
+import type { Clock, NodeRecord, RecordChange, RequestRecord } from '@nodepool/zk-protocol';
+import type {
+  DecidingPool,
+  DecisionListener,
+  DecisionReason,
+  LeftAlone,
+  PlannedWaits,
+} from '../../contract/decisions.js';
+import type { RequestOutcome } from '../../contract/request-outcome.js';
+import { pastEvent, type PastEvent, type PastLine } from './event.js';
+import { GroupLog, type Membership } from './group-log.js';
+import { OpenNode, OpenRequest } from './open-records.js';
+
+/** A pool that planned nothing; not a rule of the plan. */
+export const RESTING = 'not-planning';
+const RESTING_TEXT =
+  'the pool plans nothing at the moment: it is not registered yet, its provider does not run, or ZooKeeper is away';
+const ENDS: Readonly<Record<string, 'fulfilled' | 'failed'>> = { fulfilled: 'fulfilled', failed: 'failed' };
+
+/** A request that is over, with everything that this launcher knows of it. */
+export interface PastRequest {
+  readonly request: OpenRequest;
+  /** It was a pool of this launcher that fulfilled it. */
+  readonly isOwn: boolean;
+}
+
+/** What the recorder needs of the launcher around it. */
+export interface RecorderOptions {
+  readonly clock: Clock;
+  /** Something is to be written. */
+  readonly dirty: () => void;
+  /** A request has been fulfilled. */
+  readonly fulfilled: (past: PastRequest) => void;
+}
+
+interface KnownPool {
+  /** `provider/pool`. */
+  readonly key: string;
+  readonly groups: Map<string, GroupLog>;
+  /** Accepted requests that wait for capacity, with the rule. */
+  paused: Map<string, string>;
+}
+
+/**
+ * Notes what this launcher decides about requests and what happens to them and to its nodes. It holds what is open and what is not
+ * written yet; all the rest is in the file.
+ */
+export class Recorder implements DecisionListener {
+  readonly #options: RecorderOptions;
+  readonly #pools = new WeakMap<DecidingPool, KnownPool>();
+  readonly #own = new Set<string>();
+  readonly #requests = new Map<string, OpenRequest>();
+  readonly #nodes = new Map<string, OpenNode>();
+  #dirty = new Set<OpenRequest | OpenNode>();
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  /** Requests that are not over. */
+  get openCount(): number {
+    return this.#requests.size;
+  }
+
+  /** Whether a pool with this id is one of this launcher. */
+  isOwn(launcherId: string): boolean {
+    return this.#own.has(launcherId);
+  }
+
+  request(id: string): OpenRequest | undefined {
+    return this.#requests.get(id);
+  }
+
+  node(id: string): OpenNode | undefined {
+    return this.#nodes.get(id);
+  }
+
+  /** What is to be written, and forgets what is over. */
+  take(): PastLine[] {
+    const dirty = this.#dirty;
+    this.#dirty = new Set();
+    const lines: PastLine[] = [];
+    for (const record of dirty) {
+      if (record instanceof OpenNode) {
+        if (record.isDirty) lines.push(record.take());
+        if (!this.#requests.has(record.facts.request ?? '')) this.#dropNode(record);
+        continue;
+      }
+      if (record.isDirty && (record.concernsUs || !record.isOver)) lines.push(record.take());
+      if (record.isOver) this.#forget(record);
+    }
+    return lines;
+  }
+
+  #forget(request: OpenRequest): void {
+    this.#requests.delete(request.id);
+    for (const node of request.nodes) if (!this.#dirty.has(node)) this.#dropNode(node);
+  }
+
+  #dropNode(node: OpenNode): void {
+    if (this.#nodes.get(node.id) === node) this.#nodes.delete(node.id);
+  }
+
+  // --- decisions --------------------------------------------------------------------------------------------------
+
+  opened(view: DecidingPool): void {
+    this.#poolOf(view);
+  }
+
+  queued(view: DecidingPool, record: RequestRecord, groupKey: string): void {
+    const pool = this.#poolOf(view);
+    const request = this.#open(record);
+    const before = request.queued.get(pool.key);
+    if (before?.group.key === groupKey) return;
+    if (before) this.#leave(request, pool.key, before);
+    let group = pool.groups.get(groupKey);
+    if (!group) {
+      group = new GroupLog(pool.key, groupKey, () => pool.groups.delete(groupKey));
+      pool.groups.set(groupKey, group);
+    }
+    request.concernsUs = true;
+    request.left.delete(pool.key);
+    this.#add(request, this.#event('queued', pool.key, '', group.first ?? ''));
+    request.queued.set(pool.key, group.join(this.#options.clock.now()));
+  }
+
+  leftAlone(view: DecidingPool, record: RequestRecord, action: LeftAlone, { rule, text }: DecisionReason): void {
+    const known = this.#requests.get(record.id);
+    if (rule === 'not-requested' && !known) return;
+    const pool = this.#poolOf(view);
+    const request = known ?? this.#open(record);
+    const membership = request.queued.get(pool.key);
+    if (membership) this.#leave(request, pool.key, membership);
+    if (request.left.get(pool.key) === rule || request.isOver) return;
+    request.left.set(pool.key, rule);
+    this.#add(request, this.#event(action === 'decline' ? 'declined' : 'left', pool.key, rule, text));
+  }
+
+  taken(view: DecidingPool, id: string): void {
+    const request = this.#requests.get(id);
+    if (!request) return;
+    const pool = this.#poolOf(view);
+    const membership = request.queued.get(pool.key);
+    const nowMs = this.#options.clock.now();
+    request.dropLast(({ what, timeMs }) => what === 'queued' && timeMs === nowMs);
+    if (membership) this.#leave(request, pool.key, membership);
+    request.taken = pool.key;
+    this.#add(request, this.#event('taken', pool.key));
+  }
+
+  planned(view: DecidingPool, { waiting, paused }: PlannedWaits): void {
+    const pool = this.#poolOf(view);
+    const nowMs = this.#options.clock.now();
+    for (const { request, group: key, reason } of waiting) {
+      const isOther = pool.groups.get(key)?.waits(nowMs, reason.rule, reason.text, request.id) ?? false;
+      const membership = isOther ? this.#requests.get(request.id)?.queued.get(pool.key) : undefined;
+      if (membership) membership.firstMs ??= nowMs;
+    }
+    if (paused.length > 0 || pool.paused.size > 0) this.#notePaused(pool, paused);
+  }
+
+  resting(view: DecidingPool): void {
+    const nowMs = this.#options.clock.now();
+    for (const group of this.#poolOf(view).groups.values()) group.changed(nowMs, RESTING, RESTING_TEXT);
+  }
+
+  closed(view: DecidingPool): void {
+    const pool = this.#poolOf(view);
+    for (const request of this.#requests.values()) {
+      const membership = request.queued.get(pool.key);
+      if (!membership) continue;
+      this.#leave(request, pool.key, membership);
+      this.#add(request, this.#event('left', pool.key, 'stopping', 'the pool has ended'));
+    }
+    this.#own.delete(view.launcherId);
+  }
+
+  #notePaused(pool: KnownPool, paused: PlannedWaits['paused']): void {
+    const now = new Map<string, string>();
+    for (const {
+      request: { id },
+      reason,
+    } of paused) {
+      now.set(id, reason.rule);
+      const request = this.#requests.get(id);
+      if (request && pool.paused.get(id) !== reason.rule)
+        this.#add(request, this.#event('paused', pool.key, reason.rule, reason.text));
+    }
+    for (const id of pool.paused.keys()) {
+      const request = now.has(id) ? undefined : this.#requests.get(id);
+      if (request && !request.isOver) this.#add(request, this.#event('resumed', pool.key));
+    }
+    pool.paused = now;
+  }
+
+  // --- what happens -----------------------------------------------------------------------------------------------
+
+  /** A pool of this launcher has ended its work on a request. */
+  workEnded(outcome: RequestOutcome, id: string, pool: string): void {
+    const request = this.#requests.get(id);
+    if (!request || outcome === 'fulfilled' || outcome === 'gone') return;
+    request.taken = undefined;
+    this.#add(request, this.#event('ended', pool, outcome));
+  }
+
+  requestChanged({ id, before, after }: RecordChange<RequestRecord>): void {
+    const request = this.#requests.get(id);
+    if (!request || request.isOver) return;
+    const end = after ? (after.state === before?.state ? undefined : ENDS[after.state]) : 'gone';
+    if (!end) return;
+    for (const [pool, membership] of request.queued) this.#leave(request, pool, membership);
+    const isOwn = request.taken !== undefined && end === 'fulfilled';
+    const text = end === 'gone' ? '' : end === 'failed' ? (after?.launchError ?? '') : (after?.nodeIds.join(' ') ?? '');
+    this.#add(request, this.#event(end, '', '', text));
+    request.isOver = true;
+    if (end === 'fulfilled') this.#options.fulfilled({ request, isOwn });
+  }
+
+  nodeChanged({ id, before, after }: RecordChange<NodeRecord>): void {
+    const record = after ?? before;
+    if (!record?.launcher || !this.#own.has(record.launcher)) return;
+    let node = this.#nodes.get(id);
+    const isForAnother = typeof after?.allocatedTo === 'string' && node?.facts.request !== after.allocatedTo;
+    if (!node || isForAnother) node = new OpenNode(record);
+    if (!node.changed(before, after, this.#options.clock.now())) return;
+    this.#nodes.set(id, node);
+    this.#requests.get(record.allocatedTo ?? '')?.nodes.add(node);
+    this.#markDirty(node);
+  }
+
+  /** The launch of a node has come to another stage. */
+  stageBegan(id: string, stage: string): void {
+    const node = this.#nodes.get(id);
+    if (!node) return;
+    if (stage === 'storing' && node.lastStage !== 'scanning') return;
+    const nowMs = this.#options.clock.now();
+    node.dropLast(({ what, timeMs }) => what === 'stage' && timeMs === nowMs);
+    node.add(this.#event('stage', '', stage));
+    this.#markDirty(node);
+  }
+
+  // --- helpers ----------------------------------------------------------------------------------------------------
+
+  #poolOf(view: DecidingPool): KnownPool {
+    let pool = this.#pools.get(view);
+    if (!pool) {
+      pool = { key: `${view.provider}/${view.pool.name}`, groups: new Map(), paused: new Map() };
+      this.#pools.set(view, pool);
+      this.#own.add(view.launcherId);
+    }
+    return pool;
+  }
+
+  #open(record: RequestRecord): OpenRequest {
+    let request = this.#requests.get(record.id);
+    if (!request || request.isOver) this.#requests.set(record.id, (request = new OpenRequest(record)));
+    return request;
+  }
+
+  #leave(request: OpenRequest, pool: string, membership: Membership): void {
+    request.queued.delete(pool);
+    for (const event of membership.group.leave(request.id, membership)) this.#add(request, event);
+  }
+
+  #event(what: PastEvent['what'], pool = '', rule = '', text = ''): PastEvent {
+    return pastEvent(this.#options.clock.now(), what, pool, rule, text);
+  }
+
+  #add(request: OpenRequest, event: PastEvent): void {
+    request.add(event);
+    this.#markDirty(request);
+  }
+
+  #markDirty(record: OpenRequest | OpenNode): void {
+    if (this.#dirty.size === 0) this.#options.dirty();
+    this.#dirty.add(record);
+  }
+}

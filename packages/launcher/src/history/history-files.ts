@@ -1,0 +1,154 @@
+import { mkdir, open, readdir, rm, stat, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from '@nodepool/core';
+import type { Clock } from '@nodepool/zk-protocol';
+import { encodeLine, type PastLine } from '@nodepool/core/launcher';
+
+/** Parts of the record by their age and size: what is deleted goes part by part. */
+const PARTS = 10;
+const NAME = /^(\d+)-([0-9a-f]+)\.jsonl$/;
+/** Lines that wait for a disk that hangs; more are dropped. */
+const MOST_WAITING = 50_000;
+/** After an error the disk is left alone for a while. */
+const REST_MS = 10_000;
+
+/** Where the record is and how large it may grow. */
+export interface HistoryPlace {
+  readonly directory: string;
+  readonly maxBytes: number;
+  readonly maxAgeMs: number;
+}
+
+/** What {@link HistoryFiles} are made with. */
+export interface HistoryFilesOptions extends HistoryPlace {
+  /** Tells this process from others that wrote there, hexadecimal. */
+  readonly run: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A part of the record. */
+export interface HistoryFile {
+  readonly path: string;
+  /** The process that wrote it. */
+  readonly run: string;
+  readonly beganMs: number;
+  readonly bytes: number;
+}
+
+/** The parts in a folder, the oldest first. A folder that is not there has none. */
+export async function listHistoryFiles(directory: string): Promise<HistoryFile[]> {
+  const names = await readdir(directory).catch(ifMissing);
+  const files = await Promise.all(
+    names.map(async (name) => {
+      const [, began, run] = NAME.exec(name) ?? [];
+      if (began === undefined || run === undefined) return undefined;
+      const path = join(directory, name);
+      const found = await stat(path).catch(() => undefined); // it has been deleted meanwhile
+      return found && { path, run, beganMs: Number(began), bytes: found.size };
+    }),
+  );
+  return files.filter((file) => file !== undefined).sort((a, b) => a.beganMs - b.beganMs);
+}
+
+function ifMissing(error: unknown): string[] {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+  throw error;
+}
+
+/**
+ * Appends lines to the newest part of the record and deletes the oldest parts. What cannot be written is counted and dropped: a
+ * record is not worth a launcher.
+ */
+export class HistoryFiles {
+  readonly #options: HistoryFilesOptions;
+  #file: { handle: FileHandle; bytes: number; sinceMs: number } | undefined;
+  #failing = false;
+  #restUntilMs = 0;
+  #dropped = 0;
+  #waiting = 0;
+  /** Calls follow one another. */
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(options: HistoryFilesOptions) {
+    this.#options = options;
+  }
+
+  /** Lines that could not be written. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Resolves when the lines are written or dropped. Never rejects. */
+  append(lines: readonly PastLine[]): Promise<void> {
+    if (this.#waiting > MOST_WAITING) {
+      this.#dropped += lines.length;
+      return this.#last;
+    }
+    this.#waiting += lines.length;
+    return (this.#last = this.#last.then(async () => {
+      await this.#append(lines);
+      this.#waiting -= lines.length;
+    }));
+  }
+
+  async close(): Promise<void> {
+    await this.#last;
+    await this.#closeFile();
+  }
+
+  async #append(lines: readonly PastLine[]): Promise<void> {
+    if (lines.length === 0) return;
+    const { clock, logger, directory } = this.#options;
+    if (clock.now() < this.#restUntilMs) {
+      this.#dropped += lines.length;
+      return;
+    }
+    try {
+      const file = await this.#current();
+      const text = lines.map((line) => `${encodeLine(line, file.sinceMs)}\n`).join('');
+      const bytes = Buffer.from(text);
+      await file.handle.appendFile(bytes);
+      file.bytes += bytes.length;
+      if (this.#failing) logger.info('The history is written again', { directory, dropped: this.#dropped });
+      this.#failing = false;
+    } catch (error) {
+      this.#dropped += lines.length;
+      this.#restUntilMs = clock.now() + REST_MS;
+      if (!this.#failing)
+        logger.warn('The history cannot be written; what happens meanwhile is not kept', { directory, error });
+      this.#failing = true;
+      await this.#closeFile(); // a line that was cut short ends its part
+    }
+  }
+
+  async #current() {
+    const { clock, maxBytes, maxAgeMs, directory, run } = this.#options;
+    const nowMs = clock.now();
+    const file = this.#file;
+    if (file && file.bytes < maxBytes / PARTS && nowMs - file.sinceMs < maxAgeMs / PARTS) return file;
+    await this.#closeFile();
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await this.#trim();
+    const name = `${nowMs}-${run}.jsonl`;
+    return (this.#file = { handle: await open(join(directory, name), 'a', 0o600), bytes: 0, sinceMs: nowMs });
+  }
+
+  async #trim(): Promise<void> {
+    const { directory, clock, maxBytes, maxAgeMs } = this.#options;
+    const files = await listHistoryFiles(directory);
+    let bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    for (const file of files) {
+      const isOld = clock.now() - file.beganMs > maxAgeMs + maxAgeMs / PARTS;
+      if (!isOld && bytes <= maxBytes - maxBytes / PARTS) continue;
+      await rm(file.path, { force: true });
+      bytes -= file.bytes;
+    }
+  }
+
+  async #closeFile(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    await file?.handle.close().catch(() => undefined); // its lines are written or counted as dropped
+  }
+}

@@ -1,0 +1,187 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger, type HistorySettings, type LogFields, type Logger } from '@nodepool/core';
+import { VirtualClock } from '@nodepool/core/testing';
+import { request } from '../../test/support/record-tables.js';
+import { History } from './history.js';
+import { timelineOf } from './timeline.js';
+
+const POOL = { launcherId: 'nl01-main', provider: 'rack', pool: { name: 'main' } };
+const DAY_MS = 86_400_000;
+
+let parent: string;
+let directory: string;
+let clock: VirtualClock;
+let history: History;
+let said: [message: string, fields: LogFields | undefined][];
+const logger: Logger = {
+  ...silentLogger,
+  info: (message, fields) => void said.push([message, fields]),
+  warn: (message, fields) => void said.push([message, fields]),
+};
+
+beforeEach(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'nodepool-history-'));
+  directory = join(parent, 'history');
+  clock = new VirtualClock(1_600_000_001_000);
+  said = [];
+  history = open();
+});
+afterEach(async () => {
+  await history.close();
+  await rm(parent, { recursive: true });
+});
+
+function open(changes: Partial<HistorySettings> = {}): History {
+  const settings = { enabled: true, directory: undefined, maxBytes: 1_000_000, maxAgeMs: DAY_MS, ...changes };
+  return new History({ clock, logger, settings, defaultDirectory: directory });
+}
+
+const files = () => readdir(directory);
+const toldBy = async (from: History, id: string) =>
+  timelineOf(
+    'request',
+    id,
+    (await from.read(id)).map((run) => ({ ...run, launcher: 'nl01' })),
+  );
+
+/** A request that waits and is withdrawn, all of it in the file. */
+async function pass(id: string, labels = ['small']): Promise<void> {
+  const asked = request(id, { createdTimeMs: clock.now(), labels });
+  const { listener } = history;
+  const changes: Parameters<Parameters<typeof follow>[0]>[0][] = [];
+  listener.queued(POOL, asked, 'small');
+  const reason = { rule: 'label-quota', text: '1 of "small" needed, 0 free' };
+  listener.planned(POOL, { waiting: [{ request: asked, group: 'small', reason }], paused: [] });
+  await clock.advance(500);
+  gone(asked);
+  expect(changes).toEqual([]);
+  await clock.advance(10_000);
+}
+
+let gone: (asked: ReturnType<typeof request>) => void;
+function follow(listen: (change: { id: string }) => void): () => void {
+  gone = (asked) => listen({ id: asked.id, before: asked, after: undefined } as never);
+  return () => {};
+}
+const nothing = { onChange: () => () => {} };
+
+describe('the files', () => {
+  beforeEach(() => history.follow({ nodes: nothing, requests: { onChange: follow as never } }));
+
+  it('hold what is over, for the owner alone', async () => {
+    await pass('200-0000000001');
+    await history.close();
+    const [file = ''] = await files();
+
+    expect(((await stat(join(directory, file))).mode & 0o777).toString(8)).toBe('600');
+    expect(((await stat(directory)).mode & 0o777).toString(8)).toBe('700');
+    expect(await toldBy(open(), '200-0000000001')).toMatchObject({
+      state: 'withdrawn',
+      intervals: [{ cause: 'label-quota', text: 'rack/main: 1 of "small" needed, 0 free' }],
+    });
+  });
+
+  it('are read while a request is still open, and cut-off lines are passed over', async () => {
+    await pass('200-0000000001');
+    await history.close();
+    const [file = ''] = await files();
+    await writeFile(
+      join(directory, file),
+      `${await readFile(join(directory, file), 'utf8')}{"r":"200-0000000001","t":`,
+    );
+    history = open();
+    history.listener.queued(POOL, request('200-0000000002', { createdTimeMs: clock.now() }), 'small');
+
+    expect(await toldBy(history, '200-0000000001')).toMatchObject({ state: 'withdrawn' });
+    expect(await toldBy(history, '200-0000000002')).toMatchObject({
+      state: 'waiting',
+      intervals: [{ end_time: null }],
+    });
+    expect(await toldBy(history, '200-0000000003')).toBeUndefined();
+  });
+
+  it('stay below their size, the oldest going first', async () => {
+    await history.close();
+    history = open({ maxBytes: 4_000 });
+    history.follow({ nodes: nothing, requests: { onChange: follow as never } });
+    for (let i = 0; i < 60; i++) await pass(`200-${String(i).padStart(10, '0')}`);
+    await history.close();
+    const sizes = await Promise.all((await files()).map(async (file) => (await stat(join(directory, file))).size));
+
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(4_400);
+    expect(await toldBy(open(), '200-0000000000')).toBeUndefined();
+    expect(await toldBy(open(), '200-0000000059')).toBeDefined();
+  });
+
+  it('go when they are too old', async () => {
+    await pass('200-0000000001');
+    await clock.advance(1.3 * DAY_MS);
+    await pass('200-0000000002');
+    await history.close();
+
+    expect(await files()).toHaveLength(1);
+    expect(await toldBy(open(), '200-0000000001')).toBeUndefined();
+  });
+
+  it('are not there when the history is switched off', async () => {
+    await history.configure({ enabled: false, directory: undefined, maxBytes: 1_000_000, maxAgeMs: DAY_MS });
+    await pass('200-0000000001');
+
+    await expect(files()).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('say once when they cannot be written, and count what is lost', async () => {
+    await writeFile(directory, 'not a folder');
+    await pass('200-0000000001');
+    await pass('200-0000000002');
+    await history.close();
+    const { dropped } = history;
+    await rm(directory);
+    await mkdir(directory);
+    history = open();
+    history.follow({ nodes: nothing, requests: { onChange: follow as never } });
+    await pass('200-0000000003');
+    await history.close();
+
+    expect(dropped).toBeGreaterThanOrEqual(2);
+    expect(said).toMatchObject([
+      ['The history cannot be written; what happens meanwhile is not kept', { directory, error: { code: 'EEXIST' } }],
+    ]);
+    expect(await toldBy(history, '200-0000000003')).toMatchObject({ state: 'withdrawn' });
+  });
+});
+
+it('says where a launcher was gone while a request waited', async () => {
+  const asked = request('200-0000000001', { createdTimeMs: clock.now() });
+  history.listener.queued(POOL, asked, 'small');
+  const reason = { rule: 'label-quota', text: 'none is free' };
+  history.listener.planned(POOL, { waiting: [{ request: asked, group: 'small', reason }], paused: [] });
+  await clock.advance(20_000);
+  const runs = (await history.read(asked.id)).map((run) => ({ ...run, launcher: 'nl01', isRunning: false }));
+  await clock.advance(20_000);
+
+  expect(timelineOf('request', asked.id, runs)).toMatchObject({
+    intervals: [
+      { cause: 'label-quota', begin_time: 1_600_000_001 },
+      { cause: 'unseen', begin_time: 1_600_000_021, end_time: null },
+    ],
+  });
+});
+
+it('means the newest request where ids have begun anew', () => {
+  const line = (createdMs: number, rule: string) => ({
+    ...({ kind: 'request', id: '200-0000000001' } as const),
+    facts: { createdMs, labels: [], requestor: null, tenant: null },
+    events: [{ timeMs: createdMs, what: 'waits' as const, pool: 'rack/main', rule, text: rule }],
+  });
+  const lines = [line(1_000_000_000, 'pool-full'), line(2_000_000_000, 'label-quota')];
+  const run = { launcher: 'nl01', run: 'a', isRunning: true, heardMs: 0, lines };
+
+  expect(timelineOf('request', '200-0000000001', [run])).toMatchObject({
+    created_time: 2_000_000,
+    intervals: [{ cause: 'label-quota' }],
+  });
+});

@@ -1,0 +1,191 @@
+import { randomBytes } from 'node:crypto';
+import type { CancelTimer, Clock, NodeRecord, RecordChange, RequestRecord } from '@nodepool/zk-protocol';
+import type { HistorySettings, Logger } from '@nodepool/core';
+import {
+  causesOfRequest,
+  Recorder,
+  type DecisionListener,
+  type PastLine,
+  type PastRequest,
+} from '@nodepool/core/launcher';
+import type { LauncherMetrics, RequestOutcome } from '@nodepool/core/service';
+import { HistoryFiles } from './history-files.js';
+import { readHistory, type RunLines } from './read-history.js';
+import { SlowNodes } from './slow-nodes.js';
+
+/** What happens within this time is written together; it is what is lost when the process is killed. */
+const WRITE_MS = 5_000;
+/** While requests wait, how often the file says that the launcher is there. */
+const ALIVE_MS = 60_000;
+
+/** What a record is kept with. */
+export interface HistoryOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly settings: HistorySettings | undefined;
+  /** Where the record is unless the settings say otherwise. */
+  readonly defaultDirectory: string;
+  /** What is counted while it is noted; missing: nothing. */
+  readonly metrics?: Pick<LauncherMetrics, 'requestWaited' | 'nodeTooLong'>;
+}
+
+/** What is followed. */
+export interface FollowedRecords {
+  readonly nodes: { onChange(listener: (change: RecordChange<NodeRecord>) => void): CancelTimer };
+  readonly requests: { onChange(listener: (change: RecordChange<RequestRecord>) => void): CancelTimer };
+}
+
+const DEFAULTS: HistorySettings = {
+  ...{ enabled: true, directory: undefined },
+  ...{ maxBytes: 200 * 1024 * 1024, maxAgeMs: 86_400_000 },
+};
+
+/** The record of what a launcher decided and when, for each request and node: kept in memory while it happens, then in files. */
+export class History {
+  readonly #options: HistoryOptions;
+  readonly #recorder: Recorder;
+  readonly #slow: SlowNodes;
+  readonly #run = randomBytes(4).toString('hex');
+  readonly #unsubscribe: CancelTimer[] = [];
+  #settings: HistorySettings;
+  #files: HistoryFiles | undefined;
+  #cancelWrite: CancelTimer | undefined;
+  #cancelAlive: CancelTimer | undefined;
+  #droppedBefore = 0;
+
+  constructor(options: HistoryOptions) {
+    this.#options = options;
+    this.#settings = options.settings ?? DEFAULTS;
+    this.#recorder = new Recorder({
+      clock: options.clock,
+      dirty: () => this.#writeSoon(),
+      fulfilled: (past) => this.#countWaits(past),
+    });
+    this.#slow = new SlowNodes({
+      clock: options.clock,
+      isOwn: (launcherId) => this.#recorder.isOwn(launcherId),
+      tooLong: (provider, state) => options.metrics?.nodeTooLong?.(provider, state),
+    });
+    this.#open();
+  }
+
+  /** To be told what pools decide. */
+  get listener(): DecisionListener {
+    return this.#recorder;
+  }
+
+  /** Lines that could not be written. */
+  get dropped(): number {
+    return this.#droppedBefore + (this.#files?.dropped ?? 0);
+  }
+
+  /** Follows a launcher whose caches are complete. */
+  follow({ nodes, requests }: FollowedRecords): void {
+    this.#unsubscribe.push(
+      nodes.onChange((change) => {
+        this.#recorder.nodeChanged(change);
+        this.#slow.nodeChanged(change);
+      }),
+      requests.onChange((change) => this.#recorder.requestChanged(change)),
+    );
+  }
+
+  /** Other settings are in force. */
+  async configure(settings: HistorySettings = DEFAULTS): Promise<void> {
+    const before = JSON.stringify(this.#settings);
+    this.#settings = settings;
+    if (JSON.stringify(settings) === before) return;
+    const files = this.#files;
+    this.#files = undefined;
+    this.#open();
+    await files?.close();
+    this.#droppedBefore += files?.dropped ?? 0;
+  }
+
+  /** A pool of this launcher has ended its work on a request. */
+  workEnded(outcome: RequestOutcome, id: string, pool: string): void {
+    this.#recorder.workEnded(outcome, id, pool);
+  }
+
+  /** The launch of a node has come to another stage. */
+  stageBegan(node: string, stage: string): void {
+    this.#recorder.stageBegan(node, stage);
+  }
+
+  /** What this launcher, in this run and earlier ones, has on record of a request or node. */
+  async read(id: string): Promise<readonly (RunLines & { readonly isRunning: boolean })[]> {
+    const stored = this.#settings.enabled ? await readHistory(this.#directory(), id) : [];
+    const open = this.#openLines(id);
+    const earlier = stored.map((run) => ({ ...run, isRunning: run.run === this.#run }));
+    if (open.length === 0) return earlier;
+    const own = earlier.find(({ isRunning }) => isRunning);
+    const heardMs = this.#options.clock.now();
+    const now = { run: this.#run, heardMs, lines: [...(own?.lines ?? []), ...open], isRunning: true };
+    return [...earlier.filter((run) => run !== own), now];
+  }
+
+  /** What is not in the files yet, or only in part. */
+  #openLines(id: string): PastLine[] {
+    const request = this.#recorder.request(id);
+    const node = this.#recorder.node(id);
+    const nodes = new Set([...(request?.nodes ?? []), ...(node ? [node] : [])]);
+    const lines: PastLine[] = [...nodes].map(({ id: nodeId, facts, events }) => ({
+      ...{ kind: 'node', id: nodeId, facts, isFirst: true, events: [...events] },
+    }));
+    if (request) lines.push({ kind: 'request', id, facts: request.facts, events: request.eventsNow() });
+    return lines;
+  }
+
+  /** Writes what is left. */
+  async close(): Promise<void> {
+    for (const end of this.#unsubscribe) end();
+    this.#cancelWrite?.();
+    this.#cancelAlive?.();
+    this.#slow.close();
+    await this.#write();
+    if (this.#files) await this.#files.append([this.#aliveLine('stop')]);
+    await this.#files?.close();
+    this.#files = undefined;
+  }
+
+  #countWaits({ request, isOwn }: PastRequest): void {
+    const { metrics } = this.#options;
+    if (!isOwn || !metrics?.requestWaited) return;
+    for (const { cause, beginMs, endMs = beginMs } of causesOfRequest(request))
+      metrics.requestWaited(cause, request.facts.labels, endMs - beginMs);
+  }
+
+  #directory(): string {
+    return this.#settings.directory ?? this.#options.defaultDirectory;
+  }
+
+  #open(): void {
+    const { clock, logger } = this.#options;
+    const { enabled, maxAgeMs, maxBytes } = this.#settings;
+    if (!enabled) return;
+    const directory = this.#directory();
+    this.#files = new HistoryFiles({ clock, logger, directory, maxAgeMs, maxBytes, run: this.#run });
+  }
+
+  #writeSoon(): void {
+    this.#cancelWrite ??= this.#options.clock.setTimer(WRITE_MS, () => void this.#write());
+    this.#cancelAlive ??= this.#options.clock.setTimer(ALIVE_MS, () => this.#tellAlive());
+  }
+
+  async #write(): Promise<void> {
+    this.#cancelWrite = undefined;
+    const lines = this.#recorder.take();
+    await this.#files?.append(lines);
+  }
+
+  #tellAlive(): void {
+    this.#cancelAlive = undefined;
+    if (this.#recorder.openCount === 0) return;
+    void this.#files?.append([this.#aliveLine('alive')]);
+    this.#cancelAlive = this.#options.clock.setTimer(ALIVE_MS, () => this.#tellAlive());
+  }
+
+  #aliveLine(what: 'alive' | 'stop'): PastLine {
+    return { kind: 'alive', timeMs: this.#options.clock.now(), what };
+  }
+}

@@ -1,0 +1,99 @@
+import { isPoolComponent, type Json, type JsonObject } from '@nodepool/zk-protocol';
+import { ApiError, listOf, orNull, record, ref, TEXT, TIME, type ApiOperation } from '@nodepool/daemon';
+import { askLaunchers, runsToJson } from '../../history/ask-launchers.js';
+import { timelineOf } from '../../history/timeline.js';
+import type { LauncherApiSources } from './sources.js';
+
+/** Readers of files at a time; more are told to come back. */
+const MOST_READERS = 8;
+const ID = { type: 'string', description: 'Id of the record' };
+
+/** Schemas of timelines, by name. */
+export const TIMELINE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
+  TimelineInterval: record({
+    begin_time: TIME,
+    end_time: { ...orNull(TIME), description: 'null: it still does' },
+    cause: { ...TEXT, description: 'Of a request what it waited for, of a node its state' },
+    text: TEXT,
+  }),
+  TimelineEvent: record({
+    ...{
+      time: TIME,
+      launcher: TEXT,
+      pool: orNull(TEXT),
+      node: orNull(TEXT),
+      what: TEXT,
+      rule: orNull(TEXT),
+      text: TEXT,
+    },
+  }),
+  Timeline: record({
+    ...{ id: TEXT, kind: { ...TEXT, enum: ['request', 'node'] }, labels: listOf(TEXT), nodes: listOf(TEXT) },
+    request: { ...orNull(TEXT), description: 'Of a node: what it was made for or given to' },
+    ...{ requestor: orNull(TEXT), tenant_name: orNull(TEXT), created_time: orNull(TIME), state: TEXT },
+    ...{ ended_time: orNull(TIME), intervals: listOf(ref('TimelineInterval')), events: listOf(ref('TimelineEvent')) },
+    silent: {
+      ...listOf(record({ url: TEXT, error: TEXT })),
+      description: 'Launchers that did not answer; what they know is missing',
+    },
+  }),
+};
+
+/** The past of requests and nodes: what this launcher has on record, and what all of them have together. */
+export function historyOperations(sources: LauncherApiSources): ApiOperation[] {
+  const shared = { method: 'GET', pathParameters: { id: ID } } as const;
+  const timeline = { ...shared, answer: ref('Timeline'), errors: { 404: 'No launcher has it on record' } } as const;
+  const limited = limitReaders();
+  return [
+    {
+      ...{ ...shared, id: 'getHistory', path: '/history/{id}', summary: 'What this launcher alone has on record' },
+      answer: { type: 'object', description: 'For other launchers; may change with every release' },
+      handle: ({ path: { id = '' } }) => limited(() => ownHistory(sources, id)),
+    },
+    {
+      ...{ ...timeline, id: 'getRequestTimeline', path: '/requests/{id}/timeline' },
+      summary: 'What a request waited for, from its creation on, as all launchers tell it',
+      handle: ({ path: { id = '' } }) => limited(() => joinedTimeline(sources, 'request', id)),
+    },
+    {
+      ...{ ...timeline, id: 'getNodeTimeline', path: '/nodes/{id}/timeline' },
+      summary: 'The states of a node, as all launchers tell it',
+      handle: ({ path: { id = '' } }) => limited(() => joinedTimeline(sources, 'node', id)),
+    },
+  ];
+}
+
+function limitReaders() {
+  let readers = 0;
+  return async (read: () => Promise<Json>): Promise<Json> => {
+    if (readers >= MOST_READERS) throw new ApiError(429, 'busy', 'Too many read the history; ask again');
+    readers++;
+    try {
+      return await read();
+    } finally {
+      readers--;
+    }
+  };
+}
+
+async function ownHistory({ history, hostname }: LauncherApiSources, id: string): Promise<Json> {
+  return { launcher: hostname, runs: runsToJson(await history.read(id)) };
+}
+
+async function joinedTimeline(sources: LauncherApiSources, kind: 'request' | 'node', id: string): Promise<Json> {
+  const { history, hostname } = sources;
+  const [own, others] = await Promise.all([history.read(id), askLaunchers(otherLaunchers(sources), id)]);
+  const runs = [...own.map((run) => ({ ...run, launcher: hostname })), ...others.flatMap((other) => other.runs)];
+  const timeline = timelineOf(kind, id, runs);
+  const silent = others.flatMap(({ url, error }) => (error === null ? [] : [{ url, error }]));
+  if (timeline) return { ...timeline, silent };
+  const others404 = silent.length === 0 ? '' : `; ${silent.length} launchers did not answer`;
+  throw new ApiError(404, `unknown-${kind}`, `No launcher has ${kind} "${id}" on record${others404}`);
+}
+
+function otherLaunchers({ runtime, webUrl }: LauncherApiSources): string[] {
+  const urls = [...runtime.allComponents].flatMap((component) =>
+    component.kind === 'launcher' && !isPoolComponent(component) ? (component.webUrl ?? []) : [],
+  );
+  return [...new Set(urls)].filter((url) => url !== webUrl());
+}

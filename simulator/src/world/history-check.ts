@@ -1,0 +1,66 @@
+import { causesOfRequest, Recorder, type Interval, type Launcher, type PastRequest } from '@nodepool/core/launcher';
+import type { LauncherMetrics, MetricsAttachment, RequestOutcome } from '@nodepool/core/service';
+import type { Clock, RequestRecord } from '@nodepool/zk-protocol';
+import { Violation } from './invariant-checker.js';
+import type { World } from './world.js';
+
+/** Names of causes for which nobody can do anything: they must not last. */
+const MOMENTARY = new Map([['planning', 5_000]]);
+
+/** Keeps the record that launchers keep, and checks that each moment of a fulfilled request has a cause in it. */
+export class HistoryCheck implements LauncherMetrics {
+  readonly recorder: Recorder;
+  readonly #world: World;
+  readonly #name: string;
+  readonly #clock: Clock;
+
+  constructor(world: World, name: string, clock: Clock) {
+    this.#world = world;
+    this.#name = name;
+    this.#clock = clock;
+    this.recorder = new Recorder({
+      clock,
+      dirty: () => clock.setTimer(1_000, () => this.recorder.take()),
+      fulfilled: (past) => this.#fulfilled(past),
+    });
+  }
+
+  follow(launcher: Launcher): void {
+    launcher.nodes.onChange((change) => this.recorder.nodeChanged(change));
+    launcher.requests.onChange((change) => this.recorder.requestChanged(change));
+  }
+
+  attach(): MetricsAttachment {
+    return { start() {}, configChanged() {}, stop() {} };
+  }
+
+  requestEnded(outcome: RequestOutcome, { id }: RequestRecord, provider: string, pool: string): void {
+    this.recorder.workEnded(outcome, id, `${provider}/${pool}`);
+  }
+
+  launchStage(node: string, stage: string): void {
+    this.recorder.stageBegan(node, stage);
+  }
+
+  sweepFound(): void {}
+
+  #fulfilled({ request, isOwn }: PastRequest): void {
+    if (!isOwn) return;
+    const intervals = causesOfRequest(request);
+    const wrong = this.#findWrong(intervals, request.facts.createdMs ?? 0);
+    if (wrong === undefined) return;
+    const shown = JSON.stringify({ intervals, events: request.events });
+    this.#world.violate(new Violation(`${this.#name}: the history of ${request.id} ${wrong}: ${shown}`));
+  }
+
+  #findWrong(intervals: readonly Interval[], createdMs: number): string | undefined {
+    let untilMs = createdMs;
+    for (const { beginMs, endMs = 0, cause, text } of intervals) {
+      if (beginMs !== untilMs) return `has a gap at ${beginMs}`;
+      if (cause === '' || text === '') return 'has a time without a cause';
+      if (endMs - beginMs > (MOMENTARY.get(cause) ?? Infinity)) return `has ${cause} for ${endMs - beginMs} ms`;
+      untilMs = endMs;
+    }
+    return Math.abs(untilMs - this.#clock.now()) > 1 && intervals.length > 0 ? `ends at ${untilMs}` : undefined;
+  }
+}
