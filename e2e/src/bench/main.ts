@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { ELASTIC_PROBES } from './elastic-probes.js';
 import { ELASTIC_SCENARIOS } from './elastic-scenarios.js';
 import { describeFinding, type Finding } from './finding.js';
+import { measureHistory } from './history.js';
 import { measureImageBuilds } from './image-builds.js';
 import { measureLogging } from './logging.js';
 import { measure, measureIdle, measureStart, measureTakeovers, type Measurement, type Scenario } from './scenarios.js';
@@ -136,6 +137,7 @@ for (const probe of ELASTIC_PROBES.filter(({ name }) => wanted(name))) {
   findings.push(...(await probe.run(values)));
 }
 if (wanted('logging')) findings.push(...(await measureLogging()));
+if (wanted('history')) findings.push(...(await measureHistory()));
 if (wanted('images')) findings.push(...(await measureImageBuilds()));
 const startMs = wanted('start') ? await measureStart() : undefined;
 const takeoverMs = wanted('takeover') ? await measureTakeovers() : undefined;

@@ -27,6 +27,7 @@ import { importImageDataCommand } from './import-image-data.js';
 import { infoCommand } from './info.js';
 import { labelsCommand } from './labels.js';
 import { listCommand } from './list.js';
+import { logsCommand } from './logs.js';
 import { planCommand } from './plan.js';
 import { requestListCommand } from './request-list.js';
 import { requestCommand } from './request.js';
@@ -59,6 +60,7 @@ export const COMMANDS: readonly Command<unknown>[] = [
   explainCommand,
   timelineCommand,
   topCommand,
+  logsCommand,
   cancelCommand,
   requestCommand,
   runCommand,

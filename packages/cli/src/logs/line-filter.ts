@@ -1,0 +1,36 @@
+/** Passes on the log entries that name an id, with the lines that belong to them, such as stacks of errors. */
+export class LineFilter {
+  readonly #wanted: RegExp;
+  readonly #write: (text: string) => void;
+  #rest = '';
+  #isWanted = false;
+  /** Lines passed on. */
+  count = 0;
+
+  /** @param write - gets whole lines with their ends */
+  constructor(id: string, write: (text: string) => void) {
+    // ids stand in brackets, in lists and behind equals signs; a part of a longer id is another one
+    this.#wanted = new RegExp(`(?<![\\w-])${id.replace(/[^\w]/g, '\\$&')}(?![\\w-])`);
+    this.#write = write;
+  }
+
+  /** Takes in a piece of a log, which may end anywhere. */
+  push(text: string): void {
+    const lines = (this.#rest + text).split('\n');
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) this.#line(line);
+  }
+
+  /** The log has ended. */
+  end(): void {
+    if (this.#rest !== '') this.#line(this.#rest);
+    this.#rest = '';
+  }
+
+  #line(line: string): void {
+    if (!/^\s/.test(line)) this.#isWanted = this.#wanted.test(line);
+    if (!this.#isWanted) return;
+    this.count++;
+    this.#write(`${line}\n`);
+  }
+}

@@ -1,0 +1,77 @@
+import { access } from 'node:fs/promises';
+import { delay } from '@nodepool/zk-protocol';
+import { tell, type CliContext } from '../command/context.js';
+import { CliError, describeError } from '../command/errors.js';
+import { Interrupts } from '../terminal/interrupts.js';
+import { GrowingFile } from './growing-file.js';
+import { readJournal } from './journal.js';
+import { LineFilter } from './line-filter.js';
+
+/** Where a launcher that is a daemon logs to. */
+const DEFAULT_FILE = '/var/log/nodepool/nodepool.log';
+const LOOK_MS = 300;
+
+/** What is asked for. */
+export interface LogsArguments {
+  /** A node or a request. */
+  readonly id: string;
+  /** `undefined`: the launcher's usual file, or the journal. */
+  readonly file: string | undefined;
+  readonly follow: boolean;
+}
+
+/** `nodepool logs`: what a launcher of this machine has logged about a node or request. */
+export async function showLogs(context: CliContext, { id, file, follow }: LogsArguments): Promise<void> {
+  const interrupts = new Interrupts();
+  const filter = new LineFilter(id, (text) => process.stdout.write(text));
+  const { signal } = interrupts;
+  try {
+    const path = file ?? ((await isThere(DEFAULT_FILE)) ? DEFAULT_FILE : undefined);
+    if (path !== undefined) await readFile(context, new GrowingFile(path), { filter, follow, signal });
+    else await fromJournal({ filter, follow, signal });
+  } finally {
+    interrupts.dispose();
+  }
+  filter.end();
+  if (filter.count > 0 || signal.aborted) return;
+  const text = `No line of the log names ${id}: it is too old, or another machine's launcher had it`;
+  if (context.options.strict) throw new CliError(text);
+  tell(`nodepool: ${text}`);
+}
+
+interface Reading {
+  readonly filter: LineFilter;
+  readonly follow: boolean;
+  readonly signal: AbortSignal;
+}
+
+async function readFile({ clock }: CliContext, log: GrowingFile, { filter, follow, signal }: Reading): Promise<void> {
+  try {
+    do {
+      await log.read((text) => filter.push(text));
+      if (follow) await delay(clock, LOOK_MS, signal).catch(() => undefined); // a signal ends the loop
+    } while (follow && !signal.aborted);
+  } catch (error) {
+    throw new CliError(`Cannot read the log ${log.file}: ${describeError(error)}`, { cause: error });
+  } finally {
+    await log.close();
+  }
+}
+
+async function fromJournal({ filter, follow, signal }: Reading): Promise<void> {
+  try {
+    await readJournal(follow, (text) => filter.push(text), signal);
+  } catch (error) {
+    const where = `${DEFAULT_FILE} does not exist, and the journal cannot be read`;
+    throw new CliError(`No log of a launcher is found: ${where}. Name it with --file. ${describeError(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}
