@@ -145,6 +145,7 @@ export class History {
     await this.#write();
     if (this.#files) await this.#files.append([this.#aliveLine('stop')]);
     await this.#files?.close();
+    this.#droppedBefore = this.dropped;
     this.#files = undefined;
   }
 

@@ -49,7 +49,7 @@ export function timelineOf(kind: 'request' | 'node', id: string, told: readonly 
     ...nodes.flatMap((node) => node.events.map((event) => eventToJson(event, node.id))),
   ].sort((a, b) => Number(a['time']) - Number(b['time']));
   return {
-    ...{ id, kind, labels: [...(facts?.labels ?? [])], nodes: nodes.map((node) => node.id) },
+    ...{ id, kind, labels: [...(facts?.labels ?? [])], nodes: nodesOf(known) },
     request: facts && 'request' in facts ? (facts.request ?? null) : null,
     requestor: isRequest ? facts.requestor : null,
     tenant_name: isRequest ? facts.tenant : null,
@@ -60,6 +60,12 @@ export function timelineOf(kind: 'request' | 'node', id: string, told: readonly 
     })),
     events: all,
   };
+}
+
+/** Those that were made for a request, and those that it was given. */
+function nodesOf({ events, nodes }: Known): string[] {
+  const given = events.find(({ what }) => what === 'fulfilled')?.text.split(' ') ?? [];
+  return [...new Set([...nodes.map(({ id }) => id), ...given])].filter((id) => id !== '');
 }
 
 function endToJson(kind: string, events: readonly ToldEvent[], intervals: readonly Interval[]): JsonObject {
@@ -165,7 +171,11 @@ function statesOf(events: readonly ToldEvent[]): Interval[] {
     if (what === 'error') return [{ beginMs: timeMs, cause: 'launch-failed', text }];
     return what === 'gone' ? [{ beginMs: timeMs, cause: 'gone', text: '' }] : [];
   });
-  return steps.flatMap((step, index) => (step.cause === 'gone' ? [] : [{ ...step, endMs: steps[index + 1]?.beginMs }]));
+  // several launchers may tell of one state
+  const changes = steps.filter(({ cause }, index) => cause !== steps[index - 1]?.cause);
+  return changes.flatMap((step, index) =>
+    step.cause === 'gone' ? [] : [{ ...step, endMs: changes[index + 1]?.beginMs }],
+  );
 }
 
 function eventToJson({ timeMs, launcher, pool, what, rule, text }: ToldEvent, node: string | null): JsonObject {

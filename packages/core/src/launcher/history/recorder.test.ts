@@ -32,7 +32,8 @@ beforeEach(() => {
 let last = 0;
 function ask(changes: Partial<RequestRecord> = {}): RequestRecord {
   const id = `200-${String(++last).padStart(10, '0')}` as RequestId;
-  return { ...newRequest({ labels: ['small'], requestor: 'zuul' }, clock.now()), id, ...changes };
+  const asked = newRequest({ labels: ['small'], requestor: 'zuul', createdTimeMs: clock.now() }, clock.now());
+  return { ...asked, id, ...changes };
 }
 
 function waits(...requests: RequestRecord[]) {

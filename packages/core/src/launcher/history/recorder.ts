@@ -15,6 +15,8 @@ import { OpenNode, OpenRequest } from './open-records.js';
 export const RESTING = 'not-planning';
 const RESTING_TEXT =
   'the pool plans nothing at the moment: it is not registered yet, its provider does not run, or ZooKeeper is away';
+/** What nodes carry as `launcher` that a pool has made. */
+const POOL_ID = /-PoolWorker\./;
 const ENDS: Readonly<Record<string, 'fulfilled' | 'failed'>> = { fulfilled: 'fulfilled', failed: 'failed' };
 
 /** A request that is over, with everything that this launcher knows of it. */
@@ -49,6 +51,7 @@ export class Recorder implements DecisionListener {
   readonly #options: RecorderOptions;
   readonly #pools = new WeakMap<DecidingPool, KnownPool>();
   readonly #own = new Set<string>();
+  readonly #ownPools = new Set<string>();
   readonly #requests = new Map<string, OpenRequest>();
   readonly #nodes = new Map<string, OpenNode>();
   #dirty = new Set<OpenRequest | OpenNode>();
@@ -173,6 +176,7 @@ export class Recorder implements DecisionListener {
       this.#add(request, this.#event('left', pool.key, 'stopping', 'the pool has ended'));
     }
     this.#own.delete(view.launcherId);
+    this.#ownPools.delete(pool.key);
   }
 
   #notePaused(pool: KnownPool, paused: PlannedWaits['paused']): void {
@@ -218,7 +222,7 @@ export class Recorder implements DecisionListener {
 
   nodeChanged({ id, before, after }: RecordChange<NodeRecord>): void {
     const record = after ?? before;
-    if (!record?.launcher || !this.#own.has(record.launcher)) return;
+    if (!record || !this.#isOurs(record)) return;
     let node = this.#nodes.get(id);
     const isForAnother = typeof after?.allocatedTo === 'string' && node?.facts.request !== after.allocatedTo;
     if (!node || isForAnother) node = new OpenNode(record);
@@ -226,6 +230,12 @@ export class Recorder implements DecisionListener {
     this.#nodes.set(id, node);
     this.#requests.get(record.allocatedTo ?? '')?.nodes.add(node);
     this.#markDirty(node);
+  }
+
+  /** Nodes that no pool has made, such as those of static hosts, are noted by all launchers that have their pool. */
+  #isOurs({ launcher, provider, pool }: NodeRecord): boolean {
+    if (launcher !== null && (this.#own.has(launcher) || POOL_ID.test(launcher))) return this.#own.has(launcher);
+    return this.#ownPools.has(`${provider}/${pool}`);
   }
 
   /** The launch of a node has come to another stage. */
@@ -247,6 +257,7 @@ export class Recorder implements DecisionListener {
       pool = { key: `${view.provider}/${view.pool.name}`, groups: new Map(), paused: new Map() };
       this.#pools.set(view, pool);
       this.#own.add(view.launcherId);
+      this.#ownPools.add(pool.key);
     }
     return pool;
   }
