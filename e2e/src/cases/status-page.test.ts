@@ -49,6 +49,10 @@ it(
     if (!second) throw new Error('the request has no node');
     await page.getByRole('link', { name: 'Nodepool' }).click();
     await page.getByRole('table', { name: /^Requests/ }).waitFor({ state: 'detached' });
+    await page.goto(`http://127.0.0.1:${launcher.webPort}/#/requests/${waiting}`);
+    await page.getByText(`There is no request ${waiting}`).waitFor();
+    const past = page.getByRole('table', { name: 'What it waited for' });
+    await past.getByRole('cell', { name: 'label-quota' }).first().waitFor();
     await page.close();
     await zuul.use([second]);
     await zuul.giveBack([second]);

@@ -25,7 +25,7 @@ describe('the lines about an id', () => {
 
     expect(count).toBe(7);
     expect(text.split('\n').map((line) => line.slice(-12))).toEqual([
-      ...['rovider=rack', '0000000007"]', 'aunch failed', 'or: no route', '  at connect', ':"as JSON"}'],
+      ...['rovider=rack', '0000000007"]', 'aunch failed', 'or: no route', '  at connect', '":"as JSON"}'],
       ...['e 0000000007', ''],
     ]);
   });

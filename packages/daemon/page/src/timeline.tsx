@@ -35,12 +35,14 @@ function useTimeline(kind: 'node' | 'request', id: string): Timeline | null | un
 export function TimelineSection({ kind, id, now }: { kind: 'node' | 'request'; id: string; now: number }) {
   const timeline = useTimeline(kind, id);
   if (timeline === undefined) return null;
-  const title = `Timeline of ${kind} ${id}`;
-  if (timeline === null) return <Section title={title} note="No launcher has it on record." children={null} />;
+  if (timeline === null) return <Section title="Timeline" note="No launcher has it on record." children={null} />;
   const { created_time: created, ended_time: ended, state, intervals, silent, request } = timeline;
   const whole = created === null ? '' : ` after ${length((ended ?? now) - created)}`;
   return (
-    <Section title={title} note={ended === null ? `${state} until now` : `${state}${kind === 'request' ? whole : ''}`}>
+    <Section
+      title="Timeline"
+      note={ended === null ? `${state} until now` : `${state}${kind === 'request' ? whole : ''}`}
+    >
       {request !== null && (
         <p>
           For request <a href={`#/requests/${encodeURIComponent(request)}`}>{request}</a>
