@@ -53,8 +53,8 @@ class StepClock implements Clock {
 /** What is told of the life of requests. */
 interface Ears {
   readonly history: History | undefined;
-  node(change: RecordChange<NodeRecord>): void;
-  request(change: RecordChange<RequestRecord>): void;
+  node: (change: RecordChange<NodeRecord>) => void;
+  request: (change: RecordChange<RequestRecord>) => void;
 }
 
 /** CPU and bytes of the record for requests that wait for capacity, have a node made, and give it back after ten minutes. */

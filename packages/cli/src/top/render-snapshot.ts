@@ -1,4 +1,5 @@
 import { durationText } from '../explain/timeline-text.js';
+import type { ErrorLine, LaunchLine, PoolLine, ProviderLine, RequestLine } from './overview.js';
 import { join, type Joined, type Snapshot } from './snapshot.js';
 
 /** How much room there is; `undefined`: as much as is wanted. */
@@ -74,89 +75,51 @@ function share(wanted: readonly number[], total: number): number[] {
   return given;
 }
 
-function sectionsOf({ nowMs }: Snapshot, { pools, requests, launches, errors, providers }: Joined): Section[] {
-  const age = (time: number | null) => (time === null ? '' : durationText(Math.max(0, nowMs / 1000 - time)));
+type Age = (time: number | null) => string;
+
+function sectionsOf({ nowMs }: Snapshot, joined: Joined): Section[] {
+  const age: Age = (time) => (time === null ? '' : durationText(Math.max(0, nowMs / 1000 - time)));
+  const { providers, pools, requests, launches, errors } = joined;
   return [
-    {
-      ...{ title: 'PROVIDERS', none: 'none' },
-      lines: table(
-        providers.map(({ name, state, error, nodes, api }) => [
-          name,
-          state,
-          Object.entries(nodes)
-            .map(([nodeState, count]) => `${count} ${nodeState}`)
-            .join(', ') || 'no nodes',
-          `${Math.round(api.calls_per_minute)} calls/min, ${api.failed_last_hour} failed in the last hour`,
-          error ?? '',
-        ]),
-      ),
-    },
-    {
-      ...{ title: 'POOLS', none: 'none is registered' },
-      lines: table(
-        pools.map(
-          ({
-            provider,
-            pool,
-            hostname,
-            paused,
-            used,
-            max_servers: most,
-            handling,
-            waiting,
-            provider_used: all,
-            provider_limits: limits,
-          }) => [
-            `${provider}/${pool}`,
-            hostname,
-            used === null ? 'unknown' : `${used['instances'] ?? 0} of ${most ?? 'any number'}`,
-            `quota ${
-              limits === null
-                ? 'unknown'
-                : Object.entries(limits)
-                    .map(([name, limit]) => `${all?.[name] ?? 0}/${limit} ${name}`)
-                    .join(' ') || 'none'
-            }`,
-            `${handling ?? '?'} handled, ${waiting ?? '?'} waiting`,
-            paused ? 'waits for capacity' : '',
-          ],
-        ),
-      ),
-    },
-    {
-      ...{ title: 'REQUESTS THAT WAIT', none: 'none' },
-      lines: table(
-        requests.map(({ id, labels, created_time: created, why }) => [
-          id,
-          labels.join(','),
-          age(created),
-          why.replace(`Request ${id} `, ''),
-        ]),
-      ),
-    },
-    {
-      ...{ title: 'LAUNCHES UNDER WAY', none: 'none' },
-      lines: table(
-        launches.map(({ id, provider, pool, labels, state_time: since, launch_error: error }) => [
-          id,
-          `${provider ?? ''}/${pool ?? ''}`,
-          labels.join(','),
-          age(since),
-          error ?? '',
-        ]),
-      ),
-    },
-    {
-      ...{ title: 'ERRORS', none: 'none' },
-      lines: table(
-        errors.map(({ time, provider, node, text }) => [
-          time === null ? '' : `${age(time)} ago`,
-          [provider, node].filter((part) => typeof part === 'string').join(' '),
-          text,
-        ]),
-      ),
-    },
+    { title: 'PROVIDERS', none: 'none', lines: table(providers.map(providerCells)) },
+    { title: 'POOLS', none: 'none is registered', lines: table(pools.map(poolCells)) },
+    { title: 'REQUESTS THAT WAIT', none: 'none', lines: table(requests.map((each) => requestCells(each, age))) },
+    { title: 'LAUNCHES UNDER WAY', none: 'none', lines: table(launches.map((each) => launchCells(each, age))) },
+    { title: 'ERRORS', none: 'none', lines: table(errors.map((each) => errorCells(each, age))) },
   ];
+}
+
+function providerCells({ name, state, error, nodes, api }: ProviderLine): string[] {
+  const counts = Object.entries(nodes).map(([nodeState, count]) => `${count} ${nodeState}`);
+  const calls = `${Math.round(api.calls_per_minute)} calls/min, ${api.failed_last_hour} failed in the last hour`;
+  return [name, state, counts.join(', ') || 'no nodes', calls, error ?? ''];
+}
+
+function poolCells(line: PoolLine): string[] {
+  const { provider, pool, hostname, paused, used, max_servers: most, handling, waiting } = line;
+  const limits = line.provider_limits === null ? undefined : Object.entries(line.provider_limits);
+  const quota = limits?.map(([name, limit]) => `${line.provider_used?.[name] ?? 0}/${limit} ${name}`).join(' ');
+  return [
+    `${provider}/${pool}`,
+    hostname,
+    used === null ? 'unknown' : `${used['instances'] ?? 0} of ${most ?? 'any number'}`,
+    `quota ${quota === '' ? 'none' : (quota ?? 'unknown')}`,
+    `${handling ?? '?'} handled, ${waiting ?? '?'} waiting`,
+    paused ? 'waits for capacity' : '',
+  ];
+}
+
+function requestCells({ id, labels, created_time: created, why }: RequestLine, age: Age): string[] {
+  return [id, labels.join(','), age(created), why.replace(`Request ${id} `, '')];
+}
+
+function launchCells({ id, provider, pool, labels, state_time: since, launch_error: error }: LaunchLine, age: Age) {
+  return [id, `${provider ?? ''}/${pool ?? ''}`, labels.join(','), age(since), error ?? ''];
+}
+
+function errorCells({ time, provider, node, text }: ErrorLine, age: Age): string[] {
+  const about = [provider, node].filter((part) => typeof part === 'string').join(' ');
+  return [time === null ? '' : `${age(time)} ago`, about, text];
 }
 
 /** Columns one below the other; control characters of strangers do not reach the terminal. */
