@@ -7,8 +7,8 @@ import { useElastic } from '../use-harness.js';
 import type { ZuulClient } from '../zuul-client.js';
 
 const SESSION_MS = 3_000;
-const STARTS = 20;
-const LOSSES = 5;
+const STARTS = 9;
+const LOSSES = 3;
 
 /** Rounds mostly wait, for processes to start and sessions to end: they do so side by side, each with its own ZooKeeper. */
 const lanes = Array.from({ length: 3 }, () => useElastic({ tickMs: 200, minSessionTimeoutMs: 1000 }));

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { VirtualClock } from '@nodepool/core/testing';
 import { OpenStackError, type OpenStackClient } from '../src/client/index.js';
 import { FakeOpenStack } from './fake/fake-openstack.js';
 import { connect, type LogLine, type TestClientOptions } from './support/client.js';
@@ -68,10 +68,13 @@ describe('tokens', () => {
   });
 
   it('are renewed before they end', async () => {
+    const clock = new VirtualClock();
+    await cloud.close();
+    cloud = await new FakeOpenStack(clock).listen();
     cloud.state.knobs.tokenLifeMs = 1_000;
-    const api = client();
+    const api = client({ clock });
     await api.compute.flavors(NEVER);
-    await pause(850);
+    await clock.advance(850);
 
     await api.compute.flavors(NEVER);
 
@@ -223,7 +226,7 @@ describe('errors', () => {
     await api.compute.flavors(NEVER);
     const abort = new AbortController();
     const call = api.compute.servers(abort.signal);
-    await pause(20);
+    await cloud.arrived('GET', /servers\/detail/);
 
     abort.abort(new Error('not wanted any more'));
 
@@ -237,16 +240,20 @@ describe('calls', () => {
     addServers(3);
     const api = client();
     await api.compute.flavors(NEVER);
-    const startedMs = Date.now();
-    const deletions = [serverId(0), serverId(1)].map((id) => api.compute.deleteServer(id, NEVER));
-    await pause(50);
+    const ended: string[] = [];
+    const deletions = [serverId(0), serverId(1)].map((id) =>
+      api.compute.deleteServer(id, NEVER).then(() => ended.push('deleted')),
+    );
+    await cloud.arrived('DELETE', /servers/);
 
     await api.compute.servers(NEVER);
-    const listedMs = Date.now() - startedMs;
+    ended.push('listed');
     await Promise.all(deletions);
 
-    expect(listedMs).toBeLessThan(3_500);
-    expect(Date.now() - startedMs).toBeGreaterThanOrEqual(4_000);
+    expect(ended, 'the list is not the last').toHaveLength(3);
+    expect(ended.at(-1)).toBe('deleted');
+    const times = cloud.calls.filter(({ method }) => method === 'DELETE').map(({ atMs }) => atMs);
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0), 'until the refused call is repeated').toBeGreaterThanOrEqual(3_990);
   });
 
   it('keep the rate, lists first', async () => {

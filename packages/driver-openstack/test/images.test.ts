@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '@nodepool/zk-protocol';
 import { silentLogger, type ImageUpload } from '@nodepool/core';
+import { VirtualClock } from '@nodepool/core/testing';
 import type { OpenStackClient } from '../src/client/index.js';
 import { Images } from '../src/images.js';
 import { FakeOpenStack } from './fake/fake-openstack.js';
@@ -88,16 +89,18 @@ describe('an upload', () => {
   it('that is aborted ends at once and leaves nothing', async () => {
     cloud.faults.push({ method: 'PUT', silent: true });
     const abort = new AbortController();
-    const onCreated = () => Promise.resolve(void setTimeout(() => abort.abort(new Error('enough')), 50));
+    void cloud.arrived('PUT', /image/).then(() => abort.abort(new Error('enough')));
 
-    await expect(images.upload({ ...upload, onCreated }, abort.signal)).rejects.toThrow('enough');
+    await expect(images.upload(upload, abort.signal)).rejects.toThrow('enough');
 
     expect(ours()).toEqual([]);
   });
 
   it('that takes too long says which option allows more', async () => {
     cloud.faults.push({ method: 'PUT', silent: true });
-    images = new Images({ client, clock: systemClock, logger: silentLogger, provider: 'sky', timeoutMs: 200 });
+    const clock = new VirtualClock();
+    images = new Images({ client, clock, logger: silentLogger, provider: 'sky', timeoutMs: 200 });
+    void cloud.arrived('PUT', /image/).then(() => clock.advance(200));
 
     await expect(images.upload(upload, NEVER)).rejects.toMatchObject({ code: 'NODEPOOL_IMAGE_TIMEOUT' });
 

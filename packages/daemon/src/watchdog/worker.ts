@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import type { Debugger, InspectorNotification } from 'node:inspector';
 import { parentPort, workerData } from 'node:worker_threads';
+import { countLooks } from './look.js';
 import { LAST_WORDS } from './shared.js';
 import type { WatchdogData } from './shared.js';
 
@@ -12,15 +13,11 @@ const FRAMES = 8;
 // The thread was given nothing else.
 const { beats, lookMs, looks, program } = workerData as WatchdogData;
 const counter = new Int32Array(beats);
-let last = Atomics.load(counter, 0);
-let missed = 0;
+const isStuck = countLooks(Atomics.load(counter, 0), looks);
 
 /** Only looks count at which this thread ran: a process that was stopped has not been busy. */
 const timer = setInterval(() => {
-  const now = Atomics.load(counter, 0);
-  missed = now === last ? missed + 1 : 0;
-  last = now;
-  if (missed < looks) return;
+  if (!isStuck(Atomics.load(counter, 0))) return;
   clearInterval(timer);
   setTimeout(giveUp, ANSWER_MS);
   askMainThread().catch(giveUp);

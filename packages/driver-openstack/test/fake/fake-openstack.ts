@@ -16,7 +16,7 @@ export interface Fault {
   readonly method?: string;
   /** Searched in service and path, e.g. `compute/servers$`. */
   readonly path?: RegExp;
-  /** How many times; for ever without. */
+  /** How many times; without it, always. */
   times?: number;
   /** The service does what is asked first. */
   readonly after?: boolean;
@@ -63,6 +63,7 @@ export class FakeOpenStack {
   password = 'secret';
   readonly #clock: Clock;
   readonly #stop = new AbortController();
+  readonly #arrivals = new Set<() => void>();
   #server: Server | undefined;
   #base = 'http://fake.invalid';
 
@@ -100,6 +101,19 @@ export class FakeOpenStack {
     await new Promise<void>((resolve) => (this.#server ? this.#server.close(() => resolve()) : resolve()));
   }
 
+  /** Resolves once a call of a kind has arrived, whether or not it is answered. */
+  arrived(method: string, path: RegExp): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (this.count(method, path) === 0) return;
+        this.#arrivals.delete(look);
+        resolve();
+      };
+      this.#arrivals.add(look);
+      look();
+    });
+  }
+
   /** Calls of a kind so far. */
   count(method: string, path: RegExp): number {
     return this.calls.filter((call) => call.method === method && path.test(`${call.service}${call.path}`)).length;
@@ -111,6 +125,7 @@ export class FakeOpenStack {
     const known = SERVICES[service];
     const path = known ? url.pathname.replace(known.strip, '') || '/' : url.pathname.replace('/identity', '');
     this.calls.push({ service, method, path, query: url.search, headers, atMs: this.#clock.now() });
+    for (const look of this.#arrivals) look();
     const fault = this.#takeFault(method, `${service}${path}`);
     const waitMs = (fault?.delayMs ?? 0) + this.state.knobs.apiMs;
     if (waitMs > 0) await delay(this.#clock, waitMs, this.#stop.signal);
