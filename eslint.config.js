@@ -8,7 +8,7 @@ const PROCESSES = ['packages/cli/**', 'packages/daemon/**', 'packages/launcher/*
 const OWN_PROCESS = 'Only cli, daemon, launcher and builder own the process: take it as an argument.';
 const OWN_CLOCK = 'Take the time from the Clock that is handed in.';
 
-/** Syntax nobody may use, and why. */
+/** Syntax that is not allowed, and why. */
 const SYNTAX = [
   {
     selector: 'ExportAllDeclaration',

@@ -197,6 +197,16 @@ describe('files', () => {
     expect(small).toEqual([]);
   });
 
+  it('name states of operations and of requests in kebab-case', () => {
+    const sources = files.filter((file) => /^packages\/[^/]+\/src\/.*\.ts$/.test(file));
+
+    const states = sources.flatMap((file) => [...read(file).matchAll(/(?:goto\(\{ |readonly )name: '([^']+)'/g)]);
+    const names = states.map(([, name = '']) => name);
+
+    expect(names.length).toBeGreaterThan(30);
+    expect(names.filter((name) => !/^[a-z]+(-[a-z]+)*$/.test(name))).toEqual([]);
+  });
+
   it('skip no test and single none out', () => {
     const tests = files.filter((file) => file.endsWith('.test.ts'));
 

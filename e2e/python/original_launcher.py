@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """A launcher that takes the steps of the original, on kazoo: its locks, its plain writes, its pass over all requests.
 
-One pool, whose machines exist as soon as they are asked for. Prints "ready" once it is registered and goes on until it is
+One pool, whose machines exist as soon as they are asked for. Prints "ready" once it is registered and continues until it is
 killed. Every step writes on its own, so a kill leaves what a kill of the original leaves: requests that are pending and not
-locked, nodes that are allocated to them, records that were never locked. Which of those are to be mended is mended here as
+locked, nodes that are allocated to them, records that were never locked. Which of those are to be repaired is repaired here as
 there, by a pass that runs every second instead of every minute.
 """
 import argparse

@@ -2,7 +2,7 @@
 """Locks a request with kazoo's own lock, and stops between its two steps.
 
 kazoo first makes sure that the lock directory exists, then makes its entry in it. This prints "ensured" after the first
-and goes on with the second when a line arrives on stdin. Prints "locked", "not free" or the name of the error.
+and continues with the second when a line arrives on stdin. Prints "locked", "not free" or the name of the error.
 """
 import argparse
 import sys

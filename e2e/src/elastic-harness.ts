@@ -7,7 +7,7 @@ import { elasticNodeProblems } from './inventory.js';
 
 /** Instances of a fake cloud that each test has of its own. At rest there is one for each standby node, and no other. */
 export class ElasticHarness extends Harness<ElasticSetup> {
-  /** Ready nodes that nobody has asked for: as many belong to a system at rest. */
+  /** Ready nodes that no request has asked for: as many belong to a system at rest. */
   standby = 0;
   #cloud: FakeCloudProcess | undefined;
 

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 const PING = 11;
 const CLOSE_SESSION = -11;
-/** Bytes of the answer to who goes on with a session. */
+/** Bytes of the answer to who continues a session. */
 const ATTACH_ANSWER = 41;
 
 function framed(...parts: readonly Buffer[]): Buffer {
@@ -19,7 +19,7 @@ function framed(...parts: readonly Buffer[]): Buffer {
  */
 export type Verdict = 'forward' | 'cut' | 'lose-answer';
 
-/** What a client needs to go on with a session. */
+/** What a client needs to continue a session. */
 interface SessionKey {
   readonly id: Buffer;
   readonly password: Buffer;

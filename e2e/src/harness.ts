@@ -57,7 +57,7 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
   readonly #launchers: StartedLauncher<Setup>[] = [];
   readonly #clients: ZuulClient[] = [];
   readonly #proxies: FrameProxy[] = [];
-  /** Starts of launchers that nobody may be waiting for any more when a test ends. */
+  /** Starts of launchers that may still be under way when a test ends. */
   readonly #starting = new Set<Promise<LauncherProcess>>();
   #tests = 0;
 
@@ -70,7 +70,7 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
   /** The `labels` and `providers` of nodepool.yaml. */
   protected abstract configOf(setup: Setup): Record<string, unknown>;
 
-  /** What is wrong with the nodes, and with the machines behind them, while nobody wants any. */
+  /** What is wrong with the nodes, and with the machines behind them, while no request is open. */
   protected abstract nodeProblems(setups: readonly Setup[]): Promise<string[]>;
 
   /** The folder of the present test. */
@@ -167,7 +167,7 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
     );
   }
 
-  /** Ends all clients, launchers and proxies at once and deletes all records; the servers go on. */
+  /** Ends all clients, launchers and proxies at once and deletes all records; the servers continue. */
   async endTest(): Promise<void> {
     await Promise.allSettled(this.#starting);
     await Promise.all(this.#clients.splice(0).map(({ zk }) => zk.close()));

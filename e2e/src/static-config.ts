@@ -88,7 +88,7 @@ export function staticConfig(setup: StaticSetup): Record<string, unknown> {
   };
 }
 
-/** All slots that should be ready while nobody uses them. */
+/** All slots that should be ready while they are unused. */
 export function expectedSlots(setup: StaticSetup): ExpectedSlot[] {
   return setup.providers.flatMap((provider) =>
     provider.pools.flatMap((pool) =>

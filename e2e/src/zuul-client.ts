@@ -190,7 +190,7 @@ export class ZuulClient {
     for (const { lock } of nodes) await lock.release();
   }
 
-  /** Scheduler: lets go of a held node. @returns false when somebody else has it locked */
+  /** Scheduler: lets go of a held node. @returns false when another process has it locked */
   async releaseHeld(nodeId: string): Promise<boolean> {
     const { body } = await this.readNode(nodeId);
     const lock = new ZuulLock(this.zk, `${nodePath(nodeId)}/lock`);

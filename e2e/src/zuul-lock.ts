@@ -41,7 +41,7 @@ export class ZuulLock {
     private readonly root: string,
   ) {}
 
-  /** @returns false when somebody else holds the lock, which then is not waited for */
+  /** @returns false when another process holds the lock, which then is not waited for */
   async tryAcquire(): Promise<boolean> {
     return this.#acquire(0);
   }

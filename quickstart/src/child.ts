@@ -38,7 +38,7 @@ export function startNode(script: string, args: readonly string[], { stdio, env 
     child.once('error', reject);
     child.once('exit', (code, signal) => resolve({ code, signal }));
   });
-  ended.catch(() => {}); // whoever awaits it sees the error; nobody has to
+  ended.catch(() => {}); // whoever awaits it sees the error; it need not be awaited
   return { process: child, ended };
 }
 

@@ -35,7 +35,7 @@ export class Cloud {
     return (await this.#call('list')).length;
   }
 
-  /** Ends the server, if it runs. Its machines would go on at the next start. */
+  /** Ends the server, if it runs. Its machines would continue at the next start. */
   async stop(): Promise<void> {
     if (existsSync(join(this.dir, 'socket'))) await this.#call('stop');
   }

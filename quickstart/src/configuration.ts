@@ -93,7 +93,7 @@ function findFreePort(): Promise<number> {
   });
 }
 
-/** Replaces a port somebody else uses. `ours` are ports we serve ourselves at the moment. @returns true when replaced */
+/** Replaces a port another process uses. `ours` are ports we serve ourselves at the moment. @returns true when replaced */
 async function avoidTakenPort(map: YAMLMap, key: string, port: number, ours: ReadonlySet<number>): Promise<boolean> {
   if (ours.has(port) || (await isPortFree(port))) return false;
   const free = await findFreePort();

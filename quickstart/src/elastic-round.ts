@@ -23,7 +23,7 @@ export interface Stage {
   readonly story: Story;
   /** Resolves when machines can be launched. */
   readonly imageReady: () => Promise<void>;
-  /** Nodes there are when nobody needs any. */
+  /** Nodes there are when no request needs any. */
   readonly fixedSlots: () => number;
 }
 

@@ -89,7 +89,7 @@ export interface NodeRow {
   readonly locked: string;
 }
 
-/** Nobody has or gets the node. */
+/** The node is ready and unlocked. */
 export const isFree = ({ state, locked }: NodeRow): boolean => state === 'ready' && locked === 'unlocked';
 
 /** The web server's listings are a second old at most. */

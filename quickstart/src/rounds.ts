@@ -50,7 +50,7 @@ function oneOfEachKind({ labels, elastic }: Current): Round[] {
 
 const isElastic = (round: Round): round is ElasticLabel => 'slots' in round;
 
-/** Other machines are made from an image, which nobody can have before it was uploaded. */
+/** Other machines are made from an image, which cannot be used before it was uploaded. */
 const isOfFixedMachines = (round: readonly string[], { labels }: Current): boolean =>
   round.every((label) => labels.includes(label));
 

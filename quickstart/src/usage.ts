@@ -20,7 +20,7 @@ export class Usage {
     for (const id of request === undefined ? nodes : [request, ...nodes]) this.#ids.add(id);
   }
 
-  /** Waits until all of it is gone and every slot has a node again. @returns how many of these are free: somebody else may hold some */
+  /** Waits until all of it is gone and every slot has a node again. @returns how many of these are free: another process may hold some */
   async waitUntilClean(command: NodepoolCommand, slots: () => number): Promise<number> {
     const deadline = performance.now() + CLEAN_TIMEOUT_MS;
     for (;;) {

@@ -114,12 +114,12 @@ export class Scenario {
       this.#addFleet(fleet);
     }
     if (!random.chance(0.35)) return;
-    // Slots nobody wants are given up, so that their backing nodes serve others again.
+    // Slots that are not wanted are given up, so that their backing nodes serve others again.
     this.#labels.set(SLOT, { name: SLOT, maxReadyAgeMs: random.int(20_000, 60_000) });
     this.#addFleet(new MetastaticFleet(this.#world, 'slots', SLOT, SIZES, [...this.fleets]));
   }
 
-  /** A new cloud, or one that somebody else uses as well. */
+  /** A new cloud, or one that others use as well. */
   #someCloud(): SimulatedCloud {
     const [known] = this.#clouds.values();
     if (known && this.#random.chance(0.5)) return known;

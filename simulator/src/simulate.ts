@@ -97,7 +97,7 @@ async function probe(world: World, scenario: Scenario): Promise<void> {
   await settle(world, scenario);
 }
 
-/** What is not yet as it has to be when nobody wants anything. */
+/** What is not yet as it has to be when no request is open. */
 function unsettled(world: World, scenario: Scenario): string[] {
   const { checker } = world;
   const problems: string[] = [];

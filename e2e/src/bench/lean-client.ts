@@ -133,7 +133,7 @@ export class LeanClient {
     const prefix = `${randomUUID().replaceAll('-', '')}__lock__`;
     const entry = await this.#zk.create(`${path}/lock/${prefix}`, '', { ephemeral: true, sequential: true });
     const contenders = await this.#zk.getChildren(`${path}/lock`);
-    if (contenders.length !== 1) throw new Error(`node ${node} is locked by somebody else`);
+    if (contenders.length !== 1) throw new Error(`node ${node} is locked by another process`);
     return { node, entry, ...(await this.#readAllocated(path, request)) };
   }
 

@@ -54,7 +54,7 @@ export async function measureWeb(): Promise<Finding[]> {
   }
 }
 
-/** Records of a provider that this launcher does not have, so that it leaves them alone. */
+/** Records of a provider that this launcher does not have, so that it ignores them. */
 async function addNodes(zk: ZooKeeper, count: number): Promise<void> {
   const record = encodeNode({
     ...newNode(

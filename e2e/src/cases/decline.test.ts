@@ -19,7 +19,7 @@ async function launchTwo(one: Offer, two: Offer): Promise<void> {
   });
 }
 
-it('fails a request for a label nobody has, telling who declined', async () => {
+it('fails a request for a label that no pool has, telling who declined', async () => {
   await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small'), { extraLabels: ['huge'] }));
   const zuul = await get().newClient();
 

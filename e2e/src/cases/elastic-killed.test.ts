@@ -5,7 +5,7 @@ import type { LauncherProcess } from '../launcher-process.js';
 import { useElastic } from '../use-harness.js';
 
 const MAX_STEPS = 60;
-/** Instances nobody knows of are deleted when two sweeps, a minute apart, have seen them. */
+/** Instances without a record are deleted when two sweeps, a minute apart, have seen them. */
 const LEAKS_FOUND_MS = 150_000;
 
 const get = useElastic({ tickMs: 200, minSessionTimeoutMs: 1000 });

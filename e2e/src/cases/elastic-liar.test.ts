@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { oneProvider } from '../elastic-config.js';
 import { useElastic } from '../use-harness.js';
 
-/** Instances nobody knows of are deleted when two sweeps, a minute apart, have seen them. */
+/** Instances without a record are deleted when two sweeps, a minute apart, have seen them. */
 const LEAKS_FOUND_MS = 150_000;
 
 const get = useElastic();

@@ -16,7 +16,7 @@ async function expectFailure(labels: string[]): Promise<Record<string, unknown>>
 }
 
 describe('at once fails', () => {
-  it('a request for a label that nobody has', async () => {
+  it('a request for a label that no pool has', async () => {
     await get().launch(oneProvider());
 
     const request = await expectFailure(['unheard-of']);
@@ -24,7 +24,7 @@ describe('at once fails', () => {
     expect(JSON.stringify(request['decline_reasons'])).toContain('unheard-of');
   });
 
-  it('a request for one label that the pool has and one that nobody has', async () => {
+  it('a request for one label that the pool has and one that no pool has', async () => {
     await get().launch(oneProvider());
 
     await expectFailure(['small', 'unheard-of']);
@@ -48,7 +48,7 @@ describe('at once fails', () => {
     expect(get().cloud.most).toBe(0);
   });
 
-  it('a request for 5,000 nodes of a pool of 100, and the pool goes on serving', async () => {
+  it('a request for 5,000 nodes of a pool of 100, and the pool continues to serve', async () => {
     const zuul = await get().newClient();
     await get().launch(oneProvider({ maxServers: 100 }));
 

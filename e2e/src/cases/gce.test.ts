@@ -6,7 +6,7 @@ import type { LauncherProcess } from '../launcher-process.js';
 import { useGce } from '../use-harness.js';
 
 const NODES = 300;
-/** Instances nobody knows of are deleted when two sweeps, a minute apart, have seen them. */
+/** Instances without a record are deleted when two sweeps, a minute apart, have seen them. */
 const LEAKS_FOUND_MS = 150_000;
 
 const get = useGce({ tickMs: 200, minSessionTimeoutMs: 1_000 });

@@ -26,7 +26,7 @@ describe('a node returned dirty', () => {
 });
 
 describe('records that make no sense', () => {
-  it('disturb nobody, and empty ones are removed, the slot behind one registered again', async () => {
+  it('disturb nothing, and empty ones are removed, the slot behind one registered again', async () => {
     await get().launch(simpleSetup(nodesOf(get().sshd.hosts, 'small')));
     const zuul = await get().newClient();
     const { zk } = get();

@@ -60,7 +60,7 @@ it('adds and removes pools and providers', async () => {
   expect(big.body.pool).toBe('other');
 });
 
-it('leaves a node in use alone when it is removed, and forgets it once it is returned', async () => {
+it('leaves a node in use unchanged when it is removed, and forgets it once it is returned', async () => {
   const [a, b] = hosts();
   const launcher = await get().launch(simpleSetup(nodesOf([a, b], 'small')));
   const zuul = await get().newClient();

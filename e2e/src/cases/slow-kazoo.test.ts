@@ -37,7 +37,7 @@ describe('a client that locks a request with kazoo and is held up between its tw
     await get().launch(oneProvider({ maxServers: 4 }));
     await Promise.all(ids.map((id) => zuul.wait(id)));
 
-    // as when priorities are changed: what has just been fulfilled is still locked, and left alone
+    // as when priorities are changed: what has just been fulfilled is still locked, and ignored
     expect(await goOn[0]?.()).toBe('not free');
     await Promise.all(ids.map((id) => zuul.finish(id)));
     expect(await goOn[1]?.()).toMatch(/^(not free|locked)$/);

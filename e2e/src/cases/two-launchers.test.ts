@@ -50,7 +50,7 @@ it('serve the same label from pools of their own', async () => {
   expect(new Set(all.map(({ body }) => body.interface_ip)).size).toBe(4);
 });
 
-it('go on without the one that is stopped in the usual way, and lose nothing', async () => {
+it('continue without the one that is stopped in the usual way, and lose nothing', async () => {
   const setup = simpleSetup(nodesOf(get().sshd.hosts, 'small'));
   const [first] = await Promise.all([get().launch(setup, { name: 'one' }), get().launch(setup, { name: 'two' })]);
   const zuul = await get().newClient();

@@ -4,7 +4,7 @@ import { OpenStackHarness } from './openstack-harness.js';
 
 const PATIENCE_MS = 90_000;
 
-/** Images that are missing, and images that nobody knows. */
+/** Images that are missing, and unknown images. */
 export function imageCases(get: () => OpenStackHarness): void {
   describe('images', () => {
     it('that are missing make their label an error label, by name, and harm no other', async () => {

@@ -159,7 +159,7 @@ function killSteps(harness: OpenStackHarness): KillStep[] {
       isThere: () => cloud.isFaultUsed('http-nova'),
     },
     {
-      when: 'a server of which nobody has heard',
+      when: 'an unknown server',
       faults: { 'http-nova': { ...lost, path: '/servers$' }, 'spawn-delay': 4 },
       isThere: async () => (await cloud.isFaultUsed('http-nova')) && (await harness.servers()).some(isBuilding),
     },
@@ -170,7 +170,7 @@ function killSteps(harness: OpenStackHarness): KillStep[] {
       isThere: () => cloud.isFaultUsed('http-neutron'),
     },
     {
-      when: 'a floating IP of which nobody has heard',
+      when: 'an unknown floating IP',
       faults: { 'http-neutron': { ...lost, path: '/floatingips$' } },
       isThere: async () => (await cloud.isFaultUsed('http-neutron')) && (await ips()) > 0,
     },

@@ -59,7 +59,7 @@ export async function install(folder: string, tarballs: readonly string[]): Prom
   await npm(folder, 'install', '--no-save', ...QUIET, ...tarballs);
 }
 
-/** An empty folder that is a package of nobody. */
+/** An empty folder that belongs to no package. */
 export async function makeSite(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'package.json'), '{ "private": true }\n');

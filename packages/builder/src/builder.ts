@@ -133,7 +133,7 @@ export class Builder {
     void this.#sweep(true);
   }
 
-  /** Puts another configuration in force. Builds and uploads under way go on as they were begun. */
+  /** Puts another configuration in force. Builds and uploads under way continue as they were begun. */
   async reconfigure(config: Config): Promise<void> {
     if (config.imagesDir !== this.#config.imagesDir || config.buildLogDir !== this.#config.buildLogDir) {
       this.#options.logger.warn('A change of images-dir or build-log-dir takes effect at the next start');

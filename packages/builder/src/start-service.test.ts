@@ -18,7 +18,7 @@ import {
 import { startEmbeddedServer, type EmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import { createService } from './start-service.js';
 
-const TOKEN = 'a-token-that-nobody-guesses';
+const TOKEN = 'a-token-that-is-hard-to-guess';
 
 let directory: string;
 let zookeeper: EmbeddedServer;
@@ -31,7 +31,7 @@ const get = async (path: string, accept = 'application/json', init: RequestInit 
   return { status: response.status, type: response.headers.get('content-type'), text: await response.text() };
 };
 
-/** A build of another builder and its upload, which this builder leaves alone. */
+/** A build of another builder and its upload, which this builder leaves unchanged. */
 async function addImage(): Promise<void> {
   const key = { image: 'debian', buildId: 'b1', provider: 'sky', id: '0000000001' };
   const build = newBuild(

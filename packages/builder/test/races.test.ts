@@ -69,7 +69,7 @@ describe('two builders with one build on their disks', () => {
   });
 });
 
-describe('a lock that somebody holds', () => {
+describe('a lock that another process holds', () => {
   it('of an upload is waited for by a watch: what its builder left is removed, and it is uploaded', async () => {
     const of = (world = await World.start({ diskimages: DEBIAN, provider: 'pause: true' }));
     const builder = await of.builder();

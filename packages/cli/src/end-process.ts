@@ -8,7 +8,7 @@ function flush(stream: NodeJS.WriteStream): Promise<void> {
 
 /**
  * Ends the process with the exit status that was set, once all output has been read or its reader is gone. A driver
- * that was loaded for a command may have left timers or sockets open, which would keep the process for ever.
+ * that was loaded for a command may have left timers or sockets open, which would keep the process running.
  */
 export async function endProcess(): Promise<never> {
   await Promise.all([flush(process.stdout), flush(process.stderr)]);

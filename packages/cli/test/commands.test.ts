@@ -28,7 +28,7 @@ describe('nodepool', () => {
     expect(stdout.split('\n')).toHaveLength(5);
   });
 
-  it('ignores records that nobody can read', async () => {
+  it('ignores unreadable records', async () => {
     await get().zk.create(NODE_CREATE_PATH, '', { sequential: true });
     await get().zk.create(NODE_CREATE_PATH, 'not JSON', { sequential: true });
     const id = await get().createNode();
@@ -112,7 +112,7 @@ describe('nodepool', () => {
     ]);
   });
 
-  it('says in one line that nobody answers', async () => {
+  it('says in one line that no server answers', async () => {
     await get().write('dead.yaml', 'zookeeper-servers:\n  - host: 127.0.0.1\n    port: 1\n');
 
     const { status, stderr } = await nodepool('-c', get().file('dead.yaml'), '--connect-timeout', '0.2', 'list');

@@ -32,7 +32,7 @@ describe('nodepool doctor', () => {
     expect(stdout).toMatch(/^(Nothing is wrong\.\n|warning: ZooKeeper takes \d+ ms.*\n.*\n)$/);
   });
 
-  it('says that no launcher runs, and what therefore nobody serves', async () => {
+  it('says that no launcher runs, and what is therefore not served', async () => {
     const { status, findings } = await doctor('rack.yaml');
 
     expect(status).toBe(1);

@@ -62,7 +62,7 @@ describe('nodepool erase', () => {
     expect(await get().zk.getChildren(NODES_ROOT)).toHaveLength(2);
   });
 
-  it('does not ask with --force, and is fine with a provider nobody has heard of', async () => {
+  it('does not ask with --force, and is fine with an unknown provider', async () => {
     await createProviders();
 
     const { status, stdout } = await call('erase', 'nobody', '--force');

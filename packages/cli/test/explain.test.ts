@@ -33,7 +33,7 @@ describe('nodepool explain', () => {
     );
   });
 
-  it('says what would become of labels nobody has asked for', async () => {
+  it('says what would become of labels that no request has asked for', async () => {
     await get().registerRack(['small', 'big']);
     await get().createNode();
 

@@ -151,7 +151,7 @@ describe('nodepool image-rollback', () => {
 });
 
 describe('nodepool image-pause and image-unpause', () => {
-  it('pause and go on, as often as one likes, also an image nobody has heard of', async () => {
+  it('pause and resume, as often as one likes, also an unknown image', async () => {
     for (const times of [1, 2]) expect([times, (await call('image-pause', 'new-one')).status]).toEqual([times, 0]);
     expect(await get().zk.exists(imagePausePath('new-one'))).toBeDefined();
 

@@ -5,7 +5,7 @@ import type { DaemonRuntime } from './runtime.js';
 import { describeConnection } from './state-dump.js';
 import type { HealthReport } from './web/status-routes.js';
 
-/** The facts a health report is made of. */
+/** The facts that a health report is made from. */
 export interface HealthFacts {
   readonly version: string;
   readonly hostname: string;

@@ -16,7 +16,7 @@ describe('boundHeapGrowth', () => {
     expect(boundHeapGrowth(['--enable-source-maps'])).toBe(true);
   });
 
-  it('leaves what the operator chose alone', () => {
+  it('keeps what the operator chose', () => {
     expect(boundHeapGrowth(['--heap-growing-percent=200'])).toBe(false);
     expect(boundHeapGrowth(['--heap_growing_percent=200'])).toBe(false);
   });

@@ -50,7 +50,7 @@ describe('pid file', () => {
     await held.release();
   });
 
-  it('is left alone when another process has taken it', async () => {
+  it('is kept when another process has taken it', async () => {
     const held = await takePidFile(file);
     await writeFile(file, '1\n');
 

@@ -68,7 +68,7 @@ async function writeNew(file: string, text: string): Promise<void> {
   await writeFile(file, text, { flag: 'wx' });
 }
 
-/** Linking a complete file is atomic: nobody ever sees the pid file empty. */
+/** Linking a complete file is atomic: the pid file is never seen empty. */
 async function tryTake(file: string, pid: number): Promise<boolean> {
   const temporary = `${file}.${pid}`;
   await writeNew(temporary, `${pid}\n`);

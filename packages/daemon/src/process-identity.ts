@@ -6,7 +6,7 @@ const START_TIME = 19;
 
 /**
  * What tells a process from a later one with the same id: this boot of the machine, and when the process was started,
- * in ticks of a clock that nobody sets. `undefined` where the system does not tell (no Linux), or it does not run.
+ * in ticks of a clock that is never set. `undefined` where the system does not tell (no Linux), or it does not run.
  */
 export async function processIdentity(pid: number): Promise<string | undefined> {
   try {

@@ -68,7 +68,7 @@ describe('reload', () => {
     ]);
   });
 
-  it('keeps the old configuration when the new one is not valid, and says why until it is mended', async () => {
+  it('keeps the old configuration when the new one is not valid, and says why until it is corrected', async () => {
     const answers = [Promise.reject(new Error('nodepool.yaml:3:1: labels: unknown key')), Promise.resolve(config())];
     const { reloader, applied, lines, initial } = harness(() => answers.shift() ?? Promise.resolve(initial));
 

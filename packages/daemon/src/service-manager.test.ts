@@ -61,7 +61,7 @@ it('does nothing without a service manager', async () => {
   await expect(readFile(socket())).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-it('goes on when the service manager cannot be told', async () => {
+it('continues when the service manager cannot be told', async () => {
   make({ NOTIFY_SOCKET: join(directory, 'no', 'such', 'place') });
 
   await manager.ready('Serving');

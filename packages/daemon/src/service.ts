@@ -42,7 +42,9 @@ export interface ServiceParts {
 /** Addresses that stand for all of this machine. */
 const WILDCARDS = new Set(['0.0.0.0', '::']);
 const TRIM_AFTER_MS = 1_500;
-/** Of the time for a stop, what is kept for closing connections: a session that nobody answers takes a second. */
+/**
+ * Of the time for a stop, what is kept for closing connections: a session without an answering server takes a second.
+ */
 const CLOSING_MS = 1_500;
 const LEAST_CLOSING_MS = 500;
 

@@ -9,8 +9,8 @@ const TEXTS: Readonly<Record<FaultKind, string>> = {
 };
 
 /**
- * Errors that reach nobody. One of a driver costs its provider a restart; a bug of our own must not leave a half-working
- * service behind: its session ends, others take over, a supervisor starts it anew.
+ * Errors that nothing catches. One of a driver costs its provider a restart; a bug of our own must not leave a
+ * half-working service behind: its session ends, others take over, a supervisor starts it anew.
  */
 export function handleUncaught(name: string, { logger, close }: Logging): void {
   const onError = (kind: FaultKind) => (error: unknown) => {

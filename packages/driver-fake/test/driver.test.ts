@@ -203,7 +203,7 @@ describe('a cloud that lies', () => {
     await harness.during(harness.cleanUp(node));
     await harness.findLeaks();
 
-    expect(whileKnown).toEqual([node.externalId]); // that of the record; the other is nobody's
+    expect(whileKnown).toEqual([node.externalId]); // that of the record; the other has none
     expect(cloud.usage.instances).toBe(0);
     expect(harness.counted).toContain('leaked instances');
   });

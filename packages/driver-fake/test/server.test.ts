@@ -135,7 +135,7 @@ describe('a client of the server', () => {
     expect(await idsOf(client)).toHaveLength(1);
   });
 
-  it('is told about unknown calls and wrong settings, and goes on', async () => {
+  it('is told about unknown calls and wrong settings, and continues', async () => {
     const { dir } = await startServer();
     const { client, transport } = await startClient(dir);
 
@@ -206,7 +206,7 @@ describe('a server that ends', () => {
     expect([...next.cloud.list()].map((instance) => instance.id)).toEqual([id]);
   });
 
-  it('ends by itself when nobody needs it', async () => {
+  it('ends by itself when it is not needed', async () => {
     const clock = new VirtualClock();
     const dir = makeTempDir();
     const server = await CloudServer.start({

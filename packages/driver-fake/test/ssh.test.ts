@@ -86,7 +86,7 @@ describe('an instance with an SSH server', () => {
     expect(stdout).toBe('np1\n');
   });
 
-  it('lets nobody else in', async () => {
+  it('lets no one else in', async () => {
     const { create } = await startCloud({ ssh: true });
     const instance = await create();
     const stranger = generateUsable().private;
@@ -133,7 +133,7 @@ describe('an instance with an SSH server', () => {
     expect(existsSync(join(dir, 'instances', id))).toBe(false);
   });
 
-  it('may be one that nobody can reach', async () => {
+  it('may be unreachable', async () => {
     const { create, server } = await startCloud({ ssh: true, failures: { 'no-ssh': 1 } });
 
     const { address } = await create();

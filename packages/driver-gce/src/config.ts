@@ -87,8 +87,8 @@ function checkImages(entry: JsonObject, context: ProviderConfigContext): void {
   for (const [index, image] of mapsOf(entry['cloud-images']).entries()) {
     if ('image-id' in image || ('image-project' in image && 'image-family' in image)) continue;
     const what = `cloud image "${textOf(image['name'])}" names no image`;
-    const mend = 'give it an image-id, or an image-project and an image-family';
-    context.problem(['cloud-images', index], `${what}, so that its labels cannot be launched: ${mend}`, 'warning');
+    const remedy = 'give it an image-id, or an image-project and an image-family';
+    context.problem(['cloud-images', index], `${what}, so that its labels cannot be launched: ${remedy}`, 'warning');
   }
 }
 

@@ -57,7 +57,9 @@ export interface CreateContext {
   newRequestId(): string;
   /** What the node is to know of the instance. */
   finish(instance: GceInstance): GceInstance;
-  /** Its host keys, as it published them, once they are those of its SSH server. `undefined`: nobody asks for them. */
+  /**
+   * Its host keys, as it published them, once they are those of its SSH server. `undefined`: they are not asked for.
+   */
   readonly hostKeys?: ((instance: GceInstance, signal: AbortSignal) => Promise<string[] | undefined>) | undefined;
   readonly hostKeysTimeoutMs: number;
 }

@@ -4,7 +4,7 @@ import { merge } from './overrides.js';
 import { asLabels } from './ownership.js';
 import type { Placement } from './stock.js';
 
-/** What an insert is made of. */
+/** What an insert takes its values from. */
 export interface InsertParts {
   readonly order: Pick<CreateOrder<GceLabelConfig, GcePoolConfig>, 'hostname' | 'label' | 'metadata'>;
   readonly image: GceImageConfig;

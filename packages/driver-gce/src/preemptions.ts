@@ -45,7 +45,7 @@ export class Preemptions {
     if (isFree(node)) await this.#withdraw(node);
   }
 
-  /** Writes the record if nobody has the lock: the directory of the lock can only be deleted while it is empty. */
+  /** Writes the record if the lock is free: the directory of the lock can only be deleted while it is empty. */
   async #withdraw(node: NodeRecord): Promise<void> {
     const { nodes, committer, clock, logger } = this.#context;
     const lock = nodeLockPath(node.id);

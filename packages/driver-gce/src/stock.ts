@@ -10,9 +10,9 @@ export interface Placement {
 
 interface Shortage {
   readonly pauseMs: number;
-  /** When somebody may try again. */
+  /** When it may be tried again. */
   readonly probeAtMs: number;
-  /** Somebody does. */
+  /** It is being tried. */
   readonly probing: boolean;
 }
 
@@ -20,8 +20,8 @@ const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 600_000;
 
 /**
- * Remembers where the cloud is out of stock, for all launches of a provider. Nobody waits there: when a pause is over one
- * launch tries, and the pause doubles if that is told the same.
+ * Remembers where the cloud is out of stock, for all launches of a provider. No launch waits there: when a pause is
+ * over one launch tries, and the pause doubles if that is told the same.
  */
 export class Stock {
   readonly #clock: Clock;

@@ -167,7 +167,7 @@ export class BackingNodeReturns {
   }
 
   /**
-   * State and lasting lock change together, and only if nobody has written the record since it was seen without a slot
+   * State and lasting lock change together, and only if the record was not written since it was seen without a slot
    * in use: whoever takes a slot writes it.
    */
   async #release(backing: BackingNode): Promise<Outcome> {
@@ -210,7 +210,7 @@ export class BackingNodeReturns {
     return 'done';
   }
 
-  /** Ready nodes nobody has, on a backing node that gets no more jobs, would keep it indefinitely. */
+  /** Free ready nodes, on a backing node that gets no more jobs, would keep it indefinitely. */
   #retireIdleSlots(backing: NodeId): void {
     const { nodes } = this.#options.context;
     for (const id of [...this.#options.slots().slotNodesOn(backing)]) {

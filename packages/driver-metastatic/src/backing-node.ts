@@ -23,7 +23,7 @@ export class BackingNode {
   readonly queue: SlotClaim[] = [];
   /** Claims are being written. */
   isWriting = false;
-  /** Somebody else wrote the record after this version: nothing can be claimed before the newer one is here. */
+  /** Another process wrote the record after this version: nothing can be claimed before the newer one is here. */
   staleVersion = -1;
   /** Found unusable here; the record may not say so yet. */
   isFailed = false;
@@ -44,7 +44,7 @@ export class BackingNode {
     return this.isFailed || this.data.failed || this.isDrained;
   }
 
-  /** Slots nobody has or was promised, whether or not they can be given out at this moment. */
+  /** Slots that no node has or was promised, whether or not they can be given out at this moment. */
   get unclaimed(): number {
     if (this.isClosed || this.ownership === 'foreign') return 0;
     return Math.max(0, this.data.slots - this.occupied.size - this.reserved);

@@ -36,7 +36,7 @@ export type ClosedFor = 'removal' | 'stop';
 /**
  * Asks for as many backing nodes as all launchers together lack, and withdraws what is too much. A request is made on
  * condition that no other launcher has made one since this one counted: the (empty) body of the requests' parent
- * is rewritten with each, so that its version tells. Nobody else takes notice of that body.
+ * is rewritten with each, so that its version tells. No other process takes notice of that body.
  */
 export class BackingRequests {
   readonly #options: BackingRequestsOptions;
@@ -100,7 +100,7 @@ export class BackingRequests {
     if (lacking < 0) this.#withdrawLater(label);
   }
 
-  /** Ends what nobody has begun to serve. */
+  /** Ends what no launcher has begun to serve. */
   #windUp(label: string, why: ClosedFor): void {
     const { allocator, slots, config, requests } = this.#options;
     const own = requests.ofLabel(label).filter((request) => requests.isOwn(request));
@@ -113,7 +113,7 @@ export class BackingRequests {
         new CapacityError(
           why === 'removal'
             ? `provider "${config.name}" left the configuration before a slot of label "${label}" was free`
-            : `the launcher stops and nobody makes a backing node for label "${label}" yet`,
+            : `the launcher stops and no launcher makes a backing node for label "${label}" yet`,
         ),
       );
     }

@@ -129,7 +129,7 @@ export class ClaimWriter {
   /** Nothing was written. */
   #refused(backing: BackingNode, version: number, planned: readonly PlannedClaim[], error: MultiError): void {
     const culprit = planned[error.failedIndex]?.claim;
-    if (culprit) culprit.failed(lockLost(culprit, 'somebody else wrote or removed it', error));
+    if (culprit) culprit.failed(lockLost(culprit, 'another process wrote or removed it', error));
     else backing.staleVersion = Math.max(backing.staleVersion, version);
     for (const { claim } of planned) if (claim !== culprit) this.#again(claim);
   }
@@ -158,7 +158,7 @@ export class ClaimWriter {
   }
 }
 
-/** Writes a record unless somebody else has written it since it was read. */
+/** Writes a record unless another process has written it since it was read. */
 function setNode(node: NodeRecord): Operation {
   return { op: 'set', path: nodePath(node.id), data: encodeNode(node), version: node.stat?.version ?? -1 };
 }

@@ -115,7 +115,7 @@ describe('the configuration of a provider', () => {
     expect(read({ pools }).problems).toEqual([expect.stringContaining('backing-label is other here but big in')]);
   });
 
-  it('refuses a label that is its own backing label, and warns of one nobody has', () => {
+  it('refuses a label that is its own backing label, and warns of one that no pool has', () => {
     const { problems } = read({
       pools: [
         pool([

@@ -35,7 +35,7 @@ export class Inquiries {
     }
   }
 
-  /** Who has the lock of a node, with the path of the entry; `undefined` when nobody has. */
+  /** Who has the lock of a node, with the path of the entry; `undefined` when it is free. */
   lockHolder(node: NodeId): ReturnType<typeof ZkLock.lockHolder> {
     return ZkLock.lockHolder(this.#context.zk, nodeLockPath(node));
   }

@@ -28,7 +28,7 @@ describe('the supply of a label', () => {
     expect(supply.reserved).toBe(1);
   });
 
-  it('offers none that is closed, foreign, or was written by somebody else meanwhile', () => {
+  it('offers none that is closed, foreign, or was written by another process meanwhile', () => {
     const supply = new LabelSupply();
     const [closed, foreign, unknown, stale] = [1, 2, 3, 4].map((id) => backing(String(id), 2, 0));
     if (!closed || !foreign || !unknown || !stale) throw new Error('unreachable');

@@ -270,7 +270,7 @@ export class SlotIndex {
 }
 
 /**
- * The label for which a node waits to get a slot; `undefined` when it does not wait. `init` does not count: nobody
+ * The label for which a node waits to get a slot; `undefined` when it does not wait. `init` does not count: no process
  * removes such a node when its launcher dies just then.
  */
 function waitingLabel(node: NodeRecord | undefined): string | undefined {

@@ -7,7 +7,7 @@ import { formatBackingData } from './user-data.js';
 
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 2_000;
-/** A node nobody lets us lock for so long is given up. */
+/** A node that cannot be locked for so long is given up. */
 const PATIENCE_MS = 30_000;
 
 /** What becomes of a fulfilled backing request. */
@@ -21,7 +21,7 @@ export interface TakeOver {
 
 /**
  * Makes the node of a fulfilled backing request a backing node: lasting lock, `in-use`, `user_data`, and the request
- * deleted, all in one transaction, so that there is no moment at which the node is nobody's or both's.
+ * deleted, all in one transaction, so that there is no moment at which the node belongs to neither or to both.
  * @returns false when the node was taken by another; the request is gone then too
  */
 export async function takeOver(context: ProviderContext, order: TakeOver, signal: AbortSignal): Promise<boolean> {

@@ -39,7 +39,7 @@ describe('host-key-checking', () => {
   });
 
   it('off by default: nothing is read', async () => {
-    const registry = scanningWith(() => Promise.reject(new Error('nobody may ask')));
+    const registry = scanningWith(() => Promise.reject(new Error('the scan is forbidden')));
     await world.launcher(yamlOf({ hosts: 1 }), { registry });
     const client = await world.client();
 
@@ -48,7 +48,7 @@ describe('host-key-checking', () => {
     expect(slot?.state).toBe('ready');
   });
 
-  it('closes a backing node whose keys cannot be read and goes on elsewhere, leaving its jobs alone', async () => {
+  it('closes a backing node whose keys cannot be read and continues elsewhere, leaving its jobs undisturbed', async () => {
     let broken: string | undefined;
     const registry = scanningWith(({ host }) =>
       host === broken ? Promise.reject(new Error('no answer')) : Promise.resolve(['ssh-ed25519 k']),

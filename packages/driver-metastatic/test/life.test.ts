@@ -158,7 +158,7 @@ describe('backing nodes', () => {
       'a lock of somebody else',
       '{"owner": "NodePool:metastatic:meta", "label": "small", "slots": 2, "failed": false, "launched": 1}',
     ],
-  ])('with a user_data of others are left alone: %s', async (_what, userData) => {
+  ])('with a user_data of others are kept: %s', async (_what, userData) => {
     const client = await world.client();
     await world.launcher(yamlOf({ hosts: 2, label: 'grace-time: 0' }));
     await client.until('machines are there', () => client.all().length === 2);
@@ -178,7 +178,7 @@ describe('backing nodes', () => {
 });
 
 describe('a backing label', () => {
-  it('that nobody has fails the request', async () => {
+  it('that no pool has fails the request', async () => {
     await world.launcher(yamlOf({}).replace('backing-label: big', 'backing-label: nowhere'));
     const client = await world.client();
 
@@ -282,7 +282,7 @@ describe('a provider that leaves the configuration', () => {
     expect(launcher.drainingProviders).toEqual([]);
   });
 
-  it('goes on with launches when it is only changed', async () => {
+  it('continues launches when it is only changed', async () => {
     const { reconfigure } = await world.launcher(yamlOf({ hosts: 1 }));
     const client = await world.client();
     const [direct] = await client.use(await client.ask(['big']));

@@ -39,7 +39,7 @@ describe('two launchers with one provider', () => {
     expect(client.backing()).toHaveLength(1);
   });
 
-  it('go on with what the other has left when it dies', async () => {
+  it('continue with what the other has left when it dies', async () => {
     const yaml = yamlOf({ hosts: 4, label: 'grace-time: 0' });
     const first = await world.launcher(yaml);
     const client = await world.client();

@@ -51,22 +51,25 @@ it('leaves no timer when the provider stops between two attempts to take a backi
 it.each([
   ['that waits', false],
   ['whose provider was replaced, that waits', true],
-])('puts a launch %s for a machine nobody makes, back at once when the launcher stops', async (_what, isReplaced) => {
-  const { launcher, reconfigure } = await world.launcher(yamlOf({ hosts: 1 }));
-  const client = await world.client();
-  await client.use(await client.ask(['big']));
-  const request = await client.ask(['small']);
-  await client.until('a backing node is asked for', () => client.backingRequests().length === 1);
-  if (isReplaced) await reconfigure(yamlOf({ hosts: 1, label: 'grace-time: 7' }));
+])(
+  'puts a launch %s for a machine that no provider makes, back at once when the launcher stops',
+  async (_what, isReplaced) => {
+    const { launcher, reconfigure } = await world.launcher(yamlOf({ hosts: 1 }));
+    const client = await world.client();
+    await client.use(await client.ask(['big']));
+    const request = await client.ask(['small']);
+    await client.until('a backing node is asked for', () => client.backingRequests().length === 1);
+    if (isReplaced) await reconfigure(yamlOf({ hosts: 1, label: 'grace-time: 7' }));
 
-  const startedMs = Date.now();
-  await launcher.drain(60_000);
-  const tookMs = Date.now() - startedMs;
+    const startedMs = Date.now();
+    await launcher.drain(60_000);
+    const tookMs = Date.now() - startedMs;
 
-  await client.until('the request waits for others', () => client.requests.get(request)?.state === 'requested');
-  expect(client.backingRequests()).toEqual([]);
-  expect(tookMs).toBeLessThan(10_000);
-});
+    await client.until('the request waits for others', () => client.requests.get(request)?.state === 'requested');
+    expect(client.backingRequests()).toEqual([]);
+    expect(tookMs).toBeLessThan(10_000);
+  },
+);
 
 /** A clock whose timers are known until they fire or are cancelled. */
 function countTimers(clock: Clock, timers: Set<() => void>): Clock {

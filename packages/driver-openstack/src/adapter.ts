@@ -268,7 +268,10 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
       } catch (error) {
         if (signal.aborted) throw error;
         const fields = { volume: id, nodeId: tags[NODE_ID_TAG], provider: tags[PROVIDER_TAG], error };
-        this.#context.logger.warn('A volume could not be marked as ours; should it be left, nobody deletes it', fields);
+        this.#context.logger.warn(
+          'A volume could not be marked as ours; should it be left, nothing deletes it',
+          fields,
+        );
       }
     }
   }

@@ -135,7 +135,9 @@ export function readProviderConfig(
   };
 }
 
-/** A cloud that cannot be found leaves the other providers alone: it is reported, and when the provider starts again. */
+/**
+ * A cloud that cannot be found does not affect the other providers: it is reported, and when the provider starts again.
+ */
 function findCloud(
   files: CloudFileCache,
   cloud: string,

@@ -147,7 +147,7 @@ function isOutdated(error: unknown): boolean {
   return isOpenStackError(error, 'bad-request') || isOpenStackError(error, 'not-found');
 }
 
-/** Goes on with a server that carries the node's tags: one whose order was not answered, or of an attempt before. */
+/** Continues with a server that carries the node's tags: one whose order was not answered, or of an attempt before. */
 async function adopt({ client, order }: CreateContext, run: Run, lost?: ServerOrder): Promise<CreateStep | undefined> {
   const servers = await client.compute.servers(run.signal, { name: `^${order.hostname}$` });
   const ours = servers.filter(({ metadata }) =>

@@ -4,7 +4,7 @@ import type { Transport } from './client/transport.js';
 import { CloudFileCache, readProviderConfig, type OpenStackProvider } from './config.js';
 import { schema } from './schema.js';
 
-/** What a driver for tests is made of. */
+/** Options of a driver for tests. */
 export interface OpenStackDriverOptions {
   /** Environment in which `clouds.yaml` is looked for. Default: that of the process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;

@@ -100,7 +100,7 @@ export class FloatingIps {
     return tagsIn(ip.description)[PROVIDER_TAG] === provider && ip.revision !== undefined;
   }
 
-  /** @returns `undefined`: somebody else has taken it meanwhile */
+  /** @returns `undefined`: another process has taken it meanwhile */
   async #reuse(
     ip: FloatingIp,
     { port, address }: { readonly port: { readonly id: string }; readonly address: string },

@@ -22,7 +22,7 @@ export interface LeftoversOptions {
 const VOLUME = 'volume';
 const FLOATING_IP = 'floatingip';
 const IMAGE = 'image';
-/** A volume in these states is nobody's. */
+/** A volume in these states belongs to no server. */
 const DETACHED = new Set(['available', 'error', 'error_deleting']);
 
 /**

@@ -120,7 +120,7 @@ describe('a provider', () => {
   };
   const auth = 'auth: {auth_url: "https://k.example/v3", username: u, password: hunter2, project_name: p}';
 
-  it('without its cloud is reported, leaves the others alone, and cannot be started', async () => {
+  it('without its cloud is reported, does not affect the others, and cannot be started', async () => {
     const { driver, config, warnings } = await load('clouds: {sea: {}, land: {}}');
     const own = config.providers.get('sky');
     const context = { clock: systemClock, logger: silentLogger } as unknown as ProviderContext;

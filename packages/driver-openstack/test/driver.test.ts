@@ -401,7 +401,7 @@ describe('what is wrong with a label', () => {
     expect(line.fields.error.message).toMatch(message);
   });
 
-  it('is looked at again: it may have been mended', async () => {
+  it('is looked at again: it may have been corrected', async () => {
     await setUp({ label: { 'flavor-name': 'm9.new', 'min-ram': 0 } });
     world.cloud.state.flavors.push({ id: 'f-9', name: 'm9.new', vcpus: 1, ram: 100 });
     await world.pass(2 * 3_600_000);
@@ -434,7 +434,7 @@ describe('deletions', () => {
     expect(calls).toEqual(['GET network', 'DELETE compute']);
   });
 
-  it('that are refused go on with pauses, and the log says what is in the way', async () => {
+  it('that are refused are repeated with pauses, and the log says what is in the way', async () => {
     await setUp();
     const node = await ready();
     world.cloud.faults.push({

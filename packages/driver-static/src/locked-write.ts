@@ -1,7 +1,7 @@
 import { encodeNode, isZooKeeperError, nodeLockPath, nodePath, withNode } from '@nodepool/zk-protocol';
 import type { Committer, LockAware, NodeFields, NodeRecord, Operation } from '@nodepool/zk-protocol';
 
-/** `busy`: somebody holds or wants the lock. `changed`: the record is not what it was, look again. */
+/** `busy`: another process holds or wants the lock. `changed`: the record is not what it was, look again. */
 export type WriteOutcome = 'written' | 'busy' | 'changed';
 
 /** What a write needs. */
@@ -12,9 +12,9 @@ export interface WriteServices {
 
 /**
  * The operations that write a record under its lock, in one transaction: ZooKeeper deletes only an empty lock directory,
- * and creates only one that is missing, so either shows that nobody has the lock, and the lock is taken and released in
+ * and creates only one that is missing, so either shows that the lock is free, and the lock is taken and released in
  * the same instant.
- * @returns `undefined` when somebody has or wants the lock
+ * @returns `undefined` when another process has or wants the lock
  */
 export function lockedWrite(
   node: NodeRecord,

@@ -19,7 +19,7 @@ export interface SlotChange {
   readonly alone: boolean;
 }
 
-/** `unwanted`: nothing was to be written any more. `refused`: somebody has or wants the lock of the record. */
+/** `unwanted`: nothing was to be written any more. `refused`: another process has or wants the lock of the record. */
 export type SlotChangeOutcome = 'written' | 'unwanted' | 'refused' | 'dropped';
 
 /** What the guard works with. */

@@ -37,7 +37,7 @@ describe('planSlots', () => {
     expect(ids(excess)).toEqual(['a']);
   });
 
-  it('counts a record that is being deleted as long as nobody else has its slot', () => {
+  it('counts a record that is being deleted as long as no other has its slot', () => {
     const leaving = record('a', 0, { state: 'deleting' });
 
     expect(ids(planSlots([leaving], 1).slots)).toEqual(['a']);

@@ -87,7 +87,7 @@ describe('a host with host key checking', () => {
     expect(own()).toEqual([]);
   });
 
-  it('delays nobody while it is dead, and is registered when it is back', async () => {
+  it('delays no other host while it is dead, and is registered when it is back', async () => {
     const { configure, until, own } = await launcher({ clock: hurriedClock });
     await host(1).stop();
 

@@ -188,7 +188,7 @@ describe('a change of the configuration', () => {
     });
   });
 
-  it('leaves records in use alone and updates them when they are free again', async () => {
+  it('leaves records in use unchanged and updates them when they are free again', async () => {
     const { configure, until, write, id } = await registered(unchecked('h1'));
     await write(id, { allocatedTo: '200-0000000001' as never });
     await configure(entry([unchecked('h1', { labels: ['big'] }), unchecked('h2')]));
@@ -241,7 +241,7 @@ describe('a change of the configuration', () => {
     expect(records.filter((node) => node.state === 'ready').map((node) => node.slot)).toEqual([0]);
   });
 
-  it('does not touch a record somebody has locked', async () => {
+  it('does not touch a record another process has locked', async () => {
     const started = await registered(unchecked('h1'));
     await started.zk.ensurePath(`/nodepool/nodes/${started.id}/lock`);
     await started.zk.create(`/nodepool/nodes/${started.id}/lock/${'0'.repeat(32)}__lock__`, '', {

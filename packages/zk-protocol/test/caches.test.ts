@@ -130,7 +130,7 @@ describe('the node cache', () => {
     expect(seen).toEqual(['used', 'used with 0']);
   });
 
-  it('drops a record whose body becomes empty and leaves one alone that cannot be read', async () => {
+  it('drops a record whose body becomes empty and keeps one that cannot be read', async () => {
     const { other, nodes, logger } = await watchNodes();
     const [emptied, broken] = await Promise.all([
       other.create(NODE_CREATE_PATH, node(), { sequential: true }),

@@ -34,7 +34,7 @@ export class Operator {
     return this.#mark(id, 'hold');
   }
 
-  /** Nobody wants what is held any more. */
+  /** What is held is no longer wanted. */
   async clearHeld(): Promise<void> {
     const held = [...this.#world.checker.nodes.values()].filter(({ state }) => state === 'hold');
     await Promise.all(held.map(({ id }) => this.deleteNode(id)));

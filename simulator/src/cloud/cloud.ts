@@ -15,9 +15,9 @@ import type { World } from '../world/world.js';
 import { CloudLink } from './link.js';
 import { CloudWeather } from './weather.js';
 
-/** Failures after which nobody can know what exists. */
+/** Failures after which it is unknown what exists. */
 const LIES = ['duplicate', 'hide', 'resurrect'];
-/** Failures the drivers must cope with and nobody can see in the checker. */
+/** Failures the drivers must cope with and the checker cannot see. */
 const HONEST = FAILURES.filter((failure) => !LIES.includes(failure) && failure !== 'no-ssh');
 /** Sizes, the smallest first; a label is named for its size. */
 const FLAVORS = [
@@ -198,7 +198,7 @@ export class SimulatedCloud {
     }
   }
 
-  /** Nobody's machine is taken away while it is used, or about to be. */
+  /** No machine is taken away while it is used, or about to be. */
   #checkRemoval(id: string): void {
     const metadata = this.fake.get(id)?.metadata;
     if (this.#foreign.includes(id)) {

@@ -102,7 +102,7 @@ export class MetastaticFleet implements Fleet {
     return canGrow ? [{ name: this.#label }] : [];
   }
 
-  /** Two nodes never share a slot, and nobody loses the ground under one. */
+  /** Two nodes never share a slot, and no slot loses its machine. */
   #check(before: NodeEntry | undefined, after: NodeEntry): void {
     const { nodes } = this.#world.checker;
     const place = placeOf(after);

@@ -54,7 +54,7 @@ const STRUCTURE = [
   /^\/nodepool\/components\/[a-z]+$/,
 ];
 
-/** Reads every transaction as it happens and checks that nobody does what must not be done. */
+/** Reads every transaction as it happens and checks that no process does what must not be done. */
 export class InvariantChecker {
   readonly nodes = new Map<string, NodeEntry>();
   readonly requests = new Map<string, RequestEntry>();

@@ -105,7 +105,7 @@ async function runLogged(
     if (next !== phase) {
       phase = next;
       progress({ image: image.name, buildId, startedMs, phase });
-      logger.info('Build goes on', { image: image.name, build: buildId, phase, elapsedMs: clock.now() - startedMs });
+      logger.info('Build continues', { image: image.name, build: buildId, phase, elapsedMs: clock.now() - startedMs });
     }
     await log.write(line);
   };

@@ -55,7 +55,7 @@ export class BuildLog {
     try {
       await this.#file?.appendFile(text);
     } catch (error) {
-      this.logger.error('Build log cannot be written; the build goes on without', { file: this.path, error });
+      this.logger.error('Build log cannot be written; the build continues without it', { file: this.path, error });
       await this.close();
     }
   }

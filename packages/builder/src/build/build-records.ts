@@ -88,7 +88,7 @@ export class BuildRecords {
     }
   }
 
-  /** Somebody else has built the image since. */
+  /** Another process has built the image since. */
   #isOutdated({ image, stateTimeMs }: BuildRecord): boolean {
     const [newest] = readyBuilds(this.#surroundings.tree.images.get(image));
     return newest !== undefined && newest.stateTimeMs > stateTimeMs;
@@ -122,7 +122,7 @@ export class BuildRecords {
   }
 }
 
-/** The write is tried again: the connection broke, or somebody was quicker. */
+/** The write is tried again: the connection broke, or another process was quicker. */
 const isInterrupted = (error: unknown): boolean =>
   isZooKeeperError(error, 'ZK_BAD_VERSION') ||
   isZooKeeperError(error, 'ZK_CONNECTION_LOSS') ||

@@ -3,7 +3,7 @@ import type { Logger } from '@nodepool/core';
 
 /**
  * The lock under which an image is built. When a session is lost it is taken again in the next one, as long as the build
- * goes on: so that nobody takes the build for dead.
+ * goes on: so that no other builder takes the build for dead.
  */
 export class ImageLock {
   #lock: ZkLock;
@@ -44,7 +44,7 @@ export class ImageLock {
     const onLost = () => {
       this.#wasLost = true;
       if (this.#done.signal.aborted) return;
-      this.services.logger.warn('Lock of the image is lost; the build goes on', { image: this.image });
+      this.services.logger.warn('Lock of the image is lost; the build continues', { image: this.image });
       void this.#takeAgain();
     };
     lost.addEventListener('abort', onLost, { once: true });

@@ -6,9 +6,9 @@ export interface BackoffSurroundings {
   readonly random: () => number;
 }
 
-/** Why and until when something is left alone. Times in ms since the epoch. */
+/** Why and until when something is left for later. Times in ms since the epoch. */
 export interface Pause {
-  /** Failures so far; 0: somebody else is at it. */
+  /** Failures so far; 0: another process is at it. */
   readonly attempts: number;
   readonly sinceMs: number;
   readonly untilMs: number;
@@ -17,7 +17,7 @@ export interface Pause {
   readonly isHold: boolean;
 }
 
-/** How long something that another builder does is left alone when no event ends the wait. */
+/** How long something that another builder does is left for later when no event ends the wait. */
 const HOLD_MS = 60_000;
 
 /** Growing pauses after failures, one for each name. */
@@ -44,7 +44,7 @@ export class Backoffs {
     this.#pauses.set(name, { attempts, reason, isHold: true, sinceMs, untilMs: sinceMs + HOLD_MS });
   }
 
-  /** Somebody else has ended: what waits for that waits no longer. Failures of before keep counting. */
+  /** Another process has ended: what waits for that waits no longer. Failures of before keep counting. */
   endHold(name: string): void {
     const pause = this.#pauses.get(name);
     if (pause?.isHold === true) this.#pauses.set(name, { ...pause, untilMs: 0 });

@@ -6,7 +6,8 @@ import { ConfigError } from '@nodepool/core';
 const FILE = 'builder_id.txt';
 
 /**
- * The builder's lasting id, kept beside its images; made at the first start. Its text is taken as it stands, whoever wrote it.
+ * The builder's lasting id, kept beside its images; made at the first start. Its text is taken as it stands, whoever
+ * wrote it.
  * @throws ConfigError when the directory cannot be used
  */
 export async function readBuilderId(imagesDir: string): Promise<string> {
@@ -27,7 +28,7 @@ export async function readBuilderId(imagesDir: string): Promise<string> {
   }
 }
 
-/** Written beside its place and linked there, so that nobody ever reads half of it. */
+/** Written beside its place and linked there, so that no reader ever sees half of it. */
 async function createBuilderId(file: string): Promise<string> {
   const id = randomUUID();
   const draft = `${file}.${process.pid}`;

@@ -153,7 +153,7 @@ export class Cleaner {
   }
 }
 
-/** Images in the cloud that were made for an upload whose id nobody has stored. */
+/** Images in the cloud that were made for an upload whose id was not stored. */
 async function findByTags(
   provider: Provider,
   upload: { readonly name: string; readonly buildId: string; readonly id: string },

@@ -19,8 +19,8 @@ export interface JanitorHost {
 const HERE = '';
 
 /**
- * Takes away what is no longer needed: in the clouds, in ZooKeeper, and this builder's own files. Each provider is worked on by
- * itself, so that a slow one holds up nobody else.
+ * Takes away what is no longer needed: in the clouds, in ZooKeeper, and this builder's own files. Each provider is
+ * worked on by itself, so that a slow one delays no other.
  */
 export class Janitor {
   readonly #surroundings: Surroundings;

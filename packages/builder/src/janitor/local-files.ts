@@ -32,7 +32,7 @@ async function isRecorded({ zk }: Surroundings, { image, buildId }: BuildFiles):
   return (await zk.exists(buildPath(image, buildId))) !== undefined;
 }
 
-/** Formats that nobody needs on disk any more. */
+/** Formats that are no longer needed on disk. */
 export function superfluousFormats(config: Config, entry: ImageEntry, files: BuildFiles): string[] {
   const image = config.diskimages.get(entry.name);
   if (!image?.deleteAfterUpload) return [];

@@ -4,11 +4,11 @@ import { readyBuilds, readyUploads } from './newest-builds.js';
 
 /** One step of taking away what is no longer needed. Each is safe to repeat, and done under the locks of the data model. */
 export type CleanupStep =
-  /** An upload whose builder has gone: the record goes if nobody holds the upload lock. */
+  /** An upload whose builder has gone: the record is removed if the upload lock is free. */
   | { readonly step: 'forget-upload'; readonly upload: UploadRecord }
   /** Delete the image in the cloud, then the record. */
   | { readonly step: 'delete-upload'; readonly upload: UploadRecord }
-  /** A build that somebody may still be working on: it becomes `deleting` if nobody holds the build lock. */
+  /** A build that may still be in progress: it becomes `deleting` if the build lock is free. */
   | { readonly step: 'retire-interrupted-build'; readonly build: BuildRecord }
   /** The build becomes `deleting`. */
   | { readonly step: 'retire-build'; readonly build: BuildRecord }
@@ -85,7 +85,10 @@ function stepsFor(
   return steps;
 }
 
-/** What goes of a build that stays: uploads nobody wants, failed ones, and those that nobody is making any more. */
+/**
+ * What goes of a build that stays: uploads that are not wanted, failed ones, and those that no builder is making any
+ * more.
+ */
 function cruftStep(upload: UploadRecord, config: Config, image: string): CleanupStep[] {
   const isWanted = config.providers.get(upload.provider)?.images?.diskimages.has(image) === true;
   if (upload.state === 'uploading') return [{ step: 'forget-upload', upload }];

@@ -73,7 +73,10 @@ async function createRecord({ zk, clock }: Surroundings, { planned }: UploadOrde
   return { ...upload, id: lastPart(path), stat };
 }
 
-/** The record of the upload as it is stored now. Each write is conditional: a record that somebody changed ends the upload. */
+/**
+ * The record of the upload as it is stored now. Each write is conditional: a record that somebody changed ends the
+ * upload.
+ */
 class StoredUpload {
   #current: UploadRecord;
 
@@ -190,7 +193,7 @@ async function undo(provider: Provider, record: StoredUpload, error: unknown): P
     await provider.deleteImage?.(externalId, AbortSignal.timeout(60_000));
     await record.update({ state: 'failed', externalId: null, externalName: null, format: null }, reason);
   } catch (problem) {
-    // The record stands as it was stored last, and the janitor goes on from there.
+    // The record stands as it was stored last, and the janitor continues from there.
     if (!isZooKeeperError(problem) && externalId === null) throw problem;
   }
 }

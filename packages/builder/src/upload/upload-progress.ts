@@ -29,6 +29,6 @@ export class UploadProgress {
     if (nowMs - this.#loggedMs < LOG_INTERVAL_MS) return;
     this.#loggedMs = nowMs;
     const { image, provider, uploadId } = this.at;
-    logger.info('Upload goes on', { image, provider, upload: uploadId, ...figures });
+    logger.info('Upload continues', { image, provider, upload: uploadId, ...figures });
   }
 }

@@ -25,7 +25,7 @@ export const explainCommand = defineCommand({
       array: true,
       requiresArg: true,
       value: 'NAME',
-      describe: 'a label nobody has asked for yet',
+      describe: 'a label that no request has asked for yet',
     },
     url: LAUNCHER_URL,
   },

@@ -87,7 +87,7 @@ async function presentDefault(nextFile: string): Promise<string | undefined> {
     await access(DEFAULT_CURRENT);
     return (await realpath(nextFile)) === (await realpath(DEFAULT_CURRENT)) ? undefined : DEFAULT_CURRENT;
   } catch {
-    return undefined; // Not there, or not for us to read: planning goes on without it.
+    return undefined; // Not there, or not for us to read: planning continues without it.
   }
 }
 

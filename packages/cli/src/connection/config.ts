@@ -19,7 +19,7 @@ export function loadConnectionConfig({ options, env, clock }: CliContext): Promi
   return loadConfig({ file, secureFile, stateDir, env, drivers: anyDrivers, mode: 'service', clock });
 }
 
-/** Reads everything, with the drivers, as a launcher would: what it does not know is left alone. @throws ConfigError */
+/** Reads everything, with the drivers, as a launcher would: what it does not know is ignored. @throws ConfigError */
 export function loadFullConfig({ options, env, clock }: CliContext, drivers: DriverRegistry): Promise<Config> {
   const { configFile: file, secureFile, stateDir } = options;
   return loadConfig({ file, secureFile, stateDir, env, drivers, mode: 'service', clock });

@@ -53,7 +53,7 @@ function describeServers({ servers, tls }: ConfiguredConnection): string {
 
 /**
  * Connects to the ZooKeeper of the configuration, or to the embedded server of this machine.
- * @throws CliError when nobody answers in time
+ * @throws CliError when no server answers in time
  */
 export async function connectZooKeeper(context: CliContext, signal?: AbortSignal): Promise<ZooKeeper> {
   const target = await findServers(context);

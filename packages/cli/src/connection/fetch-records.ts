@@ -77,7 +77,7 @@ function isDefined<T>(value: T | undefined): value is T {
   return value !== undefined;
 }
 
-/** A record nobody can read must not hide the others. */
+/** An unreadable record must not hide the others. */
 function decodeOrWarn<T>(source: RecordSource, path: string, decode: () => T | undefined): T | undefined {
   try {
     return decode();

@@ -20,7 +20,7 @@ const findingListing: Listing<Finding> = [
   { key: 'remedy', header: 'Remedy', level: 'brief', value: ({ remedy }) => remedy },
 ];
 
-/** `nodepool doctor`: what is wrong now, each with what mends it. @returns 1 when something does not work */
+/** `nodepool doctor`: what is wrong now, each with its fix. @returns 1 when something does not work */
 export async function examine(context: CliContext): Promise<number> {
   const config = await loadIfPresent(context);
   const findings = findAll(await withZooKeeper(context, (zk) => look(context, zk, config)));

@@ -33,8 +33,8 @@ interface Outcome {
 }
 
 /**
- * `nodepool explain`: why a request waits, or what would become of labels nobody has asked for. Launchers are asked, so
- * that the numbers are live; when none answers, the same is computed from ZooKeeper and the configuration.
+ * `nodepool explain`: why a request waits, or what would become of labels that no request has asked for. Launchers are
+ * asked, so that the numbers are live; when none answers, the same is computed from ZooKeeper and the configuration.
  */
 export async function explain(context: CliContext, { subject, urls }: ExplainArguments): Promise<void> {
   const { explanation, source, past } = await (urls.length > 0
@@ -89,7 +89,7 @@ async function withPast(
   return { ...outcome, past: timeline };
 }
 
-/** @returns `undefined` when nobody has answered */
+/** @returns `undefined` when no launcher has answered */
 function fromAnswers(answers: readonly LauncherAnswer[]): Outcome | undefined {
   const explanations = answers.flatMap((answer) => (answer.kind === 'explained' ? [answer.explanation] : []));
   const isUnknown = answers.some((answer) => answer.kind === 'unknown-request');

@@ -6,7 +6,7 @@ import { inBatches } from '../connection/fetch-records.js';
 import { readImportFile } from './import-file.js';
 import type { ImportedRecord } from './import-file.js';
 
-/** A build is complete before it can be seen, so that nobody uploads it again. */
+/** A build is complete before it can be seen, so that no builder uploads it again. */
 const ORDER = ['pause', 'upload', 'build'] as const;
 
 /**

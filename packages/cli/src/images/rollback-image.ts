@@ -16,7 +16,7 @@ import { withImages } from './with-images.js';
 
 /**
  * `nodepool image-rollback`: takes the newest build of an image and its uploads out of service and pauses the image, in one
- * transaction, so that launchers use the previous build from that moment and nobody builds the bad one again.
+ * transaction, so that launchers use the previous build from that moment and no builder builds the bad one again.
  * @throws CliError when there is no previous build, or not where the newest one is
  */
 export async function rollbackImage(context: CliContext, { image }: { image: string }): Promise<void> {

@@ -24,7 +24,7 @@ export interface AcquireOptions {
   readonly labels: readonly string[];
   readonly provider: string | undefined;
   readonly priority: number;
-  /** Give up after this long; `undefined` waits for ever. */
+  /** Give up after this long; `undefined` waits indefinitely. */
   readonly timeoutMs: number | undefined;
   /** Say nothing while waiting. */
   readonly quiet: boolean;

@@ -144,7 +144,7 @@ describe('taking nodes from a launcher', () => {
     expect(request).toMatchObject({ state: 'requested', labels: ['a', 'b', 'a'], reuse: true });
     expect(request.requestor).toMatch(/^NodePool:cli:/);
     expect(request.stat?.ephemeralOwner).toBe(zk.sessionId);
-    await expect(waiting).rejects.toThrow('was deleted by somebody else');
+    await expect(waiting).rejects.toThrow('was deleted by another process');
   });
 
   it('takes fulfilled nodes in order, in use and locked, and deletes the request', async () => {
@@ -176,7 +176,7 @@ describe('taking nodes from a launcher', () => {
     expect(lease.lost.aborted).toBe(false);
   });
 
-  it('leaves a node alone that an operator has changed meanwhile', async () => {
+  it('leaves a node unchanged that an operator has changed meanwhile', async () => {
     const id = await createNode();
     const [lease] = await Promise.all([acquire(), fulfil([id])]);
     const node = await readNode(id);

@@ -7,7 +7,7 @@ import { lockNode } from './node-lock.js';
 import type { NodeLock } from './node-lock.js';
 import { deleteRequest } from './request.js';
 
-/** Time one node's lock may take; nobody else wants it, so this is only a net. */
+/** Time one node's lock may take; no other process wants it, so this is only a safeguard. */
 const LOCK_TIMEOUT_MS = 30_000;
 /** Giving locks back must not keep a person waiting: they end with the session anyway. */
 const GIVE_UP_MS = 1_000;

@@ -15,7 +15,7 @@ export interface LockHolder {
 /** How metastatic providers sign the locks of their backing nodes; the provider's name follows. */
 const METASTATIC = 'NodePool:metastatic:';
 
-/** @returns `undefined` when nobody has the lock any more */
+/** @returns `undefined` when the lock is free again */
 export async function findLockHolder(zk: ZooKeeper, id: NodeId): Promise<LockHolder | undefined> {
   const holder = await ZkLock.lockHolder(zk, nodeLockPath(id));
   const stat = holder && (await ifPresent(zk.exists(holder.entryPath)));

@@ -19,7 +19,7 @@ export interface NodeLockOptions {
 
 /**
  * Takes the lock of a node.
- * @throws NODEPOOL_LOCK_TIMEOUT when somebody else keeps it; the signal's reason
+ * @throws NODEPOOL_LOCK_TIMEOUT when another process keeps it; the signal's reason
  */
 export async function lockNode(zk: ZooKeeper, clock: Clock, id: NodeId, options: NodeLockOptions): Promise<NodeLock> {
   const lock = new ZkLock(zk, nodeLockPath(id), { identifier: options.owner, clock });

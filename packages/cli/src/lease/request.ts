@@ -25,8 +25,8 @@ export interface RequestSpec {
 }
 
 /**
- * Asks for nodes. Zuul's requests are persistent, as its schedulers outlive one another; nobody would take over one of
- * ours, so it is ephemeral, as Nodepool's own are: should this process die, the request goes with its session.
+ * Asks for nodes. Zuul's requests are persistent, as its schedulers outlive one another; no process would take over one
+ * of ours, so it is ephemeral, as Nodepool's own are: should this process die, the request goes with its session.
  */
 export async function submitRequest(zk: ZooKeeper, clock: Clock, spec: RequestSpec): Promise<RequestId> {
   const nowMs = clock.now();
@@ -107,7 +107,7 @@ export async function waitForRequest(id: RequestId, options: WaitOptions): Promi
       const { data, stat } = await orAbort(zk.getData(requestPath(id), wake), signal);
       request = decodeRequest(id, data, stat, clock.now());
     } catch (error) {
-      if (isZooKeeperError(error, 'ZK_NO_NODE')) throw new CliError(`Request ${id} was deleted by somebody else`);
+      if (isZooKeeperError(error, 'ZK_NO_NODE')) throw new CliError(`Request ${id} was deleted by another process`);
       if (!isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED')) throw error;
     }
     if (request) {

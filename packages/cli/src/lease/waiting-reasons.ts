@@ -45,7 +45,7 @@ export function sayWaitingReasons(options: WaitingReasonsOptions): () => void {
   };
 }
 
-/** @returns `undefined` while nobody answers, or when there is nothing left to say */
+/** @returns `undefined` while no launcher answers, or when there is nothing left to say */
 async function findReason({ context, zk, requestId }: WaitingReasonsOptions): Promise<string | undefined> {
   const config = await loadIfPresent(context);
   const urls = await findLauncherUrls({ ...context, zk }, config?.webapp);

@@ -11,7 +11,7 @@ import { describeLockHolder, findLockHolder, lastingLockRemedy } from '../lease/
 import { lockNode } from '../lease/node-lock.js';
 import { whoAmI } from '../connection/who-am-i.js';
 
-/** How long to wait for somebody else to let go of the node. */
+/** How long to wait for another process to let go of the node. */
 const LOCK_TIMEOUT_MS = 5000;
 
 /** Says that there is no such node: a success, as scripts rely on it, unless they ask for more with `--strict`. */

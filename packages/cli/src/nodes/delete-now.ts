@@ -18,7 +18,7 @@ import { lockOrExplain, reportMissing } from './change-node.js';
  * `nodepool delete --now`: deletes a node and what is behind it in the foreground, with the provider of this
  * configuration; no launcher is needed. A deletion that fails or is interrupted leaves the node to the launchers, in the
  * state `deleting`.
- * @throws CliError when the lock is not to be had, or the provider cannot delete
+ * @throws CliError when the lock cannot be taken, or the provider cannot delete
  */
 export async function deleteNow(context: CliContext, id: NodeId): Promise<void> {
   const registry = createDriverRegistry(driverPlaces(context.options.configFile));

@@ -12,7 +12,7 @@ export interface Deadline {
   end(): void;
 }
 
-/** Made once: an error for each deadline would have its stack recorded for nobody. */
+/** Made once: an error for each deadline would have its stack recorded for no reader. */
 const ENDED = new Error('the work under this deadline has ended');
 
 /** Starts a deadline `timeoutMs` milliseconds from now. */

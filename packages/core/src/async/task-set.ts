@@ -1,4 +1,4 @@
-/** Work under way that somebody will wait for. */
+/** Work under way that will be waited for. */
 export class TaskSet {
   readonly #running = new Set<Promise<unknown>>();
 

@@ -21,8 +21,8 @@ interface Finding {
 }
 
 /**
- * Reports numbers that cannot be meant, such as a negative limit. A service goes on with them, as services always have:
- * to it they are warnings.
+ * Reports numbers that cannot be meant, such as a negative limit. A service continues with them, as services always
+ * have: to it they are warnings.
  */
 export function checkSense(top: JsonObject, check: SenseCheck): void {
   inEach(top, 'labels', { 'min-ready': minReady, 'max-ready-age': age('ready nodes are never too old') }, check);

@@ -65,7 +65,7 @@ describe('repairEntry', () => {
       { name: 'p', cloud: 'c', images: [{ name: 'i' }, { name: 'j', id: 'x1' }] },
       { name: 'p', cloud: 'c', images: [{ name: 'j', id: 'x1' }] },
     ],
-  ])('mends %s', (_name, entry, expected) => {
+  ])('repairs %s', (_name, entry, expected) => {
     const before = structuredClone(entry);
 
     const repaired = repairEntry(entry, schema);

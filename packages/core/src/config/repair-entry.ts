@@ -187,7 +187,7 @@ function placeholderFor(schema: JsonObject): Json | undefined {
   }
 }
 
-/** A copy in which aliases share values as they do in the original: expanding them could take for ever. */
+/** A copy in which aliases share values as they do in the original: expanding them might never end. */
 function copy(value: Json, known = new Map<Json, Json>()): Json {
   if (value === null || typeof value !== 'object') return value;
   const there = known.get(value);

@@ -24,12 +24,7 @@ it('has neither by default', async () => {
 });
 
 it.each([
-  [
-    'a secret for a webhook that nobody has defined',
-    HOOK,
-    'webhooks: [{name: chet, secret: aaaaaaaaaaaaaaaaaaaa}]',
-    'chet',
-  ],
+  ['a secret for an undefined webhook', HOOK, 'webhooks: [{name: chet, secret: aaaaaaaaaaaaaaaaaaaa}]', 'chet'],
   ['a token that can be guessed', '{}', 'api-tokens: [{name: alice, token: short}]', 'token'],
   ['an event that does not exist', HOOK.replace('request-failed', 'request-lost'), '{}', 'events'],
   ['an address that is none', HOOK.replace('https:', 'mailto:'), '{}', 'url'],

@@ -18,7 +18,10 @@ export interface ConfigProblem {
   message: string;
 }
 
-/** `validate`: unknown keys are errors, as for `config-validate`. `service`: they are warnings, so that a daemon goes on. */
+/**
+ * `validate`: unknown keys are errors, as for `config-validate`. `service`: they are warnings, so that a daemon
+ * continues.
+ */
 export type ConfigMode = 'service' | 'validate';
 
 /** One member of the ensemble. All members have the same chroot. */

@@ -64,7 +64,7 @@ export interface Driver {
   checkAll?(configs: readonly ProviderConfig[], problem: ProblemReporter): void;
   /**
    * What a provider with this configuration would do to the nodes the provider has now, for `nodepool plan`. Must not do
-   * I/O. Missing: nodes are made for requests, and a changed configuration leaves those that exist alone.
+   * I/O. Missing: nodes are made for requests, and a changed configuration leaves those that exist unchanged.
    * @param config - as `getProviderConfig` made it; without pools when the provider leaves the configuration
    * @param nodes - those of the provider
    * @param all - those of all providers
@@ -126,8 +126,9 @@ export interface ProviderContext {
   readonly images?: ImageSource | undefined;
   /**
    * Aborted when the launcher takes no more requests for the provider: it left the configuration, or the launcher stops.
-   * Launches under way may finish. One that waits for what nobody has begun to make should end `aborted`: its request is
-   * then put back for others. Nodes of a provider that left are still deleted by it; `stop` follows when none is left.
+   * Launches under way may finish. One that waits for what no provider has begun to make should end `aborted`: its
+   * request is then put back for others. Nodes of a provider that left are still deleted by it; `stop` follows when
+   * none is left.
    */
   readonly closing?: AbortSignal | undefined;
 }
@@ -174,7 +175,8 @@ export interface Provider extends ProviderNotifications {
   canHold?(pool: string, labels: readonly string[]): boolean;
   /**
    * What keeps the pool from having as many nodes of the label as it could, for people: one sentence each, with what is
-   * wrong with what, such as `host1 port 22: the name has no address`. Asked when somebody wants to know why he waits.
+   * wrong with what, such as `host1 port 22: the name has no address`. Asked when a person wants to know why a request
+   * waits.
    */
   hindrances?(pool: string, label: string): readonly string[];
   /** Deletes resources tagged as this provider's that no record knows. Called every minute. */

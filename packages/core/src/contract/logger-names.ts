@@ -7,7 +7,7 @@ export const LOGGER_NAMES = {
   poolWorker: (provider: string, pool: string) => `nodepool.PoolWorker.${provider}-${pool}`,
   /** Work on one accepted request. */
   requestHandler: 'nodepool.driver.NodeRequestHandler',
-  /** Nodes too old, requests and locks that nobody owns any more, leaked resources. */
+  /** Nodes too old, requests and locks without an owner, leaked resources. */
   cleanup: 'nodepool.CleanupWorker',
   /** Nodes that are used or to be deleted. */
   deletedNodes: 'nodepool.DeletedNodeWorker',

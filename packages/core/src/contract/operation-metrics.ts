@@ -10,7 +10,7 @@ export interface OperationMetrics {
   launchEnded?(result: string, ms: number, of: LaunchSubject): void;
   /** The instance behind a node is gone, `ms` after its deletion began. */
   deleteEnded?(ms: number, of: { readonly provider: string }): void;
-  /** A resource nobody knows was deleted. @param plural - metric-safe plural of its kind, e.g. `instances` */
+  /** A leaked resource was deleted. @param plural - metric-safe plural of its kind, e.g. `instances` */
   leaked?(provider: string, plural: string): void;
   /** A call to the cloud ended. @param outcome - `ok`, or the metric of the error */
   apiCall?(provider: string, call: string, ms: number, outcome: string): void;

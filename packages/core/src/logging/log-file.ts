@@ -20,8 +20,8 @@ export interface LogFileOptions {
 
 /**
  * The stream below winston's stream transport when lines go to a file. It does what winston's file transports do not: it
- * notices that logrotate or a person moved the file, goes on after a full disk, and can be flushed before an exit. Lines of
- * one turn of the event loop go out in one write. Never emits `error`.
+ * notices that logrotate or a person moved the file, continues after a full disk, and can be flushed before an exit.
+ * Lines of one turn of the event loop go out in one write. Never emits `error`.
  */
 export class LogFile extends Writable {
   readonly #file: string;

@@ -50,7 +50,7 @@ export class Exposition {
       // registers itself
       new Gauge({ ...common, collect: collectGauge(read) });
     } else {
-      throw new TypeError(`metric "${name}" is a gauge that nobody reads`);
+      throw new TypeError(`metric "${name}" is a gauge that nothing reads`);
     }
   }
 }

@@ -1,6 +1,6 @@
 import { isKnownNodeState, NODE_STATES, type NodeRecord, type RecordChange } from '@nodepool/zk-protocol';
 
-/** How many nodes of a group are in each state. States nobody was ever in are missing. */
+/** How many nodes of a group are in each state. States that no node was ever in are missing. */
 export class StateCounts {
   readonly #counts = new Map<string, number>();
   #total = 0;
@@ -25,7 +25,7 @@ export class StateCounts {
   }
 }
 
-const NOBODY = new StateCounts();
+const NO_NODES = new StateCounts();
 
 /** Groups by name. One without nodes is forgotten, but remembered as changed until somebody has asked. */
 class Groups {
@@ -41,7 +41,7 @@ class Groups {
   }
 
   of(name: string): StateCounts {
-    return this.#groups.get(name) ?? NOBODY;
+    return this.#groups.get(name) ?? NO_NODES;
   }
 
   names(): IterableIterator<string> {

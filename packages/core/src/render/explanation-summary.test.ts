@@ -11,8 +11,8 @@ function pool(
 }
 
 function ofLabels(...pools: PoolExplanation[]): RequestExplanation {
-  const nobody = { requestor: null, tenant: null, nodes: [], ageMs: undefined, launchError: null };
-  return { ...nobody, requestId: undefined, state: 'not submitted', labels: ['big'], pools, launches: [] };
+  const noOne = { requestor: null, tenant: null, nodes: [], ageMs: undefined, launchError: null };
+  return { ...noOne, requestId: undefined, state: 'not submitted', labels: ['big'], pools, launches: [] };
 }
 
 const declines = pool('cloud', { action: 'decline', rule: 'exceeds-quota', text: 'it would exceed quota' });

@@ -15,7 +15,7 @@ const VERDICTS: Readonly<Record<Action, string>> = {
   defer: 'leaves it to another pool',
   foreign: 'may take it',
   decline: 'declines it',
-  skip: 'leaves it alone',
+  skip: 'ignores it',
 };
 const ORDER = Object.keys(VERDICTS) as Action[];
 

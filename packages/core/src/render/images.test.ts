@@ -64,9 +64,9 @@ describe('listings of images', () => {
   });
 
   it.each([
-    ['nobody has asked', undefined, BUILD, 0, null],
-    ['a build that began before goes on', 2_000, '{"state": "building"}', 1_000, 'pending'],
-    ['a build that began after goes on', 2_000, '{"state": "building"}', 3_000, 'building'],
+    ['it was not asked for', undefined, BUILD, 0, null],
+    ['a build that began before continues', 2_000, '{"state": "building"}', 1_000, 'pending'],
+    ['a build that began after continues', 2_000, '{"state": "building"}', 3_000, 'building'],
     ['a build that began after has failed', 2_000, '{"state": "failed"}', 3_000, 'pending'],
   ])('say of a build request, when %s', (_case, buildRequestedMs, body, buildCreatedMs, expected) => {
     const entry = image('a', { buildRequestedMs }, { buildIds: ['1'], body, buildCreatedMs });

@@ -28,7 +28,7 @@ export const labelSupplyListing: Listing<LabelSupply> = [
   { key: 'pools', header: 'Pools', level: 'brief', value: ({ pools }) => [...pools] },
 ];
 
-/** What the supply is made of. */
+/** Sources of the supply. */
 export interface SupplyRecords {
   readonly pools: Iterable<PoolComponentRecord>;
   /** A node serves each of its labels. */

@@ -98,7 +98,7 @@ describe('a driver whose provider', () => {
     expect(launcher.launcher.providerErrors[0]?.error).toMatch(/getProvider returned a provider without start, idle,/);
   });
 
-  it('hangs while it starts keeps nobody else from working, and joins in when it is done', async () => {
+  it('hangs while it starts keeps no other from working, and joins in when it is done', async () => {
     let open = (): void => {};
     const gate = new Promise<void>((resolve) => (open = resolve));
     const { harness, launcher } = await setUp((provider) => ({
@@ -236,7 +236,7 @@ describe('a driver whose launch', () => {
     await expectOthersServed(harness);
   });
 
-  it('hangs fails after a day, and keeps nobody else waiting', async () => {
+  it('hangs fails after a day, and keeps no other waiting', async () => {
     const { harness, launcher } = await setUp(launching(() => HANGS));
     await start(harness, launcher);
     const id = await harness.submit(['odd']);

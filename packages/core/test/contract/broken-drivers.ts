@@ -33,8 +33,8 @@ export interface BrokenDriver {
 }
 
 const CREATION = 'restart: loses nothing of a creation, at whatever moment the launcher dies';
-const DELETION = 'restart: goes on with a deletion, at whatever moment the launcher dies';
-const IN_USE = 'restart: leaves alone what is in use when a new launcher takes over';
+const DELETION = 'restart: continues a deletion, at whatever moment the launcher dies';
+const IN_USE = 'restart: keeps what is in use when a new launcher takes over';
 const QUOTA = 'errors: aborts a launch without counting an attempt when the quota is used up';
 const CAPACITY = 'errors: reports a cloud without room as a lack of capacity';
 
@@ -569,7 +569,7 @@ export const BROKEN: readonly BrokenDriver[] = [
   {
     flaw: 'tidies up when it starts',
     breaks: IN_USE,
-    also: ['nothing left: leaves alone what another installation made in the same cloud'],
+    also: ['nothing left: keeps what another installation made in the same cloud'],
     make: differing({
       adapter: (_honest, cloud) => ({
         start: async () => {
@@ -602,10 +602,10 @@ export const BROKEN: readonly BrokenDriver[] = [
   },
   {
     flaw: 'takes everything of its own for leaked',
-    breaks: 'nothing left: leaves alone what is in use, however often it looks for leaks',
+    breaks: 'nothing left: keeps what is in use, however often it looks for leaks',
     also: [
       IN_USE,
-      'nothing left: leaves alone what another installation made in the same cloud',
+      'nothing left: keeps what another installation made in the same cloud',
       'shutdown: finishes what is under way when it is stopped in peace',
     ],
     make: providerWith((_provider, cloud) => ({
@@ -618,7 +618,7 @@ export const BROKEN: readonly BrokenDriver[] = [
   },
   {
     flaw: 'takes what others made for its own',
-    breaks: 'nothing left: leaves alone what another installation made in the same cloud',
+    breaks: 'nothing left: keeps what another installation made in the same cloud',
     make: (current) => {
       const driver = honestDriver(current);
       return {
@@ -706,7 +706,7 @@ export const BROKEN: readonly BrokenDriver[] = [
   },
   // --- shutdown
   {
-    flaw: 'goes on looking at the cloud after it was stopped',
+    flaw: 'continues to look at the cloud after it was stopped',
     breaks: 'shutdown: stops without blocking, and leaves no timer behind',
     also: [
       'shutdown: gives up its start when that is aborted',

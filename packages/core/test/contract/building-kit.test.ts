@@ -51,7 +51,7 @@ describe('the driver contract, where machines share something', () => {
     expect(await failuresOf(['delete', 'nothing left'], {})).toEqual([]);
   });
 
-  it('does not let it stay for ever', async () => {
+  it('does not let it stay indefinitely', async () => {
     expect(await failuresOf(['nothing left'], {}, { keptMs: Infinity })).toEqual([
       'leaves nothing in the cloud after use',
       'leaves nothing in the cloud when the requestor goes away',

@@ -47,7 +47,7 @@ async function setUp(started: Started): Promise<{ harness: Harness; launcher: Te
 const names = (scopes: (DriverScope | undefined)[]) => scopes.map((scope) => scope?.provider);
 
 describe('what a driver begins is known to be its own', () => {
-  it('in timers, in promises nobody waits for, and when it is told of a node', async () => {
+  it('in timers, in promises that nothing waits for, and when it is told of a node', async () => {
     const scopes: (DriverScope | undefined)[] = [];
     const note = () => void scopes.push(currentDriverScope());
     const { harness, launcher } = await setUp(({ clock, nodes }) => {

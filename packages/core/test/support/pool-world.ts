@@ -28,7 +28,7 @@ interface Accepted extends PausedRequest {
   readonly pool: WorldPool;
 }
 
-/** What a {@link PoolWorld} is made of. */
+/** Options of a {@link PoolWorld}. */
 export interface WorldSpec {
   /** What one node of each label needs. */
   readonly needs: Readonly<Record<string, Resources>>;
@@ -110,7 +110,10 @@ export class PoolWorld {
     this.#enqueue(request);
   }
 
-  /** Lets each pool plan, again and again until nobody gets anything. @param look - called before a plan is carried out */
+  /**
+   * Lets each pool plan, again and again until no request gets anything. @param look - called before a plan is carried
+   * out
+   */
   settle(look: (pass: WorldPass) => void): void {
     for (let isMoving = true; isMoving;) {
       isMoving = false;

@@ -101,7 +101,7 @@ export class RackWorld {
     return launcher;
   }
 
-  /** Requests to ZooKeeper leave once per turn of the event loop, so time goes on in steps. */
+  /** Requests to ZooKeeper leave once per turn of the event loop, so time passes in steps. */
   async settle(stepMs = 5): Promise<void> {
     for (let step = 0; step < 20; step++) await this.clock.advance(stepMs);
   }

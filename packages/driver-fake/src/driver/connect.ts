@@ -2,7 +2,7 @@ import type { AdapterContext } from '@nodepool/core';
 import { addressOf, createCloudClient, SocketTransport, spawnServer, type CloudClient } from '../cloud/index.js';
 import type { FakeProviderConfig } from './config.js';
 
-/** A client of the cloud's own server, which is started when nobody answers. */
+/** A client of the cloud's own server, which is started when no server answers. */
 export function connectToServer(
   config: Pick<FakeProviderConfig, 'cloud' | 'cloudDir' | 'listen'>,
   { clock, logger }: Pick<AdapterContext, 'clock' | 'logger'>,

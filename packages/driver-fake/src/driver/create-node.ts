@@ -83,7 +83,7 @@ async function submitInstance(_state: CreateState, context: CreateContext, run: 
   }
 }
 
-/** Goes on with an instance that carries the node's tag. */
+/** Continues with an instance that carries the node's tag. */
 async function adopt(context: CreateContext, run: Run): Promise<CreateStep | undefined> {
   const { client, order } = context;
   const nodeId = order.metadata[NODE_ID_TAG] ?? '';

@@ -5,7 +5,7 @@ import { readProviderConfig, type FakeProviderConfig } from './config.js';
 import { connectToServer } from './connect.js';
 import { schema } from './schema.js';
 
-/** What a driver for tests and simulations is made of. */
+/** Options of a driver for tests and simulations. */
 export interface FakeDriverOptions {
   /** The cloud of a provider. Default: a server of its own, found or started in the cloud's directory. */
   readonly connect?: ((config: FakeProviderConfig, context: AdapterContext) => CloudClient) | undefined;

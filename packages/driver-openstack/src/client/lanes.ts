@@ -28,7 +28,7 @@ const LANES: Readonly<Record<Lane, { readonly parallel: number; readonly priorit
 
 /**
  * Queues of calls, one for each service and lane. When a service asks one of them to slow down, with `Retry-After` or
- * without, the others go on. All lanes of a service together keep to the rate.
+ * without, the others continue. All lanes of a service together keep to the rate.
  */
 export class Lanes {
   readonly #options: LanesOptions;

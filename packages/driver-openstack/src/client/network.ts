@@ -125,7 +125,7 @@ export class NetworkApi {
 
   /**
    * Attaches a floating IP, or with `null` detaches it.
-   * @param revision - do it only if nobody has changed it since
+   * @param revision - do it only if it has not changed since
    * @throws {OpenStackError} `conflict`: somebody has
    */
   async attachFloatingIp(

@@ -31,7 +31,10 @@ function subjectOf(parameters: URLSearchParams): ExplainSubject | undefined {
   return labels.length > 0 ? { labels } : undefined;
 }
 
-/** `/explain`: why a request is where it is, or what would become of labels nobody has asked for. Changes nothing. */
+/**
+ * `/explain`: why a request is where it is, or what would become of labels that no request has asked for. Changes
+ * nothing.
+ */
 export function createExplainRoutes(runtime: Pick<LauncherRuntime, 'explain' | 'requests'>): RouteTable {
   const explain = ({ representation, parameters }: RouteQuery): LiveAnswer => {
     const subject = subjectOf(parameters);

@@ -12,7 +12,7 @@ export interface ImageEntry {
   readonly name: string;
   /** An operator has paused its builds. */
   readonly paused: boolean;
-  /** When somebody asked for a build, in ms since the epoch; `undefined`: nobody has. */
+  /** When a build was asked for, in ms since the epoch; `undefined`: it was not. */
   readonly buildRequestedMs: number | undefined;
   /** By build id. */
   readonly builds: ReadonlyMap<string, BuildRecord>;
@@ -25,7 +25,10 @@ export interface ImageTreeOptions {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
   readonly logger: CacheLogger;
-  /** Something about the image changed, the locks of its builds and uploads included. Called once for each change, after it can be seen here. */
+  /**
+   * Something about the image changed, the locks of its builds and uploads included. Called once for each change, after
+   * it can be seen here.
+   */
   readonly changed: (image: string, change: ImageChange) => void;
   /** Everything is known again after the connection was away; what changed meanwhile was not all told while it was read. */
   readonly refreshed?: () => void;

@@ -1,5 +1,5 @@
-/** Shared by all lock directories nobody contends for, which is nearly all of them. */
-const NOBODY: readonly string[] = Object.freeze([]);
+/** Shared by all lock directories without contenders, which is nearly all of them. */
+const NO_ENTRIES: readonly string[] = Object.freeze([]);
 
 /** Lock directories by record id, with the names in them. */
 export class LockStates {
@@ -18,7 +18,7 @@ export class LockStates {
   }
 
   addDirectory(id: string): void {
-    if (!this.#entries.has(id)) this.#entries.set(id, NOBODY);
+    if (!this.#entries.has(id)) this.#entries.set(id, NO_ENTRIES);
   }
 
   removeDirectory(id: string): void {
@@ -26,17 +26,17 @@ export class LockStates {
   }
 
   addEntry(id: string, entry: string): void {
-    const before = this.#entries.get(id) ?? NOBODY;
+    const before = this.#entries.get(id) ?? NO_ENTRIES;
     if (!before.includes(entry)) this.#entries.set(id, [...before, entry]);
   }
 
   removeEntry(id: string, entry: string): void {
     const before = this.#entries.get(id);
     if (!before?.includes(entry)) return;
-    this.#entries.set(id, before.length === 1 ? NOBODY : before.filter((name) => name !== entry));
+    this.#entries.set(id, before.length === 1 ? NO_ENTRIES : before.filter((name) => name !== entry));
   }
 
   replace(id: string, entries: readonly string[]): void {
-    this.#entries.set(id, entries.length === 0 ? NOBODY : entries);
+    this.#entries.set(id, entries.length === 0 ? NO_ENTRIES : entries);
   }
 }

@@ -22,7 +22,7 @@ export interface PendingWrite {
 interface Expectation {
   expected: number;
   seen: number;
-  /** Somebody else wrote as well; holds until no commit on the path is under way, as events cannot be told apart. */
+  /** Another process wrote as well; holds until no commit on the path is under way, as events cannot be told apart. */
   foreign: boolean;
 }
 
@@ -39,7 +39,7 @@ interface SequentialCreates {
  *
  * It rests on two promises of ZooKeeper: a commit's events arrive before its reply, and a part of a multi causes exactly
  * one event. Before a commit is sent, each of its paths is told how many events to expect. An event of such a path is
- * only counted. When the reply is there, more events than expected mean that somebody else wrote too, and the path is
+ * only counted. When the reply is there, more events than expected mean that another process wrote too, and the path is
  * read. Paths of sequential creates are unknown until the reply, so events of paths that could be theirs are kept back.
  */
 export class OwnWrites {
@@ -147,7 +147,7 @@ export class OwnWrites {
     return entry.foreign;
   }
 
-  /** @returns true when somebody else touched the created path as well */
+  /** @returns true when another process touched the created path as well */
   #settleCreate(number: number, prefix: string, created: string | undefined): boolean {
     const creates = this.#sequential.get(prefix);
     if (creates === undefined) return false;

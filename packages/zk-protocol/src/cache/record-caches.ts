@@ -20,7 +20,7 @@ import type { CacheLogger } from './logger.js';
 import { TreeCache } from './tree-cache.js';
 import type { CommitTarget, LockAware, RecordCache } from './types.js';
 
-/** What every cache is made of. */
+/** Options of every cache. */
 export interface CacheOptions {
   readonly zk: ZooKeeper;
   readonly clock: Clock;

@@ -204,7 +204,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   };
 
   #onUnreadable(read: PathToRead, error: Error): void {
-    this.#options.logger.error('ZooKeeper does not let us read a record, it is left alone', { path: read.path, error });
+    this.#options.logger.error('ZooKeeper does not let us read a record; it is ignored', { path: read.path, error });
   }
 
   #remove(id: string): void {

@@ -47,7 +47,7 @@ export interface LockAware {
 export interface Committer {
   /**
    * Carries all of the operations out or none, in the session in which it is called: rejects with `ZK_SESSION_EXPIRED`
-   * while there is none. A `MultiError` says that ZooKeeper refused; after `ZK_CONNECTION_LOSS` nobody knows.
+   * while there is none. A `MultiError` says that ZooKeeper refused; after `ZK_CONNECTION_LOSS` it is unknown.
    */
   commit(operations: readonly Operation[]): Promise<OperationResult[]>;
 }
@@ -58,7 +58,7 @@ export interface PendingCommit {
   apply(results: readonly OperationResult[]): void;
   /** Tells the cache's listeners. Called after every cache has applied, so that they see one state. */
   report(): void;
-  /** The commit failed, or (`fateUnknown`) nobody knows: whatever may differ is read. */
+  /** The commit failed, or (`fateUnknown`) it is unknown whether it did: whatever may differ is read. */
   abandon(fateUnknown: boolean): void;
 }
 

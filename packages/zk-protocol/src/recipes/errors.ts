@@ -5,7 +5,7 @@ export class LockTimeoutError extends NodepoolError {
   readonly root: string;
 
   constructor(root: string, timeoutMs: number) {
-    super('NODEPOOL_LOCK_TIMEOUT', `could not lock ${root} within ${timeoutMs} ms: somebody else holds it`);
+    super('NODEPOOL_LOCK_TIMEOUT', `could not lock ${root} within ${timeoutMs} ms: another process holds it`);
     this.root = root;
   }
 }
@@ -15,7 +15,7 @@ export class LockLostError extends NodepoolError {
   readonly root: string;
 
   constructor(root: string, why: string) {
-    super('NODEPOOL_LOCK_LOST', `the lock ${root} may be held by somebody else now: ${why}`);
+    super('NODEPOOL_LOCK_LOST', `the lock ${root} may be held by another process now: ${why}`);
     this.root = root;
   }
 }

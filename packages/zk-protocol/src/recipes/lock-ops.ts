@@ -20,9 +20,10 @@ export interface LockOps {
 }
 
 /**
- * Operations that take a lock as part of a multi and prove that nobody else contends for it, without listing it: they
- * make the lock directory, and an existing one is deleted first, which ZooKeeper refuses while it has entries. So the
- * entry is the only one when the multi succeeds. Everybody else sees an ordinary lock. All parents of `root` must exist.
+ * Operations that take a lock as part of a multi and prove that no other process contends for it, without listing it:
+ * they make the lock directory, and an existing one is deleted first, which ZooKeeper refuses while it has entries. So
+ * the entry is the only one when the multi succeeds. Everybody else sees an ordinary lock. All parents of `root` must
+ * exist.
  * @param root - the lock directory
  */
 export function lockOps(root: string, options: LockOpsOptions): LockOps {
@@ -47,7 +48,7 @@ export function unlockOps(entryPath: string): Operation[] {
 
 /** Why the parts of {@link lockOps} made a multi fail. */
 export type LockFailure =
-  /** Somebody contends for the lock. */
+  /** Another process contends for the lock. */
   | 'contended'
   /** The lock directory was not as believed; it says nothing about contenders. Look again. */
   | 'stale'

@@ -30,7 +30,7 @@ export class LockWatch {
     return this.#controller.signal;
   }
 
-  /** The own entry is gone although nobody here gave the lock back. */
+  /** The own entry is gone although this process did not give the lock back. */
   entryDeleted(): void {
     this.#lose('its entry was deleted');
   }
@@ -48,7 +48,7 @@ export class LockWatch {
       this.#cancelTimer?.();
       this.#cancelTimer = undefined;
     } else if (!this.options.ephemeral) {
-      // The entry outlives the session, so nobody else can have got the lock.
+      // The entry outlives the session, so no other process can have got the lock.
     } else if (state === 'SUSPENDED') {
       const { clock, safeSuspendedMs } = this.options;
       this.#cancelTimer ??= clock.setTimer(safeSuspendedMs, () => this.#lose('ZooKeeper cannot be reached'));

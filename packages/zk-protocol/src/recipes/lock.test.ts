@@ -133,7 +133,7 @@ describe('a lock', () => {
     expect(next.lost.aborted).toBe(false);
   });
 
-  it('goes on waiting when somebody deletes the entry of a waiter', async () => {
+  it('continues to wait when the entry of a waiter is deleted', async () => {
     const [one, two] = await Promise.all([session(), session()]);
     const holder = new ZkLock(one, root);
     const waiter = new ZkLock(two, root);
@@ -237,7 +237,7 @@ describe('together with kazoo', () => {
     expect(await lock.acquire({ blocking: false })).toBe(true);
   });
 
-  it('a lock taken inside a multi is one to kazoo, and the multi proves that nobody else has it', async () => {
+  it('a lock taken inside a multi is one to kazoo, and the multi proves that no other has it', async () => {
     const zk = await session();
     await zk.ensurePath('/locks');
     const other = await kazoo('from-python');

@@ -97,7 +97,7 @@ export class ZkLock {
   }
 
   /**
-   * @returns true when the lock is held; false only with `blocking: false`, when somebody else has it
+   * @returns true when the lock is held; false only with `blocking: false`, when another process has it
    * @throws {LockTimeoutError} not obtained within `timeoutMs`
    * @throws the signal's reason when aborted; ZooKeeper errors other than a broken connection, which is waited out
    */
@@ -209,7 +209,7 @@ export class ZkLock {
     return (await readContenders(this.#zk, this.root)).map(({ identifier }) => identifier);
   }
 
-  /** Takes the lock away from whoever holds it. @returns false when nobody does */
+  /** Takes the lock away from whoever holds it. @returns false when it was free */
   static async forceUnlock(zk: ZooKeeper, root: string): Promise<boolean> {
     const target = findForceUnlockTarget(await listEntries(zk, root));
     if (target === undefined) return false;
@@ -222,7 +222,7 @@ export class ZkLock {
     }
   }
 
-  /** Who holds the lock; `undefined` when nobody does. */
+  /** Who holds the lock; `undefined` when it is free. */
   static async lockHolder(zk: ZooKeeper, root: string): Promise<LockHolder | undefined> {
     return (await readContenders(zk, root))[0];
   }

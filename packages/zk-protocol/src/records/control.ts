@@ -10,7 +10,7 @@ export type ControlKind = (typeof CONTROL_KINDS)[number];
 
 /**
  * - `pause` no request is accepted and nothing is launched there; what exists is used to its end
- * - `drain` as `pause`, and ready nodes that nobody uses are deleted
+ * - `drain` as `pause`, and unused ready nodes are deleted
  * - `limit` at most so many nodes at a time
  */
 export const CONTROL_MODES = ['pause', 'drain', 'limit'] as const;

@@ -1,6 +1,8 @@
 import { NodepoolError } from '../base/errors.js';
 
-/** Thrown when a stored body cannot be read as the record it should be. Leave that record alone: others may know it. */
+/**
+ * Thrown when a stored body cannot be read as the record it should be. Leave that record unchanged: others may know it.
+ */
 export class RecordError extends NodepoolError {
   /** What the body should have been, e.g. `node 0000000042`. */
   readonly record: string;

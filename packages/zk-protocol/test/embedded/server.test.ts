@@ -38,7 +38,7 @@ describe('startEmbeddedServer', () => {
     return client;
   }
 
-  it('goes on where it ended: data, sessions and ephemerals', async () => {
+  it('continues where it ended: data, sessions and ephemerals', async () => {
     const first = await start();
     const client = await open(first);
     await client.call(create('/kept', 0, 5), create('/mine', 1));
@@ -175,7 +175,7 @@ describe('startEmbeddedServer', () => {
     expect(client.takeMessages()).toMatchObject([{ error: -115 }, { error: 0 }]);
   });
 
-  it('lets nobody do anything who has not proved the login, on each connection anew', async () => {
+  it('lets no client do anything that has not proved the login, on each connection anew', async () => {
     const server = await start({ login: 'nodepool:secret' });
     const [stranger, guesser, member] = [await open(server), await open(server), await open(server)];
     await guesser.addAuth('digest', 'nodepool:guess');

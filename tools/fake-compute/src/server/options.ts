@@ -30,7 +30,7 @@ export interface FakeComputeOptions {
   readonly waitMs?: number | undefined;
   /** Limits of the region by metric, e.g. `{ INSTANCES: 100 }`. Default: no quotas are shown. */
   readonly quotas?: Readonly<Record<string, number>> | undefined;
-  /** The address of an instance. Default: `10.x` and `np1.fake`, which nobody contacts. */
+  /** The address of an instance. Default: `10.x` and `np1.fake`, which is never contacted. */
   readonly addressOf?: ((name: string) => string) | undefined;
   /** Number in [0, 1), for failures by chance. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;

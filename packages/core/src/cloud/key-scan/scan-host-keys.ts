@@ -37,7 +37,7 @@ export interface ScanHostKeysOptions extends CheckPortOptions {
   logger?: Logger | undefined;
   /** Default: all types known, in the order in which they are returned. */
   keyTypes?: readonly KeyType[] | undefined;
-  /** Told of each connection that failed, while the scan goes on. */
+  /** Told of each connection that failed, while the scan continues. */
   onFailure?: ((error: unknown) => void) | undefined;
   /** Spreads the pauses; a number in [0, 1). */
   random?: (() => number) | undefined;

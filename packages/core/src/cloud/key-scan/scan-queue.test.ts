@@ -24,7 +24,7 @@ describe('ScanQueue', () => {
     expect([queue.active, queue.waiting, started]).toEqual([0, 0, [0, 1, 2, 3]]);
   });
 
-  it('goes on after a task that failed', async () => {
+  it('continues after a task that failed', async () => {
     const queue = new ScanQueue(1);
     const failing = queue.run(() => Promise.reject(new Error('no')));
 

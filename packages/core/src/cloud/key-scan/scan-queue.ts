@@ -31,7 +31,7 @@ export class ScanQueue {
       return await task();
     } finally {
       const next = this.#waiting.shift();
-      // The place is handed over, not freed, so that nobody can slip in between.
+      // The place is handed over, not freed, so that no other task can slip in between.
       if (next) next();
       else this.#active -= 1;
     }

@@ -3,7 +3,7 @@ import type { Instance } from '../../contract/instance.js';
 interface Fact<I> {
   readonly tick: number;
   readonly instance: I | undefined;
-  /** It has changed since, nobody knows how. */
+  /** It has changed since, in an unknown way. */
   readonly outdated: boolean;
 }
 

@@ -118,7 +118,7 @@ describe('InstanceList', () => {
     expect(await list.find('i-1', since, NEVER)).toMatchObject({ externalId: 'i-1' });
   });
 
-  it('refuses questions when the list fails, and lets who waits go on waiting', async () => {
+  it('refuses questions when the list fails, and lets callers continue to wait', async () => {
     const { cloud, list } = setUp();
     cloud.failNext('list', new ProviderUnavailableError('down'));
     const news = list.news('i-1', clock.now(), NEVER);

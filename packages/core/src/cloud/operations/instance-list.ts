@@ -32,7 +32,7 @@ const LIST_TIMEOUT_MS = 120_000;
 
 /**
  * The instances of one provider, shared by all its machines: one list serves everybody who waits. Lists are taken only
- * while somebody waits, the more often the younger the youngest wait; a cloud that reports changes by itself is hardly
+ * while a caller waits, the more often the younger the youngest wait; a cloud that reports changes by itself is hardly
  * ever asked.
  */
 export class InstanceList<I extends Instance = Instance> {
@@ -92,7 +92,7 @@ export class InstanceList<I extends Instance = Instance> {
 
   /**
    * Resolves when the instance may have changed.
-   * @param sinceMs - since when somebody has waited for it: the longer, the slower it is looked up
+   * @param sinceMs - since when it has been waited for: the longer, the slower it is looked up
    */
   news(externalId: string, sinceMs: number, signal: AbortSignal): Promise<void> {
     return this.#waits.watch(externalId, sinceMs, signal);
@@ -158,7 +158,7 @@ export class InstanceList<I extends Instance = Instance> {
     if (current) question.answer();
   }
 
-  /** Sets the timer for the next read, or reads at once, or does nothing when nobody waits. */
+  /** Sets the timer for the next read, or reads at once, or does nothing when no call waits. */
   #schedule(): void {
     if (this.#reading || this.#stop.signal.aborted) return;
     const dueMs = this.#pace.dueMs(this.#waits, this.#waits.questions.size > 0 && this.#readsSingly() !== false);

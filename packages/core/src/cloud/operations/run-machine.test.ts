@@ -90,7 +90,7 @@ describe('runMachine', () => {
   });
 
   it('stops when the external id cannot be stored', async () => {
-    const machine = scripted([goto({ name: 'made', externalId: 'i-1' }), new Error('went on')]);
+    const machine = scripted([goto({ name: 'made', externalId: 'i-1' }), new Error('continued')]);
     const saveExternalId = () => Promise.reject(new Error('the lock is lost'));
 
     await expect(runMachine(machine, options({ saveExternalId }))).rejects.toThrow('the lock is lost');

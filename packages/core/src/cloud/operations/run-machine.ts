@@ -24,7 +24,7 @@ export interface RunMachineOptions<I extends Instance = Instance> {
    * in states with an external id: elsewhere the call may have taken effect.
    */
   readonly maxRepeats?: number | undefined;
-  /** Called, and waited for, before the machine goes on with an external id it has just learned. */
+  /** Called, and waited for, before the machine continues with an external id it has just learned. */
   saveExternalId?(externalId: string): Promise<void>;
   onTransition?(transition: Transition): void;
   /** Number in [0, 1). */
@@ -39,7 +39,7 @@ const LONGEST_REPEAT_MS = 30_000;
 const MAX_STEPS_AT_ONCE = 1_000;
 
 /**
- * Runs a machine to its end: calls its handlers, waits where they ask for it, stores the external id before going on.
+ * Runs a machine to its end: calls its handlers, waits where they ask for it, stores the external id before continuing.
  * Nothing else in a machine waits.
  * @returns what the machine was made for
  * @throws what the machine failed with; `timeoutError` when the time is over; the signal's reason on abort

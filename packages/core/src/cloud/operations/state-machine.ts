@@ -1,7 +1,7 @@
 import type { Instance } from '../../contract/instance.js';
 import type { Handler, Handlers, MachineRun, MachineState, StateMachine, Step } from '../../contract/state-machine.js';
 
-/** What a machine is made of. */
+/** Options of a state machine. */
 export interface StateMachineOptions<State extends MachineState, Result, Context, I extends Instance = Instance> {
   /** For logs and metrics, e.g. `create`. */
   readonly name: string;

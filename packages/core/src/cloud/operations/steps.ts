@@ -1,6 +1,6 @@
 import type { MachineState, Step, Wait } from '../../contract/state-machine.js';
 
-/** Go on in another state, at once. */
+/** Continue in another state, at once. */
 export function goto<State extends MachineState>(state: State): Step<State, never> {
   return { step: 'goto', state };
 }

@@ -66,8 +66,8 @@ export abstract class SimpleTaskManagerInstance<Data = unknown> implements Insta
 
 /**
  * A cloud in a few methods, called one at a time. Each call to the cloud belongs into `taskManager.rateLimit`, so that
- * it keeps the provider's rate. Each method is handed a signal, for `fetch` and the like: it says that nobody waits for the
- * answer any more, as the method took longer than the driver's `taskTimeoutMs`, or its launch was given up.
+ * it keeps the provider's rate. Each method is handed a signal, for `fetch` and the like: it says that no caller waits
+ * for the answer any more, as the method took longer than the driver's `taskTimeoutMs`, or its launch was given up.
  */
 export abstract class SimpleTaskManagerAdapter<
   Config extends StateMachineProviderConfig = StateMachineProviderConfig,

@@ -54,7 +54,7 @@ describe('the creation of a simple driver', () => {
     expect(clock.now() - startedMs).toBeLessThan(15_000);
   });
 
-  it('goes on when one list alone missed the instance', async () => {
+  it('continues when one list alone missed the instance', async () => {
     const cloud = new MemoryCloud(clock);
     cloud.put({ externalId: 'i-1' });
     const creating = begin(cloud);
@@ -78,7 +78,7 @@ describe('the creation of a simple driver', () => {
     expect(await clock.run(creating)).toMatchObject({ externalId: 'i-1' });
   });
 
-  it('does not wait for ever for an instance that is never listed', async () => {
+  it('does not wait indefinitely for an instance that is never listed', async () => {
     const startedMs = clock.now();
 
     await expect(clock.run(begin(new MemoryCloud(clock)))).rejects.toThrow('vanished');

@@ -14,7 +14,7 @@ export interface SimpleCalls {
 type CreateState = { readonly name: 'start' } | { readonly name: 'waiting-for-instance'; readonly externalId: string };
 type DeleteState = { readonly name: 'start' | 'waiting-for-absence'; readonly externalId: string };
 
-/** What a creation is made of. */
+/** Parts of a creation. */
 export interface CreateOptions {
   readonly calls: Pick<SimpleCalls, 'create'>;
   /** Tags the instance gets. */

@@ -21,7 +21,7 @@ const LONGEST_RETRY_MS = 3_600_000;
 
 /**
  * What one node of each label needs. Asked once for each label and pool; a label that can never work is an error label,
- * and looked at again with growing pauses, as the cloud or its set-up may have been mended.
+ * and looked at again with growing pauses, as the cloud or its set-up may have been corrected.
  */
 export class LabelNeeds {
   readonly #options: LabelNeedsOptions;

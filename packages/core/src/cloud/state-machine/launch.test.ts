@@ -255,7 +255,7 @@ describe('a launch', () => {
     expect([...cloud.instances.keys()]).toEqual(['i-2']);
   });
 
-  it('goes on deleting what an attempt left although deleting fails at first', async () => {
+  it('continues to delete what an attempt left although deleting fails at first', async () => {
     const { bench, clock, cloud } = setUp({ label: { hostKeyChecking: true } });
     bench.keys = undefined;
     cloud.failNext('delete', new Error('internal error'));
@@ -293,14 +293,14 @@ describe('a launch', () => {
 
   it('touches nothing any more when the node cannot be stored', async () => {
     const { bench, clock, cloud } = setUp({ cloud: { createMs: 1_000 } });
-    bench.storeError = new LockLostError('somebody else wrote it');
+    bench.storeError = new LockLostError('another process wrote it');
 
     const result = await clock.run(bench.launch());
 
     expect(result).toMatchObject({ state: 'failed', error: { code: 'NODEPOOL_LOCK_LOST' } });
     expect(bench.counted).toEqual(['error.zksession debian']);
     expect(cloud.calls).toEqual(['create']);
-    await clock.advance(1_000); // the cloud itself goes on
+    await clock.advance(1_000); // the cloud itself continues
   });
 
   it('ends at once on abort, even while the cloud hangs, and counts nothing', async () => {

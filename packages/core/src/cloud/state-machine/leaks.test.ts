@@ -43,7 +43,7 @@ describe('a second instance of one node', () => {
   it.each<[string, NodeState, string[]]>([
     ['while the node is being made', 'building', ['own', 'late']],
     ['when the own one is not listed: ids may be of another form', 'ready', ['late']],
-  ])('is left alone %s', async (_when, state, ids) => {
+  ])('is kept %s', async (_when, state, ids) => {
     const cloud = look(state, ids);
 
     await cloud.run();

@@ -16,7 +16,7 @@ export interface NodeImage {
 const NO_IMAGE: NodeImage = { name: null, externalId: undefined, fields: {} };
 
 /**
- * The image a new node of the label is made of.
+ * The image that a new node of the label is made from.
  * @returns `undefined` while a managed image has no ready upload in the provider
  */
 export function imageOfLabel(

@@ -212,7 +212,7 @@ describe('the quota of a state-machine provider', () => {
     expect(main && provider.quota.quotaNeededByLabel('other', main)).toEqual({ instances: 1 });
   });
 
-  it('puts a label that can never work on the list of error labels until it has been mended', async () => {
+  it('puts a label that can never work on the list of error labels until it has been corrected', async () => {
     let isMended = false;
     const { bench, clock, provider } = await setUp({
       adapter: {
@@ -378,7 +378,7 @@ describe('the deletion of a node', () => {
     await clock.run(bench.cleanUp(node));
 
     expect(cloud.instances.size).toBe(0);
-    await clock.advance(700_000); // the cloud itself goes on
+    await clock.advance(700_000); // the cloud itself continues
   });
 
   it('is repeated a few times while the cloud does not answer, and then given back', async () => {

@@ -12,7 +12,7 @@ import { QuotaEstimate } from './quota-estimate.js';
 import { Refreshed } from './refreshed.js';
 import type { Adapter } from './types.js';
 
-/** What the quota of a provider is made of. */
+/** Sources of a provider's quota. */
 export interface ProviderQuotaOptions {
   readonly provider: string;
   readonly adapter: Adapter;
@@ -32,7 +32,7 @@ export interface ProviderQuotaOptions {
 const LIFE_MS = 300_000;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
-/** After a launch ran into the quota: how long nothing is tried; grows while it goes on like that. */
+/** After a launch ran into the quota: how long nothing is tried; grows while that repeats. */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 /** How long a leaked instance is waited for after it was told to go. */
@@ -56,7 +56,7 @@ export class ProviderQuota implements QuotaSupport {
   /** Limits were proved wrong and are being fetched again. */
   #invalid = false;
   #refusals = 0;
-  /** Somebody looks whether the cloud shows its instances again. */
+  /** A look whether the cloud shows its instances again is under way. */
   #isProbing = false;
   /** Counts invalidations: limits read before one do not end it. */
   #generation = 0;
@@ -106,7 +106,7 @@ export class ProviderQuota implements QuotaSupport {
 
   /**
    * The cloud has not shown its instances for a while: what is launched now could not be seen either. Looked at until it
-   * does, as nobody else may be looking.
+   * does, as no other part may be looking.
    */
   get #isBlind(): boolean {
     if (this.#options.instances.overdueMs < BLIND_AFTER_MS) return false;

@@ -7,7 +7,7 @@ export interface RefreshedOptions<T> {
   fetch(signal: AbortSignal): Promise<T>;
   /** A fetch has ended; also called after failures, with the error. */
   onFetched(error?: unknown): void;
-  /** How long a value is used before it is fetched again; `undefined`: for ever. */
+  /** How long a value is used before it is fetched again; `undefined`: always. */
   readonly lifeMs: number | undefined;
   readonly firstRetryMs: number;
   readonly longestRetryMs: number;
@@ -28,7 +28,7 @@ export class Refreshed<T> {
   #again = false;
   #cancel: CancelTimer | undefined;
   #asked = false;
-  /** The value is old, and nobody asked for it in the last while. */
+  /** The value is old, and was not asked for lately. */
   #old = false;
   #settled = false;
 

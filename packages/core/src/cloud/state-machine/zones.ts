@@ -49,7 +49,7 @@ export class Zones {
     this.#zones?.stop();
   }
 
-  /** True once the zones are known or have turned out not to be had. */
+  /** True once the zones are known or have turned out not to be available. */
   get settled(): boolean {
     return this.#zones?.settled ?? true;
   }

@@ -6,7 +6,7 @@ interface SharedCall {
 
 /**
  * Lets callers share a call that has not begun. Of each name one call is under way at most, and one waits. A call is
- * given up when nobody waits for it any more.
+ * given up when no caller waits for it any more.
  */
 export class SharedCalls {
   readonly #waiting = new Map<string, SharedCall>();

@@ -78,7 +78,7 @@ describe('TaskManager', () => {
     expect(await clock.run(second)).toEqual([2, 2]);
   });
 
-  it('gives up a shared list when nobody waits for it any more', async () => {
+  it('gives up a shared list when no caller waits for it any more', async () => {
     const tasks = manager();
     const abort = new AbortController();
     let ended = false;
@@ -118,7 +118,7 @@ describe('TaskManager', () => {
     expect(counted[0]).toBe('create 0 error.network');
   });
 
-  it('hands a refusal on when it goes on for too long', async () => {
+  it('hands a refusal on when it lasts for too long', async () => {
     const tasks = manager({ maxRepeats: 2 });
     let calls = 0;
     const call = tasks.call('create', () => {
@@ -193,7 +193,7 @@ describe('a task that hangs', () => {
     await expect(clock.run(hung.wait())).rejects.toThrow('within 20 s');
   });
 
-  it('ends when nobody wants it any more, whether it runs or waits', async () => {
+  it('ends when no caller wants it any more, whether it runs or waits', async () => {
     const tasks = manager();
     const signals: AbortSignal[] = [];
     const abort = new AbortController();

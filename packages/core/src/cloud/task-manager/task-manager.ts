@@ -83,7 +83,8 @@ export class TaskManager {
 
   /**
    * As `call`, but everybody who asks under the same name before the call has begun gets the same answer. Meant for
-   * lists: ten machines that look at their instances cost one call, and nobody gets an answer older than their question.
+   * lists: ten machines that look at their instances cost one call, and no caller gets an answer older than its
+   * question.
    */
   list<T>(call: string, fn: (signal: AbortSignal) => Promise<T>, options: CallOptions = {}): Promise<T> {
     return this.#track(() =>

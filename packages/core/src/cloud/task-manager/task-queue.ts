@@ -11,7 +11,7 @@ const STOP_PATIENCE_MS = 60_000;
 export interface QueuedTask<Manager> {
   /** For messages. */
   readonly name?: string | undefined;
-  /** The signal says that nobody waits for the task any more. */
+  /** The signal says that no caller waits for the task any more. */
   run(manager: Manager, signal: AbortSignal): Promise<void>;
   /** It is not run, or not waited for any longer. */
   refuse(error: Error): void;

@@ -26,7 +26,8 @@ export abstract class Task<Args extends object = object, Result = unknown> imple
 
   /**
    * Does the work. Calls to the cloud belong into `manager.rateLimit`.
-   * @param signal - nobody waits for the task any more: it took too long, or was given up. The next task runs already
+   * @param signal - no caller waits for the task any more: it took too long, or was given up. The next task runs
+   * already
    */
   abstract main(manager: TaskManager, signal: AbortSignal): Result | Promise<Result>;
 

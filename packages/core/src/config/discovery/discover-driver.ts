@@ -16,7 +16,7 @@ export interface DiscoverOptions extends DriverPlaces, ImportLimit {
 /**
  * Finds a driver's package, checks what its `package.json` says, and only then loads it.
  * @param name - as in the configuration: a short name, a package name, or a path from the first folder searched
- * @throws {DriverError} with what is wrong and the command or change that mends it
+ * @throws {DriverError} with what is wrong and the command or change that fixes it
  */
 export async function discoverDriver(name: string, options: DiscoverOptions): Promise<LoadedDriver> {
   const found = await findDriver(name, options);
@@ -34,8 +34,8 @@ function nameOf(name: string, { packageName, packageVersion, path }: DriverPacka
 
 function checkManifest(name: string, found: DriverPackage): void {
   if (!isFullName(name) && found.driver !== name && found.packageName !== name) {
-    const mend = `write driver: ${found.driver}, or install the right package`;
-    throw new DriverError(name, `${nameOf(name, found)} calls itself "${found.driver}", ${mend}`);
+    const remedy = `write driver: ${found.driver}, or install the right package`;
+    throw new DriverError(name, `${nameOf(name, found)} calls itself "${found.driver}", ${remedy}`);
   }
   checkVersion(name, found, found.apiVersion, 'its package.json');
 }
@@ -44,8 +44,8 @@ function checkVersion(name: string, found: DriverPackage, version: number | unde
   if (version === DRIVER_API_VERSION) return;
   const says = version === undefined ? 'names no driver API version' : `is made for driver API ${version}`;
   const newer = (version ?? 0) > DRIVER_API_VERSION;
-  const mend = newer ? 'update Nodepool, or install an older version of the package' : howToUpdate(found.packageName);
-  const message = `${nameOf(name, found)} ${says} (${where}), this Nodepool has API ${DRIVER_API_VERSION}: ${mend}`;
+  const remedy = newer ? 'update Nodepool, or install an older version of the package' : howToUpdate(found.packageName);
+  const message = `${nameOf(name, found)} ${says} (${where}), this Nodepool has API ${DRIVER_API_VERSION}: ${remedy}`;
   throw new DriverError(name, message);
 }
 

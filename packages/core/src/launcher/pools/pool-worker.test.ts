@@ -207,8 +207,12 @@ describe('a pool', () => {
 
   it('does not lock a request whose leftovers are being removed, until it is told to look again', async () => {
     const pool = await Pool.open();
-    pool.recovering.add('200-0000000000' as RequestId);
+    pool.isActive = false;
     const id = await pool.ask(['a']);
+    pool.recovering.add(id);
+    pool.isActive = true;
+    pool.worker.wake();
+    await pool.world.pass(1_000);
     expect(await pool.stateOf(id)).toBe('requested');
 
     pool.recovering.clear();

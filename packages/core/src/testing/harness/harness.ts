@@ -138,7 +138,7 @@ export class Harness {
     await this.during(requestor.giveBack(held), 'the nodes are given back');
   }
 
-  /** Deletes nodes that nobody uses, as an operator does, until there are none at all. */
+  /** Deletes unused nodes, as an operator does, until there are none at all. */
   async untilNodesDeleted(limitMs = LIMIT_MS): Promise<void> {
     const requestor = await this.#getRequestor();
     const asked = new Set<NodeId>();
@@ -146,7 +146,7 @@ export class Harness {
       for (const { id, state, allocatedTo } of this.ownNodes()) {
         if (state !== 'ready' || allocatedTo !== null || asked.has(id)) continue;
         asked.add(id);
-        requestor.remove(id).catch(() => asked.delete(id)); // somebody else was quicker: look again
+        requestor.remove(id).catch(() => asked.delete(id)); // another process was quicker: look again
       }
       return this.ownNodes().length === 0;
     };

@@ -8,7 +8,7 @@ import { registryOf } from './load-entry.js';
 import { ProcessClock } from './process-clock.js';
 import { watchDriver, type DriverWatch, type WatchedLaunch } from './watched-driver.js';
 
-/** What one launcher of a test is made of. */
+/** Options of one launcher of a test. */
 export interface TestLauncherOptions {
   readonly server: InProcessServer;
   readonly worldClock: Clock;

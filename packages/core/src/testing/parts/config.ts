@@ -56,7 +56,7 @@ const always: readonly PartTest[] = [
     },
   },
   {
-    name: 'reports keys that nobody knows, wherever they stand',
+    name: 'reports unknown keys, wherever they stand',
     run: async ({ harness }) => {
       for (const [place, entry] of withUnknownKeys(harness.configuration.entry)) {
         const { problems } = await load(harness, entry);

@@ -34,7 +34,7 @@ const tests: readonly PartTest[] = [
     },
   },
   {
-    name: 'leaves alone what is in use, however often it looks for leaks',
+    name: 'keeps what is in use, however often it looks for leaks',
     run: async ({ harness }) => {
       const { provider } = await harness.startLauncher();
       const [label] = await harness.configuration.labels();
@@ -50,7 +50,7 @@ const tests: readonly PartTest[] = [
     },
   },
   {
-    name: 'leaves alone what another installation made in the same cloud',
+    name: 'keeps what another installation made in the same cloud',
     run: async ({ harness }) => {
       await harness.startLauncher();
       const [label] = await harness.configuration.labels();

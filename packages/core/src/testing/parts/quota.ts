@@ -23,7 +23,7 @@ const tests: readonly PartTest[] = [
           const need = provider.quota?.quotaNeededByLabel(label, pool) ?? { instances: 1 };
           assertAmounts(need, `need of label "${label}"`);
           const isFinite = Object.values(need).every(Number.isFinite);
-          assert.ok(isFinite, `need of label "${label}": nobody can give an infinite amount`);
+          assert.ok(isFinite, `need of label "${label}": no cloud can give an infinite amount`);
           assert.ok((need['instances'] ?? 0) >= 1, `a node of label "${label}" needs at least one instance`);
         }
       }

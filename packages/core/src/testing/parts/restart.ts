@@ -21,7 +21,7 @@ export const restart: ContractPart = {
       prepare: (harness) => harness.configuration.labels(),
       run: (harness, [label]) => harness.submit([label]),
     }),
-    killedDuring('goes on with a deletion, at whatever moment the launcher dies', {
+    killedDuring('continues a deletion, at whatever moment the launcher dies', {
       prepare: async (harness) => {
         const [label] = await harness.configuration.labels();
         return harness.take([label]);
@@ -29,7 +29,7 @@ export const restart: ContractPart = {
       run: (harness, taken: TakenNodes) => harness.giveBack(taken),
     }),
     {
-      name: 'leaves alone what is in use when a new launcher takes over',
+      name: 'keeps what is in use when a new launcher takes over',
       run: async ({ harness }) => {
         const first = await harness.startLauncher();
         const [label] = await harness.configuration.labels();
@@ -79,7 +79,7 @@ async function killAt<Prepared>(context: PartContext, index: number, moment: str
     if (seen++ !== index) return;
     stop();
     launcher.kill();
-    successor.launcher.start().catch(() => undefined); // then nobody cleans up, which shows
+    successor.launcher.start().catch(() => undefined); // then nothing is cleaned up, which shows
   });
   await work.run(harness, prepared);
   await endRequests(harness);

@@ -16,7 +16,7 @@ const LONGEST_PARAMETER = 255;
 const JSON_TYPE = 'application/json';
 const POLICY = "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-/** What the application is made of. */
+/** Options of the application. */
 export interface ApplicationOptions {
   readonly api: ApiPart;
   readonly events: EventStreams;

@@ -21,10 +21,10 @@ it.each([
   'Basic the-token-of-alice',
   'Bearer the-token-of-bob',
   'the-token-of-alice',
-])('%j is nobody', (header) => {
+])('%j is refused', (header) => {
   expect(() => authorize(header, TOKENS)).toThrow(expect.objectContaining({ status: 401, code: 'bad-token' }));
 });
 
-it('without tokens nobody may write, whatever is sent', () => {
+it('without tokens no one may write, whatever is sent', () => {
   expect(() => authorize('Bearer ', [])).toThrow(expect.objectContaining({ status: 403, code: 'writes-off' }));
 });

@@ -80,7 +80,7 @@ it('tries again with growing pauses while the address is not well', async () => 
   expect(warnings).toEqual([]);
 });
 
-it('gives up after five attempts, says so, and goes on with the next event', async () => {
+it('gives up after five attempts, says so, and continues with the next event', async () => {
   statuses = [500, 500, 500, 500, 500];
   webhooks.tell(failed('1'));
   webhooks.tell(failed('2'));

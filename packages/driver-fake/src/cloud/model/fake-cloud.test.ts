@@ -123,7 +123,7 @@ describe('a cloud that fails', () => {
     expect(cloud.usage.instances).toBe(0);
   });
 
-  it('leaves instances in error, or building for ever', async () => {
+  it('leaves instances in error, or building indefinitely', async () => {
     const { cloud, clock } = setUp({ failures: { 'error-state': 1 } });
     const broken = cloud.create(order);
     cloud.set('failures', { 'never-active': 1 });
@@ -213,7 +213,7 @@ describe('a cloud that lies', () => {
     expect(cloud.usage.instances).toBe(0);
   });
 
-  it('tells nobody anything while its API is down, and everything afterwards', () => {
+  it('tells no client anything while its API is down, and everything afterwards', () => {
     const { cloud, events } = setUp();
     const { id } = cloud.create(order);
     cloud.set('failures.api-down', 1);
@@ -277,7 +277,7 @@ describe('knobs', () => {
 });
 
 describe('the state', () => {
-  it('can be rebuilt from what was saved, and time goes on', async () => {
+  it('can be rebuilt from what was saved, and time continues', async () => {
     const settings = { 'create-time': 10, 'delete-time': 10, failures: { hide: 0.5 } };
     const { cloud, clock, saved } = setUp(settings);
     const start: StateEntry[] = [...entriesOf(cloud.state)];

@@ -202,14 +202,14 @@ export class FakeCloud {
     return live !== undefined;
   }
 
-  /** Shows an instance to nobody for so many milliseconds, although it continues. False: there is none. */
+  /** Hides an instance for so many milliseconds, although it continues. False: there is none. */
   hide(id: string, forMs = this.#knobs.timeMs('hide-time')): boolean {
     const live = this.#instances.visible(id);
     if (live) this.#instances.hide(live, forMs);
     return live !== undefined;
   }
 
-  /** Adds an instance nobody asked for: with tags of a provider it is a leak, without any it is somebody else's. */
+  /** Adds an instance that no launcher asked for: with tags of a provider it is a leak, without any it is foreign. */
   leak(order: Partial<InstanceOrder> = {}): CloudInstance {
     const full = { name: 'leaked', image: 'unknown', az: null, metadata: {}, ...order };
     const flavor = this.flavorFor(full.flavor === undefined ? { minRam: full.minRam ?? 1 } : full);

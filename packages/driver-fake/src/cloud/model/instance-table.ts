@@ -137,7 +137,7 @@ export class InstanceTable {
     this.update(live, { instance: { ...live.record.instance, status: 'error', fault } });
   }
 
-  /** Nobody is shown the instance for a while. */
+  /** The instance is hidden for a while. */
   hide(live: LiveInstance, forMs: number): void {
     this.schedule(live, 'show', forMs);
     this.update(live, { hidden: true });

@@ -17,14 +17,14 @@ export interface Endpoints {
   close(id: string, isGone: boolean): void;
 }
 
-/** What a cloud is made of. */
+/** Options of a cloud. */
 export interface FakeCloudOptions {
   readonly clock: Clock;
   /** Number in [0, 1): everything that happens by chance. The same numbers and calls give the same cloud. */
   readonly random: () => number;
   /** Knobs as in YAML. Default: an instant cloud without limits where nothing fails. */
   readonly settings?: JsonObject | undefined;
-  /** Default: instances have the address `<name>.fake`, which nobody contacts. */
+  /** Default: instances have the address `<name>.fake`, which is never contacted. */
   readonly endpoints?: Endpoints | undefined;
   /** What an earlier cloud left. */
   readonly state?: CloudState | undefined;

@@ -22,7 +22,7 @@ export class TimerHeap<T> {
     this.#fire = fire;
   }
 
-  /** Entries waiting, those included that nobody waits for any more. */
+  /** Entries waiting, cancelled ones included. */
   get size(): number {
     return this.#heap.length;
   }

@@ -17,8 +17,8 @@ Looks at the fake cloud of launchers on this machine and turns its knobs while i
   kill ID                an instance vanishes
   break ID               an instance goes into status "error"
   hide ID [SECONDS]      an instance is not shown for a while
-  leak [TAG=VALUE ...]   adds an instance nobody asked for
-  stop                   ends the server; instances stay, and go on at the next start
+  leak [TAG=VALUE ...]   adds an instance that no launcher asked for
+  stop                   ends the server; instances stay, and continue at the next start
   serve                  runs the server in the foreground
 
 Options:
@@ -92,7 +92,7 @@ function isNegative(arg: string, before = ''): boolean {
   return /^-\.?\d/.test(arg) && !/^--[^=]+$/.test(before);
 }
 
-/** Put before such a value so that it is not taken for an option: nobody can type it. */
+/** Put before such a value so that it is not taken for an option: it cannot be typed. */
 const MARK = '\0';
 
 function parse(args: readonly string[]) {

@@ -79,7 +79,7 @@ function writeAll(fd: number, entries: readonly StateEntry[]): void {
   for (let offset = 0; offset < bytes.length;) offset += writeSync(fd, bytes, offset);
 }
 
-/** A line cut short by the death of the process is the last one, and nobody was told of it. */
+/** A line cut short by the death of the process is the last one, and was not acknowledged. */
 function* readEntries(text: string): Generator<StateEntry> {
   const lines = text.split('\n');
   const unfinished = lines.pop();

@@ -18,7 +18,7 @@ it('is free again when its owner gives it up', () => {
 it.each([
   ['a process that has ended', '4194303'],
   ['a process that is another program by now', '1'],
-  ['nobody, as a file cut short', ''],
+  ['no server, as a file cut short', ''],
 ])('is taken over from %s', (_what, pid) => {
   const dir = makeTempDir();
   writeFileSync(join(dir, 'server.pid'), pid);

@@ -30,7 +30,7 @@ function removeStale(lock: string, owner: number | undefined): boolean {
   try {
     renameSync(lock, aside);
   } catch {
-    return true; // Somebody else has removed it; the link decides.
+    return true; // Another process has removed it; the link decides.
   }
   const isStale = readPid(aside) === owner;
   if (!isStale) tryLink(aside, lock);
@@ -53,6 +53,6 @@ function readPid(file: string): number | undefined {
     const pid = Number(readFileSync(file, 'utf8'));
     return Number.isInteger(pid) && pid > 0 ? pid : undefined;
   } catch {
-    return undefined; // No file: nobody.
+    return undefined; // No file: no server.
   }
 }

@@ -10,7 +10,7 @@ export interface CallMessage {
   readonly args?: Json | undefined;
 }
 
-/** One line of the server: an answer, or an event nobody asked for. */
+/** One line of the server: an answer, or an event. */
 export type ServerMessage =
   | { readonly id: number; readonly result: unknown }
   | { readonly id: number; readonly error: { readonly kind: FailureKind; readonly message: string } }

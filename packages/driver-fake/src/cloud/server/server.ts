@@ -10,7 +10,7 @@ import { Journal } from './journal.js';
 import { LineReader, readCall, type ServerMessage } from './protocol.js';
 import type { ServerAddress } from './address.js';
 
-/** What a server is made of. */
+/** Options of a server. */
 export interface CloudServerOptions {
   /** Directory of its state: must exist and belong to this server alone. */
   readonly dir: string;
@@ -18,7 +18,7 @@ export interface CloudServerOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly endpoints?: Endpoints | undefined;
-  /** Ends the server when nobody has been connected for so long and no instance needs it. Default: never. */
+  /** Ends the server when no client has been connected for so long and no instance needs it. Default: never. */
   readonly idleTimeoutMs?: number | undefined;
 }
 

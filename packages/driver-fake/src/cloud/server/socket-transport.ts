@@ -10,7 +10,7 @@ import { LineReader, type ServerMessage } from './protocol.js';
 export interface SocketTransportOptions {
   readonly address: ServerAddress;
   readonly clock: Clock;
-  /** Called when nobody answers at the address, before the next try: starts the server. */
+  /** Called when no server answers at the address, before the next try: starts the server. */
   readonly revive?: (() => void | Promise<void>) | undefined;
   /** Told about lost connections. */
   readonly onLost?: ((reason: Error) => void) | undefined;

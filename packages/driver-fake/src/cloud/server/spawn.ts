@@ -30,7 +30,7 @@ export function spawnServer({ dir, listen, program = PROGRAM }: SpawnOptions): (
       detached: true,
       stdio: ['ignore', log, log],
     });
-    child.on('error', () => {}); // Nobody will answer then: the connection is tried again and says so.
+    child.on('error', () => {}); // No server will answer then: the connection is tried again and says so.
     child.unref();
     return () => child.exitCode === null && child.signalCode === null && child.pid !== undefined;
   } finally {

@@ -104,7 +104,7 @@ describe('profiles', () => {
     });
   });
 
-  it('that nobody knows are an error that lists the others', () => {
+  it('that are unknown are an error that lists the others', () => {
     expect(() => readCloud(files({ profile: 'nimbus', auth }), 'sky')).toThrow(/"nimbus".*vexxhost/);
   });
 

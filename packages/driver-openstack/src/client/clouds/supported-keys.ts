@@ -13,7 +13,7 @@ const SUPPORTED = new Set([
   ...['routes_externally', 'cache'],
 ]);
 
-/** Keys that say how things are anyway, or are only about what nobody here does. */
+/** Keys that say how things are anyway, or are only about what is not done here. */
 const HARMLESS = new Set([
   ...['message', 'status', 'vendor_hook', 'secgroup_source', 'requires_floating_ip', 'disable_vendor_agent'],
   ...[

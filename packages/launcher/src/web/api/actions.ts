@@ -15,7 +15,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { ApiError } from '@nodepool/daemon';
 
-/** How long to wait for somebody else to let go of a node. */
+/** How long to wait for another process to let go of a node. */
 const LOCK_TIMEOUT_MS = 5_000;
 
 /** Where actions are done. */
@@ -37,7 +37,7 @@ export interface NodeAction {
 
 /**
  * Changes a node's state under its lock, as `nodepool hold` and `nodepool delete` do.
- * @throws ApiError 404 unknown, 409 somebody else keeps its lock
+ * @throws ApiError 404 unknown, 409 another process keeps its lock
  */
 export async function changeNode(sources: ActionSources, id: string, action: NodeAction): Promise<NodeRecord> {
   const { zk, clock, nodes, hostname } = sources;
@@ -53,7 +53,7 @@ export async function changeNode(sources: ActionSources, id: string, action: Nod
     throw new ApiError(
       409,
       'locked',
-      `Node ${id} is locked by somebody else${holder}: ask again once it is given back`,
+      `Node ${id} is locked by another process${holder}: ask again once it is given back`,
     );
   }
   try {

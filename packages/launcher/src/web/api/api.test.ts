@@ -18,7 +18,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { createService } from '../../start-service.js';
 
-const TOKEN = 'a-token-that-nobody-guesses';
+const TOKEN = 'a-token-that-is-hard-to-guess';
 const YAML = `
 webapp: {port: 0, listen_address: 127.0.0.1}
 labels: [{name: small}, {name: big}]
@@ -118,7 +118,7 @@ describe('the OpenAPI document', () => {
 
   it('describes what each reading operation answers', async () => {
     const document = (await get('/api/v1/openapi.json')).body as Document;
-    const waiting = await submit(['nobody-has-this'], '200-0000000050');
+    const waiting = await submit(['no-pool-has-this'], '200-0000000050');
     await expect.poll(async () => (await get(`/api/v1/requests/${waiting}`)).status, { timeout: 10_000 }).toBe(200);
     const ajv = new Ajv2020({ strict: false, allErrors: true });
     ajv.addSchema({ $id: 'api', components: document.components });
@@ -234,7 +234,7 @@ describe('writing', () => {
   });
 
   it('cancels a request', async () => {
-    const id = await submit(['nobody-has-this'], '200-0000000051');
+    const id = await submit(['no-pool-has-this'], '200-0000000051');
     await expect.poll(async () => (await get(`/api/v1/requests/${id}`)).status, { timeout: 10_000 }).toBe(200);
 
     const cancelled = await write('DELETE', `/api/v1/requests/${id}`);

@@ -85,7 +85,7 @@ export function createdMs(request: RequestRecord): number | null {
   return request.createdTimeMs ?? request.stat?.ctime ?? null;
 }
 
-/** Requests that nobody has accepted yet, in the order they are looked at. */
+/** Requests that no launcher has accepted yet, in the order they are looked at. */
 export function waitingRequests(requests: Iterable<RequestRecord>): RequestRecord[] {
   return [...requests].filter(({ state }) => state === 'requested').sort(compareRequests);
 }

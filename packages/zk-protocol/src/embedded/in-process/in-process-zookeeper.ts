@@ -47,7 +47,7 @@ export class InProcessZooKeeper implements api.ZooKeeper {
     this.#session.hold(ms);
   }
 
-  /** The process with this client dies: nobody is told anything any more, the session is left to expire. */
+  /** The process with this client dies: no listener is called any more, the session is left to expire. */
   kill(): void {
     this.#session.kill();
   }

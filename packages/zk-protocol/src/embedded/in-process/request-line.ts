@@ -68,7 +68,7 @@ export class RequestLine {
     failAll(waiting, code, why);
   }
 
-  /** Forgets everything; nobody is told. */
+  /** Forgets everything; no caller is told. */
   clear(): void {
     this.#waiting.length = 0;
     this.#inFlight = [];

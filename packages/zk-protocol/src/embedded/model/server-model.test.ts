@@ -74,7 +74,7 @@ describe('ServerModel', () => {
     });
   });
 
-  it('ends a session nobody is heard of, with its ephemerals, and tells who watches', () => {
+  it('ends a session that is not heard of, with its ephemerals, and tells who watches', () => {
     const driver = new ModelDriver();
     const owner = driver.connect(5000);
     const watcher = driver.connect(60_000);

@@ -70,7 +70,7 @@ export class ServerModel {
 
   /**
    * Opens a session for the connection. The timeout is held to the limits.
-   * @param password - 16 bytes nobody can guess
+   * @param password - 16 bytes that cannot be guessed
    */
   createSession(
     connection: ModelConnection,
@@ -162,7 +162,7 @@ export class ServerModel {
     }
   }
 
-  /** Ends what is due: sessions nobody was heard of, TTL znodes, empty containers. */
+  /** Ends what is due: sessions that were not heard of, TTL znodes, empty containers. */
   passTime(at: Moment): TimePassed {
     const passed: TimePassed = { outcomes: [], expired: [] };
     for (const session of this.sessions.expired(at.steadyMs)) {

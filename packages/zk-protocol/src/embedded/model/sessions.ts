@@ -38,7 +38,7 @@ export class SessionTable {
     this.sessions.delete(id);
   }
 
-  /** Time at which the next session ends if nobody is heard of until then; `undefined` without sessions. */
+  /** Time at which the next session ends if no session is heard of until then; `undefined` without sessions. */
   nextExpiryMs(): number | undefined {
     let next: number | undefined;
     for (const { expiresAtMs } of this.sessions.values()) {
@@ -55,7 +55,7 @@ export class SessionTable {
       .sort((a, b) => a.expiresAtMs - b.expiresAtMs || (a.id < b.id ? -1 : 1));
   }
 
-  /** Gives every session its full timeout from now: nobody could be heard while the server was down. */
+  /** Gives every session its full timeout from now: no session could be heard while the server was down. */
   restart(nowMs: number): void {
     for (const session of this.sessions.values()) session.expiresAtMs = nowMs + session.timeoutMs;
   }

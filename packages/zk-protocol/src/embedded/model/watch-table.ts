@@ -66,7 +66,7 @@ export class WatchTable {
     return this.byPath.has(path);
   }
 
-  /** Finds who must hear of a change and forgets their one-shot watches. `undefined` when nobody. */
+  /** Finds who must hear of a change and forgets their one-shot watches. `undefined` when there are none. */
   trigger(path: string, type: EventTypeNumber): Set<ModelConnection> | undefined {
     if (this.byPath.size === 0) return undefined;
     const found = new Set<ModelConnection>();

@@ -31,7 +31,7 @@ export interface ConnectionHandler {
   /** A step of SASL authentication, which this server does not do. */
   onSasl(connection: ClientConnection, xid: number): void;
   onRequest(connection: ClientConnection, xid: number, request: Request): void;
-  /** A type of request nobody knows. */
+  /** An unknown type of request. */
   onUnknown(connection: ClientConnection, xid: number): void;
   /** All packets of a chunk have been handed over. */
   onChunkEnd(connection: ClientConnection): void;

@@ -172,7 +172,7 @@ export class DataDirectory {
       'ZK_EMBEDDED_CORRUPT',
       `embedded ZooKeeper: cannot use ${path}: ${found}, but clients were told that everything up to byte ` +
         `${acknowledged.offset} is safe (transaction ${acknowledged.zxid}; the last one found is ${lastZxid}). Restore the ` +
-        `data directory from a backup; or, to go on without what is lost, remove ${acknowledgedPath(this.path)}`,
+        `data directory from a backup; or, to continue without what is lost, remove ${acknowledgedPath(this.path)}`,
       { path },
     );
   }

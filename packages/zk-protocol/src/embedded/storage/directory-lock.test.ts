@@ -105,7 +105,7 @@ describe('lock of a data directory', () => {
     )();
   });
 
-  it('takes over a claim of another boot that nobody touches, and respects one that is touched', async () => {
+  it('takes over a claim of another boot that no process touches, and respects one that is touched', async () => {
     const token = '00000000-0000-4000-8000-000000000000';
     const path = join(dataDir, `server.${token}.lock`);
     await writeFile(path, JSON.stringify({ pid: 1, host: 'other', bootId: 'another' }));

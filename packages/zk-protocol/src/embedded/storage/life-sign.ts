@@ -65,7 +65,7 @@ export async function askLifeSign(directory: string, name: string): Promise<Life
   }
 }
 
-/** Only a refusal proves that nobody listens; what another user protects, or is too busy to answer, lives. */
+/** Only a refusal proves that no process listens; what another user protects, or is too busy to answer, lives. */
 function verdictOn(code: string | undefined): LifeSignAnswer {
   if (code === 'ECONNREFUSED') return 'dead';
   return code === 'ENOENT' ? 'unknown' : 'alive';

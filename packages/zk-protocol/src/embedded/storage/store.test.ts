@@ -165,7 +165,7 @@ describe('Store', () => {
     }
   });
 
-  it('refuses to start when what it acknowledged last is damaged, cut off or gone, and says where and how to go on', async () => {
+  it('refuses to start when what it acknowledged last is damaged, cut off or gone, and says where and how to continue', async () => {
     const fs = new MemoryFileSystem();
     const { store } = await openStore(fs);
     const driver = new ModelDriver(store.model);
@@ -245,7 +245,7 @@ describe('Store', () => {
     expect(lines).toMatchObject([{ level: 'error', fields: { path } }]);
   });
 
-  it('reports a full disk once, acknowledges nothing after it, and can go on when there is space again', async () => {
+  it('reports a full disk once, acknowledges nothing after it, and can continue when there is space again', async () => {
     const fs = new MemoryFileSystem();
     const { store, failures } = await openStore(fs);
     const driver = await writeRandomly(store, new Random(11), 100);

@@ -23,8 +23,9 @@ import {
   type PoolComponentRecord,
   type Resources,
 } from '@nodepool/zk-protocol';
-import { silentLogger, type Config } from '../src/index.js';
-import { Metrics } from '../src/service/index.js';
+import type { Config } from '../contract/config.js';
+import { silentLogger } from '../contract/logger.js';
+import { Metrics } from './metrics.js';
 
 function poolOf(provider: string, ...supportedLabels: string[]): PoolComponentRecord {
   return newPoolComponent({

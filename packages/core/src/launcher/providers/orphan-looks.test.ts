@@ -6,10 +6,10 @@ import {
   type LauncherId,
 } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
-import { NODE_ID_TAG, PROVIDER_TAG } from '../src/index.js';
-import { Harness } from '../src/testing/harness/harness.js';
-import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
-import { TestCloud } from './contract/test-cloud.js';
+import { NODE_ID_TAG, PROVIDER_TAG } from '../../index.js';
+import { Harness } from '../../testing/harness/harness.js';
+import { honestDriver, invalidConfigs, validConfig } from '../../../test/contract/honest-driver.js';
+import { TestCloud } from '../../../test/contract/test-cloud.js';
 
 const SWEEP_MS = 60_000;
 

@@ -1,8 +1,8 @@
 import { compareRequests, newRequest, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
-import { explainInPool } from '../src/launcher/plan/explain-in-pool.js';
-import { RequestQueue } from '../src/launcher/plan/queue.js';
-import { busyCloud } from './stuck-requests.js';
+import { explainInPool } from '../../src/launcher/plan/explain-in-pool.js';
+import { RequestQueue } from '../../src/launcher/plan/queue.js';
+import { busyCloud } from '../support/stuck-requests.js';
 
 const WAITING = 5000;
 

@@ -13,15 +13,15 @@ import {
   type RequestRecord,
   type Resources,
 } from '@nodepool/zk-protocol';
-import type { PoolConfig } from '../src/contract/provider-config.js';
-import { explainInPool, type PoolDesk } from '../src/launcher/plan/explain-in-pool.js';
-import { RequestQueue } from '../src/launcher/plan/queue.js';
-import type { PoolView, RuleName } from '../src/launcher/plan/types.js';
-import { explainRequest, type RequestExplanation } from '../src/launcher/plan/explanation.js';
-import { TimeoutError } from '../src/contract/errors.js';
-import { ProviderSteering } from '../src/launcher/steering/provider-steering.js';
-import { poolConfig } from './support/pool-config.js';
-import { poolView } from './support/pool-view.js';
+import type { PoolConfig } from '../../src/contract/provider-config.js';
+import { explainInPool, type PoolDesk } from '../../src/launcher/plan/explain-in-pool.js';
+import { RequestQueue } from '../../src/launcher/plan/queue.js';
+import type { PoolView, RuleName } from '../../src/launcher/plan/types.js';
+import { explainRequest, type RequestExplanation } from '../../src/launcher/plan/explanation.js';
+import { TimeoutError } from '../../src/contract/errors.js';
+import { ProviderSteering } from '../../src/launcher/steering/provider-steering.js';
+import { poolConfig } from './pool-config.js';
+import { poolView } from './pool-view.js';
 
 /** When all examples are asked; requests are older. */
 const NOW_MS = Date.parse('2026-03-01T10:00:00Z');

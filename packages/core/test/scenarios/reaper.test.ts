@@ -7,7 +7,7 @@ import {
   type RequestId,
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { RackWorld } from './support/rack-world.js';
+import { RackWorld } from '../support/rack-world.js';
 
 async function startedLauncher(nodes: readonly Partial<NodeRecord>[]) {
   const world = new RackWorld();
@@ -20,7 +20,7 @@ async function startedLauncher(nodes: readonly Partial<NodeRecord>[]) {
 const gone = '200-0000000007' as RequestId;
 
 describe('taking nodes back', () => {
-  it('deletes unlocked nodes whose use is over, and leaves the others alone', async () => {
+  it('deletes unlocked nodes whose use is over, and keeps the others', async () => {
     const { states } = await startedLauncher([
       { state: 'used' },
       { state: 'in-use' },

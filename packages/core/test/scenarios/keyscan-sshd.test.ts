@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSshd } from '@nodepool/test-servers';
 import type { SshdHandle } from '@nodepool/test-servers';
-import { scanHostKeys } from '../src/cloud/key-scan/index.js';
+import { scanHostKeys } from '../../src/cloud/key-scan/index.js';
 
 describe('scanHostKeys on OpenSSH', () => {
   let sshd: SshdHandle;

@@ -1,9 +1,9 @@
 import { COMPONENTS_ROOT, type RequestId } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Harness } from '../src/testing/harness/harness.js';
-import type { TestLauncher } from '../src/testing/harness/launcher.js';
-import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
-import { TestCloud } from './contract/test-cloud.js';
+import { Harness } from '../../src/testing/harness/harness.js';
+import type { TestLauncher } from '../../src/testing/harness/launcher.js';
+import { honestDriver, invalidConfigs, validConfig } from '../contract/honest-driver.js';
+import { TestCloud } from '../contract/test-cloud.js';
 
 const closed = { 'max-concurrency': 0 };
 /** Has precedence, as long as it is not paused. */

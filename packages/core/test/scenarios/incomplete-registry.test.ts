@@ -11,9 +11,9 @@ import {
   type RequestId,
 } from '@nodepool/zk-protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Harness } from '../src/testing/harness/harness.js';
-import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
-import { TestCloud } from './contract/test-cloud.js';
+import { Harness } from '../../src/testing/harness/harness.js';
+import { honestDriver, invalidConfigs, validConfig } from '../contract/honest-driver.js';
+import { TestCloud } from '../contract/test-cloud.js';
 
 const LABELS = ['small', 'large', 'huge'];
 
@@ -170,7 +170,7 @@ describe('a request that no pool can serve', () => {
     await failsWithin(id, 15_000);
   });
 
-  it('waits for a launcher that has registered and is not running, but not for ever', async () => {
+  it('waits for a launcher that has registered and is not running, but not indefinitely', async () => {
     const { zk } = await harness.startLauncher();
     await harness.pass(20_000);
     const starting = newComponent({ kind: 'launcher', hostname: 'nl02', state: 'stopped', version: '1' });

@@ -1,10 +1,10 @@
 import { COMPONENTS_ROOT, controlPath, encodeControl, newControl } from '@nodepool/zk-protocol';
 import type { ControlRecord, RequestId } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Harness } from '../src/testing/harness/harness.js';
-import type { TestLauncher } from '../src/testing/harness/launcher.js';
-import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
-import { TestCloud } from './contract/test-cloud.js';
+import { Harness } from '../../src/testing/harness/harness.js';
+import type { TestLauncher } from '../../src/testing/harness/launcher.js';
+import { honestDriver, invalidConfigs, validConfig } from '../contract/honest-driver.js';
+import { TestCloud } from '../contract/test-cloud.js';
 
 /** Has precedence, as long as it is not paused. */
 const first = { ...validConfig, priority: 50 };
@@ -120,7 +120,10 @@ describe('what an operator orders', () => {
     await give(launcher, { kind: 'provider', name: 'test', mode: 'drain' });
     await inForce(launcher, 1);
 
-    await harness.during(launcher.zk.delete(`/nodepool/requests/${dropped}`), 'nobody wants the second node any more');
+    await harness.during(
+      launcher.zk.delete(`/nodepool/requests/${dropped}`),
+      'no request wants the second node any more',
+    );
 
     await harness.until(() => harness.history.nodes.size === 1, 'the free node is deleted', 120_000);
     expect([...harness.history.nodes.keys()]).toEqual(taken.nodes.map(({ id }) => id));

@@ -1,7 +1,7 @@
 import { encodeNode, nodePath, withNode } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import type { Launcher } from '../src/launcher/index.js';
-import { pooledConfig, RackWorld, rackConfig } from './support/rack-world.js';
+import type { Launcher } from '../index.js';
+import { pooledConfig, RackWorld, rackConfig } from '../../../test/support/rack-world.js';
 
 const MINUTES_MS = 130_000;
 const withoutRack = { ...rackConfig, providers: new Map() };

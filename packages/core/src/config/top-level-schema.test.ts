@@ -3,15 +3,15 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
-import { inspectDrivers } from '../src/config/discovery/inspect-drivers.js';
-import { createDriverRegistry } from '../src/config/discovery/registry.js';
-import { loadConfig } from '../src/config/load-config.js';
-import { listOf, mapOf, textOf } from '../src/config/raw-values.js';
-import { parseSource } from '../src/config/source-document.js';
-import { substituteEnvironment } from '../src/config/substitute.js';
-import { TOP_LEVEL_SCHEMA } from '../src/config/top-level-schema.js';
-import type { Config } from '../src/contract/config.js';
-import { tempDir } from './support/temp-dir.js';
+import { inspectDrivers } from './discovery/inspect-drivers.js';
+import { createDriverRegistry } from './discovery/registry.js';
+import { loadConfig } from './load-config.js';
+import { listOf, mapOf, textOf } from './raw-values.js';
+import { parseSource } from './source-document.js';
+import { substituteEnvironment } from './substitute.js';
+import { TOP_LEVEL_SCHEMA } from './top-level-schema.js';
+import type { Config } from '../contract/config.js';
+import { tempDir } from '../../test/support/temp-dir.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
 

@@ -1,9 +1,9 @@
 import type { RequestId } from '@nodepool/zk-protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Harness } from '../src/testing/harness/harness.js';
-import { NODE_ID_TAG, PROVIDER_TAG } from '../src/index.js';
-import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
-import { TestCloud } from './contract/test-cloud.js';
+import { Harness } from '../../src/testing/harness/harness.js';
+import { NODE_ID_TAG, PROVIDER_TAG } from '../../src/index.js';
+import { honestDriver, invalidConfigs, validConfig } from '../contract/honest-driver.js';
+import { TestCloud } from '../contract/test-cloud.js';
 
 const MANY = 30;
 const roomy = { adapter: () => ({ getQuotaLimits: () => Promise.resolve({ instances: MANY }) }) };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { mapOf, textOf } from '../src/config/raw-values.js';
-import { errorLinesOf, linesAbout, loadWritten } from './support/load-config.js';
-import { PLAIN_SCHEMA, plainDriver, registryOf } from './support/plain-driver.js';
+import { mapOf, textOf } from './raw-values.js';
+import { errorLinesOf, linesAbout, loadWritten } from '../../test/support/load-config.js';
+import { PLAIN_SCHEMA, plainDriver, registryOf } from '../../test/support/plain-driver.js';
 
 /** Says something about each label of an entry, as drivers do that compare what the schema cannot. */
 const talkative = plainDriver('talkative', {

@@ -1,14 +1,14 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { inspectDrivers } from '../src/config/discovery/inspect-drivers.js';
-import { createDriverRegistry } from '../src/config/discovery/registry.js';
-import { loadConfig } from '../src/config/load-config.js';
-import type { ConfigProblem } from '../src/contract/config.js';
-import { ConfigError } from '../src/contract/errors.js';
+import { inspectDrivers } from '../../src/config/discovery/inspect-drivers.js';
+import { createDriverRegistry } from '../../src/config/discovery/registry.js';
+import { loadConfig } from '../../src/config/load-config.js';
+import type { ConfigProblem } from '../../src/contract/config.js';
+import { ConfigError } from '../../src/contract/errors.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const folder = join(here, 'fixtures/installations');
+const folder = join(here, '../fixtures/installations');
 
 /** The drivers of this workspace, found as an installation finds them. */
 const places = { searchFrom: [here], conditions: ['@nodepool/source'] };

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createLogging, type Logging } from '../src/logging/create-logging.js';
-import { Harness } from '../src/testing/harness/harness.js';
-import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
-import { TestCloud } from './contract/test-cloud.js';
-import { tempDir } from './support/temp-dir.js';
+import { createLogging, type Logging } from '../logging/create-logging.js';
+import { Harness } from '../testing/harness/harness.js';
+import { honestDriver, invalidConfigs, validConfig } from '../../test/contract/honest-driver.js';
+import { TestCloud } from '../../test/contract/test-cloud.js';
+import { tempDir } from '../../test/support/temp-dir.js';
 
 /** Everything is shown but what the loggers keep back. */
 const dict = (loggers: string) => `

@@ -8,10 +8,10 @@ import {
   type RequestId,
 } from '@nodepool/zk-protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Harness } from '../src/testing/harness/harness.js';
-import type { TestLauncher } from '../src/testing/harness/launcher.js';
-import { honestDriver, invalidConfigs, validConfig } from './contract/honest-driver.js';
-import { TestCloud } from './contract/test-cloud.js';
+import { Harness } from '../../src/testing/harness/harness.js';
+import type { TestLauncher } from '../../src/testing/harness/launcher.js';
+import { honestDriver, invalidConfigs, validConfig } from '../contract/honest-driver.js';
+import { TestCloud } from '../contract/test-cloud.js';
 
 const LIMIT = 2;
 const TENANT = 'example';

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startStatsd, type StatsdHandle } from '@nodepool/test-servers';
 import { systemClock } from '@nodepool/zk-protocol';
 import { delay } from '@nodepool/zk-protocol';
-import { silentLogger } from '../src/index.js';
-import { Statsd } from '../src/metrics/statsd/statsd.js';
+import { silentLogger } from '../../contract/logger.js';
+import { Statsd } from './statsd.js';
 
 const services = { clock: systemClock, logger: silentLogger };
 

@@ -12,8 +12,8 @@ import {
 } from '@nodepool/zk-protocol';
 import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { silentLogger } from '../src/contract/logger.js';
-import { ImageMirror } from '../src/launcher/mirror/image-mirror.js';
+import { silentLogger } from '../../contract/logger.js';
+import { ImageMirror } from './image-mirror.js';
 
 let dir: string;
 let server: Awaited<ReturnType<typeof startEmbeddedServer>>;

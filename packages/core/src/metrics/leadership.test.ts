@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { connect } from '@nodepool/zk-protocol';
 import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
-import { silentLogger } from '../src/index.js';
-import { Leadership } from '../src/metrics/leadership.js';
-import { VirtualClock } from '../src/testing/virtual-clock.js';
+import { silentLogger } from '../contract/logger.js';
+import { Leadership } from './leadership.js';
+import { VirtualClock } from '../testing/virtual-clock.js';
 
 it('sends everything once elected, then changes at most once a second, and sets no timer while nothing changes', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'nodepool-leadership-'));

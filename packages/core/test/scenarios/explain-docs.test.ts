@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { explanationFromJson, explanationToJson, explanationToText } from '../src/service/index.js';
-import { RULES } from '../src/launcher/plan/types.js';
-import { explainExample } from './stuck-requests.js';
+import { explanationFromJson, explanationToJson, explanationToText } from '../../src/service/index.js';
+import { RULES } from '../../src/launcher/plan/types.js';
+import { explainExample } from '../support/stuck-requests.js';
 
-const DOCS = join(import.meta.dirname, '../../../docs/explain.md');
+const DOCS = join(import.meta.dirname, '../../../../docs/explain.md');
 /** `UPDATE_DOCS=1` writes the examples into the page instead of comparing them. */
 const isUpdating = process.env['UPDATE_DOCS'] === '1';
 
