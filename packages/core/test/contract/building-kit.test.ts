@@ -3,7 +3,7 @@ import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import { ConfigError, LaunchError, readStateMachineProvider } from '../../src/index.js';
 import { Harness } from '../../src/testing/harness/harness.js';
 import { driverContract, type CloudFailureKind, type CloudResource } from '../../src/testing/index.js';
-import { translate } from './broken-drivers.js';
+import { translate } from './broken/broken-driver.js';
 import { honestDriver, validConfig, type Differences } from './honest-driver.js';
 import { TestCloud } from './test-cloud.js';
 

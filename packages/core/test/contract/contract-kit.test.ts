@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempDir } from '../support/temp-dir.js';
 import { driverContract, testDriverContract } from '../../src/testing/index.js';
-import { BROKEN, type BrokenDriver } from './broken-drivers.js';
+import type { BrokenDriver } from './broken/broken-driver.js';
+import { BROKEN } from './broken/index.js';
 import { honestDriver, invalidConfigs, validConfig } from './honest-driver.js';
 import { TestCloud } from './test-cloud.js';
 

@@ -1,0 +1,99 @@
+import { appendFileSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { tempDir } from '../../test/support/temp-dir.js';
+import { createLogging } from './create-logging.js';
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Messages of a file in the default format. */
+const messages = (file: string) =>
+  readFileSync(file, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.replace(/^.* INFO nodepool: /, ''));
+
+describe('a log file', () => {
+  it('is opened anew when another program has moved it', () => {
+    const file = join(tempDir(), 'log', 'nodepool.log');
+    let reopened = 0;
+    const { logger, close } = createLogging({ destination: { file }, onReopen: () => reopened++ });
+
+    logger.info('one');
+    close();
+    const second = createLogging({ destination: { file }, onReopen: () => reopened++ });
+    renameSync(file, `${file}.1`);
+    second.logger.info('two');
+    second.close();
+
+    expect(readFileSync(`${file}.1`, 'utf8')).toContain('one');
+    expect(readFileSync(file, 'utf8')).toMatch(/two\n$/);
+    expect(reopened).toBe(1);
+  });
+
+  it('that cannot be written is a clear error', () => {
+    const dir = tempDir({ file: '' });
+
+    expect(() => createLogging({ destination: { file: join(dir, 'file', 'x.log') } })).toThrow(
+      /log file .* cannot be written/,
+    );
+  });
+});
+
+describe('a log file on a full disk', () => {
+  it('is written again when there is room, with what was logged meanwhile', async () => {
+    const dir = tempDir();
+    const file = join(dir, 'nodepool.log');
+    symlinkSync('/dev/full', file); // each write ends with ENOSPC
+    const errors: unknown[] = [];
+    const { logger, close } = createLogging({ destination: { file }, onError: (error) => errors.push(error) });
+
+    logger.info('one');
+    await nextTurn();
+    logger.info('two');
+    await nextTurn();
+    rmSync(file);
+    logger.info('three');
+    await nextTurn();
+
+    expect(messages(file)).toEqual(['one', 'two', 'three']);
+    expect(errors).toEqual([expect.objectContaining({ code: 'ENOSPC' })]);
+    close();
+  });
+
+  it('does not fill the memory: the oldest lines are dropped, whole', async () => {
+    const dir = tempDir();
+    const file = join(dir, 'nodepool.log');
+    symlinkSync('/dev/full', file);
+    const { logger, close } = createLogging({ destination: { file }, onError: () => {} });
+
+    for (let turn = 0; turn < 30; turn++) {
+      for (let line = 0; line < 100; line++) logger.info(`${turn * 100 + line} ${'x'.repeat(1_000)}`);
+      await nextTurn();
+    }
+    rmSync(file);
+    close();
+
+    const kept = messages(file).map((message) => Number(message.split(' ')[0]));
+    expect(kept.at(-1)).toBe(2_999);
+    expect(kept).toEqual(Array.from({ length: kept.length }, (_, i) => 3_000 - kept.length + i));
+    expect(statSync(file).size).toBeLessThan(1.2 * 2 ** 20);
+  });
+});
+
+describe('lines of one turn', () => {
+  it('follow each other in the file after what others appended', () => {
+    const file = join(tempDir(), 'nodepool.log');
+    const { logger, close } = createLogging({ destination: { file } });
+    appendFileSync(file, 'other\n');
+
+    for (let number = 0; number < 100; number++) logger.info('line', { number });
+    close();
+
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+    expect(lines[0]).toBe('other');
+    expect(lines.slice(1).map((line) => line.replace(/.*number=/, ''))).toEqual(
+      Array.from({ length: 100 }, (_, i) => String(i)),
+    );
+  });
+});

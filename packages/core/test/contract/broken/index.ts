@@ -1,0 +1,27 @@
+import { LOADING } from './loading.js';
+import { CONFIG } from './config.js';
+import { CREATE } from './create.js';
+import { DELETE } from './delete.js';
+import { ERRORS } from './errors.js';
+import { QUOTA } from './quota.js';
+import { RESTART } from './restart.js';
+import { NOTHING_LEFT } from './nothing-left.js';
+import { REUSE } from './reuse.js';
+import { IMAGES } from './images.js';
+import { SHUTDOWN } from './shutdown.js';
+import type { BrokenDriver } from './broken-driver.js';
+
+/** Drivers that break one rule each, part by part as the contract has them. */
+export const BROKEN: readonly BrokenDriver[] = [
+  ...LOADING,
+  ...CONFIG,
+  ...CREATE,
+  ...DELETE,
+  ...ERRORS,
+  ...QUOTA,
+  ...RESTART,
+  ...NOTHING_LEFT,
+  ...REUSE,
+  ...IMAGES,
+  ...SHUTDOWN,
+];
