@@ -2,8 +2,8 @@ import { isZooKeeperError, ZkLock, type ZooKeeper } from '@nodepool/zk-protocol'
 import type { Logger } from '@nodepool/core';
 
 /**
- * Calls `gone` once, when whoever holds a lock now has given it back or is gone; at once when nobody holds it. After a broken
- * connection it may never be called.
+ * Calls `gone` once, when whoever holds a lock now has given it back or is gone; at once when it is free. After a
+ * broken connection it may never be called.
  * @param root - the lock directory
  */
 export async function whenReleased(

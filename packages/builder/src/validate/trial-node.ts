@@ -19,7 +19,7 @@ type TrialSurroundings = Pick<Surroundings, 'zk' | 'clock' | 'logger' | 'hostnam
 /**
  * A node that a builder makes for itself. It is locked and `building` as long as the builder works with it, and to every
  * launcher, old ones too, garbage as soon as it is not: so whatever becomes of the builder, launchers remove the node and
- * what is behind it. It is never `ready`: nobody may hand it out.
+ * what is behind it. It is never `ready`: no launcher may hand it out.
  */
 export class TrialNode {
   #node: NodeRecord;

@@ -258,7 +258,7 @@ export interface LaunchOrder {
   /**
    * Told for each attempt when the cloud has begun to make the instance, so that core knows how long the cloud takes for
    * it, without what the launch waits for on our side, such as `rate`. A driver that does not tell is measured from the
-   * beginning of the launch. Missing: nobody wants to know (`steering: off`).
+   * beginning of the launch. Missing: it is not counted (`steering: off`).
    */
   readonly created?: (() => void) | undefined;
 }

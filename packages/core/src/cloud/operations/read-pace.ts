@@ -72,7 +72,9 @@ export class ReadPace {
     return this.#ageMs(this.#lastEndedMs);
   }
 
-  /** When to read next. @param readsSingly - only single instances would be read @returns `undefined`: nobody waits */
+  /**
+   * When to read next. @param readsSingly - only single instances would be read @returns `undefined`: no caller waits
+   */
   dueMs(waits: InstanceWaits, readsSingly: boolean): number | undefined {
     if (waits.questions.size > 0) return readsSingly ? this.#afterFailure() : this.#lastBeganMs + this.#pauseMs();
     if (!waits.hasWatchers) return undefined;
