@@ -68,6 +68,17 @@ export class ProcessGroup {
     }
     this.signal('SIGKILL'); // also what it has forked
     await this.#exited;
+    while (this.#hasMembers) await pause(20); // they hold its port until they are gone
+  }
+
+  /** Something of it is still there, be it that it is just ending. */
+  get #hasMembers(): boolean {
+    if (this.#child.pid === undefined) return false;
+    try {
+      return process.kill(-this.#child.pid, 0);
+    } catch {
+      return false;
+    }
   }
 }
 
