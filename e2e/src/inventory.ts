@@ -14,7 +14,16 @@ export async function children(zk: ZooKeeper, path: string): Promise<string[]> {
   }
 }
 
-const ROOT_CHILDREN = new Set(['nodes', 'requests', 'requests-lock', 'components', 'elections', 'launchers', 'images']);
+const ROOT_CHILDREN = new Set([
+  'nodes',
+  'requests',
+  'requests-lock',
+  'components',
+  'elections',
+  'launchers',
+  'images',
+  'builder-ids',
+]);
 
 const slotKey = ({ provider, pool, address, slot }: ExpectedSlot): string =>
   `${provider}/${pool} ${address} slot ${slot}`;

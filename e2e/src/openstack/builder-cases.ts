@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { textOf, type ApiObject } from '@nodepool/openstack';
 import { ensureDebianPackages } from '@nodepool/test-servers';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { children } from '../inventory.js';
 import type { ServiceProcess } from '../service-process.js';
 import type { HeldNode, ZuulClient } from '../zuul-client.js';
 import { BuiltImages, REAL, type ImageProvider } from './built-images.js';
@@ -29,10 +30,17 @@ export function builderCases(get: () => OpenStackHarness): void {
     await images.reconfigure(builder, images.setup([{ ...REAL, images: [] }], []));
     await get().until(
       'nothing to be left of any image',
-      async () => (await images.inCloud()).length === 0 && (await images.files()).length === 0,
+      async () => {
+        const records = Promise.all(
+          ['small', 'large'].map((name) => children(get().zk, `/nodepool/images/${name}/builds`)),
+        );
+        const [cloud, files, builds] = await Promise.all([images.inCloud(), images.files(), records]);
+        return [...cloud, ...files, ...builds.flat().filter((name) => name !== 'lock')].length === 0;
+      },
       PATIENCE_MS,
     );
     await builder.stop();
+    await get().zk.deleteRecursive('/nodepool/images'); // names of images stay, as in Nodepool
   }
 
   async function oneNode(zuul: ZuulClient, label = 'small'): Promise<{ node: HeldNode; image: string }> {
