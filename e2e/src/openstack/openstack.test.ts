@@ -52,8 +52,8 @@ afterAll(async () => {
 shapeCases(get);
 leftoverCases(get);
 failureCases(get);
+nodeCases(get);
+builderCases(get);
 optionCases(get);
 imageCases(get);
 quotaCases(get);
-builderCases(get);
-nodeCases(get);
