@@ -17,7 +17,7 @@ const REQUEST = '/nodepool/images/small/request-build';
 const MOST_OVERHEAD_MS = 2_000;
 /** Share of the speed of curl that an upload reaches. */
 const LEAST_SHARE = 0.9;
-const UPLOADS = 3;
+const UPLOADS = 5;
 const SECOND: ImageProvider = { name: 'second', cloud: 'nodepool-raw', label: 'other' };
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`;
