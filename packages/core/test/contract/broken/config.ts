@@ -48,7 +48,7 @@ export const CONFIG: readonly BrokenDriver[] = [
   },
   {
     flaw: 'lets unknown keys pass in its pools',
-    breaks: 'config: reports keys that nobody knows, wherever they stand',
+    breaks: 'config: reports unknown keys, wherever they stand',
     make: (current) => {
       const driver = honestDriver(current);
       const { pools, ...properties } = driver.schema['properties'] as Record<string, JsonObject>;
