@@ -6,11 +6,12 @@ const SECONDS_PER_DAY = 86_400;
 /** A duration as listings show it: `DD:HH:MM:SS`, at least two digits each. Negative durations show as zero. */
 export function formatAge(ageMs: number): string {
   const total = Math.max(0, Math.floor(ageMs / MS_PER_SECOND));
-  const parts = [
-    Math.floor(total / SECONDS_PER_DAY),
-    Math.floor((total % SECONDS_PER_DAY) / SECONDS_PER_HOUR),
-    Math.floor((total % SECONDS_PER_HOUR) / SECONDS_PER_MINUTE),
-    total % SECONDS_PER_MINUTE,
-  ];
-  return parts.map((part) => String(part).padStart(2, '0')).join(':');
+  const days = Math.floor(total / SECONDS_PER_DAY);
+  const hours = Math.floor((total % SECONDS_PER_DAY) / SECONDS_PER_HOUR);
+  const minutes = Math.floor((total % SECONDS_PER_HOUR) / SECONDS_PER_MINUTE);
+  return `${twoDigits(days)}:${twoDigits(hours)}:${twoDigits(minutes)}:${twoDigits(total % SECONDS_PER_MINUTE)}`;
+}
+
+function twoDigits(amount: number): string {
+  return amount < 10 ? `0${amount}` : String(amount);
 }

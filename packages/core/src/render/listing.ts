@@ -1,6 +1,6 @@
 import type { Json } from '@nodepool/zk-protocol';
 import { escapeControlCharacters, toPythonJson, toPythonRepr } from './python-text.js';
-import { renderLines, renderTable } from './table.js';
+import { renderLines, tableLines } from './table.js';
 
 /** One column of a listing: the same facts as a JSON member and as a table cell. */
 export interface Column<Row> {
@@ -13,6 +13,8 @@ export interface Column<Row> {
    * - `extra` ours: in tables only when asked for by name, so that the established formats stay as they are
    */
   readonly level: 'brief' | 'detail' | 'extra';
+  /** The value depends on the time, or on more of the row than its record. */
+  readonly isChanging?: boolean;
   /** The JSON value. */
   value(row: Row, nowMs: number): Json;
   /** The cell, where it is not simply the value as text. */
@@ -45,6 +47,9 @@ function isShown<Row>(column: Column<Row>, selection: TableSelection): boolean {
   return column.level === 'brief' || (column.level === 'detail' && selection.detail === true);
 }
 
+/** Rows that are written in one go by {@link listingTableParts} and {@link listingJsonParts}. */
+const ROWS_A_PART = 100;
+
 /** The rows as a box table, without a final line end. */
 export function listingToTable<Row>(
   listing: Listing<Row>,
@@ -52,13 +57,41 @@ export function listingToTable<Row>(
   nowMs: number,
   selection: TableSelection = {},
 ): string {
+  return [...listingTableParts(listing, rows, nowMs, selection)].join('');
+}
+
+/**
+ * As {@link listingToTable}, piece by piece, so that whoever writes a long table can do other work between two pieces. The rows are
+ * taken at the first piece; some pieces are empty.
+ */
+export function* listingTableParts<Row>(
+  listing: Listing<Row>,
+  rows: Iterable<Row>,
+  nowMs: number,
+  selection: TableSelection = {},
+): Generator<string, void> {
   const columns = listing.filter((column) => isShown(column, selection));
-  const cells = Array.from(rows, (row) => columns.map((column) => cellOf(column, row, nowMs)));
-  return renderTable(
-    columns.map((column) => column.header),
-    cells,
-    selection.width,
-  );
+  const taken = [...rows];
+  const cells: string[][] = [];
+  for (const row of taken) {
+    cells.push(columns.map((column) => cellOf(column, row, nowMs)));
+    if (cells.length % ROWS_A_PART === 0) yield '';
+  }
+  const headers = columns.map((column) => column.header);
+  yield* inParts(tableLines(headers, cells, selection.width), '\n');
+}
+
+function* inParts(texts: Iterable<string>, separator: string): Generator<string, void> {
+  let part: string[] = [];
+  let isFirst = true;
+  for (const text of texts) {
+    part.push(text);
+    if (part.length < ROWS_A_PART) continue;
+    yield (isFirst ? '' : separator) + part.join(separator);
+    isFirst = false;
+    part = [];
+  }
+  if (part.length > 0) yield (isFirst ? '' : separator) + part.join(separator);
 }
 
 /** The rows as lines without header and rules, for programs that take words apart; columns stand two blanks apart. */
@@ -97,5 +130,75 @@ export function listingToJson<Row>(
   nowMs: number,
   fields?: ReadonlySet<string>,
 ): string {
-  return toPythonJson(listingToObjects(listing, rows, nowMs, fields));
+  const columns = fields ? listing.filter((column) => fields.has(column.key)) : listing;
+  return [...new ListingJsonWriter(columns).parts(rows, nowMs)].join('');
+}
+
+/**
+ * Writes rows as {@link listingToJson} does, piece by piece, so that whoever writes a long listing can do other work between
+ * two pieces. What it has written of a record it keeps for as long as there is that record: of a listing that is asked for
+ * again and again only what changes is written anew.
+ */
+export class ListingJsonWriter<Row> {
+  readonly #steady: readonly (readonly KeyedColumn<Row>[])[];
+  readonly #changing: readonly Column<Row>[];
+  readonly #recordOf: ((row: Row) => object) | undefined;
+  readonly #kept = new WeakMap<object, readonly string[]>();
+
+  /** @param recordOf - what a row shows, an object that never changes; missing: nothing is kept */
+  constructor(listing: Listing<Row>, recordOf?: (row: Row) => object) {
+    const steady: KeyedColumn<Row>[][] = [[]];
+    for (const [index, column] of listing.entries()) {
+      const before = `${index === 0 ? '{' : ', '}${toPythonJson(column.key)}: `;
+      steady.at(-1)?.push({ before, column: column.isChanging ? undefined : column });
+      if (column.isChanging) steady.push([]);
+    }
+    this.#steady = steady;
+    this.#changing = listing.filter(({ isChanging }) => isChanging);
+    this.#recordOf = recordOf;
+  }
+
+  /** The rows are taken at the first piece. */
+  *parts(rows: Iterable<Row>, nowMs: number): Generator<string, void> {
+    const taken = [...rows];
+    yield '[';
+    yield* inParts(
+      mapEach(taken, (row) => this.#objectOf(row, nowMs)),
+      ', ',
+    );
+    yield ']';
+  }
+
+  #objectOf(row: Row, nowMs: number): string {
+    const pieces: string[] = [];
+    for (const [index, steady] of this.#steadyOf(row, nowMs).entries()) {
+      pieces.push(steady);
+      const column = this.#changing[index];
+      if (column) pieces.push(toPythonJson(column.value(row, nowMs)));
+    }
+    const text = pieces.join('');
+    return text === '' ? '{}' : `${text}}`;
+  }
+
+  /** The texts before, between and after what changes. */
+  #steadyOf(row: Row, nowMs: number): readonly string[] {
+    const record = this.#recordOf?.(row);
+    const kept = record && this.#kept.get(record);
+    if (kept) return kept;
+    const written = this.#steady.map((run) =>
+      run.map(({ before, column }) => (column ? before + toPythonJson(column.value(row, nowMs)) : before)).join(''),
+    );
+    if (record) this.#kept.set(record, written);
+    return written;
+  }
+}
+
+/** A column and what stands before its value; without the column: the value is not written with the others. */
+interface KeyedColumn<Row> {
+  readonly before: string;
+  readonly column: Column<Row> | undefined;
+}
+
+function* mapEach<T, R>(items: Iterable<T>, map: (item: T) => R): Generator<R, void> {
+  for (const item of items) yield map(item);
 }

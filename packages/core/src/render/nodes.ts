@@ -29,6 +29,10 @@ function column(key: string, header: string, level: Level, value: (row: NodeRow,
   return { key, header, level, value } satisfies Column<NodeRow>;
 }
 
+function changing(steady: Column<NodeRow>): Column<NodeRow> {
+  return { ...steady, isChanging: true };
+}
+
 /** Columns of `nodepool list`, `nodepool list --detail` and `/node-list`. */
 export const nodeListing: Listing<NodeRow> = [
   column('id', 'ID', 'brief', ({ node }) => node.id),
@@ -38,8 +42,8 @@ export const nodeListing: Listing<NodeRow> = [
   column('public_ipv4', 'Public IPv4', 'brief', ({ node }) => node.publicIpv4),
   column('ipv6', 'IPv6', 'brief', ({ node }) => node.publicIpv6),
   column('state', 'State', 'brief', ({ node }) => node.state),
-  column('age', 'Age', 'brief', ({ node }, nowMs) => formatAge(nowMs - node.stateTimeMs)),
-  column('locked', 'Locked', 'brief', ({ locked }) => (locked ? 'locked' : 'unlocked')),
+  changing(column('age', 'Age', 'brief', ({ node }, nowMs) => formatAge(nowMs - node.stateTimeMs))),
+  changing(column('locked', 'Locked', 'brief', ({ locked }) => (locked ? 'locked' : 'unlocked'))),
   column('pool', 'Pool', 'detail', ({ node }) => node.pool),
   column('hostname', 'Hostname', 'detail', ({ node }) => node.hostname),
   column('private_ipv4', 'Private IPv4', 'detail', ({ node }) => node.privateIpv4),

@@ -14,9 +14,17 @@ function escapeCharacter(character: string): string {
   return code < 0x1_0000 ? `\\u${hex(4)}` : `\\U${hex(8)}`;
 }
 
+/** Nearly all texts: they need no look at each character's kind. */
+const PLAIN = /^[ -~]*$/;
+
+/** Whether a text is of printable ASCII alone: as many columns wide as it is long, with nothing to escape on a terminal. */
+export function isPlain(text: string): boolean {
+  return PLAIN.test(text);
+}
+
 /** The text with control characters made visible, so that stored text can never move a terminal's cursor. */
 export function escapeControlCharacters(text: string): string {
-  return text.replace(UNPRINTABLE, escapeCharacter);
+  return isPlain(text) ? text : text.replace(UNPRINTABLE, escapeCharacter);
 }
 
 function quote(text: string): string {
@@ -41,8 +49,12 @@ export function toPythonRepr(value: Json): string {
   return `{${members.join(', ')}}`;
 }
 
+/** Texts that JSON writes as they are. */
+const PLAIN_IN_JSON = /^[ !#-[\]-~]*$/;
+
 /** Escapes everything beyond ASCII, as Python's JSON writer does. */
 function toAsciiJsonString(text: string): string {
+  if (PLAIN_IN_JSON.test(text)) return `"${text}"`;
   return JSON.stringify(text).replace(
     /[\u007f-\uffff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -52,7 +64,8 @@ function toAsciiJsonString(text: string): string {
 /** A JSON value as Python's JSON writer shows it: `", "` and `": "` as separators, ASCII only. */
 export function toPythonJson(value: Json): string {
   if (typeof value === 'string') return toAsciiJsonString(value);
-  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  if (value === null) return 'null';
+  if (typeof value !== 'object') return JSON.stringify(value);
   if (Array.isArray(value)) {
     return `[${value.map((item, index) => numberAsRead(value, index) ?? toPythonJson(item)).join(', ')}]`;
   }

@@ -1,5 +1,7 @@
+import { isPlain } from './python-text.js';
+
 function width(text: string): number {
-  return Array.from(text).length;
+  return isPlain(text) ? text.length : Array.from(text).length;
 }
 
 function pad(text: string, columnWidth: number): string {
@@ -73,10 +75,23 @@ function cut(text: string, columnWidth: number): string {
  * @returns lines joined by `\n`, without a final one
  */
 export function renderTable(headers: readonly string[], rows: readonly (readonly string[])[], total?: number): string {
+  return [...tableLines(headers, rows, total)].join('\n');
+}
+
+/** The lines of {@link renderTable}, one by one. */
+export function* tableLines(
+  headers: readonly string[],
+  rows: readonly (readonly string[])[],
+  total?: number,
+): Generator<string, void> {
   const needed = widthsOf([headers, ...rows]);
   const widths = total === undefined ? needed : fitWidths(needed, headers, total);
   const rule = `+${widths.map((columnWidth) => '-'.repeat(columnWidth + 2)).join('+')}+`;
   const line = (cells: readonly string[]) =>
     `| ${widths.map((columnWidth, column) => pad(cut(cells[column] ?? '', columnWidth), columnWidth)).join(' | ')} |`;
-  return [rule, line(headers), rule, ...rows.map(line), rule].join('\n');
+  yield rule;
+  yield line(headers);
+  yield rule;
+  for (const row of rows) yield line(row);
+  yield rule;
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '@nodepool/zk-protocol';
+import { writeParts } from './write-parts.js';
 
 /** Of each second, what answers to strangers may take from the work on requests. */
 const SHARE = 0.25;
@@ -14,6 +15,7 @@ export class ComputeBudget {
   readonly #measure: () => number;
   #leftMs = MOST_MS;
   #filledMs: number;
+  #writing: Promise<unknown> = Promise.resolve();
 
   /** @param measure - milliseconds of a clock that never steps */
   constructor(clock: Clock, measure: () => number = () => performance.now()) {
@@ -24,15 +26,34 @@ export class ComputeBudget {
 
   /** @returns what `compute` gave; `undefined` when the budget is spent: it was not called */
   spend<T>(compute: () => T): { readonly result: T } | undefined {
-    const nowMs = this.#clock.now();
-    this.#leftMs = Math.min(MOST_MS, this.#leftMs + Math.max(0, nowMs - this.#filledMs) * SHARE);
-    this.#filledMs = nowMs;
-    if (this.#leftMs <= 0) return undefined;
+    if (this.#isSpent()) return undefined;
     const beganMs = this.#measure();
     try {
       return { result: compute() };
     } finally {
       this.#leftMs -= this.#measure() - beganMs;
     }
+  }
+
+  /**
+   * Writes a long answer in stretches. One is written at a time, so that each is admitted by what those before it cost.
+   * @returns the text; `undefined` when the budget is spent: `parts` was not called
+   */
+  write(parts: () => Iterable<string>): Promise<Buffer | undefined> {
+    const written = this.#writing.then(async () => {
+      if (this.#isSpent()) return undefined;
+      const { body, spentMs } = await writeParts(parts(), this.#measure);
+      this.#leftMs -= spentMs;
+      return body;
+    });
+    this.#writing = written.catch(() => undefined); // its caller has the error
+    return written;
+  }
+
+  #isSpent(): boolean {
+    const nowMs = this.#clock.now();
+    this.#leftMs = Math.min(MOST_MS, this.#leftMs + Math.max(0, nowMs - this.#filledMs) * SHARE);
+    this.#filledMs = nowMs;
+    return this.#leftMs <= 0;
   }
 }

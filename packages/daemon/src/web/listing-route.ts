@@ -1,5 +1,5 @@
 import type { Clock } from '@nodepool/zk-protocol';
-import { listingToJson, listingToTable } from '@nodepool/core/service';
+import { ListingJsonWriter, listingTableParts } from '@nodepool/core/service';
 import type { Listing } from '@nodepool/core/service';
 import type { ListingRoute, RouteQuery } from './routes.js';
 
@@ -29,6 +29,8 @@ export interface ListingRouteOptions<Row> {
   /** The parameter that names a single row, if there is one. */
   idParameter?: string;
   rows(query: RouteQuery): Iterable<Row>;
+  /** What a row shows, an object that never changes, so that its JSON can be kept. */
+  readonly recordOf?: (row: Row) => object;
 }
 
 /** A route that answers rows as a table or as JSON. */
@@ -36,6 +38,7 @@ export function listingRoute<Row>(clock: Clock, options: ListingRouteOptions<Row
   const selectable = options.selectable ?? options.listing;
   const known = new Set(selectable.map(({ key }) => key));
   const { idParameter } = options;
+  const whole = new ListingJsonWriter(options.listing, options.recordOf);
   return {
     kind: 'listing',
     normalize(parameters) {
@@ -49,16 +52,22 @@ export function listingRoute<Row>(clock: Clock, options: ListingRouteOptions<Row
       return normal;
     },
     isCheap: (parameters) => idParameter !== undefined && parameters.has(idParameter),
-    render({ representation, parameters }) {
+    *render({ representation, parameters }) {
       const rows = options.rows({ representation, parameters });
       if (representation === 'json') {
-        const text = parameters.get('json_fields');
-        const fields = text === null ? undefined : new Set(text.split(','));
-        return listingToJson(fields ? selectable : options.listing, rows, clock.now(), fields);
+        const fields = namedFields(parameters.get('json_fields'));
+        const chosen = fields && selectable.filter(({ key }) => fields.has(key));
+        yield* (chosen ? new ListingJsonWriter(chosen) : whole).parts(rows, clock.now());
+        return;
       }
-      const text = parameters.get('fields');
-      const fields = text === null ? undefined : new Set(text.split(','));
-      return `${listingToTable(selectable, rows, clock.now(), { detail: options.detail, fields })}\n`;
+      const fields = namedFields(parameters.get('fields'));
+      yield* listingTableParts(selectable, rows, clock.now(), { detail: options.detail, fields });
+      yield '\n';
     },
   };
+}
+
+/** What {@link normalFields} has made. */
+function namedFields(text: string | null): ReadonlySet<string> | undefined {
+  return text === null ? undefined : new Set(text.split(','));
 }

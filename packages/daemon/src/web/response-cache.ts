@@ -3,7 +3,7 @@ import type { Clock } from '@nodepool/zk-protocol';
 /** A rendered listing. */
 export interface CachedBody {
   readonly body: Buffer;
-  /** When it was computed, milliseconds since the UNIX epoch. */
+  /** When its writing began, milliseconds since the UNIX epoch. */
   readonly computedMs: number;
 }
 
@@ -15,25 +15,33 @@ const MAX_ENTRIES = 64;
 /** Keeps rendered listings for a second, so that many readers cost one rendering. */
 export class ResponseCache {
   readonly #entries = new Map<string, CachedBody>();
+  readonly #underWay = new Map<string, Promise<CachedBody | undefined>>();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** The kept answer, while it may be used. */
-  kept(key: string): CachedBody | undefined {
+  /**
+   * The kept answer, or the one that is being written, or a new one that is kept.
+   * @param write - gives `undefined` when it refuses
+   */
+  async get(key: string, write: () => Promise<Buffer | undefined>): Promise<CachedBody | undefined> {
     const kept = this.#entries.get(key);
-    return kept && this.#clock.now() - kept.computedMs < CACHE_MS ? kept : undefined;
+    if (kept && this.#clock.now() - kept.computedMs < CACHE_MS) return kept;
+    const underWay = this.#underWay.get(key);
+    if (underWay) return underWay;
+    const writing = this.#write(key, write).finally(() => this.#underWay.delete(key));
+    this.#underWay.set(key, writing);
+    return writing;
   }
 
-  /** The kept answer, or a new one that is kept. */
-  get(key: string, render: () => string): CachedBody {
-    const kept = this.kept(key);
-    if (kept) return kept;
-    const nowMs = this.#clock.now();
-    this.#makeRoom(nowMs);
-    const entry = { body: Buffer.from(render()), computedMs: nowMs };
+  async #write(key: string, write: () => Promise<Buffer | undefined>): Promise<CachedBody | undefined> {
+    const computedMs = this.#clock.now();
+    const body = await write();
+    if (!body) return undefined;
+    const entry = { body, computedMs };
+    this.#makeRoom(this.#clock.now());
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     return entry;

@@ -16,8 +16,11 @@ export interface ListingRoute {
   normalize(parameters: URLSearchParams): URLSearchParams;
   /** Whether an answer is so cheap that keeping it would only push out others. */
   isCheap(parameters: URLSearchParams): boolean;
-  /** @param query - its parameters are normalized */
-  render(query: RouteQuery): string;
+  /**
+   * The answer in pieces, each of which is quickly made; everything that can change is taken at the first.
+   * @param query - its parameters are normalized
+   */
+  render(query: RouteQuery): Iterable<string>;
 }
 
 /** What a {@link LiveRoute} answers. */

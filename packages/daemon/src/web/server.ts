@@ -8,7 +8,8 @@ import { negotiate } from './accept.js';
 import { ComputeBudget } from './compute-budget.js';
 import { CACHE_MS, ResponseCache } from './response-cache.js';
 import type { CachedBody } from './response-cache.js';
-import type { FileRoute, ListingRoute, LiveRoute, QueryRoute, RouteTable } from './routes.js';
+import type { FileRoute, ListingRoute, LiveRoute, QueryRoute, RouteQuery, RouteTable } from './routes.js';
+import { writeParts } from './write-parts.js';
 
 const TEXT = 'text/plain; charset=UTF-8';
 
@@ -73,16 +74,15 @@ function busy(): Answer {
 }
 
 /** The whole listing is computed once a second at most; its many selections of fields only within the budget. */
-function keptOrNew(
+async function keptOrNew(
   route: ListingRoute,
-  parameters: URLSearchParams,
+  query: RouteQuery,
   { options, cache, budget }: Web,
   key: string,
-  render: () => string,
-): CachedBody | undefined {
-  if (route.isCheap(parameters)) return { body: Buffer.from(render()), computedMs: options.clock.now() };
-  if (parameters.size === 0) return cache.get(key, render);
-  return cache.kept(key) ?? budget.spend(() => cache.get(key, render))?.result;
+): Promise<CachedBody | undefined> {
+  const whole = async () => (await writeParts(route.render(query))).body;
+  if (route.isCheap(query.parameters)) return { computedMs: options.clock.now(), body: await whole() };
+  return cache.get(key, query.parameters.size === 0 ? whole : () => budget.write(() => route.render(query)));
 }
 
 interface Target {
@@ -96,13 +96,12 @@ function parseTarget(url: string): Target {
   return { path, parameters: new URLSearchParams(query.join('?')) };
 }
 
-function answerListing(request: IncomingMessage, target: Target, route: ListingRoute, web: Web): Answer {
+async function answerListing(request: IncomingMessage, target: Target, route: ListingRoute, web: Web): Promise<Answer> {
   const representation = negotiate(request.headers.accept);
   if (!representation) return plain(406, 'Only text/plain and application/json are available');
   const parameters = route.normalize(target.parameters);
-  const render = () => route.render({ representation, parameters });
   const key = `${representation} ${target.path}?${parameters.toString()}`;
-  const kept = keptOrNew(route, parameters, web, key, render);
+  const kept = await keptOrNew(route, { representation, parameters }, web, key);
   if (!kept) return busy();
   const { body, computedMs } = kept;
   // Pages of other origins may read what the original lets them read, and nothing else.

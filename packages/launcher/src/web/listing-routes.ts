@@ -27,10 +27,18 @@ export function createListingRoutes(records: Records, clock: Clock): RouteTable 
         selectable: extendedNodeListing,
         detail: true,
         idParameter: 'node_id',
+        recordOf: ({ node }) => node,
         rows: ({ parameters }) => nodeRows(records.nodes, parameters.get('node_id')),
       }),
     ],
-    ['/request-list', listingRoute(clock, { listing: requestListing, rows: () => records.requests.values() })],
+    [
+      '/request-list',
+      listingRoute(clock, {
+        listing: requestListing,
+        recordOf: (request) => request,
+        rows: () => records.requests.values(),
+      }),
+    ],
     ['/label-list', listingRoute(clock, { listing: labelListing, rows: () => labelsOf(records.components) })],
   ]);
 }

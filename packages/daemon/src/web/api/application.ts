@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiToken, Logger } from '@nodepool/core';
-import type { Clock, JsonObject } from '@nodepool/zk-protocol';
+import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
 import { ComputeBudget } from '../compute-budget.js';
 import { ResponseCache } from '../response-cache.js';
+import { writeParts } from '../write-parts.js';
 import { ApiError } from './api-error.js';
 import { authorize } from './authorize.js';
 import type { EventStreams } from './events.js';
@@ -114,20 +115,47 @@ function reader(operation: ApiOperation, { cache, budget }: Shared) {
     const call = callOf(request);
     const isWhole = isList && Object.values(call.query).every((value) => value === undefined);
     void reply.header('Access-Control-Allow-Origin', '*').header('Cache-Control', isWhole ? 'max-age=1' : 'no-store');
-    const render = () => {
-      const answer = operation.handle(call);
-      if (answer instanceof Promise) throw new Error(`operation ${operation.id} must answer at once`);
-      return JSON.stringify(answer);
-    };
-    if (isWhole) return sendJson(reply, cache.get(operation.id, render).body);
-    const computed = budget.spend(() => {
-      const answer = operation.handle(call);
-      return answer instanceof Promise ? answer : JSON.stringify(answer);
-    });
-    if (!computed) throw new ApiError(429, 'busy', 'Too much is asked at the same time; ask again');
-    const { result } = computed;
-    return sendJson(reply, typeof result === 'string' ? result : JSON.stringify(await result));
+    const body = isWhole ? await wholeBody(operation, call, cache) : await bodyOf(operation, call, budget);
+    if (!body) throw new ApiError(429, 'busy', 'Too much is asked at the same time; ask again');
+    return sendJson(reply, body);
   };
+}
+
+/** A whole list. It is in memory, so that it is answered at once. */
+async function wholeBody(operation: ApiOperation, call: ApiCall, cache: ResponseCache): Promise<Buffer | undefined> {
+  const write = async () => {
+    const answer = operation.handle(call);
+    if (answer instanceof Promise) throw new Error(`operation ${operation.id} must answer at once`);
+    return (await writeParts(partsOf(answer))).body;
+  };
+  return (await cache.get(operation.id, write))?.body;
+}
+
+/** @returns `undefined` when the budget is spent */
+async function bodyOf(operation: ApiOperation, call: ApiCall, budget: ComputeBudget): Promise<Buffer | undefined> {
+  const handled = budget.spend(() => operation.handle(call));
+  if (!handled) return undefined;
+  const answer = await handled.result;
+  return budget.write(() => partsOf(answer));
+}
+
+/** Items of a list that are written in one go. */
+const ITEMS_A_PART = 50;
+
+function* partsOf(answer: Json | Iterable<Json>): Generator<string, void> {
+  if (answer === null || typeof answer !== 'object' || !(Symbol.iterator in answer)) {
+    yield JSON.stringify(answer);
+    return;
+  }
+  let part = '[';
+  let count = 0;
+  for (const item of answer) {
+    part += `${count === 0 ? '' : ','}${JSON.stringify(item)}`;
+    if (++count % ITEMS_A_PART !== 0) continue;
+    yield part;
+    part = '';
+  }
+  yield `${part}]`;
 }
 
 /** One audit line for each attempt, whatever becomes of it. */

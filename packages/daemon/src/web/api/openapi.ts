@@ -22,7 +22,7 @@ const EVENTS: JsonObject = {
         name: 'types',
         in: 'query',
         description:
-          'Names of events, separated by commas: node, request, image, launch, overview. Default: all but overview',
+          'Names of events, separated by commas: node, request, image, launch, control, overview. Default: all but overview',
         schema: { type: 'string' },
       },
     ],

@@ -27,8 +27,12 @@ export interface ApiOperation {
   readonly answer: JsonObject;
   /** Further status codes and when they are sent. */
   readonly errors?: Readonly<Record<number, string>>;
-  /** What is not in memory is read asynchronously, by single records alone. @throws ApiError */
-  handle(call: ApiCall): Json | Promise<Json>;
+  /**
+   * Reads answer at once, but for single records that are not in memory. A long list answers its items one by one, made from
+   * what does not change while they are taken.
+   * @throws ApiError
+   */
+  handle(call: ApiCall): Json | Promise<Json> | Iterable<Json>;
 }
 
 /** The operations of a service with the schemas they refer to as `#/components/schemas/NAME`. */

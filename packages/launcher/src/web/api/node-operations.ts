@@ -2,21 +2,19 @@ import type { JsonObject } from '@nodepool/zk-protocol';
 import { ApiError, listOf, ref, type ApiCall, type ApiOperation } from '@nodepool/daemon';
 import { changeNode } from './actions.js';
 import { filter, ID } from './parameters.js';
-import { nodeToApi } from './records.js';
+import { mapEach, nodeToApi } from './records.js';
 import type { LauncherApiSources } from './sources.js';
 
 const NO_NODE = { 404: 'There is no such node' };
 
-function listNodes({ runtime: { nodes } }: LauncherApiSources, { query }: ApiCall): JsonObject[] {
+function listNodes({ runtime: { nodes } }: LauncherApiSources, { query }: ApiCall): Iterable<JsonObject> {
   const { state, provider, label } = query;
-  const found: JsonObject[] = [];
-  for (const node of nodes.values()) {
-    if (state !== undefined && node.state !== state) continue;
-    if (provider !== undefined && node.provider !== provider) continue;
-    if (label !== undefined && !node.labels.includes(String(label))) continue;
-    found.push(nodeToApi(node, nodes.contenders(node.id) > 0));
-  }
-  return found;
+  const found = [...nodes.values()]
+    .filter((node) => state === undefined || node.state === state)
+    .filter((node) => provider === undefined || node.provider === provider)
+    .filter((node) => label === undefined || node.labels.includes(String(label)))
+    .map((node) => ({ node, locked: nodes.contenders(node.id) > 0 }));
+  return mapEach(found, ({ node, locked }) => nodeToApi(node, locked));
 }
 
 /** Operations that read nodes, and those that change one. */

@@ -3,7 +3,7 @@ import { explanationToJson } from '@nodepool/core/service';
 import { ApiError, listOf, record, ref, type ApiOperation } from '@nodepool/daemon';
 import { cancelRequest } from './actions.js';
 import { filter, ID } from './parameters.js';
-import { requestToApi, waitingRequests } from './records.js';
+import { mapEach, requestToApi, waitingRequests } from './records.js';
 import type { LauncherApiSources } from './sources.js';
 
 const NO_REQUEST = { 404: 'There is no such request' };
@@ -28,7 +28,7 @@ function listRequests(sources: LauncherApiSources): ApiOperation {
     handle({ query: { state } }) {
       const places = new Map(waitingRequests(requests.values()).map(({ id }, index) => [id, index]));
       const found = [...requests.values()].filter((request) => state === undefined || request.state === state);
-      return found.map((request) => requestToApi(request, places.get(request.id) ?? null));
+      return mapEach(found, (request) => requestToApi(request, places.get(request.id) ?? null));
     },
   };
 }
