@@ -14,7 +14,7 @@ const ROOMS = {
     'client/wire': ['base', 'client/contract'],
     client: ['base', 'client/contract', 'client/wire'],
     records: ['base', 'client/contract'],
-    recipes: ['base', 'client/contract', 'client'],
+    recipes: ['base', 'client/contract', 'client', 'records'],
     cache: ['base', 'client/contract', 'client', 'records'],
     'embedded/contract': ['base'],
     'embedded/model': ['base', 'client/contract'],
@@ -130,7 +130,7 @@ const ROOMS = {
     providers: ['command', 'terminal', 'connection'],
     images: ['command', 'terminal', 'connection', 'explain'],
     controls: ['command', 'terminal', 'connection'],
-    doctor: ['command', 'terminal', 'connection'],
+    doctor: ['command', 'terminal', 'connection', 'configuration'],
     commands: [
       'command',
       'help',

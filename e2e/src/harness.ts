@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,6 +18,8 @@ export interface LaunchOptions {
   throughPort?: number;
   /** Further environment variables. */
   env?: Record<string, string>;
+  /** Content of its secure file. Default: it has none. */
+  secure?: Record<string, unknown>;
 }
 
 /** What every kind of setup tells of its pools. */
@@ -104,9 +106,15 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
   }
 
   async #launch(setup: Setup, options: LaunchOptions): Promise<LauncherProcess> {
-    const { name = `launcher-${this.#launchers.length + 1}`, throughPort, env } = options;
+    const { name = `launcher-${this.#launchers.length + 1}`, throughPort, env, secure } = options;
     const config = this.#config(setup, throughPort);
-    const process = await LauncherProcess.start(join(this.testDir, name), name, config, env);
+    const dir = join(this.testDir, name);
+    const secureFile = join(dir, 'secure.yaml');
+    if (secure) {
+      await mkdir(dir, { recursive: true });
+      await writeFile(secureFile, JSON.stringify(secure));
+    }
+    const process = await LauncherProcess.start(dir, name, config, env, secure ? ['-s', secureFile] : []);
     this.#launchers.push({ process, setup, throughPort });
     await process.whenReady();
     return process;

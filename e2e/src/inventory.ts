@@ -15,6 +15,7 @@ export async function children(zk: ZooKeeper, path: string): Promise<string[]> {
 }
 
 const ROOT_CHILDREN = new Set([
+  'controls',
   'nodes',
   'requests',
   'requests-lock',
@@ -118,6 +119,9 @@ export async function otherProblems(zk: ZooKeeper, launchers: number, pools: num
   for (const [kind, wanted] of Object.entries({ launcher: launchers, pool: pools, builder: 0 })) {
     const found = (await children(zk, `/nodepool/components/${kind}`)).length;
     if (found !== wanted) problems.push(`${found} components of kind ${kind} instead of ${wanted}`);
+  }
+  for (const kind of await children(zk, '/nodepool/controls')) {
+    for (const name of await children(zk, `/nodepool/controls/${kind}`)) problems.push(`order ${kind}/${name} is left`);
   }
   for (const name of await children(zk, '/nodepool/images')) problems.push(`/nodepool/images/${name} is left`);
   return problems;

@@ -10,6 +10,7 @@ import { SimulatedLauncher } from './actors/launcher.js';
 import { checkTenantLimit } from './world/limit-checks.js';
 import { MetastaticFleet } from './fleets/metastatic-fleet.js';
 import { Operator } from './actors/operator.js';
+import { Orders } from './actors/orders.js';
 import type { Random } from './world/random.js';
 import { StaticFleet } from './fleets/static-fleet.js';
 import type { World } from './world/world.js';
@@ -25,6 +26,7 @@ export class Scenario {
   readonly launchers: SimulatedLauncher[] = [];
   readonly clients: ZuulClient[] = [];
   readonly operator: Operator;
+  readonly orders: Orders;
   readonly chaos: Chaos;
   /** `0`: held nodes stay until somebody deletes them. */
   readonly maxHoldAgeMs: number;
@@ -53,6 +55,7 @@ export class Scenario {
     for (let i = random.int(1, 2); i > 0; i--) this.clients.push(new ZuulClient(world, `zuul${i}`));
     new GivenUp(world, this.launchers);
     this.operator = new Operator(world);
+    this.orders = new Orders(world, this.launchers, this.fleets, SIZES);
     this.chaos = new Chaos(world, this.launchers, this.clients, this.fleets);
   }
 
@@ -78,6 +81,7 @@ export class Scenario {
     this.#world.repeat(random.pick([300, 1_000, 3_000]), () => this.#whileOn(() => this.#submit()));
     if (random.chance(0.5)) this.#world.repeat(20_000, () => this.#whileOn(() => this.#changeConfig()));
     if (random.chance(0.5)) this.#world.repeat(15_000, () => this.#whileOn(() => this.#meddle()));
+    if (random.chance(0.5)) this.#world.repeat(12_000, () => this.#whileOn(() => this.orders.giveAny()));
     if (random.chance(0.85)) this.chaos.begin(random.pick([300, 2_000, 10_000]));
   }
 
@@ -85,6 +89,7 @@ export class Scenario {
   end(): void {
     this.#isOver = true;
     this.chaos.end();
+    this.orders.end();
     for (const fleet of this.fleets) fleet.calm?.();
     this.#absent.clear();
     for (const launcher of this.launchers) launcher.reconfigure(this.spec());

@@ -25,6 +25,7 @@ const PROBE_LIMIT_MS = 600_000;
 /** By then whoever was cut off or stalled is back. */
 const CALM_MS = 60_000;
 const LOOK_EVERY_MS = 2_000;
+const DRAIN_LIMIT_MS = 120_000;
 
 /** Runs one seed. The same seed gives the same run, with or without a trace. */
 export async function simulate(seed: number, trace = false): Promise<RunResult> {
@@ -37,6 +38,7 @@ export async function simulate(seed: number, trace = false): Promise<RunResult> 
     scenario.end();
     await world.run(CALM_MS);
     await settle(world, scenario);
+    if (world.violations.length === 0) await drain(world, scenario);
     if (world.violations.length === 0) await probe(world, scenario);
     return {
       seed,
@@ -79,6 +81,15 @@ function explain(world: World, scenario: Scenario): void {
     const { pool, hostname, slot, type } = body;
     world.trace.add('checker', () => `node ${id} is ${state}: ${JSON.stringify({ pool, hostname, slot, type })}`);
   }
+}
+
+/** What is drained ends without ready nodes, and stays so. */
+async function drain(world: World, { orders }: Scenario): Promise<void> {
+  orders.drainOne();
+  await world.run(DRAIN_LIMIT_MS, () => orders.undrained().length === 0);
+  await world.run(CALM_MS);
+  for (const problem of orders.undrained()) world.violate(new Violation(`is not drained: ${problem}`));
+  orders.end();
 }
 
 /** Whatever happened before, an ordinary request is now served. */

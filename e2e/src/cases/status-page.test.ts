@@ -120,3 +120,34 @@ it(
   },
   4 * LIMIT_MS,
 );
+
+it(
+  'gives an order with a token, shows it to everybody, and takes it back',
+  async () => {
+    const token = 'a-token-that-nobody-guesses';
+    const launcher = await get().launch(small(), { secure: { 'api-tokens': [{ name: 'alice', token }] } });
+    const [page, other] = [await open(launcher), await open(launcher)];
+    await page.getByText('Write', { exact: true }).click();
+    await page.getByLabel('Token of the web API').fill(token);
+    await page.getByRole('button', { name: 'Use' }).click();
+    await page.getByLabel('Order', { exact: true }).selectOption('pause');
+    await page.getByLabel('for a').selectOption('label');
+    await page.getByLabel('called').fill('small');
+    await page.getByLabel('Why').fill('power works');
+    await page.getByRole('button', { name: 'Give the order' }).click();
+
+    const row = other.getByRole('row').filter({ hasText: 'label small' });
+    await row.waitFor();
+    const shown = await row.textContent();
+    const mayOther = await other.getByRole('button', { name: 'Resume small' }).count();
+    const problems = await findAccessibilityProblems(page);
+    await page.getByRole('button', { name: 'Resume small' }).click();
+    await row.waitFor({ state: 'detached' });
+    await Promise.all([page.close(), other.close()]);
+
+    expect(shown).toMatch(/pause.*alice.*power works/);
+    expect(mayOther).toBe(0);
+    expect(problems).toEqual([]);
+  },
+  4 * LIMIT_MS,
+);

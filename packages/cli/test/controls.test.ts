@@ -79,8 +79,8 @@ describe('nodepool provider, pool, label and image', () => {
     [['pool', 'pause', 'main'], /a pool is named PROVIDER\/POOL, got "main"/],
     [['pool', 'limit', 'rack/main'], /limit needs a number of nodes/],
     [['provider', 'limit', 'rack', 'many'], /limit needs a number of nodes/],
-    [['label', 'limit', 'small', '3'], /Unknown argument: 3/],
-    [['label', 'limit', 'small'], /action/],
+    [['label', 'limit', 'small'], /limit needs a number of nodes/],
+    [['image', 'halve', 'debian'], /action/],
     [['provider', 'pause', 'rack', '3'], /pause takes no number, got "3"/],
     [['image', 'pause', 'debian', '--for', 'night'], /--for needs a duration/],
   ])('do not understand %j', async (argv, message) => {

@@ -101,4 +101,5 @@ export { isLockContention, lockFailure, lockOps, unlockOps } from './recipes/loc
 export type { AcquireOptions, LockHolder, ZkLockOptions } from './recipes/lock.js';
 export { ZkLock } from './recipes/lock.js';
 export { Election } from './recipes/election.js';
+export { removeControl, storeControl } from './recipes/store-control.js';
 export { LockLostError, LockTimeoutError } from './recipes/errors.js';

@@ -1,4 +1,5 @@
 import { Launcher } from '@nodepool/core/launcher';
+import type { ControlRecord } from '@nodepool/zk-protocol';
 import { HistoryCheck } from '../world/history-check.js';
 import { makeConfig, makeRegistry, type ConfigSpec } from '../fleets/config.js';
 import { Violation } from '../world/invariant-checker.js';
@@ -13,6 +14,8 @@ export class SimulatedLauncher {
   #spec: ConfigSpec;
   /** It drains its pools. */
   isStopping = false;
+  /** When it first heard of each order of an operator. */
+  #heard = new Map<ControlRecord, number>();
   /** When the configuration changed last while it was running. */
   reloadedMs: number | undefined;
 
@@ -36,6 +39,11 @@ export class SimulatedLauncher {
     return this.#launcher;
   }
 
+  /** Orders of operators that it has heard of. */
+  orders(): { control: ControlRecord; heardMs: number }[] {
+    return [...this.#heard].map(([control, heardMs]) => ({ control, heardMs }));
+  }
+
   start(): void {
     if (this.#process) return;
     const { world, name } = this;
@@ -57,6 +65,8 @@ export class SimulatedLauncher {
     this.#process = process;
     this.#launcher = launcher;
     history.follow(launcher);
+    this.#heard = new Map();
+    launcher.onControlsChange(() => this.#hear(launcher.controls));
     launcher.start().catch((error: unknown) => {
       if (process.isDead) return;
       // the service ends, and its supervisor starts it again
@@ -64,6 +74,11 @@ export class SimulatedLauncher {
       this.crash();
       world.clock.setTimer(5_000, () => this.start());
     });
+  }
+
+  #hear(controls: readonly ControlRecord[]): void {
+    const { elapsedMs } = this.world;
+    this.#heard = new Map(controls.map((control) => [control, this.#heard.get(control) ?? elapsedMs]));
   }
 
   /** SIGKILL. */

@@ -52,6 +52,7 @@ const STRUCTURE = [
   /^\/nodepool$/,
   /^\/nodepool\/(nodes|requests|requests-lock|launchers|components|images)$/,
   /^\/nodepool\/components\/[a-z]+$/,
+  /^\/nodepool\/controls(\/(provider|pool|label|image)(\/[^/]+)?)?$/,
 ];
 
 /** Reads every transaction as it happens and checks that no process does what must not be done. */

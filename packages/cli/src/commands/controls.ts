@@ -26,16 +26,14 @@ export const labelCommand = controlCommand('label', 'a label', 'name of the labe
 export const imageCommand = controlCommand('image', 'labels of a disk image', 'name of the disk image');
 
 function controlCommand(kind: ControlKind, what: string, name: string): Command<ControlArguments> {
-  const isLimited = kind === 'provider' || kind === 'pool';
-  const actions = ACTIONS.filter((action) => isLimited || action !== 'limit');
   return defineCommand({
     name: kind,
-    usage: isLimited ? '<action> <name> [nodes]' : '<action> <name>',
-    summary: `pause, drain, ${isLimited ? 'limit ' : ''}or resume ${what} in all launchers`,
+    usage: '<action> <name> [nodes]',
+    summary: `pause, drain, limit or resume ${what} in all launchers`,
     positionals: {
-      action: { type: 'string', demandOption: true, choices: actions, describe: actions.join(', ') },
+      action: { type: 'string', demandOption: true, choices: ACTIONS, describe: ACTIONS.join(', ') },
       name: { type: 'string', demandOption: true, describe: name },
-      ...(isLimited && { nodes: { type: 'string', describe: 'limit: how many nodes there may be at a time' } }),
+      nodes: { type: 'string', describe: 'limit: how many nodes there may be at a time' },
     },
     options: {
       for: { type: 'string', requiresArg: true, value: 'TIME', describe: 'ends by itself after this time, e.g. 2h' },

@@ -1,4 +1,4 @@
-import { DRIVER_API_VERSION } from '@nodepool/core';
+import { DRIVER_API_VERSION } from '@nodepool/core/config';
 import type { Driver, ProviderConfig } from '@nodepool/core';
 import type { DriverRegistry } from '@nodepool/core/config';
 import type { JsonObject } from '@nodepool/zk-protocol';

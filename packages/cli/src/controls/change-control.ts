@@ -1,10 +1,10 @@
-import { controlPath, describeControl, encodeControl, isZooKeeperError, newControl } from '@nodepool/zk-protocol';
-import type { ControlMode, ControlRecord, ControlSubject, ZooKeeper } from '@nodepool/zk-protocol';
+import { describeControl, newControl, removeControl, storeControl } from '@nodepool/zk-protocol';
+import type { ControlMode, ControlSubject, ZooKeeper } from '@nodepool/zk-protocol';
 import { print, tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
-import { fetchComponents, ifPresent } from '../connection/fetch-records.js';
+import { fetchComponents } from '../connection/fetch-records.js';
 import { personName } from '../connection/who-am-i.js';
 
 /** What `nodepool provider`, `pool`, `label` and `image` are asked. */
@@ -29,15 +29,13 @@ export async function changeControl(context: CliContext, args: ControlArguments)
 const titleOf = ({ kind, name }: ControlSubject) => `${kind.charAt(0).toUpperCase()}${kind.slice(1)} ${name}`;
 
 async function resume(context: CliContext, zk: ZooKeeper, subject: ControlSubject): Promise<void> {
-  try {
-    await zk.delete(controlPath(subject));
+  if (await removeControl(zk, subject)) {
     print(`${titleOf(subject)} is back in service`);
-  } catch (error) {
-    if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
-    const text = `${titleOf(subject)} is neither paused nor limited`;
-    if (context.options.strict) throw new CliError(text);
-    print(text);
+    return;
   }
+  const text = `${titleOf(subject)} is neither paused nor limited`;
+  if (context.options.strict) throw new CliError(text);
+  print(text);
 }
 
 async function give(context: CliContext, zk: ZooKeeper, args: ControlArguments, mode: ControlMode): Promise<void> {
@@ -46,24 +44,10 @@ async function give(context: CliContext, zk: ZooKeeper, args: ControlArguments, 
   const owner = args.owner ?? personName();
   const endTimeMs = forMs === undefined ? null : nowMs + forMs;
   const control = newControl({ ...subject, mode, limit, owner, reason, endTimeMs }, nowMs);
-  await store(zk, control);
+  await storeControl(zk, control);
   print(`${titleOf(subject)} is ${describeControl(control)}`);
   if (!(await isKnown(context, zk, subject))) {
     tell(`nodepool: no registered launcher and no configuration here knows the ${subject.kind} ${subject.name}`);
-  }
-}
-
-/** The newest order counts, whoever gave the one before. */
-async function store(zk: ZooKeeper, control: ControlRecord): Promise<void> {
-  const path = controlPath(control);
-  const body = encodeControl(control);
-  await zk.ensurePath(path.slice(0, path.lastIndexOf('/')));
-  if (await ifPresent(zk.setData(path, body))) return;
-  try {
-    await zk.create(path, body);
-  } catch (error) {
-    if (!isZooKeeperError(error, 'ZK_NODE_EXISTS')) throw error;
-    await zk.setData(path, body);
   }
 }
 

@@ -1,3 +1,4 @@
+export { DRIVER_API_VERSION } from '../contract/driver.js';
 export type { LoadConfigOptions } from './load-config.js';
 export { loadConfig } from './load-config.js';
 export { formatProblem } from './problems.js';

@@ -157,7 +157,7 @@ function makeServing(options: LauncherOptions, parts: LauncherParts): ServingPar
   const pools = new PoolSet(services, {
     steering: (provider) => steering.of(provider),
     ...{ version: options.version, announceLegacy: options.announceLegacy ?? false },
-    ...{ registry, candidates, disabledLabels, tenantLimit, isActive: life.isActive, ...removal },
+    ...{ registry, candidates, config, disabledLabels, tenantLimit, isActive: life.isActive, ...removal },
     unlockLater: (entry) => lateUnlocks.keep(entry),
     isRecovering: (id) => parts.abandoned.isRecovering(id),
     onAbandoned: ({ id }, epoch) => parts.abandoned.recover(id, epoch),

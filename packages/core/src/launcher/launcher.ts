@@ -173,6 +173,11 @@ export class Launcher {
     return this.#parts.controls.inForce;
   }
 
+  /** Tells when an order came into force, changed or ended. @returns ends it */
+  onControlsChange(listener: () => void): () => void {
+    return this.#parts.controls.onChange(listener);
+  }
+
   /** Images with their builds and uploads, by name. */
   get images(): ReadonlyMap<string, ImageEntry> {
     return this.#parts.images.images;

@@ -147,4 +147,28 @@ describe('what an operator orders', () => {
     await harness.giveBack(taken);
     await harness.until(() => stateOf(next) === 'fulfilled', 'there is room again', 120_000);
   });
+
+  it('limits a label over all providers; other labels do not wait for it, and nobody is overtaken', async () => {
+    const launcher = await start([second], 4);
+    await give(launcher, { kind: 'label', name: 'small', mode: 'limit', limit: 2 });
+    await inForce(launcher, 1);
+    const taken = await harness.take(['small']);
+
+    const two = await harness.submit(['small', 'small']);
+    const one = await harness.submit(['small']);
+    const other = await harness.fulfilled(await harness.submit(['large']));
+    await harness.pass(300_000);
+
+    expect(other).toHaveLength(1);
+    expect([two, one].map(stateOf)).toEqual(['requested', 'requested']);
+    expect(harness.history.requests.get(two)?.declinedBy).toEqual([]);
+    const explained = launcher.launcher.explain({ requestId: two })?.pools[0];
+    expect(explained).toMatchObject({ rule: 'limited-by-operator', action: 'wait' });
+    expect(explained?.text).toBe('label "small" is limited to 2 by alice: power works; 1 are there or about to be');
+
+    await harness.giveBack(taken);
+    await harness.until(() => stateOf(two) === 'fulfilled', 'there is room for both', 120_000);
+    expect([...harness.history.nodes.values()].filter(({ labels }) => labels.includes('small'))).toHaveLength(2);
+    expect(stateOf(one)).toBe('requested');
+  });
 });

@@ -1,14 +1,17 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useNow, useOverview, useRoute, type Live } from './live.js';
 import { NodeList, NodePage, RequestPage } from './records.js';
 import { OverviewPage } from './overview.js';
 import { clock } from './text.js';
+import { Access, Token, useStoredToken } from './write.js';
 
 /** The whole page. */
 export function App() {
   const live = useOverview();
   const route = useRoute();
   const now = useNow();
+  const [token, store] = useStoredToken();
   const main = useRef<HTMLElement>(null);
   const [, kind = '', id = ''] = /^\/(\w+)(?:\/(.*))?$/.exec(route) ?? [];
   const isFirst = useRef(true);
@@ -17,11 +20,11 @@ export function App() {
     isFirst.current = false;
   }, [route]);
   return (
-    <>
+    <Token.Provider value={token}>
       <a class="skip" href="#content" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
         Skip to the content
       </a>
-      <Header live={live} />
+      <Header live={live}>{live.overview && <Access token={token} store={store} />}</Header>
       <main id="content" tabIndex={-1} ref={main}>
         {kind === 'requests' && id !== '' ? (
           <RequestPage id={decodeURIComponent(id)} now={now} />
@@ -35,11 +38,11 @@ export function App() {
           <p>Waiting for the first answer …</p>
         )}
       </main>
-    </>
+    </Token.Provider>
   );
 }
 
-function Header({ live: { overview, lostSince } }: { live: Live }) {
+function Header({ live: { overview, lostSince }, children }: { live: Live; children: ComponentChildren }) {
   return (
     <header>
       <h1>
@@ -59,6 +62,7 @@ function Header({ live: { overview, lostSince } }: { live: Live }) {
             ? 'Live'
             : 'Connecting'}
       </p>
+      {children}
     </header>
   );
 }

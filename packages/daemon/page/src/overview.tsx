@@ -1,5 +1,8 @@
+import { useContext } from 'preact/hooks';
+import { Orders } from './orders.js';
 import { Meter, Section, Table } from './parts.js';
 import { age, amounts, clock, duration } from './text.js';
+import { Token, WriteButton } from './write.js';
 import type { Counts, Image, Launches, Overview, Pool, Provider, RequestLine, Trouble } from './types.js';
 
 /** In the order a node goes through them. */
@@ -7,7 +10,7 @@ const STATES = ['init', 'building', 'testing', 'ready', 'in-use', 'used', 'hold'
 
 /** Everything at a glance. */
 export function OverviewPage({ overview, now }: { overview: Overview; now: number }) {
-  const { nodes, requests, providers, pools, labels, launches, images, errors } = overview;
+  const { nodes, requests, providers, pools, labels, launches, images, errors, controls } = overview;
   return (
     <>
       {nodes && <Nodes nodes={nodes} />}
@@ -16,6 +19,7 @@ export function OverviewPage({ overview, now }: { overview: Overview; now: numbe
           <Requests lines={requests.shown} now={now} />
         </Section>
       )}
+      {controls && <Orders controls={controls} now={now} />}
       {providers && (
         <Section title="Providers">
           <Providers providers={providers} />
@@ -142,6 +146,7 @@ function LaunchSection({ launches, now }: { launches: Launches; now: number }) {
 }
 
 function Images({ images, now }: { images: readonly Image[]; now: number }) {
+  const mayWrite = useContext(Token) !== '';
   const rows = images.map((image) => {
     const newest = image.builds.filter(({ state }) => state === 'ready').sort((a, b) => b.state_time - a.state_time)[0];
     const building = image.builds.some(({ state }) => state === 'building');
@@ -157,15 +162,21 @@ function Images({ images, now }: { images: readonly Image[]; now: number }) {
       newest ? age(newest.state_time, now) : 'no build is ready',
       newest?.formats.join(', ') ?? '',
       uploads.join(', '),
+      ...(mayWrite ? [<BuildButton image={image.name} />] : []),
     ];
   });
   return (
     <Table
       caption="Images and their newest build"
-      columns={['Image', 'State', 'Age', 'Formats', 'Uploads']}
+      columns={['Image', 'State', 'Age', 'Formats', 'Uploads', ...(mayWrite ? ['Build'] : [])]}
       rows={rows}
     />
   );
+}
+
+function BuildButton({ image }: { image: string }) {
+  const write = { method: 'POST', path: `images/${encodeURIComponent(image)}/build` } as const;
+  return <WriteButton name={`Build ${image}`} write={write} done="Asked for" />;
 }
 
 function Errors({ errors }: { errors: readonly Trouble[] }) {

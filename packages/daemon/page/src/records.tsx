@@ -3,11 +3,14 @@ import { useRecord } from './live.js';
 import { Section, Table } from './parts.js';
 import { age } from './text.js';
 import { TimelineSection } from './timeline.js';
+import { WriteButton } from './write.js';
 import type { NodeRecord, RequestDetail } from './types.js';
 
 /** Nodes shown of one state; the others are counted. */
 const MOST_NODES = 500;
 const READ_AGAIN_MS = 5_000;
+
+const pathOf = (kind: string, id: string) => `${kind}/${encodeURIComponent(id)}`;
 
 function shown(value: unknown): string {
   if (value === null || value === undefined) return '';
@@ -47,6 +50,17 @@ export function NodePage({ id, now }: { id: string; now: number }) {
           Allocated to request <a href={`#/requests/${encodeURIComponent(request)}`}>{request}</a>
         </p>
       )}
+      {!isGone && (
+        <p>
+          <WriteButton name="Hold" write={{ method: 'POST', path: `${pathOf('nodes', id)}/hold` }} done="It is held" />
+          <WriteButton
+            name="Delete"
+            write={{ method: 'DELETE', path: pathOf('nodes', id) }}
+            done="It is being deleted"
+            ask={`Delete node ${id}?`}
+          />
+        </p>
+      )}
       <TimelineSection kind="node" id={id} now={now} />
       <Fields caption={`Record of node ${id}`} record={node} />
     </Section>
@@ -67,6 +81,16 @@ export function RequestPage({ id, now }: { id: string; now: number }) {
       note={isGone ? 'It is gone; this is how it was last seen.' : `${request.state}${since}`}
     >
       <p class="why">{explanation.summary}</p>
+      {!isGone && (
+        <p>
+          <WriteButton
+            name="Cancel the request"
+            write={{ method: 'DELETE', path: pathOf('requests', id) }}
+            done="It is cancelled"
+            ask={`Cancel request ${id}?`}
+          />
+        </p>
+      )}
       {nodes.length > 0 && (
         <p>
           Nodes:{' '}

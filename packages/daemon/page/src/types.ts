@@ -68,6 +68,18 @@ export interface Image {
   }[];
 }
 
+/** An order of an operator. */
+export interface Control {
+  readonly kind: string;
+  readonly name: string;
+  readonly mode: string;
+  readonly limit: number | null;
+  readonly owner: string;
+  readonly reason: string;
+  readonly created_time: number;
+  readonly end_time: number | null;
+}
+
 export interface Trouble {
   readonly time: number | null;
   readonly provider?: string | null;
@@ -86,6 +98,7 @@ export interface Overview {
   readonly providers?: readonly Provider[];
   readonly pools?: readonly Pool[];
   readonly labels?: readonly Label[];
+  readonly controls?: readonly Control[];
   readonly requests?: { readonly waiting: number; readonly pending: number; readonly shown: readonly RequestLine[] };
   readonly launches?: Launches;
   readonly images: readonly Image[];

@@ -1,5 +1,6 @@
 import type {
   ComponentRecord,
+  ControlRecord,
   ImageEntry,
   LockAware,
   NodeRecord,
@@ -38,6 +39,10 @@ export interface LauncherRuntime {
   readonly drainingProviders: readonly { provider: string; nodes: number; sinceMs: number }[];
   /** Deletions that keep failing. */
   readonly failingDeletions: readonly { nodeId: string; attempts: number; error: string | undefined }[];
+  /** Orders of operators that are in force, in the order in which they were given. */
+  readonly controls: readonly ControlRecord[];
+  /** Tells when an order came into force, changed or ended. @returns ends it */
+  onControlsChange(listener: () => void): () => void;
   /** Providers whose launches fail, or fail for some labels; times in ms since the epoch. */
   readonly failingLaunches: readonly { provider: string; report: SteeringReport }[];
   /** Why a request is where it is, or what would become of labels; `undefined` for an unknown request. */

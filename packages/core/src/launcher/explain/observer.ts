@@ -196,6 +196,7 @@ export class ObservedConfig {
     const { labels, tenantLimits } = this.config;
     const disabled = new Set([...labels.values()].filter((label) => label.minReady === -1).map(({ name }) => name));
     const port = {
+      config: () => this.config,
       candidates: { pools: registered },
       disabledLabels: () => disabled,
       tenantLimit: (tenant: string) => tenantLimits.get(tenant),

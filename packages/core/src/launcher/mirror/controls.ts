@@ -23,6 +23,11 @@ export class ControlMirror {
     return this.#inForce;
   }
 
+  /** An order that limits a label or an image is in force: nodes of any pool count. */
+  get limitsLabels(): boolean {
+    return this.#inForce.some(({ kind, mode }) => mode === 'limit' && (kind === 'label' || kind === 'image'));
+  }
+
   /** Called after an order came into force, changed or ended. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);

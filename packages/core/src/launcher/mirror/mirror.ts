@@ -10,6 +10,7 @@ import type {
   Resources,
 } from '@nodepool/zk-protocol';
 import { FreeNodes } from './free-nodes.js';
+import { LabelUse } from './label-use.js';
 import { poolKey, Usage } from './usage.js';
 
 /** What the mirror tells whoever decides. Called after its indexes hold the new state. */
@@ -37,6 +38,7 @@ export class Mirror {
   readonly nodes: RecordCache<NodeRecord> & LockAware;
   readonly requests: RecordCache<RequestRecord> & LockAware;
   readonly usage: Usage;
+  readonly labelUse = new LabelUse();
   readonly #free = new Map<string, FreeNodes>();
   readonly #claimed = new Map<NodeId, Claimant>();
   readonly #byRequest = new Map<string, Set<NodeId>>();
@@ -147,6 +149,7 @@ export class Mirror {
   #nodeChanged(change: RecordChange<NodeRecord>): void {
     const { before, after } = change;
     this.usage.change(before, after);
+    this.labelUse.change(before, after);
     if (before?.allocatedTo !== after?.allocatedTo) {
       if (before?.allocatedTo) this.#unallocate(before.allocatedTo, before.id);
       if (after?.allocatedTo) this.#allocate(after.allocatedTo, after.id);

@@ -10,6 +10,7 @@ import {
 import { ceilingsOf, describeCeiling } from './controls.js';
 import { LaunchAllowance } from './launch-allowance.js';
 import { reason } from './candidates.js';
+import { OrderLimits } from './order-limits.js';
 import { countOf } from './rules.js';
 import { amountText } from './texts.js';
 import type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason, Reservation, RuleName } from './types.js';
@@ -52,6 +53,7 @@ export class Budget {
   readonly #offersByLabel = new Map<string, Offers>();
   readonly #tenantExtra = new Map<string, Resources>();
   readonly #launches: LaunchAllowance;
+  readonly #orderLimits: OrderLimits;
   /** Free nodes kept for requests that cannot be served yet, behind one that waits for capacity. */
   readonly #heldBack = new Set<string>();
   /** Something did not fit although the pool itself has capacity. */
@@ -70,6 +72,7 @@ export class Budget {
     this.#free = { provider: { ...this.#providerRest }, pool: { ...this.#poolRest } };
     this.#overrun = { provider: findOverrun(this.#free.provider), pool: findOverrun(this.#free.pool) };
     this.#launches = new LaunchAllowance(view);
+    this.#orderLimits = new OrderLimits(view);
   }
 
   /** Operators may allow fewer nodes than the configuration and the cloud. @returns what is left of the provider */
@@ -86,10 +89,11 @@ export class Budget {
   /** Finds nodes for a demand without taking them. */
   fit(demand: Demand): Fit {
     const tenant = demand.accepted ? undefined : this.#tenantShortage(demand);
-    if (tenant) return { ...NOTHING_FITS, assignment: { parts: [], complete: false, az: demand.az }, shortage: tenant };
+    if (tenant) return nothingFits(demand, tenant);
     const scratch = new Scratch(demand.request, demand.az);
     const parts: AssignmentPart[] = [];
     for (const label of demand.labels) parts.push(this.#fitLabel(label, demand.request, parts, scratch));
+    if (scratch.limited && !demand.accepted) return nothingFits(demand, scratch.limited);
     const complete = parts.every((part) => part.source.kind !== 'wait');
     const { az, shortage, isProviderShort, isKnown } = scratch;
     this.#isProviderShort ||= isProviderShort;
@@ -106,6 +110,11 @@ export class Budget {
     const extra = this.#tenantExtra.get(tenant) ?? {};
     accumulate(extra, this.#needOf(demand.request.labels));
     this.#tenantExtra.set(tenant, extra);
+  }
+
+  /** What orders still allow of labels and images is kept for the demand: it is not overtaken on it. */
+  keepOrdered({ labels }: Demand): void {
+    for (const label of labels) this.#orderLimits.take(label);
   }
 
   /** What an assignment needs that is not made of nodes already there. */
@@ -142,6 +151,7 @@ export class Budget {
       return;
     }
     if (!this.#view.launches) return;
+    this.#orderLimits.take(part.label);
     const need = this.#needOf([part.label]);
     if (this.#providerRest) accumulate(this.#providerRest, limitedBy(need, this.#providerRest), -1);
     accumulate(this.#poolRest, limitedBy(need, this.#poolRest), -1);
@@ -164,7 +174,7 @@ export class Budget {
       return { label, source: { kind: 'wait' } };
     }
     accumulate(scratch.used, this.#needOf([label]));
-    scratch.launches++;
+    scratch.launched.push(label);
     return { label, source: { kind: 'launch' } };
   }
 
@@ -205,7 +215,9 @@ export class Budget {
   }
 
   #launchShortage(label: string, scratch: Scratch): Reason | undefined {
-    const tooMany = this.#launches.shortage(scratch.launches);
+    scratch.limited ??= this.#orderLimits.findShortage(label, scratch.launched);
+    if (scratch.limited) return scratch.limited;
+    const tooMany = this.#launches.shortage(scratch.launched.length);
     if (tooMany) return tooMany;
     const { quota, pool, provider } = this.#view;
     if (quota.providerTotal === undefined && !pool.ignoreProviderQuota) {
@@ -221,7 +233,7 @@ export class Budget {
     const over = overProvider ?? overPool;
     if (!over) return undefined;
     const whose = overProvider ? `provider "${provider}"` : `pool "${pool.name}"`;
-    const asking = scratch.launches > 0 ? 'the request needs at least ' : `label "${label}" needs `;
+    const asking = scratch.launched.length > 0 ? 'the request needs at least ' : `label "${label}" needs `;
     const { text, details } = describe(over, overProvider ? this.#free.provider : this.#free.pool, asking);
     const order =
       over.resource === 'instances' ? describeCeiling(this.#view, overProvider ? 'provider' : 'pool') : undefined;
@@ -272,7 +284,10 @@ export class Budget {
 /** What ends with a launch, and is no lack of quota. */
 const TOO_MANY_LAUNCHES: ReadonlySet<RuleName> = new Set(['max-concurrency', 'launch-ramp']);
 
-const NOTHING_FITS = { isProviderShort: false, isOverQuota: false } as const;
+/** Nothing is begun or kept for the demand. */
+function nothingFits({ az }: Demand, shortage: Reason): Fit {
+  return { assignment: { parts: [], complete: false, az }, shortage, isProviderShort: false, isOverQuota: false };
+}
 
 /** Leaves at most so many instances. */
 function lower(rest: Resources, instances: number): void {
@@ -318,8 +333,11 @@ class Offers {
 class Scratch {
   readonly nodes = new Set<string>();
   readonly used: Resources = {};
-  launches = 0;
+  /** Labels of the nodes to launch. */
+  readonly launched: string[] = [];
   shortage: Reason | undefined;
+  /** The order of an operator that forbids one of the launches. */
+  limited: Reason | undefined;
   isProviderShort = false;
   isKnown = true;
   constructor(

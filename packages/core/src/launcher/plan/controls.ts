@@ -62,13 +62,16 @@ function findPause({ labels }: Pick<PlannedRequest, 'labels'>, view: PoolView): 
 
 function findTooMany({ labels }: Pick<PlannedRequest, 'labels'>, view: PoolView): Reason | undefined {
   if (!view.launches) return undefined;
-  const control = limitsOf(view).find(({ limit }) => labels.length > (limit ?? 0));
+  const countOf = (control: ControlRecord) => labels.filter((label) => isAboutLabel(control, label, view)).length;
+  const limits = view.controls?.filter(({ mode }) => mode === 'limit');
+  const control = limits?.find((each) => countOf(each) > (each.limit ?? 0));
   if (!control) return undefined;
   const { kind, name, owner, limit } = control;
+  const needed = countOf(control);
   return reason(
     'limited-by-operator',
-    `it needs ${labels.length} nodes, ${kind} "${name}" is ${describeControl(control)}`,
+    `it needs ${needed} nodes, ${kind} "${name}" is ${describeControl(control)}`,
     `another pool serves it, or: nodepool ${kind} resume ${name}`,
-    { kind, name, owner, limit: limit ?? 0, needed: labels.length },
+    { kind, name, owner, limit: limit ?? 0, needed },
   );
 }

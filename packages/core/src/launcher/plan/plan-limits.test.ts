@@ -1,4 +1,4 @@
-import { compareRequests, newRequest, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
+import { compareRequests, newControl, newRequest, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { poolView } from '../../../test/support/pool-view.js';
@@ -114,5 +114,39 @@ describe('launches at once, as far as earlier ones have shown', () => {
 
   it('do not have standby requests declined', () => {
     expect(plan(cloud({ activeLaunches: 5, launchLimit: 5 }), standby()).decline).toEqual([]);
+  });
+});
+
+describe('an order that limits an image', () => {
+  const pool = poolConfig('main', ['small', 'big', 'other']);
+  const labels = new Map(
+    [...pool.labels].map(([name, label]) => [name, { ...label, diskimage: name === 'other' ? 'b' : 'a' }]),
+  );
+  const control = newControl({ kind: 'image', name: 'a', mode: 'limit', limit: 3, owner: 'alice' }, 0);
+  const view = cloud({ pool: { ...pool, labels }, controls: [control], countOrdered: () => 1 });
+
+  it('counts all labels that use it, and keeps what is left for the first that waits', () => {
+    const [first, tooMany, behind, other] = [
+      request({ labels: ['small'] }),
+      request({ labels: ['big', 'big'] }),
+      request({ labels: ['small'] }),
+      request({ labels: ['other', 'other'] }),
+    ];
+
+    const { accept, waiting } = plan(view, first, tooMany, behind, other);
+
+    expect(accept.map((item) => item.request.id)).toEqual([first.id, other.id]);
+    expect(waiting.map((item) => item.request.id)).toEqual([tooMany.id, behind.id]);
+    expect(waiting[0]?.reason).toMatchObject({
+      rule: 'limited-by-operator',
+      text: 'image "a" is limited to 3 by alice; 2 are there or about to be',
+    });
+  });
+
+  it('leaves a request alone that it can never serve', () => {
+    const verdict = judgeStanding(request({ labels: ['small', 'big', 'small', 'big'] }), view);
+
+    expect(verdict).toMatchObject({ action: 'defer', reason: { rule: 'limited-by-operator' } });
+    expect(verdict?.reason.text).toContain('it needs 4 nodes, image "a" is limited to 3');
   });
 });

@@ -137,7 +137,9 @@ class PlanningPass {
       this.#plan.decline.push({ request, reason: shortage });
       return true;
     }
-    if (isStandby || shortage.rule === 'tenant-quota') {
+    const isLimited = shortage.rule === 'limited-by-operator';
+    if (isLimited) this.#budget.keepOrdered(demand);
+    if (isStandby || shortage.rule === 'tenant-quota' || isLimited) {
       this.#plan.waiting.push({ request, group, reason: shortage });
       return false;
     }

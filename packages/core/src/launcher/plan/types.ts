@@ -1,4 +1,11 @@
-import type { ControlRecord, NodeRecord, PoolComponentRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
+import type {
+  ControlRecord,
+  ControlSubject,
+  NodeRecord,
+  PoolComponentRecord,
+  RequestRecord,
+  Resources,
+} from '@nodepool/zk-protocol';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { ProviderSteering } from '../steering/provider-steering.js';
 
@@ -106,6 +113,8 @@ export interface PoolView {
   readonly errorLabels: ReadonlySet<string>;
   /** Orders of operators that are in force, about this pool or others. Missing: none. */
   readonly controls?: readonly ControlRecord[];
+  /** Nodes, in all pools, that are there or about to be made and that an order about a label or an image counts. */
+  countOrdered?(order: ControlSubject): number;
   /** Labels switched off with `min-ready: -1`. */
   readonly disabledLabels: ReadonlySet<string>;
   /** Registered pools of all launchers, this one included. */

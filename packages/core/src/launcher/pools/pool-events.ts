@@ -49,6 +49,7 @@ export class PoolEvents {
       }),
       port.registry.onChange((change) => this.#poolsChanged(change)),
       mirror.usage.onTenantRoom(() => hasDemand() && wake()),
+      mirror.labelUse.onRoom(() => controls?.limitsLabels === true && hasDemand() && wake()),
     );
     if (controls) this.#unsubscribe.push(controls.onChange(() => this.#controlsChanged()));
   }

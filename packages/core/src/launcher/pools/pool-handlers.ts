@@ -217,12 +217,15 @@ export class PoolHandlers implements HandlerPool {
   }
 
   planLaunch(label: string, request: () => RequestRecord): PlannedLaunch {
-    const { view, port, wake } = this.#options;
-    const planned = view.runner.planLaunch(view.pool.name, this.needOf(label), () => {
+    const { services, view, port, wake } = this.#options;
+    const place = { provider: view.provider, pool: view.pool.name, label };
+    const counted = services.mirror.labelUse.promise(place);
+    const ofProvider = view.runner.planLaunch(view.pool.name, this.needOf(label), () => {
       wake();
       if (view.maxConcurrency >= 0 || view.launchLimit < Infinity)
         port.reservationsEnded(view.provider, view.pool.name);
     });
+    const planned = withEnd(ofProvider, counted);
     const steered = view.steering?.begin(label);
     if (!steered) return planned;
     return {
@@ -249,4 +252,19 @@ export class PoolHandlers implements HandlerPool {
       { label, provider: other.providerName, pool: other.name },
     );
   }
+}
+
+/** @param settle - called once there is a record, or will be none; more calls do nothing */
+function withEnd(planned: PlannedLaunch, settle: () => void): PlannedLaunch {
+  return {
+    ...planned,
+    recorded() {
+      planned.recorded();
+      settle();
+    },
+    ended(result) {
+      planned.ended(result);
+      settle();
+    },
+  };
 }

@@ -1,3 +1,4 @@
+import type { Config } from '../../contract/config.js';
 import type { RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import type { Activity, ConfigSource, NodeRemoval } from '../mirror/ports.js';
 import type { ProviderSteering } from '../steering/provider-steering.js';
@@ -6,6 +7,8 @@ import type { PoolRegistry } from './pool-registry.js';
 
 /** What the view of a pool learns from the launcher around it. */
 export interface PoolViewPort extends Pick<ConfigSource, 'disabledLabels' | 'tenantLimit'> {
+  /** Providers and their pools as they are configured. */
+  readonly config: () => Pick<Config, 'providers'>;
   /** Pools that may serve requests, registered or about to be. */
   readonly candidates: Pick<PoolCandidates, 'pools'>;
   /** What launches have shown of a provider; `undefined`: it is not steered around. */

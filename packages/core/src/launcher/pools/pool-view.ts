@@ -1,5 +1,6 @@
 import type {
   ControlRecord,
+  ControlSubject,
   LauncherId,
   NodeRecord,
   PoolComponentRecord,
@@ -7,8 +8,10 @@ import type {
   RequestRecord,
   Resources,
 } from '@nodepool/zk-protocol';
+import type { Config } from '../../contract/config.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { Services } from '../mirror/services.js';
+import type { LabelPlace } from '../mirror/label-use.js';
 import type { FreeNodes } from '../mirror/free-nodes.js';
 import { findCandidates } from '../plan/candidates.js';
 import { isPoolPaused } from '../plan/controls.js';
@@ -126,6 +129,13 @@ export class LivePoolView implements PoolView {
 
   get controls(): readonly ControlRecord[] {
     return this.#services.controls?.inForce ?? NO_CONTROLS;
+  }
+
+  countOrdered({ kind, name }: ControlSubject): number {
+    const { labelUse } = this.#services.mirror;
+    if (kind === 'label') return labelUse.countNodes(({ label }) => label === name);
+    const { providers } = this.#port.config();
+    return labelUse.countNodes((place) => usesImage(providers, place, name));
   }
 
   get disabledLabels(): ReadonlySet<string> {
@@ -277,6 +287,15 @@ export class LivePoolView implements PoolView {
   needOf(label: string): Resources {
     return this.#runner.needOf(label, this.#pool);
   }
+}
+
+/** Whether nodes there are made from the image; of a pool that is not configured here, by what other pools do for the label. */
+function usesImage(providers: Config['providers'], { provider, pool, label }: LabelPlace, image: string): boolean {
+  const own = providers.get(provider)?.pools.get(pool);
+  if (own) return own.labels.get(label)?.diskimage === image;
+  return [...providers.values()].some(({ pools }) =>
+    [...pools.values()].some(({ labels }) => labels.get(label)?.diskimage === image),
+  );
 }
 
 /** There is a free node for each of the labels, as far as one look tells. */

@@ -56,6 +56,7 @@ class Pool {
     );
     const port: PoolPort = {
       ...{ version: '1', announceLegacy: false, registry, candidates },
+      config: () => ({ providers: new Map() }),
       disabledLabels: () => new Set(),
       tenantLimit: () => undefined,
       steering: () => undefined,

@@ -59,15 +59,19 @@ const logger: Logger = {
   child: () => logger,
 };
 
+/** A connection that is kept may end just as it is used again. */
+const ALONE = { connection: 'close' };
+
 const address = () => `http://127.0.0.1:${service.web?.port}`;
 const get = async (path: string) => {
-  const response = await fetch(`${address()}${path}`);
+  const response = await fetch(`${address()}${path}`, { headers: ALONE });
   return { status: response.status, headers: response.headers, body: await response.json() };
 };
 const write = async (method: string, path: string, options: { token?: string; body?: unknown } = { token: TOKEN }) => {
   const response = await fetch(`${address()}${path}`, {
     method,
     headers: {
+      ...ALONE,
       ...(options.token !== undefined && { authorization: `Bearer ${options.token}` }),
       ...(options.body !== undefined && { 'content-type': 'application/json' }),
     },
@@ -139,9 +143,10 @@ describe('the OpenAPI document', () => {
     await zk.delete(`/nodepool/requests/${waiting}`);
 
     expect(wrong).toEqual([]);
-    const lists = ['builds', 'components', 'images', 'labels', 'nodes', 'nodes/{id}', 'overview', 'pools', 'providers'];
+    const lists = ['builds', 'components', 'controls', 'images', 'labels', 'nodes', 'overview', 'pools', 'providers'];
+    const records = ['nodes/{id}', 'requests', 'requests/{id}'];
     const timelines = ['history/{id}', 'nodes/{id}/timeline', 'requests/{id}/timeline'];
-    expect(checked.sort()).toEqual([...lists, ...timelines, 'requests', 'requests/{id}'].sort());
+    expect(checked.sort()).toEqual([...lists, ...records, ...timelines].sort());
   });
 });
 
@@ -279,6 +284,47 @@ describe('writing', () => {
 
     expect(deleted).toMatchObject({ status: 200, body: { state: 'deleting' } });
     await expect.poll(async () => (await get(`/api/v1/nodes/${node?.id}`)).status, { timeout: 10_000 }).toBe(404);
+  });
+
+  it('gives an order of the one who has the token, in force in the launcher, and takes it back', async () => {
+    const path = '/api/v1/controls/pool/rack%2Fmain';
+    const inForce = async () => (await get('/api/v1/controls')).body as unknown[];
+    const stop = new AbortController();
+    const events = readEvents(await fetch(`${address()}/api/v1/events?types=control`, { signal: stop.signal }));
+
+    const given = await write('POST', path, {
+      token: TOKEN,
+      body: { mode: 'limit', limit: 3, reason: 'x', seconds: 60 },
+    });
+    const begun = await events.next(({ event }) => event === 'control');
+    const order = { ...{ kind: 'pool', name: 'rack/main', mode: 'limit', limit: 3, owner: 'alice', reason: 'x' } };
+
+    expect(given).toMatchObject({ status: 200, body: order });
+    expect(given.body['end_time']).toBe(Number(given.body['created_time']) + 60);
+    expect(begun.data).toMatchObject({ id: 'pool/rack%2Fmain', control: order });
+    await expect.poll(inForce, { timeout: 10_000 }).toEqual([given.body]);
+    const shown = async () => ((await get('/api/v1/overview')).body as { controls: unknown }).controls;
+    await expect.poll(shown, { timeout: 10_000 }).toEqual([given.body]);
+
+    const taken = await write('DELETE', path);
+    const ended = await events.next(({ event }) => event === 'control');
+    stop.abort();
+
+    expect(taken).toMatchObject({ status: 200, body: { kind: 'pool', name: 'rack/main' } });
+    expect(ended.data['control']).toBeNull();
+    expect((await write('DELETE', path)).status).toBe(404);
+  });
+
+  it.each([
+    ['a limit without a number', 'provider/rack', { mode: 'limit' }, 400],
+    ['a number without a limit', 'provider/rack', { mode: 'pause', limit: 3 }, 400],
+    ['an unknown mode', 'provider/rack', { mode: 'halve' }, 400],
+    ['no mode', 'provider/rack', {}, 400],
+    ['a time that is over', 'provider/rack', { mode: 'pause', seconds: 0 }, 400],
+    ['a pool without its provider', 'pool/main', { mode: 'pause' }, 400],
+    ['an unknown kind', 'zone/a', { mode: 'pause' }, 404],
+  ])('refuses an order with %s', async (_what, subject, body, status) => {
+    expect((await write('POST', `/api/v1/controls/${subject}`, { token: TOKEN, body })).status).toBe(status);
   });
 
   it('is off without a token in the secure file', async () => {

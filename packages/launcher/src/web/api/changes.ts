@@ -1,6 +1,13 @@
-import type { NodeRecord, RecordChange, RequestRecord } from '@nodepool/zk-protocol';
+import {
+  controlId,
+  type ControlRecord,
+  type NodeRecord,
+  type RecordChange,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
 import type { WebhookEvent } from '@nodepool/core';
 import { imageToApi, type ApiEvent } from '@nodepool/daemon';
+import { controlToApi } from './controls.js';
 import { nodeToApi, requestToApi } from './records.js';
 import type { LauncherApiSources } from './sources.js';
 
@@ -20,6 +27,7 @@ export function followChanges(sources: LauncherApiSources, tell: Tell): () => vo
       const entry = runtime.images.get(image);
       tell({ type: 'image', id: image, data: () => (entry ? imageToApi(entry) : null) });
     }),
+    followControls(sources, tell),
     activity.onLaunch((result, ms, { provider, az }) => {
       const data = { provider, az, result, seconds: ms / 1000 };
       const notice = result === 'ready' ? undefined : 'launch-failed';
@@ -34,6 +42,20 @@ export function followChanges(sources: LauncherApiSources, tell: Tell): () => vo
   return () => {
     for (const end of unsubscribe) end();
   };
+}
+
+function followControls({ runtime }: LauncherApiSources, tell: Tell): () => void {
+  const byId = () => new Map(runtime.controls.map((control): [string, ControlRecord] => [controlId(control), control]));
+  let before = byId();
+  return runtime.onControlsChange(() => {
+    const after = byId();
+    for (const id of new Set([...before.keys(), ...after.keys()])) {
+      const control = after.get(id);
+      if (control !== before.get(id))
+        tell({ type: 'control', id, data: () => (control ? controlToApi(control) : null) });
+    }
+    before = after;
+  });
 }
 
 function isOwn({ runtime }: LauncherApiSources, launcherId: string | null | undefined): boolean {

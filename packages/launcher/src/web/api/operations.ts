@@ -1,5 +1,6 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 import { listOf, orNull, record, ref, TEXT, WHOLE, type ApiOperation, type ApiPart } from '@nodepool/daemon';
+import { CONTROL_SCHEMA, controlOperations } from './controls.js';
 import { historyOperations, TIMELINE_SCHEMAS } from './history-operations.js';
 import { nodeOperations } from './node-operations.js';
 import { labelsToApi, poolsToApi } from './overview.js';
@@ -25,6 +26,7 @@ export function createLauncherApi(sources: LauncherApiSources): ApiPart {
       ...nodeOperations(sources),
       ...requestOperations(sources),
       ...supplyOperations(sources),
+      ...controlOperations(sources),
       ...historyOperations(sources),
     ],
     schemas: {
@@ -32,6 +34,7 @@ export function createLauncherApi(sources: LauncherApiSources): ApiPart {
       ...TIMELINE_SCHEMAS,
       Provider: PROVIDER_SCHEMA,
       Label: LABEL,
+      Control: CONTROL_SCHEMA,
       Explanation: EXPLANATION,
     },
   };

@@ -1,6 +1,7 @@
 import type { JsonObject, RequestRecord } from '@nodepool/zk-protocol';
 import { summarizeExplanation, supplyOfLabels } from '@nodepool/core/service';
 import { imageToApi } from '@nodepool/daemon';
+import { controlToApi } from './controls.js';
 import { countNodes, providersToApi } from './providers.js';
 import { createdMs, poolToApi, waitingRequests } from './records.js';
 import type { LauncherApiSources } from './sources.js';
@@ -20,6 +21,7 @@ export function launcherOverview(sources: LauncherApiSources): JsonObject {
     providers: providersToApi(sources, byProvider),
     pools: poolsToApi(sources),
     labels: labelsToApi(sources),
+    controls: runtime.controls.map(controlToApi),
     requests: {
       ...{ waiting: waiting.length, pending: pending.length },
       shown: [

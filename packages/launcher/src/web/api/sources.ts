@@ -25,6 +25,8 @@ export interface LauncherApiSources {
     | 'providerErrors'
     | 'drainingProviders'
     | 'failingDeletions'
+    | 'controls'
+    | 'onControlsChange'
     | 'notReady'
     | 'explain'
     | 'onImageChange'

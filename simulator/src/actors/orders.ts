@@ -1,0 +1,138 @@
+import {
+  isInForce,
+  newControl,
+  removeControl,
+  storeControl,
+  type ControlKind,
+  type ControlMode,
+  type ControlRecord,
+  type ControlSubject,
+} from '@nodepool/zk-protocol';
+import type { Fleet } from '../fleets/fleet.js';
+import { Violation, type NodeEntry } from '../world/invariant-checker.js';
+import { SimulatedProcess } from '../world/process.js';
+import type { Random } from '../world/random.js';
+import type { World } from '../world/world.js';
+import type { SimulatedLauncher } from './launcher.js';
+
+/** What a launcher had begun when it heard of an order has its record by then. */
+const GRACE_MS = 15_000;
+
+/** An operator who pauses, drains and limits; what is then launched all the same is a violation. */
+export class Orders {
+  readonly #world: World;
+  readonly #launchers: readonly SimulatedLauncher[];
+  readonly #fleets: readonly Fleet[];
+  readonly #labels: readonly string[];
+  readonly #random: Random;
+  readonly #process: SimulatedProcess;
+  /** By kind and name, what was given last and not taken back. */
+  readonly #given = new Map<string, ControlRecord>();
+  #drained: string | undefined;
+
+  constructor(
+    world: World,
+    launchers: readonly SimulatedLauncher[],
+    fleets: readonly Fleet[],
+    labels: readonly string[],
+  ) {
+    this.#world = world;
+    this.#launchers = launchers;
+    this.#fleets = fleets;
+    this.#labels = labels;
+    this.#random = world.random.fork();
+    this.#process = new SimulatedProcess(world, 'orders', world.server);
+    world.checker.watch((before, after, who) => {
+      if (before === undefined) this.#checkNewNode(after, who);
+    });
+  }
+
+  /** Gives an order, which ends by itself or is taken back. */
+  giveAny(): void {
+    const random = this.#random;
+    const mode = random.pick<ControlMode>(['pause', 'drain', 'limit']);
+    const lastsMs = random.between(5_000, 40_000);
+    const endsItself = random.chance(0.5);
+    const control = this.#give({
+      ...this.#anySubject(),
+      ...{ mode, limit: mode === 'limit' ? random.int(0, 4) : null },
+      endTimeMs: endsItself ? this.#world.clock.now() + lastsMs : null,
+    });
+    if (!endsItself) this.#world.clock.setTimer(lastsMs, () => this.#takeBack(control));
+  }
+
+  /** Nothing is ordered any more. */
+  end(): void {
+    this.#drained = undefined;
+    for (const control of [...this.#given.values()]) this.#takeBack(control);
+  }
+
+  /** Has one provider drained, when nothing else goes on. */
+  drainOne(): void {
+    const [fleet] = this.#fleets.filter(({ driver }) => driver.capabilities.launches);
+    this.#drained = fleet?.name;
+    if (fleet) this.#give({ kind: 'provider', name: fleet.name, mode: 'drain', limit: null, endTimeMs: null });
+  }
+
+  /** Ready nodes that the drained provider still has. */
+  undrained(): string[] {
+    const left = [...this.#world.checker.nodes.values()].filter(
+      ({ body, state, allocatedTo }) =>
+        body['provider'] === this.#drained && state === 'ready' && allocatedTo === null && this.#drained !== undefined,
+    );
+    return left.map(({ id }) => `node ${id} of drained provider ${this.#drained} is ready`);
+  }
+
+  #anySubject(): ControlSubject {
+    const random = this.#random;
+    const kind = random.pick<ControlKind>(['provider', 'pool', 'label']);
+    if (kind === 'label') return { kind, name: random.pick(this.#labels) };
+    const fleet = random.pick(this.#fleets);
+    if (kind === 'provider') return { kind, name: fleet.name };
+    const pools = fleet.entry()['pools'] as { name: string }[];
+    return { kind, name: `${fleet.name}/${pools.length > 0 ? random.pick(pools).name : 'main'}` };
+  }
+
+  #give(order: ControlSubject & Pick<ControlRecord, 'mode' | 'limit' | 'endTimeMs'>): ControlRecord {
+    const control = newControl({ ...order, owner: 'operator' }, this.#world.clock.now());
+    this.#given.set(`${order.kind} ${order.name}`, control);
+    this.#world.trace.add('operator', `orders ${order.mode} ${order.limit ?? ''} for ${order.kind} ${order.name}`);
+    void storeControl(this.#process.zk, control).catch((error: unknown) => this.#failed(error));
+    return control;
+  }
+
+  /** Unless somebody has ordered something else meanwhile. */
+  #takeBack(control: ControlRecord): void {
+    const key = `${control.kind} ${control.name}`;
+    if (this.#given.get(key) !== control) return;
+    this.#given.delete(key);
+    this.#world.trace.add('operator', `takes the order for ${key} back`);
+    void removeControl(this.#process.zk, control).catch((error: unknown) => this.#failed(error));
+  }
+
+  #failed(error: unknown): void {
+    this.#world.violate(new Violation(`an order could not be written: ${String(error)}`));
+  }
+
+  #checkNewNode(node: NodeEntry, who: string): void {
+    const launcher = this.#launchers.find(({ name }) => name === who);
+    const fleet = this.#fleets.find(({ name }) => name === node.body['provider']);
+    if (!launcher || !fleet?.driver.capabilities.launches) return;
+    const { clock, elapsedMs, launcherCount } = this.#world;
+    for (const { control, heardMs } of launcher.orders()) {
+      if (elapsedMs - heardMs < GRACE_MS || !isInForce(control, clock.now()) || !isAbout(control, node)) continue;
+      const doing = `${who} makes node ${node.id} against the order to ${control.mode} ${control.kind} ${control.name}`;
+      if (control.mode !== 'limit') this.#world.violate(new Violation(doing));
+      const count = [...this.#world.checker.nodes.values()].filter((other) => isAbout(control, other)).length;
+      if (control.mode === 'limit' && count > (control.limit ?? 0) * launcherCount) {
+        this.#world.violate(new Violation(`${doing} to ${control.limit}: it is number ${count}`));
+      }
+    }
+  }
+}
+
+function isAbout({ kind, name }: ControlRecord, { body, labels }: NodeEntry): boolean {
+  if (kind === 'provider') return body['provider'] === name;
+  if (kind === 'pool') return [body['provider'], body['pool']].join('/') === name;
+  return labels.includes(name);
+}
