@@ -80,9 +80,14 @@ describe('command line of nodepool', () => {
     [['-C', 'x.yaml', 'list'], 'unknown option -C, did you mean -c?'],
     [['list', '--colour'], 'unknown option --colour'],
     [['--detial', 'list'], 'unknown option --detial, did you mean --detail?'],
-    [['list', 'what'], 'Unknown argument: what'],
+    [['list', 'what'], 'list takes no further argument, got "what"'],
+    [['list', '--format', 'xml'], '--format must be one of table, json, yaml, got "xml"'],
+    [['list', '--fields'], '--fields needs a value'],
+    [['image-delete', '--image', 'a'], 'image-delete needs --provider, --build-id, --upload-id'],
+    [['provider', 'stop', 'rack'], 'action must be one of pause, resume, drain, limit, got "stop"'],
+    [['hold'], 'hold needs ID'],
     [['frobnicate'], 'unknown command frobnicate'],
-  ])('says what of %j is unknown, and what may have been meant', async (argv, message) => {
+  ])('says what of %j is wrong, and what may have been meant', async (argv, message) => {
     await expect(parse(...argv)).rejects.toThrow(new UsageError(message));
   });
 

@@ -1,6 +1,17 @@
 import { chmod } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { controlPath, encodeControl, newControl } from '@nodepool/zk-protocol';
+import {
+  componentCreatePath,
+  componentsPath,
+  controlPath,
+  encodeComponent,
+  encodeControl,
+  newComponent,
+  newControl,
+} from '@nodepool/zk-protocol';
 import { useInstallation } from './installation.js';
 import { rackYaml, TWO_HOSTS } from './rack-config.js';
 
@@ -108,4 +119,58 @@ describe('nodepool doctor', () => {
     ]);
     expect(closed.findings).toEqual([]);
   });
+
+  it('asks registered services how they are, and how late it is there', async () => {
+    await get().registerRack(['small', 'big']);
+    const answers = new Map([
+      ['/healthz', JSON.stringify({ hostname: 'nl01', failing_deletions: [{ node: '7', attempts: 3, error: 'no' }] })],
+      ['/metrics', 'nodepool_leaked_resources_total{provider="rack",type="ports"} 2\n'],
+    ]);
+    const server = createServer((request, response) => {
+      response.setHeader('Date', new Date(Date.now() + HOUR).toUTCString());
+      response.end(answers.get(request.url ?? ''));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await register(url);
+    const asked = await doctor('rack.yaml');
+    await new Promise((resolve) => server.close(resolve));
+    const silent = await doctor('rack.yaml');
+
+    expect(asked.status).toBe(1);
+    expect(asked.findings.map(({ text }) => text)).toEqual([
+      'the deletion of node 7 has failed 3 times: no',
+      expect.stringMatching(/^the clock of nl01 is (3599|360\d) s ahead of the one of this machine$/),
+      'nl01 has deleted 2 leaked ports of provider "rack" since its start',
+    ]);
+    expect(silent.findings.map(({ text }) => text)).toEqual([
+      expect.stringMatching(`^the service at ${url} is registered and does not answer: .*ECONNREFUSED`),
+    ]);
+  });
+
+  it('warns of what config-validate warns of', async () => {
+    await get().registerRack(['small']);
+    await get().createNode();
+    await get().createNode();
+    await get().write(
+      'unused.yaml',
+      `${rackYaml(['small'], ['{name: host1, labels: small}'])}diskimages: [{name: debian}]\n`,
+    );
+
+    const { findings } = await doctor('unused.yaml');
+
+    expect(findings).toContainEqual({
+      severity: 'warning',
+      text: expect.stringContaining('no provider lists diskimage "debian"') as string,
+      remedy: 'nodepool config-validate',
+    });
+  });
 });
+
+async function register(webUrl: string): Promise<void> {
+  const known = { kind: 'launcher', hostname: hostname(), state: 'running', version: '1.0' };
+  const launcher = { ...newComponent(known), webUrl };
+  await get().zk.ensurePath(componentsPath('launcher'));
+  const path = componentCreatePath('launcher', hostname());
+  await get().zk.create(path, encodeComponent(launcher), { sequential: true, ephemeral: true });
+}

@@ -102,6 +102,16 @@ export function expandPath(path: string, home: string, cwd: string): string {
   return isAbsolute(path) ? path : resolve(cwd, path);
 }
 
+/** Every option of a service that is not refused, in the order of its help. */
+export function serviceOptions<Args extends CommonArguments>(line: CommandLine<Args>): Record<string, Options> {
+  return {
+    ...commonOptions(line.pidFile),
+    ...line.options,
+    help: { type: 'boolean', alias: 'h', describe: 'show help' },
+    version: { type: 'boolean', describe: 'show the version' },
+  };
+}
+
 function createParser<Args extends CommonArguments>(line: CommandLine<Args>, argv: readonly string[]) {
   const refused = Object.keys(line.refused).map((name): [string, Options] => [name, { type: 'boolean', hidden: true }]);
   return yargs([...argv])

@@ -12,6 +12,8 @@ export { daemonArgv } from './detach.js';
 export type { Program, ServiceSurroundings } from './program.js';
 export { runProgram } from './run-program.js';
 
+export { serviceManPage } from './man-page.js';
+
 /* The service */
 export type { ServiceBase, ServicePlan } from './assemble-service.js';
 export { assembleService } from './assemble-service.js';

@@ -19,7 +19,8 @@ function problemsOf(error: Error): readonly ConfigProblem[] {
     : [{ severity: 'error', position: undefined, path: '', message: error.message }];
 }
 
-async function findProblems(context: CliContext): Promise<readonly ConfigProblem[]> {
+/** Everything that is wrong with the configuration, or looks wrong. */
+export async function findProblems(context: CliContext): Promise<readonly ConfigProblem[]> {
   try {
     return (await loadStrictConfig(context)).warnings;
   } catch (error) {

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { ImageTree, isPoolComponent } from '@nodepool/zk-protocol';
 import type { BuildRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
@@ -9,8 +10,11 @@ import type { CliContext } from '../command/context.js';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
 import { fetchControls } from '../connection/fetch-controls.js';
 import { fetchComponents, fetchNodeRows } from '../connection/fetch-records.js';
+import { findProblems } from '../configuration/validate.js';
+import { toldUrls } from '../connection/web-urls.js';
 import { coloured, usesColour } from '../terminal/colour.js';
 import { printListing } from '../terminal/output.js';
+import { askServices } from './ask-services.js';
 import type { Finding, Situation } from './finding.js';
 import { findAll } from './findings.js';
 
@@ -40,14 +44,16 @@ function printText(context: CliContext, findings: readonly Finding[]): void {
 async function look(context: CliContext, zk: ZooKeeper, config: Config | undefined): Promise<Situation> {
   const source = { ...context, zk };
   const answerMs = await fastestAnswer(context, zk);
-  const [nodes, controls, builds, ...components] = await Promise.all([
+  const [configProblems, nodes, controls, builds, ...components] = await Promise.all([
+    config ? findProblems(context) : [],
     fetchNodeRows(source),
     fetchControls(source),
     newestBuilds(context, zk, config),
-    ...['launcher', 'pool'].map((kind) => fetchComponents(source, kind)),
+    ...['launcher', 'pool', 'builder'].map((kind) => fetchComponents(source, kind)),
   ]);
   return {
-    ...{ nowMs: context.clock.now(), config, nodes, controls, builds, answerMs },
+    ...{ nowMs: context.clock.now(), config, configProblems, nodes, controls, builds, answerMs },
+    services: await askServices([...new Set(toldUrls(components.flat(), hostname()))], context.clock),
     components: components.flat(),
     pools: components.flat().filter(isPoolComponent),
     secretFiles: await secretFiles(context),

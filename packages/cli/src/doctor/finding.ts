@@ -1,6 +1,7 @@
-import type { Config } from '@nodepool/core';
+import type { Config, ConfigProblem } from '@nodepool/core';
 import type { NodeRow } from '@nodepool/core/service';
 import type { BuildRecord, ComponentRecord, ControlRecord, PoolComponentRecord } from '@nodepool/zk-protocol';
+import type { ServiceReport, SilentService } from './ask-services.js';
 
 /** Something that is wrong, and what to do about it. */
 export interface Finding {
@@ -11,10 +12,24 @@ export interface Finding {
   readonly remedy: string;
 }
 
+/** Something that does not work. */
+export function error(text: string, remedy: string): Finding {
+  return { severity: 'error', text, remedy };
+}
+
+/** Something that will not work for long, or not as it should. */
+export function warning(text: string, remedy: string): Finding {
+  return { severity: 'warning', text, remedy };
+}
+
 /** What is looked at. */
 export interface Situation {
   readonly nowMs: number;
   readonly config: Config | undefined;
+  /** Errors and warnings of the configuration, read with its drivers. */
+  readonly configProblems: readonly ConfigProblem[];
+  /** What registered launchers and builders say, as far as they tell where they answer. */
+  readonly services: readonly (ServiceReport | SilentService)[];
   readonly components: readonly ComponentRecord[];
   readonly pools: readonly PoolComponentRecord[];
   readonly nodes: readonly NodeRow[];

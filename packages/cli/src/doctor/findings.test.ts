@@ -13,6 +13,7 @@ const config = {
 
 const well: Situation = {
   ...{ nowMs: 100 * HOUR, config, pools: [], nodes: [], controls: [], builds: new Map(), answerMs: 3, secretFiles: [] },
+  ...{ configProblems: [], services: [] },
   components: [{ kind: 'launcher' } as Situation['components'][number]],
 };
 const build = (ageMs: number) => newBuild({ image: 'debian', id: '1' }, { state: 'ready' }, well.nowMs - ageMs);

@@ -1,5 +1,7 @@
 import { describeControl } from '@nodepool/zk-protocol';
-import type { Finding, Situation } from './finding.js';
+import { formatProblem } from '@nodepool/core/config';
+import { error, warning, type Finding, type Situation } from './finding.js';
+import { findServiceTroubles } from './service-findings.js';
 
 /** A deletion that takes longer is stuck. */
 const LONGEST_DELETION_MS = 600_000;
@@ -17,11 +19,10 @@ export function findAll(situation: Situation): Finding[] {
   ];
 }
 
-const error = (text: string, remedy: string): Finding => ({ severity: 'error', text, remedy });
-const warning = (text: string, remedy: string): Finding => ({ severity: 'warning', text, remedy });
-
 const CHECKS: readonly ((situation: Situation) => Finding[])[] = [
   findNoLauncher,
+  findConfigProblems,
+  findServiceTroubles,
   findUnservedLabels,
   findUnservedProviders,
   findStuckDeletions,
@@ -35,6 +36,11 @@ const CHECKS: readonly ((situation: Situation) => Finding[])[] = [
 function findNoLauncher({ components }: Situation): Finding[] {
   const isRunning = components.some(({ kind }) => kind === 'launcher' || kind === 'pool');
   return isRunning ? [] : [error('no launcher is registered: requests are not served', 'nodepool-launcher')];
+}
+
+/** A machine without the drivers can be as good a place to look from; launchers say what they make of the file. */
+function findConfigProblems({ configProblems }: Situation): Finding[] {
+  return configProblems.map((problem) => warning(formatProblem(problem), 'nodepool config-validate'));
 }
 
 function findUnservedLabels({ config, pools }: Situation): Finding[] {

@@ -1,22 +1,12 @@
+import { optionEntry, roff, sentence, tagged } from '@nodepool/core/service';
 import type { Command } from '../command/command.js';
 import { EXIT_STATUSES } from '../command/exit-status.js';
 import { GENERAL_OPTIONS, READING_OPTIONS } from '../command/global-options.js';
 import { argumentRows, optionRows, usageWords } from './option-rows.js';
 import type { OptionRow } from './option-rows.js';
 
-/** Text in the man macros: nothing of it is read as a request or an escape. */
-function roff(text: string): string {
-  const escaped = text.replaceAll('\\', '\\e').replaceAll('-', '\\-').replaceAll('"', '\\(dq').replaceAll('~', '\\(ti');
-  return escaped.replace(/^([.'])/, '\\&$1');
-}
-
-const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
-
-const tagged = (tag: string, text: string) => `.TP\n${tag}\n${roff(text)}`;
-
-function optionEntry({ flags, value, describe, note }: OptionRow): string {
-  const tag = `\\fB${flags.map(roff).join('\\fR, \\fB')}\\fR${value === undefined ? '' : ` \\fI${roff(value)}\\fR`}`;
-  return tagged(tag, sentence(note === undefined ? describe : `${describe} (${note})`));
+function entryOf({ flags, value, describe, note }: OptionRow): string {
+  return optionEntry(flags, value, note === undefined ? describe : `${describe} (${note})`);
 }
 
 function commandEntry({ name, usage, summary, positionals, options, reads, takesRest }: Command<unknown>): string {
@@ -27,7 +17,7 @@ function commandEntry({ name, usage, summary, positionals, options, reads, takes
     tagged(`\\fI${roff(row.name)}\\fR`, sentence(row.describe)),
   );
   const also = reads === true ? ['.PP', 'Takes the options of listings, too.'] : [];
-  return [`.SS ${line}`, roff(sentence(summary)), ...args, ...optionRows(options ?? {}).map(optionEntry), ...also].join(
+  return [`.SS ${line}`, roff(sentence(summary)), ...args, ...optionRows(options ?? {}).map(entryOf), ...also].join(
     '\n',
   );
 }
@@ -48,9 +38,9 @@ export function manPage(commands: readonly Command<unknown>[]): string {
     '.SH COMMANDS',
     ...commands.map(commandEntry),
     '.SH OPTIONS OF EVERY COMMAND',
-    ...optionRows(GENERAL_OPTIONS).map(optionEntry),
+    ...optionRows(GENERAL_OPTIONS).map(entryOf),
     '.SH OPTIONS OF LISTINGS',
-    ...optionRows(READING_OPTIONS).map(optionEntry),
+    ...optionRows(READING_OPTIONS).map(entryOf),
     '.SH EXIT STATUS',
     ...EXIT_STATUSES.map(([status, meaning]) => tagged(roff(status), sentence(meaning))),
     '.SH ENVIRONMENT',

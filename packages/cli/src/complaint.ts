@@ -1,0 +1,70 @@
+import { closestWord } from './closest.js';
+import type { Command } from './command/command.js';
+import { findCommand, optionsOf } from './find-command.js';
+import { usageWords } from './help/option-rows.js';
+
+type Commands = readonly Command<unknown>[];
+
+const UNKNOWN = /^Unknown (?:arguments?|commands?): (.*)$/;
+const NO_CHOICE = /^Invalid values:\s+Argument: (\S+), Given: (.*), Choices: (.*)$/m;
+const TOO_FEW = /^Not enough non-option arguments/;
+const NO_VALUE = /^Not enough arguments following: (\S+)$/;
+const MISSING = /^Missing required arguments?: (.*)$/;
+
+/** What is said of a command that there is not, and which one may have been meant. */
+export function unknownCommandText(name: string, commands: Commands): string {
+  const names = commands.map((each) => each.name);
+  const meant = closestWord(name, names);
+  return `unknown command ${name}${meant === undefined ? '' : `, did you mean ${meant}?`}`;
+}
+
+/** What yargs complains of, in one line that says what is expected. */
+export function complaintText(message: string, argv: readonly string[], commands: Commands): string {
+  const { command } = findCommand(argv, commands);
+  return (
+    describeUnknown(message, argv, command, commands) ??
+    describeChoice(message, command) ??
+    describeMissing(message, command) ??
+    message
+  );
+}
+
+const dashed = (name: string) => (name.length === 1 ? `-${name}` : `--${name}`);
+
+function describeUnknown(
+  message: string,
+  argv: readonly string[],
+  command: Command<unknown> | undefined,
+  commands: Commands,
+): string | undefined {
+  const words = [...new Set(UNKNOWN.exec(message)?.[1]?.split(', ') ?? [])];
+  const known = [...optionsOf(command).keys()].map(dashed);
+  const texts = words.flatMap((word) => {
+    const written = argv.find(
+      (each) => each.startsWith('-') && each.replace(/^--?(?:no-)?|=.*$/g, '') === word.replace(/^no-/, ''),
+    );
+    if (written === undefined) return [];
+    const option = written.replace(/=.*$/, '');
+    const meant = closestWord(option, known);
+    return [`unknown option ${option}${meant === undefined ? '' : `, did you mean ${meant}?`}`];
+  });
+  if (texts.length > 0) return texts.join('; ');
+  const [first] = words;
+  if (first === undefined) return undefined;
+  return command ? `${command.name} takes no further argument, got "${first}"` : unknownCommandText(first, commands);
+}
+
+function describeChoice(message: string, command: Command<unknown> | undefined): string | undefined {
+  const [, name, given, choices] = NO_CHOICE.exec(message) ?? [];
+  if (name === undefined) return undefined;
+  const isPositional = name in (command?.positionals ?? {});
+  return `${isPositional ? name : dashed(name)} must be one of ${choices?.replaceAll('"', '')}, got ${given}`;
+}
+
+function describeMissing(message: string, command: Command<unknown> | undefined): string | undefined {
+  const option = NO_VALUE.exec(message)?.[1];
+  if (option !== undefined) return `${dashed(option)} needs a value`;
+  const names = MISSING.exec(message)?.[1];
+  if (names !== undefined) return `${command?.name} needs ${names.split(', ').map(dashed).join(', ')}`;
+  return command && TOO_FEW.test(message) ? `${command.name} needs ${usageWords(command.usage)}` : undefined;
+}

@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import type { ServiceReport } from './ask-services.js';
+import { findServiceTroubles } from './service-findings.js';
+
+const well: ServiceReport = {
+  ...{ url: 'http://nl01:8005', hostname: 'nl01', skewMs: 900, configError: undefined, brokenProviders: [] },
+  ...{ failingLaunches: [], failingDeletions: [], leaks: [{ provider: 'rack', type: 'instances', count: 0 }] },
+};
+
+it('finds nothing wrong with a service that is well', () => {
+  expect(findServiceTroubles({ services: [well] })).toEqual([]);
+});
+
+it.each([
+  [{ skewMs: -42_400 }, 'warning: the clock of nl01 is 42 s behind the one of this machine'],
+  [{ configError: 'line 3' }, 'error: nl01 goes on with its former configuration: line 3'],
+  [{ brokenProviders: ['rack'] }, 'error: provider "rack" could not be started on nl01'],
+  [
+    { failingLaunches: [{ provider: 'rack', what: 'provider "rack"', error: 'no route' }] },
+    'warning: launches of provider "rack" fail on nl01: no route',
+  ],
+  [
+    { failingDeletions: [{ node: '0000000007', attempts: 4, error: 'forbidden' }] },
+    'error: the deletion of node 0000000007 has failed 4 times: forbidden',
+  ],
+  [
+    { leaks: [{ provider: 'rack', type: 'instances', count: 3 }] },
+    'warning: nl01 has deleted 3 leaked instances of provider "rack" since its start',
+  ],
+])('tells what a service says is wrong: %j', (changes, expected) => {
+  const found = findServiceTroubles({ services: [{ ...well, ...changes }] });
+
+  expect(found.map(({ severity, text }) => `${severity}: ${text}`)).toEqual([expected]);
+});
+
+it('tells of a service that does not answer', () => {
+  const [found] = findServiceTroubles({ services: [{ url: 'http://nl01:8005', why: 'ECONNREFUSED' }] });
+
+  expect(found?.text).toBe('the service at http://nl01:8005 is registered and does not answer: ECONNREFUSED');
+});

@@ -1,0 +1,55 @@
+import type { ServiceReport } from './ask-services.js';
+import { error, warning, type Finding, type Situation } from './finding.js';
+
+/** Clocks that differ by more than this make ages and ends of holds and orders wrong. */
+const MOST_SKEW_MS = 5_000;
+const MS_PER_SECOND = 1_000;
+
+/** What registered launchers and builders say of themselves, and those that say nothing. */
+export function findServiceTroubles({ services }: Pick<Situation, 'services'>): Finding[] {
+  return services.flatMap((service) => {
+    if ('why' in service) {
+      const text = `the service at ${service.url} is registered and does not answer: ${service.why}`;
+      return [warning(text, `curl ${service.url}/healthz, and its log`)];
+    }
+    return [...clockOf(service), ...configOf(service), ...providersOf(service), ...leaksOf(service)];
+  });
+}
+
+function clockOf({ hostname, skewMs }: ServiceReport): Finding[] {
+  if (Math.abs(skewMs) <= MOST_SKEW_MS) return [];
+  const seconds = Math.round(Math.abs(skewMs) / MS_PER_SECOND);
+  const text = `the clock of ${hostname} is ${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the one of this machine`;
+  return [warning(text, 'timedatectl set-ntp true, on the one that is wrong')];
+}
+
+function configOf({ hostname, configError }: ServiceReport): Finding[] {
+  if (configError === undefined) return [];
+  return [error(`${hostname} goes on with its former configuration: ${configError}`, 'nodepool config-validate')];
+}
+
+function providersOf({ hostname, ...service }: ServiceReport): Finding[] {
+  return [
+    ...service.brokenProviders.map((name) =>
+      error(`provider "${name}" could not be started on ${hostname}`, `the log of ${hostname} says why`),
+    ),
+    ...service.failingLaunches.map(({ provider, what, error: last }) =>
+      warning(`launches of ${what} fail on ${hostname}: ${last}`, `nodepool provider pause ${provider} --for 1h`),
+    ),
+    ...service.failingDeletions.map(({ node, attempts, error: last }) =>
+      error(`the deletion of node ${node} has failed ${attempts} times: ${last}`, `nodepool delete ${node} --now`),
+    ),
+  ];
+}
+
+/** They are gone already; that there were any is worth a look. */
+function leaksOf({ hostname, leaks, url }: ServiceReport): Finding[] {
+  return leaks
+    .filter(({ count }) => count > 0)
+    .map(({ provider, type, count }) =>
+      warning(
+        `${hostname} has deleted ${count} leaked ${type} of provider "${provider}" since its start`,
+        `curl -s ${url}/metrics | grep leaked; the log names each`,
+      ),
+    );
+}
