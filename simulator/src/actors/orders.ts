@@ -133,6 +133,8 @@ export class Orders {
 
 function isAbout({ kind, name }: ControlRecord, { body, labels }: NodeEntry): boolean {
   if (kind === 'provider') return body['provider'] === name;
-  if (kind === 'pool') return [body['provider'], body['pool']].join('/') === name;
+  const { provider, pool } = body;
+  if (kind === 'pool')
+    return typeof provider === 'string' && typeof pool === 'string' && `${provider}/${pool}` === name;
   return labels.includes(name);
 }
