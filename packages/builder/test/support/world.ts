@@ -137,7 +137,11 @@ export class World {
     const launcher = new Launcher({
       ...{ zk, config, registry, logger: silentLogger, clock: systemClock, hostname: 'nl01.example.com', version: '1' },
     });
-    this.#ends.push(() => launcher.stop());
+    this.#ends.push(async () => {
+      // Its providers are to have ended before their cloud: one that finds it gone would start another.
+      await launcher.drain(30_000);
+      await launcher.stop();
+    });
     await launcher.start();
   }
 
