@@ -52,11 +52,11 @@ interface Watched {
   logger: ReturnType<typeof recordingLogger>;
 }
 
-async function watchNodes(): Promise<Watched> {
+async function watchNodes(othersWorkMs = 0): Promise<Watched> {
   const [zk, other] = await Promise.all([session(), session()]);
   await other.ensurePath('/nodepool/nodes');
   const logger = recordingLogger();
-  const nodes = createNodeCache({ zk, clock: systemClock, logger });
+  const nodes = createNodeCache({ zk, clock: systemClock, logger, othersWorkMs });
   stops.push(() => nodes.stop());
   await nodes.start();
   const changes: RecordChange<NodeRecord>[] = [];
@@ -193,6 +193,90 @@ describe('the node cache', () => {
       ].sort(),
     );
     expect(locks).toEqual([[idOf(changed), 1]]);
+  });
+});
+
+describe('what others do with a node that they have locked', () => {
+  /** Longer than any test. */
+  const LONG_MS = 3_600_000;
+
+  async function makeLocked({ nodes, other }: Watched): Promise<{ path: string; id: NodeId; entry: string }> {
+    const path = await other.create(NODE_CREATE_PATH, node(), { sequential: true });
+    const id = idOf(path);
+    await until(() => nodes.get(id) !== undefined);
+    await other.create(`${path}/lock`);
+    const entry = await other.create(`${path}/lock/${newLockEntryPrefix()}`, '', { sequential: true });
+    await until(() => nodes.contenders(id) === 1);
+    return { path, id, entry };
+  }
+
+  it('is read once, when the lock is given up, and shown before that', async () => {
+    const watched = await watchNodes(LONG_MS);
+    const { zk, other, nodes, changes } = watched;
+    const { path, id, entry } = await makeLocked(watched);
+    const before = zk.counters.operations;
+    const seen: string[] = [];
+    nodes.onLockChange(() => seen.push(`${nodes.get(id)?.state} with ${nodes.contenders(id)}`));
+
+    for (const state of ['in-use', 'used', 'used']) await other.setData(path, node({ state }));
+    await other.delete(entry);
+    await until(() => nodes.contenders(id) === 0);
+
+    expect(seen).toEqual(['used with 0']);
+    expect(changes.map(({ after }) => after?.state)).toEqual(['ready', 'used']);
+    expect(zk.counters.operations - before).toBe(1);
+  });
+
+  it('is never read when the node is gone before', async () => {
+    const watched = await watchNodes(LONG_MS);
+    const { zk, other, nodes, changes } = watched;
+    const { path, id } = await makeLocked(watched);
+    const before = zk.counters.operations;
+
+    await other.setData(path, node({ state: 'deleting' }));
+    await other.deleteRecursive(path);
+    await until(() => nodes.get(id) === undefined && nodes.contenders(id) === 0);
+
+    expect(changes.map(({ after }) => after?.state)).toEqual(['ready', undefined]);
+    expect(zk.counters.operations - before).toBe(0);
+  });
+
+  it('is read after the time, for as long as the lock is held', async () => {
+    const watched = await watchNodes(1);
+    const { path, id } = await makeLocked(watched);
+
+    await watched.other.setData(path, node({ state: 'in-use' }));
+
+    await until(() => watched.nodes.get(id)?.state === 'in-use');
+    expect(watched.nodes.contenders(id)).toBe(1);
+  });
+
+  it('is read at once where this process has the lock, or stands in line', async () => {
+    const watched = await watchNodes(LONG_MS);
+    const { zk, other, nodes } = watched;
+    const { path, id } = await makeLocked(watched);
+    const entry = `${path}/lock/${newLockEntryPrefix()}`;
+
+    await createCommitter(zk, [nodes]).commit([{ op: 'create', path: entry, ephemeral: true, sequential: true }]);
+    await other.setData(path, node({ state: 'in-use' }));
+
+    await until(() => nodes.get(id)?.state === 'in-use');
+    expect(nodes.contenders(id)).toBe(2);
+  });
+
+  it('is known again when the connection was away', async () => {
+    const watched = await watchNodes(LONG_MS);
+    const { zk, other, nodes } = watched;
+    const { path, id } = await makeLocked(watched);
+    await other.setData(path, node({ state: 'in-use' }));
+
+    await server.kill();
+    await until(() => zk.state !== 'CONNECTED');
+    await server.restart();
+    await until(() => nodes.ready);
+
+    expect(nodes.get(id)?.state).toBe('in-use');
+    expect(nodes.contenders(id)).toBe(1);
   });
 });
 

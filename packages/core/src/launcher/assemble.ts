@@ -41,6 +41,12 @@ import { MinReady } from './standby/min-ready.js';
 import { SteeringSet } from './steering/steering-set.js';
 import { Sweeps } from './sweeps.js';
 
+/**
+ * What others do with a request or node that they have locked is read after this time, or when they give up the lock: with
+ * several launchers most of it is over by then, and never read.
+ */
+const OTHERS_WORK_MS = 250;
+
 /** What a launcher sees: records in ZooKeeper, and its own configuration. */
 interface SeeingParts {
   readonly nodes: NodeCache;
@@ -107,8 +113,8 @@ export function assemble(options: LauncherOptions): LauncherParts {
 function makeSeeing(options: LauncherOptions, parts: LauncherParts): SeeingParts {
   const { zk, clock, hostname, metrics, decisions, random = Math.random } = options;
   const logger = options.logger.child({}, LOGGER_NAMES.launcher);
-  const nodes = createNodeCache({ zk, clock, logger });
-  const requests = createRequestCache({ zk, clock, logger });
+  const nodes = createNodeCache({ zk, clock, logger, othersWorkMs: OTHERS_WORK_MS });
+  const requests = createRequestCache({ zk, clock, logger, othersWorkMs: OTHERS_WORK_MS });
   const components = createComponentCache({ zk, clock, logger });
   const controlCache = createControlCache({ zk, clock, logger });
   const controls = new ControlMirror(controlCache, clock);

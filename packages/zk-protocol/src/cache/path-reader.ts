@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.js';
+import type { CancelTimer, Clock } from '../base/clock.js';
 import { isZooKeeperError } from '../client/contract/errors.js';
 import type { ReadOperation, ReadResult, ZooKeeper } from '../client/contract/types.js';
 import type { CacheLogger } from './logger.js';
@@ -10,7 +10,7 @@ const MAX_BATCHES = 8;
 const RETRY_MS = 1000;
 
 /** What to do with the answer of a read under way. */
-type Answer = 'deliver' | 'drop' | 'read-again';
+type Answer = 'deliver' | 'drop' | 'read-again' | 'read-later';
 
 /** A path to read. */
 export type PathToRead = ReadOperation & { readonly id: string };
@@ -23,6 +23,9 @@ export type PathToRead = ReadOperation & { readonly id: string };
 export class PathReader {
   readonly #dirty = new Map<string, PathToRead>();
   readonly #reading = new Map<string, { answer: Answer }>();
+  /** Paths that are read later, with the time for each; in the order of these times. */
+  readonly #later = new Map<string, { readonly read: PathToRead; readonly dueMs: number }>();
+  #cancelLater: CancelTimer | undefined;
   #batches = 0;
   #scheduled = false;
   #stopped = false;
@@ -35,6 +38,8 @@ export class PathReader {
     private readonly deliver: (read: PathToRead, result: ReadResult) => void,
     /** Called after all answers of a batch were delivered. */
     private readonly delivered: () => void,
+    /** How much later {@link markForLater} reads; 0: at once. */
+    private readonly laterMs = 0,
   ) {}
 
   get waiting(): number {
@@ -56,7 +61,38 @@ export class PathReader {
     if (this.#reading.has(read.path)) this.mark(read);
   }
 
+  /** Somebody is at work on it, and more changes will follow: it is read in a moment, unless it is marked before. */
+  markForLater(read: PathToRead): void {
+    const { path } = read;
+    if (this.laterMs === 0) return this.mark(read);
+    const underWay = this.#reading.get(path);
+    if (underWay !== undefined) {
+      if (underWay.answer !== 'read-again') underWay.answer = 'read-later';
+      return;
+    }
+    if (this.#later.has(path) || this.#dirty.has(path)) return;
+    this.#later.set(path, { read, dueMs: this.clock.now() + this.laterMs });
+    this.#armLater();
+  }
+
+  /** Somebody has begun to work on it: what has been marked, and is not being read yet, is read later. */
+  postpone(path: string): void {
+    const read = this.#dirty.get(path);
+    if (!read || this.laterMs === 0) return;
+    this.#dirty.delete(path);
+    this.markForLater(read);
+  }
+
+  /** What has been marked for later is read now. */
+  hurry(path: string): void {
+    const later = this.#later.get(path);
+    const underWay = this.#reading.get(path);
+    if (later) this.mark(later.read);
+    else if (underWay?.answer === 'read-later') underWay.answer = 'read-again';
+  }
+
   mark(read: PathToRead): void {
+    this.#later.delete(read.path);
     const underWay = this.#reading.get(read.path);
     if (underWay !== undefined) {
       underWay.answer = 'read-again';
@@ -69,6 +105,7 @@ export class PathReader {
   /** What is known about the path just became certain: forget marks, and drop the answer of a read under way. */
   settle(path: string): void {
     this.#dirty.delete(path);
+    this.#later.delete(path);
     const underWay = this.#reading.get(path);
     if (underWay !== undefined) underWay.answer = 'drop';
   }
@@ -81,6 +118,26 @@ export class PathReader {
   stop(): void {
     this.#stopped = true;
     this.#dirty.clear();
+    this.#later.clear();
+    this.#cancelLater?.();
+  }
+
+  #armLater(): void {
+    if (this.#cancelLater || this.#stopped) return;
+    for (const { dueMs } of this.#later.values()) {
+      this.#cancelLater = this.clock.setTimer(Math.max(0, dueMs - this.clock.now()), () => this.#laterIsDue());
+      return;
+    }
+  }
+
+  #laterIsDue(): void {
+    this.#cancelLater = undefined;
+    const now = this.clock.now();
+    for (const { read, dueMs } of [...this.#later.values()]) {
+      if (dueMs > now) break;
+      this.mark(read);
+    }
+    this.#armLater();
   }
 
   #schedule(): void {
@@ -128,6 +185,7 @@ export class PathReader {
       const answer = this.#reading.get(read.path)?.answer;
       this.#reading.delete(read.path);
       if (answer === 'read-again') this.#dirty.set(read.path, read);
+      else if (answer === 'read-later') this.markForLater(read);
       else if (answer === 'deliver') this.deliver(read, results[index] as ReadResult);
     });
     this.delivered();

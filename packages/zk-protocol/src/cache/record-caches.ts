@@ -25,6 +25,11 @@ export interface CacheOptions {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
   readonly logger: CacheLogger;
+  /**
+   * Changes of nodes and requests that another process has locked are shown so much later, or when it gives the lock up.
+   * Default 0: at once.
+   */
+  readonly othersWorkMs?: number | undefined;
 }
 
 /** Nodes by id, with the contenders for their locks. */
@@ -39,9 +44,9 @@ export type ControlCache = RecordCache<ControlRecord>;
 
 /** Mirrors the nodes. */
 export function createNodeCache(options: CacheOptions & { readonly root?: string }): NodeCache {
-  const { zk, clock, logger, root = NODES_ROOT } = options;
+  const { zk, clock, logger, othersWorkMs, root = NODES_ROOT } = options;
   return new TreeCache<NodeRecord>({
-    ...{ zk, clock, logger, what: 'node', watchRoots: [root], locks: true },
+    ...{ zk, clock, logger, othersWorkMs, what: 'node', watchRoots: [root], locks: true },
     directories: [{ path: root, idPrefix: '' }],
     decode: (id, body, stat) => decodeNode(id as NodeId, body, stat, clock.now()),
   });
@@ -49,9 +54,17 @@ export function createNodeCache(options: CacheOptions & { readonly root?: string
 
 /** Mirrors the requests. */
 export function createRequestCache(options: CacheOptions): RequestCache {
-  const { zk, clock, logger } = options;
+  const { zk, clock, logger, othersWorkMs } = options;
   return new TreeCache<RequestRecord>({
-    ...{ zk, clock, logger, what: 'request', watchRoots: [REQUESTS_ROOT, REQUEST_LOCKS_ROOT], locks: true },
+    ...{
+      zk,
+      clock,
+      logger,
+      othersWorkMs,
+      what: 'request',
+      watchRoots: [REQUESTS_ROOT, REQUEST_LOCKS_ROOT],
+      locks: true,
+    },
     directories: [{ path: REQUESTS_ROOT, idPrefix: '', lockRoot: REQUEST_LOCKS_ROOT }],
     decode: (id, body, stat) => decodeRequest(id as RequestId, body, stat, clock.now()),
   });

@@ -11,6 +11,7 @@ import type {
 import type { ZooKeeper } from '../client/contract/types.js';
 import { BacklogWarning } from './backlog-warning.js';
 import { LockMirror } from './lock-mirror.js';
+import { OthersWork } from './others-work.js';
 import type { CacheLogger } from './logger.js';
 import { OwnWrites } from './own-writes.js';
 import type { Effect } from './own-writes.js';
@@ -35,6 +36,11 @@ export interface TreeCacheOptions<T> {
   readonly directories: readonly RecordDirectory[];
   /** Whether to follow the lock directories of the records and their children. */
   readonly locks: boolean;
+  /**
+   * Changes of a record that another process has locked are read so much later, or when it gives the lock up: more follow.
+   * Default 0: at once.
+   */
+  readonly othersWorkMs?: number | undefined;
   /** `undefined`: not a record. Throws a RecordError for a body that cannot be read. */
   decode(id: string, body: Buffer, stat: Stat): T | undefined;
 }
@@ -53,6 +59,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   readonly #layout: TreeLayout;
   readonly #records: RecordTable<T>;
   readonly #locks: LockMirror;
+  readonly #othersWork: OthersWork;
   readonly #reader: PathReader;
   readonly #own: OwnWrites;
   readonly #readiness: Readiness;
@@ -69,7 +76,9 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     this.#locks = new LockMirror(logger);
     this.#readiness = new Readiness(logger);
     this.#backlog = new BacklogWarning(clock, logger, options.what);
-    this.#reader = new PathReader(zk, clock, logger, this.#onRead, () => this.#rebuild.finishIfDone());
+    const onReadAll = () => this.#rebuild.finishIfDone();
+    this.#reader = new PathReader(zk, clock, logger, this.#onRead, onReadAll, options.othersWorkMs);
+    this.#othersWork = new OthersWork({ layout: this.#layout, locks: this.#locks, reader: this.#reader });
     this.#own = new OwnWrites(
       (path) => this.#running && this.#layout.contains(path),
       (path) => this.#readAgain(path),
@@ -86,7 +95,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   async start(): Promise<void> {
     if (this.#running) return this.whenReady();
     this.#running = true;
-    for (const root of this.#options.watchRoots) await this.#watch(root);
+    for (const root of this.#options.watchRoots) await watch(this.#options.zk, root, this.#onEvent);
     if (!this.#isRunning()) return;
     this.#unsubscribe = this.#options.zk.onState(this.#onState);
     if (this.#options.zk.state === 'CONNECTED') this.#startRebuild();
@@ -169,13 +178,16 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
       this.#settled(path.path);
       this.#remove(path.id);
     } else {
-      this.#reader.mark({ read: 'data', path: path.path, id: path.id });
+      const read: PathToRead = { read: 'data', path: path.path, id: path.id };
+      if (this.#othersWork.includes(path.id)) this.#reader.markForLater(read);
+      else this.#reader.mark(read);
       if (this.ready) this.#backlog.check(this.#reader.waiting);
     }
   };
 
   #onLockEvent(path: CachedPath, exists: boolean): void {
     this.#reader.distrust({ read: 'children', path: lockDirectoryOf(path), id: path.id });
+    this.#othersWork.lockChanged(path, exists);
     this.#locks.changed(path, exists, this.#isBeingRead(path.id));
   }
 
@@ -226,21 +238,9 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     this.#reader.stop();
   };
 
-  async #watch(root: string): Promise<void> {
-    const { zk } = this.#options;
-    for (;;) {
-      await zk.whenConnected();
-      try {
-        await zk.addWatch(root, 'persistent-recursive', this.#onEvent);
-        return;
-      } catch (error) {
-        if (!isConnectionError(error)) throw error;
-      }
-    }
-  }
-
   #startRebuild(): void {
     this.#locks.forgetWaiting();
+    this.#othersWork.forget();
     this.#rebuild.start();
   }
 
@@ -299,4 +299,17 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
 
 function lockDirectoryOf(path: CachedPath): string {
   return path.kind === 'lock-entry' ? TreeLayout.lockDirectoryOf(path.path) : path.path;
+}
+
+/** Adds a watch, however often the connection breaks. */
+async function watch(zk: ZooKeeper, root: string, onEvent: (event: WatchEvent) => void): Promise<void> {
+  for (;;) {
+    await zk.whenConnected();
+    try {
+      await zk.addWatch(root, 'persistent-recursive', onEvent);
+      return;
+    } catch (error) {
+      if (!isConnectionError(error)) throw error;
+    }
+  }
 }

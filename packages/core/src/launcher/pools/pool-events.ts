@@ -1,4 +1,4 @@
-import type { NodeRecord, PoolComponentRecord, RequestRecord } from '@nodepool/zk-protocol';
+import type { NodeRecord, PoolComponentRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import type { Services } from '../mirror/services.js';
 import type { PoolHandlers } from './pool-handlers.js';
 import type { PoolPort } from './pool-port.js';
@@ -44,6 +44,7 @@ export class PoolEvents {
     this.#unsubscribe.push(
       mirror.listen({
         onRequest: ({ before, after }) => this.#requestChanged(before, after),
+        onRequestLock: (id) => this.#requestLockChanged(id),
         onFree: (node, free) => free && this.#nodeFree(node),
         onNode: ({ before, after }) => this.#nodeChanged(before, after),
       }),
@@ -89,6 +90,13 @@ export class PoolEvents {
     if (hasLeft && view.launches && hasDemand()) wake();
     if (!after) queue.requestGone(id);
     else if (isRegistered()) queue.consider(after);
+  }
+
+  /** What was done under a lock that is given up has been seen by now; perhaps nothing was. */
+  #requestLockChanged(id: RequestId): void {
+    const { services, queue, handlers, isRegistered } = this.#options;
+    const request = services.mirror.requests.get(id);
+    if (request?.state === 'requested' && isRegistered() && !handlers.has(id)) queue.consider(request);
   }
 
   #nodeFree(node: NodeRecord): void {

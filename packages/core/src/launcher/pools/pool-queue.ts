@@ -54,6 +54,7 @@ export class PoolQueue {
     if (port.isRecovering(request.id)) return;
     if (this.#retries.get(request.id)?.cancel) return;
     if (request.state !== 'requested') this.#first.forget(request.id);
+    else if (this.#isLocked(request)) return;
     else if (view.steering && view.registered.length > 1) this.#first.note(request.id);
     const verdict = judgeStanding(request, view);
     if (verdict === undefined) {
@@ -65,6 +66,13 @@ export class PoolQueue {
     services.decisions?.leftAlone(view, request, verdict.action, verdict.reason);
     if (verdict.action === 'decline') refusals.decline(request, verdict.reason);
     else if (refusals.isHopeless(request)) refusals.fail(request);
+  }
+
+  /** Somebody is about to serve, decline or change it; when its lock is given up, it is looked at again. */
+  #isLocked({ id }: RequestRecord): boolean {
+    if (this.#options.services.mirror.requests.contenders(id) === 0) return false;
+    if (this.requests.remove(id)) this.#options.wake();
+    return true;
   }
 
   /** Looks at a request once more. */
