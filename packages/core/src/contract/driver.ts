@@ -118,6 +118,13 @@ export interface ProviderContext {
   ownNodes(): Iterable<NodeRecord>;
   /** Asks for a look at waiting requests: call it when capacity appeared without a node record having changed. */
   capacityChanged(pool?: string): void;
+  /**
+   * Told how a call for the list of machines has ended, so that core knows whether the cloud answers while nothing is
+   * launched. Missing: nobody wants to know. @param error - with which it failed
+   */
+  apiAnswered?(error: Error | undefined): void;
+  /** Whether nodes of the label are better made in another zone, where there has been no capacity. Missing: no. */
+  avoidsZone?(zone: string, label: string): boolean;
   /** Random number in [0, 1). */
   readonly random: () => number;
   /** Where launches, deletions and calls are counted. */

@@ -172,6 +172,8 @@ function makeServing(options: LauncherOptions, parts: LauncherParts): ServingPar
   const providers = new ProviderSet(services, options.registry, {
     ...{ images, config, ...removal },
     capacityChanged: (provider, pool) => pools.capacityChanged(provider, pool),
+    avoidsZone: (provider, zone, label) => steering.of(provider)?.avoidsZone(zone, label) ?? false,
+    apiAnswered: (provider, error) => steering.of(provider)?.apiAnswered(error),
     providerStarted: ({ name }) => {
       pools.capacityChanged(name);
       parts.minReady.checkAll();

@@ -20,6 +20,7 @@ export function launcherHealth(runtime: LauncherRuntime): Record<string, unknown
     failing_launches: runtime.failingLaunches.map(({ provider, report }) => ({
       provider,
       ...healthOf(report.provider),
+      zones: report.zones.map(({ zone, label, health }) => ({ zone, label, ...healthOf(health) })),
       labels: report.labels.map(({ label, health }) => ({ label, ...healthOf(health) })),
     })),
     pools: runtime.pools,

@@ -22,8 +22,8 @@ export interface InstanceListOptions<I extends Instance = Instance> {
   readonly logger: Logger;
   /** Number in [0, 1). */
   readonly random: () => number;
-  /** Told after each read, also after one that failed. @param ageMs - how old what is known is now */
-  readonly onRead?: ((ageMs: number) => void) | undefined;
+  /** Told after each read. @param ageMs - how old what is known is now @param error - with which it failed */
+  readonly onRead?: ((ageMs: number, error: Error | undefined) => void) | undefined;
 }
 
 /** While no more instances than this are waited for, each of them is read by itself. */
@@ -39,7 +39,7 @@ export class InstanceList<I extends Instance = Instance> {
   readonly #source: InstanceSource<I>;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #onRead: ((ageMs: number) => void) | undefined;
+  readonly #onRead: InstanceListOptions['onRead'];
   readonly #known = new InstanceKnowledge<I>();
   readonly #waits = new InstanceWaits(() => this.#schedule());
   readonly #pace: ReadPace;
@@ -197,6 +197,7 @@ export class InstanceList<I extends Instance = Instance> {
     this.#timer = undefined;
     this.#pace.began();
     const deadline = startDeadline(this.#clock, LIST_TIMEOUT_MS, this.#stop.signal);
+    let failure: Error | undefined;
     try {
       const ids = this.#readsSingly();
       await orAbort(ids ? this.#readEach(ids, deadline.signal) : this.#readAll(deadline.signal), deadline.signal);
@@ -205,11 +206,13 @@ export class InstanceList<I extends Instance = Instance> {
     } catch (error) {
       this.#pace.failed();
       if (!this.#stop.signal.aborted) this.#logger.debug('Reading instances failed', { error });
-      this.#waits.refuseAll(deadline.expired ? hanging(error) : (error as Error));
+      const cause = deadline.expired ? hanging(error) : (error as Error);
+      if (!this.#stop.signal.aborted) failure = cause;
+      this.#waits.refuseAll(cause);
     } finally {
       deadline.end();
       const ageMs = this.#pace.ended();
-      this.#onRead?.(ageMs);
+      this.#onRead?.(ageMs, failure);
       this.#reading = false;
       this.#schedule();
     }

@@ -7,7 +7,8 @@ import type { StateMachinePoolConfig } from './types.js';
 export interface HandlerHost {
   launch(order: LaunchOrder, signal: AbortSignal): Promise<LaunchResult>;
   labelReady(pool: string, label: string): boolean;
-  chooseZone(pool: StateMachinePoolConfig): string | null;
+  /** @param label - of the first node of the request */
+  chooseZone(pool: StateMachinePoolConfig, label: string | undefined): string | null;
   /** What a new node of the label takes over from its image. */
   imageFields(pool: StateMachinePoolConfig, label: string): Partial<NodeRecord>;
 }
@@ -43,8 +44,8 @@ export class StateMachineHandler implements NodeRequestHandler {
   }
 
   setNodeMetadata(node: NodeRecord): NodeRecord {
-    this.#az ??= node.az ?? this.#host.chooseZone(this.#pool);
     const [label] = node.labels;
+    this.#az ??= node.az ?? this.#host.chooseZone(this.#pool, label);
     const fields = label === undefined ? {} : this.#host.imageFields(this.#pool, label);
     return { ...node, ...fields, az: this.#az };
   }

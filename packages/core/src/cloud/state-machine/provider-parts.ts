@@ -43,7 +43,7 @@ export function makeParts(
   const changed = () => context.capacityChanged();
   const shared = { config, adapter, clock, logger, random, changed };
   const needs = new LabelNeeds(shared);
-  const zones = new Zones(shared);
+  const zones = new Zones({ ...shared, avoids: (zone, label) => context.avoidsZone?.(zone, label) ?? false });
   const readiness = new Readiness({ ...shared, images });
   const quota = new ProviderQuota({
     ...shared,
@@ -111,7 +111,10 @@ export function makeAdapter(
   });
   made.list = new InstanceList({
     ...{ source: adapter, clock, logger, random },
-    onRead: (ageMs) => context.metrics?.instanceListAge?.(tasks.name, ageMs),
+    onRead: (ageMs, error) => {
+      context.metrics?.instanceListAge?.(tasks.name, ageMs);
+      context.apiAnswered?.(error);
+    },
   });
   return { adapter, instances: made.list };
 }

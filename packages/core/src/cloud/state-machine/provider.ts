@@ -149,7 +149,7 @@ export class StateMachineProvider implements Provider {
     return {
       launch: (order, signal) => this.#launch(order, signal),
       labelReady: (pool, label) => this.labelReady(pool, label),
-      chooseZone: (pool: StateMachinePoolConfig) => this.#zones.choose(pool),
+      chooseZone: (pool: StateMachinePoolConfig, label) => this.#zones.choose(pool, label),
       imageFields: (pool, name) => {
         const label = pool.labels.get(name);
         return (label && imageOfLabel(config, label, context.images)?.fields) ?? {};

@@ -14,6 +14,8 @@ export interface ZonesOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random: () => number;
+  /** Nodes of the label are better made in another zone. Missing: no zone is avoided. */
+  readonly avoids?: ((zone: string, label: string) => boolean) | undefined;
   /** The zones became known. */
   readonly changed: () => void;
 }
@@ -21,10 +23,12 @@ export interface ZonesOptions {
 /** Chooses zones for new nodes: of the pool's, else of the cloud's. */
 export class Zones {
   readonly #random: () => number;
+  readonly #avoids: ZonesOptions['avoids'];
   readonly #zones: Refreshed<readonly (string | null)[]> | undefined;
 
-  constructor({ config, adapter, clock, logger, random, changed }: ZonesOptions) {
+  constructor({ config, adapter, clock, logger, random, avoids, changed }: ZonesOptions) {
     this.#random = random;
+    this.#avoids = avoids;
     const asksCloud = [...config.pools.values()].some((pool) => !pool.azs?.length);
     if (!adapter.getAZs || !asksCloud) return;
     this.#zones = new Refreshed<readonly (string | null)[]>({
@@ -54,9 +58,16 @@ export class Zones {
     return this.#zones?.settled ?? true;
   }
 
-  /** One of the zones at random; `null`: the cloud chooses. */
-  choose(pool: StateMachinePoolConfig): string | null {
-    const zones = pool.azs?.length ? pool.azs : (this.#zones?.value ?? []);
+  /**
+   * One of the zones at random, of those that have capacity for the label as far as is known; `null`: the cloud chooses.
+   * @param label - of the first node of the request; `undefined`: not known
+   */
+  choose(pool: StateMachinePoolConfig, label: string | undefined): string | null {
+    const all = pool.azs?.length ? pool.azs : (this.#zones?.value ?? []);
+    const isAvoided = (zone: string | null) =>
+      zone !== null && label !== undefined && (this.#avoids?.(zone, label) ?? false);
+    const well = all.length > 1 ? all.filter((zone) => !isAvoided(zone)) : all;
+    const zones = well.length > 0 ? well : all;
     return zones[Math.floor(this.#random() * zones.length)] ?? null;
   }
 }

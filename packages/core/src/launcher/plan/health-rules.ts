@@ -29,7 +29,7 @@ function failingReason(request: PlannedRequest, view: PoolView, other: PoolCompo
   const label = report?.labels.find((each) => request.labels.includes(each.label));
   const isProvider = report?.provider.state !== 'closed';
   const health = isProvider ? report?.provider : label?.health;
-  const what = isProvider ? 'launches' : `launches of "${label?.label ?? ''}"`;
+  const what = isProvider ? (report?.failing ?? 'launches') : `launches of "${label?.label ?? ''}"`;
   const failures = health?.failures ?? 0;
   const nextProbeMs = health?.nextProbeMs;
   const next =

@@ -230,6 +230,10 @@ export class PoolHandlers implements HandlerPool {
     if (!steered) return planned;
     return {
       ...planned,
+      recorded: (zone) => {
+        planned.recorded(zone);
+        steered.placed(zone);
+      },
       created: () => steered.created(),
       attemptFailed: (error) => steered.attemptFailed(error) === 'own' || !findAlternative(request(), view),
       ended: (result) => {

@@ -84,6 +84,8 @@ beforeEach(async () => {
     images: {} as ProviderContext['images'] & object,
     config: () => config,
     capacityChanged: (name, pool) => void asked.push(`capacity ${name}/${pool ?? ''}`),
+    avoidsZone: () => false,
+    apiAnswered: (name, error) => void asked.push(`answered ${name}: ${error?.message ?? 'well'}`),
     providerStarted: ({ name }: ProviderRunner) => void asked.push(`started ${name}`),
     isWorkedFor: (name) => working.has(name),
     isServedElsewhere: (name) => elsewhere.has(name),

@@ -26,6 +26,10 @@ export interface ProviderSetPort extends NodeRemoval, Pick<ConfigSource, 'config
   readonly images: ImageSource;
   /** Capacity appeared that no record shows. */
   capacityChanged(provider: string, pool?: string): void;
+  /** A call to the cloud of a provider has ended. @param error - with which it failed */
+  apiAnswered(provider: string, error: Error | undefined): void;
+  /** Nodes of the label are better made in another zone of the provider. */
+  avoidsZone(provider: string, zone: string, label: string): boolean;
   /** A provider has started, perhaps after failing at first. */
   providerStarted(runner: ProviderRunner): void;
   /** Requests are still being worked on for the provider. */
@@ -261,6 +265,8 @@ export class ProviderSet {
       config: () => this.#port.config(),
       ownNodes: () => this.#nodesByProvider.of(name),
       capacityChanged: (pool) => this.#port.capacityChanged(name, pool),
+      avoidsZone: (zone, label) => this.#port.avoidsZone(name, zone, label),
+      apiAnswered: (error) => this.#port.apiAnswered(name, error),
     };
   }
 }

@@ -60,7 +60,7 @@ export class Launches {
         part.entry = entry;
         const { planned } = part;
         part.planned = undefined;
-        planned?.recorded();
+        planned?.recorded(node.az);
         const result = await this.#launch(request, part, node, planned);
         planned?.ended(result);
         await this.#launched(part, result, epoch);

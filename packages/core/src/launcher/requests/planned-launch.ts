@@ -5,8 +5,8 @@ import type { LaunchResult } from '../../contract/driver.js';
 export interface PlannedLaunch {
   /** What the node will use. */
   readonly need: Resources;
-  /** The node's record is stored and counts for the quota from now on. */
-  recorded(): void;
+  /** The node's record is stored and counts for the quota from now on. @param zone - of the node, if it is known */
+  recorded(zone: string | null): void;
   /** As in `LaunchOrder`; missing: the provider is not steered around. */
   readonly attemptFailed?: ((error: Error) => boolean) | undefined;
   /** As in `LaunchOrder`. */

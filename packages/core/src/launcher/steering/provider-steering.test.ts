@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CapacityError, QuotaError, TimeoutError } from '../../contract/errors.js';
+import { CapacityError, ProviderUnavailableError, QuotaError, TimeoutError } from '../../contract/errors.js';
 import { DEFAULT_HEALTH_LIMITS } from './health.js';
 import { ProviderSteering } from './provider-steering.js';
 
@@ -69,6 +69,52 @@ describe('what launches show of a provider', () => {
     expect(during).toBe(false);
     expect(steering.mayLaunch(['small'])).toBe(true);
     expect(changes).toEqual(['open', 'closed']);
+  });
+
+  it('closes all its labels when its API fails while nothing is launched, until it answers again', () => {
+    const { steering, changes } = setUp();
+    const down = new ProviderUnavailableError('the API answered 500');
+
+    for (let i = 0; i < failuresToOpen; i++) steering.apiAnswered(down);
+    const during = { isWell: steering.isWell, may: steering.mayLaunch(['small']), report: steering.report() };
+    steering.apiAnswered(undefined);
+
+    expect(during).toMatchObject({ isWell: false, may: false, report: { failing: 'calls' } });
+    expect(during.report.provider).toMatchObject({ failures: failuresToOpen, error: 'the API answered 500' });
+    expect(steering.mayLaunch(['small'])).toBe(true);
+    expect(changes).toEqual(['open', 'closed']);
+  });
+
+  it('stays open when its API answers, and its launches fail', () => {
+    const { steering, fail } = setUp();
+    for (let i = 0; i < failuresToOpen; i++) fail('small', timeout());
+
+    steering.apiAnswered(undefined);
+
+    expect(steering.isWell).toBe(false);
+  });
+
+  it('takes no harm from calls that fail now and then', () => {
+    const { steering } = setUp();
+
+    for (let i = 0; i < 10; i++) {
+      steering.apiAnswered(new ProviderUnavailableError('the connection was reset'));
+      steering.apiAnswered(undefined);
+    }
+
+    expect(steering.isWell).toBe(true);
+  });
+
+  it('is probed by a launch when nobody else calls its API', () => {
+    const { steering, time } = setUp();
+    for (let i = 0; i < failuresToOpen; i++) steering.apiAnswered(new ProviderUnavailableError('down'));
+    time.now += firstPauseMs;
+
+    const may = steering.mayLaunch(['small']);
+    steering.begin('small').ended(true);
+
+    expect(may).toBe(true);
+    expect(steering.isWell).toBe(true);
   });
 
   it('lets another launch be the probe when the first ended for lack of quota', () => {

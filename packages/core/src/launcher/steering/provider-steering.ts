@@ -1,12 +1,17 @@
 import { DEFAULT_HEALTH_LIMITS, Health, type HealthLimits, type HealthReport } from './health.js';
 import { failureKindOf } from './failure.js';
 import { Ramp, type RampReport } from './ramp.js';
+import { ZoneHealth, type ZoneReport } from './zone-health.js';
 
 /** How a provider does, as data. */
 export interface SteeringReport {
   readonly provider: HealthReport;
+  /** What of the provider fails, if anything: launches, or other calls to its API. */
+  readonly failing: 'launches' | 'calls';
   /** Labels for which the provider had no capacity, as far as they are not well again. */
   readonly labels: readonly { readonly label: string; readonly health: HealthReport }[];
+  /** Zones without capacity for a label. */
+  readonly zones: readonly ZoneReport[];
   /** How many launches may be under way at once. */
   readonly ramp: RampReport;
 }
@@ -14,6 +19,8 @@ export interface SteeringReport {
 /** What is kept of a launch while it is under way. */
 export interface SteeredLaunch {
   readonly label: string;
+  /** The zone of its node is known; `null`: the cloud chooses. */
+  placed(zone: string | null): void;
   /** The cloud has begun to make the instance: from here its time until it is ready counts. */
   created(): void;
   /** An attempt failed. @returns what that says about the provider */
@@ -31,7 +38,10 @@ export class ProviderSteering {
   readonly #now: () => number;
   readonly #changed: () => void;
   readonly #provider: Health;
+  /** Of calls outside launches. */
+  readonly #api: Health;
   readonly #labels = new Map<string, Health>();
+  readonly #zones: ZoneHealth;
   readonly #ramp: Ramp;
 
   /** @param changed - called when the provider or a label has another state */
@@ -40,6 +50,8 @@ export class ProviderSteering {
     this.#changed = changed;
     this.#limits = limits;
     this.#provider = new Health(limits);
+    this.#api = new Health(limits);
+    this.#zones = new ZoneHealth(limits);
     this.#ramp = new Ramp(now);
   }
 
@@ -48,23 +60,34 @@ export class ProviderSteering {
     return this.#ramp.limit;
   }
 
+  /** Whether nodes of the label are better made in another zone. */
+  avoidsZone(zone: string, label: string): boolean {
+    return this.#zones.avoids(zone, label, this.#now());
+  }
+
   /** Nothing is known against the provider itself. */
   get isWell(): boolean {
-    return this.#provider.isClosed;
+    return this.#provider.isClosed && this.#api.isClosed;
+  }
+
+  /** A call for the list of machines has ended. @param error - with which it failed */
+  apiAnswered(error: Error | undefined): void {
+    if (error && failureKindOf(error) !== 'cloud') return;
+    if (error ? this.#api.failed(error.message, this.#now()) : this.#api.succeeded()) this.#changed();
   }
 
   /** Whether nodes of these labels may be launched now: all is well, or it is time for a probe. */
   mayLaunch(labels: readonly string[]): boolean {
     const now = this.#now();
-    return this.#provider.mayLaunch(now) && labels.every((label) => this.#labels.get(label)?.mayLaunch(now) ?? true);
+    const isDue = this.#provider.mayLaunch(now) && this.#api.mayLaunch(now);
+    return isDue && labels.every((label) => this.#labels.get(label)?.mayLaunch(now) ?? true);
   }
 
   /** When it is time for the next probe of what keeps these labels from being launched; `undefined`: one is under way. */
   nextProbeMs(labels: readonly string[]): number | undefined {
     const now = this.#now();
-    const reports = [this.#provider, ...labels.flatMap((label) => this.#labels.get(label) ?? [])].map((health) =>
-      health.report(now),
-    );
+    const all = [this.#provider, this.#api, ...labels.flatMap((label) => this.#labels.get(label) ?? [])];
+    const reports = all.map((health) => health.report(now));
     const times = reports.flatMap(({ nextProbeMs }) => nextProbeMs ?? []);
     return times.length === 0 ? undefined : Math.max(...times);
   }
@@ -72,23 +95,32 @@ export class ProviderSteering {
   /** A launch begins. */
   begin(label: string): SteeredLaunch {
     this.#provider.began();
+    this.#api.began();
     this.#labels.get(label)?.began();
     const ramped = this.#ramp.begin(label);
+    let zone: string | null = null;
     let hasFailed = false;
     let isOver = false;
     return {
       label,
+      placed: (chosen) => {
+        zone = chosen;
+        if (zone !== null) this.#zones.began(zone, label);
+      },
       created: () => ramped.created(),
       attemptFailed: (error) => {
         hasFailed = true;
         const kind = this.#attemptFailed(label, error);
         if (kind === 'cloud') ramped.failed();
+        if (kind === 'capacity' && zone !== null) this.#zones.hadNoCapacity(zone, label, error.message, this.#now());
         return kind;
       },
       ended: (isReady) => {
         if (isOver) return;
         isOver = true;
         ramped.ended(isReady);
+        if (zone !== null && isReady) this.#zones.succeeded(zone, label);
+        else if (zone !== null) this.#zones.endedOtherwise(zone, label);
         if (isReady) this.#succeeded(label);
         else if (!hasFailed) this.#endedOtherwise(label);
       },
@@ -99,7 +131,15 @@ export class ProviderSteering {
     const now = this.#now();
     const labels = [...this.#labels].map(([label, health]) => ({ label, health: health.report(now) }));
     const failing = labels.filter(({ health }) => health.state !== 'closed');
-    return { provider: this.#provider.report(now), labels: failing, ramp: this.#ramp.report() };
+    const isApi = this.#provider.isClosed && !this.#api.isClosed;
+    const provider = (isApi ? this.#api : this.#provider).report(now);
+    return {
+      provider,
+      failing: isApi ? 'calls' : 'launches',
+      labels: failing,
+      zones: this.#zones.reports(now),
+      ramp: this.#ramp.report(),
+    };
   }
 
   #attemptFailed(label: string, error: Error): ReturnType<typeof failureKindOf> {
@@ -110,18 +150,20 @@ export class ProviderSteering {
     }
     const health = kind === 'cloud' ? this.#provider : this.#healthOf(label);
     if (health.failed(error.message, this.#now())) this.#changed();
+    this.#api.endedOtherwise();
     if (kind === 'capacity') this.#provider.endedOtherwise();
     return kind;
   }
 
   #succeeded(label: string): void {
-    const changes = [this.#provider.succeeded(), this.#labels.get(label)?.succeeded() ?? false];
+    const changes = [this.#provider.succeeded(), this.#api.succeeded(), this.#labels.get(label)?.succeeded() ?? false];
     this.#labels.delete(label);
     if (changes.includes(true)) this.#changed();
   }
 
   #endedOtherwise(label: string): void {
     this.#provider.endedOtherwise();
+    this.#api.endedOtherwise();
     this.#labels.get(label)?.endedOtherwise();
   }
 

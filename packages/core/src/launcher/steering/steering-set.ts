@@ -45,7 +45,7 @@ export class SteeringSet {
     return [...this.#providers]
       .filter(([provider]) => this.#port.config().providers.has(provider) && this.of(provider))
       .map(([provider, { steering }]) => ({ provider, report: steering.report() }))
-      .filter(({ report }) => report.provider.state !== 'closed' || report.labels.length > 0);
+      .filter(({ report }) => report.provider.state !== 'closed' || report.labels.length + report.zones.length > 0);
   }
 
   /** Names of providers whose launches fail. */
