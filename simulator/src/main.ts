@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { simulate, type RunResult } from './simulate.js';
+import { simulateYear } from './year/year.js';
 
 const { values } = parseArgs({
   options: {
@@ -7,11 +8,23 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     trace: { type: 'boolean', default: false },
     'keep-going': { type: 'boolean', default: false },
+    year: { type: 'boolean', default: false },
+    only: { type: 'string' },
   },
 });
 const from = Number(values.from);
 const seeds = Number(values.seeds);
 const say = (text: string) => process.stdout.write(`${text}\n`);
+
+if (values.year) {
+  const { text, violations } = await simulateYear({
+    ...{ seed: from, only: values.only },
+    progress: (line) => process.stderr.write(`${line}\n`),
+  });
+  say(text);
+  for (const violation of violations.slice(0, 8)) say(`violation: ${violation}`);
+  process.exit(violations.length > 0 ? 1 : 0);
+}
 
 const total = { steps: 0, transactions: 0, fulfilled: 0, failed: 0, elapsedMs: 0 };
 const broken: number[] = [];

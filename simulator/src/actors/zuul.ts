@@ -34,6 +34,13 @@ export interface JobPlan extends NodeUse {
   readonly reviseAfterMs: number | undefined;
 }
 
+/** How a request was answered. */
+export interface Answer {
+  /** Otherwise it has failed. */
+  readonly isFulfilled: boolean;
+  readonly waitedMs: number;
+}
+
 /** Asks for nodes, uses them and gives them back, as Zuul does. Can crash and come back without memory. */
 export class ZuulClient {
   readonly #world: World;
@@ -46,6 +53,8 @@ export class ZuulClient {
   done = 0;
   fulfilled = 0;
   failed = 0;
+  /** Told of each answer. */
+  onAnswer: ((answer: Answer) => void) | undefined;
 
   constructor(world: World, name: string) {
     this.#world = world;
@@ -108,7 +117,9 @@ export class ZuulClient {
     const id = path.slice(REQUESTS_ROOT.length + 1) as RequestId;
     this.#known.add(id);
     try {
+      const askedMs = clock.now();
       const request = await this.#wait(process, id, plan);
+      if (request) this.onAnswer?.({ isFulfilled: request.state === 'fulfilled', waitedMs: clock.now() - askedMs });
       if (request?.state !== 'fulfilled') {
         if (request?.state === 'failed') this.failed++;
         return;

@@ -18,7 +18,7 @@ interface Pool {
 }
 
 /** The driver of all simulated clouds. A provider names its cloud. */
-export function cloudDriver(clouds: ReadonlyMap<string, SimulatedCloud>): Driver {
+export function cloudDriver(clouds: ReadonlyMap<string, Pick<SimulatedCloud, 'connect'>>): Driver {
   return createFakeDriver({
     connect: ({ cloud }, { clock }) => {
       const found = clouds.get(cloud);

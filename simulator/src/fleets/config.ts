@@ -7,6 +7,8 @@ export interface ConfigSpec {
   readonly labels: readonly { name: string; minReady?: number; maxReadyAgeMs?: number }[];
   readonly maxHoldAgeMs: number;
   readonly tenantLimits: ReadonlyMap<string, Resources>;
+  /** Whether failing providers are steered around. Default: yes. */
+  readonly steering?: boolean;
   /** Provider entries as in the file. */
   readonly providers: readonly JsonObject[];
 }
@@ -43,6 +45,7 @@ export function makeConfig(spec: ConfigSpec, drivers: ReadonlyMap<string, Driver
     apiTokens: [],
     webhooks: [],
     warnings: [],
+    ...(spec.steering !== undefined && { steering: spec.steering }),
   };
 }
 

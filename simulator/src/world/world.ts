@@ -45,7 +45,12 @@ export class World {
   launcherCount = 0;
   steps = 0;
 
-  constructor(seed: number, trace: boolean) {
+  /** @param stepLimit - after which something goes round in circles */
+  constructor(
+    seed: number,
+    trace: boolean,
+    private readonly stepLimit = STEP_LIMIT,
+  ) {
     this.random = new Random(seed);
     this.#environment = new Environment(this.random.fork(), trace);
     this.trace = new Trace(this.clock, trace);
@@ -79,7 +84,7 @@ export class World {
     await this.#environment.settle();
     while (this.violations.length === 0 && !until() && this.clock.step(endMs)) {
       this.steps++;
-      if (this.steps === STEP_LIMIT) this.violate(new Violation(`busy: ${STEP_LIMIT} steps and no rest`));
+      if (this.steps === this.stepLimit) this.violate(new Violation(`busy: ${this.stepLimit} steps and no rest`));
       await this.#environment.settle();
     }
   }
