@@ -4,6 +4,7 @@ import { measureWeb } from './web.js';
 import { measureExplain } from './explain-waiting.js';
 import { measureManyInstances } from './many-instances.js';
 import { measureMinReady } from './min-ready.js';
+import { measureMirror } from './mirror.js';
 import { measureRoomAgain } from './room-again.js';
 import { measurePacking } from './packing.js';
 import { measureSeveralLaunchers } from './several-launchers.js';
@@ -21,6 +22,7 @@ export const ELASTIC_PROBES: readonly Probe[] = [
   { name: '10000 instances', run: ({ long }) => measureManyInstances(10_000, 100, long ? 600 : 30) },
   { name: 'gce', run: () => measureGce([10, 100, 300]) },
   { name: 'packing', run: () => measurePacking(400, 20) },
+  { name: 'mirror', run: ({ long }) => measureMirror(long ? 60 : 20) },
   { name: 'launchers', run: () => measureSeveralLaunchers() },
   { name: 'explain, 5000 waiting', run: () => measureExplain(5000) },
   { name: 'web', run: () => measureWeb() },

@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { connect, type ZooKeeper } from '@nodepool/zk-protocol';
+import { connect, type OperationResult, type ZooKeeper } from '@nodepool/zk-protocol';
 
 /**
  * The floor: answers each request for label `a` with the least ZooKeeper work the protocol allows, without any policy,
- * error handling or cache. What a real launcher costs is measured against it.
+ * error handling or cache: the requests of one turn are read together, each takes two transactions, and one more takes its
+ * node back. What a real launcher costs is measured against it.
  */
 class Floor {
   readonly #zk: ZooKeeper;
   readonly #slot: string;
   readonly #free: string[] = [];
-  readonly #waiting: string[] = [];
+  readonly #arrived: string[] = [];
+  readonly #waiting: { readonly path: string; readonly body: Record<string, unknown> }[] = [];
   readonly #inUse = new Set<string>();
-  operations = 0;
+  #isReading = false;
 
   constructor(zk: ZooKeeper, slot: string) {
     this.#zk = zk;
@@ -24,9 +26,7 @@ class Floor {
     }
     await Promise.all(Array.from({ length: nodes }, () => this.#register()));
     await this.#zk.addWatch('/nodepool/requests', 'persistent-recursive', (event) => {
-      if (event.type !== 'created') return;
-      this.#waiting.push(event.path);
-      this.#serve();
+      if (event.type === 'created') this.#read(event.path);
     });
     await this.#zk.addWatch('/nodepool/nodes', 'persistent-recursive', (event) => {
       const [, , , id, lock, entry] = event.path.split('/');
@@ -36,56 +36,79 @@ class Floor {
     });
   }
 
+  /** Once for all requests that arrive in one turn. */
+  #read(path: string): void {
+    this.#arrived.push(path);
+    if (this.#isReading) return;
+    this.#isReading = true;
+    setImmediate(() => void this.#readArrived());
+  }
+
+  async #readArrived(): Promise<void> {
+    this.#isReading = false;
+    const paths = this.#arrived.splice(0);
+    for (const result of await this.#zk.multiRead(paths.map((path) => ({ read: 'data', path })))) {
+      if (result.read !== 'data') continue;
+      this.#waiting.push({ path: result.path, body: JSON.parse(result.data.toString()) as Record<string, unknown> });
+    }
+    this.#serve();
+  }
+
   #serve(): void {
     while (this.#free.length > 0 && this.#waiting.length > 0) {
       const request = this.#waiting.shift();
       const node = this.#free.shift();
-      if (request !== undefined && node !== undefined) void this.#fulfil(request, node);
+      if (request !== undefined && node !== undefined) void this.#fulfil(request.path, request.body, node);
     }
   }
 
-  async #fulfil(request: string, node: string): Promise<void> {
+  async #fulfil(request: string, body: Record<string, unknown>, node: string): Promise<void> {
     const id = request.slice(request.lastIndexOf('/') + 1);
     const requestLock = `/nodepool/requests-lock/${id}`;
     const nodePath = `/nodepool/nodes/${node}`;
-    this.operations += 9;
-    const [{ data }, , requestEntry, , nodeEntry] = await Promise.all([
-      this.#zk.getData(request),
-      this.#zk.create(requestLock),
-      this.#lockEntry(requestLock),
-      this.#zk.create(`${nodePath}/lock`),
-      this.#lockEntry(`${nodePath}/lock`),
+    const locked = await this.#zk.multi([
+      { op: 'create', path: requestLock },
+      { op: 'create', path: lockEntry(requestLock), ephemeral: true, sequential: true },
+      { op: 'set', path: request, data: JSON.stringify({ ...body, state: 'pending' }) },
+      { op: 'create', path: `${nodePath}/lock` },
+      { op: 'create', path: lockEntry(`${nodePath}/lock`), ephemeral: true, sequential: true },
+      { op: 'set', path: nodePath, data: this.#slot.replace('"allocated_to":null', `"allocated_to":"${id}"`) },
     ]);
-    const body = JSON.parse(data.toString()) as Record<string, unknown>;
     const fulfilled = { ...body, state: 'fulfilled', nodes: [node], declined_by: [], reuse: true };
     this.#inUse.add(node);
-    await Promise.all([
-      this.#zk.setData(nodePath, this.#slot.replace('"allocated_to":null', `"allocated_to":"${id}"`)),
-      this.#zk.delete(nodeEntry),
-      this.#zk.setData(request, JSON.stringify(fulfilled)),
-      this.#zk.delete(requestEntry),
+    await this.#zk.multi([
+      { op: 'set', path: request, data: JSON.stringify(fulfilled) },
+      { op: 'delete', path: createdPath(locked[4]) },
+      { op: 'delete', path: createdPath(locked[1]) },
     ]);
-  }
-
-  #lockEntry(root: string): Promise<string> {
-    const name = `${randomUUID().replaceAll('-', '')}__lock__`;
-    return this.#zk.create(`${root}/${name}`, '', { ephemeral: true, sequential: true });
   }
 
   async #takeBack(id: string): Promise<void> {
-    this.operations += 3;
-    await Promise.all([
-      this.#zk.delete(`/nodepool/nodes/${id}/lock`),
-      this.#zk.delete(`/nodepool/nodes/${id}`),
-      this.#register(),
+    const results = await this.#zk.multi([
+      { op: 'delete', path: `/nodepool/nodes/${id}/lock` },
+      { op: 'delete', path: `/nodepool/nodes/${id}` },
+      { op: 'create', path: '/nodepool/nodes/', data: this.#slot, sequential: true },
     ]);
+    this.#offer(createdPath(results[2]));
   }
 
   async #register(): Promise<void> {
-    const path = await this.#zk.create('/nodepool/nodes/', this.#slot, { sequential: true });
+    this.#offer(await this.#zk.create('/nodepool/nodes/', this.#slot, { sequential: true }));
+  }
+
+  #offer(path: string): void {
     this.#free.push(path.slice(path.lastIndexOf('/') + 1));
     this.#serve();
   }
+}
+
+function lockEntry(root: string): string {
+  return `${root}/${randomUUID().replaceAll('-', '')}__lock__`;
+}
+
+function createdPath(result: OperationResult | undefined): string {
+  if (result?.op !== 'create') throw new Error('nothing was created');
+  return result.path;
 }
 
 const { connectString, nodes, slot } = JSON.parse(process.argv[2] ?? '{}') as {

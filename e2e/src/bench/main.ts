@@ -99,6 +99,31 @@ const SCENARIOS: Scenario[] = [
   ...ELASTIC_SCENARIOS,
 ];
 
+/** What the launcher is to reach beside the floor of the same run. */
+interface Goal {
+  /** Of its requests a second, in percent, at the least. */
+  share?: number;
+  /** Of its p50 and its CPU, times, at the most. */
+  p50?: number;
+  cpu?: number;
+}
+
+const GOALS: Readonly<Record<string, Goal>> = {
+  '1 in flight': { p50: 1.3, cpu: 2.5 },
+  '10 in flight': { share: 75, cpu: 2.5 },
+  '500 in flight': { share: 75, cpu: 2.5 },
+  'elastic, 10 in flight': { share: 60 },
+};
+
+function wantedText({ share, p50, cpu }: Goal = {}): string {
+  const parts = [
+    ...(share === undefined ? [] : [`at least ${share} %`]),
+    ...(p50 === undefined ? [] : [`at most ${p50} times its p50`]),
+    ...(cpu === undefined ? [] : [`at most ${cpu} times its CPU`]),
+  ];
+  return parts.length === 0 ? '' : ` (wanted: ${parts.join(', ')})`;
+}
+
 const COLUMNS: [string, (m: Measurement) => string][] = [
   ['scenario', (m) => m.scenario],
   ['subject', (m) => m.subject],
@@ -179,7 +204,11 @@ function* ratios(rows: readonly Measurement[]): Generator<string> {
     if (!launcher) continue;
     const share = (launcher.requestsPerSecond / floor.requestsPerSecond) * 100;
     const cpu = launcher.cpuMsPerRequest / floor.cpuMsPerRequest;
-    yield `${floor.scenario}: launcher at ${share.toFixed(0)} % of the floor's requests/s, with ${cpu.toFixed(1)} times its CPU`;
+    const p50 = launcher.fulfilMs.p50 / floor.fulfilMs.p50;
+    yield (
+      `${floor.scenario}: launcher at ${share.toFixed(0)} % of the floor's requests/s, ${p50.toFixed(2)} times its p50, ` +
+      `${cpu.toFixed(1)} times its CPU${wantedText(GOALS[floor.scenario])}`
+    );
   }
   for (const { scenario, shareOfCapacity } of rows) {
     if (shareOfCapacity === undefined) continue;

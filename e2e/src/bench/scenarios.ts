@@ -49,9 +49,10 @@ export interface Measurement extends LoadResult {
 export async function withServer<T>(
   kind: Scenario['server'],
   use: (connectString: string, dir: string) => Promise<T>,
+  javaOptions?: string[],
 ): Promise<T> {
   const dir = await mkdtemp(join(tmpdir(), 'nodepool-bench-'));
-  const server = await startServer(kind, join(dir, 'zk'));
+  const server = await startServer(kind, join(dir, 'zk'), javaOptions);
   try {
     return await use(server.connectString, dir);
   } finally {
@@ -60,8 +61,8 @@ export async function withServer<T>(
   }
 }
 
-async function startServer(kind: Scenario['server'], dataDir: string) {
-  if (kind === 'zookeeper') return startZooKeeper();
+async function startServer(kind: Scenario['server'], dataDir: string, javaOptions?: string[]) {
+  if (kind === 'zookeeper') return startZooKeeper(javaOptions && { javaOptions });
   const server = await startEmbeddedServer({ dataDir });
   return { connectString: `${server.host}:${server.port}`, stop: () => server.close() };
 }
