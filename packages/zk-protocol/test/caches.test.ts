@@ -56,7 +56,7 @@ async function watchNodes(othersWorkMs = 0): Promise<Watched> {
   const [zk, other] = await Promise.all([session(), session()]);
   await other.ensurePath('/nodepool/nodes');
   const logger = recordingLogger();
-  const nodes = createNodeCache({ zk, clock: systemClock, logger, othersWorkMs });
+  const nodes = createNodeCache({ zk, clock: systemClock, logger, othersWorkMs: () => othersWorkMs });
   stops.push(() => nodes.stop());
   await nodes.start();
   const changes: RecordChange<NodeRecord>[] = [];

@@ -113,8 +113,12 @@ export function assemble(options: LauncherOptions): LauncherParts {
 function makeSeeing(options: LauncherOptions, parts: LauncherParts): SeeingParts {
   const { zk, clock, hostname, metrics, decisions, random = Math.random } = options;
   const logger = options.logger.child({}, LOGGER_NAMES.launcher);
-  const nodes = createNodeCache({ zk, clock, logger, othersWorkMs: OTHERS_WORK_MS });
-  const requests = createRequestCache({ zk, clock, logger, othersWorkMs: OTHERS_WORK_MS });
+  const hasTenantLimits = () => parts.inForce.config().tenantLimits.size > 0;
+  const nodes = createNodeCache({
+    ...{ zk, clock, logger },
+    othersWorkMs: () => (hasTenantLimits() ? 0 : OTHERS_WORK_MS), // what others launch counts for their tenants
+  });
+  const requests = createRequestCache({ zk, clock, logger, othersWorkMs: () => OTHERS_WORK_MS });
   const components = createComponentCache({ zk, clock, logger });
   const controlCache = createControlCache({ zk, clock, logger });
   const controls = new ControlMirror(controlCache, clock);

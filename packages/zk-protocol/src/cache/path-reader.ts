@@ -39,7 +39,7 @@ export class PathReader {
     /** Called after all answers of a batch were delivered. */
     private readonly delivered: () => void,
     /** How much later {@link markForLater} reads; 0: at once. */
-    private readonly laterMs = 0,
+    private readonly laterMs: () => number = () => 0,
   ) {}
 
   get waiting(): number {
@@ -64,21 +64,22 @@ export class PathReader {
   /** Somebody is at work on it, and more changes will follow: it is read in a moment, unless it is marked before. */
   markForLater(read: PathToRead): void {
     const { path } = read;
-    if (this.laterMs === 0) return this.mark(read);
+    const laterMs = this.laterMs();
+    if (laterMs === 0) return this.mark(read);
     const underWay = this.#reading.get(path);
     if (underWay !== undefined) {
       if (underWay.answer !== 'read-again') underWay.answer = 'read-later';
       return;
     }
     if (this.#later.has(path) || this.#dirty.has(path)) return;
-    this.#later.set(path, { read, dueMs: this.clock.now() + this.laterMs });
+    this.#later.set(path, { read, dueMs: this.clock.now() + laterMs });
     this.#armLater();
   }
 
   /** Somebody has begun to work on it: what has been marked, and is not being read yet, is read later. */
   postpone(path: string): void {
     const read = this.#dirty.get(path);
-    if (!read || this.laterMs === 0) return;
+    if (!read || this.laterMs() === 0) return;
     this.#dirty.delete(path);
     this.markForLater(read);
   }

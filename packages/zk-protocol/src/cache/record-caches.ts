@@ -27,9 +27,9 @@ export interface CacheOptions {
   readonly logger: CacheLogger;
   /**
    * Changes of nodes and requests that another process has locked are shown so much later, or when it gives the lock up.
-   * Default 0: at once.
+   * Asked each time. Default 0: at once.
    */
-  readonly othersWorkMs?: number | undefined;
+  readonly othersWorkMs?: (() => number) | undefined;
 }
 
 /** Nodes by id, with the contenders for their locks. */

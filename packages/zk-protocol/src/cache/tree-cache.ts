@@ -38,9 +38,9 @@ export interface TreeCacheOptions<T> {
   readonly locks: boolean;
   /**
    * Changes of a record that another process has locked are read so much later, or when it gives the lock up: more follow.
-   * Default 0: at once.
+   * Asked each time. Default 0: at once.
    */
-  readonly othersWorkMs?: number | undefined;
+  readonly othersWorkMs?: (() => number) | undefined;
   /** `undefined`: not a record. Throws a RecordError for a body that cannot be read. */
   decode(id: string, body: Buffer, stat: Stat): T | undefined;
 }

@@ -129,6 +129,20 @@ describe('InstanceList', () => {
     expect(cloud.count('list')).toBe(2);
   });
 
+  it('tells of each read how it ended', async () => {
+    const cloud = new MemoryCloud(clock);
+    const ends: (string | undefined)[] = [];
+    const onRead = (_ageMs: number, error: Error | undefined) => void ends.push(error?.message);
+    const source = cloud.adapter({});
+    const list = new InstanceList({ source, clock, logger: silentLogger, random: () => 0, onRead });
+    cloud.failNext('list', new ProviderUnavailableError('down'));
+
+    await expect(list.list(list.mark(), NEVER)).rejects.toThrow('down');
+    await clock.run(list.list(list.mark(), NEVER));
+
+    expect(ends).toEqual(['down', undefined]);
+  });
+
   it('gives up on a list that hangs', async () => {
     const { cloud, list } = setUp();
     cloud.behaviour.hangs = new Set(['list']);

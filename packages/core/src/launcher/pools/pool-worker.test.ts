@@ -4,6 +4,7 @@ import {
   decodeRequest,
   encodeRequest,
   newRequest,
+  REQUEST_LOCKS_ROOT,
   REQUESTS_ROOT,
   requestPath,
   withRequest,
@@ -176,6 +177,27 @@ describe('a pool', () => {
 
     pool.isActive = true;
     pool.worker.wake();
+    await pool.world.pass(1_000);
+
+    expect(await pool.stateOf(id)).toBe('fulfilled');
+  });
+
+  it('leaves a request alone that another process has locked, until the lock is given up', async () => {
+    const pool = await Pool.open();
+    pool.isActive = false;
+    const id = await pool.ask(['a']);
+    const { clock, other } = pool.world;
+    const root = `${REQUEST_LOCKS_ROOT}/${id}`;
+    await clock.run(other.ensurePath(root));
+    const entry = await clock.run(other.create(`${root}/0123__lock__`, '', { ephemeral: true, sequential: true }));
+    pool.isActive = true;
+    await pool.world.pass(1_000);
+    pool.worker.wake();
+    await pool.world.pass(1_000);
+    expect(pool.worker.load).toEqual({ handling: 0, waiting: 0, paused: 0 });
+    expect(await pool.stateOf(id)).toBe('requested');
+
+    await clock.run(other.delete(entry));
     await pool.world.pass(1_000);
 
     expect(await pool.stateOf(id)).toBe('fulfilled');
