@@ -2,7 +2,7 @@ import type { RequestId } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
 import { VirtualClock } from '../../testing/virtual-clock.js';
 import { FIRST_POOL_PAUSE_MS } from '../steering/first-pool.js';
-import { FirstPools } from './first-pools.js';
+import { FirstPools, LONGEST_PAUSE_MS } from './first-pools.js';
 
 const [A, B] = ['200-0000000001', '200-0000000002'] as [RequestId, RequestId];
 
@@ -55,4 +55,27 @@ it('a request that was forgotten has another pause', async () => {
   expect(again).toBe(true);
   expect(looked).toEqual([A]);
   expect(clock.pendingTimers).toBe(0);
+});
+
+it('busy first pools have as long as they need by far, up to the longest pause', async () => {
+  const { clock, looked, first } = setUp();
+  const pauseAfter = async (tookMs: number) => {
+    for (let i = 0; i < 100; i++) {
+      first.note(A);
+      await clock.advance(tookMs);
+      first.taken(A);
+    }
+    looked.length = 0;
+    first.note(B);
+    const beganMs = clock.now();
+    while (first.isPausing(B)) await clock.advance(10);
+    first.forget(B);
+    return clock.now() - beganMs;
+  };
+
+  expect(await pauseAfter(10)).toBe(FIRST_POOL_PAUSE_MS);
+  expect(await pauseAfter(200)).toBeGreaterThan(700);
+  expect(await pauseAfter(900)).toBe(LONGEST_PAUSE_MS);
+  expect(await pauseAfter(10)).toBe(FIRST_POOL_PAUSE_MS);
+  expect(await pauseAfter(60_000)).toBe(FIRST_POOL_PAUSE_MS);
 });

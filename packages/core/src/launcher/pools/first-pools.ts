@@ -1,14 +1,27 @@
 import type { CancelTimer, Clock, RequestId } from '@nodepool/zk-protocol';
 import { FIRST_POOL_PAUSE_MS } from '../steering/first-pool.js';
 
-/** The time for which a pool leaves requests to the first pool of each. One timer for all of them: the pause is the same. */
+/** First pools that are busy get so many times what they have taken lately, but no longer than this. */
+const TIMES_USUAL = 4;
+export const LONGEST_PAUSE_MS = 2_000;
+/** Who was taken later than this waited for something else than a busy launcher. */
+const LATEST_MS = 1_000;
+/** What one request counts for what is usual. */
+const WEIGHT = 1 / 16;
+
+/**
+ * The time for which a pool leaves requests to the first pool of each: as long as first pools usually need by far, so that
+ * a busy launcher is not helped by all others at once. One timer for all of them.
+ */
 export class FirstPools {
   readonly #clock: Clock;
   readonly #lookAgain: (id: RequestId) => void;
-  /** When the pause of a request is over, in the order of these times. */
-  readonly #waiting = new Map<RequestId, number>();
-  /** Requests whose pause is over. */
-  readonly #over = new Set<RequestId>();
+  /** Since when a request waits, and when its pause is over. */
+  readonly #waiting = new Map<RequestId, { readonly sinceMs: number; readonly dueMs: number }>();
+  /** Requests whose pause is over, and since when they wait. */
+  readonly #over = new Map<RequestId, number>();
+  /** How long requests have lately waited for their first pools. */
+  #usualMs = 0;
   #cancel: CancelTimer | undefined;
 
   /** @param lookAgain - the pause of the request is over */
@@ -20,8 +33,17 @@ export class FirstPools {
   /** The request waits; its pause begins when it is seen for the first time. */
   note(id: RequestId): void {
     if (this.#waiting.has(id) || this.#over.has(id)) return;
-    this.#waiting.set(id, this.#clock.now() + FIRST_POOL_PAUSE_MS);
+    const sinceMs = this.#clock.now();
+    this.#waiting.set(id, { sinceMs, dueMs: sinceMs + this.#pauseMs });
     this.#arm();
+  }
+
+  /** Another pool has taken the request; should it wait again, it has another pause. */
+  taken(id: RequestId): void {
+    const sinceMs = this.#waiting.get(id)?.sinceMs ?? this.#over.get(id);
+    const tookMs = sinceMs === undefined ? Infinity : this.#clock.now() - sinceMs;
+    if (tookMs <= LATEST_MS) this.#usualMs += (tookMs - this.#usualMs) * WEIGHT;
+    this.forget(id);
   }
 
   /** The request waits no more; should it wait again, it has another pause. */
@@ -42,9 +64,13 @@ export class FirstPools {
     this.#over.clear();
   }
 
+  get #pauseMs(): number {
+    return Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_POOL_PAUSE_MS, this.#usualMs * TIMES_USUAL));
+  }
+
   #arm(): void {
     if (this.#cancel) return;
-    for (const dueMs of this.#waiting.values()) {
+    for (const { dueMs } of this.#waiting.values()) {
       this.#cancel = this.#clock.setTimer(Math.max(0, dueMs - this.#clock.now()), () => this.#due());
       return;
     }
@@ -54,13 +80,13 @@ export class FirstPools {
     this.#cancel = undefined;
     const now = this.#clock.now();
     const due: RequestId[] = [];
-    for (const [id, dueMs] of this.#waiting) {
+    for (const [id, { dueMs }] of this.#waiting) {
       if (dueMs > now) break;
       due.push(id);
     }
     for (const id of due) {
+      this.#over.set(id, this.#waiting.get(id)?.sinceMs ?? now);
       this.#waiting.delete(id);
-      this.#over.add(id);
     }
     this.#arm();
     for (const id of due) this.#lookAgain(id);

@@ -53,7 +53,7 @@ export class PoolQueue {
     if (isHandled(request.id) || refusals.isWriting(request.id)) return;
     if (port.isRecovering(request.id)) return;
     if (this.#retries.get(request.id)?.cancel) return;
-    if (request.state !== 'requested') this.#first.forget(request.id);
+    if (request.state !== 'requested') this.#first.taken(request.id);
     else if (this.#isLocked(request)) return;
     else if (view.steering && view.registered.length > 1) this.#first.note(request.id);
     const verdict = judgeStanding(request, view);
@@ -71,6 +71,7 @@ export class PoolQueue {
   /** Somebody is about to serve, decline or change it; when its lock is given up, it is looked at again. */
   #isLocked({ id }: RequestRecord): boolean {
     if (this.#options.services.mirror.requests.contenders(id) === 0) return false;
+    this.#first.taken(id);
     if (this.requests.remove(id)) this.#options.wake();
     return true;
   }
