@@ -5,6 +5,8 @@ export type { PoolStatus } from './pools/pool-status.js';
 export type { DriverScope, FaultKind } from './providers/guard/driver-scope.js';
 export type { HealthReport, HealthState } from './steering/health.js';
 export type { SteeringReport } from './steering/provider-steering.js';
+export type { RampReport } from './steering/ramp.js';
+export type { ZoneReport } from './steering/zone-health.js';
 export { currentDriverScope } from './providers/guard/driver-scope.js';
 export type { ObservedView, ObserverOptions } from './explain/observer.js';
 export { ObservedConfig, Observer } from './explain/observer.js';
