@@ -10,6 +10,7 @@ const { values } = parseArgs({
     'keep-going': { type: 'boolean', default: false },
     year: { type: 'boolean', default: false },
     only: { type: 'string' },
+    most: { type: 'string' },
   },
 });
 const from = Number(values.from);
@@ -18,7 +19,7 @@ const say = (text: string) => process.stdout.write(`${text}\n`);
 
 if (values.year) {
   const { text, violations } = await simulateYear({
-    ...{ seed: from, only: values.only },
+    ...{ seed: from, only: values.only, most: values.most === undefined ? undefined : Number(values.most) },
     progress: (line) => process.stderr.write(`${line}\n`),
   });
   say(text);

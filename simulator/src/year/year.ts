@@ -11,6 +11,8 @@ export interface YearOptions {
   readonly seed: number;
   /** One kind of incident only. */
   readonly only?: string | undefined;
+  /** So many incidents of each kind at the most. Default: as many as there are in a year. */
+  readonly most?: number | undefined;
   /** Told of each incident as it ends. */
   readonly progress: (text: string) => void;
 }
@@ -44,24 +46,23 @@ export async function simulateYear(options: YearOptions): Promise<{ text: string
   };
 }
 
-async function runAll(at: number, steering: boolean, { seed, progress }: YearOptions): Promise<Row> {
+async function runAll(at: number, steering: boolean, { seed, most = Infinity, progress }: YearOptions): Promise<Row> {
   const incident = INCIDENTS[at];
   if (!incident) throw new Error(`there is no incident ${at}`);
   const random = new Random(seed * 1_000 + at);
   const results: EpisodeResult[] = [];
-  for (let i = 1; i <= incident.perYear; i++) {
+  const count = Math.min(most, incident.perYear);
+  for (let i = 1; i <= count; i++) {
     const minutes = random.int(...incident.minutes);
     results.push(await new Episode(random.int(1, 1_000_000), steering).run(incident, minutes));
-    progress(
-      `${incident.name} ${i} of ${incident.perYear}, ${minutes} minutes, ${steering ? 'steered' : 'steering off'}`,
-    );
+    progress(`${incident.name} ${i} of ${count}, ${minutes} minutes, ${steering ? 'steered' : 'steering off'}`);
   }
-  return { name: incident.name, steering, incidents: incident.perYear, results };
+  return { name: incident.name, steering, incidents: count, results };
 }
 
 function incidentTable(rows: readonly Row[]): string {
   const head = [
-    ...['Incident', 'In a year', 'Steering', 'Requests', 'Failed', 'Wait p50', 'p95', 'Longest'],
+    ...['Incident', 'Times', 'Steering', 'Requests', 'Failed', 'Wait p50', 'p95', 'Longest'],
     ...['Machines ordered there after the first failed launch', 'Full share again after, at the latest'],
   ];
   return table(head, rows.map(cellsOf));
