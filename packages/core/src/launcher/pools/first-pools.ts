@@ -22,7 +22,7 @@ export class FirstPools {
   readonly #over = new Map<RequestId, number>();
   /** How long requests have lately waited for their first pools. */
   #usualMs = 0;
-  #cancel: CancelTimer | undefined;
+  #timer: { readonly dueMs: number; readonly cancel: CancelTimer } | undefined;
 
   /** @param lookAgain - the pause of the request is over */
   constructor(clock: Clock, lookAgain: (id: RequestId) => void) {
@@ -34,8 +34,9 @@ export class FirstPools {
   note(id: RequestId): void {
     if (this.#waiting.has(id) || this.#over.has(id)) return;
     const sinceMs = this.#clock.now();
-    this.#waiting.set(id, { sinceMs, dueMs: sinceMs + this.#pauseMs });
-    this.#arm();
+    const dueMs = sinceMs + this.#pauseMs;
+    this.#waiting.set(id, { sinceMs, dueMs });
+    if (dueMs < (this.#timer?.dueMs ?? Infinity)) this.#arm();
   }
 
   /** Another pool has taken the request; should it wait again, it has another pause. */
@@ -58,8 +59,8 @@ export class FirstPools {
   }
 
   close(): void {
-    this.#cancel?.();
-    this.#cancel = undefined;
+    this.#timer?.cancel();
+    this.#timer = undefined;
     this.#waiting.clear();
     this.#over.clear();
   }
@@ -68,27 +69,25 @@ export class FirstPools {
     return Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_POOL_PAUSE_MS, this.#usualMs * TIMES_USUAL));
   }
 
+  /** For the pause that is over first; pauses differ. */
   #arm(): void {
-    if (this.#cancel) return;
-    for (const { dueMs } of this.#waiting.values()) {
-      this.#cancel = this.#clock.setTimer(Math.max(0, dueMs - this.#clock.now()), () => this.#due());
-      return;
-    }
+    let first = Infinity;
+    for (const { dueMs } of this.#waiting.values()) first = Math.min(first, dueMs);
+    if (first === Infinity || first >= (this.#timer?.dueMs ?? Infinity)) return;
+    this.#timer?.cancel();
+    const cancel = this.#clock.setTimer(Math.max(0, first - this.#clock.now()), () => this.#due());
+    this.#timer = { dueMs: first, cancel };
   }
 
   #due(): void {
-    this.#cancel = undefined;
+    this.#timer = undefined;
     const now = this.#clock.now();
-    const due: RequestId[] = [];
-    for (const [id, { dueMs }] of this.#waiting) {
-      if (dueMs > now) break;
-      due.push(id);
-    }
-    for (const id of due) {
-      this.#over.set(id, this.#waiting.get(id)?.sinceMs ?? now);
+    const due = [...this.#waiting].filter(([, { dueMs }]) => dueMs <= now);
+    for (const [id, { sinceMs }] of due) {
       this.#waiting.delete(id);
+      this.#over.set(id, sinceMs);
     }
     this.#arm();
-    for (const id of due) this.#lookAgain(id);
+    for (const [id] of due) this.#lookAgain(id);
   }
 }
