@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { Episode, runHerd } from './episode.js';
+import { INCIDENTS, type Incident } from './incidents.js';
+
+const MINUTE_MS = 60_000;
+/** Three launches until it is known, and probes at growing pauses. */
+const MOST_ORDERS = 12;
+
+function incidentOf(name: string): Incident {
+  const found = INCIDENTS.find((incident) => incident.name === name);
+  if (!found) throw new Error(`there is no incident "${name}"`);
+  return found;
+}
+
+describe('an incident in one of three regions', () => {
+  it.each([
+    ['dead region', 13, MOST_ORDERS],
+    ['API answers 500', 8, MOST_ORDERS],
+    ['stock-out in a zone', 8, Infinity], // the other zone has machines
+  ])('%s: all requests are served, and the region is used again when it is over', async (name, minutes, most) => {
+    const result = await new Episode(1, true).run(incidentOf(name), minutes);
+
+    expect(result.violations).toEqual([]);
+    expect(result.answers.filter(({ isFulfilled }) => !isFulfilled)).toEqual([]);
+    expect(result.ordersAfterFirstFailure).toBeLessThanOrEqual(most);
+    expect(result.recoveredMs).toBeLessThanOrEqual(5 * MINUTE_MS);
+  });
+});
+
+describe('a herd on a region that is slower the more it is asked for', () => {
+  it('is served to the last, and never asked for all of it at once', async () => {
+    const result = await runHerd(1, 200, 'ramp');
+
+    expect(result.violations).toEqual([]);
+    expect(result.answers.filter(({ isFulfilled }) => !isFulfilled)).toEqual([]);
+    expect(result.mostBooting).toBeLessThan(160);
+  });
+});
