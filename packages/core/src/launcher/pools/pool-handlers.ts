@@ -262,8 +262,8 @@ export class PoolHandlers implements HandlerPool {
 function withEnd(planned: PlannedLaunch, settle: () => void): PlannedLaunch {
   return {
     ...planned,
-    recorded() {
-      planned.recorded();
+    recorded(zone) {
+      planned.recorded(zone);
       settle();
     },
     ended(result) {
