@@ -139,7 +139,7 @@ export class Builds {
     const { zk, clock, space, logger } = this.#surroundings;
     const shortage = await space.shortage(image.name);
     if (shortage !== undefined) {
-      logger.warn('Build is not begun: too little room', { image: image.name, reason: shortage });
+      logger.warn('Build is not begun: too little space', { image: image.name, reason: shortage });
       this.#backoffs.failed(image.name, shortage);
       return;
     }

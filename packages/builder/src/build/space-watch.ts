@@ -3,7 +3,7 @@ import { freeBytes, type SpaceNeed } from '../context/space.js';
 
 const INTERVAL_MS = 5_000;
 
-/** Looks from time to time at how much room is left while a build runs, and remembers the least. */
+/** Looks from time to time at how much space is left while a build runs, and remembers the least. */
 export class SpaceWatch {
   #cancel: CancelTimer | undefined;
   #leastImages: number;

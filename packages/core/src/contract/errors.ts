@@ -94,7 +94,7 @@ export class QuotaError extends CoreError {
   }
 }
 
-/** The cloud has no room for the instance just now: the attempt is counted. */
+/** The cloud has no capacity for the instance just now: the attempt is counted. */
 export class CapacityError extends CoreError {
   constructor(message: string, options: CoreErrorOptions = {}) {
     super('NODEPOOL_CAPACITY', message, options);

@@ -16,7 +16,7 @@ export function poolView(fields: Pick<PoolView, 'launcherId' | 'provider' | 'poo
     labelReady: () => true,
     freeNodes: () => [],
     idleNodes: () => [],
-    roomIsComing: false,
+    capacityIsComing: false,
     foreignReservations: [],
     labelCapacity: () => undefined,
     quota: { need: () => ({ instances: 1 }), providerTotal: {}, providerUsed: {}, poolUsed: {} },

@@ -4,7 +4,7 @@ import type { ServiceName } from './clouds/types.js';
 /**
  * What an answer means for who asked.
  * - `quota` the project's quota is used up
- * - `capacity` the cloud has no room
+ * - `capacity` the cloud has no capacity
  * - `not-found` there is no such thing
  * - `conflict` it is in a state that does not allow this
  * - `forbidden` a policy does not allow this

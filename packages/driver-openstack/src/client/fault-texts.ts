@@ -3,8 +3,8 @@ export type FaultMeaning = 'quota' | 'capacity' | 'not-found';
 
 /**
  * What clouds write, in the order in which it is looked for. Quota: the project may not have more, so the request waits.
- * Capacity: the cloud has no room here just now. `not-found`: something that was asked for has gone meanwhile, so what
- * is known of images, flavors and networks is out of date.
+ * Capacity: the cloud has no capacity here just now. `not-found`: something that was asked for has gone meanwhile, so
+ * what is known of images, flavors and networks is out of date.
  */
 const TABLE: readonly (readonly [RegExp, FaultMeaning])[] = [
   // Nova: instances, cores, ram; also when a race for the last ones is lost after the order was taken

@@ -56,7 +56,7 @@ export class Launch {
     }
   }
 
-  /** A cloud that does not answer, or has no room, is no better at once. */
+  /** A cloud that does not answer, or has no capacity, is no better at once. */
   async #pauseAfter(error: Error, attempt: number): Promise<void> {
     const { clock, random } = this.#work.services;
     const isWorthAPause =

@@ -26,7 +26,7 @@ it('counts nodes of a label over all pools, and launches until their node has a 
 it('tells of room when a node is gone, and not when only its state changes', () => {
   const use = new LabelUse();
   const room = vi.fn();
-  use.onRoom(room);
+  use.onCapacity(room);
   const building = node('big');
   use.change(undefined, building);
   use.change(building, { ...building, state: 'ready' });

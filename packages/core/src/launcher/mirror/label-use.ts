@@ -14,14 +14,14 @@ interface LabelCount extends LabelPlace {
 /** How many nodes there are of each label in each pool, whatever their state, and how many are about to be made. */
 export class LabelUse {
   readonly #counts = new Map<string, LabelCount>();
-  readonly #roomListeners = new Set<() => void>();
+  readonly #capacityListeners = new Set<() => void>();
 
   change(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
     if (before && after && isSamePlace(before, after)) return;
     if (after) this.#count(after, 1);
     if (!before) return;
     this.#count(before, -1);
-    this.#tellRoom();
+    this.#tellCapacity();
   }
 
   /** A launch is decided on. @returns to be called when its node has a record, or will have none */
@@ -32,7 +32,7 @@ export class LabelUse {
       if (!isOpen) return;
       isOpen = false;
       this.#add(place, -1);
-      this.#tellRoom();
+      this.#tellCapacity();
     };
   }
 
@@ -44,13 +44,13 @@ export class LabelUse {
   }
 
   /** Tells when a node is gone or changed its place, or a launch needs no promise any more. @returns ends it */
-  onRoom(listener: () => void): () => void {
-    this.#roomListeners.add(listener);
-    return () => this.#roomListeners.delete(listener);
+  onCapacity(listener: () => void): () => void {
+    this.#capacityListeners.add(listener);
+    return () => this.#capacityListeners.delete(listener);
   }
 
-  #tellRoom(): void {
-    for (const listener of this.#roomListeners) listener();
+  #tellCapacity(): void {
+    for (const listener of this.#capacityListeners) listener();
   }
 
   #count({ provider, pool, labels }: NodeRecord, step: 1 | -1): void {

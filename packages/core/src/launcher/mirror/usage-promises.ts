@@ -49,12 +49,12 @@ export class UsagePromises {
     const promised = this.#requests.get(request);
     if (!promised || --promised.holders > 0) return false;
     this.#requests.delete(request);
-    let isRoom = false;
+    let isFreed = false;
     for (const needs of promised.open.values()) {
       for (const need of needs) this.#count(promised.tenant, need, -1);
-      isRoom ||= needs.length > 0;
+      isFreed ||= needs.length > 0;
     }
-    return isRoom;
+    return isFreed;
   }
 
   /** From now on the record of a node counts in place of the promise, or no longer does. */

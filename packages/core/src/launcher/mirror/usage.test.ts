@@ -20,7 +20,7 @@ function nodeOf(fields: Partial<NodeRecord> = {}): NodeRecord {
 function promised(labels: readonly string[]) {
   const usage = new Usage(() => need);
   const room = vi.fn();
-  usage.onTenantRoom(room);
+  usage.onTenantCapacity(room);
   const settle = usage.promise(
     request(labels),
     labels.map((label) => ({ label, need })),

@@ -16,7 +16,7 @@ export class Usage {
   readonly #counted = new Map<string, Resources>();
   readonly #needOf: (node: NodeRecord) => Resources;
   readonly #promises = new UsagePromises((tenant, need, factor) => add(this.#tenants, tenant, need, factor));
-  readonly #roomListeners = new Set<() => void>();
+  readonly #capacityListeners = new Set<() => void>();
 
   /** @param needOf - what a node without stored `resources` is counted as, e.g. its label's need */
   constructor(needOf: (node: NodeRecord) => Resources) {
@@ -35,7 +35,7 @@ export class Usage {
       this.#counted.set(after.id, need);
       this.#count(after, need, 1);
     }
-    if (before && before.tenantName !== null && before.tenantName !== after?.tenantName) this.#tellRoom();
+    if (before && before.tenantName !== null && before.tenantName !== after?.tenantName) this.#tellCapacity();
   }
 
   /**
@@ -45,13 +45,13 @@ export class Usage {
   promise(request: RequestRecord, nodes: readonly PromisedNode[]): () => void {
     if (request.tenantName === null) return () => undefined;
     this.#promises.enter(request.id, request.tenantName, nodes);
-    return () => this.#promises.leave(request.id) && this.#tellRoom();
+    return () => this.#promises.leave(request.id) && this.#tellCapacity();
   }
 
   /** Tells when a tenant uses less, so that its waiting requests can be served. @returns ends it */
-  onTenantRoom(listener: () => void): () => void {
-    this.#roomListeners.add(listener);
-    return () => this.#roomListeners.delete(listener);
+  onTenantCapacity(listener: () => void): () => void {
+    this.#capacityListeners.add(listener);
+    return () => this.#capacityListeners.delete(listener);
   }
 
   ofProvider(provider: string): Resources {
@@ -78,8 +78,8 @@ export class Usage {
     if (node.tenantName !== null) add(this.#tenants, node.tenantName, need, factor);
   }
 
-  #tellRoom(): void {
-    for (const listener of this.#roomListeners) listener();
+  #tellCapacity(): void {
+    for (const listener of this.#capacityListeners) listener();
   }
 }
 

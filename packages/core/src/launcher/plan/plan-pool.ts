@@ -2,7 +2,7 @@ import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
 import { Budget, type Demand } from './budget.js';
 import type { RequestGroup, RequestOrder } from './queue.js';
 import { reason } from './candidates.js';
-import { countOf, mayHaveRoomElsewhere, MIN_READY_REQUESTOR } from './rules.js';
+import { countOf, mayHaveCapacityElsewhere, MIN_READY_REQUESTOR } from './rules.js';
 import type { Assignment, PoolView, Reason, Reservation } from './types.js';
 
 /** An accepted request that waits for capacity, and what it still lacks. */
@@ -97,7 +97,7 @@ class PlanningPass {
   }
 
   finish(): PoolPlan {
-    const release = this.#short && !this.#view.roomIsComing ? this.#budget.findSpare() : undefined;
+    const release = this.#short && !this.#view.capacityIsComing ? this.#budget.findSpare() : undefined;
     return { ...this.#plan, release, head: this.#head };
   }
 
@@ -180,7 +180,7 @@ class PlanningPass {
     // one that needs more launches than there may ever be at once has to begin with some of them, or it could never be
     // served
     if (rule === 'max-concurrency') return request.labels.length > maxConcurrency;
-    return rule === 'pool-full' && !mayHaveRoomElsewhere(request, this.#view);
+    return rule === 'pool-full' && !mayHaveCapacityElsewhere(request, this.#view);
   }
 }
 

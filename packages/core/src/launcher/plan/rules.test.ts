@@ -9,7 +9,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { poolView } from '../../../test/support/pool-view.js';
-import { judgeStanding, mayHaveRoomElsewhere } from './rules.js';
+import { judgeStanding, mayHaveCapacityElsewhere } from './rules.js';
 import type { PoolView } from './types.js';
 
 const ME = 'me' as LauncherId;
@@ -153,7 +153,7 @@ describe('a request that the pool can never serve', () => {
 });
 
 describe('a request for which there is no capacity', () => {
-  const elsewhere = (...others: PoolComponentRecord[]) => mayHaveRoomElsewhere(request(), view(others));
+  const elsewhere = (...others: PoolComponentRecord[]) => mayHaveCapacityElsewhere(request(), view(others));
 
   it('may find some in a pool of the same priority that does not wait', () => {
     expect(elsewhere(registered('other'))).toBe(true);

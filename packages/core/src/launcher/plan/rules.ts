@@ -115,7 +115,7 @@ function judgeLabels(request: PlannedRequest, view: PoolView, candidates: Candid
  * some: one of the same priority that does not wait for capacity itself. Pools of a lower priority only begin when this
  * one has paused, so where there are any, it has to.
  */
-export function mayHaveRoomElsewhere(request: PlannedRequest, view: PoolView): boolean {
+export function mayHaveCapacityElsewhere(request: PlannedRequest, view: PoolView): boolean {
   const others = findCandidates(request, view).filter((pool) => pool.launcherId !== view.launcherId);
   return (
     others.some((pool) => pool.priority === view.priority && !pool.paused) &&

@@ -134,7 +134,7 @@ export interface PoolView {
    */
   idleElsewhere?(): Iterable<NodeRecord>;
   /** A node of this pool is on its way out and will soon free capacity. */
-  readonly roomIsComing: boolean;
+  readonly capacityIsComing: boolean;
   /** What accepted requests of other pools of this provider wait for. */
   readonly foreignReservations: readonly Reservation[];
   /**

@@ -49,8 +49,8 @@ export class PoolEvents {
         onNode: ({ before, after }) => this.#nodeChanged(before, after),
       }),
       port.registry.onChange((change) => this.#poolsChanged(change)),
-      mirror.usage.onTenantRoom(() => hasDemand() && wake()),
-      mirror.labelUse.onRoom(() => controls?.limitsLabels === true && hasDemand() && wake()),
+      mirror.usage.onTenantCapacity(() => hasDemand() && wake()),
+      mirror.labelUse.onCapacity(() => controls?.limitsLabels === true && hasDemand() && wake()),
     );
     if (controls) this.#unsubscribe.push(controls.onChange(() => this.#controlsChanged()));
   }

@@ -218,7 +218,7 @@ export class LivePoolView implements PoolView {
     return idle.sort((a, b) => a.stateTimeMs - b.stateTimeMs);
   }
 
-  get roomIsComing(): boolean {
+  get capacityIsComing(): boolean {
     const { mirror, clock } = this.#services;
     return mirror.isDeletingSince(this.provider, this.#pool.name, clock.now(), DELETION_GRACE_MS);
   }

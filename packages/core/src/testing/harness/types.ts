@@ -4,7 +4,7 @@ import type { Driver } from '../../contract/driver.js';
 /**
  * What the next call to a cloud can meet with.
  * - `quota` the next creation is refused: the project's quota is used up
- * - `capacity` the next creation is refused: the cloud has no room just now
+ * - `capacity` the next creation is refused: the cloud has no capacity just now
  * - `unavailable` the next call of any kind is not answered, and has no effect
  * - `error-state` the next creation is accepted, and what it makes breaks
  * - `never-ready` the next creation is accepted, and what it makes never becomes ready
