@@ -1,4 +1,4 @@
-/** Nobody listens there, so that launchers are asked in vain. */
+/** No process listens there, so that launchers are asked in vain. */
 export const DEAD_PORT = 'webapp: {port: 1, listen_address: 127.0.0.1}\n';
 
 /** A nodepool.yaml with these labels and one provider `rack` of static nodes, each host an entry in YAML. */

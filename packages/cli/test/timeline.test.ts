@@ -81,7 +81,7 @@ Events
     expect(JSON.parse(stdout)).toEqual(TIMELINE);
   });
 
-  it('knows what nobody has on record, with status 1 when strict', async () => {
+  it('knows what no launcher has on record, with status 1 when strict', async () => {
     const url = await listen({});
 
     const lenient = await nodepool('timeline', '200-9', '--url', url);

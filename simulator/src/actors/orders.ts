@@ -67,7 +67,7 @@ export class Orders {
     for (const control of [...this.#given.values()]) this.#takeBack(control);
   }
 
-  /** Has one provider drained, when nothing else goes on. */
+  /** Has one provider drained, when nothing else is under way. */
   drainOne(): void {
     const [fleet] = this.#fleets.filter(({ driver }) => driver.capabilities.launches);
     this.#drained = fleet?.name;

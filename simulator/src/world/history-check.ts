@@ -4,7 +4,7 @@ import type { Clock, RequestRecord } from '@nodepool/zk-protocol';
 import { Violation } from './invariant-checker.js';
 import type { World } from './world.js';
 
-/** Names of causes for which nobody can do anything: they must not last. */
+/** Names of causes without a remedy: they must not last. */
 const MOMENTARY = new Map([['planning', 5_000]]);
 
 /** Keeps the record that launchers keep, and checks that each moment of a fulfilled request has a cause in it. */

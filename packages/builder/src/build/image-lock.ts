@@ -3,7 +3,7 @@ import type { Logger } from '@nodepool/core';
 
 /**
  * The lock under which an image is built. When a session is lost it is taken again in the next one, as long as the build
- * goes on: so that no other builder takes the build for dead.
+ * continues: so that no other builder takes the build for dead.
  */
 export class ImageLock {
   #lock: ZkLock;

@@ -148,7 +148,7 @@ export class World {
   readonly #ends: (() => Promise<void>)[] = [];
   readonly #logger = listeningLogger((text) => this.said.push(text));
 
-  /** Ends the server; nobody can connect any more. */
+  /** Ends the server; no client can connect any more. */
   stopZooKeeper(): Promise<void> {
     return this.server.close();
   }
@@ -167,7 +167,7 @@ export class World {
     return (await (await this.#provider()).listImages?.(AbortSignal.timeout(5_000))) ?? [];
   }
 
-  /** An image that nobody knows of. */
+  /** An image without a record. */
   async leakImage(): Promise<void> {
     const { zk } = this;
     const metadata = {

@@ -13,7 +13,7 @@ it('finds nothing wrong with a service that is well', () => {
 
 it.each([
   [{ skewMs: -42_400 }, 'warning: the clock of nl01 is 42 s behind the one of this machine'],
-  [{ configError: 'line 3' }, 'error: nl01 goes on with its former configuration: line 3'],
+  [{ configError: 'line 3' }, 'error: nl01 continues with its former configuration: line 3'],
   [{ brokenProviders: ['rack'] }, 'error: provider "rack" could not be started on nl01'],
   [
     { failingLaunches: [{ provider: 'rack', what: 'provider "rack"', error: 'no route' }] },

@@ -25,7 +25,7 @@ function clockOf({ hostname, skewMs }: ServiceReport): Finding[] {
 
 function configOf({ hostname, configError }: ServiceReport): Finding[] {
   if (configError === undefined) return [];
-  return [error(`${hostname} goes on with its former configuration: ${configError}`, 'nodepool config-validate')];
+  return [error(`${hostname} continues with its former configuration: ${configError}`, 'nodepool config-validate')];
 }
 
 function providersOf({ hostname, ...service }: ServiceReport): Finding[] {

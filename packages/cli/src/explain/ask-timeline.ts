@@ -10,7 +10,7 @@ const BUSY_PAUSE_MS = 500;
 
 /** What was found, and why launchers that should know said nothing. */
 export interface FoundTimeline {
-  /** `undefined`: nobody has it on record. */
+  /** `undefined`: no launcher has it on record. */
   readonly timeline: Timeline | undefined;
   /** Somebody answered. */
   readonly isAnswered: boolean;

@@ -2,7 +2,7 @@ import { open, stat, type FileHandle } from 'node:fs/promises';
 
 const CHUNK_BYTES = 65_536;
 
-/** Reads a log that grows, and goes on with the new file when it has been rotated. */
+/** Reads a log that grows, and continues with the new file when it has been rotated. */
 export class GrowingFile {
   readonly file: string;
   readonly #decoder = new TextDecoder();

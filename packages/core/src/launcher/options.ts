@@ -21,7 +21,7 @@ export interface LauncherOptions {
   readonly announceLegacy?: boolean;
   /** Where work is counted; the caller closes it. Missing: nowhere. */
   readonly metrics?: LauncherMetrics | undefined;
-  /** Is told what pools decide. Missing: nobody. */
+  /** Is told what pools decide. Missing: no listener. */
   readonly decisions?: DecisionListener | undefined;
   /** Default: `Math.random`. */
   readonly random?: () => number;

@@ -148,7 +148,7 @@ describe('what an operator orders', () => {
     await harness.until(() => stateOf(next) === 'fulfilled', 'there is room again', 120_000);
   });
 
-  it('limits a label over all providers; other labels do not wait for it, and nobody is overtaken', async () => {
+  it('limits a label over all providers; other labels do not wait for it, and no request is overtaken', async () => {
     const launcher = await start([second], 4);
     await give(launcher, { kind: 'label', name: 'small', mode: 'limit', limit: 2 });
     await inForce(launcher, 1);

@@ -9,7 +9,7 @@ const PARTS = 10;
 const NAME = /^(\d+)-([0-9a-f]+)\.jsonl$/;
 /** Lines that wait for a disk that hangs; more are dropped. */
 const MOST_WAITING = 50_000;
-/** After an error the disk is left alone for a while. */
+/** After an error nothing is written for a while. */
 const REST_MS = 10_000;
 
 /** Where the record is and how large it may grow. */
@@ -57,8 +57,8 @@ function ifMissing(error: unknown): string[] {
 }
 
 /**
- * Appends lines to the newest part of the record and deletes the oldest parts. What cannot be written is counted and dropped: a
- * record is not worth a launcher.
+ * Appends lines to the newest part of the record and deletes the oldest parts. What cannot be written is counted and
+ * dropped: a record is not worth a launcher.
  */
 export class HistoryFiles {
   readonly #options: HistoryFilesOptions;

@@ -6,7 +6,7 @@ export class LaunchAllowance {
   readonly #view: PoolView;
   readonly #limit: number;
   #left: number;
-  /** With none under way, the first request has as many as it needs: it would wait for ever otherwise. */
+  /** With none under way, the first request has as many as it needs: it would wait indefinitely otherwise. */
   #rampLeft: number;
 
   constructor(view: PoolView) {

@@ -96,7 +96,7 @@ describe('a request for a standby node', () => {
 });
 
 describe('launches at once, as far as earlier ones have shown', () => {
-  it('keep further requests waiting, accepted by nobody', () => {
+  it('keep further requests waiting, accepted by no pool', () => {
     const { accept, waiting } = plan(cloud({ activeLaunches: 4, launchLimit: 5 }), request(), request(), request());
 
     expect(accept).toHaveLength(1);
