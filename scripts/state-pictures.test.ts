@@ -124,17 +124,24 @@ describe('pictures of stages', () => {
 
     expect(picture('Launch')).toEqual(await stageTable(file, 'LAUNCH_STAGES', 'delete-leftovers', 'ready'));
   });
+
+  it('show a scan of host keys', async () => {
+    const file = 'packages/core/src/cloud/key-scan/scan-stages.ts';
+
+    expect(picture('Key scan')).toEqual(await stageTable(file, 'SCAN_STAGES', 'resolving-name', 'done'));
+  });
 });
 
 describe('pictures of operations', () => {
   it.each([
-    ['Create', 'packages/driver-fake/src/driver/create-node.ts', 'createHandlers'],
-    ['Delete', 'packages/driver-fake/src/driver/delete-node.ts', 'deleteHandlers'],
-    ['Create and delete in OpenStack', 'packages/driver-openstack/src/create-node.ts', 'createHandlers'],
-  ])('show the handlers: %s', (heading, file, table) => {
+    ['Create', 0, 'packages/driver-fake/src/driver/create-node.ts', 'createHandlers'],
+    ['Delete', 0, 'packages/driver-fake/src/driver/delete-node.ts', 'deleteHandlers'],
+    ['Create and delete in OpenStack', 0, 'packages/driver-openstack/src/create-node.ts', 'createHandlers'],
+    ['Create and delete in OpenStack', 1, 'packages/driver-openstack/src/delete-node.ts', 'deleteHandlers'],
+  ])('show the handlers: %s, picture %i', (heading, n, file, table) => {
     const arrows = inner(machine(file, table));
 
     expect(arrows.length).toBeGreaterThan(0);
-    expect(inner(picture(heading))).toEqual(arrows);
+    expect(inner(picture(heading, n))).toEqual(arrows);
   });
 });

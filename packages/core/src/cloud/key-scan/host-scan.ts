@@ -27,6 +27,15 @@ export interface HostScanTarget {
   onFailure: (error: unknown) => void;
 }
 
+/** What the first handshake has shown, and the handshakes that run since. */
+export interface FirstAnswer {
+  readonly first: HandshakeResult;
+  /** Wanted types that the server has, the one of the first handshake first. */
+  readonly types: readonly KeyType[];
+  /** Keys of the further types; `undefined`: left out. */
+  readonly others: Promise<string | undefined>[];
+}
+
 /**
  * Reads all host keys of one server. The first connection shows that the server is up and, in its first packet, which
  * types of key it has; from then on one connection per further type runs beside it. So there are never more connections
@@ -56,8 +65,8 @@ export class HostScan {
     }
   }
 
-  /** @returns the keys as `<type> <base64>`, in the order of the key types */
-  async readKeys(signal: AbortSignal): Promise<string[]> {
+  /** Resolves when the server has named its types of key; from then on the handshakes for the others run. */
+  async firstAnswer(signal: AbortSignal): Promise<FirstAnswer> {
     const others: Promise<string | undefined>[] = [];
     let types: KeyType[] = [];
     const onOffer = (offered: readonly string[]) => {
@@ -65,6 +74,14 @@ export class HostScan {
       for (const type of types.slice(1)) others.push(this.#queueType(type, signal));
     };
     const first = await this.#firstHandshake(onOffer, signal);
+    return { first, types, others };
+  }
+
+  /**
+   * @param answer - what the server answered first
+   * @returns the keys as `<type> <base64>`, in the order of the key types
+   */
+  async readKeys({ first, types, others }: FirstAnswer, signal: AbortSignal): Promise<string[]> {
     const firstType = types[0];
     if (firstType === undefined) throw this.#noCommonType(first.offered ?? []);
     if (first.key === undefined) others.push(this.#queueType(firstType, signal));

@@ -1,15 +1,16 @@
-import { orAbort, systemClock } from '@nodepool/zk-protocol';
+import { systemClock } from '@nodepool/zk-protocol';
 import type { Clock } from '@nodepool/zk-protocol';
 import { TimeoutError } from '../../contract/errors.js';
 import { silentLogger } from '../../contract/logger.js';
 import type { Logger } from '../../contract/logger.js';
 import { startDeadline } from '../../async/deadline.js';
-import { KeyScanError, messageOf } from './errors.js';
+import { messageOf } from './errors.js';
 import { HostScan } from './host-scan.js';
 import { KEY_TYPES } from './key-types.js';
 import type { KeyType } from './key-types.js';
-import { hasHostKeys, isFakeHost, systemLookup } from './resolve.js';
+import { hasHostKeys, isFakeHost } from './resolve.js';
 import type { HostLookup } from './resolve.js';
+import { resolveAddress, runScanStage, type ScanStep } from './scan-stages.js';
 import { openSocket } from './socket.js';
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
@@ -57,8 +58,7 @@ export async function scanHostKeys(options: ScanHostKeysOptions): Promise<string
   const { host, port, timeoutMs, clock = systemClock } = options;
   const deadline = startDeadline(clock, timeoutMs, options.signal);
   let scan: HostScan | undefined;
-  try {
-    const address = await resolve(options, deadline.signal);
+  const begin = (address: string) => {
     scan = new HostScan({
       host,
       address,
@@ -70,9 +70,13 @@ export async function scanHostKeys(options: ScanHostKeysOptions): Promise<string
       keyTypes: options.keyTypes ?? KEY_TYPES,
       onFailure: options.onFailure ?? (() => {}),
     });
-    if (wantsKeys) return await scan.readKeys(deadline.signal);
-    await scan.reachPort(deadline.signal);
-    return [];
+    return scan;
+  };
+  const work = { host, port, lookup: options.lookup, wantsKeys, signal: deadline.signal, begin };
+  try {
+    let step: ScanStep = { name: 'resolving-name' };
+    while (step.name !== 'done') step = await runScanStage(step, work);
+    return step.keys;
   } catch (error) {
     throw deadline.expired ? timeoutError(options, wantsKeys, scan?.lastError) : error;
   } finally {
@@ -89,7 +93,7 @@ export async function checkPort(options: CheckPortOptions): Promise<boolean> {
   const { port, timeoutMs, clock = systemClock } = options;
   const deadline = startDeadline(clock, timeoutMs, options.signal);
   try {
-    const address = await resolve(options, deadline.signal);
+    const address = await resolveAddress(options, deadline.signal);
     const socket = await openSocket({ address, port, timeoutMs, clock }, deadline.signal);
     socket.destroy();
     return true;
@@ -99,22 +103,6 @@ export async function checkPort(options: CheckPortOptions): Promise<boolean> {
     return false;
   } finally {
     deadline.end();
-  }
-}
-
-async function resolve(options: CheckPortOptions, signal: AbortSignal): Promise<string> {
-  const { host, port, lookup = systemLookup } = options;
-  try {
-    return (await orAbort(lookup(host), signal)).address;
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new KeyScanError({
-      host,
-      port,
-      failure: 'unresolved',
-      message: `the name has no address (${messageOf(error)}): correct it or add it to the name service`,
-      cause: error,
-    });
   }
 }
 
