@@ -17,6 +17,7 @@ export type {
   ZooKeeperSettings,
   ZooKeeperTls,
 } from './contract/config.js';
+export { WEBHOOK_EVENTS } from './contract/config.js';
 export type {
   ChangePreview,
   Driver,
@@ -47,7 +48,7 @@ export type { Clock, CancelTimer, Json, JsonObject, NodeRecord, RequestRecord, R
 export { delay, isNodepoolError, NodepoolError, orAbort } from '@nodepool/zk-protocol';
 export type { Logger, LogFields } from './contract/logger.js';
 export { silentLogger } from './contract/logger.js';
-export type { CoreErrorCode, CoreErrorOptions, LaunchErrorReason } from './contract/errors.js';
+export type { CoreError, CoreErrorCode, CoreErrorOptions, LaunchErrorReason } from './contract/errors.js';
 export {
   CapacityError,
   ConfigError,
@@ -61,6 +62,7 @@ export {
   TimeoutError,
   statsdKeyOf,
 } from './contract/errors.js';
+export type { Shortage } from './contract/resources.js';
 export { addResources, findShortage, subtractFromLimit, sumResources } from './contract/resources.js';
 export type {
   Handler,
@@ -110,6 +112,7 @@ export type {
 } from './cloud/state-machine/types.js';
 export { defineStateMachineDriver } from './cloud/state-machine/driver.js';
 export { StateMachineProvider } from './cloud/state-machine/provider.js';
+export type { StateMachineProviderParts } from './cloud/state-machine/provider-parts.js';
 export type { InstanceListOptions, InstanceSource } from './cloud/operations/instance-list.js';
 export { InstanceList } from './cloud/operations/instance-list.js';
 export type { PollingLimits } from './cloud/operations/read-pace.js';
@@ -120,6 +123,7 @@ export { StateMachineHandler } from './cloud/state-machine/handler.js';
 
 /* Calls to a cloud, and drivers in five calls */
 export type { CallOptions, RunnableTask, TaskManagerOptions } from './cloud/task-manager/task-manager.js';
+export type { QueuedTask } from './cloud/task-manager/task-queue.js';
 export { TaskManager } from './cloud/task-manager/task-manager.js';
 export { Task } from './cloud/task-manager/task.js';
 export type { RateLimiterOptions } from './cloud/task-manager/rate-limiter.js';

@@ -22,6 +22,7 @@ export type { ZooKeeperErrorCode } from './client/contract/errors.js';
 export { ZooKeeperError, MultiError, isZooKeeperError } from './client/contract/errors.js';
 export { connect, createZooKeeper, openAcl } from './client/connect.js';
 export type { ZooKeeperOptions } from './client/connect.js';
+export type { Lookup } from './client/dial.js';
 export type { ZooKeeperTlsOptions } from './client/tls.js';
 export type { ZooKeeperLogger } from './client/logger.js';
 export { formatServer, parseConnectString, toEnsemble } from './client/servers.js';
@@ -38,6 +39,7 @@ export type {
   NodeRecord,
   NodeState,
   PoolComponentRecord,
+  RecordBase,
   RequestId,
   RequestRecord,
   RequestState,
@@ -63,7 +65,7 @@ export { decodeUpload, encodeUpload, newUpload, withUpload } from './records/ima
 export type { ControlKind, ControlMode, ControlRecord, ControlSubject } from './records/control.js';
 export { CONTROL_KINDS, CONTROL_MODES, controlId, controlPath } from './records/control.js';
 export { decodeControl, describeControl, encodeControl, isInForce, newControl } from './records/control.js';
-export type { NodeActor, RequestActor, Transition } from './records/states.js';
+export type { NodeActor, NodeTransition, RequestActor, RequestTransition, Transition } from './records/states.js';
 export { NODE_TRANSITIONS, REQUEST_TRANSITIONS, UNLOCKED_GARBAGE_STATES } from './records/states.js';
 export { assertNodeTransition, assertRequestTransition } from './records/states.js';
 export { isFree, isKnownNodeState, isKnownRequestState } from './records/states.js';

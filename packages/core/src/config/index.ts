@@ -2,15 +2,10 @@ export { DRIVER_API_VERSION } from '../contract/driver.js';
 export type { LoadConfigOptions } from './load-config.js';
 export { loadConfig } from './load-config.js';
 export { formatProblem } from './problems.js';
-export { formatZooKeeperServers } from './zookeeper-settings.js';
-export { providerSchema } from './provider-schema.js';
 export { composeConfigSchema } from './config-schema.js';
 export { describeChange, sameProviderConfig } from './compare.js';
-export { redactConfig } from './redact.js';
 export type { ConfigWatcher, WatchConfigOptions } from './watch-config.js';
 export { watchConfig } from './watch-config.js';
-export type { DiscoverOptions } from './discovery/discover-driver.js';
-export { discoverDriver } from './discovery/discover-driver.js';
 export type { InstalledDriver } from './discovery/list-drivers.js';
 export { listInstalledDrivers } from './discovery/list-drivers.js';
 export type { InspectedDriver } from './discovery/inspect-drivers.js';
@@ -32,6 +27,5 @@ export {
   readEmbeddedServerInfo,
   removeEmbeddedServerInfo,
   stateDirCandidates,
-  SYSTEM_STATE_DIR,
   writeEmbeddedServerInfo,
 } from './state-dir/state-dir.js';

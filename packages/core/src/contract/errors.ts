@@ -9,7 +9,7 @@ export interface CoreErrorOptions {
 }
 
 /** Base of the errors below. `statsdKey` is set only when an error wants another key than its code's. */
-abstract class CoreError extends NodepoolError {
+export abstract class CoreError extends NodepoolError {
   readonly statsdKey: string | undefined;
 
   constructor(code: CoreErrorCode, message: string, options: CoreErrorOptions = {}) {
@@ -19,10 +19,27 @@ abstract class CoreError extends NodepoolError {
 }
 
 /** Stable code of every error this package defines. */
-export type CoreErrorCode = keyof typeof STATSD_KEYS;
+export type CoreErrorCode =
+  | 'NODEPOOL_CONFIG'
+  | 'NODEPOOL_LOGGING'
+  | 'NODEPOOL_DRIVER'
+  | 'NODEPOOL_QUOTA'
+  | 'NODEPOOL_CAPACITY'
+  | 'NODEPOOL_NOT_FOUND'
+  | 'NODEPOOL_LOCK_LOST'
+  | 'NODEPOOL_PROVIDER_UNAVAILABLE'
+  | 'NODEPOOL_LAUNCH_STATUS'
+  | 'NODEPOOL_NETWORK'
+  | 'NODEPOOL_KEYSCAN'
+  | 'NODEPOOL_SSH'
+  | 'NODEPOOL_ADDRESS'
+  | 'NODEPOOL_TIMEOUT'
+  | 'NODEPOOL_CREATE_TIMEOUT'
+  | 'NODEPOOL_DELETE_TIMEOUT'
+  | 'NODEPOOL_IMAGE_TIMEOUT';
 
 /** Metric keys operators graph, by error code. */
-const STATSD_KEYS = {
+const STATSD_KEYS: Readonly<Record<CoreErrorCode, string>> = {
   NODEPOOL_CONFIG: 'error.nodepool',
   NODEPOOL_LOGGING: 'error.nodepool',
   NODEPOOL_DRIVER: 'error.nodepool',
@@ -40,7 +57,7 @@ const STATSD_KEYS = {
   NODEPOOL_CREATE_TIMEOUT: 'error.servercreatetimeout',
   NODEPOOL_DELETE_TIMEOUT: 'error.serverdeletetimeout',
   NODEPOOL_IMAGE_TIMEOUT: 'error.imagetimeout',
-} as const;
+};
 
 /**
  * The metric an error counts under, below `nodepool.launch.`, e.g. `error.keyscan`. Anything unknown counts as

@@ -1,3 +1,4 @@
+export type { RegistryLayout } from './pools/registration.js';
 export { Registration } from './pools/registration.js';
 export type { LauncherOptions } from './options.js';
 export { Launcher } from './launcher.js';

@@ -120,7 +120,8 @@ export function lastBuildMs(entry: ImageEntry | undefined): number | undefined {
   return newest && newest.seconds * MS_PER_SECOND;
 }
 
-type Images = ReadonlyMap<string, ImageEntry>;
+/** Images by name, with their builds and uploads. */
+export type Images = ReadonlyMap<string, ImageEntry>;
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 

@@ -8,9 +8,9 @@ import {
   listingToTable,
   nodeListing,
   requestListing,
-  toCell,
-  toPythonRepr,
 } from '../service/index.js';
+import { toCell } from './listing.js';
+import { toPythonRepr } from './python-text.js';
 import type { NodeRow } from '../service/index.js';
 
 const NOW_MS = 1_700_000_000_000;

@@ -8,7 +8,9 @@ export { createLogging } from '../logging/create-logging.js';
 export type { LogLevel } from '../logging/levels.js';
 
 /* Metrics */
-export type { BuilderEvents, BuilderLoad, ImageActivity } from '../metrics/builder-metrics.js';
+export type { LaunchSubject, OperationMetrics } from '../contract/operation-metrics.js';
+export type { Transition } from '../contract/state-machine.js';
+export type { BuilderEvents, BuilderLoad, BuilderMetrics, ImageActivity } from '../metrics/builder-metrics.js';
 export type { MetricsOptions } from '../metrics/metrics.js';
 export { Metrics } from '../metrics/metrics.js';
 export type { PoolLoad } from '../contract/pool-load.js';
@@ -39,7 +41,7 @@ export { explanationToText } from '../render/explanation-text.js';
 export type { BuildContents, ContentsChange } from '../render/build-contents.js';
 export { buildContentsFromJson, buildContentsToJson } from '../render/build-contents.js';
 export { compareContents, contentsChangeListing } from '../render/build-contents.js';
-export type { BuildRow } from '../render/images.js';
+export type { BuildRow, Images } from '../render/images.js';
 export { BUILD_DURATION_KEY, lastBuildMs } from '../render/images.js';
 export { alienImageListing, buildListing, buildsOf, extendedBuildListing } from '../render/images.js';
 export { extendedUploadListing, imagesOf, imageStatusListing, uploadListing, uploadsOf } from '../render/images.js';
@@ -48,11 +50,10 @@ export { imageWorkFromJson, imageWorkListing, imageWorkToText } from '../render/
 export { labelListing, labelsOf } from '../render/labels.js';
 export type { Column, Listing, TableSelection } from '../render/listing.js';
 export { ListingJsonWriter, listingTableParts } from '../render/listing.js';
-export { listingToJson, listingToLines, listingToObjects, listingToTable, toCell } from '../render/listing.js';
+export { listingToJson, listingToLines, listingToObjects, listingToTable } from '../render/listing.js';
 export type { NodeRow } from '../render/nodes.js';
 export { extendedNodeListing, nodeListing } from '../render/nodes.js';
-export { escapeControlCharacters, toPythonJson, toPythonRepr } from '../render/python-text.js';
-export { compareRequestIds, declineTexts, requestListing } from '../render/requests.js';
+export { toPythonJson } from '../render/python-text.js';
+export { requestListing } from '../render/requests.js';
 export { optionEntry, roff, sentence, tagged } from '../render/roff.js';
-export { renderTable } from '../render/table.js';
 export { labelsToText } from '../launcher/plan/texts.js';

@@ -16,8 +16,10 @@ export interface Transition<State extends string, Actor extends string> {
   readonly when: string;
 }
 
-type NodeTransition = Transition<NodeState, NodeActor>;
-type RequestTransition = Transition<RequestState, RequestActor>;
+/** An allowed change of a node. */
+export type NodeTransition = Transition<NodeState, NodeActor>;
+/** An allowed change of a request. */
+export type RequestTransition = Transition<RequestState, RequestActor>;
 
 /** States in which an unlocked node is garbage and gets deleted. All others survive being unlocked. */
 export const UNLOCKED_GARBAGE_STATES: ReadonlySet<string> = new Set<NodeState>([

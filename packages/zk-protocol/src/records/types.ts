@@ -40,7 +40,7 @@ export type RequestState = (typeof REQUEST_STATES)[number];
 export type Resources = Record<string, number>;
 
 /** Common to all records. Records are immutable: change one with its `with…` function. */
-interface RecordBase {
+export interface RecordBase {
   /** The body as last read, so that keys we do not know survive a rewrite. Empty for a new record. */
   readonly raw: Readonly<JsonObject>;
   /** `undefined` for a record that is not stored yet. */
