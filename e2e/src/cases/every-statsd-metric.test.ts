@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentLogger } from '@nodepool/core';
-import { loadConfig, type DriverRegistry } from '@nodepool/core/config';
+import { loadConfig } from '@nodepool/core/config';
+import { registryOf } from '@nodepool/core/testing';
 import { Launcher } from '@nodepool/core/launcher';
 import { Metrics } from '@nodepool/core/service';
 import { driver } from '@nodepool/driver-static';
@@ -101,11 +102,7 @@ const COUNTERS = [
   'nodepool.task.sky.compute.POST.servers.failed',
 ];
 
-const registry: DriverRegistry = {
-  get: () => Promise.resolve(driver),
-  reset: () => Promise.resolve(),
-  loaded: () => [],
-};
+const registry = registryOf(driver);
 
 let directory: string;
 let server: EmbeddedServer;

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentLogger } from '@nodepool/core';
-import { loadConfig, type DriverRegistry } from '@nodepool/core/config';
+import { loadConfig } from '@nodepool/core/config';
+import { registryOf } from '@nodepool/core/testing';
 import { Launcher } from '@nodepool/core/launcher';
 import { Metrics } from '@nodepool/core/service';
 import { driver } from '@nodepool/driver-static';
@@ -29,11 +30,7 @@ providers:
             host-key-checking: false
 `;
 
-const registry: DriverRegistry = {
-  get: () => Promise.resolve(driver),
-  reset: () => Promise.resolve(),
-  loaded: () => [],
-};
+const registry = registryOf(driver);
 
 let directory: string;
 let server: EmbeddedServer;

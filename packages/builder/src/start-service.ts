@@ -63,17 +63,21 @@ function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock): DaemonRu
       ]),
     api: () => ({
       ...createImageApi({ zk, config: () => builder.config, images }),
-      overview: () => ({
-        not_ready: [...builder.notReady],
-        images: [...images().values()].map(imageToApi),
-        running: {
-          builds: builder.running.builds.map(({ image }) => image),
-          uploads: builder.running.uploads.map(({ image }) => image),
-        },
-        errors: builder.failingDeletions.map((failing) => ({ time: null, text: JSON.stringify(failing) })),
-      }),
+      overview: () => overviewOf(builder),
       subscribe: (listener) => followImages(builder, listener),
     }),
+  };
+}
+
+function overviewOf({ notReady, tree, running, failingDeletions }: Builder) {
+  return {
+    not_ready: [...notReady],
+    images: [...tree.images.values()].map(imageToApi),
+    running: {
+      builds: running.builds.map(({ image }) => image),
+      uploads: running.uploads.map(({ image }) => image),
+    },
+    errors: failingDeletions.map((failing) => ({ time: null, text: JSON.stringify(failing) })),
   };
 }
 

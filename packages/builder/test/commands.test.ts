@@ -1,28 +1,23 @@
 // What people and programs see of a builder: its web server, and the commands, each a process of its own.
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { componentPath, componentsPath, decodeComponent } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { Processes } from './support/processes.js';
 import { MAKE_IMAGE, World } from './support/world.js';
 
-const BUILDER = fileURLToPath(new URL('../bin/nodepool-builder.js', import.meta.url));
 const NODEPOOL = fileURLToPath(new URL('../../cli/bin/nodepool.js', import.meta.url));
 const WAIT = { timeout: 60_000, interval: 50 };
 const LIMITS = { timeout: 180_000 };
 
 let world: World | undefined;
-const children: ChildProcess[] = [];
+const processes = new Processes();
 
 afterEach(async () => {
-  for (const child of children.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
-  }
+  await processes.end();
   await world?.end();
   world = undefined;
 });
@@ -35,9 +30,7 @@ async function start(cloud = ''): Promise<World> {
     top: 'webapp: {port: 0, listen_address: 127.0.0.1}',
     cloud,
   }));
-  const args = [BUILDER, '-f', '-c', await of.processConfig(), '--drain-timeout', '10'];
-  const env = { ...process.env, TMPDIR: of.dir };
-  children.push(spawn(process.execPath, args, { stdio: 'ignore', cwd: of.dir, env }));
+  await processes.webBuilder(of);
   return of;
 }
 
@@ -63,7 +56,7 @@ async function runNodepool(file: string, ...args: string[]): Promise<Said> {
   const child = spawn(process.execPath, [NODEPOOL, '-c', file, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  children.push(child);
+  processes.add(child);
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => (said[name] += text));
   }

@@ -1,5 +1,4 @@
 // The real diskimage-builder: what it builds, what a killed builder leaves, and how that is taken away. npm run test:dib
-import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -9,10 +8,10 @@ import { ensureDebianPackages } from '@nodepool/test-servers';
 import { imageBuildRequestPath, systemClock } from '@nodepool/zk-protocol';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { convertImage } from '../src/upload/convert-image.js';
+import { kill, Processes } from './support/processes.js';
 import { World } from './support/world.js';
 
 const ELEMENTS = fileURLToPath(new URL('fixtures/elements', import.meta.url));
-const BUILDER = fileURLToPath(new URL('../bin/nodepool-builder.js', import.meta.url));
 const PACKAGES = ['python3-diskimage-builder', 'qemu-utils', 'busybox-static', 'sudo'];
 const WAIT = { timeout: 150_000, interval: 100 };
 const SMALL = '    DIB_JOURNAL_SIZE: "4"\n    DIB_IMAGE_SIZE: "0.05"\n    SKIP_BASE: "1"\n';
@@ -21,15 +20,12 @@ const debian = (more = '', element = 'busybox') =>
   `- name: debian\n  elements: [${element}]\n  formats: [raw]\n  env-vars:\n${SMALL}${more}`;
 
 let world: World | undefined;
-const children: ChildProcess[] = [];
+const processes = new Processes();
 
 beforeAll(() => ensureDebianPackages(PACKAGES), 300_000);
 
 afterEach(async () => {
-  for (const child of children.splice(0)) {
-    child.kill('SIGKILL');
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-  }
+  await processes.end();
   await world?.end();
   world = undefined;
 });
@@ -96,19 +92,6 @@ describe('with the real tool', () => {
 });
 
 describe('a builder that is killed', () => {
-  /** The program, in a process of its own. */
-  async function run(of: World): Promise<ChildProcess> {
-    const args = [BUILDER, '-f', '-c', await of.processConfig(), '--no-webapp', '--drain-timeout', '10'];
-    const child = spawn(process.execPath, args, { stdio: 'ignore', env: { ...process.env, TMPDIR: of.dir } });
-    children.push(child);
-    return child;
-  }
-
-  async function kill(child: ChildProcess): Promise<void> {
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  }
-
   /** Nothing of the killed one is left, and one good image is there. */
   async function expectClean(of: World): Promise<void> {
     await ready(of, 1);
@@ -138,7 +121,7 @@ describe('a builder that is killed', () => {
     const hold = join(of.dir, 'hold');
     await of.reload({ diskimages: debian(`    HOLD_ROOT: ${hold}\n`), top: `elements-dir: ${ELEMENTS}` });
     await writeFile(hold, '');
-    const child = await run(of);
+    const child = await processes.builder(of);
     await vi.waitFor(() => expect(existsSync(`${hold}.reached`)).toBe(true), WAIT);
     expect(await processesBelow(of)).not.toEqual([]);
 
@@ -147,7 +130,7 @@ describe('a builder that is killed', () => {
     await vi.waitFor(async () => expect(await processesBelow(of)).toEqual([]), WAIT);
     expect(await mounts(of)).toEqual([]);
     await rm(hold);
-    await run(of);
+    await processes.builder(of);
     await expectClean(of);
   });
 
@@ -160,14 +143,14 @@ describe('a builder that is killed', () => {
       await writeFile(hook, `#!/bin/sh\n[ -e ${of.dir}/again ] && exit 0\ntouch ${of.dir}/in-hook\nexec sleep 1000\n`);
       await chmod(hook, 0o755);
       await of.reload({ diskimages: debian(), top: `elements-dir: ${ELEMENTS}`, sky: `post-upload-hook: ${hook}` });
-      const child = await run(of);
+      const child = await processes.builder(of);
       await vi.waitFor(() => expect(existsSync(join(of.dir, 'in-hook'))).toBe(true), WAIT);
       expect(await of.cloudImages()).toHaveLength(1);
 
       await kill(child);
 
       await writeFile(join(of.dir, 'again'), '');
-      await run(of);
+      await processes.builder(of);
       await expectClean(of);
     },
   );
@@ -177,7 +160,7 @@ describe('a builder that is killed', () => {
     const hold = join(of.dir, 'hold');
     await of.reload({ diskimages: debian(`    HOLD_ROOT: ${hold}\n`), top: `elements-dir: ${ELEMENTS}` });
     await writeFile(hold, '');
-    const child = await run(of);
+    const child = await processes.builder(of);
     await vi.waitFor(() => expect(existsSync(`${hold}.reached`)).toBe(true), WAIT);
 
     child.kill('SIGTERM');

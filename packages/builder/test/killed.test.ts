@@ -1,39 +1,22 @@
 // The program itself, killed at moments in which something is in the cloud that ZooKeeper does not say, or the reverse.
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { encodeUpload, uploadPath, withUpload } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { kill, Processes } from './support/processes.js';
 import { MAKE_IMAGE, World } from './support/world.js';
 
-const BUILDER = fileURLToPath(new URL('../bin/nodepool-builder.js', import.meta.url));
 const WAIT = { timeout: 60_000, interval: 20 };
 const LIMITS = { timeout: 150_000 };
 const DEBIAN = `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n`;
 const READY = { builds: ['ready'], uploads: ['sky ready'] };
 
 let world: World | undefined;
-const children: ChildProcess[] = [];
+const processes = new Processes();
 
 afterEach(async () => {
-  await Promise.all(children.splice(0).map(kill));
+  await processes.end();
   await world?.end();
   world = undefined;
 });
-
-async function run(of: World): Promise<ChildProcess> {
-  const args = [BUILDER, '-f', '-c', await of.processConfig(), '--no-webapp', '--drain-timeout', '10'];
-  const child = spawn(process.execPath, args, { stdio: 'ignore', env: { ...process.env, TMPDIR: of.dir } });
-  children.push(child);
-  return child;
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, 'exit');
-  child.kill('SIGKILL');
-  await exited;
-}
 
 const settled = (of: World) => vi.waitFor(() => expect(of.states('debian')).toEqual(READY), WAIT);
 const uploadOf = (of: World) => [...(of.tree.images.get('debian')?.uploads.values() ?? [])][0];
@@ -41,7 +24,7 @@ const uploadOf = (of: World) => [...(of.tree.images.get('debian')?.uploads.value
 describe('a builder that is killed', () => {
   it('between the creation of an image and the storage of its id leaves no image behind', LIMITS, async () => {
     const of = (world = await World.start({ diskimages: DEBIAN, cloud: 'answer-time: 3600' }));
-    const child = await run(of);
+    const child = await processes.builder(of);
     const [lost] = await vi.waitFor(() => {
       const images = of.cloud.cloud.images();
       expect(images).toHaveLength(1);
@@ -52,7 +35,7 @@ describe('a builder that is killed', () => {
     await kill(child);
 
     of.cloud.cloud.set('answer-time', 0);
-    await run(of);
+    await processes.builder(of);
     await settled(of);
     await vi.waitFor(() => {
       const ids = of.cloud.cloud.images().map(({ id }) => id);
@@ -63,7 +46,7 @@ describe('a builder that is killed', () => {
 
   it('during a deletion leaves neither image nor record', LIMITS, async () => {
     const of = (world = await World.start({ diskimages: DEBIAN }));
-    const child = await run(of);
+    const child = await processes.builder(of);
     await settled(of);
     const upload = uploadOf(of);
     if (!upload) throw new Error('no upload');
@@ -77,7 +60,7 @@ describe('a builder that is killed', () => {
     await kill(child);
 
     of.cloud.cloud.set('answer-time', 0);
-    await run(of);
+    await processes.builder(of);
     await vi.waitFor(async () => expect(await of.zk.exists(path)).toBeUndefined(), WAIT);
     await settled(of);
     await vi.waitFor(
@@ -88,14 +71,14 @@ describe('a builder that is killed', () => {
 
   it('before it has sent all data uploads again, and the part is removed', LIMITS, async () => {
     const of = (world = await World.start({ diskimages: DEBIAN, cloud: 'upload-time: 3600' }));
-    const child = await run(of);
+    const child = await processes.builder(of);
     await vi.waitFor(() => expect(uploadOf(of)?.externalId).toEqual(expect.any(String)), WAIT);
     const partial = uploadOf(of)?.externalId;
 
     await kill(child);
 
     of.cloud.cloud.set('upload-time', 0);
-    await run(of);
+    await processes.builder(of);
     await settled(of);
     await vi.waitFor(() => {
       const ids = of.cloud.cloud.images().map(({ id }) => id);

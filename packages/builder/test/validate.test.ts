@@ -1,9 +1,6 @@
 // Images that are tested with a node before launchers may use them.
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import {
   decodeNode,
   imageBuildRequestPath,
@@ -13,9 +10,9 @@ import {
   type NodeRecord,
 } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { kill, Processes } from './support/processes.js';
 import { MAKE_IMAGE, World } from './support/world.js';
 
-const BUILDER = fileURLToPath(new URL('../bin/nodepool-builder.js', import.meta.url));
 const WAIT = { timeout: 60_000, interval: 20 };
 const LIMITS = { timeout: 150_000 };
 const READY = { builds: ['ready'], uploads: ['sky ready'] };
@@ -25,15 +22,10 @@ const debian = (validate: string) =>
 const SSH = 'ssh: true';
 
 let world: World | undefined;
-const children: ChildProcess[] = [];
+const processes = new Processes();
 
 afterEach(async () => {
-  for (const child of children.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
-  }
+  await processes.end();
   await world?.end();
   world = undefined;
 });
@@ -167,14 +159,10 @@ describe('a builder that is killed while it tests an image', () => {
     const check = await script(of, `until [ -e ${of.dir}/good ]; do sleep 0.05; done`);
     of.config = await of.reload({ diskimages: debian(`command: ${check}`), cloud: SSH });
     await of.launcher();
-    const args = [BUILDER, '-f', '-c', await of.processConfig(), '--no-webapp', '--drain-timeout', '10'];
-    const child = spawn(process.execPath, args, { stdio: 'ignore', env: { ...process.env, TMPDIR: of.dir } });
-    children.push(child);
+    const child = await processes.builder(of);
     const { id } = await testing(of);
     const [lost] = of.cloud.cloud.images();
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
+    await kill(child);
     await nothingLeft(of);
     expect(of.states('debian')).toEqual(UPLOADING);
 

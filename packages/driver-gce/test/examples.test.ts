@@ -1,16 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { loadConfig, type DriverRegistry } from '@nodepool/core/config';
+import { loadConfig } from '@nodepool/core/config';
+import { registryOf } from '@nodepool/core/testing';
 import packageJson from '../package.json' with { type: 'json' };
 import { driver } from '../src/index.js';
 
 const examples = fileURLToPath(new URL('../examples/', import.meta.url));
-const drivers: DriverRegistry = {
-  get: () => Promise.resolve(driver),
-  reset: () => Promise.resolve(),
-  loaded: () => [],
-};
+const drivers = registryOf(driver);
 
 describe('the package', () => {
   it('exports the driver its manifest promises', () => {

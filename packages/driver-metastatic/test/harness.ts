@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '@nodepool/core';
 import { loadConfig } from '@nodepool/core/config';
+import { registryOf } from '@nodepool/core/testing';
 import { Launcher } from '@nodepool/core/launcher';
-import type { Config, Driver, Logger } from '@nodepool/core';
+import type { Config, Logger } from '@nodepool/core';
 import type { DriverRegistry } from '@nodepool/core/config';
 import { driver as staticDriver } from '@nodepool/driver-static';
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
@@ -14,18 +15,6 @@ import type { Backend } from './backend.js';
 import { TestClient } from './test-client.js';
 
 export type { TestClient };
-
-/** A registry of exactly these drivers. */
-export function registryOf(...drivers: Driver[]): DriverRegistry {
-  return {
-    get: (name) => {
-      const found = drivers.find((each) => each.name === name);
-      return found ? Promise.resolve(found) : Promise.reject(new Error(`no driver ${name}`));
-    },
-    reset: () => Promise.resolve(),
-    loaded: () => [],
-  };
-}
 
 export const drivers = registryOf(staticDriver, driver);
 

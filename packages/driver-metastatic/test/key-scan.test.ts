@@ -3,7 +3,8 @@ import type { Driver, ScanHostKeysOptions } from '@nodepool/core';
 import { driver as staticDriver } from '@nodepool/driver-static';
 import { driver, MetastaticProvider } from '../src/index.js';
 import type { MetastaticProviderConfig } from '../src/index.js';
-import { registryOf, startWorld, userDataOf, yamlOf } from './harness.js';
+import { registryOf } from '@nodepool/core/testing';
+import { startWorld, userDataOf, yamlOf } from './harness.js';
 import type { World } from './harness.js';
 
 let world: World;

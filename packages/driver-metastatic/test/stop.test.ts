@@ -3,7 +3,8 @@ import type { Driver, Provider, ProviderContext } from '@nodepool/core';
 import { driver as staticDriver } from '@nodepool/driver-static';
 import type { Clock } from '@nodepool/zk-protocol';
 import { driver } from '../src/index.js';
-import { registryOf, startWorld, yamlOf } from './harness.js';
+import { registryOf } from '@nodepool/core/testing';
+import { startWorld, yamlOf } from './harness.js';
 import type { World } from './harness.js';
 
 let world: World;

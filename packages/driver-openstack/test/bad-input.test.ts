@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { loadConfig, type DriverRegistry } from '@nodepool/core/config';
+import { loadConfig } from '@nodepool/core/config';
+import { registryOf } from '@nodepool/core/testing';
 import type { ProviderContext } from '@nodepool/core';
 import { silentLogger } from '@nodepool/core';
 import { systemClock } from '@nodepool/zk-protocol';
@@ -110,11 +111,7 @@ describe('a provider', () => {
     );
     writeFileSync(cloudsFile, clouds);
     const driver = createOpenStackDriver();
-    const drivers: DriverRegistry = {
-      get: () => Promise.resolve(driver),
-      reset: () => Promise.resolve(driver.reset?.()),
-      loaded: () => [],
-    };
+    const drivers = registryOf(driver);
     const config = await loadConfig({ file, env: { OS_CLIENT_CONFIG_FILE: cloudsFile }, drivers, mode: 'service' });
     return { driver, config, warnings: config.warnings.map(({ message }) => message).join('\n') };
   };

@@ -2,17 +2,14 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { DRIVER_API_VERSION } from '@nodepool/core';
-import { loadConfig, type DriverRegistry } from '@nodepool/core/config';
+import { loadConfig } from '@nodepool/core/config';
+import { registryOf } from '@nodepool/core/testing';
 import packageJson from '../package.json' with { type: 'json' };
 import { driver } from '../src/index.js';
 
 const examples = fileURLToPath(new URL('../examples/', import.meta.url));
 const clouds = fileURLToPath(new URL('fixtures/clouds.yaml', import.meta.url));
-const drivers: DriverRegistry = {
-  get: () => Promise.resolve(driver),
-  reset: () => Promise.resolve(driver.reset?.()),
-  loaded: () => [],
-};
+const drivers = registryOf(driver);
 
 describe('the package', () => {
   it('exports the driver its manifest promises', () => {

@@ -79,7 +79,6 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     tenantLimits: readTenantLimits(top['tenant-resource-limits']),
     apiTokens: readApiTokens(secureTop),
     webhooks,
-    history: readHistory(top['history']),
     warnings: problems.warnings,
   });
 }
@@ -167,6 +166,7 @@ function readScalars(top: JsonObject) {
     buildLogRetention: numberOf(top['build-log-retention']) ?? 7,
     maxHoldAgeMs: secondsToMs(top['max-hold-age']),
     steering: top['steering'] !== false,
+    history: readHistory(top['history']),
   };
 }
 

@@ -13,3 +13,4 @@ export type {
   Entry,
   TestRunner,
 } from './harness/types.js';
+export { registryOf } from './harness/registry-of.js';

@@ -3,15 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Config } from '@nodepool/core';
-import { loadConfig, type DriverRegistry } from '@nodepool/core/config';
+import { loadConfig } from '@nodepool/core/config';
+import { registryOf } from '@nodepool/core/testing';
 import type { FakeProviderConfig } from './config.js';
 import { driver } from './driver.js';
 
-const drivers: DriverRegistry = {
-  get: () => Promise.resolve(driver),
-  reset: () => Promise.resolve(),
-  loaded: () => [],
-};
+const drivers = registryOf(driver);
 
 function load(provider: string, mode: 'validate' | 'service' = 'validate', stateDir?: string): Promise<Config> {
   const dir = mkdtempSync(join(tmpdir(), 'fake-config-'));

@@ -15,7 +15,7 @@ import { explainPool } from './explain-pool.js';
 import { PoolAnnouncement } from './pool-announcement.js';
 import { PoolEvents } from './pool-events.js';
 import { PoolHandlers } from './pool-handlers.js';
-import { PoolPass } from './pool-pass.js';
+import { PoolPass, type PassPort } from './pool-pass.js';
 import type { PoolPort } from './pool-port.js';
 import { PoolQueue } from './pool-queue.js';
 import { PoolRefusals } from './pool-refusals.js';
@@ -63,17 +63,7 @@ export class PoolWorker {
     this.#refusals = new PoolRefusals(links);
     this.#queue = new PoolQueue({ ...links, refusals: this.#refusals });
     this.#handlers = new PoolHandlers(links);
-    this.#pass = new PoolPass(this.view, this.#queue.requests, {
-      canPlan: () => this.#canPlan(),
-      planned: (plan) => this.#planned(plan),
-      pausedRequests: () => this.#handlers.pausedRequests(),
-      accept: (request, assignment) => this.#accept(request, assignment),
-      resume: (request, assignment) => this.#handlers.resume(request, assignment),
-      decline: (request, reason) => this.#decline(request, reason),
-      giveUp: (id) => this.#handlers.get(id)?.giveUp(),
-      release: (node, why) => port.releaseNode(node, why),
-      setHead: (head) => this.#setHead(head),
-    });
+    this.#pass = new PoolPass(this.view, this.#queue.requests, this.#passPort());
     this.#announcement = new PoolAnnouncement(services, port, this.view, this.#logger);
     this.#events = new PoolEvents({
       ...{ services, port, view: this.view, queue: this.#queue, handlers: this.#handlers },
@@ -83,6 +73,21 @@ export class PoolWorker {
       hasDemand: () => this.#hasDemand(),
       wake: () => this.wake(),
     });
+  }
+
+  /** What the pass asks and decides. */
+  #passPort(): PassPort {
+    return {
+      canPlan: () => this.#canPlan(),
+      planned: (plan) => this.#planned(plan),
+      pausedRequests: () => this.#handlers.pausedRequests(),
+      accept: (request, assignment) => this.#accept(request, assignment),
+      resume: (request, assignment) => this.#handlers.resume(request, assignment),
+      decline: (request, reason) => this.#decline(request, reason),
+      giveUp: (id) => this.#handlers.get(id)?.giveUp(),
+      release: (node, why) => this.#port.releaseNode(node, why),
+      setHead: (head) => this.#setHead(head),
+    };
   }
 
   #requestsOfView() {

@@ -4,7 +4,7 @@ import type { Config } from '../../contract/config.js';
 import type { Driver, Provider } from '../../contract/driver.js';
 import type { Logger } from '../../contract/logger.js';
 import { Launcher } from '../../launcher/launcher.js';
-import { registryOf } from './load-entry.js';
+import { registryOf } from './registry-of.js';
 import { ProcessClock } from './process-clock.js';
 import { watchDriver, type DriverWatch, type WatchedLaunch } from './watched-driver.js';
 
@@ -46,7 +46,7 @@ export class TestLauncher implements DriverWatch {
       clock: this.#clock,
       logger,
       config,
-      registry: registryOf([watchDriver(driver, this), ...others]),
+      registry: registryOf(watchDriver(driver, this), ...others),
       hostname: 'launcher.example.com',
       version: '0',
       random,

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
 import { loadConfig } from '../../config/load-config.js';
 import type { Config, ConfigMode, ConfigProblem } from '../../contract/config.js';
-import type { DriverRegistry } from '../../config/discovery/registry-types.js';
 import type { Driver } from '../../contract/driver.js';
-import { ConfigError, DriverError } from '../../contract/errors.js';
+import { ConfigError } from '../../contract/errors.js';
+import { registryOf } from './registry-of.js';
 import type { Entry } from './types.js';
 
 /** What came of reading a provider entry. */
@@ -33,7 +33,7 @@ export async function loadEntry(
     const config = await loadConfig({
       file: path,
       env: {},
-      drivers: registryOf(drivers.map((driver) => noteThrown(driver, thrown))),
+      drivers: registryOf(...drivers.map((driver) => noteThrown(driver, thrown))),
       mode: options.mode ?? 'validate',
       clock: options.clock,
     });
@@ -49,23 +49,6 @@ export async function loadEntry(
 /** What a YAML file would say: keys without a value are not there. */
 export function toJson(entry: Entry): JsonObject {
   return JSON.parse(JSON.stringify(entry)) as JsonObject;
-}
-
-/** A registry of exactly these drivers. */
-export function registryOf(drivers: readonly Driver[]): DriverRegistry {
-  return {
-    get(name) {
-      const driver = drivers.find((candidate) => candidate.name === name);
-      if (driver) return Promise.resolve(driver);
-      return Promise.reject(
-        new DriverError(name, `driver "${name}" is not part of this test: name it in "otherDrivers"`),
-      );
-    },
-    reset: async () => {
-      for (const driver of drivers) await driver.reset?.();
-    },
-    loaded: () => [],
-  };
 }
 
 function noteThrown(driver: Driver, thrown: unknown[]): Driver {

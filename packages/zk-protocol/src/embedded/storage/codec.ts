@@ -3,6 +3,7 @@ import { OPEN_ACL } from '../model/acl.js';
 import type { Session } from '../model/sessions.js';
 import type { Change, Transaction } from '../model/transactions.js';
 import { createZnode, type Znode } from '../model/znode.js';
+import { writeAcl } from '../wire/acl.js';
 import { type JuteReader, MalformedPacketError } from '../wire/jute-reader.js';
 import type { JuteWriter } from '../wire/jute-writer.js';
 
@@ -163,12 +164,7 @@ function encodeAcl(writer: JuteWriter, acl: readonly Acl[]): void {
     writer.int(OPEN_ACL_MARK);
     return;
   }
-  writer.int(acl.length);
-  for (const { permissions, scheme, id } of acl) {
-    writer.int(permissions);
-    writer.string(scheme);
-    writer.string(id);
-  }
+  writeAcl(writer, acl);
 }
 
 function decodeAcl(reader: JuteReader): readonly Acl[] {

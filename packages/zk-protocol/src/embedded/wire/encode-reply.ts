@@ -1,5 +1,6 @@
 import type { MultiResult, NodeStat, Notification, ReadResult, Reply, ReplyBody } from '../model/replies.js';
 import { EVENT_STATE_CONNECTED, OpCode, Xid } from '../model/constants.js';
+import { writeAcl } from './acl.js';
 import type { JuteWriter } from './jute-writer.js';
 
 /** Appends a reply as a packet. */
@@ -65,7 +66,7 @@ function encodeBody(writer: JuteWriter, body: ReplyBody): void {
       encodeStat(writer, body.stat);
       return;
     case 'acl':
-      encodeAcl(writer, body.acl);
+      writeAcl(writer, body.acl);
       encodeStat(writer, body.stat);
       return;
     case 'strings':
@@ -84,15 +85,6 @@ function encodeBody(writer: JuteWriter, body: ReplyBody): void {
       return;
     case 'clients':
       encodeClients(writer, body.clients);
-  }
-}
-
-function encodeAcl(writer: JuteWriter, acl: BodyOf<'acl'>['acl']): void {
-  writer.int(acl.length);
-  for (const { permissions, scheme, id } of acl) {
-    writer.int(permissions);
-    writer.string(scheme);
-    writer.string(id);
   }
 }
 

@@ -1,0 +1,20 @@
+import type { DriverRegistry } from '../../config/discovery/registry-types.js';
+import type { Driver } from '../../contract/driver.js';
+import { DriverError } from '../../contract/errors.js';
+
+/** A registry of exactly these drivers, for tests. Its `get` rejects with a {@link DriverError} for any other. */
+export function registryOf(...drivers: readonly Driver[]): DriverRegistry {
+  return {
+    get(name) {
+      const driver = drivers.find((candidate) => candidate.name === name);
+      if (driver) return Promise.resolve(driver);
+      return Promise.reject(
+        new DriverError(name, `driver "${name}" is not part of this test: name it in "otherDrivers"`),
+      );
+    },
+    reset: async () => {
+      for (const driver of drivers) await driver.reset?.();
+    },
+    loaded: () => [],
+  };
+}
