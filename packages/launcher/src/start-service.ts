@@ -23,6 +23,7 @@ import { ActivityLog } from './web/api/activity-log.js';
 import { followChanges } from './web/api/changes.js';
 import { createLauncherApi } from './web/api/operations.js';
 import { launcherOverview } from './web/api/overview.js';
+import type { LauncherApiSources } from './web/api/sources.js';
 import { createExplainRoutes } from './web/explain-routes.js';
 import { createListingRoutes } from './web/listing-routes.js';
 
@@ -42,7 +43,7 @@ export interface LauncherSurroundings {
 
 /** The launcher as a service: what it says of itself in log, `/healthz`, listings and API. */
 export function launcherRuntime(runtime: LauncherRuntime, surroundings: LauncherSurroundings): DaemonRuntime {
-  const { clock, zk } = surroundings;
+  const { clock } = surroundings;
   let config = surroundings.config;
   let webAddress: string | undefined;
   const traces = tracesOf(runtime, surroundings);
@@ -75,14 +76,17 @@ export function launcherRuntime(runtime: LauncherRuntime, surroundings: Launcher
     health: () => launcherHealth(runtime),
     dump: (nowMs) => dumpState(runtime, nowMs),
     routes: () => new Map([...createListingRoutes(runtime, clock), ...createExplainRoutes(runtime)]),
-    api: () => ({
-      ...joinParts(
-        createLauncherApi(sources),
-        createImageApi({ zk, config: () => config, images: () => runtime.images }),
-      ),
-      overview: () => launcherOverview(sources),
-      subscribe: (listener) => followChanges(sources, listener),
-    }),
+    api: () => apiOf(sources),
+  };
+}
+
+/** What the launcher's API answers. */
+function apiOf(sources: LauncherApiSources): ReturnType<DaemonRuntime['api']> {
+  const { zk, config, runtime } = sources;
+  return {
+    ...joinParts(createLauncherApi(sources), createImageApi({ zk, config, images: () => runtime.images })),
+    overview: () => launcherOverview(sources),
+    subscribe: (listener) => followChanges(sources, listener),
   };
 }
 
