@@ -118,7 +118,7 @@ export { InstanceList } from './cloud/operations/instance-list.js';
 export type { PollingLimits } from './cloud/operations/read-pace.js';
 export type { RunMachineOptions } from './cloud/operations/run-machine.js';
 export { runMachine } from './cloud/operations/run-machine.js';
-export type { HandlerHost } from './cloud/state-machine/handler.js';
+export type { HandlerPort } from './cloud/state-machine/handler.js';
 export { StateMachineHandler } from './cloud/state-machine/handler.js';
 
 /* Calls to a cloud, and drivers in five calls */

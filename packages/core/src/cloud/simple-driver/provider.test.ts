@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { NodeRequestHandler, ProviderContext } from '../../contract/driver.js';
 import { silentLogger } from '../../contract/logger.js';
-import { providerConfig } from '../../../test/support/launch-bench.js';
+import { providerConfig } from '../../../test/support/launch-world.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
 import { BaseTaskManagerProvider } from './provider.js';
 import { Task } from '../task-manager/task.js';

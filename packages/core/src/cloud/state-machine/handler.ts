@@ -4,7 +4,7 @@ import type { PoolConfig } from '../../contract/provider-config.js';
 import type { StateMachinePoolConfig } from './types.js';
 
 /** What a handler needs of its provider. */
-export interface HandlerHost {
+export interface HandlerPort {
   launch(order: LaunchOrder, signal: AbortSignal): Promise<LaunchResult>;
   labelReady(pool: string, label: string): boolean;
   /** @param label - of the first node of the request */
@@ -15,24 +15,24 @@ export interface HandlerHost {
 
 /** Works one request for a provider of a state-machine driver. All nodes of a request share one zone. */
 export class StateMachineHandler implements NodeRequestHandler {
-  readonly #host: HandlerHost;
+  readonly #port: HandlerPort;
   readonly #pool: StateMachinePoolConfig;
   readonly #request: RequestRecord;
   #az: string | null = null;
 
-  constructor(host: HandlerHost, pool: PoolConfig, request: RequestRecord) {
-    this.#host = host;
+  constructor(port: HandlerPort, pool: PoolConfig, request: RequestRecord) {
+    this.#port = port;
     // The pools of a state-machine provider are of its own kind.
     this.#pool = pool as StateMachinePoolConfig;
     this.#request = request;
   }
 
   imagesAvailable(): boolean {
-    return this.#request.labels.every((label) => this.#host.labelReady(this.#pool.name, label));
+    return this.#request.labels.every((label) => this.#port.labelReady(this.#pool.name, label));
   }
 
   launch(order: LaunchOrder, signal: AbortSignal): Promise<LaunchResult> {
-    return this.#host.launch(order, signal);
+    return this.#port.launch(order, signal);
   }
 
   acceptsNode(node: NodeRecord): boolean {
@@ -45,8 +45,8 @@ export class StateMachineHandler implements NodeRequestHandler {
 
   setNodeMetadata(node: NodeRecord): NodeRecord {
     const [label] = node.labels;
-    this.#az ??= node.az ?? this.#host.chooseZone(this.#pool, label);
-    const fields = label === undefined ? {} : this.#host.imageFields(this.#pool, label);
+    this.#az ??= node.az ?? this.#port.chooseZone(this.#pool, label);
+    const fields = label === undefined ? {} : this.#port.imageFields(this.#pool, label);
     return { ...node, ...fields, az: this.#az };
   }
 }

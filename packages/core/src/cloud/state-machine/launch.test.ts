@@ -9,7 +9,7 @@ import {
 } from '../../contract/errors.js';
 import { NODE_ID_TAG, PROVIDER_TAG } from '../../contract/instance.js';
 import { RateLimitedError } from '../../contract/errors.js';
-import { LaunchBench, providerConfig } from '../../../test/support/launch-bench.js';
+import { LaunchWorld, providerConfig } from '../../../test/support/launch-world.js';
 import { MemoryCloud, type CloudBehaviour } from '../../../test/support/memory-cloud.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
 import type { Adapter, StateMachineLabelConfig, StateMachineProviderConfig } from './types.js';
@@ -23,14 +23,14 @@ interface Setting {
   pool?: object;
 }
 
-let bench: LaunchBench | undefined;
+let bench: LaunchWorld | undefined;
 let clock: VirtualClock | undefined;
 
 function setUp(setting: Setting = {}) {
   clock = new VirtualClock();
   const cloud = new MemoryCloud(clock, setting.cloud);
   const config = providerConfig(setting.config, setting.label, setting.pool);
-  bench = new LaunchBench(clock, cloud.adapter(setting.features, setting.adapter), config);
+  bench = new LaunchWorld(clock, cloud.adapter(setting.features, setting.adapter), config);
   return { clock, cloud, bench };
 }
 

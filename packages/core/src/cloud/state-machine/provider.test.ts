@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { ProviderContext } from '../../contract/driver.js';
 import { ConfigError, ProviderUnavailableError, QuotaError } from '../../contract/errors.js';
 import { NODE_ID_TAG, PROVIDER_TAG } from '../../contract/instance.js';
-import { LaunchBench, providerConfig } from '../../../test/support/launch-bench.js';
+import { LaunchWorld, providerConfig } from '../../../test/support/launch-world.js';
 import { MemoryCloud, type CloudBehaviour } from '../../../test/support/memory-cloud.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
 import type { Adapter, StateMachineProviderConfig } from './types.js';
@@ -18,14 +18,14 @@ interface Setting {
 }
 
 const SIGNAL = new AbortController().signal;
-let bench: LaunchBench | undefined;
+let bench: LaunchWorld | undefined;
 let clock: VirtualClock | undefined;
 
 async function setUp(setting: Setting = {}) {
   clock = new VirtualClock();
   const cloud = new MemoryCloud(clock, setting.cloud);
   const config = providerConfig(setting.config, setting.label, setting.pool);
-  bench = new LaunchBench(clock, cloud.adapter(setting.features, setting.adapter), config, setting.context);
+  bench = new LaunchWorld(clock, cloud.adapter(setting.features, setting.adapter), config, setting.context);
   await bench.provider.start(SIGNAL);
   await clock.settle();
   return { clock, cloud, bench, provider: bench.provider, main: config.pools.get('main') };

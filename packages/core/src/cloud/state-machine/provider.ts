@@ -14,7 +14,7 @@ import type { PoolConfig } from '../../contract/provider-config.js';
 import type { InstanceList } from '../operations/instance-list.js';
 import { TaskManager } from '../task-manager/task-manager.js';
 import { deleteInstance } from './delete-instance.js';
-import { StateMachineHandler, type HandlerHost } from './handler.js';
+import { StateMachineHandler, type HandlerPort } from './handler.js';
 import { Launch } from './launch.js';
 import type { LabelNeeds } from './label-needs.js';
 import type { LaunchServices } from './launch-services.js';
@@ -118,7 +118,7 @@ export class StateMachineProvider implements Provider {
   }
 
   getRequestHandler(pool: PoolConfig, request: RequestRecord): NodeRequestHandler {
-    return new StateMachineHandler(this.#handlerHost(), pool, request);
+    return new StateMachineHandler(this.#handlerPort(), pool, request);
   }
 
   startNodeCleanup(node: NodeRecord, signal: AbortSignal): Promise<void> | undefined {
@@ -140,11 +140,11 @@ export class StateMachineProvider implements Provider {
   }
 
   /** What handlers use; for providers with a handler of their own. */
-  protected handlerHost(): HandlerHost {
-    return this.#handlerHost();
+  protected handlerPort(): HandlerPort {
+    return this.#handlerPort();
   }
 
-  #handlerHost(): HandlerHost {
+  #handlerPort(): HandlerPort {
     const { config, context } = this;
     return {
       launch: (order, signal) => this.#launch(order, signal),

@@ -5,7 +5,7 @@ import type { Services } from '../mirror/services.js';
 import { isAboutLabel } from '../plan/controls.js';
 
 /** What draining needs to know of the launcher around it. */
-export interface DrainedNodesHost {
+export interface DrainedNodesPort {
   /** The pool that makes nodes like this one here; `undefined` when this launcher makes none. */
   launchingPoolOf(node: NodeRecord): PoolConfig | undefined;
   /** Deletes a free node if it still is one. */
@@ -15,12 +15,12 @@ export interface DrainedNodesHost {
 /** Deletes free nodes of what an operator drains: those there are when the order comes, and those that become free later. */
 export class DrainedNodes {
   readonly #services: Services;
-  readonly #host: DrainedNodesHost;
+  readonly #port: DrainedNodesPort;
   readonly #unsubscribe: (() => void)[];
 
-  constructor(services: Services, host: DrainedNodesHost) {
+  constructor(services: Services, port: DrainedNodesPort) {
     this.#services = services;
-    this.#host = host;
+    this.#port = port;
     this.#unsubscribe = [
       services.mirror.listen({ onFree: (node, free) => free && this.#consider(node) }),
       services.controls?.onChange(() => this.checkAll()) ?? (() => undefined),
@@ -44,10 +44,10 @@ export class DrainedNodes {
 
   #consider(node: NodeRecord): void {
     const orders = this.#orders();
-    const pool = orders.length === 0 ? undefined : this.#host.launchingPoolOf(node);
+    const pool = orders.length === 0 ? undefined : this.#port.launchingPoolOf(node);
     if (!pool || node.provider === null) return;
     const view = { provider: node.provider, pool, controls: orders };
     const order = orders.find((control) => node.labels.some((label) => isAboutLabel(control, label, view)));
-    if (order) this.#host.releaseNode(node, `${order.kind} ${order.name} is ${describeControl(order)}`);
+    if (order) this.#port.releaseNode(node, `${order.kind} ${order.name} is ${describeControl(order)}`);
   }
 }

@@ -2,7 +2,7 @@ import type { Clock, NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import { DriverError, TimeoutError } from '../../../contract/errors.js';
 import type { LaunchOrder, LaunchResult, NodeRequestHandler } from '../../../contract/driver.js';
 import { newerOf } from '../../requests/store-node.js';
-import type { Complaints } from './complaints.js';
+import type { ContractViolationLog } from './contract-violation-log.js';
 import { outOfDriverScope } from './driver-scope.js';
 import { inScopeWithSignal } from './scoped-signal.js';
 import { withTimeLimit } from '../../../async/time-limit.js';
@@ -17,7 +17,7 @@ const LAUNCH_STATES: ReadonlySet<unknown> = new Set(['ready', 'failed', 'aborted
 export interface HandlerGuardOptions {
   readonly driver: string;
   readonly clock: Clock;
-  readonly complaints: Complaints;
+  readonly violations: ContractViolationLog;
   /** The node as ZooKeeper has it: a driver may store it in a transaction of its own. */
   readonly storedNode: (id: NodeId) => NodeRecord | undefined;
 }
@@ -26,19 +26,19 @@ const isBoolean = (answer: unknown) => typeof answer === 'boolean';
 
 /** A driver's handler that never throws, never hangs indefinitely, and always answers in the terms of the contract. */
 export function guardHandler(handler: NodeRequestHandler, options: HandlerGuardOptions): NodeRequestHandler {
-  const { complaints } = options;
+  const { violations } = options;
   return {
-    imagesAvailable: () => complaints.ask('imagesAvailable', false, () => handler.imagesAvailable(), isBoolean),
+    imagesAvailable: () => violations.ask('imagesAvailable', false, () => handler.imagesAvailable(), isBoolean),
     launch:
       typeof handler.launch === 'function' ? (order, signal) => launch(handler, order, signal, options) : undefined,
-    checkReusableNode: handler.checkReusableNode && ((node, signal) => checkNode(handler, node, signal, complaints)),
-    acceptsNode: (node) => complaints.ask('acceptsNode', false, () => handler.acceptsNode?.(node) ?? true, isBoolean),
+    checkReusableNode: handler.checkReusableNode && ((node, signal) => checkNode(handler, node, signal, violations)),
+    acceptsNode: (node) => violations.ask('acceptsNode', false, () => handler.acceptsNode?.(node) ?? true, isBoolean),
     setNodeMetadata: (node) =>
-      complaints.ask('setNodeMetadata', node, () => handler.setNodeMetadata?.(node) ?? node, isRecord),
+      violations.ask('setNodeMetadata', node, () => handler.setNodeMetadata?.(node) ?? node, isRecord),
     nodeReusedNotification: (node) =>
-      complaints.ask('nodeReusedNotification', undefined, () => handler.nodeReusedNotification?.(node)),
+      violations.ask('nodeReusedNotification', undefined, () => handler.nodeReusedNotification?.(node)),
     nodeRejectedNotification: (node) =>
-      complaints.ask('nodeRejectedNotification', undefined, () => handler.nodeRejectedNotification?.(node)),
+      violations.ask('nodeRejectedNotification', undefined, () => handler.nodeRejectedNotification?.(node)),
   };
 }
 
@@ -55,7 +55,7 @@ async function launch(
   handler: NodeRequestHandler,
   order: LaunchOrder,
   signal: AbortSignal,
-  { driver, clock, complaints, storedNode }: HandlerGuardOptions,
+  { driver, clock, violations, storedNode }: HandlerGuardOptions,
 ): Promise<LaunchResult> {
   let { node } = order;
   const store: LaunchOrder['store'] = async (changes) => (node = await outOfDriverScope(() => order.store(changes)));
@@ -67,14 +67,14 @@ async function launch(
     ...(created && { created: () => outOfDriverScope(created) }),
   };
   try {
-    const started = inScopeWithSignal(complaints.scope, signal, (own) => handler.launch?.(guarded, own));
+    const started = inScopeWithSignal(violations.scope, signal, (own) => handler.launch?.(guarded, own));
     const limited = withTimeLimit(clock, LAUNCH_LIMIT_MS, `launch of node ${node.id}`, started);
     const result = await untilAborted(limited, signal, clock);
     const problem = problemOf(result, newestOf(node, storedNode(node.id), result?.node));
     if (!problem && result) return result;
     throw new DriverError(driver, `driver "${driver}" launched node ${node.id} and returned ${problem}`);
   } catch (error) {
-    if (!signal.aborted) complaints.tell('launch', error);
+    if (!signal.aborted) violations.tell('launch', error);
     return { state: 'failed', node, error: error instanceof Error ? error : new Error(String(error)) };
   }
 }
@@ -120,14 +120,14 @@ async function checkNode(
   handler: NodeRequestHandler,
   node: NodeRecord,
   signal: AbortSignal,
-  complaints: Complaints,
+  violations: ContractViolationLog,
 ): Promise<boolean> {
   try {
     return (
-      (await inScopeWithSignal(complaints.scope, signal, (own) => handler.checkReusableNode?.(node, own))) === true
+      (await inScopeWithSignal(violations.scope, signal, (own) => handler.checkReusableNode?.(node, own))) === true
     );
   } catch (error) {
-    complaints.tell('checkReusableNode', error);
+    violations.tell('checkReusableNode', error);
     return false;
   }
 }

@@ -3,7 +3,7 @@ import { DriverError } from '../../../contract/errors.js';
 import type { NodeRequestHandler, Provider, QuotaSupport } from '../../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../../contract/provider-config.js';
 import type { Logger } from '../../../contract/logger.js';
-import { Complaints } from './complaints.js';
+import { ContractViolationLog } from './contract-violation-log.js';
 import { inDriverScope, type DriverScope, type FaultKind } from './driver-scope.js';
 import { inScopeWithSignal, scopeSignal } from './scoped-signal.js';
 import { failingHandler, guardHandler } from './guarded-handler.js';
@@ -48,7 +48,7 @@ const isBoolean = (answer: unknown) => typeof answer === 'boolean';
 export class GuardedProvider implements WholeProvider {
   readonly config: ProviderConfig;
   readonly #options: ProviderGuardOptions;
-  readonly #complaints: Complaints;
+  readonly #violations: ContractViolationLog;
   readonly #scope: DriverScope;
   #provider: Provider | undefined;
   #quota: { of: QuotaSupport; guarded: GuardedQuota } | undefined;
@@ -64,7 +64,7 @@ export class GuardedProvider implements WholeProvider {
       driver: options.config.driverName,
       fault: (kind, error) => options.onFault(kind, error),
     };
-    this.#complaints = new Complaints(options.clock, options.logger, this.#scope);
+    this.#violations = new ContractViolationLog(options.clock, options.logger, this.#scope);
   }
 
   get #driver(): string {
@@ -81,28 +81,28 @@ export class GuardedProvider implements WholeProvider {
 
   idle(): void {
     this.#isIdle = true;
-    this.#complaints.ask('idle', undefined, () => this.#provider?.idle());
+    this.#violations.ask('idle', undefined, () => this.#provider?.idle());
   }
 
   stop(): void {
     this.#isIdle = true;
     if (this.#isStopped) return;
     this.#isStopped = true;
-    this.#complaints.ask('stop', undefined, () => this.#provider?.stop());
+    this.#violations.ask('stop', undefined, () => this.#provider?.stop());
   }
 
   async join(): Promise<void> {
     try {
       await inDriverScope(this.#scope, () => this.#provider?.join());
     } catch (error) {
-      this.#complaints.tell('join', error);
+      this.#violations.tell('join', error);
     }
   }
 
   /** Without a provider requests wait; a provider that cannot say declines them. */
   labelReady(pool: string, label: string): boolean {
     const provider = this.#provider;
-    return !provider || this.#complaints.ask('labelReady', false, () => provider.labelReady(pool, label), isBoolean);
+    return !provider || this.#violations.ask('labelReady', false, () => provider.labelReady(pool, label), isBoolean);
   }
 
   getRequestHandler(pool: PoolConfig, request: RequestRecord): NodeRequestHandler {
@@ -115,11 +115,11 @@ export class GuardedProvider implements WholeProvider {
       return guardHandler(handler, {
         driver: this.#driver,
         clock,
-        complaints: this.#complaints,
+        violations: this.#violations,
         storedNode: (id) => this.#options.nodes.get(id),
       });
     } catch (error) {
-      this.#complaints.tell('getRequestHandler', error);
+      this.#violations.tell('getRequestHandler', error);
       return failingHandler(error instanceof Error ? error : new Error(String(error)));
     }
   }
@@ -146,12 +146,12 @@ export class GuardedProvider implements WholeProvider {
 
   ownsResource(node: NodeRecord): boolean {
     const hasId = node.externalId !== null;
-    return this.#complaints.ask('ownsResource', hasId, () => this.#provider?.ownsResource?.(node) ?? hasId, isBoolean);
+    return this.#violations.ask('ownsResource', hasId, () => this.#provider?.ownsResource?.(node) ?? hasId, isBoolean);
   }
 
   labelCapacity(pool: string, label: string): number | undefined {
     const isAnswer = (answer: unknown) => answer === undefined || (typeof answer === 'number' && answer >= 0);
-    return this.#complaints.ask(
+    return this.#violations.ask(
       'labelCapacity',
       undefined,
       () => this.#provider?.labelCapacity?.(pool, label),
@@ -161,11 +161,11 @@ export class GuardedProvider implements WholeProvider {
 
   hindrances(pool: string, label: string): readonly string[] {
     const isAnswer = (answer: unknown) => Array.isArray(answer) && answer.every((each) => typeof each === 'string');
-    return this.#complaints.ask('hindrances', [], () => this.#provider?.hindrances?.(pool, label) ?? [], isAnswer);
+    return this.#violations.ask('hindrances', [], () => this.#provider?.hindrances?.(pool, label) ?? [], isAnswer);
   }
 
   canHold(pool: string, labels: readonly string[]): boolean {
-    return this.#complaints.ask('canHold', true, () => this.#provider?.canHold?.(pool, labels) ?? true, isBoolean);
+    return this.#violations.ask('canHold', true, () => this.#provider?.canHold?.(pool, labels) ?? true, isBoolean);
   }
 
   /** One look at a time, with a time limit: the looks of other providers follow. */
@@ -182,13 +182,13 @@ export class GuardedProvider implements WholeProvider {
 
   errorLabels(): ReadonlySet<string> {
     const ask = () => this.#provider?.errorLabels() ?? NO_LABELS;
-    return this.#complaints.ask('errorLabels', NO_LABELS, ask, (labels) => labels instanceof Set);
+    return this.#violations.ask('errorLabels', NO_LABELS, ask, (labels) => labels instanceof Set);
   }
 
   get quota(): QuotaSupport | undefined {
-    const of = this.#complaints.ask('quota', undefined, () => this.#provider?.quota);
+    const of = this.#violations.ask('quota', undefined, () => this.#provider?.quota);
     if (!of) return undefined;
-    if (this.#quota?.of !== of) this.#quota = { of, guarded: new GuardedQuota(of, this.#complaints) };
+    if (this.#quota?.of !== of) this.#quota = { of, guarded: new GuardedQuota(of, this.#violations) };
     return this.#quota.guarded;
   }
 
@@ -205,13 +205,13 @@ export class GuardedProvider implements WholeProvider {
   }
 
   nodeDeletedNotification(node: NodeRecord): void {
-    this.#complaints.ask('nodeDeletedNotification', undefined, () => this.#provider?.nodeDeletedNotification?.(node));
+    this.#violations.ask('nodeDeletedNotification', undefined, () => this.#provider?.nodeDeletedNotification?.(node));
   }
 
   /** Nothing is made anew for a provider that was replaced or has left the configuration. */
   successorOf(node: NodeRecord): NodeRecord | undefined {
     if (this.#isIdle) return undefined;
-    return this.#complaints.ask('successorOf', undefined, () => this.#provider?.successorOf?.(node));
+    return this.#violations.ask('successorOf', undefined, () => this.#provider?.successorOf?.(node));
   }
 
   async #make(): Promise<Provider> {

@@ -1,7 +1,7 @@
 import type { Resources } from '@nodepool/zk-protocol';
 import type { QuotaSupport } from '../../../contract/driver.js';
 import type { PoolConfig } from '../../../contract/provider-config.js';
-import type { Complaints } from './complaints.js';
+import type { ContractViolationLog } from './contract-violation-log.js';
 
 const ONE_INSTANCE: Resources = Object.freeze({ instances: 1 });
 
@@ -11,19 +11,19 @@ const ONE_INSTANCE: Resources = Object.freeze({ instances: 1 });
  */
 export class GuardedQuota implements QuotaSupport {
   readonly #quota: QuotaSupport;
-  readonly #complaints: Complaints;
+  readonly #violations: ContractViolationLog;
   /** Answers found to be in order: usually the same object is given again. */
   readonly #soundNeeds = new WeakSet<object>();
   readonly #soundLimits = new WeakSet<object>();
 
-  constructor(quota: QuotaSupport, complaints: Complaints) {
+  constructor(quota: QuotaSupport, violations: ContractViolationLog) {
     this.#quota = quota;
-    this.#complaints = complaints;
+    this.#violations = violations;
   }
 
   quotaNeededByLabel(label: string, pool: PoolConfig): Resources {
     const ask = () => this.#quota.quotaNeededByLabel(label, pool);
-    return this.#complaints.ask('quotaNeededByLabel', ONE_INSTANCE, ask, (need) =>
+    return this.#violations.ask('quotaNeededByLabel', ONE_INSTANCE, ask, (need) =>
       isAmounts(need, this.#soundNeeds, isNeed),
     );
   }
@@ -31,11 +31,11 @@ export class GuardedQuota implements QuotaSupport {
   estimatedNodepoolQuota(): Resources | undefined {
     const ask = () => this.#quota.estimatedNodepoolQuota();
     const isAnswer = (limits: unknown) => limits === undefined || isAmounts(limits, this.#soundLimits, isLimit);
-    return this.#complaints.ask('estimatedNodepoolQuota', undefined, ask, isAnswer);
+    return this.#violations.ask('estimatedNodepoolQuota', undefined, ask, isAnswer);
   }
 
   invalidateQuotaCache(): void {
-    this.#complaints.ask('invalidateQuotaCache', undefined, () => this.#quota.invalidateQuotaCache());
+    this.#violations.ask('invalidateQuotaCache', undefined, () => this.#quota.invalidateQuotaCache());
   }
 }
 

@@ -6,7 +6,7 @@ import { inDriverScope, type DriverScope } from './driver-scope.js';
 const SILENCE_MS = 60_000;
 
 /** Writes down what a driver does wrong, and gives the answer that is safe. */
-export class Complaints {
+export class ContractViolationLog {
   readonly #clock: Clock;
   readonly #logger: Logger;
   /** Of the driver that is asked. */

@@ -49,7 +49,7 @@ export function providerConfig(
 }
 
 /** A provider on a virtual clock, with nodes that live in memory. */
-export class LaunchBench {
+export class LaunchWorld {
   readonly clock: VirtualClock;
   readonly nodes = new Map<string, NodeRecord>();
   /** Every change of a node, in order. */
@@ -178,9 +178,9 @@ export class LaunchBench {
 }
 
 class NodesInMemory {
-  readonly #bench: LaunchBench;
+  readonly #bench: LaunchWorld;
 
-  constructor(bench: LaunchBench) {
+  constructor(bench: LaunchWorld) {
     this.#bench = bench;
   }
 
