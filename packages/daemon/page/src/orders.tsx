@@ -40,6 +40,7 @@ function ResumeButton({ kind, name }: { kind: string; name: string }) {
   );
 }
 
+/** In one piece: the fields in the order in which they are shown. */
 function OrderForm() {
   const { send, outcome, isBusy } = useWrite();
   const submit = (form: HTMLFormElement) => {

@@ -67,7 +67,10 @@ export function NodePage({ id, now }: { id: string; now: number }) {
   );
 }
 
-/** One request, and why it is where it is. */
+/**
+ * One request, and why it is where it is.
+ * In one piece: the parts of the page in the order in which they are shown.
+ */
 export function RequestPage({ id, now }: { id: string; now: number }) {
   const { record, isGone } = useRecord<RequestDetail>('request', id);
   if (!record) return <Missing kind="request" {...{ id, now, isGone }} />;
