@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { providerConfig } from '../../../test/support/launch-bench.js';
+import { providerConfig } from '../../../test/support/launch-world.js';
 import { MemoryCloud } from '../../../test/support/memory-cloud.js';
 import { silentLogger } from '../../contract/logger.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
