@@ -130,8 +130,8 @@ it(
     await page.getByText('Write', { exact: true }).click();
     await page.getByLabel('Token of the web API').fill(token);
     await page.getByRole('button', { name: 'Use' }).click();
-    await page.getByLabel('Order', { exact: true }).selectOption('pause');
-    await page.getByLabel('for a').selectOption('label');
+    await page.getByRole('combobox', { name: /^Order/ }).selectOption('pause');
+    await page.getByRole('combobox', { name: /^for a/ }).selectOption('label');
     await page.getByLabel('called').fill('small');
     await page.getByLabel('Why').fill('power works');
     await page.getByRole('button', { name: 'Give the order' }).click();

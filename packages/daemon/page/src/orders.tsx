@@ -25,7 +25,7 @@ export function Orders({ controls, now }: { controls: readonly Control[]; now: n
           control.owner,
           control.reason,
           age(control.created_time, now),
-          control.end_time === null ? 'taken back' : new Date(control.end_time * 1000).toLocaleString(),
+          control.end_time === null ? 'it is taken back' : new Date(control.end_time * 1000).toLocaleString(),
           ...(mayWrite ? [<ResumeButton kind={control.kind} name={control.name} />] : []),
         ])}
       />
