@@ -4,6 +4,7 @@ import { newNode, newRequest, type Json, type NodeId, type NodeRecord, type Requ
 import {
   extendedNodeListing,
   formatAge,
+  ListingJsonWriter,
   listingToJson,
   listingToTable,
   nodeListing,
@@ -125,6 +126,47 @@ describe('node listing', () => {
     const json = listingToJson(extendedNodeListing, [row], NOW_MS, new Set(['connection_port']));
 
     expect(json).toBe('[{"connection_port": "redacted"}]');
+  });
+});
+
+describe('a listing that is written again and again', () => {
+  const write = (writer: ListingJsonWriter<NodeRow>, list: NodeRow[], nowMs: number) =>
+    [...writer.parts(list, nowMs)].join('');
+
+  it('has what has changed: time, locks, and records that took the place of others', () => {
+    const writer = new ListingJsonWriter(nodeListing, ({ node }) => node);
+    write(writer, rows, NOW_MS);
+    const later = [
+      { ...cloudRow, locked: false },
+      { node: { ...staticRow.node, state: 'in-use' }, locked: true },
+    ];
+
+    expect(write(writer, later, NOW_MS + 60_000)).toBe(listingToJson(nodeListing, later, NOW_MS + 60_000));
+  });
+
+  it('asks only once what does not change', () => {
+    let asked = 0;
+    const counted = nodeListing.map((column) => ({
+      ...column,
+      value: (row: NodeRow, nowMs: number) => (asked++, column.value(row, nowMs)),
+    }));
+    const writer = new ListingJsonWriter(counted, ({ node }) => node);
+    write(writer, [cloudRow], NOW_MS);
+    asked = 0;
+    write(writer, [cloudRow], NOW_MS);
+
+    expect(asked).toBe(2); // age and lock
+  });
+
+  it('is the same however many rows there are', () => {
+    const many = Array.from({ length: 1001 }, () => staticRow);
+
+    const json = JSON.parse(write(new ListingJsonWriter(nodeListing), many, NOW_MS)) as unknown[];
+    const lines = listingToTable(nodeListing, many, NOW_MS).split('\n');
+
+    expect(json).toHaveLength(1001);
+    expect(new Set(json.map((row) => JSON.stringify(row))).size).toBe(1);
+    expect(lines).toHaveLength(1001 + 4);
   });
 });
 
