@@ -14,6 +14,15 @@ export interface ServiceReport {
   /** Providers, and labels in providers, whose launches fail, and the last error. */
   readonly failingLaunches: readonly { readonly provider: string; readonly what: string; readonly error: string }[];
   readonly failingDeletions: readonly { readonly node: string; readonly attempts: number; readonly error: string }[];
+  /** Images, as `<image>/<build>/<provider>/<upload>`, that a builder cannot take away. */
+  readonly failingRemovals: readonly { readonly name: string; readonly attempts: number; readonly error: string }[];
+  /** Uploads of images that have failed and are tried again. */
+  readonly failingUploads: readonly {
+    readonly image: string;
+    readonly provider: string;
+    readonly attempts: number;
+    readonly error: string;
+  }[];
   /** What it has deleted in clouds because no record stood for it, since its start. */
   readonly leaks: readonly { readonly provider: string; readonly type: string; readonly count: number }[];
 }
@@ -55,11 +64,14 @@ interface Health {
     readonly provider: string;
     readonly labels?: readonly (LaunchHealth & { readonly label: string })[];
   })[];
+  /** Of a launcher with the node, of a builder with the name of the image. */
   readonly failing_deletions?: readonly {
-    readonly node: string;
+    readonly node?: string;
+    readonly name?: string;
     readonly attempts: number;
     readonly error?: string | null;
   }[];
+  readonly failing_uploads?: ServiceReport['failingUploads'];
 }
 
 interface LaunchHealth {
@@ -82,10 +94,13 @@ function read(health: Health): Omit<ServiceReport, 'url' | 'skewMs' | 'leaks'> {
       const failing = parts.filter(({ state }) => state !== 'closed');
       return failing.map(({ what, error }) => ({ provider, what, error: error ?? NO_REASON }));
     }),
-    failingDeletions: (health.failing_deletions ?? []).map(({ node, attempts, error }) => ({
-      ...{ node, attempts },
-      error: error ?? NO_REASON,
-    })),
+    failingDeletions: (health.failing_deletions ?? []).flatMap(({ node, attempts, error }) =>
+      node === undefined ? [] : [{ node, attempts, error: error ?? NO_REASON }],
+    ),
+    failingRemovals: (health.failing_deletions ?? []).flatMap(({ name, attempts, error }) =>
+      name === undefined ? [] : [{ name, attempts, error: error ?? NO_REASON }],
+    ),
+    failingUploads: health.failing_uploads ?? [],
   };
 }
 

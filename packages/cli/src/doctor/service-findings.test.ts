@@ -4,6 +4,7 @@ import { findServiceTroubles } from './service-findings.js';
 
 const well: ServiceReport = {
   ...{ url: 'http://nl01:8005', hostname: 'nl01', skewMs: 900, configError: undefined, brokenProviders: [] },
+  ...{ failingUploads: [], failingRemovals: [] },
   ...{ failingLaunches: [], failingDeletions: [], leaks: [{ provider: 'rack', type: 'instances', count: 0 }] },
 };
 
@@ -22,6 +23,14 @@ it.each([
   [
     { failingDeletions: [{ node: '0000000007', attempts: 4, error: 'forbidden' }] },
     'error: the deletion of node 0000000007 has failed 4 times: forbidden',
+  ],
+  [
+    { failingUploads: [{ image: 'debian', provider: 'sky', attempts: 2, error: 'it has failed its test' }] },
+    'warning: the upload of image debian to provider "sky" has failed 2 times: it has failed its test',
+  ],
+  [
+    { failingRemovals: [{ name: 'debian/1/sky/2', attempts: 3, error: 'in use' }] },
+    'error: the removal of image debian/1/sky/2 has failed 3 times: in use',
   ],
   [
     { leaks: [{ provider: 'rack', type: 'instances', count: 3 }] },

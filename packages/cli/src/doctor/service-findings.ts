@@ -12,7 +12,13 @@ export function findServiceTroubles({ services }: Pick<Situation, 'services'>): 
       const text = `the service at ${service.url} is registered and does not answer: ${service.why}`;
       return [warning(text, `curl ${service.url}/healthz, and its log`)];
     }
-    return [...clockOf(service), ...configOf(service), ...providersOf(service), ...leaksOf(service)];
+    return [
+      ...clockOf(service),
+      ...configOf(service),
+      ...providersOf(service),
+      ...imagesOf(service),
+      ...leaksOf(service),
+    ];
   });
 }
 
@@ -38,6 +44,21 @@ function providersOf({ hostname, ...service }: ServiceReport): Finding[] {
     ),
     ...service.failingDeletions.map(({ node, attempts, error: last }) =>
       error(`the deletion of node ${node} has failed ${attempts} times: ${last}`, `nodepool delete ${node} --now`),
+    ),
+  ];
+}
+
+/** The images of before are in service meanwhile, and the builder tries again by itself. */
+function imagesOf({ hostname, failingUploads, failingRemovals }: ServiceReport): Finding[] {
+  return [
+    ...failingUploads.map(({ image, provider, attempts, error: last }) =>
+      warning(
+        `the upload of image ${image} to provider "${provider}" has failed ${attempts} times: ${last}`,
+        'nodepool image-status',
+      ),
+    ),
+    ...failingRemovals.map(({ name, attempts, error: last }) =>
+      error(`the removal of image ${name} has failed ${attempts} times: ${last}`, `the log of ${hostname} says why`),
     ),
   ];
 }
