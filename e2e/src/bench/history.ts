@@ -64,7 +64,8 @@ export async function measureHistory(): Promise<Finding[]> {
     const without = await live(new StepClock(), undefined);
     const clock = new StepClock();
     const settings = { enabled: true, directory, maxBytes: 2 ** 40, maxAgeMs: 10 * 86_400_000 };
-    const history = new History({ clock, logger: silentLogger, settings, defaultDirectory: directory });
+    const metrics = { requestWaited: () => {} };
+    const history = new History({ clock, logger: silentLogger, settings, metrics, defaultDirectory: directory });
     const cpu = await live(clock, history);
     const sizes = await Promise.all(
       (await readdir(directory)).map(async (name) => (await stat(join(directory, name))).size),
@@ -95,7 +96,7 @@ async function live(clock: StepClock, history: History | undefined): Promise<num
     if (isOne(i - AFTER.ready)) fulfil(ears, i - AFTER.ready, clock.now());
     if (isOne(i - AFTER.used)) giveBack(ears, i - AFTER.used, clock.now());
     if (isOne(i - AFTER.gone)) lose(ears, i - AFTER.gone, clock.now());
-    if (clock.step(STEP_MS)) await nextTurn();
+    if (clock.step(STEP_MS)) await (history?.written() ?? nextTurn());
   }
   await history?.close();
   const { user, system } = process.cpuUsage(before);

@@ -1,12 +1,18 @@
-import { mkdir, open, readdir, rm, stat, type FileHandle } from 'node:fs/promises';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import type { Logger } from '@nodepool/core';
 import type { Clock } from '@nodepool/zk-protocol';
 import { encodeLine, type PastLine } from '@nodepool/core/launcher';
 
 /** Parts of the record by their age and size: what is deleted goes part by part. */
 const PARTS = 10;
-const NAME = /^(\d+)-([0-9a-f]+)\.jsonl$/;
+const NAME = /^(\d+)-([0-9a-f]+)\.jsonl(\.gz)?$/;
+const UNFINISHED = /^\d+-[0-9a-f]+\.jsonl\.gz\.new$/;
+/** Parts are no larger, so that little is left uncompressed. */
+const LARGEST_PART = 4 * 1024 * 1024;
 /** Lines that wait for a disk that hangs; more are dropped. */
 const MOST_WAITING = 50_000;
 /** After an error nothing is written for a while. */
@@ -30,6 +36,7 @@ export interface HistoryFilesOptions extends HistoryPlace {
 /** A part of the record. */
 export interface HistoryFile {
   readonly path: string;
+  readonly isCompressed: boolean;
   /** The process that wrote it. */
   readonly run: string;
   readonly beganMs: number;
@@ -41,14 +48,20 @@ export async function listHistoryFiles(directory: string): Promise<HistoryFile[]
   const names = await readdir(directory).catch(ifMissing);
   const files = await Promise.all(
     names.map(async (name) => {
-      const [, began, run] = NAME.exec(name) ?? [];
+      const [, began, run, end] = NAME.exec(name) ?? [];
       if (began === undefined || run === undefined) return undefined;
       const path = join(directory, name);
       const found = await stat(path).catch(() => undefined); // it has been deleted meanwhile
-      return found && { path, run, beganMs: Number(began), bytes: found.size };
+      return found && { path, isCompressed: end !== undefined, run, beganMs: Number(began), bytes: found.size };
     }),
   );
   return files.filter((file) => file !== undefined).sort((a, b) => a.beganMs - b.beganMs);
+}
+
+/** What processes have left that were killed while they compressed a part. */
+async function removeUnfinished(directory: string, run: string): Promise<void> {
+  const left = (await readdir(directory)).filter((name) => UNFINISHED.test(name) && !name.includes(run));
+  await Promise.all(left.map((name) => rm(join(directory, name), { force: true })));
 }
 
 function ifMissing(error: unknown): string[] {
@@ -62,7 +75,8 @@ function ifMissing(error: unknown): string[] {
  */
 export class HistoryFiles {
   readonly #options: HistoryFilesOptions;
-  #file: { handle: FileHandle; bytes: number; sinceMs: number } | undefined;
+  #file: { path: string; handle: FileHandle; bytes: number; sinceMs: number } | undefined;
+  #compressing: Promise<void> | undefined;
   #failing = false;
   #restUntilMs = 0;
   #dropped = 0;
@@ -95,6 +109,7 @@ export class HistoryFiles {
   async close(): Promise<void> {
     await this.#last;
     await this.#closeFile();
+    await this.#compressing;
   }
 
   async #append(lines: readonly PastLine[]): Promise<void> {
@@ -126,16 +141,30 @@ export class HistoryFiles {
     const { clock, maxBytes, maxAgeMs, directory, run } = this.#options;
     const nowMs = clock.now();
     const file = this.#file;
-    if (file && file.bytes < maxBytes / PARTS && nowMs - file.sinceMs < maxAgeMs / PARTS) return file;
+    if (file && file.bytes < Math.min(LARGEST_PART, maxBytes / PARTS) && nowMs - file.sinceMs < maxAgeMs / PARTS)
+      return file;
     await this.#closeFile();
+    if (file) await this.#compress(file.path);
     await mkdir(directory, { recursive: true, mode: 0o700 });
     await this.#trim();
-    const name = `${nowMs}-${run}.jsonl`;
-    return (this.#file = { handle: await open(join(directory, name), 'a', 0o600), bytes: 0, sinceMs: nowMs });
+    const path = join(directory, `${nowMs}-${run}.jsonl`);
+    return (this.#file = { path, handle: await open(path, 'a', 0o600), bytes: 0, sinceMs: nowMs });
+  }
+
+  /** One part at a time; resolves when the one before is done. Until it is whole, the part is read as it was. */
+  async #compress(path: string): Promise<void> {
+    await this.#compressing;
+    const compressed = `${path}.gz`;
+    const output = createWriteStream(`${compressed}.new`, { mode: 0o600 });
+    this.#compressing = pipeline(createReadStream(path), createGzip({ level: 1 }), output)
+      .then(() => rename(`${compressed}.new`, compressed))
+      .then(() => rm(path, { force: true }))
+      .catch(() => rm(`${compressed}.new`, { force: true }).catch(() => undefined)); // the part stays as it is
   }
 
   async #trim(): Promise<void> {
     const { directory, clock, maxBytes, maxAgeMs } = this.#options;
+    await removeUnfinished(directory, this.#options.run);
     const files = await listHistoryFiles(directory);
     let bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     for (const file of files) {

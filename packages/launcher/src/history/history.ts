@@ -124,6 +124,12 @@ export class History {
     return [...earlier.filter((run) => run !== own), now];
   }
 
+  /** Resolves when everything noted so far is in the files, or dropped. */
+  async written(): Promise<void> {
+    this.#cancelWrite?.();
+    await this.#write();
+  }
+
   /** What is not in the files yet, or only in part. */
   #openLines(id: string): PastLine[] {
     const request = this.#recorder.request(id);

@@ -1,4 +1,5 @@
-import { open, type FileHandle } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { createGunzip } from 'node:zlib';
 import { decodeLine, type PastLine } from '@nodepool/core/launcher';
 import { listHistoryFiles, type HistoryFile } from './history-files.js';
 
@@ -30,15 +31,10 @@ async function readFile(file: HistoryFile, id: string): Promise<{ heardMs: numbe
   const needle = Buffer.from(`"${id}"`);
   const lines: PastLine[] = [];
   let heardMs = file.beganMs;
-  let handle: FileHandle | undefined;
+  let rest: Buffer = Buffer.alloc(0);
   try {
-    handle = await open(file.path);
-    let rest: Buffer = Buffer.alloc(0);
-    for (;;) {
-      const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-      const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES);
-      if (bytesRead === 0) break;
-      const text = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
+    for await (const chunk of open(file)) {
+      const text = Buffer.concat([rest, chunk]);
       const end = text.lastIndexOf(NEW_LINE) + 1;
       rest = text.subarray(end);
       const whole = text.subarray(0, end);
@@ -46,11 +42,23 @@ async function readFile(file: HistoryFile, id: string): Promise<{ heardMs: numbe
       heardMs = Math.max(heardMs, timeOf(lastLine(whole, file.beganMs)));
     }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // it was too old meanwhile
-  } finally {
-    await handle?.close();
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    // it has been compressed meanwhile, or was too old
+    if (!file.isCompressed) return readFile({ ...file, path: `${file.path}.gz`, isCompressed: true }, id);
   }
   return { heardMs, lines };
+}
+
+/** The content, piece by piece. */
+async function* open({ path, isCompressed }: HistoryFile): AsyncGenerator<Buffer> {
+  const input = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+  if (!isCompressed) {
+    yield* input as AsyncIterable<Buffer>;
+    return;
+  }
+  const unpacked = createGunzip({ chunkSize: CHUNK_BYTES });
+  input.on('error', (error) => unpacked.destroy(error)).pipe(unpacked);
+  yield* unpacked as AsyncIterable<Buffer>;
 }
 
 function linesWith(text: Buffer, needle: Buffer, baseMs: number): PastLine[] {

@@ -33,7 +33,7 @@ export class SlowNodes {
   nodeChanged({ id, after }: RecordChange<NodeRecord>): void {
     const { clock, isOwn } = this.#options;
     if (!after || LIMITS_MS[after.state] === undefined || !isOwn(after.launcher ?? '')) {
-      this.#since.delete(id);
+      if (this.#since.size > 0) this.#since.delete(id);
       return;
     }
     const { state, provider, stateTimeMs: sinceMs } = after;

@@ -41,6 +41,8 @@ interface Cause {
 }
 
 const UNSEEN: Cause = { cause: 'unseen', text: 'no launcher has looked at it' };
+const LOST: Cause = { cause: 'unseen', text: 'the launcher that had it was gone, and no other had looked at it' };
+const PUT_BACK: Cause = { cause: 'unseen', text: 'it was put back, and no pool had looked at it again' };
 const ENDS: ReadonlySet<string> = new Set(['fulfilled', 'failed', 'gone']);
 /** The first that there is says what the request waits for. */
 const ORDER: readonly Standing['what'][] = ['waits', 'behind', 'queued', 'left', 'declined'];
@@ -105,6 +107,7 @@ function mergeEqual(intervals: readonly Interval[]): Interval[] {
 /** Where a request stands with each pool, and its nodes with their launches. */
 class Situation {
   readonly #standings = new Map<string, Standing>();
+  #nobody = UNSEEN;
   readonly #paused = new Map<string, Cause>();
   readonly #nodes = new Map<string, Cause>();
 
@@ -116,6 +119,7 @@ class Situation {
   #hearOfPool({ launcher, pool, what, rule, text }: ToldEvent): void {
     const key = `${launcher} ${pool}`;
     if (what === 'ended') {
+      this.#nobody = pool === '' ? LOST : PUT_BACK;
       // without a pool: the launcher itself has ended
       for (const known of [...this.#standings.keys()]) {
         if (known !== key && !(pool === '' && known.startsWith(key))) continue;
@@ -150,7 +154,7 @@ class Situation {
       if (wanted === 'queued') return { cause: 'planning', text: `${first.pool}: it is looked at` };
       return { cause: first.rule, text: found.map(({ pool, text }) => `${pool}: ${text}`).join('; ') };
     }
-    return UNSEEN;
+    return this.#nobody;
   }
 
   #causeOfWork(key: string, pool: string): Cause {

@@ -83,6 +83,8 @@ export type PastLine =
   | { readonly kind: 'alive'; readonly timeMs: number; readonly what: 'alive' | 'stop' };
 
 const LONGEST_TEXT = 300;
+/** Stands for the pool of the event before. */
+const SAME_POOL = 1;
 /** Events in the file, where each byte counts. */
 const LETTERS = {
   ...{ queued: 'q', waits: 'w', behind: 'b', left: 'l', declined: 'd', taken: 't', paused: 'p', resumed: 'r' },
@@ -105,7 +107,7 @@ export function encodeLine(line: PastLine, baseMs: number): string {
   if (line.kind === 'alive') return JSON.stringify({ s: line.what, t: line.timeMs - baseMs });
   const firstMs = line.events[0]?.timeMs ?? baseMs;
   const t = firstMs - baseMs;
-  const e = line.events.map((event) => encodeEvent(event, firstMs));
+  const e = line.events.map((event, index) => encodeEvent(event, line.events[index - 1], firstMs));
   if (line.kind === 'node') {
     const { request: r, labels, pool } = line.facts;
     return JSON.stringify({ n: line.id, t, r, ...(line.isFirst === true && { p: pool, l: labels }), e });
@@ -117,12 +119,14 @@ export function encodeLine(line: PastLine, baseMs: number): string {
   return JSON.stringify({ r: line.id, t, c, l: labels, q, x: tenant ?? undefined, e });
 }
 
-function encodeEvent({ timeMs, what, pool, rule, text }: PastEvent, firstMs: number): (string | number)[] {
-  const encoded: (string | number)[] = [timeMs - firstMs, LETTERS[what]];
-  if (pool !== '' || rule !== '' || text !== '') encoded.push(pool === '' ? 0 : pool);
-  if (rule !== '' || text !== '') encoded.push(rule === '' ? 0 : rule);
-  if (text !== '') encoded.push(text);
-  return encoded;
+/** @param before - the event before it on the line: its pool is not repeated */
+function encodeEvent(event: PastEvent, before: PastEvent | undefined, firstMs: number): (string | number)[] {
+  const { timeMs, what, pool, rule, text } = event;
+  const dt = timeMs - firstMs;
+  if (pool === '' && text === '') return rule === '' ? [dt, LETTERS[what]] : [dt, LETTERS[what] + rule];
+  const where = pool === '' ? 0 : pool === before?.pool ? SAME_POOL : pool;
+  const letter = rule === '' ? LETTERS[what] : LETTERS[what] + rule;
+  return text === '' ? [dt, letter, where] : [dt, letter, where, text];
 }
 
 /** @returns `undefined` for what is no line, such as one cut short by a full disk */
@@ -138,7 +142,7 @@ export function decodeLine(line: string, baseMs: number): PastLine | undefined {
   if (typeof t !== 'number') return undefined;
   const firstMs = baseMs + t;
   if (s === 'alive' || s === 'stop') return { kind: 'alive', timeMs: firstMs, what: s };
-  const events = (Array.isArray(e) ? e : []).flatMap((event) => decodeEvent(event, firstMs));
+  const events = decodeEvents(Array.isArray(e) ? e : [], firstMs);
   const labels = (Array.isArray(l) ? l : []).map(String);
   if (typeof n === 'string') {
     const facts = { request: textOf(r), labels, pool: textOf(p) ?? '' };
@@ -155,12 +159,18 @@ export function decodeLine(line: string, baseMs: number): PastLine | undefined {
   };
 }
 
-function decodeEvent(event: unknown, firstMs: number): PastEvent[] {
-  if (!Array.isArray(event)) return [];
-  const [dt, letter, pool, rule, text] = event as unknown[];
-  const what = NAMES.get(letter);
-  if (typeof dt !== 'number' || what === undefined) return [];
-  return [pastEvent(firstMs + dt, what, textOf(pool), textOf(rule), textOf(text))];
+function decodeEvents(events: readonly unknown[], firstMs: number): PastEvent[] {
+  const decoded: PastEvent[] = [];
+  let lastPool = '';
+  for (const event of events) {
+    if (!Array.isArray(event)) continue;
+    const [dt, code, where, text] = event as unknown[];
+    const what = typeof code === 'string' ? NAMES.get(code.charAt(0)) : undefined;
+    if (typeof dt !== 'number' || typeof code !== 'string' || what === undefined) continue;
+    lastPool = where === SAME_POOL ? lastPool : (textOf(where) ?? '');
+    decoded.push(pastEvent(firstMs + dt, what, lastPool, code.slice(1), textOf(text)));
+  }
+  return decoded;
 }
 
 function textOf(value: unknown): string | undefined {

@@ -7,6 +7,8 @@ const MOST_EVENTS = 400;
 
 /** Keeps what happened to one request or node until it has been written and is over. */
 class OpenRecord {
+  /** It is in the list of what is to be written. */
+  isListed = false;
   readonly events: PastEvent[] = [];
   /** Those before this index are in the file. */
   #written = 0;
@@ -45,16 +47,16 @@ class OpenRecord {
 export class OpenRequest extends OpenRecord {
   readonly id: string;
   readonly facts: RequestFacts;
-  /** Where it waits, by pool. */
-  readonly queued = new Map<string, Membership>();
-  /** The rule by which pools have left it alone. */
-  readonly left = new Map<string, string>();
+  /** Where it waits; of few pools, so that a list is smaller than a map. */
+  readonly queued: { readonly pool: string; readonly membership: Membership }[] = [];
+  /** The rule by which a pool has left it alone, after the name of the pool. */
+  readonly left: string[] = [];
   /** Pool that works on it. */
   taken: string | undefined;
   /** What it waits for in that pool, by rule. */
   paused: string | undefined;
   /** Nodes that are made for it. */
-  readonly nodes = new Set<OpenNode>();
+  readonly nodes: OpenNode[] = [];
   isOver = false;
   /** A pool of this launcher has had it in its queue. */
   concernsUs = false;
@@ -66,15 +68,34 @@ export class OpenRequest extends OpenRecord {
     this.facts = { createdMs: request.createdTimeMs ?? request.stat?.ctime, labels, requestor, tenant };
   }
 
+  membershipOf(pool: string): Membership | undefined {
+    return this.queued.find((each) => each.pool === pool)?.membership;
+  }
+
+  /** Notes by which rule a pool leaves it alone; `undefined`: it does not any more. @returns whether that is news */
+  leftBy(pool: string, rule: string | undefined): boolean {
+    const at = this.left.findIndex((text, index) => index % 2 === 0 && text === pool);
+    if (at >= 0 && this.left[at + 1] === rule) return false;
+    if (at >= 0) this.left.splice(at, 2);
+    if (rule !== undefined) this.left.push(pool, rule);
+    return true;
+  }
+
   /** What happened so far, with what it waits for at this moment. */
   eventsNow(): PastEvent[] {
-    const waits = [...this.queued.values()].flatMap((membership) => membership.group.eventsOf(membership));
-    return waits.length === 0 ? [...this.events] : [...this.events, ...waits];
+    return [...this.events, ...this.#waits()];
+  }
+
+  #waits(): PastEvent[] {
+    return this.queued.flatMap(({ membership }) => membership.group.eventsOf(membership));
   }
 
   take(): PastLine {
     const isFirst = !this.hasLine;
-    const events = this.takeEvents();
+    const taken = this.takeEvents();
+    // what it waits for is told again when it leaves the queue, unless the process is killed before
+    const waits = isFirst ? this.#waits() : [];
+    const events = waits.length === 0 ? taken : [...taken, ...waits];
     return { kind: 'request', id: this.id, ...(isFirst && { facts: this.facts }), events };
   }
 }
@@ -89,10 +110,6 @@ export class OpenNode extends OpenRecord {
     this.id = node.id;
     const { labels, provider, pool, allocatedTo } = node;
     this.facts = { request: allocatedTo ?? undefined, labels, pool: `${provider ?? ''}/${pool ?? ''}` };
-  }
-
-  get lastStage(): string | undefined {
-    return this.events.findLast(({ what }) => what === 'stage')?.rule;
   }
 
   /** Notes what is different. @returns whether anything is */
@@ -110,6 +127,7 @@ export class OpenNode extends OpenRecord {
   }
 
   take(): PastLine {
-    return { kind: 'node', id: this.id, facts: this.facts, isFirst: !this.hasLine, events: this.takeEvents() };
+    const isFirst = !this.hasLine;
+    return { kind: 'node', id: this.id, facts: this.facts, isFirst, events: this.takeEvents() };
   }
 }

@@ -121,6 +121,19 @@ describe('the history of a request', () => {
     ]);
   });
 
+  it('is in the file while it waits, in case the launcher is killed', async () => {
+    const request = ask();
+    recorder.queued(POOL, request, 'small');
+    waits(request);
+    await clock.advance(5);
+    const known = past(request);
+    await clock.advance(50);
+    become(request, undefined);
+
+    expect(known).toEqual(['0.. pool-full']);
+    expect(past(request)).toEqual(['0..55 pool-full']);
+  });
+
   it('tells of an accepted request that waits for capacity, and of one that is put back', async () => {
     const request = ask();
     recorder.queued(POOL, request, 'small');

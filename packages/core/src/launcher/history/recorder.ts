@@ -54,7 +54,7 @@ export class Recorder implements DecisionListener {
   readonly #ownPools = new Set<string>();
   readonly #requests = new Map<string, OpenRequest>();
   readonly #nodes = new Map<string, OpenNode>();
-  #dirty = new Set<OpenRequest | OpenNode>();
+  #dirty: (OpenRequest | OpenNode)[] = [];
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -81,9 +81,10 @@ export class Recorder implements DecisionListener {
   /** What is to be written, and forgets what is over. */
   take(): PastLine[] {
     const dirty = this.#dirty;
-    this.#dirty = new Set();
+    this.#dirty = [];
     const lines: PastLine[] = [];
     for (const record of dirty) {
+      record.isListed = false;
       if (record instanceof OpenNode) {
         if (record.isDirty) lines.push(record.take());
         if (!this.#requests.has(record.facts.request ?? '')) this.#dropNode(record);
@@ -97,7 +98,7 @@ export class Recorder implements DecisionListener {
 
   #forget(request: OpenRequest): void {
     this.#requests.delete(request.id);
-    for (const node of request.nodes) if (!this.#dirty.has(node)) this.#dropNode(node);
+    for (const node of request.nodes) if (!node.isListed) this.#dropNode(node);
   }
 
   #dropNode(node: OpenNode): void {
@@ -113,7 +114,7 @@ export class Recorder implements DecisionListener {
   queued(view: DecidingPool, record: RequestRecord, groupKey: string): void {
     const pool = this.#poolOf(view);
     const request = this.#open(record);
-    const before = request.queued.get(pool.key);
+    const before = request.membershipOf(pool.key);
     if (before?.group.key === groupKey) return;
     if (before) this.#leave(request, pool.key, before);
     let group = pool.groups.get(groupKey);
@@ -122,9 +123,9 @@ export class Recorder implements DecisionListener {
       pool.groups.set(groupKey, group);
     }
     request.concernsUs = true;
-    request.left.delete(pool.key);
+    request.leftBy(pool.key, undefined);
     this.#add(request, this.#event('queued', pool.key, '', group.first ?? ''));
-    request.queued.set(pool.key, group.join(this.#options.clock.now()));
+    request.queued.push({ pool: pool.key, membership: group.join(this.#options.clock.now()) });
   }
 
   leftAlone(view: DecidingPool, record: RequestRecord, action: LeftAlone, { rule, text }: DecisionReason): void {
@@ -132,10 +133,9 @@ export class Recorder implements DecisionListener {
     if (rule === 'not-requested' && !known) return;
     const pool = this.#poolOf(view);
     const request = known ?? this.#open(record);
-    const membership = request.queued.get(pool.key);
+    const membership = request.membershipOf(pool.key);
     if (membership) this.#leave(request, pool.key, membership);
-    if (request.left.get(pool.key) === rule || request.isOver) return;
-    request.left.set(pool.key, rule);
+    if (request.isOver || !request.leftBy(pool.key, rule)) return;
     this.#add(request, this.#event(action === 'decline' ? 'declined' : 'left', pool.key, rule, text));
   }
 
@@ -143,7 +143,7 @@ export class Recorder implements DecisionListener {
     const request = this.#requests.get(id);
     if (!request) return;
     const pool = this.#poolOf(view);
-    const membership = request.queued.get(pool.key);
+    const membership = request.membershipOf(pool.key);
     const nowMs = this.#options.clock.now();
     request.dropLast(({ what, timeMs }) => what === 'queued' && timeMs === nowMs);
     if (membership) this.#leave(request, pool.key, membership);
@@ -156,7 +156,7 @@ export class Recorder implements DecisionListener {
     const nowMs = this.#options.clock.now();
     for (const { request, group: key, reason } of waiting) {
       const isOther = pool.groups.get(key)?.waits(nowMs, reason.rule, reason.text, request.id) ?? false;
-      const membership = isOther ? this.#requests.get(request.id)?.queued.get(pool.key) : undefined;
+      const membership = isOther ? this.#requests.get(request.id)?.membershipOf(pool.key) : undefined;
       if (membership) membership.firstMs ??= nowMs;
     }
     if (paused.length > 0 || pool.paused.size > 0) this.#notePaused(pool, paused);
@@ -170,7 +170,7 @@ export class Recorder implements DecisionListener {
   closed(view: DecidingPool): void {
     const pool = this.#poolOf(view);
     for (const request of this.#requests.values()) {
-      const membership = request.queued.get(pool.key);
+      const membership = request.membershipOf(pool.key);
       if (!membership) continue;
       this.#leave(request, pool.key, membership);
       this.#add(request, this.#event('left', pool.key, 'stopping', 'the pool has ended'));
@@ -212,10 +212,9 @@ export class Recorder implements DecisionListener {
     if (!request || request.isOver) return;
     const end = after ? (after.state === before?.state ? undefined : ENDS[after.state]) : 'gone';
     if (!end) return;
-    for (const [pool, membership] of request.queued) this.#leave(request, pool, membership);
+    for (const { pool, membership } of [...request.queued]) this.#leave(request, pool, membership);
     const isOwn = request.taken !== undefined && end === 'fulfilled';
-    const text = end === 'gone' ? '' : end === 'failed' ? (after?.launchError ?? '') : (after?.nodeIds.join(' ') ?? '');
-    this.#add(request, this.#event(end, '', '', text));
+    this.#add(request, this.#event(end, '', '', after ? outcomeText(request, after) : ''));
     request.isOver = true;
     if (end === 'fulfilled') this.#options.fulfilled({ request, isOwn });
   }
@@ -225,16 +224,20 @@ export class Recorder implements DecisionListener {
     if (!record || !this.#isOurs(record)) return;
     let node = this.#nodes.get(id);
     const isForAnother = typeof after?.allocatedTo === 'string' && node?.facts.request !== after.allocatedTo;
+    const isNew = !node || isForAnother;
     if (!node || isForAnother) node = new OpenNode(record);
     if (!node.changed(before, after, this.#options.clock.now())) return;
-    this.#nodes.set(id, node);
-    this.#requests.get(record.allocatedTo ?? '')?.nodes.add(node);
+    if (isNew) {
+      this.#nodes.set(id, node);
+      if (record.allocatedTo !== null) this.#requests.get(record.allocatedTo)?.nodes.push(node);
+    }
     this.#markDirty(node);
   }
 
   /** Nodes that no pool has made, such as those of static hosts, are noted by all launchers that have their pool. */
   #isOurs({ launcher, provider, pool }: NodeRecord): boolean {
-    if (launcher !== null && (this.#own.has(launcher) || POOL_ID.test(launcher))) return this.#own.has(launcher);
+    if (launcher !== null && this.#own.has(launcher)) return true;
+    if (launcher !== null && POOL_ID.test(launcher)) return false;
     return this.#ownPools.has(`${provider}/${pool}`);
   }
 
@@ -242,7 +245,7 @@ export class Recorder implements DecisionListener {
   stageBegan(id: string, stage: string): void {
     const node = this.#nodes.get(id);
     if (!node) return;
-    if (stage === 'storing' && node.lastStage !== 'scanning') return;
+    if (stage === 'storing') return; // a moment
     const nowMs = this.#options.clock.now();
     node.dropLast(({ what, timeMs }) => what === 'stage' && timeMs === nowMs);
     node.add(this.#event('stage', '', stage));
@@ -269,7 +272,8 @@ export class Recorder implements DecisionListener {
   }
 
   #leave(request: OpenRequest, pool: string, membership: Membership): void {
-    request.queued.delete(pool);
+    const at = request.queued.findIndex((each) => each.pool === pool);
+    if (at >= 0) request.queued.splice(at, 1);
     for (const event of membership.group.leave(request.id, membership)) this.#add(request, event);
   }
 
@@ -283,7 +287,15 @@ export class Recorder implements DecisionListener {
   }
 
   #markDirty(record: OpenRequest | OpenNode): void {
-    if (this.#dirty.size === 0) this.#options.dirty();
-    this.#dirty.add(record);
+    if (record.isListed) return;
+    record.isListed = true;
+    if (this.#dirty.length === 0) this.#options.dirty();
+    this.#dirty.push(record);
   }
+}
+
+/** Why it failed, or the nodes it was given, unless those that were made for it say so themselves. */
+function outcomeText({ nodes }: OpenRequest, { state, launchError, nodeIds }: RequestRecord): string {
+  if (state === 'failed') return launchError ?? '';
+  return nodes.length === nodeIds.length ? '' : nodeIds.join(' ');
 }
