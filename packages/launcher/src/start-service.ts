@@ -73,7 +73,7 @@ export function launcherRuntime(runtime: LauncherRuntime, surroundings: Launcher
     get degraded() {
       return runtime.providerErrors.length > 0;
     },
-    health: () => launcherHealth(runtime),
+    health: () => ({ ...launcherHealth(runtime), history: { dropped_lines: surroundings.history.dropped } }),
     dump: (nowMs) => dumpState(runtime, nowMs),
     routes: () => new Map([...createListingRoutes(runtime, clock), ...createExplainRoutes(runtime)]),
     api: () => apiOf(sources),
