@@ -77,6 +77,7 @@ export class HistoryFiles {
   readonly #options: HistoryFilesOptions;
   #file: { path: string; handle: FileHandle; bytes: number; sinceMs: number } | undefined;
   #compressing: Promise<void> | undefined;
+  #lastMs = 0;
   #failing = false;
   #restUntilMs = 0;
   #dropped = 0;
@@ -144,16 +145,18 @@ export class HistoryFiles {
     if (file && file.bytes < Math.min(LARGEST_PART, maxBytes / PARTS) && nowMs - file.sinceMs < maxAgeMs / PARTS)
       return file;
     await this.#closeFile();
-    if (file) await this.#compress(file.path);
+    await this.#compressing;
     await mkdir(directory, { recursive: true, mode: 0o700 });
     await this.#trim();
-    const path = join(directory, `${nowMs}-${run}.jsonl`);
-    return (this.#file = { path, handle: await open(path, 'a', 0o600), bytes: 0, sinceMs: nowMs });
+    if (file) this.#compress(file.path);
+    // two parts of one millisecond would be one file
+    const sinceMs = (this.#lastMs = Math.max(nowMs, this.#lastMs + 1));
+    const path = join(directory, `${sinceMs}-${run}.jsonl`);
+    return (this.#file = { path, handle: await open(path, 'a', 0o600), bytes: 0, sinceMs });
   }
 
-  /** One part at a time; resolves when the one before is done. Until it is whole, the part is read as it was. */
-  async #compress(path: string): Promise<void> {
-    await this.#compressing;
+  /** Until it is whole, the part is read as it was; one that is gone already is no loss. */
+  #compress(path: string): void {
     const compressed = `${path}.gz`;
     const output = createWriteStream(`${compressed}.new`, { mode: 0o600 });
     this.#compressing = pipeline(createReadStream(path), createGzip({ level: 1 }), output)
