@@ -178,7 +178,7 @@ function statesOf(events: readonly ToldEvent[]): Interval[] {
   );
 }
 
-function eventToJson({ timeMs, launcher, pool, what, rule, text }: ToldEvent, node: string | null): JsonObject {
+function eventToJson({ timeMs, launcher = '', pool, what, rule, text }: ToldEvent, node: string | null): JsonObject {
   const host = launcher.split('#', 1)[0] ?? launcher;
   return { time: seconds(timeMs), launcher: host, pool: pool || null, node, what, rule: rule || null, text };
 }

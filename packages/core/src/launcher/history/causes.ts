@@ -3,7 +3,8 @@ import type { OpenRequest } from './open-records.js';
 
 /** An event and who has told of it. */
 export interface ToldEvent extends PastEvent {
-  readonly launcher: string;
+  /** Missing: there is only one. */
+  readonly launcher?: string;
 }
 
 /** What is known of a node that was made for a request. */
@@ -49,9 +50,7 @@ const ORDER: readonly Standing['what'][] = ['waits', 'behind', 'queued', 'left',
 
 /** What a request waited for, as one launcher knows it. */
 export function causesOfRequest({ facts, events, nodes }: OpenRequest): Interval[] {
-  const told = (own: readonly PastEvent[]) => own.map((event) => ({ ...event, launcher: '' }));
-  const made = [...nodes].map((node) => ({ id: node.id, events: told(node.events) }));
-  return causesOf({ createdMs: facts.createdMs, events: told(events), nodes: made });
+  return causesOf({ createdMs: facts.createdMs, events, nodes });
 }
 
 /** When a request was fulfilled, failed or withdrawn; `undefined`: not yet. */
@@ -116,7 +115,7 @@ class Situation {
     else this.#hearOfNode(event, node);
   }
 
-  #hearOfPool({ launcher, pool, what, rule, text }: ToldEvent): void {
+  #hearOfPool({ launcher = '', pool, what, rule, text }: ToldEvent): void {
     const key = `${launcher} ${pool}`;
     if (what === 'ended') {
       this.#nobody = pool === '' ? LOST : PUT_BACK;
