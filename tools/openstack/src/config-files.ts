@@ -66,7 +66,7 @@ function common(site: Site): Ini[string] {
 }
 
 function database(site: Site, name: string): Ini[string] {
-  return { connection: databaseUrl(site, name), max_pool_size: 20, max_overflow: 40 };
+  return { connection: databaseUrl(site, name), max_pool_size: 20, max_overflow: 70 };
 }
 
 function credentials(site: Site, user: string): Ini[string] {
