@@ -176,8 +176,7 @@ function makeServing(options: LauncherOptions, parts: LauncherParts): ServingPar
   const providers = new ProviderSet(services, options.registry, {
     ...{ images, config, ...removal },
     capacityChanged: (provider, pool) => pools.capacityChanged(provider, pool),
-    avoidsZone: (provider, zone, label) => steering.of(provider)?.avoidsZone(zone, label) ?? false,
-    apiAnswered: (provider, error) => steering.of(provider)?.apiAnswered(error),
+    ...cloudsIn(steering),
     providerStarted: ({ name }) => {
       pools.capacityChanged(name);
       parts.minReady.checkAll();
@@ -194,6 +193,15 @@ function makeServing(options: LauncherOptions, parts: LauncherParts): ServingPar
     recovered: (id) => pools.lookAgain(id),
   });
   return { steering, providers, pools, lost, abandoned, lateUnlocks };
+}
+
+/** What providers tell of their clouds, and what they ask about them. */
+function cloudsIn(steering: SteeringSet) {
+  return {
+    avoidsZone: (provider: string, zone: string, label: string) =>
+      steering.of(provider)?.avoidsZone(zone, label) ?? false,
+    apiAnswered: (provider: string, error: Error | undefined) => steering.of(provider)?.apiAnswered(error),
+  };
 }
 
 function makeNodes({ services, life, inForce, providers, pools }: LauncherParts): NodeParts {
