@@ -192,7 +192,8 @@ const ROOMS = {
     cloud: ['world'],
     fleets: ['world', 'cloud'],
     actors: ['world', 'fleets'],
-    '.': ['world', 'cloud', 'fleets', 'actors'],
+    year: ['world', 'cloud', 'fleets', 'actors'],
+    '.': ['world', 'cloud', 'fleets', 'actors', 'year'],
   },
 };
 

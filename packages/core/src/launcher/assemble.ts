@@ -154,6 +154,7 @@ function makeRegistry({ zk, clock, hostname, version }: LauncherOptions, parts: 
   return { registry, outlook, candidates, registration };
 }
 
+/** In one piece: the parts know each other, so they are made side by side. */
 function makeServing(options: LauncherOptions, parts: LauncherParts): ServingParts {
   const { services, life, inForce, registry, candidates, images } = parts;
   const removal = nodeRemoval(services);
