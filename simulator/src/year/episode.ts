@@ -58,7 +58,7 @@ export class Episode {
     this.#client = new ZuulClient(this.#world, 'zuul');
     this.#client.onAnswer = (answer) => this.#answers.push(answer);
     this.#world.checker.watch((before, { body, state }) => {
-      const region = String(body['provider']);
+      const region = typeof body['provider'] === 'string' ? body['provider'] : '';
       if (!before) this.#begun.push({ ms: this.#world.elapsedMs, region });
       const hasFailed = state === 'failed' || state === 'aborted' || typeof body['launch_error'] === 'string';
       if (this.#isOn && hasFailed && region === this.#struck.name) this.#ordersAtFirstFailure ??= this.#struck.orders;

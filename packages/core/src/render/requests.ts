@@ -25,11 +25,6 @@ function reasonsToJson(request: RequestRecord): Json {
   return Object.fromEntries(reasons.map(([launcher, reason]) => [launcher, reasonToJson(reason)]));
 }
 
-/** Why pools left the request alone, one text per distinct reason. */
-export function declineTexts(request: RequestRecord): string[] {
-  return [...new Set(Object.values(request.declineReasons).map((reason) => reason.text))];
-}
-
 /** Pool workers are named `<host>-PoolWorker.<provider>-<pool>-<32 hex digits>`. */
 const WORKER_ID = /-PoolWorker\.(.+)-[0-9a-f]{32}$/;
 
@@ -64,8 +59,3 @@ export const requestListing: Listing<RequestRecord> = [
   column('decline_reasons', 'Reasons', 'detail', reasonsToJson, (request) => reasonsByPool(request).join('; ')),
   column('launch_error', 'Launch Error', 'detail', (request) => request.launchError),
 ];
-
-/** Orders requests by id, as listings show them. */
-export function compareRequestIds(a: RequestRecord, b: RequestRecord): number {
-  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
-}

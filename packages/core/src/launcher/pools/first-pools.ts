@@ -3,6 +3,7 @@ import { FIRST_POOL_PAUSE_MS } from '../steering/first-pool.js';
 
 /** First pools that are busy get so many times what they have taken lately, but no longer than this. */
 const TIMES_USUAL = 4;
+/** The longest time for which requests are left to their first pools, in ms. */
 export const LONGEST_PAUSE_MS = 2_000;
 /** Who was taken later than this waited for something else than a busy launcher. */
 const LATEST_MS = 1_000;
