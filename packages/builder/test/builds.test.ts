@@ -1,4 +1,5 @@
-import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   buildPath,
@@ -8,7 +9,7 @@ import {
   withBuild,
   type BuildRecord,
 } from '@nodepool/zk-protocol';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { processesOf } from '../src/tool/processes.js';
 import { MAKE_IMAGE, World } from './support/world.js';
 
@@ -103,9 +104,16 @@ describe('a build that fails', () => {
   });
 });
 
+/** A file that a build waits for, which is outside the builder's own folders and gone after the test. */
+function newGate(): string {
+  const gate = join('/tmp', `builder-gate-${randomUUID()}`);
+  onTestFinished(() => rm(gate, { force: true }));
+  return gate;
+}
+
 describe('a build under way', () => {
   it('can be read in its log, with secrets masked', async () => {
-    const gate = join('/tmp', `builder-gate-${process.pid}`);
+    const gate = newGate();
     const SAY = 'password is pw12, mirror is http://user@mirror';
     const of = await start({ SAY, MY_PASSWORD: 'pw12', MIRROR: 'http://user@mirror', WAIT_FOR: gate });
     await of.builder();
@@ -119,7 +127,7 @@ describe('a build under way', () => {
 
   /** Starts a build, takes the lock away as the end of a session does, does something, and lets the build end. */
   async function interrupted(meanwhile: (of: World, build: BuildRecord) => Promise<void>): Promise<World> {
-    const gate = join('/tmp', `builder-gate-${process.pid}-${Math.random()}`);
+    const gate = newGate();
     const of = await start({ WAIT_FOR: gate });
     await of.builder();
     const build = await vi.waitFor(() => {

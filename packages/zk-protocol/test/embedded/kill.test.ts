@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { compileServer } from './compiled-server.js';
 import type { Message } from './decode.js';
 import { Random } from './random.js';
@@ -58,7 +57,8 @@ describe('embedded server killed under load', () => {
       await checkPresent(client, acknowledged);
 
       const load = writeUntilClosed(client, round, acknowledged);
-      await sleep(50 + random.below(300));
+      const enough = acknowledged.size + 150 + random.below(400);
+      await vi.waitUntil(() => acknowledged.size >= enough, { interval: 1, timeout: 30_000 });
       await kill();
       lastZxidSeen = Math.max(lastZxidSeen, await load);
     }
