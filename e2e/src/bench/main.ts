@@ -141,15 +141,14 @@ const COLUMNS: [string, (m: Measurement) => string][] = [
   ['instances', (m) => String(m.mostInstances ?? '')],
 ];
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    idle: { type: 'string', default: '60' },
-    long: { type: 'boolean', default: false },
-    out: { type: 'string', default: 'bench-results' },
-  },
-});
-const wanted = (name: string) => values.only === undefined || values.only.split(';').includes(name);
+const NAMES = [
+  ...[...SCENARIOS, ...ELASTIC_PROBES].map(({ name }) => name),
+  ...['logging', 'history', 'images', 'start', 'takeover', 'idle'],
+];
+
+const values = readOptions();
+const chosen = values.only?.split(';');
+const wanted = (name: string) => chosen === undefined || chosen.includes(name);
 
 const measurements: Measurement[] = [];
 for (const scenario of SCENARIOS.filter(({ name }) => wanted(name))) {
@@ -188,6 +187,37 @@ await mkdir(values.out, { recursive: true });
 const file = `${values.out}/${new Date().toISOString().replaceAll(':', '-')}.json`;
 await writeFile(file, `${JSON.stringify({ measurements, findings, startMs, takeoverMs, idle }, undefined, 2)}\n`);
 console.log(`written: ${file}`);
+
+/** What is asked for on the command line. Ends the process when that is help, or what there is not. */
+function readOptions() {
+  try {
+    const { values: given } = parseArgs({
+      options: {
+        help: { type: 'boolean', default: false },
+        only: { type: 'string' },
+        idle: { type: 'string', default: '60' },
+        long: { type: 'boolean', default: false },
+        out: { type: 'string', default: 'bench-results' },
+      },
+    });
+    const unknown = given.only?.split(';').filter((name) => !NAMES.includes(name)) ?? [];
+    if (unknown.length > 0) throw new Error(`No measurement is called "${unknown.join('", "')}"`);
+    if (!(Number(given.idle) > 0)) throw new Error(`--idle takes seconds, not "${given.idle}"`);
+    if (!given.help) return given;
+    console.log(usage());
+    return process.exit(0);
+  } catch (error) {
+    console.error(`${(error as Error).message}\n${usage()}`);
+    return process.exit(2);
+  }
+}
+
+function usage(): string {
+  return [
+    'usage: npm run bench -- [--only "NAME;NAME"] [--idle SECONDS] [--long] [--out FOLDER]',
+    `names: ${NAMES.join('; ')}`,
+  ].join('\n');
+}
 
 function print(rows: readonly Measurement[]): void {
   const cells = [COLUMNS.map(([title]) => title), ...rows.map((row) => COLUMNS.map(([, text]) => text(row)))];
