@@ -26,7 +26,10 @@ export const restart: ContractPart = {
         const [label] = await harness.configuration.labels();
         return harness.take([label]);
       },
-      run: (harness, taken: TakenNodes) => harness.giveBack(taken),
+      run: async (harness, taken: TakenNodes) => {
+        await harness.giveBack(taken);
+        await harness.untilNodesDeleted();
+      },
     }),
     {
       name: 'keeps what is in use when a new launcher takes over',
