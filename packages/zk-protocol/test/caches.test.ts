@@ -230,11 +230,11 @@ describe('what others do with a node that they have locked', () => {
   it('is never read when the node is gone before', async () => {
     const watched = await watchNodes(LONG_MS);
     const { zk, other, nodes, changes } = watched;
-    const { path, id } = await makeLocked(watched);
+    const { path, id, entry } = await makeLocked(watched);
     const before = zk.counters.operations;
 
     await other.setData(path, node({ state: 'deleting' }));
-    await other.deleteRecursive(path);
+    await other.multi([entry, `${path}/lock`, path].map((gone) => ({ op: 'delete', path: gone })));
     await until(() => nodes.get(id) === undefined && nodes.contenders(id) === 0);
 
     expect(changes.map(({ after }) => after?.state)).toEqual(['ready', undefined]);

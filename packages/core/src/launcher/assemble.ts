@@ -113,10 +113,11 @@ export function assemble(options: LauncherOptions): LauncherParts {
 function makeSeeing(options: LauncherOptions, parts: LauncherParts): SeeingParts {
   const { zk, clock, hostname, metrics, decisions, random = Math.random } = options;
   const logger = options.logger.child({}, LOGGER_NAMES.launcher);
-  const hasTenantLimits = () => parts.inForce.config().tenantLimits.size > 0;
+  // What others launch counts for their tenants, and nodes that others make are built upon.
+  const needsOthersNodes = () => parts.inForce.config().tenantLimits.size > 0 || parts.providers.buildOnNodes;
   const nodes = createNodeCache({
     ...{ zk, clock, logger },
-    othersWorkMs: () => (hasTenantLimits() ? 0 : OTHERS_WORK_MS), // what others launch counts for their tenants
+    othersWorkMs: () => (needsOthersNodes() ? 0 : OTHERS_WORK_MS),
   });
   const requests = createRequestCache({ zk, clock, logger, othersWorkMs: () => OTHERS_WORK_MS });
   const components = createComponentCache({ zk, clock, logger });
