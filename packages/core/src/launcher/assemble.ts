@@ -113,12 +113,8 @@ export function assemble(options: LauncherOptions): LauncherParts {
 function makeSeeing(options: LauncherOptions, parts: LauncherParts): SeeingParts {
   const { zk, clock, hostname, metrics, decisions, random = Math.random } = options;
   const logger = options.logger.child({}, LOGGER_NAMES.launcher);
-  // What others launch counts for their tenants, and nodes that others make are built upon.
-  const needsOthersNodes = () => parts.inForce.config().tenantLimits.size > 0 || parts.providers.buildOnNodes;
-  const nodes = createNodeCache({
-    ...{ zk, clock, logger },
-    othersWorkMs: () => (needsOthersNodes() ? 0 : OTHERS_WORK_MS),
-  });
+  // Nodes are read at once: slots, backing nodes and tenants are counted by what others do with theirs.
+  const nodes = createNodeCache({ zk, clock, logger });
   const requests = createRequestCache({ zk, clock, logger, othersWorkMs: () => OTHERS_WORK_MS });
   const components = createComponentCache({ zk, clock, logger });
   const controlCache = createControlCache({ zk, clock, logger });

@@ -78,12 +78,6 @@ export class ProviderSet {
     });
   }
 
-  /** Launches of one of them are slots of machines that another provider makes, perhaps for another launcher. */
-  get buildOnNodes(): boolean {
-    for (const { launches, rampsLaunches } of this.#runners.values()) if (launches && !rampsLaunches) return true;
-    return false;
-  }
-
   /** A provider of the configuration in force. */
   get(name: string): ProviderRunner | undefined {
     return this.#runners.get(name);
