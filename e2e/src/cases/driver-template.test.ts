@@ -46,7 +46,7 @@ beforeAll(async () => {
   await npm(template, 'run', 'build'); // here and not by prepack: scripts may be switched off for packing
   const driver = await pack(template, join(folder, 'tarballs'));
   await install(site, [...tarballs.values(), driver]);
-}, 120_000);
+}, 300_000);
 
 afterAll(async () => {
   if (launcher?.exitCode === null) {

@@ -27,7 +27,7 @@ beforeAll(async () => {
     makeSite(join(folder, 'site')),
   ]);
   await writeFile(join(site, '.npmrc'), registry.npmrc);
-}, 120_000);
+}, 300_000);
 
 afterAll(async () => {
   if (launcher?.exitCode === null) launcher.kill('SIGKILL');
@@ -95,7 +95,7 @@ async function runRequest(): Promise<string> {
 }
 
 describe('a release', () => {
-  it('is published from a fresh clone, which it builds', { timeout: 180_000 }, async () => {
+  it('is published from a fresh clone, which it builds', { timeout: 300_000 }, async () => {
     const wanted = await versionsInCheckout();
 
     await release('publish');
@@ -139,7 +139,7 @@ describe('a release', () => {
     expect(await readdir(join(made, 'dist'))).toContain('index.js');
   });
 
-  it('of core alone reaches those who have the rest', { timeout: 180_000 }, async () => {
+  it('of core alone reaches those who have the rest', { timeout: 300_000 }, async () => {
     const before = await versionsInCheckout();
     await appendFile(join(checkout.folder, 'packages/core/src/index.ts'), '\n/* a patch */\n');
     await checkout.commit('fix(core): a thing that operators notice');
