@@ -29,7 +29,10 @@ describe('simulation', () => {
     expect(one.trace).not.toEqual(two.trace);
   });
 
-  it.each([1, 26, 51, 76, 101, 126, 151, 176])('keeps its promises whatever goes wrong: 25 seeds from %i', async (from) => {
-    expect(await runSeeds(from, 25)).toBeGreaterThan(100);
-  });
+  it.each([1, 26, 51, 76, 101, 126, 151, 176])(
+    'keeps its promises whatever goes wrong: 25 seeds from %i',
+    async (from) => {
+      expect(await runSeeds(from, 25)).toBeGreaterThan(100);
+    },
+  );
 });
