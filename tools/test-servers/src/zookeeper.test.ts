@@ -11,15 +11,16 @@ afterEach(async () => {
 });
 
 /** What the server says when a client with that certificate sends a four-letter word over TLS. */
+/** @returns what the server says; nothing when it refuses, which may show as an alert, a reset or a plain end */
 function askOverTls(port: number, ca: string, cert: string, key: string): Promise<string> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const [caText, certText, keyText] = [ca, cert, key].map((path) => readFileSync(path, 'utf8'));
     const socket = connect({ host: '127.0.0.1', port, ca: caText, cert: certText, key: keyText });
     let answer = '';
     socket.once('secureConnect', () => socket.write('ruok'));
     socket.setEncoding('utf8');
     socket.on('data', (text: string) => (answer += text));
-    socket.on('error', reject);
+    socket.on('error', () => undefined); // 'close' follows
     socket.on('close', () => resolve(answer));
   });
 }
@@ -58,10 +59,10 @@ describe('startZooKeeper', () => {
     const { ca, cert, key, otherCert, otherKey } = tlsFiles;
 
     const accepted = await askOverTls(port, ca, cert, key);
-    const refused = askOverTls(port, ca, otherCert, otherKey);
+    const refused = await askOverTls(port, ca, otherCert, otherKey);
 
     expect(accepted).toBe('imok');
-    await expect(refused).rejects.toThrow();
+    expect(refused).toBe('');
     expect(await zookeeper.fourLetter('ruok')).toBe('imok');
   });
 
