@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempDir } from '../../test/support/temp-dir.js';
@@ -29,6 +29,23 @@ describe('a log file', () => {
     expect(readFileSync(`${file}.1`, 'utf8')).toContain('one');
     expect(readFileSync(file, 'utf8')).toMatch(/two\n$/);
     expect(reopened).toBe(1);
+  });
+
+  it('is found moved a moment later in the middle of a stream of lines', async () => {
+    const file = join(tempDir(), 'nodepool.log');
+    const { logger, close } = createLogging({ destination: { file } });
+    logger.info('one');
+    await nextTurn();
+    renameSync(file, `${file}.1`);
+
+    while (!existsSync(file)) {
+      logger.info('more');
+      await nextTurn();
+    }
+    close();
+
+    expect(messages(`${file}.1`).at(0)).toBe('one');
+    expect(messages(file)).toContain('more');
   });
 
   it('that cannot be written is a clear error', () => {

@@ -7,6 +7,8 @@ import type { Rotation } from './rotation.js';
 /** Most text kept back while the file cannot be written, e.g. on a full disk. Older lines are dropped first. */
 const KEPT_BYTES = 1 << 20;
 const LINE_END = 10;
+/** How long lines may still go to a file after another program moved it; a look at each write would cost more than the write. */
+const LOOK_MS = 100;
 
 /** What a {@link LogFile} may be told. */
 export interface LogFileOptions {
@@ -33,6 +35,7 @@ export class LogFile extends Writable {
   #unwritten = Buffer.alloc(0);
   #isScheduled = false;
   #isFailing = false;
+  #lookedAtMs = -Infinity;
 
   /** @throws the system's error when the file cannot be opened */
   constructor(file: string, options: LogFileOptions) {
@@ -58,7 +61,7 @@ export class LogFile extends Writable {
     this.#gather();
     if (this.#unwritten.length === 0) return;
     try {
-      this.#reopenWhenMoved();
+      if (this.#isFailing || this.#isLookDue()) this.#reopenWhenMoved();
       if (this.#options.rotation?.isDue(this.#size, this.#options.clock.now())) this.#rotate(this.#options.rotation);
       this.#writeAll();
       this.#isFailing = false;
@@ -70,6 +73,7 @@ export class LogFile extends Writable {
 
   /** Writes what is waiting and closes. Later lines are lost. */
   close(): void {
+    this.#lookedAtMs = -Infinity;
     this.flush();
     if (this.#descriptor !== -1) closeSync(this.#descriptor);
     this.#descriptor = -1;
@@ -90,7 +94,13 @@ export class LogFile extends Writable {
     this.#descriptor = fresh;
   }
 
+  #isLookDue(): boolean {
+    const sinceMs = this.#options.clock.now() - this.#lookedAtMs;
+    return sinceMs >= LOOK_MS || sinceMs < 0;
+  }
+
   #reopenWhenMoved(): void {
+    this.#lookedAtMs = this.#options.clock.now();
     const found = statSync(this.#file, { throwIfNoEntry: false });
     if (found !== undefined && `${found.dev}:${found.ino}` === this.#identity) {
       this.#size = found.size;
@@ -110,6 +120,7 @@ export class LogFile extends Writable {
     while (this.#unwritten.length > 0) {
       const written = writeSync(this.#descriptor, this.#unwritten);
       this.#unwritten = this.#unwritten.subarray(written);
+      this.#size += written;
     }
   }
 

@@ -101,13 +101,13 @@ async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal, clock: 
   }
 }
 
-/** @param node - as it is stored */
 /** A driver may store a node in a transaction of its own, of which the mirror may not have heard yet. */
 function newestOf(node: NodeRecord, shown: NodeRecord | undefined, returned: NodeRecord | undefined): NodeRecord {
   const known = newerOf(node, shown);
   return returned?.id === node.id && returned.stat !== undefined ? newerOf(known, returned) : known;
 }
 
+/** @param node - as it is stored */
 function problemOf(result: Partial<LaunchResult> | undefined, node: NodeRecord): string | undefined {
   if (result === null || typeof result !== 'object') return `${String(result)}, expected {state, node, error}`;
   if (!LAUNCH_STATES.has(result.state)) return `state ${String(result.state)}, expected ready, failed or aborted`;
