@@ -32,10 +32,12 @@ function readArguments() {
       options: {
         once: { type: 'boolean', default: false },
         'state-dir': { type: 'string', default: join(ROOT, '.nodepool', 'quickstart') },
+        help: { type: 'boolean', short: 'h', default: false },
         c: { type: 'string', short: 'c', default: join(ROOT, 'quickstart', 'nodepool.yaml') },
       },
     });
-    return { once: values.once, stateDir: resolve(values['state-dir']), file: resolve(values.c), labels: positionals };
+    const { help, once } = values;
+    return { help, once, stateDir: resolve(values['state-dir']), file: resolve(values.c), labels: positionals };
   } catch (error) {
     throw new QuickStartError(`${(error as Error).message}\n${USAGE}`);
   }
@@ -166,7 +168,11 @@ function stopOnSignals(): AbortController {
 }
 
 async function main(): Promise<void> {
-  const { once, stateDir, file, labels } = readArguments();
+  const { help, once, stateDir, file, labels } = readArguments();
+  if (help) {
+    console.log(USAGE);
+    return;
+  }
   const { signal } = stopOnSignals();
   const quickStart = new QuickStart(file, stateDir);
   try {
