@@ -100,9 +100,10 @@ const ROOMS = {
       'launcher/history',
     ],
     render: ['contract', 'launcher/plan', 'launcher/preview'],
-    'testing/harness': ['contract', 'async', 'config', 'config/discovery', 'launcher'],
+    'testing/invariants': [],
+    'testing/harness': ['contract', 'async', 'config', 'config/discovery', 'launcher', 'testing/invariants'],
     'testing/parts': ['contract', 'config', 'testing/harness'],
-    testing: ['testing/harness', 'testing/parts'],
+    testing: ['testing/invariants', 'testing/harness', 'testing/parts'],
     service: ['contract', 'async', 'logging', 'metrics', 'metrics/table', 'metrics/statsd', 'render', 'launcher/plan'],
     '.': [
       'contract',

@@ -1,5 +1,6 @@
+import { isBacking, type InvariantChecker } from '@nodepool/core/testing';
 import { Scenario } from './scenario.js';
-import { isBacking, Violation, type InvariantChecker } from './world/invariant-checker.js';
+import { Violation } from './world/violation.js';
 import { World } from './world/world.js';
 
 /** How one run ended. */

@@ -1,5 +1,6 @@
+import type { RequestEntry } from '@nodepool/core/testing';
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { Violation, type RequestEntry } from '../world/invariant-checker.js';
+import { Violation } from '../world/violation.js';
 import type { SimulatedLauncher } from './launcher.js';
 import type { SimulatedProcess } from '../world/process.js';
 import type { World } from '../world/world.js';

@@ -2,7 +2,7 @@ import { Launcher } from '@nodepool/core/launcher';
 import type { ControlRecord } from '@nodepool/zk-protocol';
 import { HistoryCheck } from '../world/history-check.js';
 import { makeConfig, makeRegistry, type ConfigSpec } from '../fleets/config.js';
-import { Violation } from '../world/invariant-checker.js';
+import { Violation } from '../world/violation.js';
 import { withCheckedLaunches } from '../world/limit-checks.js';
 import { SimulatedProcess } from '../world/process.js';
 import type { World } from '../world/world.js';

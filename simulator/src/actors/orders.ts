@@ -1,3 +1,4 @@
+import type { NodeEntry } from '@nodepool/core/testing';
 import {
   isInForce,
   newControl,
@@ -9,7 +10,7 @@ import {
   type ControlSubject,
 } from '@nodepool/zk-protocol';
 import type { Fleet } from '../fleets/fleet.js';
-import { Violation, type NodeEntry } from '../world/invariant-checker.js';
+import { Violation } from '../world/violation.js';
 import { SimulatedProcess } from '../world/process.js';
 import type { Random } from '../world/random.js';
 import type { World } from '../world/world.js';

@@ -13,7 +13,7 @@ import {
   type RequestId,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
-import { Violation } from '../world/invariant-checker.js';
+import { Violation } from '../world/violation.js';
 import { SimulatedProcess } from '../world/process.js';
 import type { Random } from '../world/random.js';
 import type { World } from '../world/world.js';

@@ -8,8 +8,9 @@ import {
   type CloudClient,
   type CloudInstance,
 } from '@nodepool/driver-fake';
+import type { NodeEntry } from '@nodepool/core/testing';
 import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
-import { Violation, type NodeEntry } from '../world/invariant-checker.js';
+import { Violation } from '../world/violation.js';
 import type { Random } from '../world/random.js';
 import type { World } from '../world/world.js';
 import { CloudLink } from './link.js';

@@ -1,7 +1,7 @@
 import { createFakeDriver } from '@nodepool/driver-fake';
 import type { Driver } from '@nodepool/core';
+import { isBacking, type InvariantChecker } from '@nodepool/core/testing';
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { isBacking, type InvariantChecker } from '../world/invariant-checker.js';
 import type { ConfigSpec } from './config.js';
 import type { Fleet } from './fleet.js';
 import { Limit } from '../world/limit.js';

@@ -1,6 +1,6 @@
 import type { Driver } from '@nodepool/core';
+import type { InvariantChecker } from '@nodepool/core/testing';
 import type { JsonObject } from '@nodepool/zk-protocol';
-import type { InvariantChecker } from '../world/invariant-checker.js';
 import type { ConfigSpec } from './config.js';
 
 /** One configured provider of the simulation, whatever its driver. */

@@ -1,6 +1,7 @@
 import { driver } from '@nodepool/driver-metastatic';
+import { isBacking, type InvariantChecker, type NodeEntry } from '@nodepool/core/testing';
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { isBacking, Violation, type InvariantChecker, type NodeEntry } from '../world/invariant-checker.js';
+import { Violation } from '../world/violation.js';
 import type { ConfigSpec } from './config.js';
 import type { Fleet } from './fleet.js';
 import { Limit } from '../world/limit.js';

@@ -1,6 +1,6 @@
 import { driver } from '@nodepool/driver-static';
+import { isBacking, type InvariantChecker } from '@nodepool/core/testing';
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { isBacking, type InvariantChecker } from '../world/invariant-checker.js';
 import type { ConfigSpec } from './config.js';
 import type { Fleet } from './fleet.js';
 import type { Random } from '../world/random.js';

@@ -1,7 +1,7 @@
 import { causesOfRequest, Recorder, type Interval, type Launcher, type PastRequest } from '@nodepool/core/launcher';
 import type { LauncherMetrics, MetricsAttachment, RequestOutcome } from '@nodepool/core/service';
 import type { Clock, RequestRecord } from '@nodepool/zk-protocol';
-import { Violation } from './invariant-checker.js';
+import { Violation } from './violation.js';
 import type { World } from './world.js';
 
 /** Names of causes without a remedy: they must not last. */

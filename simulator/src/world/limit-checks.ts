@@ -1,5 +1,6 @@
 import type { Driver } from '@nodepool/core';
-import { Violation, type NodeEntry } from './invariant-checker.js';
+import type { NodeEntry } from '@nodepool/core/testing';
+import { Violation } from './violation.js';
 import type { Limit } from './limit.js';
 import type { World } from './world.js';
 

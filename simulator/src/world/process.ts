@@ -1,7 +1,7 @@
 import { InProcessZooKeeper, type InProcessServer } from '@nodepool/zk-protocol/in-process';
 import type { Logger } from '@nodepool/core';
 import { ProcessClock } from '@nodepool/core/testing';
-import { Violation } from './invariant-checker.js';
+import { Violation } from './violation.js';
 import { Weather } from './weather.js';
 import type { World } from './world.js';
 
@@ -31,9 +31,9 @@ export class SimulatedProcess {
     this.logger = world.trace.logger(name, (message, fields) => {
       if (!this.isDead) world.errorLogged(name, message, fields);
     });
+    world.checker.follow(this.zk, name);
     this.zk.onState((state) => {
       world.trace.add(name, () => `is ${state}, session 0x${this.zk.sessionId.toString(16)}`);
-      if (state === 'CONNECTED') world.checker.owners.set(this.zk.sessionId, name);
     });
   }
 

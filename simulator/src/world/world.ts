@@ -1,7 +1,8 @@
 import type { Driver, LogFields } from '@nodepool/core';
-import { VirtualClock } from '@nodepool/core/testing';
+import { InvariantChecker, VirtualClock } from '@nodepool/core/testing';
 import { InProcessServer } from '@nodepool/zk-protocol/in-process';
-import { InvariantChecker, Violation } from './invariant-checker.js';
+import { Violation } from './violation.js';
+import { describeChange } from './describe-change.js';
 import { Environment } from './environment.js';
 import type { Limit } from './limit.js';
 import { Random } from './random.js';
@@ -54,8 +55,13 @@ export class World {
     this.random = new Random(seed);
     this.#environment = new Environment(this.random.fork(), trace);
     this.trace = new Trace(this.clock, trace);
-    this.checker = new InvariantChecker(this.trace, (violation) => this.violate(violation));
-    this.server = new InProcessServer(this.clock, this.checker.onTransaction);
+    this.checker = new InvariantChecker((violation) => this.violate(new Violation(violation)));
+    this.server = new InProcessServer(this.clock, (transaction, sessionId) => {
+      const { changes, zxid } = transaction;
+      const what = () => `zk ${zxid}: ${changes.map(describeChange).join('; ')}`;
+      if (changes.length > 0) this.trace.add(this.checker.nameOf(sessionId), what);
+      this.checker.onTransaction(transaction, sessionId);
+    });
     this.latencyMs = this.random.pick([0.3, 1, 5, 30]);
     process.on('unhandledRejection', this.#onRejection);
     process.on('uncaughtException', this.#onException);

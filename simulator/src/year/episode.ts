@@ -2,7 +2,7 @@ import { SimulatedLauncher } from '../actors/launcher.js';
 import { ZuulClient, type Answer, type JobPlan } from '../actors/zuul.js';
 import { cloudDriver } from '../fleets/cloud-fleet.js';
 import type { ConfigSpec } from '../fleets/config.js';
-import { Violation } from '../world/invariant-checker.js';
+import { Violation } from '../world/violation.js';
 import { World } from '../world/world.js';
 import type { Incident } from './incidents.js';
 import { Region } from './region.js';

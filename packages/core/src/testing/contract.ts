@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { Harness } from './harness/harness.js';
 import type { ContractPart, PartTest } from './harness/part.js';
 import { config } from './parts/config.js';
@@ -60,6 +61,8 @@ async function runTest(test: PartTest, options: DriverContractOptions): Promise<
   };
   try {
     await test.run({ harness: await open(), options, open });
+    const violations = harnesses.flatMap((harness) => harness.violations);
+    assert.deepEqual(violations, [], 'records and locks in ZooKeeper are written by the rules of the data model');
   } finally {
     for (const harness of harnesses) await harness.close();
   }

@@ -2,6 +2,10 @@ export { CallTracker } from './call-tracker.js';
 export { ProcessClock } from './harness/process-clock.js';
 export { VirtualClock } from './virtual-clock.js';
 export type { VirtualClockOptions } from './virtual-clock.js';
+export { InvariantChecker } from './invariants/invariant-checker.js';
+export type { ComponentWatcher, FailureWatcher, NodeWatcher } from './invariants/invariant-checker.js';
+export { isBacking } from './invariants/entries.js';
+export type { NodeEntry, RequestEntry } from './invariants/entries.js';
 export { driverContract, testDriverContract } from './contract.js';
 export type {
   CloudFailureKind,

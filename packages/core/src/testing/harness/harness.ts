@@ -3,6 +3,7 @@ import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-pr
 import type { Driver } from '../../contract/driver.js';
 import { silentLogger, type Logger } from '../../contract/logger.js';
 import type { CloudFailureKind, ContractCloud, DriverContractOptions } from './types.js';
+import { InvariantChecker } from '../invariants/invariant-checker.js';
 import { CloudResources } from './cloud-resources.js';
 import { RecordHistory } from './record-history.js';
 import { TestLauncher } from './launcher.js';
@@ -26,11 +27,14 @@ export class Harness {
   /** What the launchers are configured with. */
   readonly configuration: TestConfiguration;
   readonly history = new RecordHistory();
+  /** What the launchers and the driver did that no process may do, as {@link InvariantChecker} says. */
+  readonly violations: string[];
   /** What exists in the cloud. */
   readonly resources: CloudResources;
   readonly launchers: TestLauncher[] = [];
   /** Where launchers made from now on log to. Default: nowhere. */
   logger: Logger = silentLogger;
+  readonly #checker: InvariantChecker;
   readonly #server: InProcessServer;
   readonly #time: TestTime;
   #requestor: { zk: InProcessZooKeeper; requestor: Requestor } | undefined;
@@ -38,11 +42,16 @@ export class Harness {
   #isClosed = false;
   #seed = 1;
 
-  private constructor(cloud: ContractCloud, configuration: TestConfiguration) {
+  private constructor(cloud: ContractCloud, configuration: TestConfiguration, violations: string[] = []) {
     this.cloud = cloud;
     this.driver = configuration.drivers[0];
     this.configuration = configuration;
-    this.#server = new InProcessServer(cloud.clock, this.history.onTransaction);
+    this.violations = violations;
+    this.#checker = new InvariantChecker((violation) => violations.push(violation));
+    this.#server = new InProcessServer(cloud.clock, (...change) => {
+      this.#checker.onTransaction(...change);
+      this.history.onTransaction(...change);
+    });
     this.#time = new TestTime(cloud);
     this.resources = new CloudResources(cloud, this.history.nodes);
   }
@@ -58,7 +67,7 @@ export class Harness {
 
   /** Another installation, with a ZooKeeper of its own, in the same cloud. None of its providers has a name of ours. */
   neighbour(name: string): Harness {
-    const harness = new Harness(this.cloud, this.configuration.renamed(name));
+    const harness = new Harness(this.cloud, this.configuration.renamed(name), this.violations);
     harness.#ownsCloud = false;
     return harness;
   }
@@ -75,7 +84,7 @@ export class Harness {
       random: this.#random(),
       logger: this.logger,
     });
-    this.launchers.push(launcher);
+    this.#checker.follow(launcher.zk, `launcher ${this.launchers.push(launcher)}`);
     return launcher;
   }
 
@@ -240,6 +249,7 @@ export class Harness {
     if (!this.#requestor) {
       const { clock } = this.cloud;
       const zk = new InProcessZooKeeper(this.#server, { clock, random: this.#random() });
+      this.#checker.follow(zk, REQUESTOR);
       this.#requestor = { zk, requestor: new Requestor(zk, clock) };
       await this.during(zk.whenConnected(), 'the requestor connects');
     }

@@ -5,6 +5,7 @@ import {
   type Driver,
   type NodeRequestHandler,
   type Provider,
+  type ProviderContext,
 } from '../../../src/index.js';
 import { honestDriver, type Differences } from '../honest-driver.js';
 import type { TestCloud } from '../test-cloud.js';
@@ -44,14 +45,14 @@ export const driverWith = (changes: Partial<Driver>) => (current: () => TestClou
 
 /** The provider of the honest driver with something replaced. */
 export const providerWith =
-  (change: (provider: Provider, cloud: TestCloud) => Partial<Provider>) =>
+  (change: (provider: Provider, cloud: TestCloud, context: ProviderContext) => Partial<Provider>) =>
   (current: () => TestCloud): Driver => {
     const driver = honestDriver(current);
     return {
       ...driver,
       getProvider: (config, context) => {
         const provider = driver.getProvider(config, context);
-        return replaceIn(provider, change(provider, current()));
+        return replaceIn(provider, change(provider, current(), context));
       },
     };
   };

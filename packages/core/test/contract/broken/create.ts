@@ -1,6 +1,6 @@
 import { done, goto, LaunchError, wait } from '../../../src/index.js';
 import { honestDriver, toInstance } from '../honest-driver.js';
-import { differing, type BrokenDriver } from './broken-driver.js';
+import { differing, providerWith, type BrokenDriver } from './broken-driver.js';
 
 /** Flaws that break the part "create" of the contract. */
 export const CREATE: readonly BrokenDriver[] = [
@@ -91,5 +91,16 @@ export const CREATE: readonly BrokenDriver[] = [
         },
       }),
     }),
+  },
+  {
+    flaw: 'writes into ZooKeeper what does not belong there',
+    breaks: 'create: makes a node that can be used',
+    make: providerWith((provider, _cloud, { zk }) => ({
+      start: async (signal) => {
+        await zk.ensurePath('/nodepool/honest');
+        await provider.start(signal);
+      },
+    })),
+    spoilsAll: true,
   },
 ];

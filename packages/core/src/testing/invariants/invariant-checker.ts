@@ -1,33 +1,6 @@
-import type { JsonObject } from '@nodepool/zk-protocol';
-import { classifyPath } from '@nodepool/zk-protocol';
+import { classifyPath, type JsonObject, type ZooKeeper } from '@nodepool/zk-protocol';
 import type { TransactionListener } from '@nodepool/zk-protocol/in-process';
-import type { Trace } from './trace.js';
-
-/** A node as the checker has it. */
-export interface NodeEntry {
-  readonly id: string;
-  readonly body: JsonObject;
-  readonly state: string;
-  readonly allocatedTo: string | null;
-  readonly labels: readonly string[];
-  /** A person has meddled with it: promises about it no longer hold. */
-  readonly touched: boolean;
-}
-
-/** A request as the checker has it. */
-export interface RequestEntry {
-  readonly id: string;
-  readonly body: JsonObject;
-  readonly state: string;
-  readonly labels: readonly string[];
-  readonly nodes: readonly string[];
-}
-
-/** Whether a metastatic provider has taken it to cut it into slots. */
-export function isBacking({ state, body }: NodeEntry): boolean {
-  const userData = body['user_data'];
-  return state === 'in-use' && typeof userData === 'string' && userData.includes('NodePool:metastatic:');
-}
+import { nodeEntry, parseBody, requestEntry, slotKey, type NodeEntry, type RequestEntry } from './entries.js';
 
 /** Told about every node that is made or changed. */
 export type NodeWatcher = (before: NodeEntry | undefined, after: NodeEntry, who: string) => void;
@@ -36,13 +9,7 @@ export type ComponentWatcher = (path: string, body: JsonObject | undefined, who:
 /** Told about every request that becomes `failed`. */
 export type FailureWatcher = (request: RequestEntry, who: string) => void;
 
-/** Something that must never happen has happened. */
-export class Violation extends Error {
-  override readonly name = 'Violation';
-}
-
-type Transaction = Parameters<TransactionListener>[0];
-type Change = Transaction['changes'][number];
+type Change = Parameters<TransactionListener>[0]['changes'][number];
 type TreeChange = Extract<Change, { path: string }>;
 
 /** Owner of a lock that outlives sessions, as metastatic providers keep on their backing nodes. */
@@ -55,36 +22,52 @@ const STRUCTURE = [
   /^\/nodepool\/controls(\/(provider|pool|label|image)(\/[^/]+)?)?$/,
 ];
 
-/** Reads every transaction as it happens and checks that no process does what must not be done. */
+/**
+ * Reads every transaction as it happens and checks that no process does what must not be done. The rules are those of the
+ * data model, whatever the driver: the simulator and the driver kit both check them here. It reads bodies as they are
+ * stored, so that a fault of our codecs cannot hide itself.
+ */
 export class InvariantChecker {
   readonly nodes = new Map<string, NodeEntry>();
   readonly requests = new Map<string, RequestEntry>();
   /** Lock directory to entries and their sessions, in queue order. */
   readonly locks = new Map<string, Map<string, bigint>>();
   readonly components = new Map<string, bigint>();
-  /** Who a session belongs to. */
-  readonly owners = new Map<bigint, string>();
   fulfilled = 0;
   failed = 0;
   transactions = 0;
+  readonly #names = new Map<bigint, string>();
   readonly #watchers: NodeWatcher[] = [];
   readonly #componentWatchers: ComponentWatcher[] = [];
   readonly #failureWatchers: FailureWatcher[] = [];
-  readonly #trace: Trace;
-  readonly #report: (violation: Violation) => void;
+  readonly #report: (violation: string) => void;
 
-  constructor(trace: Trace, report: (violation: Violation) => void) {
-    this.#trace = trace;
+  /** @param report - called with each violation as it happens */
+  constructor(report: (violation: string) => void) {
     this.#report = report;
   }
 
+  /** Give this to the server. */
   readonly onTransaction: TransactionListener = (transaction, sessionId) => {
     if (transaction.changes.length === 0) return;
     this.transactions++;
-    const who = this.owners.get(sessionId) ?? `0x${sessionId.toString(16)}`;
-    this.#trace.add(who, () => `zk ${transaction.zxid}: ${transaction.changes.map(describeChange).join('; ')}`);
+    const who = this.nameOf(sessionId);
     for (const change of transaction.changes) this.#apply(change, sessionId, who);
   };
+
+  /**
+   * Says whose sessions those of a connection are. A name that begins with `launcher` is held to what only launchers
+   * must not do; what `operator` does to a node is left unchecked from then on.
+   */
+  follow(zk: Pick<ZooKeeper, 'onState' | 'sessionId'>, name: string): void {
+    zk.onState((state) => {
+      if (state === 'CONNECTED') this.#names.set(zk.sessionId, name);
+    });
+  }
+
+  nameOf(sessionId: bigint): string {
+    return this.#names.get(sessionId) ?? `session 0x${sessionId.toString(16)}`;
+  }
 
   /** For checks that only one kind of provider needs. */
   watch(watcher: NodeWatcher): void {
@@ -142,7 +125,7 @@ export class InvariantChecker {
     if (change.change === 'create') this.components.set(change.path, change.owner);
     if (change.change === 'delete') this.components.delete(change.path);
     if (change.change === 'setAcl') return;
-    const body = change.change === 'delete' ? undefined : parse(change.data);
+    const body = change.change === 'delete' ? undefined : parseBody(change.data);
     for (const watcher of this.#componentWatchers) watcher(change.path, body, who);
   }
 
@@ -168,10 +151,10 @@ export class InvariantChecker {
       return;
     }
     if (change.change !== 'create' && change.change !== 'setData') return;
-    const body = parse(change.data);
+    const body = parseBody(change.data);
     if (body === undefined) return;
     const touched = before?.touched === true || who === 'operator';
-    const after = { ...nodeEntry(id, body), touched };
+    const after = nodeEntry(id, body, touched);
     this.nodes.set(id, after);
     if (before !== undefined) this.#checkNodeChange(before, after, sessionId, who);
     for (const watcher of this.#watchers) watcher(before, after, who);
@@ -241,7 +224,7 @@ export class InvariantChecker {
     }
     if (change.change !== 'create' && change.change !== 'setData') return;
     this.#checkHolder(`/nodepool/requests-lock/${id}`, change, sessionId, who);
-    const body = parse(change.data);
+    const body = parseBody(change.data);
     if (body === undefined) return;
     const after = requestEntry(id, body);
     this.requests.set(id, after);
@@ -284,79 +267,10 @@ export class InvariantChecker {
   }
 
   #name(sessionId: bigint | undefined): string {
-    if (sessionId === undefined) return 'nobody';
-    return this.owners.get(sessionId) ?? `session 0x${sessionId.toString(16)}`;
+    return sessionId === undefined ? 'nobody' : this.nameOf(sessionId);
   }
 
   #violate(text: string): void {
-    this.#report(new Violation(text));
+    this.#report(text);
   }
-}
-
-function slotKey({ body }: NodeEntry): string | undefined {
-  if (typeof body['slot'] !== 'number' || typeof body['hostname'] !== 'string') return undefined;
-  return `${body['hostname']}:${JSON.stringify(body['connection_port'])}#${body['slot']}`;
-}
-
-function nodeEntry(id: string, body: JsonObject): Omit<NodeEntry, 'touched'> {
-  const type = body['type'];
-  return {
-    id,
-    body,
-    state: typeof body['state'] === 'string' ? body['state'] : '',
-    allocatedTo: typeof body['allocated_to'] === 'string' ? body['allocated_to'] : null,
-    labels: (Array.isArray(type) ? type : [type]) as string[],
-  };
-}
-
-function requestEntry(id: string, body: JsonObject): RequestEntry {
-  return {
-    id,
-    body,
-    state: typeof body['state'] === 'string' ? body['state'] : '',
-    labels: (body['node_types'] ?? []) as string[],
-    nodes: (body['nodes'] ?? []) as string[],
-  };
-}
-
-function parse(data: Buffer | null): JsonObject | undefined {
-  if (data === null || data.length === 0) return undefined;
-  return JSON.parse(data.toString('utf8')) as JsonObject;
-}
-
-function describeChange(change: Change): string {
-  switch (change.change) {
-    case 'createSession':
-    case 'closeSession':
-      return `${change.change} 0x${change.sessionId.toString(16)}`;
-    case 'delete':
-      return `delete ${short(change.path)}`;
-    case 'setAcl':
-      return `setAcl ${change.path}`;
-    default:
-      return `${change.change} ${short(change.path)} ${digest(change.data)}`;
-  }
-}
-
-function short(path: string): string {
-  return path.replace('/nodepool/', '').replace(/([0-9a-f]{8})[0-9a-f]{24}/, '$1');
-}
-
-function digest(data: Buffer | null): string {
-  if (data?.[0] !== 0x7b) return data?.toString('utf8') ?? '';
-  const body = parse(data);
-  if (body === undefined) return '';
-  const keys = [
-    'state',
-    'allocated_to',
-    'nodes',
-    'node_types',
-    'type',
-    'hostname',
-    'slot',
-    'relative_priority',
-    'paused',
-  ];
-  const parts = keys.filter((key) => body[key] !== undefined && body[key] !== null);
-  return parts.map((key) => `${key}=${JSON.stringify(body[key])}`).join(' ');
 }

@@ -1,0 +1,148 @@
+import type { JsonObject } from '@nodepool/zk-protocol';
+import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../virtual-clock.js';
+import { InvariantChecker } from './invariant-checker.js';
+
+const NODE = '/nodepool/nodes/0000000001';
+const REQUEST = '/nodepool/requests/200-0000000001';
+const ready = { state: 'ready', type: ['small'], allocated_to: '200-0000000001' };
+const fulfilled = { state: 'fulfilled', node_types: ['small'], nodes: ['0000000001'] };
+
+let clock: VirtualClock;
+let violations: string[];
+let checker: InvariantChecker;
+let launcher: InProcessZooKeeper;
+let other: InProcessZooKeeper;
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  violations = [];
+  checker = new InvariantChecker((violation) => violations.push(violation));
+  const server = new InProcessServer(clock, checker.onTransaction);
+  launcher = await connect(server, 'launcher 1');
+  other = await connect(server, 'another');
+  for (const tree of ['nodes', 'requests', 'requests-lock']) await clock.run(launcher.ensurePath(`/nodepool/${tree}`));
+});
+
+async function connect(server: InProcessServer, name: string): Promise<InProcessZooKeeper> {
+  const zk = new InProcessZooKeeper(server, { clock, random: () => 0.5 });
+  checker.follow(zk, name);
+  await clock.run(zk.whenConnected());
+  return zk;
+}
+
+const bytes = (body: JsonObject) => Buffer.from(JSON.stringify(body));
+
+async function create(path: string, body: JsonObject = {}): Promise<void> {
+  await clock.run(launcher.create(path, bytes(body)));
+}
+
+async function write(zk: InProcessZooKeeper, path: string, body: JsonObject): Promise<void> {
+  await clock.run(zk.setData(path, bytes(body)));
+}
+
+async function lock(path: string): Promise<void> {
+  await clock.run(launcher.ensurePath(path));
+  await clock.run(launcher.create(`${path}/0123-lock-0000000000`, Buffer.alloc(0), { ephemeral: true }));
+}
+
+describe('nothing is said about', () => {
+  it('a request that gets its nodes, and nodes that are used and deleted', async () => {
+    await create(REQUEST, { state: 'requested', node_types: ['small'] });
+    await lock('/nodepool/requests-lock/200-0000000001');
+    await create(NODE, { ...ready, state: 'building' });
+    await write(launcher, NODE, ready);
+    await write(launcher, REQUEST, fulfilled);
+    await write(other, NODE, { ...ready, state: 'in-use' });
+    await write(other, NODE, { ...ready, state: 'used' });
+    await write(launcher, NODE, { ...ready, state: 'deleting' });
+    await clock.run(launcher.delete(NODE));
+
+    expect(violations).toEqual([]);
+    expect(checker.fulfilled).toBe(1);
+  });
+});
+
+describe('it is a violation', () => {
+  it('to write what another process has locked', async () => {
+    await create(NODE, ready);
+    await lock(`${NODE}/lock`);
+
+    await write(other, NODE, { ...ready, state: 'in-use' });
+
+    expect(violations).toEqual([`another setDatas ${NODE} while launcher 1 holds its lock`]);
+  });
+
+  it('to take a lock from another process', async () => {
+    await create(NODE, ready);
+    await lock(`${NODE}/lock`);
+
+    await clock.run(other.delete(`${NODE}/lock/0123-lock-0000000000`));
+
+    expect(violations).toEqual([`another takes the lock entry ${NODE}/lock/0123-lock-0000000000 of launcher 1 away`]);
+  });
+
+  it('to make a znode that is not of the data model', async () => {
+    await create('/nodepool/scratch');
+
+    expect(violations).toEqual(['launcher 1 creates a znode that does not belong there: /nodepool/scratch']);
+  });
+
+  it.each([
+    ['too few nodes', { nodes: [] }, ready, '1 labels, 0 nodes'],
+    ['a node that is not ready', {}, { ...ready, state: 'building' }, 'node 0000000001 is building'],
+    ['a node of another request', {}, { ...ready, allocated_to: null }, 'node 0000000001 is allocated to null'],
+    ['a node of another label', {}, { ...ready, type: ['big'] }, 'node 0000000001 has not label small'],
+  ])('to fulfil a request with %s', async (_what, request, node, why) => {
+    await create(REQUEST, { state: 'pending', node_types: ['small'] });
+    await create(NODE, node);
+
+    await write(launcher, REQUEST, { ...fulfilled, ...request });
+
+    expect(violations).toContain(`launcher 1 fulfils request 200-0000000001 wrongly: ${why}`);
+  });
+
+  it('to fulfil a request with a node that is still locked', async () => {
+    await create(REQUEST, { state: 'pending', node_types: ['small'] });
+    await create(NODE, ready);
+    await lock(`${NODE}/lock`);
+
+    await write(launcher, REQUEST, fulfilled);
+
+    expect(violations).toEqual(['launcher 1 fulfils request 200-0000000001 wrongly: node 0000000001 is locked']);
+  });
+
+  it('to answer a request twice', async () => {
+    await create(REQUEST, { state: 'failed', node_types: ['small'], nodes: [] });
+
+    await write(launcher, REQUEST, { state: 'requested', node_types: ['small'], nodes: [] });
+
+    expect(violations).toEqual(['launcher 1 makes failed request 200-0000000001 requested']);
+  });
+
+  it('to take a node from a request that has it', async () => {
+    await create(REQUEST, { state: 'pending', node_types: ['small'] });
+    await create(NODE, ready);
+    await write(launcher, REQUEST, fulfilled);
+
+    await write(launcher, NODE, { ...ready, state: 'deleting' });
+    await write(launcher, NODE, { ...ready, allocated_to: null });
+
+    expect(violations).toEqual([
+      'launcher 1 marks for deletion node 0000000001 of fulfilled request 200-0000000001',
+      'launcher 1 takes node 0000000001 from fulfilled request 200-0000000001',
+    ]);
+  });
+
+  it('to register one slot of a host twice', async () => {
+    const slot = { ...ready, allocated_to: null, hostname: 'rack1', connection_port: 22, slot: 0 };
+    await create(NODE, slot);
+
+    await create('/nodepool/nodes/0000000002', slot);
+
+    expect(violations).toEqual([
+      'launcher 1 makes node 0000000002 for slot rack1:22#0, which node 0000000001 (ready) has',
+    ]);
+  });
+});
