@@ -1,12 +1,19 @@
 import type { ProviderContext } from '@nodepool/core';
-import { decodeNode, delay, encodeNode, isZooKeeperError, lockFailure, lockOps } from '@nodepool/zk-protocol';
+import {
+  backoffMs,
+  decodeNode,
+  delay,
+  encodeNode,
+  isZooKeeperError,
+  lockFailure,
+  lockOps,
+} from '@nodepool/zk-protocol';
 import { nodeLockPath, nodePath, requestPath, withNode } from '@nodepool/zk-protocol';
 import type { NodeId, NodeRecord, Operation, RequestRecord } from '@nodepool/zk-protocol';
 import { deleteRequest } from './backing-request-index.js';
 import { formatBackingData } from './user-data.js';
 
-const FIRST_RETRY_MS = 50;
-const LONGEST_RETRY_MS = 2_000;
+const RETRY = { firstMs: 50, longestMs: 2_000 };
 /** A node that cannot be locked for so long is given up. */
 const PATIENCE_MS = 30_000;
 
@@ -43,7 +50,7 @@ export async function takeOver(context: ProviderContext, order: TakeOver, signal
     const outcome = await tryOnce(context, order, node, directoryExists);
     if (outcome === 'taken') return true;
     if (outcome === 'stale') directoryExists = !directoryExists;
-    const pause = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** attempt) * (1 - random() / 3);
+    const pause = backoffMs(attempt, RETRY, random);
     if (outcome !== 'stale' || attempt > 2) await delay(clock, pause, signal);
   }
 }

@@ -8,6 +8,7 @@ import {
   type StateMachine,
   type Step,
 } from '@nodepool/core';
+import { backoffMs } from '@nodepool/zk-protocol';
 import type { OpenStackClient } from './client/client.js';
 import { isOpenStackError } from './client/errors.js';
 import type { FloatingIps } from './floating-ips.js';
@@ -36,8 +37,7 @@ type Run = MachineRun<OpenStackInstance>;
 
 /** A deletion that the cloud took and does nothing about is asked for again after this time. */
 const TAKEN_UP_WITHIN_MS = 30_000;
-const FIRST_REFUSAL_MS = 1_000;
-const LONGEST_REFUSAL_MS = 60_000;
+const REFUSAL = { firstMs: 1_000, longestMs: 60_000 };
 
 /** Deletes one server, and the floating IPs that were made for it. Ends when the cloud no longer shows it. */
 export function deleteMachine(externalId: string, context: DeleteContext): StateMachine<void, OpenStackInstance> {
@@ -93,7 +93,7 @@ async function refuse(
   const server = await client.compute.server(externalId, run.signal);
   if (!server) return done();
   const { status, taskState } = server;
-  const pauseMs = Math.min(FIRST_REFUSAL_MS * 2 ** run.visits, LONGEST_REFUSAL_MS);
+  const pauseMs = backoffMs(run.visits, REFUSAL);
   const fields = { externalId, status, taskState, volumes: server.volumeIds, refusals, pauseMs, error };
   run.logger.warn('The cloud refuses to delete a server; trying again', fields);
   return wait(pauseMs);
@@ -111,7 +111,7 @@ async function waitUntilGone(
   const hasFailed = status === 'ERROR' && !isBeingDeleted && run.visits > 0;
   const isForgotten = !isBeingDeleted && run.nowMs - run.enteredMs > TAKEN_UP_WITHIN_MS;
   if (!hasFailed && !isForgotten) return wait();
-  if (run.nowMs - run.enteredMs < FIRST_REFUSAL_MS * 2 ** Math.min(refusals, 6)) return wait(FIRST_REFUSAL_MS);
+  if (run.nowMs - run.enteredMs < backoffMs(refusals, REFUSAL)) return wait(REFUSAL.firstMs);
   run.logger.warn('A server is still there after its deletion; deleting it again', {
     externalId,
     status,

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { ScanQueue } from '@nodepool/core';
-import { delay } from '@nodepool/zk-protocol';
-import type { CancelTimer } from '@nodepool/zk-protocol';
+import { backoffMs, delay, type CancelTimer } from '@nodepool/zk-protocol';
 import { hostIdentity } from './config.js';
 import { checkHost, needsContact } from './host-check.js';
 import type { CheckServices, HostFacts } from './host-check.js';
@@ -13,8 +12,7 @@ const ACTIVE_CHECKS = 32;
 const ACTIVE_CHECK_MS = 500;
 /** Age up to which a check's result is good enough to register another slot of the host. */
 const FRESH_MS = 1_000;
-const FIRST_RETRY_MS = 2_000;
-const LONGEST_RETRY_MS = 60_000;
+const RETRY = { firstMs: 2_000, longestMs: 60_000, jitter: 0.25 };
 
 /** A configured host and what is known of it. */
 export class MonitoredHost {
@@ -123,8 +121,7 @@ export class HostMonitor {
     host.failures += 1;
     host.lastError = asError(error);
     const { clock, logger, random } = this.#services;
-    const longestMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (host.failures - 1));
-    const retryInMs = Math.round(longestMs * (0.75 + random() / 4));
+    const retryInMs = Math.round(backoffMs(host.failures - 1, RETRY, random));
     host.nextCheckMs = clock.now() + retryInMs;
     host.cancelRetry = clock.setTimer(retryInMs, () => void this.check(host));
     const fields = { ...logFields(host), failures: host.failures, retryInMs, error };

@@ -10,8 +10,7 @@ import { whenReleased } from '../context/when-released.js';
 import { ImageLock } from './image-lock.js';
 import { buildImage } from './build-image.js';
 
-const FIRST_RETRY_MS = 30_000;
-const LONGEST_RETRY_MS = 3_600_000;
+const RETRY = { firstMs: 30_000, longestMs: 3_600_000 };
 /** A clock's timers cannot be longer than this, and a longer one has no use. */
 const LONGEST_TIMER_MS = 6 * 3_600_000;
 
@@ -33,7 +32,7 @@ export class Builds {
   constructor(surroundings: Surroundings, workers: number) {
     this.#surroundings = surroundings;
     this.#workers = workers;
-    this.#backoffs = new Backoffs(surroundings, { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS });
+    this.#backoffs = new Backoffs(surroundings, RETRY);
     setMaxListeners(0, this.#stop.signal); // one for each tool that runs
   }
 

@@ -4,7 +4,7 @@ import { Backoffs } from './backoffs.js';
 function setUp() {
   const time = { now: 1_000_000 };
   const clock = { now: () => time.now, setTimer: () => () => undefined };
-  return { time, backoffs: new Backoffs({ clock, random: () => 0.5 }, { firstMs: 10_000, longestMs: 60_000 }) };
+  return { time, backoffs: new Backoffs({ clock, random: () => 0 }, { firstMs: 10_000, longestMs: 60_000 }) };
 }
 
 describe('pauses', () => {

@@ -1,4 +1,4 @@
-import type { Clock } from '@nodepool/zk-protocol';
+import { backoffMs, type BackoffOptions, type Clock } from '@nodepool/zk-protocol';
 
 /** What {@link Backoffs} work with. */
 export interface BackoffSurroundings {
@@ -26,14 +26,14 @@ export class Backoffs {
 
   constructor(
     private readonly surroundings: BackoffSurroundings,
-    private readonly limits: { readonly firstMs: number; readonly longestMs: number },
+    private readonly limits: BackoffOptions,
   ) {}
 
   /** One more failure: the pause doubles, with some chance in it. */
   failed(name: string, reason: string): void {
     const { clock, random } = this.surroundings;
     const attempts = (this.#pauses.get(name)?.attempts ?? 0) + 1;
-    const ms = Math.min(this.limits.longestMs, this.limits.firstMs * 2 ** (attempts - 1)) * (0.8 + 0.4 * random());
+    const ms = backoffMs(attempts - 1, this.limits, random);
     this.#pauses.set(name, { attempts, reason, isHold: false, sinceMs: clock.now(), untilMs: clock.now() + ms });
   }
 

@@ -6,8 +6,7 @@ import { Cleaner } from './cleaner.js';
 import { LeakedUploads } from './leaked-uploads.js';
 import { cleanLocalFiles } from './local-files.js';
 
-const FIRST_RETRY_MS = 10_000;
-const LONGEST_RETRY_MS = 1_800_000;
+const RETRY = { firstMs: 10_000, longestMs: 1_800_000 };
 
 /** What the janitor asks the rest of the builder. */
 export interface JanitorHost {
@@ -39,7 +38,7 @@ export class Janitor {
     this.#host = host;
     this.#cleaner = new Cleaner(surroundings, { isInUse: (id) => host.isInUse(id), signal: this.#stop.signal });
     this.#leaks = new LeakedUploads(surroundings, this.#stop.signal);
-    this.#backoffs = new Backoffs(surroundings, { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS });
+    this.#backoffs = new Backoffs(surroundings, RETRY);
     setMaxListeners(0, this.#stop.signal); // one for each call to a provider: all are looked at for leaks at once
   }
 

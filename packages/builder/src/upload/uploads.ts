@@ -9,8 +9,7 @@ import type { Surroundings } from '../context/surroundings.js';
 import type { FailedUpload } from './failed-upload.js';
 import { uploadImage } from './upload-image.js';
 
-const FIRST_RETRY_MS = 10_000;
-const LONGEST_RETRY_MS = 1_800_000;
+const RETRY = { firstMs: 10_000, longestMs: 1_800_000 };
 
 const keyOf = ({ provider, build }: PlannedUpload): string => keyFor(provider, build.image);
 const keyFor = (provider: string, image: string): string => JSON.stringify([provider, image]);
@@ -34,7 +33,7 @@ export class Uploads {
   constructor(surroundings: Surroundings, workers: number) {
     this.#surroundings = surroundings;
     this.#workers = workers;
-    this.#backoffs = new Backoffs(surroundings, { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS });
+    this.#backoffs = new Backoffs(surroundings, RETRY);
     setMaxListeners(0, this.#stop.signal); // one for each call that begins to use a provider
   }
 

@@ -1,28 +1,26 @@
-const FIRST_MS = 100;
-const MAX_MS = 5_000;
+import { backoffMs, type BackoffOptions } from '../base/backoff.js';
 
-/**
- * Doubling pauses from 0.1 s to at most 5 s or an eighth of the session timeout, so that a session outlives several
- * attempts. Each is shortened at random by up to half.
- */
+const FIRST_MS = 100;
+const LONGEST_MS = 5_000;
+
+/** Pauses between attempts to connect: at most an eighth of the session timeout, so that a session outlives several attempts. */
 export class Backoff {
+  readonly #options: BackoffOptions;
   readonly #random: () => number;
-  readonly #maxMs: number;
-  #nextMs = FIRST_MS;
+  #failures = 0;
 
   constructor(sessionTimeoutMs: number, random: () => number) {
-    this.#maxMs = Math.max(FIRST_MS, Math.min(MAX_MS, Math.floor(sessionTimeoutMs / 8)));
+    const longestMs = Math.max(FIRST_MS, Math.min(LONGEST_MS, Math.floor(sessionTimeoutMs / 8)));
+    this.#options = { firstMs: FIRST_MS, longestMs, jitter: 0.5 };
     this.#random = random;
   }
 
   /** The pause before the next attempt, in milliseconds. */
   next(): number {
-    const pauseMs = Math.min(this.#nextMs, this.#maxMs);
-    this.#nextMs = pauseMs * 2;
-    return Math.round(pauseMs * (1 - this.#random() / 2));
+    return Math.round(backoffMs(this.#failures++, this.#options, this.#random));
   }
 
   reset(): void {
-    this.#nextMs = FIRST_MS;
+    this.#failures = 0;
   }
 }

@@ -1,3 +1,4 @@
+import { backoffMs } from '../base/backoff.js';
 import { delay } from '../base/clock.js';
 import type { Clock } from '../base/clock.js';
 import { isZooKeeperError } from '../client/contract/errors.js';
@@ -5,10 +6,8 @@ import type { WatchEvent, ZooKeeper } from '../client/contract/types.js';
 import { orAbort } from '../base/or-abort.js';
 import { findPredecessor, newLockEntryPrefix, sortContenders } from './lock-entries.js';
 
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 60_000;
-/** Pauses vary by this share both ways, so that many clients do not come back at the same moment. */
-const JITTER = 0.4;
+/** Pauses vary widely, so that many clients do not come back at the same moment. */
+const PAUSE = { firstMs: 100, longestMs: 60_000, jitter: 0.5 };
 
 interface LockQueueOptions {
   /** Called when the own entry vanishes, whoever deleted it. */
@@ -155,9 +154,7 @@ export class LockQueue {
   }
 
   async #pause(attempt: number, stop?: AbortSignal): Promise<void> {
-    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS);
-    const jittered = pauseMs * (1 + JITTER * (2 * Math.random() - 1));
-    await delay(this.options.clock, Math.min(jittered, LONGEST_PAUSE_MS), stop);
+    await delay(this.options.clock, backoffMs(attempt, PAUSE, Math.random), stop);
     await this.zk.whenConnected(stop);
   }
 

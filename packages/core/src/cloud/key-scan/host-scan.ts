@@ -1,6 +1,5 @@
-import type { Clock } from '@nodepool/zk-protocol';
+import { backoffMs, delay, type Clock } from '@nodepool/zk-protocol';
 import type { Logger } from '../../contract/logger.js';
-import { Backoff } from './backoff.js';
 import { KeyScanError, messageOf } from './errors.js';
 import { readHostKey } from './handshake.js';
 import type { HandshakeResult } from './handshake.js';
@@ -13,6 +12,9 @@ import { openSocket } from './socket.js';
 const PARALLEL_HANDSHAKES = 4;
 /** Handshakes of one type that may fail after the server has answered, before the type is left out. */
 const FAILED_HANDSHAKES = 3;
+
+/** Short, growing slowly: a computer that boots is about to answer. */
+const PAUSE = { firstMs: 100, longestMs: 2_000, factor: 1.6 };
 
 /** What a scan of one host needs, the name being resolved already. */
 export interface HostScanTarget {
@@ -53,14 +55,13 @@ export class HostScan {
 
   /** Resolves once a TCP connection was made. Rejects only with the signal's reason. */
   async reachPort(signal: AbortSignal): Promise<void> {
-    const backoff = this.#backoff();
-    for (;;) {
+    for (let failures = 0; ; failures++) {
       try {
         const socket = await openSocket(this.#socketTarget(), signal);
         socket.destroy();
         return;
       } catch (error) {
-        await this.#pauseAfter(error, backoff, signal);
+        await this.#pauseAfter(error, failures, signal);
       }
     }
   }
@@ -92,11 +93,10 @@ export class HostScan {
 
   /** Tries until the server has told its types of key. */
   async #firstHandshake(onOffer: (offered: readonly string[]) => void, signal: AbortSignal): Promise<HandshakeResult> {
-    const backoff = this.#backoff();
-    for (;;) {
+    for (let failures = 0; ; failures++) {
       const result = await this.#handshake(this.#target.keyTypes, onOffer, signal);
       if (result.offered !== undefined) return result;
-      await this.#pauseAfter(result.error, backoff, signal);
+      await this.#pauseAfter(result.error, failures, signal);
     }
   }
 
@@ -109,8 +109,8 @@ export class HostScan {
 
   /** @returns `undefined` when the server offers the type but never completes a handshake with it */
   async #readType(type: KeyType, signal: AbortSignal): Promise<string | undefined> {
-    const backoff = this.#backoff();
-    for (let failures = 0; ;) {
+    let failures = 0;
+    for (let pauses = 0; ; pauses++) {
       const result = await this.#handshake([type], () => {}, signal);
       if (result.key !== undefined) return result.key;
       // A server that drops the connection unheard has too many just now; that counts as no answer.
@@ -120,7 +120,7 @@ export class HostScan {
         logger.warn('Host key left out: the handshake fails', { host, port, type, error: result.error });
         return undefined;
       }
-      await this.#pauseAfter(result.error, backoff, signal);
+      await this.#pauseAfter(result.error, pauses, signal);
     }
   }
 
@@ -143,17 +143,13 @@ export class HostScan {
     }
   }
 
-  async #pauseAfter(error: unknown, backoff: Backoff, signal: AbortSignal): Promise<void> {
+  async #pauseAfter(error: unknown, pauses: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.lastError = error;
     this.#target.onFailure(error);
-    const { host, port, logger } = this.#target;
+    const { host, port, logger, clock, random } = this.#target;
     logger.debug('Host does not answer yet', { host, port, reason: messageOf(error) });
-    await backoff.pause(signal);
-  }
-
-  #backoff(): Backoff {
-    return new Backoff(this.#target.clock, this.#target.random);
+    await delay(clock, backoffMs(pauses, PAUSE, random), signal);
   }
 
   #socketTarget() {

@@ -1,4 +1,4 @@
-import type { Clock } from '@nodepool/zk-protocol';
+import { backoffMs, type Clock } from '@nodepool/zk-protocol';
 import type { InstanceWaits } from './instance-waits.js';
 
 /** Bounds of the pause between two lists; within them it is a quarter of how long the youngest operation has waited. */
@@ -95,7 +95,7 @@ export class ReadPace {
   /** Shortest pause between two reads: longer after failures. */
   #pauseMs(): number {
     if (this.#failures === 0) return this.#minMs;
-    const full = Math.min(Math.max(this.#maxMs, 1_000), Math.max(this.#minMs, 250) * 2 ** Math.min(this.#failures, 20));
-    return Math.max(this.#minMs, full * (1 - this.#options.random() / 4));
+    const pause = { firstMs: Math.max(this.#minMs, 250), longestMs: Math.max(this.#maxMs, 1_000), jitter: 0.25 };
+    return Math.max(this.#minMs, backoffMs(this.#failures, pause, this.#options.random));
   }
 }

@@ -1,7 +1,5 @@
-import { delay, type Clock, orAbort } from '@nodepool/zk-protocol';
-import { isNodepoolError } from '@nodepool/zk-protocol';
+import { backoffMs, delay, isNodepoolError, orAbort, type Clock } from '@nodepool/zk-protocol';
 import { startDeadline } from '../../async/deadline.js';
-import { backoffMs } from '../../async/backoff.js';
 import type { Logger } from '../../contract/logger.js';
 import { isRateLimited } from '../../contract/errors.js';
 import type { InstanceList } from './instance-list.js';
@@ -31,10 +29,8 @@ export interface RunMachineOptions<I extends Instance = Instance> {
   readonly random: () => number;
 }
 
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 5_000;
-const FIRST_REPEAT_MS = 500;
-const LONGEST_REPEAT_MS = 30_000;
+const PAUSE = { firstMs: 100, longestMs: 5_000 };
+const REPEAT = { firstMs: 500, longestMs: 30_000 };
 /** More steps than this without a wait are a machine that runs in circles. */
 const MAX_STEPS_AT_ONCE = 1_000;
 
@@ -124,7 +120,7 @@ class Runner<Result, I extends Instance> implements MachineRun<I> {
         throw error;
       }
       const { random, clock } = this.#options;
-      const pauseMs = backoffMs(this.#repeats++, FIRST_REPEAT_MS, LONGEST_REPEAT_MS, random);
+      const pauseMs = backoffMs(this.#repeats++, REPEAT, random);
       this.logger.warn('The cloud does not answer; trying again', { state: from.name, pauseMs, error });
       await this.#pause(delay(clock, pauseMs, this.signal));
       return undefined;
@@ -159,7 +155,7 @@ class Runner<Result, I extends Instance> implements MachineRun<I> {
     } else if (state.externalId !== undefined) {
       await this.#pause(instances.news(state.externalId, this.enteredMs, this.signal));
     } else {
-      const pauseMs = backoffMs(this.visits - 1, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, random);
+      const pauseMs = backoffMs(this.visits - 1, PAUSE, random);
       await this.#pause(delay(clock, pauseMs, this.signal));
     }
   }

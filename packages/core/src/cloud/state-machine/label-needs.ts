@@ -16,8 +16,7 @@ export interface LabelNeedsOptions {
 
 const ONE_INSTANCE: Resources = Object.freeze({ instances: 1 });
 const NOTHING: Resources = Object.freeze({});
-const FIRST_RETRY_MS = 5_000;
-const LONGEST_RETRY_MS = 3_600_000;
+const RETRY = { firstMs: 5_000, longestMs: 3_600_000 };
 
 /**
  * What one node of each label needs. Asked once for each label and pool; a label that can never work is an error label,
@@ -80,8 +79,7 @@ export class LabelNeeds {
       clock,
       random,
       lifeMs: undefined,
-      firstRetryMs: FIRST_RETRY_MS,
-      longestRetryMs: LONGEST_RETRY_MS,
+      retry: RETRY,
       fetch: async (signal) => (await adapter.getQuotaForLabel?.(label, pool, signal)) ?? ONE_INSTANCE,
       onFetched: (error) => {
         if (isFirst) this.#unsettled--;

@@ -1,5 +1,4 @@
-import { delay, isNodepoolError, orAbort } from '@nodepool/zk-protocol';
-import { backoffMs } from '../../async/backoff.js';
+import { backoffMs, delay, isNodepoolError, orAbort } from '@nodepool/zk-protocol';
 import { startDeadline, type Deadline } from '../../async/deadline.js';
 import { CapacityError } from '../../contract/errors.js';
 import { NODE_ID_TAG, PROVIDER_TAG } from '../../contract/instance.js';
@@ -8,8 +7,7 @@ import type { LaunchStepTo } from './launch-stage.js';
 import type { LaunchWork } from './launch-work.js';
 import { imageOfLabel } from './node-fields.js';
 
-const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 30_000;
+const RETRY = { firstMs: 1_000, longestMs: 30_000 };
 
 /**
  * Deletes what earlier attempts made, so that there are never two instances for one node. Failures are tried again until
@@ -40,7 +38,7 @@ async function deleteAll(work: LaunchWork, signal: AbortSignal): Promise<void> {
     } catch (error) {
       if (signal.aborted || work.storeError) throw error;
       work.logger.warn('Could not delete what an earlier attempt left; trying again', { error });
-      await delay(clock, backoffMs(failures, FIRST_RETRY_MS, LONGEST_RETRY_MS, random), signal);
+      await delay(clock, backoffMs(failures, RETRY, random), signal);
     }
   }
 }
@@ -68,7 +66,7 @@ async function findUnknown(work: LaunchWork, signal: AbortSignal): Promise<void>
 
 /** After the last attempt: what may be left is to be deleted with the node, and not only found as leaked. */
 export async function noteLeftovers(work: LaunchWork): Promise<void> {
-  const deadline = startDeadline(work.services.clock, LONGEST_RETRY_MS, work.signal);
+  const deadline = startDeadline(work.services.clock, RETRY.longestMs, work.signal);
   try {
     if (work.mayHaveUnknown) await orAbort(findUnknown(work, deadline.signal), deadline.signal);
     const [externalId] = work.leftovers;

@@ -1,6 +1,5 @@
-import { delay, isNodepoolError } from '@nodepool/zk-protocol';
+import { backoffMs, delay, isNodepoolError } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
-import { backoffMs } from '../../async/backoff.js';
 import { startDeadline, type Deadline } from '../../async/deadline.js';
 import type { LaunchOrder, LaunchResult } from '../../contract/driver.js';
 import { statsdKeyOf, TimeoutError } from '../../contract/errors.js';
@@ -14,8 +13,7 @@ import { runLaunchStage } from './launch-stages.js';
 import { LaunchWork } from './launch-work.js';
 import type { NodeImage } from './node-fields.js';
 
-const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 30_000;
+const RETRY = { firstMs: 1_000, longestMs: 30_000 };
 /** For the last look at an instance that was not ready in time. */
 const LATE_LOOK_MS = 5_000;
 
@@ -62,7 +60,7 @@ export class Launch {
     const isWorthAPause =
       isNodepoolError(error, 'NODEPOOL_PROVIDER_UNAVAILABLE') ||
       (this.#work.order.attemptFailed !== undefined && isNodepoolError(error, 'NODEPOOL_CAPACITY'));
-    const pauseMs = isWorthAPause ? backoffMs(attempt - 1, FIRST_RETRY_MS, LONGEST_RETRY_MS, random) : 0;
+    const pauseMs = isWorthAPause ? backoffMs(attempt - 1, RETRY, random) : 0;
     await this.#tellFailure(error, attempt, pauseMs);
     if (pauseMs === 0) return;
     await delay(clock, pauseMs, this.#work.signal).catch(() => undefined); // an abort is seen by the next attempt

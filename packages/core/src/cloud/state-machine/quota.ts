@@ -1,9 +1,8 @@
 import { setMaxListeners } from 'node:events';
-import type { CancelTimer, Clock, NodeRecord, Resources } from '@nodepool/zk-protocol';
+import { backoffMs, type CancelTimer, type Clock, type NodeRecord, type Resources } from '@nodepool/zk-protocol';
 import type { ProviderContext, QuotaSupport } from '../../contract/driver.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { Logger } from '../../contract/logger.js';
-import { backoffMs } from '../../async/backoff.js';
 import type { InstanceList } from '../operations/instance-list.js';
 import { NODE_ID_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
 import { startDeadline } from '../../async/deadline.js';
@@ -30,11 +29,9 @@ export interface ProviderQuotaOptions {
 }
 
 const LIFE_MS = 300_000;
-const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 60_000;
+const RETRY = { firstMs: 1_000, longestMs: 60_000 };
 /** After a launch ran into the quota: how long nothing is tried; grows while that repeats. */
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 30_000;
+const PAUSE = { firstMs: 250, longestMs: 30_000 };
 /** How long a leaked instance is waited for after it was told to go. */
 const RELEASE_TIMEOUT_MS = 600_000;
 /** After so long without a list of instances no more are made. */
@@ -70,8 +67,7 @@ export class ProviderQuota implements QuotaSupport {
       clock,
       random,
       lifeMs: LIFE_MS,
-      firstRetryMs: FIRST_RETRY_MS,
-      longestRetryMs: LONGEST_RETRY_MS,
+      retry: RETRY,
       fetch: (signal) => this.#fetch(signal),
       onFetched: (error) => {
         if (error !== undefined) logger.error('Quota could not be read', { error });
@@ -134,7 +130,7 @@ export class ProviderQuota implements QuotaSupport {
     this.#invalid = true;
     this.#generation++;
     const { clock, random, adapter, changed } = this.#options;
-    const pauseMs = backoffMs(this.#refusals++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, random);
+    const pauseMs = backoffMs(this.#refusals++, PAUSE, random);
     if (adapter.getQuotaLimits) {
       this.#estimate.refresh(pauseMs);
       return;

@@ -7,8 +7,7 @@ import { Refreshed } from './refreshed.js';
 import type { Adapter, StateMachineLabelConfig, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
 
 const LIFE_MS = 300_000;
-const FIRST_RETRY_MS = 5_000;
-const LONGEST_RETRY_MS = 300_000;
+const RETRY = { firstMs: 5_000, longestMs: 300_000 };
 
 /** What the readiness of labels is taken from. */
 export interface ReadinessOptions {
@@ -70,8 +69,7 @@ export class Readiness {
       clock,
       random,
       lifeMs: LIFE_MS,
-      firstRetryMs: FIRST_RETRY_MS,
-      longestRetryMs: LONGEST_RETRY_MS,
+      retry: RETRY,
       fetch: async (signal) => {
         const asked = pending ?? adapter.labelReady?.(label, pool, signal) ?? true;
         pending = undefined;

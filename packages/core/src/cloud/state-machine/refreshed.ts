@@ -1,5 +1,4 @@
-import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
-import { backoffMs } from '../../async/backoff.js';
+import { backoffMs, type BackoffOptions, type CancelTimer, type Clock } from '@nodepool/zk-protocol';
 
 /** How a value is fetched and kept. */
 export interface RefreshedOptions<T> {
@@ -9,8 +8,8 @@ export interface RefreshedOptions<T> {
   onFetched(error?: unknown): void;
   /** How long a value is used before it is fetched again; `undefined`: always. */
   readonly lifeMs: number | undefined;
-  readonly firstRetryMs: number;
-  readonly longestRetryMs: number;
+  /** When a fetch that failed is tried again. */
+  readonly retry: BackoffOptions;
   /** Number in [0, 1). */
   readonly random: () => number;
 }
@@ -101,9 +100,9 @@ export class Refreshed<T> {
   }
 
   #planNext(): void {
-    const { firstRetryMs, longestRetryMs, lifeMs, random, clock } = this.#options;
+    const { retry, lifeMs, random, clock } = this.#options;
     if (this.#failures > 0) {
-      this.#setTimer(backoffMs(this.#failures - 1, firstRetryMs, longestRetryMs, random));
+      this.#setTimer(backoffMs(this.#failures - 1, retry, random));
     } else if (this.#again) {
       this.#setTimer(0);
     } else if (lifeMs !== undefined) {

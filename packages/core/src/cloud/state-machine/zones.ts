@@ -4,8 +4,7 @@ import { Refreshed } from './refreshed.js';
 import type { Adapter, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
 
 const LIFE_MS = 3_600_000;
-const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 60_000;
+const RETRY = { firstMs: 1_000, longestMs: 60_000 };
 
 /** What zones are chosen from. */
 export interface ZonesOptions {
@@ -35,8 +34,7 @@ export class Zones {
       clock,
       random,
       lifeMs: LIFE_MS,
-      firstRetryMs: FIRST_RETRY_MS,
-      longestRetryMs: LONGEST_RETRY_MS,
+      retry: RETRY,
       fetch: async (signal) => (await adapter.getAZs?.(signal)) ?? [],
       onFetched: (error) => {
         if (error !== undefined) logger.warn('Availability zones could not be read', { error });

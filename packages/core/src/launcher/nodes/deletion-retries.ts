@@ -1,5 +1,4 @@
-import type { CancelTimer, NodeId } from '@nodepool/zk-protocol';
-import { backoffMs } from '../../async/backoff.js';
+import { backoffMs, type CancelTimer, type NodeId } from '@nodepool/zk-protocol';
 import type { Services } from '../mirror/services.js';
 
 /** A deletion under way or waiting for its next try. */
@@ -17,8 +16,9 @@ interface Deletion {
   cancel: CancelTimer | undefined;
 }
 
-const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 300_000;
+const RETRY = { firstMs: 1_000, longestMs: 300_000 };
+/** After a deletion that was interrupted and did not fail. */
+const SOON = { ...RETRY, firstMs: 50 };
 
 /** Nodes that could not be taken back: each is tried again, after growing pauses and without end. */
 export class DeletionRetries {
@@ -53,8 +53,7 @@ export class DeletionRetries {
       nextTryMs: undefined,
       cancel: undefined,
     };
-    const first = error === undefined ? FIRST_RETRY_MS / 20 : FIRST_RETRY_MS;
-    const pause = backoffMs(deletion.attempts, first, LONGEST_RETRY_MS, random);
+    const pause = backoffMs(deletion.attempts, error === undefined ? SOON : RETRY, random);
     deletion.attempts++;
     deletion.error = error ?? deletion.error;
     deletion.nextTryMs = clock.now() + pause;

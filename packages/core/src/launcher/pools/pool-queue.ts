@@ -1,5 +1,10 @@
-import { compareRequests, type CancelTimer, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
-import { backoffMs } from '../../async/backoff.js';
+import {
+  backoffMs,
+  compareRequests,
+  type CancelTimer,
+  type RequestId,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
 import type { Services } from '../mirror/services.js';
 import { RequestQueue } from '../plan/queue.js';
 import { judgeStanding } from '../plan/rules.js';
@@ -8,8 +13,7 @@ import { FirstPools } from './first-pools.js';
 import type { PoolPort } from './pool-port.js';
 import type { PoolRefusals } from './pool-refusals.js';
 
-const FIRST_RETRY_MS = 25;
-const LONGEST_RETRY_MS = 5_000;
+const RETRY = { firstMs: 25, longestMs: 5_000 };
 
 /** What the queue is told about the rest of its pool. */
 export interface PoolQueueOptions {
@@ -85,10 +89,10 @@ export class PoolQueue {
   }
 
   /** Another launcher was quicker, or holds the lock: no event may tell when that ends, so looks again soon. */
-  lookAgainLater(id: RequestId, firstMs = FIRST_RETRY_MS): void {
+  lookAgainLater(id: RequestId, firstMs = RETRY.firstMs): void {
     const retry = this.#retries.get(id) ?? { attempts: 0, cancel: undefined };
     const { clock, random, mirror } = this.#options.services;
-    const pause = backoffMs(retry.attempts++, firstMs, Math.max(firstMs, LONGEST_RETRY_MS), random);
+    const pause = backoffMs(retry.attempts++, { firstMs, longestMs: Math.max(firstMs, RETRY.longestMs) }, random);
     retry.cancel = clock.setTimer(pause, () => {
       retry.cancel = undefined;
       if (!mirror.requests.get(id)) this.#retries.delete(id);

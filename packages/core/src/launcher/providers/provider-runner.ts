@@ -1,15 +1,13 @@
-import type { NodeRecord, Resources } from '@nodepool/zk-protocol';
+import { backoffMs, type NodeRecord, type Resources } from '@nodepool/zk-protocol';
 import type { Driver, Provider } from '../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
 import type { Services } from '../mirror/services.js';
 import type { PlannedLaunch } from '../requests/planned-launch.js';
-import { backoffMs } from '../../async/backoff.js';
 import type { Logger } from '../../contract/logger.js';
 import { accumulate } from '../../contract/resources.js';
 import type { Reservation } from '../plan/types.js';
 
-const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 60_000;
+const RETRY = { firstMs: 1_000, longestMs: 60_000 };
 const START_PATIENCE_MS = 30_000;
 
 /** Launches decided on or under way. One ledger for all that succeed each other under a name: a reload ends no launch. */
@@ -209,7 +207,7 @@ export class ProviderRunner {
     } catch (error) {
       if (this.#stop.signal.aborted) return;
       this.#error = error instanceof Error ? error.message : String(error);
-      const pause = backoffMs(attempt, FIRST_RETRY_MS, LONGEST_RETRY_MS, this.#services.random);
+      const pause = backoffMs(attempt, RETRY, this.#services.random);
       this.#logger.error('Provider could not be started; trying again', { error, pauseMs: Math.round(pause) });
       this.#services.clock.setTimer(pause, () => {
         if (!this.#stop.signal.aborted) void this.#attempt(attempt + 1, onRunning);

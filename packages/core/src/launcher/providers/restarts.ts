@@ -1,5 +1,4 @@
-import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
-import { backoffMs } from '../../async/backoff.js';
+import { backoffMs, type CancelTimer, type Clock } from '@nodepool/zk-protocol';
 import type { Logger } from '../../contract/logger.js';
 import type { FaultKind } from './guard/driver-scope.js';
 
@@ -12,8 +11,7 @@ export interface RestartsPort {
   restart(provider: string): void;
 }
 
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
+const PAUSE = { firstMs: 1_000, longestMs: 60_000 };
 /** A provider that ran for so long without a fault begins anew with short pauses. */
 const FORGIVEN_AFTER_MS = 600_000;
 
@@ -36,7 +34,7 @@ export class Restarts {
     const known = this.#faults.get(provider);
     if (known?.cancel) return false;
     const count = known && now - known.lastMs < FORGIVEN_AFTER_MS ? known.count : 0;
-    const pauseMs = backoffMs(count, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, random);
+    const pauseMs = backoffMs(count, PAUSE, random);
     const fault = { count: count + 1, lastMs: now, cancel: undefined as CancelTimer | undefined };
     fault.cancel = clock.setTimer(pauseMs, () => {
       fault.cancel = undefined;

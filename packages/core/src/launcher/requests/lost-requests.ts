@@ -1,4 +1,5 @@
 import {
+  backoffMs,
   isZooKeeperError,
   requestLockPath,
   withNode,
@@ -11,10 +12,8 @@ import { proveUnlocked, setRequest } from './request-writes.js';
 import { UNALLOCATED } from './release.js';
 import type { Services } from '../mirror/services.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from './transaction.js';
-import { backoffMs } from '../../async/backoff.js';
 
-const FIRST_RETRY_MS = 100;
-const LONGEST_RETRY_MS = 30_000;
+const RETRY = { firstMs: 100, longestMs: 30_000 };
 
 /**
  * Finds accepted requests whose launcher has gone, or has let go of them, and returns them to the queue: a request is lost
@@ -100,7 +99,7 @@ export class LostRequests {
       const attempt = this.#checking.get(id) ?? 0;
       this.#checking.set(id, attempt + 1);
       logger.debug('Lost request cannot be reset yet', { requestId: id, error });
-      clock.setTimer(backoffMs(attempt, FIRST_RETRY_MS, LONGEST_RETRY_MS, random), () => {
+      clock.setTimer(backoffMs(attempt, RETRY, random), () => {
         if (this.#stop.signal.aborted) return;
         void this.#try(id);
       });

@@ -1,4 +1,5 @@
 import {
+  backoffMs,
   delay,
   encodeRequest,
   isZooKeeperError,
@@ -17,7 +18,6 @@ import { isRefusal, removeLockDirectory, setNode, Transaction } from '../request
 import type { Services } from '../mirror/services.js';
 import { planStandby } from '../plan/nodes.js';
 import { MIN_READY_REQUESTOR } from '../plan/rules.js';
-import { backoffMs } from '../../async/backoff.js';
 
 /** What min-ready learns from the launcher around it. */
 export interface MinReadyPort extends Activity, Pick<ConfigSource, 'config'> {
@@ -29,8 +29,7 @@ export interface MinReadyPort extends Activity, Pick<ConfigSource, 'config'> {
 
 /** Part of a request id; standby nodes are asked for after everything else. */
 const PRIORITY = 900;
-const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 300_000;
+const RETRY = { firstMs: 1_000, longestMs: 300_000 };
 /** How long launchers that are not the first leave the first one to act. */
 const OTHERS_TURN_MS = 5_000;
 const REMOVE_RETRY_MS = 1_000;
@@ -265,14 +264,14 @@ export class MinReady {
     const { clock, random } = this.#services;
     const now = clock.now();
     if (state.notBeforeMs > now) return;
-    state.notBeforeMs = now + backoffMs(state.failures++, FIRST_RETRY_MS, LONGEST_RETRY_MS, random);
+    state.notBeforeMs = now + backoffMs(state.failures++, RETRY, random);
   }
 
   /** A node went: there may be capacity now. */
   #hurry(label: string): void {
     const state = this.#stateOf(label);
     if (state.failures === 0 || !state.cancel) return;
-    const latestMs = this.#services.clock.now() + FIRST_RETRY_MS;
+    const latestMs = this.#services.clock.now() + RETRY.firstMs;
     if (state.notBeforeMs <= latestMs) return;
     state.notBeforeMs = latestMs;
     state.cancel();

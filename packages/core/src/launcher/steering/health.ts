@@ -1,3 +1,5 @@
+import { backoffMs } from '@nodepool/zk-protocol';
+
 /**
  * - `closed` works; launches continue as usual
  * - `open` fails; nothing is begun before `nextProbeMs`
@@ -77,7 +79,7 @@ export class Health {
     if (this.#isOpen && !this.#isProbing) return false;
     if (!this.#isOpen && this.#failures < this.#limits.failuresToOpen) return false;
     const { firstPauseMs, longestPauseMs } = this.#limits;
-    this.#nextProbeMs = nowMs + Math.min(longestPauseMs, firstPauseMs * 2 ** this.#opened++);
+    this.#nextProbeMs = nowMs + backoffMs(this.#opened++, { firstMs: firstPauseMs, longestMs: longestPauseMs });
     this.#isOpen = true;
     this.#isProbing = false;
     return true;

@@ -1,9 +1,9 @@
-import type { CancelTimer, Clock, JsonObject } from '@nodepool/zk-protocol';
+import { backoffMs, type CancelTimer, type Clock, type JsonObject } from '@nodepool/zk-protocol';
 import type { Logger, WebhookConfig } from '@nodepool/core';
 import type { ApiEvent } from './events.js';
 
 const MOST_ATTEMPTS = 5;
-const FIRST_RETRY_MS = 1_000;
+const RETRY = { firstMs: 1_000, longestMs: 60_000 };
 const TIMEOUT_MS = 10_000;
 /** What may wait for one address; the oldest are dropped for the newest. */
 const MOST_WAITING = 1_000;
@@ -92,7 +92,7 @@ export class Webhooks {
         this.#options.logger.warn('A webhook could not be told', { webhook: name, attempt, reason: result.reason });
         return;
       }
-      await this.#pause(FIRST_RETRY_MS * 2 ** (attempt - 1));
+      await this.#pause(backoffMs(attempt - 1, RETRY));
     }
   }
 

@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { backoffMs } from '../../base/backoff.js';
 import { type Clock, delay, systemClock } from '../../base/clock.js';
 import { EmbeddedServerError } from '../contract/errors.js';
 import { ServerModel } from '../model/server-model.js';
@@ -15,8 +16,7 @@ const DEFAULT_SNAPSHOT_EVERY = 100_000;
 const DEFAULT_MAX_CONNECTIONS = 1000;
 /** Part of all connections that one address may have. */
 const ONE_ADDRESS_SHARE = 0.8;
-const FIRST_RETRY_MS = 200;
-const LAST_RETRY_MS = 5000;
+const RETRY = { firstMs: 200, longestMs: 5_000 };
 
 const silent: EmbeddedLogger = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -194,9 +194,9 @@ class RunningServer implements EmbeddedServer {
    */
   private async recover(failed: Store | undefined, cause: unknown): Promise<void> {
     await closeQuietly(failed, this.logger);
-    for (let waitMs = FIRST_RETRY_MS; !this.stopping.signal.aborted; waitMs = Math.min(waitMs * 2, LAST_RETRY_MS)) {
+    for (let failures = 0; !this.stopping.signal.aborted; failures++) {
       try {
-        await delay(this.clock, waitMs, this.stopping.signal);
+        await delay(this.clock, backoffMs(failures, RETRY), this.stopping.signal);
         const store =
           failed !== undefined && isOutOfSpace(cause)
             ? await Store.reopen(this.storeOptions, failed)
