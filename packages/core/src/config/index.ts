@@ -10,6 +10,8 @@ export type { InstalledDriver } from './discovery/list-drivers.js';
 export { listInstalledDrivers } from './discovery/list-drivers.js';
 export type { InspectedDriver } from './discovery/inspect-drivers.js';
 export { inspectDrivers } from './discovery/inspect-drivers.js';
+export type { DiscoverOptions } from './discovery/discover-driver.js';
+export type { ImportLimit } from './discovery/import-module.js';
 export type { DriverPlaces } from './discovery/places.js';
 export type { DriverRegistryOptions } from './discovery/registry.js';
 export { createDriverRegistry } from './discovery/registry.js';

@@ -3,7 +3,7 @@ import type { Logger } from '../contract/logger.js';
 import type { LaunchSubject } from '../contract/operation-metrics.js';
 import type { Transition } from '../contract/state-machine.js';
 import type { RequestOutcome } from '../contract/request-outcome.js';
-import { BuilderMetrics } from './builder-metrics.js';
+import { BuilderMetrics, type BuilderEvents } from './builder-metrics.js';
 import { Exposition } from './exposition.js';
 import { Follower } from './follower.js';
 import { createReaders } from './readers.js';
@@ -31,7 +31,7 @@ const HTTP_STATUS = /^[1-5]\d\d$/;
 /** Counts what a launcher or builder does, sends it to statsd and shows it to Prometheus. */
 export class Metrics implements LauncherMetrics {
   /** What a builder reports to. */
-  readonly builder: BuilderMetrics;
+  readonly builder: BuilderEvents;
   readonly #options: MetricsOptions;
   readonly #statsd: Statsd | undefined;
   readonly #exposition: Exposition;
@@ -42,14 +42,15 @@ export class Metrics implements LauncherMetrics {
     const { clock, logger, statsd, version, hostname } = options;
     this.#options = options;
     this.#statsd = statsd && new Statsd(statsd, { clock, logger });
-    this.builder = new BuilderMetrics(clock, hostname, this.#statsd, () => this.#exposition);
+    const builder = new BuilderMetrics(clock, hostname, this.#statsd, () => this.#exposition);
+    this.builder = builder;
     const readers = createReaders({
       follower: () => this.#follower,
       version,
       statsdDropped: () => this.#statsd?.dropped,
       usage: () => this.#usage,
     });
-    this.#exposition = new Exposition({ ...readers, ...this.builder.readers() });
+    this.#exposition = new Exposition({ ...readers, ...builder.readers() });
   }
 
   /** `Content-Type` of {@link Metrics.render}. */

@@ -10,7 +10,7 @@ export type { LogLevel } from '../logging/levels.js';
 /* Metrics */
 export type { LaunchSubject, OperationMetrics } from '../contract/operation-metrics.js';
 export type { Transition } from '../contract/state-machine.js';
-export type { BuilderEvents, BuilderLoad, BuilderMetrics, ImageActivity } from '../metrics/builder-metrics.js';
+export type { BuilderEvents, BuilderLoad, ImageActivity } from '../metrics/builder-metrics.js';
 export type { MetricsOptions } from '../metrics/metrics.js';
 export { Metrics } from '../metrics/metrics.js';
 export type { PoolLoad } from '../contract/pool-load.js';

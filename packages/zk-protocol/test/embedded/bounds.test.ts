@@ -4,7 +4,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } from '../../src/embedded/index.js';
+import { type EmbeddedServerOptions, startEmbeddedServer } from '../../src/embedded/index.js';
+import type { RunningServer } from '../../src/embedded/server/start.js';
 import { SnapshotSource } from '../../src/embedded/storage/snapshot-source.js';
 import { ErrorCode, OpCode } from '../../src/embedded/model/constants.js';
 import type { JuteWriter } from '../../src/embedded/wire/jute-writer.js';
@@ -69,7 +70,7 @@ function multiRead(count: number, path: string): RawRequest {
 
 describe('one client', () => {
   let dataDir: string;
-  let server: EmbeddedServer;
+  let server: RunningServer;
   const clients: RawClient[] = [];
 
   beforeEach(async () => {
@@ -82,7 +83,7 @@ describe('one client', () => {
   });
 
   async function start(options: Partial<EmbeddedServerOptions> = {}): Promise<void> {
-    server = await startEmbeddedServer({ dataDir, ...options });
+    server = (await startEmbeddedServer({ dataDir, ...options })) as RunningServer;
   }
 
   async function open(): Promise<RawClient> {

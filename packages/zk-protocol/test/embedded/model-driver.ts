@@ -1,13 +1,9 @@
 import type { Acl } from '../../src/client/contract/types.js';
-import {
-  createModelConnection,
-  type ModelConnection,
-  type NodeStat,
-  type Outcome,
-  type Request,
-  ServerModel,
-  type Transaction,
-} from '../../src/embedded/index.js';
+import { createModelConnection, type ModelConnection } from '../../src/embedded/model/connection.js';
+import type { NodeStat, Outcome } from '../../src/embedded/model/replies.js';
+import type { Request } from '../../src/embedded/model/requests.js';
+import { ServerModel } from '../../src/embedded/model/server-model.js';
+import type { Transaction } from '../../src/embedded/model/transactions.js';
 import { statOf } from '../../src/embedded/model/znode.js';
 import type { Random } from './random.js';
 

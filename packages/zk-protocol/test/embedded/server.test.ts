@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } from '../../src/embedded/index.js';
+import type { RunningServer } from '../../src/embedded/server/start.js';
 import { OpCode } from '../../src/embedded/model/constants.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { MemoryFileSystem } from './memory-file-system.js';
@@ -26,8 +27,8 @@ describe('startEmbeddedServer', () => {
     await rm(dataDir, { recursive: true });
   });
 
-  async function start(options: Partial<EmbeddedServerOptions> = {}): Promise<EmbeddedServer> {
-    const server = await startEmbeddedServer({ dataDir, ...options });
+  async function start(options: Partial<EmbeddedServerOptions> = {}): Promise<RunningServer> {
+    const server = (await startEmbeddedServer({ dataDir, ...options })) as RunningServer;
     running.push(server);
     return server;
   }

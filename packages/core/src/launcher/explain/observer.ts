@@ -93,7 +93,7 @@ export class Observer {
       const provider = driver.getProvider(providerConfig, this.#contextFor(providerConfig, config, services));
       runners.set(providerConfig.name, new ProviderRunner(services, { driver }, provider));
     }
-    return new ObservedConfig(config, services, runners, this.#registry);
+    return new ObservedPools(config, services, runners, this.#registry);
   }
 
   /** Resolves when everything has been read. */
@@ -134,7 +134,22 @@ export interface ObservedView extends PoolView {
 }
 
 /** The pools of one configuration, over the records an {@link Observer} reads. */
-export class ObservedConfig {
+export interface ObservedConfig {
+  readonly config: Config;
+  /**
+   * Why a request is where it is, or what would become of one for these labels: registered pools that the configuration
+   * names are judged by it.
+   * @returns `undefined` for an unknown request id
+   */
+  explain(subject: ExplainSubject): RequestExplanation | undefined;
+  /**
+   * A view of each configured pool, one for every entry it has among the given pools; a pool without one gets an id no
+   * launcher has.
+   */
+  views(registered: readonly PoolComponentRecord[]): ObservedView[];
+}
+
+class ObservedPools implements ObservedConfig {
   readonly config: Config;
   readonly #services: Services;
   readonly #runners: ReadonlyMap<string, ProviderRunner>;
@@ -152,11 +167,6 @@ export class ObservedConfig {
     this.#registry = registry;
   }
 
-  /**
-   * Why a request is where it is, or what would become of one for these labels: registered pools that the configuration
-   * names are judged by it.
-   * @returns `undefined` for an unknown request id
-   */
   explain(subject: ExplainSubject): RequestExplanation | undefined {
     const { mirror, clock } = this.#services;
     const registered = this.#registry.pools;
@@ -171,10 +181,6 @@ export class ObservedConfig {
     return explanation && { ...explanation, pools: [...explanation.pools, ...idle] };
   }
 
-  /**
-   * A view of each configured pool, one for every entry it has among the given pools; a pool without one gets an id no
-   * launcher has.
-   */
   views(registered: readonly PoolComponentRecord[]): ObservedView[] {
     return this.#pools(registered);
   }

@@ -1,5 +1,5 @@
 import type { PastEvent } from './event.js';
-import type { OpenRequest } from './open-records.js';
+import type { KnownRequest } from './open-records.js';
 
 /** An event and who has told of it. */
 export interface ToldEvent extends PastEvent {
@@ -49,7 +49,7 @@ const ENDS: ReadonlySet<string> = new Set(['fulfilled', 'failed', 'gone']);
 const ORDER: readonly Standing['what'][] = ['waits', 'behind', 'queued', 'left', 'declined'];
 
 /** What a request waited for, as one launcher knows it. */
-export function causesOfRequest({ facts, events, nodes }: OpenRequest): Interval[] {
+export function causesOfRequest({ facts, events, nodes }: KnownRequest): Interval[] {
   return causesOf({ createdMs: facts.createdMs, events, nodes });
 }
 

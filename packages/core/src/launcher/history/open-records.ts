@@ -2,6 +2,24 @@ import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
 import { pastEvent, type NodeFacts, type PastEvent, type PastLine, type RequestFacts } from './event.js';
 import type { Membership } from './group-log.js';
 
+/** What a launcher knows of a node that is made, or was, for an open request. */
+export interface KnownNode {
+  readonly id: string;
+  readonly facts: NodeFacts;
+  readonly events: readonly PastEvent[];
+}
+
+/** What a launcher knows of a request that is not over, or has just ended. */
+export interface KnownRequest {
+  readonly id: string;
+  readonly facts: RequestFacts;
+  readonly events: readonly PastEvent[];
+  /** Nodes that are made for it. */
+  readonly nodes: readonly KnownNode[];
+  /** What happened so far, with what it waits for at this moment. */
+  eventsNow(): PastEvent[];
+}
+
 /** Events kept of one request or node while it is open; the ones in the middle are left out. */
 const MOST_EVENTS = 400;
 
@@ -44,7 +62,7 @@ class OpenRecord {
 }
 
 /** A request that pools of this launcher have looked at and that is not over. */
-export class OpenRequest extends OpenRecord {
+export class OpenRequest extends OpenRecord implements KnownRequest {
   readonly id: string;
   readonly facts: RequestFacts;
   /** Where it waits; of few pools, so that a list is smaller than a map. */
@@ -101,7 +119,7 @@ export class OpenRequest extends OpenRecord {
 }
 
 /** A node to which something has happened that is not written, or that is made for an open request. */
-export class OpenNode extends OpenRecord {
+export class OpenNode extends OpenRecord implements KnownNode {
   readonly id: string;
   readonly facts: NodeFacts;
 

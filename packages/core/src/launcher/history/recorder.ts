@@ -9,7 +9,7 @@ import type {
 import type { RequestOutcome } from '../../contract/request-outcome.js';
 import { pastEvent, type PastEvent, type PastLine } from './event.js';
 import { GroupLog, type Membership } from './group-log.js';
-import { OpenNode, OpenRequest } from './open-records.js';
+import { OpenNode, OpenRequest, type KnownNode, type KnownRequest } from './open-records.js';
 
 /** A pool that planned nothing; not a rule of the plan. */
 export const RESTING = 'not-planning';
@@ -21,7 +21,7 @@ const ENDS: Readonly<Record<string, 'fulfilled' | 'failed'>> = { fulfilled: 'ful
 
 /** A request that is over, with everything that this launcher knows of it. */
 export interface PastRequest {
-  readonly request: OpenRequest;
+  readonly request: KnownRequest;
   /** It was a pool of this launcher that fulfilled it. */
   readonly isOwn: boolean;
 }
@@ -70,11 +70,11 @@ export class Recorder implements DecisionListener {
     return this.#own.has(launcherId);
   }
 
-  request(id: string): OpenRequest | undefined {
+  request(id: string): KnownRequest | undefined {
     return this.#requests.get(id);
   }
 
-  node(id: string): OpenNode | undefined {
+  node(id: string): KnownNode | undefined {
     return this.#nodes.get(id);
   }
 

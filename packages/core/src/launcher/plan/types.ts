@@ -7,7 +7,7 @@ import type {
   Resources,
 } from '@nodepool/zk-protocol';
 import type { PoolConfig } from '../../contract/provider-config.js';
-import type { ProviderSteering } from '../steering/provider-steering.js';
+import type { SteeringView } from '../steering/provider-steering.js';
 
 /** Names of the rules, in the order they are applied; the first that matches decides. */
 export const RULES = [
@@ -150,7 +150,7 @@ export interface PoolView {
   canHold?(labels: readonly string[]): boolean;
   readonly quota: QuotaView;
   /** What launches have shown of the provider; missing: it is not steered around. */
-  readonly steering?: Pick<ProviderSteering, 'isWell' | 'mayLaunch' | 'report'> | undefined;
+  readonly steering?: SteeringView | undefined;
   /** The pool that a waiting request is left to for a moment; missing: none. */
   leftTo?(request: PlannedRequest): PoolComponentRecord | undefined;
   tenantLimit(tenant: string): Resources | undefined;

@@ -16,6 +16,15 @@ export interface SteeringReport {
   readonly ramp: RampReport;
 }
 
+/** What launches have shown of a provider, as the plan asks for it. */
+export interface SteeringView {
+  /** Nothing is known against the provider itself. */
+  readonly isWell: boolean;
+  /** Whether nodes of these labels may be launched now: all is well, or it is time for a probe. */
+  mayLaunch(labels: readonly string[]): boolean;
+  report(): SteeringReport;
+}
+
 /** What is kept of a launch while it is under way. */
 export interface SteeredLaunch {
   readonly label: string;
@@ -33,7 +42,7 @@ export interface SteeredLaunch {
  * What the launches of one provider have shown: the health of the provider, and of each label, which stands for a resource
  * type. Lack of capacity counts for the label alone. Outlives a reload.
  */
-export class ProviderSteering {
+export class ProviderSteering implements SteeringView {
   readonly #limits: HealthLimits;
   readonly #now: () => number;
   readonly #changed: () => void;

@@ -19,7 +19,7 @@ export type TransactionListener = (transaction: Transaction, sessionId: bigint) 
 
 /** A ZooKeeper server in this process, on the given clock, without network and disk. */
 export class InProcessServer {
-  readonly model: ServerModel;
+  readonly #model: ServerModel;
   readonly #clock: Clock;
   readonly #onTransaction: TransactionListener;
   readonly #receivers = new Map<ModelConnection, Receiver>();
@@ -27,7 +27,7 @@ export class InProcessServer {
   #deadline: { atMs: number; cancel: CancelTimer } | undefined;
 
   constructor(clock: Clock, onTransaction: TransactionListener = () => {}, options: ModelOptions = {}) {
-    this.model = new ServerModel(options);
+    this.#model = new ServerModel(options);
     this.#clock = clock;
     this.#onTransaction = onTransaction;
   }
@@ -36,7 +36,7 @@ export class InProcessServer {
   createSession(connection: ModelConnection, timeoutMs: number, receiver: Receiver): Session {
     const password = Buffer.alloc(16);
     password.writeUInt32BE(++this.#passwords, 0);
-    const opened = this.model.createSession(connection, { timeoutMs, password }, this.#now());
+    const opened = this.#model.createSession(connection, { timeoutMs, password }, this.#now());
     this.#receivers.set(connection, receiver);
     this.#record(opened.outcome, opened.session.id);
     this.#arm();
@@ -49,7 +49,7 @@ export class InProcessServer {
     credentials: { sessionId: bigint; password: Buffer },
     receiver: Receiver,
   ): Session | undefined {
-    const attached = this.model.attach(connection, credentials, this.#now());
+    const attached = this.#model.attach(connection, credentials, this.#now());
     if (attached === undefined) return undefined;
     this.#receivers.set(connection, receiver);
     if (attached.replaced !== undefined) this.#close(attached.replaced);
@@ -59,7 +59,7 @@ export class InProcessServer {
 
   /** Carries out a request. Events it causes are handed to their receivers before this returns. */
   apply(connection: ModelConnection, request: Request): Reply {
-    const outcome = this.model.apply(connection, request, this.#now());
+    const outcome = this.#model.apply(connection, request, this.#now());
     this.#record(outcome, connection.sessionId);
     this.#arm();
     return outcome.reply;
@@ -68,7 +68,7 @@ export class InProcessServer {
   /** The connection is gone; its session waits for its client. */
   detach(connection: ModelConnection): void {
     this.#receivers.delete(connection);
-    this.model.detach(connection);
+    this.#model.detach(connection);
   }
 
   #close(connection: ModelConnection): void {
@@ -84,15 +84,15 @@ export class InProcessServer {
 
   #passTime(): void {
     this.#deadline = undefined;
-    const { outcomes, expired } = this.model.passTime(this.#now());
+    const { outcomes, expired } = this.#model.passTime(this.#now());
     for (const outcome of outcomes) this.#record(outcome, endedSession(outcome));
     for (const connection of expired) this.#close(connection);
     this.#arm();
   }
 
   #arm(): void {
-    if (this.#deadline !== undefined && this.#deadline.atMs <= this.model.earliestDeadlineMs) return;
-    const atMs = this.model.nextDeadlineMs();
+    if (this.#deadline !== undefined && this.#deadline.atMs <= this.#model.earliestDeadlineMs) return;
+    const atMs = this.#model.nextDeadlineMs();
     if (atMs === undefined || (this.#deadline !== undefined && this.#deadline.atMs <= atMs)) return;
     this.#deadline?.cancel();
     const cancel = this.#clock.setTimer(Math.max(0, atMs - steadyNow(this.#clock)), () => this.#passTime());

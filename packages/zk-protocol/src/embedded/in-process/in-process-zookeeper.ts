@@ -1,7 +1,19 @@
 import { isZooKeeperError } from '../../client/contract/errors.js';
 import { assertPath } from '../../client/paths.js';
 import { deleteTree, ensurePath } from '../../client/trees.js';
-import type * as api from '../../client/contract/types.js';
+import type {
+  Acl,
+  ConnectionCounters,
+  ConnectionState,
+  CreateOptions,
+  Operation,
+  OperationResult,
+  ReadOperation,
+  ReadResult,
+  Stat,
+  WatchListener,
+  ZooKeeper,
+} from '../../client/contract/types.js';
 import type { Reply, ReplyBody } from '../model/replies.js';
 import type { Request } from '../model/requests.js';
 import type { InProcessServer } from './in-process-server.js';
@@ -14,8 +26,8 @@ import * as translate from './translate.js';
  * both in the server's order; calls of one tick travel together; the state changes before requests fail; what was sent
  * and not answered may or may not have taken effect; watches are set again before anything else is sent.
  */
-export class InProcessZooKeeper implements api.ZooKeeper {
-  readonly counters: Readonly<api.ConnectionCounters>;
+export class InProcessZooKeeper implements ZooKeeper {
+  readonly counters: Readonly<ConnectionCounters>;
   readonly #session: InProcessSession;
 
   constructor(server: InProcessServer, options: InProcessOptions = {}) {
@@ -23,7 +35,7 @@ export class InProcessZooKeeper implements api.ZooKeeper {
     this.counters = this.#session.counters;
   }
 
-  get state(): api.ConnectionState {
+  get state(): ConnectionState {
     return this.#session.states.state;
   }
 
@@ -54,7 +66,7 @@ export class InProcessZooKeeper implements api.ZooKeeper {
 
   // --- interface --------------------------------------------------------------------------------------------------
 
-  onState(listener: (state: api.ConnectionState) => void): () => void {
+  onState(listener: (state: ConnectionState) => void): () => void {
     return this.#session.states.add(listener);
   }
 
@@ -62,15 +74,15 @@ export class InProcessZooKeeper implements api.ZooKeeper {
     return this.#session.states.whenConnected(signal);
   }
 
-  async create(path: string, data?: Buffer | string, options: api.CreateOptions = {}): Promise<string> {
+  async create(path: string, data?: Buffer | string, options: CreateOptions = {}): Promise<string> {
     return (await this.create2(path, data, options)).path;
   }
 
   async create2(
     path: string,
     data?: Buffer | string,
-    options: api.CreateOptions = {},
-  ): Promise<{ path: string; stat: api.Stat }> {
+    options: CreateOptions = {},
+  ): Promise<{ path: string; stat: Stat }> {
     const { ephemeral, sequential, container, ttlMs } = options;
     assertPath(path, sequential);
     const base = { path, data: translate.toBody(data), acl: translate.toAcl(options.acl) };
@@ -93,7 +105,7 @@ export class InProcessZooKeeper implements api.ZooKeeper {
     return deleteTree(this, path);
   }
 
-  async exists(path: string, watcher?: api.WatchListener): Promise<api.Stat | undefined> {
+  async exists(path: string, watcher?: WatchListener): Promise<Stat | undefined> {
     const request: Request = { op: 'exists', path, watch: watcher !== undefined };
     try {
       return await this.#read(request, 'exists', watcher, ({ body }) => statIn(body));
@@ -103,23 +115,23 @@ export class InProcessZooKeeper implements api.ZooKeeper {
     }
   }
 
-  async getData(path: string, watcher?: api.WatchListener): Promise<{ data: Buffer; stat: api.Stat }> {
+  async getData(path: string, watcher?: WatchListener): Promise<{ data: Buffer; stat: Stat }> {
     return this.#read({ op: 'getData', path, watch: watcher !== undefined }, 'data', watcher, ({ body }) => ({
       data: (body?.kind === 'data' ? body.data : undefined) ?? Buffer.alloc(0),
       stat: statIn(body),
     }));
   }
 
-  async setData(path: string, data: Buffer | string, version = -1): Promise<api.Stat> {
+  async setData(path: string, data: Buffer | string, version = -1): Promise<Stat> {
     assertPath(path);
     return this.#send({ op: 'setData', path, data: translate.toBody(data), version }, ({ body }) => statIn(body));
   }
 
-  async getChildren(path: string, watcher?: api.WatchListener): Promise<string[]> {
+  async getChildren(path: string, watcher?: WatchListener): Promise<string[]> {
     return (await this.getChildren2(path, watcher)).children;
   }
 
-  async getChildren2(path: string, watcher?: api.WatchListener): Promise<{ children: string[]; stat: api.Stat }> {
+  async getChildren2(path: string, watcher?: WatchListener): Promise<{ children: string[]; stat: Stat }> {
     const request: Request = { op: 'getChildren2', path, watch: watcher !== undefined };
     return this.#read(request, 'children', watcher, ({ body }) => ({
       children: this.#session.conditions.arrange(body?.kind === 'strings-stat' ? [...body.strings] : []),
@@ -127,7 +139,7 @@ export class InProcessZooKeeper implements api.ZooKeeper {
     }));
   }
 
-  async getAcl(path: string): Promise<{ acl: api.Acl[]; stat: api.Stat }> {
+  async getAcl(path: string): Promise<{ acl: Acl[]; stat: Stat }> {
     assertPath(path);
     return this.#send({ op: 'getAcl', path }, ({ body }) => ({
       acl: body?.kind === 'acl' ? [...body.acl] : [],
@@ -135,19 +147,19 @@ export class InProcessZooKeeper implements api.ZooKeeper {
     }));
   }
 
-  async setAcl(path: string, acl: readonly api.Acl[], version = -1): Promise<api.Stat> {
+  async setAcl(path: string, acl: readonly Acl[], version = -1): Promise<Stat> {
     assertPath(path);
     return this.#send({ op: 'setAcl', path, acl, version }, ({ body }) => statIn(body));
   }
 
-  async multi(operations: readonly api.Operation[]): Promise<api.OperationResult[]> {
+  async multi(operations: readonly Operation[]): Promise<OperationResult[]> {
     if (operations.length === 0) return [];
     for (const operation of operations) assertPath(operation.path, operation.op === 'create' && operation.sequential);
     const request: Request = { op: 'multi', parts: operations.map(translate.toMultiPart) };
     return this.#send(request, (reply) => translate.readMulti(reply, operations), undefined, operations.length);
   }
 
-  async multiRead(reads: readonly api.ReadOperation[]): Promise<api.ReadResult[]> {
+  async multiRead(reads: readonly ReadOperation[]): Promise<ReadResult[]> {
     if (reads.length === 0) return [];
     const request: Request = { op: 'multiRead', parts: reads.map(translate.toReadPart) };
     const arrange = (names: string[]) => this.#session.conditions.arrange(names);
@@ -158,11 +170,7 @@ export class InProcessZooKeeper implements api.ZooKeeper {
     await this.#send({ op: 'sync', path }, () => undefined);
   }
 
-  async addWatch(
-    path: string,
-    mode: 'persistent' | 'persistent-recursive',
-    listener: api.WatchListener,
-  ): Promise<void> {
+  async addWatch(path: string, mode: 'persistent' | 'persistent-recursive', listener: WatchListener): Promise<void> {
     this.#session.watches.assertPersistentAllowed(path, mode);
     this.#session.watches.addPersistent(path, mode, listener);
     try {
@@ -173,7 +181,7 @@ export class InProcessZooKeeper implements api.ZooKeeper {
     }
   }
 
-  async removeWatch(path: string, listener: api.WatchListener): Promise<void> {
+  async removeWatch(path: string, listener: WatchListener): Promise<void> {
     const wasLast = this.#session.watches.removePersistent(path, listener);
     if (!wasLast || this.state !== 'CONNECTED') return;
     try {
@@ -201,7 +209,7 @@ export class InProcessZooKeeper implements api.ZooKeeper {
   #read<T>(
     request: Request & { path: string },
     kind: 'exists' | 'data' | 'children',
-    listener: api.WatchListener | undefined,
+    listener: WatchListener | undefined,
     read: (reply: Reply) => T,
   ): Promise<T> {
     assertPath(request.path);
@@ -219,7 +227,7 @@ export class InProcessZooKeeper implements api.ZooKeeper {
   }
 }
 
-function statIn(body: ReplyBody | undefined): api.Stat {
+function statIn(body: ReplyBody | undefined): Stat {
   if (body !== undefined && 'stat' in body) return translate.toStat(body.stat);
   throw new Error('the reply carries no stat');
 }

@@ -59,8 +59,8 @@ export const ErrorCode = {
 /** Numbers of watch events. */
 export const EventType = { created: 1, deleted: 2, changed: 3, children: 4 } as const;
 
-/** One of {@link EventType}. */
-export type EventTypeNumber = (typeof EventType)[keyof typeof EventType];
+/** Which watch event: a znode was created (1), deleted (2) or changed (3), or got or lost a child (4). */
+export type EventTypeNumber = 1 | 2 | 3 | 4;
 
 /** `state` field of every watch event: connected. */
 export const EVENT_STATE_CONNECTED = 3;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ErrorCode } from './constants.js';
 import { contentOf, createRequest, ModelDriver, OPEN, randomWrite } from '../../../test/embedded/model-driver.js';
 import { Random } from '../../../test/embedded/random.js';
-import { ServerModel } from '../index.js';
+import { ServerModel } from './server-model.js';
 
 const CREATED = 1;
 const DELETED = 2;

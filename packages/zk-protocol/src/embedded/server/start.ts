@@ -31,7 +31,8 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
   return server;
 }
 
-class RunningServer implements EmbeddedServer {
+/** The server behind {@link startEmbeddedServer}. Tests of this package look at its model. */
+export class RunningServer implements EmbeddedServer {
   readonly host: string;
   port: number;
   private readonly clock: Clock;

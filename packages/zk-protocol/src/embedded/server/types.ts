@@ -1,6 +1,5 @@
 import type { EmbeddedLogger } from '../contract/logger.js';
 import type { Clock } from '../../base/clock.js';
-import type { ServerModel } from '../model/server-model.js';
 import type { FileSystem } from '../storage/file-system.js';
 
 /** How to run an embedded server; only the folder is needed. */
@@ -43,8 +42,6 @@ export interface EmbeddedServer {
   readonly port: number;
   /** `host:port`, as a client wants it. */
   readonly connectString: string;
-  /** The state; a different one after the server recovered from a full or failing disk. */
-  readonly model: ServerModel;
   /** False while the disk does not take writes: clients are turned away until it does. */
   readonly isServing: boolean;
   /** Closes connections, writes what is left and frees port and folder. Sessions live on in the data. Safe to repeat. */

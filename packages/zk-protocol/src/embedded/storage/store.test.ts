@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type ServerModel, ServerModel as Model, type Transaction } from '../index.js';
+import { type ServerModel, ServerModel as Model } from '../model/server-model.js';
+import type { Transaction } from '../model/transactions.js';
 import { Store } from './store.js';
 import { MemoryFileSystem, pathOf } from '../../../test/embedded/memory-file-system.js';
 import { contentOf, createRequest, ModelDriver, randomWrite } from '../../../test/embedded/model-driver.js';
