@@ -72,7 +72,9 @@ export function failureCases(get: () => OpenStackHarness): void {
       async (name) => {
         const zuul = await get().newClient();
         const label = name.startsWith('cinder') ? ON_VOLUME : {};
-        await get().launch(OpenStackHarness.setup({ pool: { networks: ['private'] }, label }));
+        // what a service that dies had taken in hand is lost, and only a limit of time tells; the cloud may have no host for a while
+        const entry = { 'launch-timeout': 60, 'launch-retries': 10 };
+        await get().launch(OpenStackHarness.setup({ pool: { networks: ['private'] }, label, entry }));
         const first = await Promise.all([0, 1].map(() => zuul.submit(['small'])));
         await pause(500);
         await get().cloud.stopService(name);

@@ -117,7 +117,8 @@ async function submitOrder(
 ): Promise<CreateStep> {
   const { capacity, client, facts } = context;
   const zone = order.zone ?? null;
-  if (capacity.isFull(zone, order.flavorId)) {
+  // a second attempt is made because nobody else can make the node: then the cloud is asked
+  if (context.order.attempt === 1 && capacity.isFull(zone, order.flavorId)) {
     return failed(
       new CapacityError(`the cloud had no room for flavor ${order.flavorId} in zone "${zone ?? 'any'}" just now`),
     );

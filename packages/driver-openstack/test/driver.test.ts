@@ -327,16 +327,28 @@ describe('failures of a launch', () => {
 
   it('nodes of one request stay in their zone all the same', async () => {
     await setUp(
-      { pool: { 'availability-zones': ['north', 'south'] }, entry: { 'launch-retries': 2 } },
+      { pool: { 'availability-zones': ['north', 'south'] } },
       ({ cloud }) => (cloud.state.zones = ['north', 'south']),
     );
     world.cloud.state.fates.push('No valid host was found.');
 
-    const { state, error } = await world.during(world.launch({ labels: ['small', 'small'] }));
+    const { state, node } = await world.during(world.launch({ labels: ['small', 'small'] }));
 
-    expect(state).toBe('failed');
-    expect(error?.message).toContain('no room');
-    expect(world.cloud.count('POST', /compute\/servers$/)).toBe(1);
+    expect([state, node.az]).toEqual(['ready', 'north']);
+  });
+
+  it('a cloud that had no room is asked again by each further attempt, and by none of another launch', async () => {
+    await setUp({ entry: { 'launch-retries': 2 } });
+    world.cloud.state.fates.push('No valid host was found.', 'No valid host was found.');
+    const orders = () => world.cloud.count('POST', /compute\/servers$/);
+
+    const first = await world.during(world.launch());
+    const ordersOfFirst = orders();
+    const second = await world.during(world.launch());
+
+    expect([first.state, ordersOfFirst]).toEqual(['failed', 2]);
+    expect([second.state, orders()]).toEqual(['ready', 3]);
+    expect(world.counted).toEqual(['error.capacity', 'error.capacity', 'error.capacity', 'ready']);
   });
 
   it('with [null] the cloud chooses the zone', async () => {
