@@ -104,6 +104,16 @@ const ROOMS = {
     'testing/harness': ['contract', 'async', 'config', 'config/discovery', 'launcher', 'testing/invariants'],
     'testing/parts': ['contract', 'config', 'testing/harness'],
     testing: ['testing/invariants', 'testing/harness', 'testing/parts'],
+    replay: [
+      'contract',
+      'async',
+      'config/discovery',
+      'metrics',
+      'launcher/history',
+      'launcher',
+      'testing/harness',
+      'testing',
+    ],
     service: ['contract', 'async', 'logging', 'metrics', 'metrics/table', 'metrics/statsd', 'render', 'launcher/plan'],
     '.': [
       'contract',
@@ -132,6 +142,7 @@ const ROOMS = {
     images: ['command', 'terminal', 'connection', 'explain'],
     controls: ['command', 'terminal', 'connection'],
     doctor: ['command', 'terminal', 'connection', 'configuration'],
+    replay: ['command', 'terminal', 'connection', 'configuration', 'explain'],
     commands: [
       'command',
       'help',
@@ -144,6 +155,7 @@ const ROOMS = {
       'logs',
       'nodes',
       'providers',
+      'replay',
       'requests',
       'run',
       'top',
@@ -194,6 +206,7 @@ const ROOMS = {
     fleets: ['world', 'cloud'],
     actors: ['world', 'fleets'],
     year: ['world', 'cloud', 'fleets', 'actors'],
+    replay: ['world', 'fleets', 'actors', 'year'],
     '.': ['world', 'cloud', 'fleets', 'actors', 'year'],
   },
 };

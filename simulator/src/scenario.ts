@@ -11,7 +11,7 @@ import { checkTenantLimit } from './world/limit-checks.js';
 import { MetastaticFleet } from './fleets/metastatic-fleet.js';
 import { Operator } from './actors/operator.js';
 import { Orders } from './actors/orders.js';
-import type { Random } from './world/random.js';
+import type { Random } from '@nodepool/core/testing';
 import { StaticFleet } from './fleets/static-fleet.js';
 import type { World } from './world/world.js';
 import { ZuulClient, type JobPlan } from './actors/zuul.js';

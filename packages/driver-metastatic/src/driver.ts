@@ -11,7 +11,10 @@ import { schema } from './schema.js';
 export const driver: Driver = {
   name: 'metastatic',
   apiVersion: DRIVER_API_VERSION,
-  capabilities: { launches: true, pausesAtQuota: true, managesImages: false, rampsLaunches: false },
+  capabilities: {
+    ...{ launches: true, pausesAtQuota: true, managesImages: false },
+    ...{ rampsLaunches: false, recordsOnly: true },
+  },
   schema,
   getProviderConfig: readProviderConfig,
   checkAll: (configs, problem) => checkCycles(configs.map(ownConfig), problem),

@@ -12,7 +12,7 @@ import {
 import type { Fleet } from '../fleets/fleet.js';
 import { Violation } from '../world/violation.js';
 import { SimulatedProcess } from '../world/process.js';
-import type { Random } from '../world/random.js';
+import type { Random } from '@nodepool/core/testing';
 import type { World } from '../world/world.js';
 import type { SimulatedLauncher } from './launcher.js';
 

@@ -15,7 +15,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { Violation } from '../world/violation.js';
 import { SimulatedProcess } from '../world/process.js';
-import type { Random } from '../world/random.js';
+import type { Random } from '@nodepool/core/testing';
 import type { World } from '../world/world.js';
 import { ZuulNodes, type NodeUse } from './zuul-nodes.js';
 

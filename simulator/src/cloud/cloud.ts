@@ -8,10 +8,9 @@ import {
   type CloudClient,
   type CloudInstance,
 } from '@nodepool/driver-fake';
-import type { NodeEntry } from '@nodepool/core/testing';
+import type { NodeEntry, Random } from '@nodepool/core/testing';
 import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
 import { Violation } from '../world/violation.js';
-import type { Random } from '../world/random.js';
 import type { World } from '../world/world.js';
 import { CloudLink } from './link.js';
 import { CloudWeather } from './weather.js';

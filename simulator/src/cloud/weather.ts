@@ -1,4 +1,4 @@
-import type { Random } from '../world/random.js';
+import type { Random } from '@nodepool/core/testing';
 
 /** How a cloud is reached; may get worse and better. */
 export class CloudWeather {

@@ -6,7 +6,7 @@ import type { ConfigSpec } from './config.js';
 import type { Fleet } from './fleet.js';
 import { Limit } from '../world/limit.js';
 import { checkMaxServers } from '../world/limit-checks.js';
-import type { Random } from '../world/random.js';
+import type { Random } from '@nodepool/core/testing';
 import type { World } from '../world/world.js';
 
 interface Place {

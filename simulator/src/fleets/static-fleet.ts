@@ -3,7 +3,7 @@ import { isBacking, type InvariantChecker } from '@nodepool/core/testing';
 import type { JsonObject } from '@nodepool/zk-protocol';
 import type { ConfigSpec } from './config.js';
 import type { Fleet } from './fleet.js';
-import type { Random } from '../world/random.js';
+import type { Random } from '@nodepool/core/testing';
 
 interface Host {
   name: string;

@@ -20,7 +20,7 @@ export class HistoryCheck implements LauncherMetrics {
     this.#clock = clock;
     this.recorder = new Recorder({
       clock,
-      dirty: () => clock.setTimer(1_000, () => this.recorder.take()),
+      dirty: () => clock.setTimer(1_000, () => this.#keep()),
       fulfilled: (past) => this.#fulfilled(past),
     });
   }
@@ -43,6 +43,11 @@ export class HistoryCheck implements LauncherMetrics {
   }
 
   sweepFound(): void {}
+
+  #keep(): void {
+    const lines = this.recorder.take();
+    this.#world.onHistory?.(lines);
+  }
 
   #fulfilled({ request, isOwn }: PastRequest): void {
     if (!isOwn) return;

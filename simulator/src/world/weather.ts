@@ -1,5 +1,5 @@
 import type { LinkConditions } from '@nodepool/zk-protocol/in-process';
-import type { Random } from './random.js';
+import type { Random } from '@nodepool/core/testing';
 
 /** How a process reaches ZooKeeper; may get worse and better. */
 export class Weather implements LinkConditions {

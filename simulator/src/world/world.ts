@@ -1,11 +1,10 @@
 import type { Driver, LogFields } from '@nodepool/core';
-import { InvariantChecker, VirtualClock } from '@nodepool/core/testing';
+import type { PastLine } from '@nodepool/core/launcher';
+import { Environment, InvariantChecker, Random, VirtualClock } from '@nodepool/core/testing';
 import { InProcessServer } from '@nodepool/zk-protocol/in-process';
 import { Violation } from './violation.js';
 import { describeChange } from './describe-change.js';
-import { Environment } from './environment.js';
 import type { Limit } from './limit.js';
-import { Random } from './random.js';
 import { Trace } from './trace.js';
 
 /** A fixed day, so that traces of one seed are equal to the letter. */
@@ -45,6 +44,8 @@ export class World {
   /** How many launchers take part. */
   launcherCount = 0;
   steps = 0;
+  /** Told of what launchers write into their histories. */
+  onHistory: ((lines: readonly PastLine[]) => void) | undefined;
 
   /** @param stepLimit - after which something goes round in circles */
   constructor(

@@ -1,4 +1,4 @@
-import { Random } from '../world/random.js';
+import { Random } from '@nodepool/core/testing';
 import { Episode, runHerd, type EpisodeResult } from './episode.js';
 import { INCIDENTS } from './incidents.js';
 

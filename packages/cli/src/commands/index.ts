@@ -29,6 +29,7 @@ import { labelsCommand } from './labels.js';
 import { listCommand } from './list.js';
 import { logsCommand } from './logs.js';
 import { planCommand } from './plan.js';
+import { replayCommand } from './replay.js';
 import { requestListCommand } from './request-list.js';
 import { requestCommand } from './request.js';
 import { runCommand } from './run.js';
@@ -71,6 +72,7 @@ export const COMMANDS: readonly Command<unknown>[] = [
   controlsCommand,
   doctorCommand,
   planCommand,
+  replayCommand,
   configSchemaCommand,
   driversCommand,
   imageLogCommand,

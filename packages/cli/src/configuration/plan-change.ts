@@ -1,6 +1,6 @@
 import { access, realpath } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { createDriverRegistry, loadConfig } from '@nodepool/core/config';
+import { createDriverRegistry } from '@nodepool/core/config';
 import { Observer, planConfigChange, registryAfter } from '@nodepool/core/launcher';
 import type { Config, Driver, ProviderConfig } from '@nodepool/core';
 import type { DriverRegistry } from '@nodepool/core/config';
@@ -14,7 +14,7 @@ import { print, tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { printValue } from '../terminal/output.js';
 import { CliError, describeError } from '../command/errors.js';
-import { reportProblems } from './validate.js';
+import { loadCheckedConfig } from './load-checked-config.js';
 
 const DEFAULT_CURRENT = '/etc/nodepool/nodepool.yaml';
 /** Reading a large system takes longer than connecting to it. */
@@ -32,7 +32,7 @@ interface Current {
  */
 export async function plan(context: CliContext, args: { currentFile: string | undefined }): Promise<number> {
   const registry = createDriverRegistry(driverPlaces(context.options.configFile));
-  const next = await loadNext(context, registry);
+  const next = await loadCheckedConfig(context, registry);
   if (!next) return 1;
   const current = await loadCurrent(context, args.currentFile, registry);
   const change = await withZooKeeper(current?.context ?? context, (zk) =>
@@ -41,19 +41,6 @@ export async function plan(context: CliContext, args: { currentFile: string | un
   if (context.options.format !== 'table') printValue(context, configChangeToJson(change));
   else print(configChangeToText(change));
   return 0;
-}
-
-/** @returns `undefined` when it is not valid, which has been said */
-async function loadNext(context: CliContext, drivers: DriverRegistry): Promise<Config | undefined> {
-  const { options, env, clock } = context;
-  const { configFile: file, secureFile, stateDir } = options;
-  try {
-    return await loadConfig({ file, secureFile, stateDir, env, drivers, mode: 'validate', clock });
-  } catch (error) {
-    if (!isNodepoolError(error)) throw error;
-    reportProblems(context, error);
-    return undefined;
-  }
 }
 
 async function loadCurrent(

@@ -38,6 +38,11 @@ export interface DriverCapabilities {
    * where a launch is only part of a machine, or waits for what another provider makes.
    */
   readonly rampsLaunches?: boolean | undefined;
+  /**
+   * All that its providers do stands in ZooKeeper: they call no cloud and reach no host, but to scan host keys. `nodepool
+   * replay` runs such a driver as it is, while it plays the machines of others from the record. Default: false.
+   */
+  readonly recordsOnly?: boolean | undefined;
 }
 
 /**
@@ -188,6 +193,10 @@ export interface Provider extends ProviderNotifications {
   hindrances?(pool: string, label: string): readonly string[];
   /** Deletes resources tagged as this provider's that no record knows. Called every minute. */
   cleanupLeakedResources(signal: AbortSignal): Promise<void>;
+  /**
+   * What the last look found that no record knows, and is still there: in memory, for people. Missing: the driver does not tell.
+   */
+  leakedResources?(): readonly LeakedResource[];
   /** Labels found permanently unusable. */
   errorLabels(): ReadonlySet<string>;
   /** Quota of the provider; missing for drivers without quota. */
@@ -202,6 +211,19 @@ export interface Provider extends ProviderNotifications {
   deleteImage?(externalId: string, signal: AbortSignal): Promise<void>;
   /** The images of the cloud that carry the provider's tag, whole or not; and, with `all`, every other one it shows. */
   listImages?(signal: AbortSignal, options?: { readonly all?: boolean | undefined }): Promise<readonly ProviderImage[]>;
+}
+
+/** A resource with the provider's tag that no record knows. */
+export interface LeakedResource {
+  /** As in `Resource`, e.g. `instance`. */
+  readonly type: string;
+  readonly id: string;
+  /** Node that it was made for; `undefined` where its tags name none. */
+  readonly nodeId: string | undefined;
+  /** When it was found first. */
+  readonly sinceMs: number;
+  /** Why it could not be deleted; `undefined`: that was not tried yet. */
+  readonly error: string | undefined;
 }
 
 /** An image as a cloud shows it. */

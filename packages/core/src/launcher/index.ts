@@ -23,6 +23,8 @@ export { causesOf, causesOfRequest, endOf } from './history/causes.js';
 export type { NodeEventName, NodeFacts, PastEvent, PastLine, RequestEventName, RequestFacts } from './history/event.js';
 export { decodeLine, encodeLine, NODE_EVENTS, pastEvent, REQUEST_EVENTS } from './history/event.js';
 export type { KnownNode, KnownRequest } from './history/open-records.js';
+export type { HistoryFile } from './history/stored-files.js';
+export { listHistoryFiles, readHistoryFile } from './history/stored-files.js';
 export type { PastRequest, RecorderOptions } from './history/recorder.js';
 export { Recorder } from './history/recorder.js';
 export type { PoolLoad } from '../contract/pool-load.js';

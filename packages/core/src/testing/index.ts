@@ -1,5 +1,7 @@
 export { CallTracker } from './call-tracker.js';
 export { ProcessClock } from './harness/process-clock.js';
+export { Environment } from './environment.js';
+export { Random } from './random.js';
 export { VirtualClock } from './virtual-clock.js';
 export type { VirtualClockOptions } from './virtual-clock.js';
 export { InvariantChecker } from './invariants/invariant-checker.js';

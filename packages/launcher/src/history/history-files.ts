@@ -1,15 +1,14 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Logger } from '@nodepool/core';
 import type { Clock } from '@nodepool/zk-protocol';
-import { encodeLine, type PastLine } from '@nodepool/core/launcher';
+import { encodeLine, listHistoryFiles, type PastLine } from '@nodepool/core/launcher';
 
 /** Parts of the record by their age and size: what is deleted goes part by part. */
 const PARTS = 10;
-const NAME = /^(\d+)-([0-9a-f]+)\.jsonl(\.gz)?$/;
 const UNFINISHED = /^\d+-[0-9a-f]+\.jsonl\.gz\.new$/;
 /** Parts are no larger, so that little is left uncompressed. */
 const LARGEST_PART = 4 * 1024 * 1024;
@@ -33,40 +32,10 @@ export interface HistoryFilesOptions extends HistoryPlace {
   readonly logger: Logger;
 }
 
-/** A part of the record. */
-export interface HistoryFile {
-  readonly path: string;
-  readonly isCompressed: boolean;
-  /** The process that wrote it. */
-  readonly run: string;
-  readonly beganMs: number;
-  readonly bytes: number;
-}
-
-/** The parts in a folder, the oldest first. A folder that is not there has none. */
-export async function listHistoryFiles(directory: string): Promise<HistoryFile[]> {
-  const names = await readdir(directory).catch(ifMissing);
-  const files = await Promise.all(
-    names.map(async (name) => {
-      const [, began, run, end] = NAME.exec(name) ?? [];
-      if (began === undefined || run === undefined) return undefined;
-      const path = join(directory, name);
-      const found = await stat(path).catch(() => undefined); // it has been deleted meanwhile
-      return found && { path, isCompressed: end !== undefined, run, beganMs: Number(began), bytes: found.size };
-    }),
-  );
-  return files.filter((file) => file !== undefined).sort((a, b) => a.beganMs - b.beganMs);
-}
-
 /** What processes have left that were killed while they compressed a part. */
 async function removeUnfinished(directory: string, run: string): Promise<void> {
   const left = (await readdir(directory)).filter((name) => UNFINISHED.test(name) && !name.includes(run));
   await Promise.all(left.map((name) => rm(join(directory, name), { force: true })));
-}
-
-function ifMissing(error: unknown): string[] {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-  throw error;
 }
 
 /**

@@ -10,6 +10,7 @@ import {
 } from '@nodepool/core/launcher';
 import type { LauncherMetrics, RequestOutcome } from '@nodepool/core/service';
 import { HistoryFiles } from './history-files.js';
+import { readHistoryPage, type HistoryPage, type PageQuery } from './history-page.js';
 import { readHistory, type RunLines } from './read-history.js';
 import { SlowNodes } from './slow-nodes.js';
 
@@ -122,6 +123,12 @@ export class History {
     const heardMs = this.#options.clock.now();
     const now = { run: this.#run, heardMs, lines: [...(own?.lines ?? []), ...open], isRunning: true };
     return [...earlier.filter((run) => run !== own), now];
+  }
+
+  /** What is in the files of this launcher and of earlier runs, piece by piece. */
+  async page(query: PageQuery): Promise<HistoryPage> {
+    if (!this.#settings.enabled) return { baseMs: 0, lines: [], next: undefined };
+    return readHistoryPage(this.#directory(), query);
   }
 
   /** Resolves when everything noted so far is in the files, or dropped. */

@@ -1,9 +1,11 @@
-import { createReadStream } from 'node:fs';
-import { createGunzip } from 'node:zlib';
-import { decodeLine, type PastLine } from '@nodepool/core/launcher';
-import { listHistoryFiles, type HistoryFile } from './history-files.js';
+import {
+  decodeLine,
+  listHistoryFiles,
+  readHistoryFile,
+  type HistoryFile,
+  type PastLine,
+} from '@nodepool/core/launcher';
 
-const CHUNK_BYTES = 256 * 1024;
 const NEW_LINE = 10;
 
 /** What one run of a launcher has on record of a request or node. */
@@ -31,34 +33,11 @@ async function readFile(file: HistoryFile, id: string): Promise<{ heardMs: numbe
   const needle = Buffer.from(`"${id}"`);
   const lines: PastLine[] = [];
   let heardMs = file.beganMs;
-  let rest: Buffer = Buffer.alloc(0);
-  try {
-    for await (const chunk of open(file)) {
-      const text = Buffer.concat([rest, chunk]);
-      const end = text.lastIndexOf(NEW_LINE) + 1;
-      rest = text.subarray(end);
-      const whole = text.subarray(0, end);
-      lines.push(...linesWith(whole, needle, file.beganMs).filter((line) => concerns(line, id)));
-      heardMs = Math.max(heardMs, timeOf(lastLine(whole, file.beganMs)));
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    // it has been compressed meanwhile, or was too old
-    if (!file.isCompressed) return readFile({ ...file, path: `${file.path}.gz`, isCompressed: true }, id);
+  for await (const whole of readHistoryFile(file)) {
+    lines.push(...linesWith(whole, needle, file.beganMs).filter((line) => concerns(line, id)));
+    heardMs = Math.max(heardMs, timeOf(lastLine(whole, file.beganMs)));
   }
   return { heardMs, lines };
-}
-
-/** The content, piece by piece. */
-async function* open({ path, isCompressed }: HistoryFile): AsyncGenerator<Buffer> {
-  const input = createReadStream(path, { highWaterMark: CHUNK_BYTES });
-  if (!isCompressed) {
-    yield* input as AsyncIterable<Buffer>;
-    return;
-  }
-  const unpacked = createGunzip({ chunkSize: CHUNK_BYTES });
-  input.on('error', (error) => unpacked.destroy(error)).pipe(unpacked);
-  yield* unpacked as AsyncIterable<Buffer>;
 }
 
 function linesWith(text: Buffer, needle: Buffer, baseMs: number): PastLine[] {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@nodepool/zk-protocol';
+import type { JsonObject, Resources } from '@nodepool/zk-protocol';
 
 /**
  * What can happen to a request.
@@ -52,6 +52,10 @@ export interface RequestFacts {
   readonly labels: readonly string[];
   readonly requestor: string | null;
   readonly tenant: string | null;
+  /** Missing: 0. */
+  readonly relativePriority?: number | undefined;
+  /** The only provider that may serve it; missing: any. */
+  readonly provider?: string | null | undefined;
 }
 
 /** What is known of a node beside what happened to it. */
@@ -61,6 +65,8 @@ export interface NodeFacts {
   readonly labels: readonly string[];
   /** `provider/pool`. */
   readonly pool: string;
+  /** What it needs beside one instance; missing: not known. */
+  readonly resources?: Resources | undefined;
 }
 
 /** One line of the record. */
@@ -74,7 +80,7 @@ export type PastLine =
   | {
       readonly kind: 'node';
       readonly id: string;
-      /** Labels and pool are told by the first line alone. */
+      /** Labels, pool and resources are told by the first line alone. */
       readonly facts: NodeFacts;
       readonly isFirst?: boolean;
       readonly events: readonly PastEvent[];
@@ -109,14 +115,15 @@ export function encodeLine(line: PastLine, baseMs: number): string {
   const t = firstMs - baseMs;
   const e = line.events.map((event, index) => encodeEvent(event, line.events[index - 1], firstMs));
   if (line.kind === 'node') {
-    const { request: r, labels, pool } = line.facts;
-    return JSON.stringify({ n: line.id, t, r, ...(line.isFirst === true && { p: pool, l: labels }), e });
+    const { request: r, labels, pool, resources: z } = line.facts;
+    return JSON.stringify({ n: line.id, t, r, ...(line.isFirst === true && { p: pool, l: labels, z }), e });
   }
   const { facts } = line;
   if (!facts) return JSON.stringify({ r: line.id, t, e });
-  const { createdMs, labels, requestor: q, tenant } = facts;
+  const { createdMs, labels, requestor: q, tenant, relativePriority, provider } = facts;
   const c = createdMs === undefined ? undefined : createdMs - firstMs;
-  return JSON.stringify({ r: line.id, t, c, l: labels, q, x: tenant ?? undefined, e });
+  const rare = { x: tenant ?? undefined, y: relativePriority || undefined, v: provider ?? undefined };
+  return JSON.stringify({ r: line.id, t, c, l: labels, q, ...rare, e });
 }
 
 /** @param before - the event before it on the line: its pool is not repeated */
@@ -138,14 +145,19 @@ export function decodeLine(line: string, baseMs: number): PastLine | undefined {
     return undefined;
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  const { s, t, n, r, c, l, q, x, p, e } = value as JsonObject;
+  const { s, t, n, r, c, l, q, x, y, v, p, z, e } = value as JsonObject;
   if (typeof t !== 'number') return undefined;
   const firstMs = baseMs + t;
   if (s === 'alive' || s === 'stop') return { kind: 'alive', timeMs: firstMs, what: s };
   const events = decodeEvents(Array.isArray(e) ? e : [], firstMs);
   const labels = (Array.isArray(l) ? l : []).map(String);
   if (typeof n === 'string') {
-    const facts = { request: textOf(r), labels, pool: textOf(p) ?? '' };
+    const facts = {
+      request: textOf(r),
+      labels,
+      pool: textOf(p) ?? '',
+      ...(z !== undefined && { resources: numbersOf(z) }),
+    };
     return { kind: 'node', id: n, facts, isFirst: p !== undefined, events };
   }
   if (typeof r !== 'string') return undefined;
@@ -154,7 +166,11 @@ export function decodeLine(line: string, baseMs: number): PastLine | undefined {
   return {
     kind: 'request',
     id: r,
-    facts: { createdMs, labels, requestor: textOf(q) ?? null, tenant: textOf(x) ?? null },
+    facts: {
+      ...{ createdMs, labels, requestor: textOf(q) ?? null, tenant: textOf(x) ?? null },
+      ...(typeof y === 'number' && { relativePriority: y }),
+      ...(typeof v === 'string' && { provider: v }),
+    },
     events,
   };
 }
@@ -171,6 +187,11 @@ function decodeEvents(events: readonly unknown[], firstMs: number): PastEvent[] 
     decoded.push(pastEvent(firstMs + dt, what, lastPool, code.slice(1), textOf(text)));
   }
   return decoded;
+}
+
+function numbersOf(value: unknown): Resources {
+  const entries = Object.entries(Object(value) as Record<string, unknown>);
+  return Object.fromEntries(entries.filter((each): each is [string, number] => typeof each[1] === 'number'));
 }
 
 function textOf(value: unknown): string | undefined {

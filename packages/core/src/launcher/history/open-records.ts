@@ -1,4 +1,4 @@
-import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
+import type { NodeRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
 import { pastEvent, type NodeFacts, type PastEvent, type PastLine, type RequestFacts } from './event.js';
 import type { Membership } from './group-log.js';
 
@@ -82,8 +82,9 @@ export class OpenRequest extends OpenRecord implements KnownRequest {
   constructor(request: RequestRecord) {
     super();
     this.id = request.id;
-    const { labels, requestor, tenantName: tenant } = request;
-    this.facts = { createdMs: request.createdTimeMs ?? request.stat?.ctime, labels, requestor, tenant };
+    const { labels, requestor, tenantName: tenant, relativePriority, provider } = request;
+    const createdMs = request.createdTimeMs ?? request.stat?.ctime;
+    this.facts = { createdMs, labels, requestor, tenant, relativePriority, provider };
   }
 
   membershipOf(pool: string): Membership | undefined {
@@ -126,8 +127,11 @@ export class OpenNode extends OpenRecord implements KnownNode {
   constructor(node: NodeRecord) {
     super();
     this.id = node.id;
-    const { labels, provider, pool, allocatedTo } = node;
-    this.facts = { request: allocatedTo ?? undefined, labels, pool: `${provider ?? ''}/${pool ?? ''}` };
+    const { labels, provider, pool, allocatedTo, resources } = node;
+    this.facts = {
+      ...{ request: allocatedTo ?? undefined, labels, pool: `${provider ?? ''}/${pool ?? ''}` },
+      ...(resources && { resources: withoutInstances(resources) }),
+    };
   }
 
   /** Notes what is different. @returns whether anything is */
@@ -148,4 +152,9 @@ export class OpenNode extends OpenRecord implements KnownNode {
     const isFirst = !this.hasLine;
     return { kind: 'node', id: this.id, facts: this.facts, isFirst, events: this.takeEvents() };
   }
+}
+
+/** Every node is one instance; only the rest is worth its place in the file. */
+function withoutInstances({ instances: _, ...rest }: Resources): Resources | undefined {
+  return Object.keys(rest).length === 0 ? undefined : rest;
 }

@@ -15,6 +15,7 @@ import {
   type NodeFields,
   type NodeId,
   type NodeRecord,
+  type RequestFields,
   type RequestId,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
@@ -34,11 +35,12 @@ export class Requestor {
     this.#clock = clock;
   }
 
-  async submit(labels: readonly string[]): Promise<RequestId> {
+  /** @param fields - beside the labels @param priority - first part of the id */
+  async submit(labels: readonly string[], fields: RequestFields = {}, priority = 200): Promise<RequestId> {
     await this.#zk.ensurePath(REQUESTS_ROOT);
-    const fields = { labels, requestor: REQUESTOR, createdTimeMs: this.#clock.now() };
-    const body = encodeRequest(newRequest(fields, this.#clock.now()));
-    const path = await this.#zk.create(requestCreatePath(200), body, { sequential: true });
+    const all = { requestor: REQUESTOR, ...fields, labels, createdTimeMs: this.#clock.now() };
+    const body = encodeRequest(newRequest(all, this.#clock.now()));
+    const path = await this.#zk.create(requestCreatePath(priority), body, { sequential: true });
     return path.slice(REQUESTS_ROOT.length + 1) as RequestId;
   }
 

@@ -134,7 +134,7 @@ describe('the OpenAPI document', () => {
     for (const [path, operations] of Object.entries(document.paths)) {
       const schema = operations['get']?.responses['200']?.content?.['application/json']?.schema;
       if (!schema) continue;
-      const asked = path.replace('{id}', ids[path.split('/')[3] ?? ''] ?? '');
+      const asked = path.replace('{id}', ids[path.split('/')[3] ?? ''] ?? '').replace('{page}', 'first');
       const { status, body } = await get(asked);
       const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')) as object;
       checked.push(path.replace('/api/v1/', ''));
@@ -145,7 +145,7 @@ describe('the OpenAPI document', () => {
     expect(wrong).toEqual([]);
     const lists = ['builds', 'components', 'controls', 'images', 'labels', 'nodes', 'overview', 'pools', 'providers'];
     const records = ['nodes/{id}', 'requests', 'requests/{id}'];
-    const timelines = ['history/{id}', 'nodes/{id}/timeline', 'requests/{id}/timeline'];
+    const timelines = ['history/pages/{page}', 'history/{id}', 'nodes/{id}/timeline', 'requests/{id}/timeline'];
     expect(checked.sort()).toEqual([...lists, ...records, ...timelines].sort());
   });
 });

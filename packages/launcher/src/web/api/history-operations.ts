@@ -1,7 +1,8 @@
 import { isPoolComponent, type Json, type JsonObject } from '@nodepool/zk-protocol';
-import { ApiError, listOf, orNull, record, ref, TEXT, TIME, type ApiOperation } from '@nodepool/daemon';
+import { ApiError, listOf, orNull, record, ref, TEXT, TIME, type ApiCall, type ApiOperation } from '@nodepool/daemon';
 import { askLaunchers, runsToJson } from '../../history/ask-launchers.js';
 import { timelineOf } from '../../history/timeline.js';
+import { filter } from './parameters.js';
 import type { LauncherApiSources } from './sources.js';
 
 /** Readers of files at a time; more are told to come back. */
@@ -39,12 +40,34 @@ export const TIMELINE_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   }),
 };
 
+const PAGE_QUERY = {
+  since: filter('Files that ended before this UNIX time, s, are left out'),
+  until: filter('Files that began after this UNIX time, s, are left out'),
+};
+const HISTORY_PAGE = record(
+  {
+    launcher: TEXT,
+    base_time: { ...TIME, description: 'Times in the lines are told from here on' },
+    lines: listOf(TEXT),
+    next: { ...orNull(TEXT), description: 'null: this page is the last' },
+  },
+  'For nodepool replay; the form of the lines may change with every release',
+);
+
 /** The past of requests and nodes: what this launcher has on record, and what all of them have together. */
 export function historyOperations(sources: LauncherApiSources): ApiOperation[] {
   const shared = { method: 'GET', pathParameters: { id: ID } } as const;
   const timeline = { ...shared, answer: ref('Timeline'), errors: { 404: 'No launcher has it on record' } } as const;
   const limited = limitReaders();
   return [
+    {
+      ...{ method: 'GET', id: 'getHistoryPage', path: '/history/pages/{page}' },
+      summary: 'The lines that this launcher alone has on record, page by page',
+      pathParameters: { page: { type: 'string', description: '`first`, or `next` of the page before' } },
+      query: PAGE_QUERY,
+      answer: HISTORY_PAGE,
+      handle: ({ path: { page = '' }, query }) => limited(() => historyPage(sources, page, query)),
+    },
     {
       ...{ ...shared, id: 'getHistory', path: '/history/{id}', summary: 'What this launcher alone has on record' },
       answer: { type: 'object', description: 'For other launchers; may change with every release' },
@@ -78,6 +101,22 @@ function limitReaders() {
 
 async function ownHistory({ history, hostname }: LauncherApiSources, id: string): Promise<Json> {
   return { launcher: hostname, runs: runsToJson(await history.read(id)) };
+}
+
+async function historyPage(
+  { history, hostname }: LauncherApiSources,
+  page: string,
+  { since = '0', until = 'Infinity' }: ApiCall['query'],
+): Promise<Json> {
+  const [sinceMs, untilMs] = [Number(since) * 1000, Number(until) * 1000];
+  if (Number.isNaN(sinceMs) || Number.isNaN(untilMs))
+    throw new ApiError(400, 'bad-time', 'since and until are UNIX times in seconds');
+  const {
+    baseMs,
+    lines,
+    next = null,
+  } = await history.page({ sinceMs, untilMs, after: page === 'first' ? undefined : page });
+  return { launcher: hostname, base_time: baseMs / 1000, lines: [...lines], next };
 }
 
 async function joinedTimeline(sources: LauncherApiSources, kind: 'request' | 'node', id: string): Promise<Json> {

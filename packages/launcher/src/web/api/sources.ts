@@ -10,7 +10,7 @@ export interface LauncherApiSources {
   readonly clock: Clock;
   readonly hostname: string;
   readonly activity: ActivityLog;
-  readonly history: Pick<History, 'read'>;
+  readonly history: Pick<History, 'read' | 'page'>;
   /** Where this launcher is found by others; `undefined`: nowhere yet. */
   readonly webUrl: () => string | undefined;
   readonly config: () => Config;

@@ -1,0 +1,79 @@
+import { decodeLine, listHistoryFiles, readHistoryFile } from '@nodepool/core/launcher';
+import type { Past } from '@nodepool/core/replay';
+import { delay, type Clock } from '@nodepool/zk-protocol';
+import { CliError, describeError } from '../command/errors.js';
+
+const ANSWER_MS = 10_000;
+const BUSY = 429;
+const BUSY_PAUSE_MS = 500;
+
+/** The files that matter. */
+export interface PastRange {
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}
+
+interface Page {
+  readonly base_time: number;
+  readonly lines: readonly string[];
+  readonly next: string | null;
+}
+
+/** Adds what a folder or a launcher's web server has on record. @throws CliError */
+export async function fetchPast(past: Past, source: string, range: PastRange, clock: Clock): Promise<void> {
+  try {
+    if (/^https?:/.test(source)) await fromServer(past, source, range, clock);
+    else await fromFolder(past, source, range);
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const why =
+      cause instanceof Error && 'code' in cause && !(cause instanceof CliError) ? String(cause.code) : undefined;
+    throw new CliError(`${source}: ${why ?? describeError(cause)}`, { cause: error });
+  }
+}
+
+async function fromFolder(past: Past, directory: string, { sinceMs, untilMs }: PastRange): Promise<void> {
+  const files = await listHistoryFiles(directory);
+  if (files.length === 0) throw new CliError('there is no history in this folder: name the one of a launcher');
+  for (const file of files) {
+    if (file.beganMs > untilMs || file.modifiedMs < sinceMs) continue;
+    for await (const text of readHistoryFile(file)) addLines(past, text.toString('utf8').split('\n'), file.beganMs);
+  }
+}
+
+async function fromServer(past: Past, url: string, { sinceMs, untilMs }: PastRange, clock: Clock): Promise<void> {
+  const query = new URLSearchParams({ since: String(sinceMs / 1000), until: String(untilMs / 1000) });
+  for (let page: string | null = 'first'; page !== null;) {
+    const path: string = `api/v1/history/pages/${encodeURIComponent(page)}?${query.toString()}`;
+    const { base_time: base, lines, next } = await fetchPage(new URL(path, url.endsWith('/') ? url : `${url}/`), clock);
+    addLines(past, lines, base * 1000);
+    page = next;
+  }
+}
+
+async function fetchPage(target: URL, clock: Clock): Promise<Page> {
+  for (;;) {
+    const response = await fetch(target, { signal: AbortSignal.timeout(ANSWER_MS) });
+    if (response.status === BUSY) {
+      await delay(clock, BUSY_PAUSE_MS);
+      continue;
+    }
+    if (response.status === 404) throw new CliError('it cannot list its history: an older launcher');
+    if (!response.ok) throw new CliError(`it answered with status ${response.status}`);
+    const body: unknown = await response.json();
+    if (!isPage(body)) throw new CliError('it answered something else than its history');
+    return body;
+  }
+}
+
+function isPage(value: unknown): value is Page {
+  const { base_time: base, lines, next } = Object(value) as Partial<Page>;
+  return typeof base === 'number' && Array.isArray(lines) && (next === null || typeof next === 'string');
+}
+
+function addLines(past: Past, lines: readonly string[], baseMs: number): void {
+  for (const line of lines) {
+    const decoded = line === '' ? undefined : decodeLine(line, baseMs);
+    if (decoded) past.add(decoded);
+  }
+}

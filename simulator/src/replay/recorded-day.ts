@@ -1,0 +1,95 @@
+import { decodeLine, encodeLine, type PastLine } from '@nodepool/core/launcher';
+import type { Driver } from '@nodepool/core';
+import { Past } from '@nodepool/core/replay';
+import { SimulatedLauncher } from '../actors/launcher.js';
+import { ZuulClient, type JobPlan } from '../actors/zuul.js';
+import { cloudDriver } from '../fleets/cloud-fleet.js';
+import type { ConfigSpec } from '../fleets/config.js';
+import { World } from '../world/world.js';
+import { Region } from '../year/region.js';
+
+const HOUR_MS = 3_600_000;
+const LABELS = ['small', 'medium'];
+/** Instances that the cloud has, more than any pool takes. */
+const INSTANCES = 1_000;
+
+/** The share of machines that break while they boot. */
+const FAILING = 0.03;
+
+/** A run with its history. */
+export interface RecordedDay {
+  readonly past: Past;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly driver: Driver;
+  readonly violations: readonly string[];
+  /** The configuration with so many servers in its pool, perhaps without a label. */
+  spec(maxServers: number, drop?: string): ConfigSpec;
+}
+
+/** Some hours of requests for a cloud that is nearly too small for them, with what the launcher has put on record. */
+export async function recordDay(seed: number, hours: number, maxServers: number): Promise<RecordedDay> {
+  const world = new World(seed, false, Infinity);
+  const region = new Region(world, 'north', { instances: INSTANCES });
+  const driver = cloudDriver(new Map([[region.name, region]]));
+  world.drivers.set(driver.name, driver);
+  const past = new Past();
+  world.onHistory = (lines) => addAsWritten(past, lines, world.clock.now());
+  const spec = (most: number, drop?: string) => specOf(region, most, drop);
+  const launcher = new SimulatedLauncher(world, 'launcher', spec(maxServers));
+  world.launcherCount = 1;
+  region.fake.set('failures.error-state', FAILING);
+  const client = new ZuulClient(world, 'zuul');
+  try {
+    for (const actor of [launcher, client]) actor.start();
+    await world.run(60_000);
+    const fromMs = world.clock.now();
+    let isOver = false;
+    world.repeat(20_000, () => {
+      if (!isOver) client.submit(jobOf(world));
+      return !isOver;
+    });
+    await world.run(hours * HOUR_MS);
+    isOver = true;
+    const toMs = world.clock.now();
+    await world.run(6 * HOUR_MS, () => client.active === 0);
+    await world.run(60_000);
+    const violations = world.violations.map(({ message }) => message);
+    return { past, fromMs, toMs, driver, violations, spec };
+  } finally {
+    launcher.crash();
+    client.crash();
+    world.restore();
+  }
+}
+
+/** Through the form that lines have in a file. */
+function addAsWritten(past: Past, lines: readonly PastLine[], nowMs: number): void {
+  for (const line of lines) {
+    const read = decodeLine(encodeLine(line, nowMs), nowMs);
+    if (read) past.add(read);
+  }
+}
+
+function jobOf({ random }: World): JobPlan {
+  return {
+    ...{
+      labels: [random.pick(LABELS)],
+      priority: random.pick([100, 200, 200, 300]),
+      relativePriority: random.int(0, 2),
+    },
+    ...{ provider: null, tenantName: null, useMs: random.exponential(240_000) },
+    ...{ cancelAfterMs: random.chance(0.05) ? 120_000 : undefined, reviseAfterMs: undefined, holdMs: undefined },
+  };
+}
+
+function specOf(region: Region, maxServers: number, drop?: string): ConfigSpec {
+  const names = LABELS.filter((name) => name !== drop);
+  const labels = names.map((name) => ({ ...{ name, 'cloud-image': 'image', 'flavor-name': 'small' } }));
+  const provider = {
+    ...{ name: region.name, driver: 'fake', cloud: region.name, 'cloud-settings': region.settings },
+    ...{ 'launch-timeout': 600, 'boot-timeout': 60, 'launch-retries': 3 },
+    ...{ 'cloud-images': [{ name: 'image' }], pools: [{ name: 'main', 'max-servers': maxServers, labels }] },
+  };
+  return { labels: names.map((name) => ({ name })), maxHoldAgeMs: 0, tenantLimits: new Map(), providers: [provider] };
+}

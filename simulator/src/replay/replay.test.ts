@@ -1,0 +1,82 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { replay, type Replay } from '@nodepool/core/replay';
+import { makeConfig, makeRegistry } from '../fleets/config.js';
+import { recordDay, type RecordedDay } from './recorded-day.js';
+
+/** About one request in five waits for a machine to be returned. */
+const MAX_SERVERS = 16;
+
+describe('a recorded time, asked for again', () => {
+  let day: RecordedDay;
+
+  beforeAll(async () => {
+    day = await recordDay(2, 5, MAX_SERVERS);
+  });
+
+  function replayWith(
+    maxServers: number,
+    more: { leaveOut?: Set<string>; sinceMs?: number; drop?: string } = {},
+  ): Promise<Replay> {
+    const drivers = new Map([[day.driver.name, day.driver]]);
+    return replay({
+      past: day.past,
+      window: { sinceMs: more.sinceMs ?? day.fromMs, untilMs: day.toMs },
+      configs: [makeConfig(day.spec(maxServers, more.drop), drivers)],
+      registry: makeRegistry(drivers),
+      leaveOut: more.leaveOut,
+    });
+  }
+
+  it('of an unchanged configuration has the recorded waits, use and failures, within a tenth', async () => {
+    const { labels } = await replayWith(MAX_SERVERS);
+
+    expect(day.violations).toEqual([]);
+    expect(labels.map(({ label }) => label)).toEqual(['medium', 'small']);
+    for (const { recorded, replayed } of labels) {
+      expect(replayed?.requests).toBe(recorded?.requests);
+      expect(share(replayed?.p50Ms, recorded?.p50Ms)).toBeLessThan(0.1);
+      expect(share(replayed?.p95Ms, recorded?.p95Ms)).toBeLessThan(0.1);
+      expect(share(replayed?.peak, recorded?.peak)).toBeLessThan(0.1);
+      expect(replayed?.failed).toBe(recorded?.failed);
+    }
+  });
+
+  it('is the same each time', async () => {
+    expect(await replayWith(MAX_SERVERS)).toEqual(await replayWith(MAX_SERVERS));
+  });
+
+  it('waits longer where the pool is half as large, and not at all where it is twice as large', async () => {
+    const [half, twice] = [await replayWith(MAX_SERVERS / 2), await replayWith(MAX_SERVERS * 2)];
+
+    for (const { recorded, replayed } of half.labels) {
+      expect(replayed?.p50Ms).toBeGreaterThan(2 * (recorded?.p50Ms ?? NaN));
+      expect(replayed?.peak).toBeLessThan(recorded?.peak ?? NaN);
+    }
+    for (const { recorded, replayed } of twice.labels) {
+      expect(replayed?.p95Ms).toBeLessThan(recorded?.p95Ms ?? NaN);
+      expect(replayed?.peak).toBeGreaterThanOrEqual(recorded?.peak ?? NaN);
+    }
+  });
+
+  it('is refused where a label is served no longer, unless its requests are left out', async () => {
+    const isWithout = { drop: 'medium' };
+    await expect(replayWith(MAX_SERVERS, isWithout)).rejects.toThrow(
+      /serves label "medium", which \d+ of the recorded/,
+    );
+
+    const { labels } = await replayWith(MAX_SERVERS, { ...isWithout, leaveOut: new Set(['medium']) });
+
+    expect(labels.map(({ label }) => label)).toEqual(['small']);
+  });
+
+  it('is refused where nothing was asked for, with the time in which something was', async () => {
+    const past = replayWith(MAX_SERVERS, { sinceMs: day.toMs - 1 });
+
+    await expect(past).rejects.toThrow(/no request between .* is on record: those there are began between/);
+  });
+});
+
+/** How far one value is from another, as a share of it. */
+function share(value = NaN, from = NaN): number {
+  return Math.abs(value - from) / from;
+}
