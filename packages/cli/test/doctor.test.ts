@@ -123,7 +123,17 @@ describe('nodepool doctor', () => {
   it('asks registered services how they are, and how late it is there', async () => {
     await get().registerRack(['small', 'big']);
     const answers = new Map([
-      ['/healthz', JSON.stringify({ hostname: 'nl01', failing_deletions: [{ node: '7', attempts: 3, error: 'no' }] })],
+      [
+        '/healthz',
+        JSON.stringify({
+          hostname: 'nl01',
+          failing_deletions: [{ node: '7', attempts: 3, error: 'no' }],
+          leaked_resources: [
+            { provider: 'rack', type: 'instance', id: 'i-1', node: '0000000009', since: 'noon', error: null },
+            { provider: 'rack', type: 'port', id: 'p-2', node: null, since: 'noon', error: 'forbidden' },
+          ],
+        }),
+      ],
       ['/metrics', 'nodepool_leaked_resources_total{provider="rack",type="ports"} 2\n'],
     ]);
     const server = createServer((request, response) => {
@@ -140,7 +150,9 @@ describe('nodepool doctor', () => {
     expect(asked.status).toBe(1);
     expect(asked.findings.map(({ text }) => text)).toEqual([
       'the deletion of node 7 has failed 3 times: no',
+      'port p-2 of provider "rack" is in the cloud and has no record, as nl01 sees since noon; its deletion fails: forbidden',
       expect.stringMatching(/^the clock of nl01 is (3599|360\d) s ahead of the one of this machine$/),
+      'instance i-1 of provider "rack", made for node 0000000009, is in the cloud and has no record, as nl01 sees since noon',
       'nl01 has deleted 2 leaked ports of provider "rack" since its start',
     ]);
     expect(silent.findings.map(({ text }) => text)).toEqual([

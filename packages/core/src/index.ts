@@ -26,6 +26,7 @@ export type {
   JsonSchema,
   LaunchOrder,
   LaunchResult,
+  LeakedResource,
   NodeRequestHandler,
   NodeRequestHandlerNotifications,
   ProblemReporter,

@@ -23,6 +23,16 @@ export interface ServiceReport {
     readonly attempts: number;
     readonly error: string;
   }[];
+  /** What it sees in clouds that no record knows. */
+  readonly leaked: readonly {
+    readonly provider: string;
+    readonly type: string;
+    readonly id: string;
+    readonly node: string | null;
+    /** When it was seen first. */
+    readonly since: string;
+    readonly error: string | null;
+  }[];
   /** What it has deleted in clouds because no record stood for it, since its start. */
   readonly leaks: readonly { readonly provider: string; readonly type: string; readonly count: number }[];
 }
@@ -72,6 +82,7 @@ interface Health {
     readonly error?: string | null;
   }[];
   readonly failing_uploads?: ServiceReport['failingUploads'];
+  readonly leaked_resources?: ServiceReport['leaked'];
 }
 
 interface LaunchHealth {
@@ -101,6 +112,7 @@ function read(health: Health): Omit<ServiceReport, 'url' | 'skewMs' | 'leaks'> {
       name === undefined ? [] : [{ name, attempts, error: error ?? NO_REASON }],
     ),
     failingUploads: health.failing_uploads ?? [],
+    leaked: health.leaked_resources ?? [],
   };
 }
 

@@ -63,8 +63,19 @@ function imagesOf({ hostname, failingUploads, failingRemovals }: ServiceReport):
   ];
 }
 
-/** They are gone already; that there were any is worth a look. */
-function leaksOf({ hostname, leaks, url }: ServiceReport): Finding[] {
+/** Those that are there; and those that are gone already, because it is worth a look that there were any. */
+function leaksOf(service: ServiceReport): Finding[] {
+  return [...service.leaked.map((each) => leakOf(each, service.hostname)), ...formerLeaksOf(service)];
+}
+
+function leakOf({ provider, type, id, node, since, error: last }: ServiceReport['leaked'][number], hostname: string) {
+  const owner = node === null ? '' : `, made for node ${node},`;
+  const text = `${type} ${id} of provider "${provider}"${owner} is in the cloud and has no record, as ${hostname} sees since ${since}`;
+  if (last === null) return warning(text, `nothing: it is deleted when it is seen again, within two minutes`);
+  return error(`${text}; its deletion fails: ${last}`, `delete ${type} ${id} with the tools of the cloud`);
+}
+
+function formerLeaksOf({ hostname, leaks, url }: ServiceReport): Finding[] {
   return leaks
     .filter(({ count }) => count > 0)
     .map(({ provider, type, count }) =>

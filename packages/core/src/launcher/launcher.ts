@@ -10,6 +10,7 @@ import {
   type RequestCache,
 } from '@nodepool/zk-protocol';
 import type { Config } from '../contract/config.js';
+import type { LeakedResource } from '../contract/driver.js';
 import type { PoolLoad } from '../contract/pool-load.js';
 import { assemble, type LauncherParts } from './assemble.js';
 import { drain } from './drain.js';
@@ -201,6 +202,11 @@ export class Launcher {
   /** Providers whose launches fail, or fail for some labels, and when they are tried again. */
   get failingLaunches(): readonly { provider: string; report: SteeringReport }[] {
     return this.#parts.steering.reports();
+  }
+
+  /** What was found in clouds that no record knows. It is deleted when it is found again. */
+  get leakedResources(): readonly (LeakedResource & { readonly provider: string })[] {
+    return this.#parts.providers.leakedResources();
   }
 
   /** Deletions that keep failing. */

@@ -17,6 +17,9 @@ export function launcherHealth(runtime: LauncherRuntime): Record<string, unknown
       attempts,
       error: error ?? null,
     })),
+    leaked_resources: runtime.leakedResources.map(({ provider, type, id, nodeId, sinceMs, error }) => ({
+      ...{ provider, type, id, node: nodeId ?? null, since: new Date(sinceMs).toISOString(), error: error ?? null },
+    })),
     failing_launches: runtime.failingLaunches.map(({ provider, report }) => ({
       provider,
       ...healthOf(report.provider),

@@ -8,7 +8,7 @@ import type {
   RecordCache,
   RequestRecord,
 } from '@nodepool/zk-protocol';
-import type { Config } from '@nodepool/core';
+import type { Config, LeakedResource } from '@nodepool/core';
 import type { ExplainSubject, PoolStatus, RequestExplanation, SteeringReport } from '@nodepool/core/launcher';
 
 /** What the service and its web server need of the part that serves requests. */
@@ -37,6 +37,8 @@ export interface LauncherRuntime {
   readonly providerErrors: readonly { provider: string; error: string }[];
   /** Providers that left the configuration and still have nodes, since when in ms since the epoch. */
   readonly drainingProviders: readonly { provider: string; nodes: number; sinceMs: number }[];
+  /** What was found in clouds that no record knows; times in ms since the epoch. */
+  readonly leakedResources: readonly (LeakedResource & { readonly provider: string })[];
   /** Deletions that keep failing. */
   readonly failingDeletions: readonly { nodeId: string; attempts: number; error: string | undefined }[];
   /** Orders of operators that are in force, in the order in which they were given. */

@@ -12,21 +12,24 @@ function look(state: NodeState, ids: readonly string[]) {
   const tags = { [PROVIDER_TAG]: 'cloud', [NODE_ID_TAG]: NODE };
   const resources: Resource[] = ids.map((id) => ({ type: 'instance', id, metadata: tags }));
   const deleted: string[] = [];
+  let nowMs = 0;
   const options = {
     provider: 'cloud',
     adapter: {
       listResources: () => Promise.resolve(resources),
-      deleteResource: ({ id }: Resource) => Promise.resolve(void deleted.push(id)),
+      deleteResource: ({ id }: Resource) =>
+        id === 'stubborn' ? Promise.reject(new Error('no')) : Promise.resolve(void deleted.push(id)),
     },
     nodes: { ready: true, get: (id: string) => (id === NODE ? node : undefined) },
     zk: { exists: () => Promise.resolve(undefined) },
+    clock: { now: () => ++nowMs },
     images: undefined,
     logger: silentLogger,
     metrics: undefined,
     deleted: () => undefined,
   };
   const finder = new LeakFinder(options as unknown as LeakFinderOptions);
-  return { deleted, run: () => finder.run(new AbortController().signal) };
+  return { deleted, resources, found: () => finder.found, run: () => finder.run(new AbortController().signal) };
 }
 
 describe('a second instance of one node', () => {
@@ -50,5 +53,26 @@ describe('a second instance of one node', () => {
     await cloud.run();
 
     expect(cloud.deleted).toEqual([]);
+  });
+});
+
+describe('what has been found', () => {
+  it('is told since when, and why it is still there, until it is gone', async () => {
+    const cloud = look('in-use', ['own', 'late', 'stubborn']);
+
+    await cloud.run();
+    const first = cloud.found();
+    await cloud.run();
+    const second = cloud.found();
+    cloud.resources.splice(1);
+    await cloud.run();
+
+    const sighting = { type: 'instance', nodeId: NODE };
+    expect(first).toEqual([
+      { ...sighting, id: 'late', sinceMs: 1, error: undefined },
+      { ...sighting, id: 'stubborn', sinceMs: 2, error: undefined },
+    ]);
+    expect(second).toEqual([first[0], { ...sighting, id: 'stubborn', sinceMs: 2, error: 'no' }]);
+    expect(cloud.found()).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
-import { isNodepoolError, nodePath, type NodeId, type ZooKeeper } from '@nodepool/zk-protocol';
-import type { ProviderContext } from '../../contract/driver.js';
+import { isNodepoolError, nodePath, type Clock, type NodeId, type ZooKeeper } from '@nodepool/zk-protocol';
+import { asError } from '../../async/as-error.js';
+import type { LeakedResource, ProviderContext } from '../../contract/driver.js';
 import type { Logger } from '../../contract/logger.js';
 import type { ImageSource } from '../../contract/images.js';
 import { BUILD_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, UPLOAD_ID_TAG, type Resource } from '../../contract/instance.js';
@@ -13,6 +14,7 @@ export interface LeakFinderOptions {
   readonly nodes: ProviderContext['nodes'];
   readonly images: ImageSource | undefined;
   readonly zk: Pick<ZooKeeper, 'exists'>;
+  readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
   readonly metrics: OperationMetrics | undefined;
   /** A leaked resource was told to go; it may still take its time. */
@@ -31,31 +33,42 @@ const SETTLED: ReadonlySet<string> = new Set(['ready', 'in-use', 'hold', 'used']
  */
 export class LeakFinder {
   readonly #options: LeakFinderOptions;
-  #suspects: ReadonlySet<string> = new Set();
+  #suspects = new Map<string, LeakedResource>();
 
   constructor(options: LeakFinderOptions) {
     this.#options = options;
+  }
+
+  /** What the last look found. */
+  get found(): readonly LeakedResource[] {
+    return [...this.#suspects.values()];
   }
 
   /** One look. Rejects when the resources cannot be listed. */
   async run(signal: AbortSignal): Promise<void> {
     const { adapter, nodes } = this.#options;
     if (!nodes.ready) return; // without the records everything would look leaked
-    const suspects = new Set<string>();
+    const suspects = new Map<string, LeakedResource>();
     const leaked: Resource[] = [];
     const resources = await adapter.listResources(signal);
     const owners = new Set(resources.filter((resource) => this.#isOwn(resource)).map(nodeIdOf));
     for (const resource of resources) {
       if (!this.#isUnknown(resource) && !(owners.has(nodeIdOf(resource)) && this.#isTwin(resource))) continue;
-      const key = `${resource.type} ${resource.id}`;
-      suspects.add(key);
-      if (this.#suspects.has(key)) leaked.push(resource);
+      const known = this.#suspects.get(keyOf(resource));
+      suspects.set(keyOf(resource), known ?? this.#sighting(resource));
+      if (known) leaked.push(resource);
     }
     this.#suspects = suspects;
     for (const resource of leaked) {
       signal.throwIfAborted();
-      await this.#delete(resource, signal);
+      const error = await this.#delete(resource, signal);
+      const known = suspects.get(keyOf(resource));
+      if (known && error !== undefined) suspects.set(keyOf(resource), { ...known, error });
     }
+  }
+
+  #sighting({ type, id, metadata }: Resource): LeakedResource {
+    return { type, id, nodeId: metadata[NODE_ID_TAG], sinceMs: this.#options.clock.now(), error: undefined };
   }
 
   #isUnknown({ metadata }: Resource): boolean {
@@ -83,23 +96,25 @@ export class LeakFinder {
     return SETTLED.has(node.state) && node.externalId !== resource.id;
   }
 
-  async #delete(resource: Resource, signal: AbortSignal): Promise<void> {
+  /** @returns why it could not be deleted, or nothing */
+  async #delete(resource: Resource, signal: AbortSignal): Promise<string | undefined> {
     const { adapter, logger, metrics, provider } = this.#options;
     const fields = { type: resource.type, id: resource.id, nodeId: resource.metadata[NODE_ID_TAG] };
     try {
-      if (await this.#isKnownAfterAll(resource)) return;
-      if (!this.#isUnknown(resource) && !this.#isTwin(resource)) return;
+      if (await this.#isKnownAfterAll(resource)) return undefined;
+      if (!this.#isUnknown(resource) && !this.#isTwin(resource)) return undefined;
       logger.warn('Deleting a leaked resource', fields);
       await adapter.deleteResource(resource, signal);
     } catch (error) {
       if (signal.aborted) throw error;
       if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) {
         logger.warn('A leaked resource could not be deleted; trying again later', { ...fields, error });
-        return;
+        return asError(error).message;
       }
     }
     metrics?.leaked?.(provider, resource.pluralMetricName ?? `${resource.type}s`);
     this.#options.deleted(resource);
+    return undefined;
   }
 
   /** What is deleted is lost, so the last word is ZooKeeper's own and not that of its copy here. */
@@ -109,6 +124,10 @@ export class LeakFinder {
     const exists = (await this.#options.zk.exists(nodePath(nodeId as NodeId))) !== undefined;
     return exists && this.#options.nodes.get(nodeId) === undefined;
   }
+}
+
+function keyOf({ type, id }: Resource): string {
+  return `${type} ${id}`;
 }
 
 function nodeIdOf({ metadata }: Resource): string {

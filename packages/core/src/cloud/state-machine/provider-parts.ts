@@ -55,7 +55,7 @@ export function makeParts(
     ownNodes: () => context.ownNodes(),
   });
   const leaks = new LeakFinder({
-    ...{ provider: config.name, adapter, nodes, images, zk, logger, metrics },
+    ...{ provider: config.name, adapter, nodes, images, zk, clock, logger, metrics },
     deleted: ({ id }) => quota.leakDeleted(id),
   });
   return { needs, zones, readiness, quota, leaks };

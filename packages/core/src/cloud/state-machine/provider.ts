@@ -1,5 +1,6 @@
 import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
 import type {
+  LeakedResource,
   ImageUpload,
   LaunchOrder,
   LaunchResult,
@@ -133,6 +134,10 @@ export class StateMachineProvider implements Provider {
 
   async cleanupLeakedResources(signal: AbortSignal): Promise<void> {
     if (!this.#idle) await this.#track(this.#leaks.run(signal));
+  }
+
+  leakedResources(): readonly LeakedResource[] {
+    return this.#leaks.found;
   }
 
   nodeDeletedNotification(node: NodeRecord): void {

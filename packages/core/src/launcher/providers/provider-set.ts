@@ -4,7 +4,7 @@ import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import { sameProviderConfig } from '../../config/compare.js';
 import type { Config } from '../../contract/config.js';
 import type { DriverRegistry } from '../../config/discovery/registry-types.js';
-import type { Provider, ProviderContext } from '../../contract/driver.js';
+import type { LeakedResource, Provider, ProviderContext } from '../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
 import type { ConfigSource, NodeRemoval } from '../mirror/ports.js';
 import { loggingAs, type Services } from '../mirror/services.js';
@@ -88,6 +88,13 @@ export class ProviderSet {
     return [...this.#runners.values()]
       .filter((runner) => runner.startError !== undefined)
       .map((runner) => ({ provider: runner.name, error: runner.startError ?? '' }));
+  }
+
+  /** What providers found in their clouds that no record knows. */
+  leakedResources(): (LeakedResource & { readonly provider: string })[] {
+    return [...this.#runners.values()].flatMap(({ name, provider }) =>
+      (provider.leakedResources?.() ?? []).map((resource) => ({ ...resource, provider: name })),
+    );
   }
 
   /** Removed providers that still have nodes. */

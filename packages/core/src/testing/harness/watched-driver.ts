@@ -105,6 +105,7 @@ function watchProvider(provider: Provider, watch: DriverWatch): Whole<Provider> 
     hindrances: provider.hindrances?.bind(provider),
     labelCapacity: provider.labelCapacity?.bind(provider),
     cleanupLeakedResources: (signal) => provider.cleanupLeakedResources(signal),
+    leakedResources: provider.leakedResources?.bind(provider),
     errorLabels: () => provider.errorLabels(),
     uploadImage: provider.uploadImage?.bind(provider),
     deleteImage: provider.deleteImage?.bind(provider),

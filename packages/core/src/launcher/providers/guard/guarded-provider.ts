@@ -1,6 +1,6 @@
 import type { Clock, NodeRecord, RecordCache, RequestRecord } from '@nodepool/zk-protocol';
 import { DriverError } from '../../../contract/errors.js';
-import type { NodeRequestHandler, Provider, QuotaSupport } from '../../../contract/driver.js';
+import type { LeakedResource, NodeRequestHandler, Provider, QuotaSupport } from '../../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../../contract/provider-config.js';
 import type { Logger } from '../../../contract/logger.js';
 import { ContractViolationLog } from './contract-violation-log.js';
@@ -178,6 +178,10 @@ export class GuardedProvider implements WholeProvider {
     );
     const what = `looking for leaked resources of provider "${this.config.name}"`;
     await withTimeLimit(this.#options.clock, LEAK_LIMIT_MS, what, look);
+  }
+
+  leakedResources(): readonly LeakedResource[] {
+    return this.#violations.ask('leakedResources', [], () => this.#provider?.leakedResources?.() ?? [], Array.isArray);
   }
 
   errorLabels(): ReadonlySet<string> {
