@@ -5,7 +5,12 @@ import { findServiceTroubles } from './service-findings.js';
 const well: ServiceReport = {
   ...{ url: 'http://nl01:8005', hostname: 'nl01', skewMs: 900, configError: undefined, brokenProviders: [] },
   ...{ failingUploads: [], failingRemovals: [] },
-  ...{ failingLaunches: [], failingDeletions: [], leaked: [], leaks: [{ provider: 'rack', type: 'instances', count: 0 }] },
+  ...{
+    failingLaunches: [],
+    failingDeletions: [],
+    leaked: [],
+    leaks: [{ provider: 'rack', type: 'instances', count: 0 }],
+  },
 };
 
 it('finds nothing wrong with a service that is well', () => {
