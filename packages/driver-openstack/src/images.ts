@@ -24,7 +24,8 @@ const SHA256 = 'owner_specified.openstack.sha256';
 const OBJECT = 'owner_specified.openstack.object';
 const LOOK_MS = 1_000;
 const CLEAN_UP_MS = 60_000;
-const PROGRESS_BYTES = 1024 * 1024;
+/** Read, sent and told of in one piece. */
+const CHUNK_BYTES = 1024 * 1024;
 
 /** The images of a provider in Glance. */
 export class Images {
@@ -57,9 +58,8 @@ export class Images {
       if (!made) throw new Error(`image "${upload.name}": the cloud made an image and did not say which`);
       id = made.id;
       await upload.onCreated?.(id);
-      const sums = await this.#send(id, upload, size, deadline.signal);
-      checkFile(upload, sums);
-      await this.#untilActive(id, sums, deadline.signal);
+      await this.#send(id, upload, size, deadline.signal);
+      await checkData(await this.#whenActive(id, deadline.signal), upload, deadline.signal);
       return id;
     } catch (error) {
       if (id !== undefined) await this.#giveUp(id);
@@ -108,23 +108,16 @@ export class Images {
     );
   }
 
-  async #send(id: string, upload: ImageUpload, size: number, signal: AbortSignal): Promise<Sums> {
-    const sums = { md5: createHash('md5'), sha512: createHash('sha512') };
+  async #send(id: string, upload: ImageUpload, size: number, signal: AbortSignal): Promise<void> {
     let sent = 0;
-    let told = 0;
     const counted = new Transform({
       transform(chunk: Buffer, _encoding, next) {
-        sums.md5.update(chunk);
-        sums.sha512.update(chunk);
         sent += chunk.length;
-        if (sent - told >= PROGRESS_BYTES || sent === size) {
-          told = sent;
-          upload.onProgress?.(sent, size);
-        }
+        upload.onProgress?.(sent, size);
         next(null, chunk);
       },
     });
-    const file = createReadStream(upload.file);
+    const file = createReadStream(upload.file, { highWaterMark: CHUNK_BYTES });
     file.on('error', (error) => counted.destroy(error));
     const stream = file.pipe(counted);
     try {
@@ -132,18 +125,14 @@ export class Images {
     } finally {
       file.destroy();
     }
-    return { md5: sums.md5.digest('hex'), sha512: sums.sha512.digest('hex') };
   }
 
-  async #untilActive(id: string, sums: Sums, signal: AbortSignal): Promise<void> {
+  async #whenActive(id: string, signal: AbortSignal): Promise<Image> {
     const { client, clock } = this.#options;
     for (;;) {
       const image = await client.image.image(id, signal);
       if (!image) throw new Error(`image ${id} vanished while it was uploaded`);
-      if (image.status === 'active') {
-        checkSums(image, sums);
-        return;
-      }
+      if (image.status === 'active') return image;
       if (image.status === 'killed' || image.status === 'deleted') {
         throw new Error(`image ${id} is ${image.status}: the cloud did not take its data`);
       }
@@ -164,22 +153,30 @@ export class Images {
   }
 }
 
-interface Sums {
-  readonly md5: string;
-  readonly sha512: string;
-}
-
-/** A file that has changed since it was built is found while it is sent. */
-function checkFile({ file, md5 }: ImageUpload, sums: Sums): void {
-  if (md5 === undefined || md5 === sums.md5) return;
-  throw new Error(`"${file}" is not what was built: its md5 is ${sums.md5}, and should be ${md5}`);
-}
-
-function checkSums({ id, checksum, hashAlgorithm, hashValue }: Image, sums: Sums): void {
-  const isOther = checksum !== undefined && checksum !== sums.md5;
-  const isOtherHash = hashAlgorithm === 'sha512' && hashValue !== undefined && hashValue !== sums.sha512;
+/**
+ * Compares what the cloud has with what was built, by checksum. The cloud's MD5 says it in general; the file is read again only
+ * when there is none or it differs, to tell whether the file has changed or the cloud has other data.
+ */
+async function checkData(image: Image, { file, md5 }: ImageUpload, signal: AbortSignal): Promise<void> {
+  const { id, checksum, hashAlgorithm, hashValue } = image;
+  if (md5 !== undefined && checksum === md5) return;
+  const own = await sumsOf(file, signal);
+  if (md5 !== undefined && own.md5 !== md5) {
+    throw new Error(`"${file}" is not what was built: its md5 is ${own.md5}, and should be ${md5}`);
+  }
+  const isOther = checksum !== undefined && checksum !== own.md5;
+  const isOtherHash = hashAlgorithm === 'sha512' && hashValue !== undefined && hashValue !== own.sha512;
   if (isOther || isOtherHash)
     throw new Error(`image ${id}: the cloud has other data than were sent; its checksum differs`);
+}
+
+async function sumsOf(file: string, signal: AbortSignal): Promise<{ md5: string; sha512: string }> {
+  const [md5, sha512] = [createHash('md5'), createHash('sha512')];
+  for await (const chunk of createReadStream(file, { highWaterMark: CHUNK_BYTES, signal })) {
+    md5.update(chunk as Buffer);
+    sha512.update(chunk as Buffer);
+  }
+  return { md5: md5.digest('hex'), sha512: sha512.digest('hex') };
 }
 
 function marksOf({ name, md5, sha256 }: ImageUpload): Record<string, string> {

@@ -107,10 +107,13 @@ describe('an upload', () => {
     expect(ours()).toEqual([]);
   });
 
-  it('of which the cloud has other data is an error, and leaves nothing', async () => {
+  it.each([
+    ['MD5', { checksum: 'other' }],
+    ['SHA-512, as it tells no MD5', { checksum: null, os_hash_algo: 'sha512', os_hash_value: 'other' }],
+  ])('of which the cloud has other data is an error, and leaves nothing: by %s', async (_by, told) => {
     cloud.faults.push({ method: 'PUT', path: /file$/, status: 204, body: '' });
     const onCreated = (id: string) =>
-      Promise.resolve(void Object.assign(cloud.state.images.get(id) ?? {}, { status: 'active', checksum: 'other' }));
+      Promise.resolve(void Object.assign(cloud.state.images.get(id) ?? {}, { status: 'active', ...told }));
 
     await expect(images.upload({ ...upload, onCreated }, NEVER)).rejects.toThrow('checksum differs');
 
