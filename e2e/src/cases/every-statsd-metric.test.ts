@@ -134,7 +134,15 @@ function report(metrics: Metrics): void {
   builder.uploaded('debian', 'sky', 7);
   const uploads = new Map([['sky', 'idle' as const]]);
   const load = { builds: 0, uploads: 0, buildWorkers: 1, uploadWorkers: 4 };
-  builder.imagesChanged([{ image: 'debian', isBuildRequested: false, build: 'idle', uploads }], load);
+  builder.imagesChanged(
+    [
+      {
+        ...{ image: 'debian', isBuildRequested: false, build: 'idle', uploads },
+        ...{ canaryPercent: 100, isWithdrawn: false, failures: new Map() },
+      },
+    ],
+    load,
+  );
 }
 
 const missing = ({ gauges, counters, timers }: StatsdMetrics): string[] => [

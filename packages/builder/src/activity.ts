@@ -1,13 +1,21 @@
 import type { Config } from '@nodepool/core';
-import type { ImageActivity } from '@nodepool/core/service';
-import type { ImageTree } from '@nodepool/zk-protocol';
+import { canaryPercent, withdrawnNote, type ImageActivity } from '@nodepool/core/service';
+import type { ImageEntry, ImageTree } from '@nodepool/zk-protocol';
 import type { Progress } from './context/progress.js';
+
+/** What else is to be told about images. */
+export interface ActivityFacts {
+  readonly nowMs: number;
+  /** Times that the upload of an image to a provider has failed since one was good. */
+  readonly failuresOf: (image: string, provider: string) => number;
+}
 
 /** What this builder does about each configured image, for metrics. */
 export function describeActivity(
   config: Config,
   tree: ImageTree,
   running: { readonly builds: readonly Progress[]; readonly uploads: readonly Progress[] },
+  { nowMs, failuresOf }: ActivityFacts,
 ): ImageActivity[] {
   const images = [...config.diskimages.values()].filter(({ abstract }) => !abstract);
   return images.map(({ name, pause }) => {
@@ -18,15 +26,29 @@ export function describeActivity(
       image: name,
       isBuildRequested: entry?.buildRequestedMs !== undefined,
       build: isBuilding ? 'building' : isPaused ? 'paused' : 'idle',
+      ...standingOf(entry, nowMs),
       uploads: new Map(
-        [...config.providers.values()].flatMap(({ name: provider, images: wanted }) => {
-          const image = wanted?.diskimages.get(name);
-          if (!image) return [];
+        wantingProviders(config, name).map(({ provider, pause }) => {
           const isUploading = running.uploads.some((upload) => upload.image === name && upload.provider === provider);
-          return [[provider, isUploading ? 'uploading' : image.pause ? 'paused' : 'idle'] as const];
+          return [provider, isUploading ? 'uploading' : pause ? 'paused' : 'idle'];
         }),
       ),
+      failures: new Map(wantingProviders(config, name).map(({ provider }) => [provider, failuresOf(name, provider)])),
     };
+  });
+}
+
+function standingOf(entry: ImageEntry | undefined, nowMs: number) {
+  return {
+    canaryPercent: entry ? canaryPercent(entry, nowMs) : 100,
+    isWithdrawn: entry !== undefined && withdrawnNote(entry, nowMs) !== undefined,
+  };
+}
+
+function wantingProviders({ providers }: Config, image: string) {
+  return [...providers.values()].flatMap(({ name: provider, images }) => {
+    const wanted = images?.diskimages.get(image);
+    return wanted ? [{ provider, pause: wanted.pause }] : [];
   });
 }
 

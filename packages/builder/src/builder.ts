@@ -2,7 +2,7 @@ import { ImageTree, newComponent, withComponent, type ImageChange, type ZkLock }
 import type { Config } from '@nodepool/core';
 import { Registration } from '@nodepool/core/launcher';
 import { lastBuildMs, unfinishedAfter } from '@nodepool/core/service';
-import { ActivityReport, describeActivity } from './activity.js';
+import { ActivityReport, describeActivity, type ActivityFacts } from './activity.js';
 import { Builds, type BuildStatus } from './build/builds.js';
 import { removeLeftovers } from './tool/leftovers.js';
 import { holdBuilderId } from './context/unique-builder.js';
@@ -236,7 +236,11 @@ export class Builder {
     const { events, buildWorkers, uploadWorkers } = this.#options;
     const { builds, uploads } = this.running;
     const load = { builds: builds.length, uploads: uploads.length, buildWorkers, uploadWorkers };
-    events.imagesChanged(describeActivity(this.#config, this.#tree, this.running), load);
+    const facts: ActivityFacts = {
+      nowMs: this.#options.clock.now(),
+      failuresOf: (image, provider) => this.#parts?.uploads.failuresOf(image, provider) ?? 0,
+    };
+    events.imagesChanged(describeActivity(this.#config, this.#tree, this.running, facts), load);
   }
 
   #lookAtAll(): void {

@@ -20,7 +20,7 @@ import { createBuildRoutes } from './web/build-routes.js';
 import { contextFor } from './providers/provider-context.js';
 
 /** Tells of images; webhooks hear of the builds of this builder. @returns ends it */
-function followImages(builder: Builder, tell: (event: ApiEvent) => void): () => void {
+function followImages(builder: Builder, clock: Clock, tell: (event: ApiEvent) => void): () => void {
   const known = new Map<string, ImageEntry>();
   const own = (image: ImageEntry | undefined) =>
     image && { ...image, builds: new Map([...image.builds].filter(([, build]) => build.builderId === builder.id)) };
@@ -30,7 +30,7 @@ function followImages(builder: Builder, tell: (event: ApiEvent) => void): () => 
     const notice = imageNotice(known.get(name), after);
     if (after) known.set(name, after);
     else known.delete(name);
-    tell({ type: 'image', id: name, data: () => (image ? imageToApi(image) : null), notice });
+    tell({ type: 'image', id: name, data: () => (image ? imageToApi(image, clock.now()) : null), notice });
   });
 }
 
@@ -62,17 +62,17 @@ function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock): DaemonRu
         ...createBuildRoutes(() => builder.config),
       ]),
     api: () => ({
-      ...createImageApi({ zk, config: () => builder.config, images }),
-      overview: () => overviewOf(builder),
-      subscribe: (listener) => followImages(builder, listener),
+      ...createImageApi({ zk, clock, config: () => builder.config, images }),
+      overview: () => overviewOf(builder, clock.now()),
+      subscribe: (listener) => followImages(builder, clock, listener),
     }),
   };
 }
 
-function overviewOf({ notReady, tree, running, failingDeletions }: Builder) {
+function overviewOf({ notReady, tree, running, failingDeletions }: Builder, nowMs: number) {
   return {
     not_ready: [...notReady],
-    images: [...tree.images.values()].map(imageToApi),
+    images: [...tree.images.values()].map((image) => imageToApi(image, nowMs)),
     running: {
       builds: running.builds.map(({ image }) => image),
       uploads: running.uploads.map(({ image }) => image),

@@ -13,6 +13,7 @@ import {
   type BuildFields,
   type UploadFields,
 } from '@nodepool/zk-protocol';
+import { newCanary, withCanary } from '@nodepool/core/service';
 import { useInstallation } from './installation.js';
 
 const get = useInstallation();
@@ -145,8 +146,30 @@ describe('nodepool image-rollback', () => {
     expect(await zk.exists(imagePausePath('debian-12'))).toBeDefined();
     expect(await stateOf(buildPath('debian-12', BUILD))).toBe('deleting');
     expect(await stateOf(uploadPath('debian-12', BUILD, 'sky', '0000000000'))).toBe('deleting');
+    expect((await call('image-status')).stderr).toContain(
+      `debian-12: paused: build ${BUILD} was withdrawn with "nodepool image-rollback"\n`,
+    );
     expect(await stateOf(buildPath('debian-12', OLD))).toBe('ready');
     expect(await stateOf(uploadPath('debian-12', OLD, 'sky', '0000000000'))).toBe('ready');
+  });
+});
+
+describe('a build that is tried out', () => {
+  it('is shown with what is known of it', async () => {
+    const canary = newCanary({ launches: 5, stepMs: 3_600_000 }, Date.now());
+    const build = newBuild({ image: 'debian-12', id: BUILD }, { state: 'ready', formats: ['qcow2'] }, Date.now());
+    await get().zk.ensurePath(buildPath('debian-12', BUILD));
+    await get().zk.setData(buildPath('debian-12', BUILD), encodeBuild(withCanary(build, canary)));
+    const note =
+      'is tried out with one launch at a time; 0 of its launches succeeded and 0 failed, of the build before it 0 and 0';
+
+    const list = await call('dib-image-list', '--fields', 'canary', '--no-headers');
+    const status = await call('image-status');
+    const json = await call('image-status', '--json');
+
+    expect(list.stdout).toBe(`${note}\n`);
+    expect(status.stderr).toContain(`debian-12: build ${BUILD} ${note}\n`);
+    expect(JSON.parse(json.stdout)).toMatchObject([{ image: 'debian-12', notes: [`build ${BUILD} ${note}`] }]);
   });
 });
 

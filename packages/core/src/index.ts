@@ -4,6 +4,7 @@ export type {
   ConfigMode,
   ConfigProblem,
   DiskimageConfig,
+  DiskimageCanary,
   DiskimageValidation,
   LabelConfig,
   SourcePosition,
@@ -76,7 +77,7 @@ export type {
   Wait,
 } from './contract/state-machine.js';
 export type { LaunchSubject, OperationMetrics } from './contract/operation-metrics.js';
-export type { ImageSource } from './contract/images.js';
+export type { ImageSource, LaunchAttempt, UploadChoice } from './contract/images.js';
 export type { Instance, InstanceChange, InstanceView, Resource } from './contract/instance.js';
 export { BUILD_ID_TAG, NODE_ID_TAG, POOL_TAG, PROVIDER_TAG, UPLOAD_ID_TAG } from './contract/instance.js';
 export { RateLimitedError, isRateLimited } from './contract/errors.js';

@@ -82,9 +82,9 @@ export function launcherRuntime(runtime: LauncherRuntime, surroundings: Launcher
 
 /** What the launcher's API answers. */
 function apiOf(sources: LauncherApiSources): ReturnType<DaemonRuntime['api']> {
-  const { zk, config, runtime } = sources;
+  const { zk, clock, config, runtime } = sources;
   return {
-    ...joinParts(createLauncherApi(sources), createImageApi({ zk, config, images: () => runtime.images })),
+    ...joinParts(createLauncherApi(sources), createImageApi({ zk, clock, config, images: () => runtime.images })),
     overview: () => launcherOverview(sources),
     subscribe: (listener) => followChanges(sources, listener),
   };

@@ -64,6 +64,7 @@ export { isPoolComponent, withComponent, decodeLegacyLauncher, encodeLegacyLaunc
 export type { BuildFields, BuildKey, UploadFields, UploadKey } from './records/image.js';
 export { decodeBuild, encodeBuild, newBuild, withBuild } from './records/image.js';
 export { decodeUpload, encodeUpload, newUpload, withUpload } from './records/image.js';
+export { encodePauseReason } from './records/image.js';
 export type { ControlKind, ControlMode, ControlRecord, ControlSubject } from './records/control.js';
 export { CONTROL_KINDS, CONTROL_MODES, controlId, controlPath } from './records/control.js';
 export { decodeControl, describeControl, encodeControl, isInForce, newControl } from './records/control.js';

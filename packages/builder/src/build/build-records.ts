@@ -9,7 +9,7 @@ import {
   type BuildRecord,
 } from '@nodepool/zk-protocol';
 import type { DiskimageConfig } from '@nodepool/core';
-import { BUILD_DURATION_KEY } from '@nodepool/core/service';
+import { BUILD_DURATION_KEY, newCanary, withCanary } from '@nodepool/core/service';
 import { RETIRED_KEY } from '../plan/plan-cleanup.js';
 import { readyBuilds } from '../plan/newest-builds.js';
 import type { Surroundings } from '../context/surroundings.js';
@@ -68,7 +68,7 @@ export class BuildRecords {
       this.now(),
     );
     const seconds = (ended.stateTimeMs - building.stateTimeMs) / 1_000;
-    const ready = { ...ended, raw: { ...ended.raw, [BUILD_DURATION_KEY]: seconds } };
+    const ready = this.#tried({ ...ended, raw: { ...ended.raw, [BUILD_DURATION_KEY]: seconds } });
     const path = buildPath(ready.image, ready.id);
     for (;;) {
       await zk.whenConnected(signal);
@@ -86,6 +86,13 @@ export class BuildRecords {
         } else if (!isInterrupted(error)) throw error;
       }
     }
+  }
+
+  /** A build that takes the place of another is tried out first, where that is configured. */
+  #tried(build: BuildRecord): BuildRecord {
+    const { canary, name } = this.#image;
+    const hasPrevious = readyBuilds(this.#surroundings.tree.images.get(name)).some(({ id }) => id !== build.id);
+    return canary && hasPrevious ? withCanary(build, newCanary(canary, this.now())) : build;
   }
 
   /** Another process has built the image since. */

@@ -1,4 +1,5 @@
 import type { Config } from '@nodepool/core';
+import { isInService } from '@nodepool/core/service';
 import type { BuildRecord, ImageEntry, UploadRecord } from '@nodepool/zk-protocol';
 import { readyBuilds, readyUploads } from './newest-builds.js';
 
@@ -29,17 +30,18 @@ export const RETIRED_KEY = 'retired';
 /** Says what to take away of one image, in the order of the data model: uploads first, then their build. */
 export function planCleanup(config: Config, entry: ImageEntry, nowMs: number): CleanupStep[] {
   const isConfigured = config.diskimages.get(entry.name)?.abstract === false;
-  const keep = new Set(
-    isConfigured
-      ? readyBuilds(entry)
-          .slice(0, KEPT_BUILDS)
-          .map(({ id }) => id)
-      : [],
-  );
+  const keep = new Set(isConfigured ? keptBuilds(entry, nowMs).map(({ id }) => id) : []);
   const failure = isConfigured ? lastFailure(entry, nowMs) : undefined;
   if (failure) keep.add(failure.id);
-  const recent = recentUploads(config, entry);
+  const recent = recentUploads(config, entry, nowMs);
   return [...entry.builds.values()].flatMap((build) => stepsFor(build, config, entry, keep, recent));
+}
+
+/** The newest, and while they are tried out the one that serves. */
+function keptBuilds(entry: ImageEntry, nowMs: number): BuildRecord[] {
+  const builds = readyBuilds(entry);
+  const serving = builds.find((build) => isInService(build, nowMs));
+  return [...builds.slice(0, KEPT_BUILDS), ...(serving ? [serving] : [])];
 }
 
 /** A build that failed a short while ago, and after which none was good. */
@@ -53,11 +55,16 @@ function lastFailure(entry: ImageEntry, nowMs: number): BuildRecord | undefined 
 }
 
 /** Uploads that a provider still depends on as its current or previous image, so that an old build survives. */
-function recentUploads(config: Config, entry: ImageEntry): ReadonlySet<UploadRecord> {
+function recentUploads(config: Config, entry: ImageEntry, nowMs: number): ReadonlySet<UploadRecord> {
   const recent = new Set<UploadRecord>();
   for (const { name, images } of config.providers.values()) {
     if (!images?.diskimages.has(entry.name)) continue;
-    for (const upload of readyUploads(entry, name).slice(0, KEPT_UPLOADS)) recent.add(upload);
+    const uploads = readyUploads(entry, name);
+    const serving = uploads.find(({ buildId }) => {
+      const build = entry.builds.get(buildId);
+      return build !== undefined && isInService(build, nowMs);
+    });
+    for (const upload of [...uploads.slice(0, KEPT_UPLOADS), ...(serving ? [serving] : [])]) recent.add(upload);
   }
   return recent;
 }

@@ -53,6 +53,12 @@ export class Uploads {
     });
   }
 
+  /** Times that the upload of an image to a provider has failed since one was good, the one under way not counted. */
+  failuresOf(image: string, provider: string): number {
+    const key = keyFor(provider, image);
+    return this.#failed.has(key) ? (this.#backoffs.get(key)?.attempts ?? 0) : 0;
+  }
+
   /** Builds whose files must stay for now. */
   isReading(buildId: string): boolean {
     return [...this.#running.values()].some((running) => running.buildId === buildId);

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { ImageTree, isPoolComponent } from '@nodepool/zk-protocol';
 import type { BuildRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
-import { buildsOf } from '@nodepool/core/service';
+import { buildsOf, withdrawnNote } from '@nodepool/core/service';
 import type { Listing } from '@nodepool/core/service';
 import { print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
@@ -44,15 +44,15 @@ function printText(context: CliContext, findings: readonly Finding[]): void {
 async function look(context: CliContext, zk: ZooKeeper, config: Config | undefined): Promise<Situation> {
   const source = { ...context, zk };
   const answerMs = await fastestAnswer(context, zk);
-  const [configProblems, nodes, controls, builds, ...components] = await Promise.all([
+  const [configProblems, nodes, controls, images, ...components] = await Promise.all([
     config ? findProblems(context) : [],
     fetchNodeRows(source),
     fetchControls(source),
-    newestBuilds(context, zk, config),
+    lookAtImages(context, zk, config),
     ...['launcher', 'pool', 'builder'].map((kind) => fetchComponents(source, kind)),
   ]);
   return {
-    ...{ nowMs: context.clock.now(), config, configProblems, nodes, controls, builds, answerMs },
+    ...{ nowMs: context.clock.now(), config, configProblems, nodes, controls, ...images, answerMs },
     services: await askServices([...new Set(toldUrls(components.flat(), hostname()))], context.clock),
     components: components.flat(),
     pools: components.flat().filter(isPoolComponent),
@@ -73,20 +73,25 @@ async function fastestAnswer({ clock }: CliContext, zk: ZooKeeper): Promise<numb
   return fastest;
 }
 
-/** Images whose records could be read, with their newest ready build. */
-async function newestBuilds(context: CliContext, zk: ZooKeeper, config: Config | undefined) {
-  const newest = new Map<string, BuildRecord | undefined>();
+/** Images whose records could be read, with their newest ready build, and those whose newest build does not serve. */
+async function lookAtImages(context: CliContext, zk: ZooKeeper, config: Config | undefined) {
+  const builds = new Map<string, BuildRecord | undefined>();
+  const withdrawn = new Map<string, string>();
   const { clock, logger } = context;
   const tree = new ImageTree({ zk, clock, logger, changed: () => undefined });
   try {
     await tree.start();
-    if (!tree.ready) return newest;
-    for (const name of config?.diskimages.keys() ?? []) newest.set(name, undefined);
+    if (!tree.ready) return { builds, withdrawn };
+    for (const name of config?.diskimages.keys() ?? []) builds.set(name, undefined);
     for (const { build } of buildsOf(tree.images)) {
-      const known = newest.get(build.image);
-      if (build.state === 'ready' && (known?.stateTimeMs ?? 0) < build.stateTimeMs) newest.set(build.image, build);
+      const known = builds.get(build.image);
+      if (build.state === 'ready' && (known?.stateTimeMs ?? 0) < build.stateTimeMs) builds.set(build.image, build);
     }
-    return newest;
+    for (const [name, entry] of tree.images) {
+      const why = withdrawnNote(entry, clock.now());
+      if (why !== undefined) withdrawn.set(name, why);
+    }
+    return { builds, withdrawn };
   } finally {
     tree.stop();
   }

@@ -12,7 +12,17 @@ const config = {
 } as unknown as Config;
 
 const well: Situation = {
-  ...{ nowMs: 100 * HOUR, config, pools: [], nodes: [], controls: [], builds: new Map(), answerMs: 3, secretFiles: [] },
+  ...{
+    nowMs: 100 * HOUR,
+    config,
+    pools: [],
+    nodes: [],
+    controls: [],
+    builds: new Map(),
+    withdrawn: new Map(),
+    answerMs: 3,
+    secretFiles: [],
+  },
   ...{ configProblems: [], services: [] },
   components: [{ kind: 'launcher' } as Situation['components'][number]],
 };
@@ -30,6 +40,18 @@ describe('findings', () => {
     [build(49 * HOUR), ['the newest build of image "debian" is 49 hours old']],
   ])('tell how old an image is: %#', (newest, expected) => {
     expect(textsOf({ builds: new Map([['debian', newest]]) })).toEqual(expected);
+  });
+
+  it('tell which image was withdrawn, and why', () => {
+    const withdrawn = new Map([['debian', 'build 2 was withdrawn: 3 of 3 launches failed']]);
+
+    expect(findAll({ ...well, withdrawn })).toEqual([
+      {
+        severity: 'warning',
+        text: 'image "debian": build 2 was withdrawn: 3 of 3 launches failed',
+        remedy: 'nodepool image-log debian; once it is fixed nodepool image-unpause debian',
+      },
+    ]);
   });
 
   it('tell that ZooKeeper is slow', () => {

@@ -28,6 +28,7 @@ const CHECKS: readonly ((situation: Situation) => Finding[])[] = [
   findStuckDeletions,
   findMissingStandby,
   findOldImages,
+  findWithdrawnImages,
   findSlowZooKeeper,
   findOpenSecrets,
   findOrders,
@@ -111,6 +112,13 @@ function findOldImages({ config, builds, nowMs }: Situation): Finding[] {
       warning(`the newest build of image "${name}" is ${hours} hours old`, `nodepool image-build ${name} --follow`),
     ];
   });
+}
+
+/** Builds that are merely tried out are nothing to worry about. */
+function findWithdrawnImages({ withdrawn }: Situation): Finding[] {
+  return [...withdrawn].map(([name, why]) =>
+    warning(`image "${name}": ${why}`, `nodepool image-log ${name}; once it is fixed nodepool image-unpause ${name}`),
+  );
 }
 
 function findSlowZooKeeper({ answerMs }: Situation): Finding[] {

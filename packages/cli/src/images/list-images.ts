@@ -3,7 +3,9 @@ import {
   buildListing,
   buildsOf,
   extendedBuildListing,
+  extendedImageStatusListing,
   extendedUploadListing,
+  imageNotes,
   imagesOf,
   imageStatusListing,
   imageWorkToText,
@@ -38,9 +40,10 @@ export async function listImageStatus(context: CliContext): Promise<void> {
     ...{ key: 'progress', header: 'Progress', level: 'extra' },
     value: ({ name }) => work.filter(({ image }) => image === name).map((one) => imageWorkToText(one, nowMs)),
   };
-  print(context, { brief: imageStatusListing, extended: [...imageStatusListing, progress] }, rows);
+  print(context, { brief: imageStatusListing, extended: [...extendedImageStatusListing, progress] }, rows);
   const { format, fields } = context.options;
   if (format !== 'table' || fields) return;
+  for (const row of rows) for (const note of imageNotes(row, nowMs)) tell(`${row.name}: ${note}`);
   for (const one of work) tell(`${one.image}: ${imageWorkToText(one, nowMs)}`);
 }
 

@@ -1,14 +1,6 @@
-import {
-  buildPath,
-  encodeBuild,
-  encodeUpload,
-  imagePausePath,
-  isZooKeeperError,
-  uploadPath,
-  withBuild,
-  withUpload,
-} from '@nodepool/zk-protocol';
-import type { BuildRecord, ImageEntry, Operation, UploadRecord } from '@nodepool/zk-protocol';
+import { isZooKeeperError } from '@nodepool/zk-protocol';
+import type { ImageEntry } from '@nodepool/zk-protocol';
+import { providersWithout, withdrawal } from '@nodepool/core/service';
 import { print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
@@ -21,18 +13,15 @@ import { withImages } from './with-images.js';
  */
 export async function rollbackImage(context: CliContext, { image }: { image: string }): Promise<void> {
   await withImages(context, async ({ zk, images }) => {
-    const entry = images.get(image);
-    const { bad, good } = choose(image, entry);
-    const uploads = readyUploads(entry, bad);
-    const without = uploads.filter(
-      ({ provider }) => !readyUploads(entry, good).some((one) => one.provider === provider),
-    );
+    const { entry, bad, good } = choose(image, images.get(image));
+    const without = providersWithout(entry, bad);
     if (without.length > 0) {
-      const providers = without.map(({ provider }) => provider).join(', ');
+      const providers = without.join(', ');
       throw new CliError(`Build ${good.id} of ${image} is not ready in ${providers}: there would be no image there`);
     }
+    const reason = `build ${bad.id} was withdrawn with "nodepool image-rollback"`;
     try {
-      await zk.multi(operations(entry, bad, uploads, context.clock.now()));
+      await zk.multi(withdrawal(entry, bad, reason, context.clock.now()));
     } catch (error) {
       if (!isZooKeeperError(error, 'ZK_BAD_VERSION', 'ZK_NO_NODE', 'ZK_NODE_EXISTS')) throw error;
       throw new CliError(`Image ${image} has changed meanwhile, nothing was done: try again`, { cause: error });
@@ -43,39 +32,10 @@ export async function rollbackImage(context: CliContext, { image }: { image: str
 }
 
 /** The two newest builds that are ready. */
-function choose(image: string, entry: ImageEntry | undefined): { bad: BuildRecord; good: BuildRecord } {
+function choose(image: string, entry: ImageEntry | undefined) {
   const ready = [...(entry?.builds.values() ?? [])].filter(({ state }) => state === 'ready');
   const [bad, good] = ready.sort((a, b) => b.stateTimeMs - a.stateTimeMs || (a.id < b.id ? 1 : -1));
-  if (!bad) throw new CliError(`Image ${image} has no build that is ready`);
+  if (!entry || !bad) throw new CliError(`Image ${image} has no build that is ready`);
   if (!good) throw new CliError(`Image ${image} has no build before ${bad.id}: there is nothing to go back to`);
-  return { bad, good };
-}
-
-function readyUploads(entry: ImageEntry | undefined, build: BuildRecord): UploadRecord[] {
-  const uploads = [...(entry?.uploads.values() ?? [])];
-  return uploads.filter(({ buildId, state }) => buildId === build.id && state === 'ready');
-}
-
-/** The pause stands first: then no builder finds the newest build gone and none paused. */
-function operations(
-  entry: ImageEntry | undefined,
-  bad: BuildRecord,
-  uploads: readonly UploadRecord[],
-  nowMs: number,
-): Operation[] {
-  const pause: Operation[] = entry?.paused === true ? [] : [{ op: 'create', path: imagePausePath(bad.image) }];
-  return [
-    ...pause,
-    ...uploads.map((upload): Operation => {
-      const { image, buildId, provider, id, stat } = upload;
-      const data = encodeUpload(withUpload(upload, { state: 'deleting' }, nowMs));
-      return { op: 'set', path: uploadPath(image, buildId, provider, id), data, version: stat?.version ?? -1 };
-    }),
-    {
-      op: 'set',
-      path: buildPath(bad.image, bad.id),
-      data: encodeBuild(withBuild(bad, { state: 'deleting' }, nowMs)),
-      version: bad.stat?.version ?? -1,
-    },
-  ];
+  return { entry, bad, good };
 }

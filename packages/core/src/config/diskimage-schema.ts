@@ -19,6 +19,16 @@ const VALIDATION: JsonSchema = section('Test of an image before it is used', {
   timeout: integer('Time limit of the program, in seconds', { default: 600 }, { minimum: 1 }),
 });
 
+/** How a new build is tried out. */
+const CANARY: JsonSchema = section('Trial of a new build by a growing share of launches', {
+  launches: integer('Nodes that must become ready at a share before the next one', { default: 5 }, { minimum: 1 }),
+  'step-time': integer(
+    'After this time a share ends with less, once a node has become ready, in seconds',
+    { default: 3600 },
+    { minimum: 1 },
+  ),
+});
+
 /** An entry of the top-level `diskimages`. */
 export const DISKIMAGE: JsonSchema = section(
   'Diskimage',
@@ -53,6 +63,12 @@ export const DISKIMAGE: JsonSchema = section(
       ...VALIDATION,
       description: 'Launches a node of each new upload before launchers use it: it must boot and show its host keys',
       'x-default': 'no test',
+    },
+    canary: {
+      ...CANARY,
+      description:
+        'Gives a new build 5, 25, and then 100 % of the launches; it is withdrawn when more of its launches fail than of the previous build',
+      'x-default': 'all launches at once',
     },
     'dib-cmd': text('Command that builds the image', { default: 'disk-image-create' }),
     metadata: freeMap('Metadata of uploads; not inherited', true, { otherwise: 'none' }),

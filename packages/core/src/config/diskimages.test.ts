@@ -32,6 +32,7 @@ describe('diskimages', () => {
       shellType: undefined,
       dibCmd: 'disk-image-create',
       validate: undefined,
+      canary: undefined,
       metadata: {},
     });
   });
@@ -51,6 +52,17 @@ diskimages:
       command: undefined,
       timeoutMs: 5_000,
     });
+  });
+
+  it('take over how a new build is tried out, unless they say something else', () => {
+    const { images } = read(`
+diskimages:
+- {name: base, abstract: true, canary: {}}
+- {name: same, parent: base}
+- {name: other, parent: base, canary: {launches: 20, step-time: 600}}
+`);
+    expect(images.get('same')?.canary).toEqual({ launches: 5, stepMs: 3_600_000 });
+    expect(images.get('other')?.canary).toEqual({ launches: 20, stepMs: 600_000 });
   });
 
   it('inherit from the root of the chain down, each key by its own rule', () => {

@@ -3,7 +3,7 @@ import type { ProblemCollector } from './problems.js';
 import { mapOf, namedEntries, numberOf, textOf, textsOf } from './raw-values.js';
 import type { SourceDocument } from './source-document.js';
 import { didYouMean } from '../text/suggest.js';
-import type { DiskimageConfig, DiskimageValidation } from '../contract/config.js';
+import type { DiskimageCanary, DiskimageConfig, DiskimageValidation } from '../contract/config.js';
 
 /** Values of an image before anything is configured. */
 const DEFAULTS: Omit<DiskimageConfig, 'name' | 'abstract' | 'parent'> = {
@@ -22,11 +22,15 @@ const DEFAULTS: Omit<DiskimageConfig, 'name' | 'abstract' | 'parent'> = {
   dibCmd: 'disk-image-create',
   builders: undefined,
   validate: undefined,
+  canary: undefined,
   metadata: {},
 };
 
 /** Of the program of an image's test. */
 const COMMAND_LIMIT_MS = 600_000;
+
+const CANARY_LAUNCHES = 5;
+const CANARY_STEP_MS = 3_600_000;
 
 interface Entry {
   index: number;
@@ -118,6 +122,7 @@ function applyEntry(
     dibCmd: textOf(entry['dib-cmd']) ?? image.dibCmd,
     builders: entry['builders'] === undefined ? image.builders : textsOf(entry['builders']),
     validate: entry['validate'] === undefined ? image.validate : readValidation(mapOf(entry['validate'])),
+    canary: entry['canary'] === undefined ? image.canary : readCanary(mapOf(entry['canary'])),
     metadata: mapOf(entry['metadata']),
   };
 }
@@ -129,6 +134,13 @@ function readValidation(entry: JsonObject): DiskimageValidation {
     label: textOf(entry['label']),
     command: textOf(entry['command']),
     timeoutMs: secondsOr(entry['timeout'], COMMAND_LIMIT_MS),
+  };
+}
+
+function readCanary(entry: JsonObject): DiskimageCanary {
+  return {
+    launches: numberOf(entry['launches']) ?? CANARY_LAUNCHES,
+    stepMs: secondsOr(entry['step-time'], CANARY_STEP_MS),
   };
 }
 

@@ -87,6 +87,14 @@ export interface DiskimageValidation {
   timeoutMs: number;
 }
 
+/** How a new build of an image is tried out. */
+export interface DiskimageCanary {
+  /** Nodes that must become ready at a share of launches before the next one. */
+  launches: number;
+  /** After this time a share ends with less, once a node has become ready. */
+  stepMs: number;
+}
+
 /** A top-level `diskimages[]` entry with its parents' values merged in. */
 export interface DiskimageConfig {
   name: string;
@@ -109,6 +117,8 @@ export interface DiskimageConfig {
   builders: readonly string[] | undefined;
   /** `undefined`: an upload is used as soon as the cloud has it. */
   validate: DiskimageValidation | undefined;
+  /** `undefined`: a new build gets all launches at once. */
+  canary: DiskimageCanary | undefined;
   metadata: JsonObject;
 }
 

@@ -1,11 +1,34 @@
-import type { UploadRecord } from '@nodepool/zk-protocol';
+import type { NodeId, UploadRecord } from '@nodepool/zk-protocol';
 
 /** Uploaded images, for labels with a `diskimage`. */
 export interface ImageSource {
   /** False while the records are not all known. */
   readonly ready: boolean;
-  /** Newest ready upload of an image in a provider. */
+  /** The ready upload of an image that serves in a provider: the newest whose build is not being tried out. */
   newestUpload(image: string, provider: string): UploadRecord | undefined;
+  /**
+   * Chooses the upload of one attempt to launch a node, while a new build of the image is tried out (`canary`). Missing, or
+   * `undefined` in answer: `newestUpload`, and nothing is to be told.
+   */
+  chooseUpload?(image: string, attempt: LaunchAttempt): Promise<UploadChoice> | undefined;
   /** Whether a record of this upload exists, whatever its state. */
   hasUpload(buildId: string, uploadId: string): boolean;
+}
+
+/** An attempt to launch a node. */
+export interface LaunchAttempt {
+  readonly provider: string;
+  readonly node: NodeId;
+  /** Whether it may use a build that is being tried out. */
+  readonly mayTry: boolean;
+}
+
+/** An upload that an attempt to launch a node uses. */
+export interface UploadChoice {
+  readonly upload: UploadRecord;
+  /**
+   * To be called once, when the attempt has ended. @param error - `undefined`: the node is ready
+   * @returns whether the failure counts against a build that is being tried out, so that it says nothing about the provider
+   */
+  ended(error: Error | undefined): Promise<boolean>;
 }

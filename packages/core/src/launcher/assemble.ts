@@ -123,6 +123,7 @@ function makeSeeing(options: LauncherOptions, parts: LauncherParts): SeeingParts
   const committer = createCommitter(zk, [nodes, requests, components]);
   const images = new ImageMirror({
     ...{ zk, clock, logger },
+    isBuilding: (node) => nodes.get(node)?.state === 'building',
     changed: (provider) => {
       parts.pools.capacityChanged(provider);
       parts.minReady.checkAll();

@@ -12,6 +12,7 @@ import {
 import type { Config } from '../contract/config.js';
 import type { LeakedResource } from '../contract/driver.js';
 import type { PoolLoad } from '../contract/pool-load.js';
+import { nodeNote } from '../images/notes.js';
 import { assemble, type LauncherParts } from './assemble.js';
 import { drain } from './drain.js';
 import { ensureRoots } from './mirror/ensure-roots.js';
@@ -106,8 +107,12 @@ export class Launcher {
   // --- what it acts on --------------------------------------------------------------------------------------------
 
   #follow(): void {
-    const { services, registry } = this.#parts;
+    const { services, registry, images, candidates } = this.#parts;
     this.#unsubscribe.push(
+      this.nodes.onChange((change) => {
+        const launcher = change.after?.launcher ?? null;
+        if (launcher !== null && candidates.isOwn(launcher)) images.nodeChanged(change);
+      }),
       services.zk.onState((state) => this.#connectionChanged(state)),
       this.nodes.onReady((ready) => ready && this.#lookAtEverything()),
       this.requests.onReady((ready) => ready && this.#lookAtEverything()),
@@ -240,13 +245,15 @@ export class Launcher {
    * @returns `undefined` for an unknown request id
    */
   explain(subject: ExplainSubject): RequestExplanation | undefined {
-    const { services, pools, registry } = this.#parts;
+    const { services, pools, registry, images } = this.#parts;
+    const nowMs = services.clock.now();
     return explainRequest(subject, {
       requests: this.requests,
       workers: pools.configured,
       registered: registry.pools,
       nodesOf: (id) => nodesAllocatedTo(services.mirror, id),
-      nowMs: services.clock.now(),
+      trialOf: (node) => nodeNote(images.images, node, nowMs),
+      nowMs,
     });
   }
 }

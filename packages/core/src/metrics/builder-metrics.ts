@@ -30,8 +30,14 @@ export interface ImageActivity {
   readonly image: string;
   readonly isBuildRequested: boolean;
   readonly build: 'idle' | 'building' | 'paused';
+  /** Percent of launches that the newest build gets. */
+  readonly canaryPercent: number;
+  /** Whether the newest build was withdrawn. */
+  readonly isWithdrawn: boolean;
   /** By provider. */
   readonly uploads: ReadonlyMap<string, 'idle' | 'uploading' | 'paused'>;
+  /** Times that the upload to a provider has failed since one was good. */
+  readonly failures: ReadonlyMap<string, number>;
 }
 
 const STATES = { idle: 0, building: 1, uploading: 2, paused: 3 } as const;
@@ -59,6 +65,12 @@ export class BuilderMetrics implements BuilderEvents {
       uploadWorkers: load(({ uploadWorkers }) => uploadWorkers),
       buildRequests: () => this.#images.map(({ image, isBuildRequested }) => [{ image }, isBuildRequested ? 1 : 0]),
       buildState: () => this.#images.map(({ image, build }) => [{ image }, STATES[build]]),
+      canary: () => this.#images.map(({ image, canaryPercent }) => [{ image }, canaryPercent]),
+      withdrawn: () => this.#images.map(({ image, isWithdrawn }) => [{ image }, isWithdrawn ? 1 : 0]),
+      failingUploads: () =>
+        this.#images.flatMap(({ image, failures }) =>
+          [...failures].map(([provider, count]): Sample => [{ image, provider }, count]),
+        ),
       uploadState: () =>
         this.#images.flatMap(({ image, uploads }) =>
           [...uploads].map(([provider, state]): Sample => [{ image, provider }, STATES[state]]),

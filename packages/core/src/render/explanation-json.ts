@@ -40,8 +40,9 @@ function poolToJson(pool: PoolExplanation): JsonObject {
   };
 }
 
-function launchToJson({ nodeId, provider, pool, labels, state, ageMs, error }: LaunchExplanation): JsonObject {
-  return { node: nodeId, provider, pool, labels: [...labels], state, age: ageMs / MS_PER_SECOND, error };
+function launchToJson({ nodeId, provider, pool, labels, state, ageMs, error, trial }: LaunchExplanation): JsonObject {
+  const age = ageMs / MS_PER_SECOND;
+  return { node: nodeId, provider, pool, labels: [...labels], state, age, error, trial };
 }
 
 function toJson(value: PoolExplanation['details'][string]): Json {
@@ -83,6 +84,7 @@ function launchFromJson(value: unknown): LaunchExplanation[] {
       labels: textsOf(value['labels']),
       ageMs: typeof ageS === 'number' ? ageS * MS_PER_SECOND : 0,
       error: textOf(value['error']),
+      trial: textOf(value['trial']),
     },
   ];
 }

@@ -47,7 +47,7 @@ describe('the first line of an explanation', () => {
     const launch = { nodeId: '7', provider: 'cloud', pool: 'main', labels: ['big'], state: 'building', ageMs: 0 };
     const launches = ['attempt 1 of 3 failed, the next one has begun: no host', null].map((error) => ({
       ...launch,
-      error,
+      ...{ error, trial: null },
     }));
 
     expect(summarizeExplanation({ ...ofLabels(works), requestId: '200-1', state: 'pending', launches })).toBe(

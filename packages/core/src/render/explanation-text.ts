@@ -58,9 +58,10 @@ function requestFacts({ labels, requestor, tenant, nodes, ageMs, launchError }: 
 }
 
 /** E.g. `node 0000000012 of cloud/main is building since 00:00:01:12; attempt 1 of 3 failed, ...`. */
-function launchText({ nodeId, provider, pool, state, ageMs, error }: LaunchExplanation): string {
+function launchText({ nodeId, provider, pool, state, ageMs, error, trial }: LaunchExplanation): string {
   const place = provider === null ? '' : ` of ${provider}/${pool ?? ''}`;
-  return `node ${nodeId}${place} is ${state} since ${formatAge(ageMs)}${error === null ? '' : `; ${error}`}`;
+  const notes = [trial, error].flatMap((note) => (note === null ? [] : [`; ${note}`])).join('');
+  return `node ${nodeId}${place} is ${state} since ${formatAge(ageMs)}${notes}`;
 }
 
 function poolLines(pool: PoolExplanation): string[] {

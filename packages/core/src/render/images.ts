@@ -1,4 +1,5 @@
-import type { BuildRecord, ImageEntry, Json, UploadRecord } from '@nodepool/zk-protocol';
+import type { BuildRecord, ImageEntry, UploadRecord } from '@nodepool/zk-protocol';
+import { buildNote, imageNotes } from '../images/notes.js';
 import { formatAge } from './age.js';
 import type { Column, Listing } from './listing.js';
 
@@ -38,7 +39,7 @@ function age<Row>(key: string, header: string, momentMs: (row: Row) => number | 
 function column<Row>(
   key: string,
   header: string,
-  value: (row: Row) => Json,
+  value: Column<Row>['value'],
   level: Column<Row>['level'] = 'brief',
 ): Column<Row> {
   return { key, header, level, value };
@@ -60,6 +61,7 @@ export const extendedBuildListing: Listing<BuildRow> = [
   column('build_state', 'Build State', ({ build }) => build.state, 'extra'),
   column('state_time', 'State Time', ({ build }) => build.stateTimeMs / MS_PER_SECOND, 'extra'),
   column('error', 'Error', ({ build }) => errorOf(build), 'extra'),
+  column('canary', 'Canary', ({ build }, nowMs) => buildNote(build, nowMs) ?? null, 'extra'),
 ];
 
 /** Columns of `nodepool image-list` and `/image-list`. */
@@ -88,6 +90,12 @@ export const imageStatusListing: Listing<ImageEntry> = [
   column('paused', 'Paused', ({ paused }) => paused),
   column('build_request', 'Build Request', buildRequestState),
   age('build_request_age', 'Build Request Age', ({ buildRequestedMs }) => buildRequestedMs),
+];
+
+/** {@link imageStatusListing} with the members that only this implementation knows, for those who ask for them. */
+export const extendedImageStatusListing: Listing<ImageEntry> = [
+  ...imageStatusListing,
+  column('notes', 'Notes', imageNotes, 'extra'),
 ];
 
 /** A request is served by a build that began after it; until then it is pending. */

@@ -1,6 +1,13 @@
 /* Waiting, but not indefinitely */
 export { unfinishedAfter } from '../async/unfinished-after.js';
 
+/* Trial of new builds, and the way back */
+export type { Canary } from '../images/canary.js';
+export type { LaunchCounts } from '../images/rates.js';
+export { canaryOf, isInService, newCanary, withCanary } from '../images/canary.js';
+export { buildNote, canaryPercent, imageNotes, withdrawnNote } from '../images/notes.js';
+export { providersWithout, withdrawal } from '../images/withdrawal.js';
+
 /* Logging */
 export { buildLogFile, parseBuildLogName } from '../logging/build-log-file.js';
 export type { Logging, LoggingOptions } from '../logging/create-logging.js';
@@ -45,6 +52,7 @@ export type { BuildRow, Images } from '../render/images.js';
 export { BUILD_DURATION_KEY, lastBuildMs } from '../render/images.js';
 export { alienImageListing, buildListing, buildsOf, extendedBuildListing } from '../render/images.js';
 export { extendedUploadListing, imagesOf, imageStatusListing, uploadListing, uploadsOf } from '../render/images.js';
+export { extendedImageStatusListing } from '../render/images.js';
 export type { ImageWork, SentBytes } from '../render/image-work.js';
 export { imageWorkFromJson, imageWorkListing, imageWorkToText } from '../render/image-work.js';
 export { labelListing, labelsOf } from '../render/labels.js';

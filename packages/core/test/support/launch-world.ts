@@ -67,6 +67,8 @@ export class LaunchWorld {
   /** The next store fails with this. */
   storeError: Error | undefined;
   random = () => 0.5;
+  /** As in `LaunchOrder`. */
+  attemptFailed: ((error: Error) => boolean) | undefined;
   /** Host keys the scan finds; `undefined`: it times out. */
   keys: string[] | undefined = ['ssh-ed25519 KEY'];
   #nextNode = 1;
@@ -132,6 +134,7 @@ export class LaunchWorld {
       pool,
       label,
       request: newRequest({ labels: ['small'] }, this.clock.now()),
+      attemptFailed: this.attemptFailed,
       created: () => this.createdMs.push(this.clock.now()),
       store: async (changes) => {
         await Promise.resolve();

@@ -151,7 +151,8 @@ function Images({ images, now }: { images: readonly Image[]; now: number }) {
     const newest = image.builds.filter(({ state }) => state === 'ready').sort((a, b) => b.state_time - a.state_time)[0];
     const building = image.builds.some(({ state }) => state === 'building');
     const state = [
-      image.paused && 'paused',
+      image.paused && ['paused', image.pause_reason].filter(Boolean).join(': '),
+      newest?.canary && `newest ${newest.canary}`,
       building && 'building',
       image.build_requested_time !== null && 'build asked for',
     ];

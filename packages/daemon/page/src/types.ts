@@ -58,12 +58,14 @@ export interface Launches {
 export interface Image {
   readonly name: string;
   readonly paused: boolean;
+  readonly pause_reason?: string | null;
   readonly build_requested_time: number | null;
   readonly builds: readonly {
     readonly id: string;
     readonly state: string;
     readonly state_time: number;
     readonly formats: readonly string[];
+    readonly canary?: string | null;
     readonly uploads: readonly { readonly id: string; readonly provider: string; readonly state: string }[];
   }[];
 }

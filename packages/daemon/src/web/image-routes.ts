@@ -3,6 +3,7 @@ import {
   buildListing,
   buildsOf,
   extendedBuildListing,
+  extendedImageStatusListing,
   extendedUploadListing,
   imagesOf,
   imageStatusListing,
@@ -18,10 +19,14 @@ import type { RouteTable } from './routes.js';
 export function createImageRoutes(images: () => ReadonlyMap<string, ImageEntry>, clock: Clock): RouteTable {
   const builds = { listing: buildListing, selectable: extendedBuildListing, rows: () => buildsOf(images()) };
   const uploads = { listing: uploadListing, selectable: extendedUploadListing, rows: () => uploadsOf(images()) };
+  const status = {
+    ...{ listing: imageStatusListing, selectable: extendedImageStatusListing },
+    rows: () => imagesOf(images()),
+  };
   return new Map([
     ['/dib-image-list', listingRoute(clock, builds)],
     ['/image-list', listingRoute(clock, uploads)],
-    ['/image-status', listingRoute(clock, { listing: imageStatusListing, rows: () => imagesOf(images()) })],
+    ['/image-status', listingRoute(clock, status)],
   ]);
 }
 

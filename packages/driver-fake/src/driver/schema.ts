@@ -217,6 +217,11 @@ const cloudSettings = {
       items: flavor,
     },
     images: { ...texts, description: 'Names of the images there are', 'x-default': 'every image exists' },
+    'broken-images': {
+      ...texts,
+      description: 'Names or ids of images whose instances get status `error`',
+      'x-default': 'none',
+    },
     ssh,
   }),
   description: 'Knobs of the cloud',

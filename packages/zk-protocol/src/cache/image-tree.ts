@@ -3,7 +3,7 @@ import type { ReadResult, Stat, WatchEvent, ZooKeeper } from '../client/contract
 import type { Clock } from '../base/clock.js';
 import { isNodepoolError } from '../base/errors.js';
 import { classifyPath, imageBuildLockPath, IMAGES_ROOT, uploadLockPath, type PathShape } from '../records/paths.js';
-import { decodeBuild, decodeUpload } from '../records/image.js';
+import { decodeBuild, decodePauseReason, decodeUpload } from '../records/image.js';
 import type { BuildRecord, UploadRecord } from '../records/types.js';
 import type { CacheLogger } from './logger.js';
 
@@ -12,6 +12,8 @@ export interface ImageEntry {
   readonly name: string;
   /** An operator has paused its builds. */
   readonly paused: boolean;
+  /** Why they are paused, where that is known. */
+  readonly pauseReason?: string | undefined;
   /** When a build was asked for, in ms since the epoch; `undefined`: it was not. */
   readonly buildRequestedMs: number | undefined;
   /** By build id. */
@@ -42,6 +44,7 @@ export interface ImageChange {
 
 interface MutableEntry extends ImageEntry {
   paused: boolean;
+  pauseReason: string | undefined;
   buildRequestedMs: number | undefined;
   readonly builds: Map<string, BuildRecord>;
   readonly uploads: Map<string, UploadRecord>;
@@ -220,7 +223,10 @@ export class ImageTree {
   #entry(image: string): MutableEntry {
     let entry = this.#images.get(image);
     if (!entry) {
-      entry = { name: image, paused: false, buildRequestedMs: undefined, builds: new Map(), uploads: new Map() };
+      entry = {
+        ...{ name: image, paused: false, pauseReason: undefined, buildRequestedMs: undefined },
+        ...{ builds: new Map(), uploads: new Map() },
+      };
       this.#images.set(image, entry);
     }
     return entry;
@@ -245,6 +251,7 @@ export class ImageTree {
         return true;
       case 'pause':
         entry.paused = true;
+        entry.pauseReason = decodePauseReason(body);
         return true;
       case 'build-request':
         entry.buildRequestedMs = stat.ctime;
@@ -276,6 +283,7 @@ export class ImageTree {
       case 'pause': {
         const { paused } = entry;
         entry.paused = false;
+        entry.pauseReason = undefined;
         return paused;
       }
       case 'build-request': {

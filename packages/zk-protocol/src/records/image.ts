@@ -91,6 +91,22 @@ export function withBuild(build: BuildRecord, changes: BuildFields, nowMs: numbe
   return copyWith<BuildRecord>(build, changes.state === undefined ? changes : { stateTimeMs: nowMs, ...changes });
 }
 
+/** The body of the record that pauses an image. Others look only whether there is one. */
+export function encodePauseReason(reason: string): Buffer {
+  return Buffer.from(JSON.stringify({ reason }));
+}
+
+/** Why an image is paused; `undefined`: nobody has said. */
+export function decodePauseReason(body: Buffer): string | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    const reason = typeof value === 'object' && value !== null && 'reason' in value ? value.reason : undefined;
+    return typeof reason === 'string' ? reason : undefined;
+  } catch {
+    return undefined; // empty, as the original leaves it
+  }
+}
+
 /**
  * Reads a stored upload.
  * @param nowMs - stands in for a missing `state_time`

@@ -20,7 +20,8 @@ export async function deleteLeftovers(
 ): Promise<LaunchStepTo<'creating'>> {
   const { config, images } = work.services;
   await deleteAll(work, signal);
-  const image = (work.image = imageOfLabel(config, work.label, images));
+  const upload = await work.chooseUpload();
+  const image = (work.image = imageOfLabel(config, work.label, upload ? { newestUpload: () => upload } : images));
   if (!image) {
     throw new CapacityError(`image "${work.label.diskimage}" has no ready upload in provider "${config.name}"`, {
       statsdKey: 'error.nodepool',

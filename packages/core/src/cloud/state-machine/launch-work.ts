@@ -1,6 +1,7 @@
-import type { NodeRecord } from '@nodepool/zk-protocol';
+import type { NodeRecord, UploadRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import type { LaunchOrder } from '../../contract/driver.js';
+import type { UploadChoice } from '../../contract/images.js';
 import { NODE_ID_TAG, POOL_TAG, PROVIDER_TAG } from '../../contract/instance.js';
 import type { Logger } from '../../contract/logger.js';
 import type { RunMachineOptions } from '../operations/run-machine.js';
@@ -25,6 +26,8 @@ export class LaunchWork {
   image: NodeImage | undefined;
   #node: NodeRecord;
   #storeError: Error | undefined;
+  #choice: UploadChoice | undefined;
+  #mayTry = true;
 
   constructor(services: LaunchServices, order: LaunchOrder, signal: AbortSignal, logger: Logger) {
     this.services = services;
@@ -58,6 +61,28 @@ export class LaunchWork {
     }
   }
 
+  /** The upload for the next attempt, where a new build of the image is being tried out; `undefined`: there is no choice. */
+  async chooseUpload(): Promise<UploadRecord | undefined> {
+    const { config, images } = this.services;
+    const { diskimage } = this.label;
+    if (diskimage === undefined || !config.managesImages) return undefined;
+    const attempt = { provider: config.name, node: this.node.id, mayTry: this.#mayTry };
+    this.#choice = await images?.chooseUpload?.(diskimage, attempt);
+    return this.#choice?.upload;
+  }
+
+  /**
+   * Tells how an attempt ended. @param error - `undefined`: the node is ready
+   * @returns whether only the build that was tried out may be at fault: then another attempt uses the one before it
+   */
+  async attemptEnded(error: Error | undefined): Promise<boolean> {
+    const choice = this.#choice;
+    this.#choice = undefined;
+    const wasTried = (await choice?.ended(this.signal.aborted && error ? abandoned(error) : error)) === true;
+    if (wasTried) this.#mayTry = false;
+    return wasTried;
+  }
+
   /** How to run a state machine of the driver. */
   runOptions(signal: AbortSignal): RunMachineOptions {
     const { clock, instances, metrics, config, random } = this.services;
@@ -79,4 +104,9 @@ export class LaunchWork {
       [PROVIDER_TAG]: this.services.config.name,
     };
   }
+}
+
+/** The launch was ended from outside, so it says nothing. */
+function abandoned(cause: Error): Error {
+  return Object.assign(new Error('the launch was ended', { cause }), { name: 'AbortError' });
 }

@@ -1,3 +1,4 @@
+import { newUpload, uploadPath } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   CapacityError,
@@ -8,6 +9,7 @@ import {
   QuotaError,
 } from '../../contract/errors.js';
 import { NODE_ID_TAG, PROVIDER_TAG } from '../../contract/instance.js';
+import type { ImageSource } from '../../contract/images.js';
 import { RateLimitedError } from '../../contract/errors.js';
 import { LaunchWorld, providerConfig } from '../../../test/support/launch-world.js';
 import { MemoryCloud, type CloudBehaviour } from '../../../test/support/memory-cloud.js';
@@ -32,6 +34,45 @@ function setUp(setting: Setting = {}) {
   const config = providerConfig(setting.config, setting.label, setting.pool);
   bench = new LaunchWorld(clock, cloud.adapter(setting.features, setting.adapter), config);
   return { clock, cloud, bench };
+}
+
+function uploadOf(build: 'new' | 'old') {
+  const key = { image: 'debian', buildId: build, provider: 'cloud', id: '0000000001' };
+  const upload = newUpload(key, { state: 'ready', externalId: `image-${build}` }, 0);
+  return { upload, path: uploadPath('debian', build, 'cloud', '0000000001') };
+}
+
+/** A new build of an image is tried out by the first attempt; the first so many attempts fail. */
+function setUpTrial(failures: number, createMs?: number) {
+  const clock_ = (clock = new VirtualClock());
+  const cloud = new MemoryCloud(clock_, { createMs });
+  for (let i = 0; i < failures; i++) cloud.failNext('create', new LaunchError('status', 'status ERROR'));
+  const [ended, told]: [string[], string[]] = [[], []];
+  const images: ImageSource = {
+    ready: true,
+    hasUpload: () => true,
+    newestUpload: () => uploadOf('old').upload,
+    chooseUpload: (_image, { mayTry }) => {
+      const build = mayTry ? 'new' : 'old';
+      return Promise.resolve({
+        upload: uploadOf(build).upload,
+        ended: (error) => {
+          ended.push(`${build} ${error ? (error.name === 'AbortError' ? error.name : 'failed') : 'ready'}`);
+          return Promise.resolve(mayTry && error !== undefined);
+        },
+      });
+    },
+  };
+  const config = providerConfig(
+    { managesImages: true, launchRetries: 2 },
+    {
+      diskimage: 'debian',
+      cloudImage: undefined,
+    },
+  );
+  bench = new LaunchWorld(clock_, cloud.adapter(), config, { images });
+  bench.attemptFailed = (error) => told.push(error.message) > 0;
+  return { bench, clock: clock_, ended, told };
 }
 
 afterEach(async () => {
@@ -76,6 +117,39 @@ describe('a launch', () => {
     expect(early).toMatchObject({ state: 'building', externalId: 'i-1' });
     expect(result.state).toBe('ready');
     expect(bench.writes).toHaveLength(2);
+  });
+
+  it('makes another attempt with the image before, which costs none, when the one that is tried out fails', async () => {
+    const { bench, clock, ended, told } = setUpTrial(2);
+
+    const result = await clock.run(bench.launch());
+
+    expect(result.state).toBe('ready');
+    expect(ended).toEqual(['new failed', 'old failed', 'old ready']);
+    expect(result.node).toMatchObject({ imageId: uploadOf('old').path });
+    expect(told).toEqual(['status ERROR']);
+  });
+
+  it('fails for an image that is tried out only when the one before it fails as often as ever', async () => {
+    const { bench, clock, ended } = setUpTrial(10);
+
+    const result = await clock.run(bench.launch());
+
+    expect(result.state).toBe('failed');
+    expect(ended).toEqual(['new failed', 'old failed', 'old failed']);
+  });
+
+  it('says nothing of an image when it is ended', async () => {
+    const { bench, clock, ended } = setUpTrial(0, 30_000);
+    const stop = new AbortController();
+
+    const launching = bench.launch(bench.node(), stop.signal);
+    await clock.advance(1_000);
+    stop.abort(new Error('stopped'));
+    await clock.run(launching);
+    await clock.advance(30_000); // the cloud ends what it has begun
+
+    expect(ended).toEqual(['new AbortError']);
   });
 
   it('tells when the cloud has begun, for each attempt', async () => {

@@ -33,8 +33,10 @@ export class Launch {
     const work = this.#work;
     const { config, clock } = work.services;
     const startedMs = clock.now();
+    let retries = config.launchRetries;
     for (let attempt = 1; ; attempt++) {
       const error = await this.#try(attempt);
+      const mayBeImage = await work.attemptEnded(error);
       if (error && work.signal.aborted) return { state: 'failed', node: work.node, error };
       this.#count(error, startedMs);
       if (!error) {
@@ -44,33 +46,39 @@ export class Launch {
       }
       if (work.storeError) return { state: 'failed', node: work.node, error };
       if (isNodepoolError(error, 'NODEPOOL_QUOTA')) return { state: 'aborted', node: work.node, error };
-      work.logger.warn('Launch attempt failed', { attempt, of: config.launchRetries, error });
-      const isWanted = work.order.attemptFailed?.(error) ?? true;
-      if (!isWanted || attempt >= config.launchRetries || isNodepoolError(error, 'NODEPOOL_CONFIG')) {
+      if (mayBeImage) retries++; // no job fails because a new build is tried out
+      work.logger.warn('Launch attempt failed', { attempt, of: retries, error });
+      const isWanted = mayBeImage || this.#isAnotherWanted(error);
+      if (!isWanted || attempt >= retries) {
         await noteLeftovers(work);
         return { state: 'failed', node: work.node, error };
       }
-      await this.#pauseAfter(error, attempt);
+      await this.#pauseAfter(error, attempt, retries);
     }
   }
 
+  #isAnotherWanted(error: Error): boolean {
+    const isWanted = this.#work.order.attemptFailed?.(error) ?? true;
+    return isWanted && !isNodepoolError(error, 'NODEPOOL_CONFIG');
+  }
+
   /** A cloud that does not answer, or has no capacity, is no better at once. */
-  async #pauseAfter(error: Error, attempt: number): Promise<void> {
+  async #pauseAfter(error: Error, attempt: number, retries: number): Promise<void> {
     const { clock, random } = this.#work.services;
     const isWorthAPause =
       isNodepoolError(error, 'NODEPOOL_PROVIDER_UNAVAILABLE') ||
       (this.#work.order.attemptFailed !== undefined && isNodepoolError(error, 'NODEPOOL_CAPACITY'));
     const pauseMs = isWorthAPause ? backoffMs(attempt - 1, RETRY, random) : 0;
-    await this.#tellFailure(error, attempt, pauseMs);
+    await this.#tellFailure(error, attempt, retries, pauseMs);
     if (pauseMs === 0) return;
     await delay(clock, pauseMs, this.#work.signal).catch(() => undefined); // an abort is seen by the next attempt
   }
 
   /** Those who wait for the node can read in its record why it takes longer. */
-  async #tellFailure(error: Error, attempt: number, pauseMs: number): Promise<void> {
-    const { clock, config } = this.#work.services;
+  async #tellFailure(error: Error, attempt: number, retries: number, pauseMs: number): Promise<void> {
+    const { clock } = this.#work.services;
     const next = pauseMs === 0 ? 'the next one has begun' : `the next one begins at ${isoTime(clock.now() + pauseMs)}`;
-    const launchError = `attempt ${attempt} of ${config.launchRetries} failed, ${next}: ${error.message}`;
+    const launchError = `attempt ${attempt} of ${retries} failed, ${next}: ${error.message}`;
     await this.#work.store({ launchError }).catch(() => undefined); // a lost lock is seen by the next attempt
   }
 

@@ -1,4 +1,4 @@
-import { uploadPath, type NodeRecord } from '@nodepool/zk-protocol';
+import { uploadPath, type NodeRecord, type UploadRecord } from '@nodepool/zk-protocol';
 import { LaunchError } from '../../contract/errors.js';
 import type { ImageSource } from '../../contract/images.js';
 import type { Instance } from '../../contract/instance.js';
@@ -22,11 +22,11 @@ const NO_IMAGE: NodeImage = { name: null, externalId: undefined, fields: {} };
 export function imageOfLabel(
   config: StateMachineProviderConfig,
   label: StateMachineLabelConfig,
-  images: ImageSource | undefined,
+  images: Pick<ImageSource, 'newestUpload'> | undefined,
 ): NodeImage | undefined {
   if (label.diskimage !== undefined) {
     return config.managesImages
-      ? uploadedImage(config, label.diskimage, images)
+      ? uploadedImage(config, label.diskimage, images?.newestUpload(label.diskimage, config.name))
       : configuredImage(label.diskimage, config.diskimages.get(label.diskimage));
   }
   if (label.cloudImage === undefined) return NO_IMAGE;
@@ -36,9 +36,8 @@ export function imageOfLabel(
 function uploadedImage(
   config: StateMachineProviderConfig,
   name: string,
-  images: ImageSource | undefined,
+  upload: UploadRecord | undefined,
 ): NodeImage | undefined {
-  const upload = images?.newestUpload(name, config.name);
   if (!upload || upload.externalId === null) return undefined;
   const configured = config.diskimages.get(name);
   return {

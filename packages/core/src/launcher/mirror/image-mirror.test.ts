@@ -52,6 +52,7 @@ describe('ImageMirror', () => {
       clock: systemClock,
       logger: silentLogger,
       changed: (name) => changed.push(name),
+      isBuilding: () => false,
     });
 
     await mirror.start();
@@ -68,7 +69,8 @@ describe('ImageMirror', () => {
   });
 
   it('tells how far it is behind', async () => {
-    const mirror = new ImageMirror({ zk, clock: systemClock, logger: silentLogger, changed: () => undefined });
+    const shared = { zk, clock: systemClock, logger: silentLogger };
+    const mirror = new ImageMirror({ ...shared, changed: () => undefined, isBuilding: () => false });
     await mirror.start();
     const waiting: number[] = [];
     const reading: number[] = [];

@@ -3,11 +3,16 @@ import {
   type Clock,
   type ImageEntry,
   type ImageTreeOptions,
+  type NodeId,
+  type NodeRecord,
+  type RecordChange,
   type UploadRecord,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
 import type { Logger } from '../../contract/logger.js';
-import type { ImageSource } from '../../contract/images.js';
+import type { ImageSource, LaunchAttempt, UploadChoice } from '../../contract/images.js';
+import { pickUploads } from '../../images/pick-uploads.js';
+import { CanaryLaunches } from './canary-launches.js';
 
 /** What an image mirror works with. */
 export interface ImageMirrorOptions {
@@ -16,17 +21,28 @@ export interface ImageMirrorOptions {
   readonly logger: Logger;
   /** Uploads of this provider changed: labels may have become ready, or ceased to be. */
   readonly changed: (provider: string) => void;
+  /** Whether a node is still being made. */
+  readonly isBuilding: (node: NodeId) => boolean;
 }
 
 /** The uploads that builders have recorded, as labels with a `diskimage` need them. */
 export class ImageMirror implements ImageSource {
   readonly #tree: ImageTree;
   readonly #listeners = new Set<(image: string) => void>();
+  readonly #canaries: CanaryLaunches;
+  readonly #clock: Clock;
 
-  constructor({ zk, clock, logger, changed }: ImageMirrorOptions) {
+  constructor({ zk, clock, logger, changed, isBuilding }: ImageMirrorOptions) {
+    this.#clock = clock;
+    this.#canaries = new CanaryLaunches({
+      ...{ zk, clock, logger, isBuilding },
+      images: () => this.#tree.images,
+      settle: () => this.#tree.settle(),
+    });
     const onChange: ImageTreeOptions['changed'] = (image, { provider }) => {
       if (provider !== undefined) changed(provider);
       for (const listener of this.#listeners) listener(image);
+      this.#canaries.imageChanged(image);
     };
     this.#tree = new ImageTree({ zk, clock, logger, changed: onChange });
   }
@@ -57,12 +73,16 @@ export class ImageMirror implements ImageSource {
   }
 
   newestUpload(image: string, provider: string): UploadRecord | undefined {
-    let newest: UploadRecord | undefined;
-    for (const upload of this.#tree.images.get(image)?.uploads.values() ?? []) {
-      if (upload.provider !== provider || upload.state !== 'ready') continue;
-      if (!newest || upload.stateTimeMs > newest.stateTimeMs) newest = upload;
-    }
-    return newest;
+    return pickUploads(this.#tree.images.get(image), provider, this.#clock.now())?.upload;
+  }
+
+  chooseUpload(image: string, attempt: LaunchAttempt): Promise<UploadChoice> | undefined {
+    return this.#canaries.choose(image, attempt);
+  }
+
+  /** A node has changed, of a pool of this launcher. */
+  nodeChanged({ before, after }: RecordChange<NodeRecord>): void {
+    if (before?.state === 'in-use' && after && after.state !== 'in-use') this.#canaries.nodeUsed(before, after);
   }
 
   hasUpload(buildId: string, uploadId: string): boolean {

@@ -38,6 +38,8 @@ export interface LaunchExplanation {
   readonly ageMs: number;
   /** Why the last attempt failed, and when the next one begins; `null` when none has. */
   readonly error: string | null;
+  /** That it is made from a build of an image that is being tried out; `null`: it is not, or not known. */
+  readonly trial: string | null;
 }
 
 /** Why a request is where it is. */
@@ -93,6 +95,8 @@ export interface ExplainSources {
   readonly registered: readonly PoolComponentRecord[];
   /** Nodes allocated to a request. */
   nodesOf(requestId: string): readonly NodeRecord[];
+  /** What is being tried out with a node. Missing: nothing is known of images. */
+  readonly trialOf?: (node: NodeRecord) => string | undefined;
   readonly nowMs: number;
 }
 
@@ -102,9 +106,10 @@ function isBeingMade({ state }: NodeRecord): boolean {
   return NODE_STATES_BEFORE_READY.has(state);
 }
 
-function explainLaunch(node: NodeRecord, nowMs: number): LaunchExplanation {
-  const { id, provider, pool, labels, state, launchError } = node;
-  return { nodeId: id, provider, pool, labels, state, ageMs: nowMs - node.stateTimeMs, error: launchError };
+function explainLaunch(node: NodeRecord, { nowMs, trialOf }: ExplainSources): LaunchExplanation {
+  const { id, provider, pool, labels, state, launchError: error } = node;
+  const trial = trialOf?.(node) ?? null;
+  return { nodeId: id, provider, pool, labels, state, ageMs: nowMs - node.stateTimeMs, error, trial };
 }
 
 /** Comes after every real request of Zuul's ordinary priority. */
@@ -141,6 +146,6 @@ export function explainRequest(subject: ExplainSubject, sources: ExplainSources)
       : sources
           .nodesOf(request.id)
           .filter(isBeingMade)
-          .map((node) => explainLaunch(node, nowMs)),
+          .map((node) => explainLaunch(node, sources)),
   };
 }

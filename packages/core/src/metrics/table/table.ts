@@ -214,6 +214,18 @@ const IMAGES = {
     ...sent(IMAGE_CHANGE, ['gauge'], 'nodepool.image.<image>.image_build_requests'),
     ...exposed('gauge', 'nodepool_image_build_requests', ['image']),
   },
+  canary: {
+    help: 'Percent of launches that get the newest build of an image: below 100 while it is tried out (`canary`)',
+    ...exposed('gauge', 'nodepool_image_canary_percent', ['image']),
+  },
+  withdrawn: {
+    help: '1 while an image is paused because its newest build was withdrawn, else 0',
+    ...exposed('gauge', 'nodepool_image_withdrawn', ['image']),
+  },
+  failingUploads: {
+    help: 'Times that the upload of an image to a provider has failed since one was good; 0 when none has',
+    ...exposed('gauge', 'nodepool_builder_failing_uploads', ['image', 'provider']),
+  },
   buildState: {
     help: 'What this builder does about builds of an image: 0 idle, 1 building, 3 paused',
     ...sent(IMAGE_CHANGE, ['gauge'], 'nodepool.builder.<host>.image.<image>.build.state'),

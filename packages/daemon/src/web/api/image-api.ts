@@ -1,11 +1,13 @@
 import {
   imageBuildRequestPath,
   isZooKeeperError,
+  type Clock,
   type ImageEntry,
   type JsonObject,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
+import { buildNote } from '@nodepool/core/service';
 import { ApiError } from './api-error.js';
 import { FLAG, listOf, orNull, record, ref, TEXT, TIME, type ApiOperation, type ApiPart } from './operation.js';
 
@@ -18,16 +20,20 @@ const SCHEMAS = {
   }),
   Build: record({
     ...{ id: TEXT, image: TEXT, state: TEXT, state_time: TIME, builder: orNull(TEXT), formats: listOf(TEXT) },
+    canary: orNull(TEXT),
     uploads: listOf(ref('Upload')),
   }),
-  Image: record({ name: TEXT, paused: FLAG, build_requested_time: orNull(TIME), builds: listOf(ref('Build')) }),
+  Image: record({
+    ...{ name: TEXT, paused: FLAG, pause_reason: orNull(TEXT), build_requested_time: orNull(TIME) },
+    builds: listOf(ref('Build')),
+  }),
 };
 
-function buildsToApi(image: ImageEntry): JsonObject[] {
+function buildsToApi(image: ImageEntry, nowMs: number): JsonObject[] {
   const uploads = [...image.uploads.values()];
   return [...image.builds.values()].map((build) => ({
     ...{ id: build.id, image: image.name, state: build.state, state_time: seconds(build.stateTimeMs) },
-    ...{ builder: build.builder, formats: [...build.formats] },
+    ...{ builder: build.builder, formats: [...build.formats], canary: buildNote(build, nowMs) ?? null },
     uploads: uploads
       .filter(({ buildId }) => buildId === build.id)
       .map((upload) => ({
@@ -39,15 +45,17 @@ function buildsToApi(image: ImageEntry): JsonObject[] {
 }
 
 /** An image with its builds and their uploads. */
-export function imageToApi(image: ImageEntry): JsonObject {
-  const { name, paused, buildRequestedMs } = image;
+export function imageToApi(image: ImageEntry, nowMs: number): JsonObject {
+  const { name, paused, pauseReason, buildRequestedMs } = image;
   const requested = buildRequestedMs === undefined ? null : seconds(buildRequestedMs);
-  return { name, paused, build_requested_time: requested, builds: buildsToApi(image) };
+  const pause = { paused, pause_reason: pauseReason ?? null };
+  return { name, ...pause, build_requested_time: requested, builds: buildsToApi(image, nowMs) };
 }
 
 /** Where images are read and builds asked for. */
 export interface ImageApiSources {
   readonly zk: ZooKeeper;
+  readonly clock: Clock;
   readonly config: () => Config;
   readonly images: () => ReadonlyMap<string, ImageEntry>;
 }
@@ -76,12 +84,12 @@ export function createImageApi(sources: ImageApiSources): ApiPart {
     {
       ...{ id: 'listImages', method: 'GET', path: '/images', summary: 'Images with their builds and uploads' },
       answer: listOf(ref('Image')),
-      handle: () => [...sources.images().values()].map(imageToApi),
+      handle: () => [...sources.images().values()].map((image) => imageToApi(image, sources.clock.now())),
     },
     {
       ...{ id: 'listBuilds', method: 'GET', path: '/builds', summary: 'Builds of all images' },
       answer: listOf(ref('Build')),
-      handle: () => [...sources.images().values()].flatMap(buildsToApi),
+      handle: () => [...sources.images().values()].flatMap((image) => buildsToApi(image, sources.clock.now())),
     },
     {
       ...{ id: 'buildImage', method: 'POST', path: '/images/{name}/build', summary: 'Ask builders for a build now' },

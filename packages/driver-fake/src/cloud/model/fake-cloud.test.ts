@@ -135,6 +135,19 @@ describe('a cloud that fails', () => {
     expect(cloud.get(stuck.id)?.status).toBe('building');
   });
 
+  it('breaks instances of a broken image, and no others', async () => {
+    const { cloud, clock } = setUp();
+    const image = cloud.upload('debian-2', {});
+    cloud.receiveImage(image.id, true);
+    cloud.set('broken-images', [image.id]);
+
+    const broken = cloud.create({ ...order, image: image.id });
+    const good = cloud.create(order);
+    await clock.advance(0);
+
+    expect([cloud.get(broken.id)?.status, cloud.get(good.id)?.status]).toEqual(['error', 'active']);
+  });
+
   it('fails at about the rate asked for', () => {
     const { cloud } = setUp({ failures: { capacity: 0.25 } });
     let failed = 0;

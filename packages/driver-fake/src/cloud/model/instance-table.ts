@@ -81,7 +81,8 @@ export class InstanceTable {
   /** An instance on the way to `active`, or not, as the dice will. @returns it as it is now */
   make(order: InstanceOrder, flavor: Flavor): CloudInstance {
     const { knobs } = this.#parts;
-    const fate = knobs.happens('never-active') ? undefined : knobs.happens('error-state') ? 'break' : 'activate';
+    const isBroken = knobs.settings.brokenImages.includes(order.image) || knobs.happens('error-state');
+    const fate = knobs.happens('never-active') ? undefined : isBroken ? 'break' : 'activate';
     const afterMs = knobs.timeMs('create-time');
     const instant = afterMs === 0 && !knobs.settings.ssh.enabled;
     if (instant && fate === 'activate') return this.insert(order, flavor, 'active').record.instance;

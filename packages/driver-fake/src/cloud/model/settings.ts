@@ -60,10 +60,21 @@ export interface CloudSettings {
   readonly flavors: readonly Flavor[] | undefined;
   /** Names of images; `undefined`: every image exists. */
   readonly images: readonly string[] | undefined;
+  /** Ids or names of images; an instance that is ordered with one of them breaks instead of becoming active. */
+  readonly brokenImages: readonly string[];
   readonly ssh: SshSettings;
 }
 
-const KEYS = new Set<string>([...TIMES, 'failures', 'quota', 'availability-zones', 'flavors', 'images', 'ssh']);
+const KEYS = new Set<string>([
+  ...TIMES,
+  'failures',
+  'quota',
+  'availability-zones',
+  'flavors',
+  'images',
+  'broken-images',
+  'ssh',
+]);
 const RESOURCES = ['instances', 'cores', 'ram'] as const;
 const TIME_DEFAULTS: Partial<Record<TimeName, Distribution>> = {
   'vanish-time': { kind: 'fixed', ms: 60_000 },
@@ -91,6 +102,7 @@ export function readSettings(json: JsonObject): CloudSettings {
     zones: readTexts(json['availability-zones'], 'availability-zones') ?? [],
     flavors: readFlavors(json['flavors']),
     images: readTexts(json['images'], 'images'),
+    brokenImages: readTexts(json['broken-images'], 'broken-images') ?? [],
     ssh: readSsh(json['ssh']),
   };
 }

@@ -25,7 +25,7 @@ export function followChanges(sources: LauncherApiSources, tell: Tell): () => vo
     runtime.requests.onChange((change) => requestChanged(sources, change, tell)),
     runtime.onImageChange((image) => {
       const entry = runtime.images.get(image);
-      tell({ type: 'image', id: image, data: () => (entry ? imageToApi(entry) : null) });
+      tell({ type: 'image', id: image, data: () => (entry ? imageToApi(entry, sources.clock.now()) : null) });
     }),
     followControls(sources, tell),
     activity.onLaunch((result, ms, { provider, az }) => {

@@ -1,0 +1,47 @@
+import type { Config } from '@nodepool/core';
+import { newCanary, withCanary } from '@nodepool/core/service';
+import { newBuild, newUpload, uploadPath, type BuildRecord, type ImageEntry } from '@nodepool/zk-protocol';
+import { describe, expect, it } from 'vitest';
+import { planCleanup } from './plan-cleanup.js';
+
+const CONFIG = {
+  diskimages: new Map([['debian', { abstract: false }]]),
+  providers: new Map([['sky', { name: 'sky', images: { diskimages: new Map([['debian', {}]]) } }]]),
+} as unknown as Config;
+
+/** Builds that are ready, each a second newer than the one before, with uploads; those in capitals are tried out. */
+function image(names: string): ImageEntry {
+  const builds = [...names].map((id, at): BuildRecord => {
+    const build = newBuild({ image: 'debian', id }, { state: 'ready' }, at * 1_000);
+    const canary = newCanary({ launches: 5, stepMs: 3_600_000 }, at * 1_000);
+    return id === id.toUpperCase() ? withCanary(build, canary) : build;
+  });
+  const uploads = builds.map(({ id, stateTimeMs }) => {
+    const upload = newUpload(
+      { image: 'debian', buildId: id, provider: 'sky', id: '1' },
+      { state: 'ready' },
+      stateTimeMs,
+    );
+    return [uploadPath('debian', id, 'sky', '1'), upload] as const;
+  });
+  return {
+    ...{ name: 'debian', paused: false, buildRequestedMs: undefined },
+    ...{ builds: new Map(builds.map((build) => [build.id, build])), uploads: new Map(uploads) },
+  };
+}
+
+function removed(names: string): string[] {
+  const steps = planCleanup(CONFIG, image(names), 5_000);
+  return [...new Set(steps.map((step) => ('upload' in step ? step.upload.buildId : step.build.id)))];
+}
+
+describe('the cleanup of an image', () => {
+  it('leaves the current and the previous build', () => {
+    expect(removed('abc')).toEqual(['a']);
+  });
+
+  it('leaves the one that serves as long as newer ones are tried out', () => {
+    expect(removed('abCD')).toEqual(['a']);
+    expect(removed('abcD')).toEqual(['a', 'b']);
+  });
+});

@@ -1,0 +1,123 @@
+// New builds that get a growing share of the launches, with real launchers and a real builder.
+import {
+  decodeRequest,
+  encodeRequest,
+  imageBuildRequestPath,
+  newRequest,
+  NODES_ROOT,
+  requestPath,
+  REQUESTS_ROOT,
+  type RequestId,
+} from '@nodepool/zk-protocol';
+import { canaryOf } from '@nodepool/core/service';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { MAKE_IMAGE, World } from './support/world.js';
+
+const WAIT = { timeout: 120_000, interval: 20 };
+const LIMITS = { timeout: 300_000 };
+const DEBIAN = `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n  canary: {launches: 2}\n`;
+
+let world: World | undefined;
+
+afterEach(async () => {
+  await world?.end();
+  world = undefined;
+});
+
+/** Two builds, of which the second is tried out. @returns their ids in the cloud, and what is made of them from now on */
+async function start(launchers = 1) {
+  const of = (world = await World.start({ diskimages: DEBIAN }));
+  await of.zk.ensurePath(NODES_ROOT);
+  await of.zk.ensurePath(REQUESTS_ROOT);
+  await of.builder();
+  await ready(of, 1);
+  const [old = { id: '' }] = of.cloud.cloud.images();
+  for (let i = 0; i < launchers; i++) await of.launcher();
+  await of.zk.create(imageBuildRequestPath('debian'));
+  await ready(of, 2);
+  const { id = '' } = of.cloud.cloud.images().find(({ id }) => id !== old.id) ?? {};
+  const made = new Map<string, Set<string>>();
+  of.cloud.cloud.onChange(({ id, instance }) => {
+    if (instance) made.set(instance.image, (made.get(instance.image) ?? new Set()).add(id));
+  });
+  return { of, old: old.id, next: id, madeOf: (image: string) => made.get(image)?.size ?? 0 };
+}
+
+const ready = (of: World, count: number) =>
+  vi.waitFor(
+    () =>
+      expect(of.states('debian')).toEqual({
+        builds: Array(count).fill('ready'),
+        uploads: Array(count).fill('sky ready'),
+      }),
+    WAIT,
+  );
+
+/** Asks for nodes one after the other. @returns how each request ended */
+async function launch(of: World, count: number): Promise<string[]> {
+  const states: string[] = [];
+  for (let i = 0; i < count; i++) {
+    const body = encodeRequest(newRequest({ labels: ['small'], requestor: 'zuul' }, Date.now()));
+    const path = await of.zk.create(`${REQUESTS_ROOT}/100-`, body, { sequential: true });
+    const id = path.slice(path.lastIndexOf('/') + 1) as RequestId;
+    states.push(await vi.waitFor(() => ended(of, id), WAIT));
+  }
+  return states;
+}
+
+async function ended(of: World, id: RequestId): Promise<string> {
+  const { data, stat } = await of.zk.getData(requestPath(id));
+  const state = decodeRequest(id, data, stat, 0)?.state ?? '';
+  if (state !== 'fulfilled' && state !== 'failed') throw new Error(`request ${id} is ${state}`);
+  return state;
+}
+
+const tried = (of: World) => {
+  const build = of.lastBuild('debian');
+  return build && canaryOf(build, Date.now());
+};
+
+describe('a new build that is tried out', () => {
+  it('reaches three nodes when it is broken; no request fails, and the build before it serves', LIMITS, async () => {
+    const { of, old, next, madeOf } = await start(2);
+    of.cloud.cloud.set('broken-images', [next]);
+
+    const states = await launch(of, 100);
+
+    expect(states).toEqual(Array(100).fill('fulfilled'));
+    expect(madeOf(next)).toBe(3);
+    expect(madeOf(old)).toBe(100);
+    expect(of.tree.images.get('debian')).toMatchObject({
+      paused: true,
+      pauseReason: expect.stringContaining('was withdrawn: 3 of 3 launches failed') as string,
+    });
+    await ready(of, 1);
+    await vi.waitFor(() => expect(of.cloud.cloud.images().map(({ id }) => id)).toEqual([old]), WAIT);
+  });
+
+  it('gets all launches when it is good', LIMITS, async () => {
+    const { of, next, madeOf } = await start();
+
+    const states = await launch(of, 60);
+
+    expect(states).toEqual(Array(60).fill('fulfilled'));
+    expect(tried(of)?.share).toBe(100);
+    const before = madeOf(next);
+    await launch(of, 3);
+    expect(madeOf(next)).toBe(before + 3);
+  });
+
+  it('stays when nothing can be launched at all, and is tried again when it can', LIMITS, async () => {
+    const { of, next, madeOf } = await start();
+    of.cloud.cloud.set('failures.error-state', 1);
+
+    expect(await launch(of, 4)).toEqual(Array(4).fill('failed'));
+    expect(madeOf(next)).toBeGreaterThan(0);
+    expect(of.states('debian').builds).toEqual(['ready', 'ready']);
+    expect(of.tree.images.get('debian')?.paused).toBe(false);
+
+    of.cloud.cloud.set('failures.error-state', 0);
+    await launch(of, 2);
+    await vi.waitFor(() => expect(tried(of)?.share).toBe(5), WAIT);
+  });
+});

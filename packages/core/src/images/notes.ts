@@ -1,0 +1,61 @@
+import type { BuildRecord, ImageEntry, NodeRecord } from '@nodepool/zk-protocol';
+import { canaryOf, countsOfAll, isInDoubt, isInService, type Canary } from './canary.js';
+
+/** What is special about an image at the moment, for people: builds that are tried out, and why it is paused. */
+export function imageNotes({ builds, pauseReason }: ImageEntry, nowMs: number): string[] {
+  const tried = [...builds.values()].flatMap((build) => {
+    const note = buildNote(build, nowMs);
+    return note === undefined ? [] : [`build ${build.id} ${note}`];
+  });
+  return [...tried, ...(pauseReason === undefined ? [] : [`paused: ${pauseReason}`])];
+}
+
+/** Why the newest build of an image does not serve: it was withdrawn, or would be if there were another; `undefined`: it does. */
+export function withdrawnNote({ builds, pauseReason }: ImageEntry, nowMs: number): string | undefined {
+  if (pauseReason !== undefined) return pauseReason;
+  for (const build of builds.values()) {
+    const refused = build.state === 'ready' ? (canaryOf(build, nowMs)?.refused ?? null) : null;
+    if (refused !== null) return `build ${build.id} ${buildNote(build, nowMs) ?? ''}`;
+  }
+  return undefined;
+}
+
+/** Percent of launches that the newest build gets; 100: it is in service, or there is none. */
+export function canaryPercent({ builds }: ImageEntry, nowMs: number): number {
+  const ready = [...builds.values()].filter(({ state }) => state === 'ready');
+  const [newest] = ready.sort((a, b) => b.stateTimeMs - a.stateTimeMs);
+  const canary = newest && canaryOf(newest, nowMs);
+  if (!canary || canary.share >= 100) return 100;
+  return canary.refused !== null || isInDoubt(canary) ? 0 : canary.share;
+}
+
+/** What launchers do with a build that is tried out; `undefined`: it is not. */
+export function buildNote(build: BuildRecord, nowMs: number): string | undefined {
+  const canary = build.state === 'ready' ? canaryOf(build, nowMs) : undefined;
+  if (!canary || (canary.refused === null && isInService(build, nowMs))) return undefined;
+  const { before } = canary;
+  const now = countsOfAll(canary);
+  const counts = `${now.ready} of its launches succeeded and ${now.failed} failed`;
+  return `${standing(canary)}; ${counts}, of the build before it ${before.ready} and ${before.failed}`;
+}
+
+function standing(canary: Canary): string {
+  const { share, refused, error } = canary;
+  if (refused !== null) return `is launched only where there is no other: ${refused}`;
+  if (isInDoubt(canary)) {
+    return `is held back until a launch of the build before it shows what its failure meant: ${error ?? ''}`;
+  }
+  return share === 0 ? 'is tried out with one launch at a time' : `is tried out with ${share} % of the launches`;
+}
+
+/** That a node is made from a build that is tried out; `undefined`: it is not. */
+export function nodeNote(
+  images: ReadonlyMap<string, ImageEntry>,
+  { imageId }: NodeRecord,
+  nowMs: number,
+): string | undefined {
+  const [, , , image = '', , id = ''] = imageId?.split('/') ?? [];
+  const build = images.get(image)?.builds.get(id);
+  const note = build && buildNote(build, nowMs);
+  return note === undefined ? undefined : `of image ${image}, whose build ${id} ${note}`;
+}
