@@ -2,6 +2,7 @@ import type { Finding } from './finding.js';
 import { measureGce } from './gce-launches.js';
 import { measureWeb } from './web.js';
 import { measureExplain } from './explain-waiting.js';
+import { measureKilledLauncher } from './killed-launcher.js';
 import { measureManyInstances } from './many-instances.js';
 import { measureMinReady } from './min-ready.js';
 import { measureMirror } from './mirror.js';
@@ -24,6 +25,7 @@ export const ELASTIC_PROBES: readonly Probe[] = [
   { name: 'packing', run: () => measurePacking(400, 20) },
   { name: 'mirror', run: ({ long }) => measureMirror(long ? 60 : 20) },
   { name: 'launchers', run: () => measureSeveralLaunchers() },
+  { name: 'launcher killed', run: () => measureKilledLauncher() },
   { name: 'explain, 5000 waiting', run: () => measureExplain(5000) },
   { name: 'web', run: () => measureWeb() },
 ];

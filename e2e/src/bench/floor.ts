@@ -120,6 +120,7 @@ const zk = await connect({ servers: connectString, sessionTimeoutMs: 30_000 });
 const floor = new Floor(zk, slot);
 await floor.start(nodes);
 process.on('message', (message) => {
-  if (message === 'counters') process.send?.({ requests: zk.counters.requests, operations: zk.counters.operations });
+  if (message === 'counters')
+    process.send?.({ requests: zk.counters.requests, operations: zk.counters.operations, writes: zk.counters.writes });
 });
 process.send?.('ready');

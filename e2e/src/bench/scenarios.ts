@@ -133,7 +133,7 @@ export async function measure(scenario: Scenario): Promise<Measurement[]> {
 
 async function measureSubject(scenario: Scenario, subject: Subject, connectString: string): Promise<Measurement> {
   const { labels, inFlight, requests } = scenario;
-  const before = { traffic: { requests: 0, operations: 0 }, cpu: 0 };
+  const before = { traffic: { requests: 0, operations: 0, writes: 0 }, cpu: 0 };
   const options: LoadOptions = { connectString, labels, inFlight, requests };
   const result = await runLoad<LoadResult>(options, async () => {
     before.cpu = await cpuMs(subject.pid);

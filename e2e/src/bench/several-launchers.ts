@@ -16,8 +16,9 @@ const SLOTS = { a: 200 };
 interface Shared {
   launchers: number;
   cpuMsPerRequest: number;
-  /** Single operations sent to ZooKeeper, reads included. */
-  operationsPerRequest: number;
+  /** Single operations sent to ZooKeeper. */
+  writesPerRequest: number;
+  readsPerRequest: number;
   requestsPerSecond: number;
   p50: number;
   p99: number;
@@ -40,7 +41,7 @@ export async function measureSeveralLaunchers(): Promise<Finding[]> {
 }
 
 function* describe(kind: string, shared: Shared, one: Shared): Generator<Finding> {
-  const { launchers, cpuMsPerRequest, operationsPerRequest, requestsPerSecond, p50, p99, shares } = shared;
+  const { launchers, cpuMsPerRequest, writesPerRequest, readsPerRequest, requestsPerSecond, p50, p99, shares } = shared;
   const what = (text: string) => `launchers, ${kind}, ${launchers}: ${text}`;
   const wanted = { 1: 1, 2: 1.3, 4: 1.7, 8: 2.5 }[launchers];
   yield { what: what('CPU a request'), value: cpuMsPerRequest, unit: 'ms' };
@@ -50,10 +51,11 @@ function* describe(kind: string, shared: Shared, one: Shared): Generator<Finding
     unit: 'times',
     wanted: `at most ${wanted}`,
   };
-  yield { what: what('ZooKeeper operations a request'), value: operationsPerRequest, unit: '' };
+  yield { what: what('ZooKeeper reads a request'), value: readsPerRequest, unit: '' };
+  yield { what: what('ZooKeeper writes a request'), value: writesPerRequest, unit: '' };
   yield {
-    what: what('operations beside one launcher'),
-    value: operationsPerRequest / one.operationsPerRequest,
+    what: what('writes beside one launcher'),
+    value: writesPerRequest / one.writesPerRequest,
     unit: 'times',
     wanted: 'at most 1.1',
   };
@@ -104,23 +106,19 @@ async function measureTogether(
   const subjects: Subject[] = [];
   try {
     for (const name of names) subjects.push(await startLauncher(join(dir, name), config(name)));
-    const used = async () => {
-      const cpu = await Promise.all(subjects.map(({ pid }) => cpuMs(pid)));
-      const traffic = await Promise.all(subjects.map((subject) => subject.traffic()));
-      return { cpu: sum(cpu), operations: sum(traffic.map(({ operations }) => operations)) };
-    };
-    let before = { cpu: 0, operations: 0 };
+    let before = { cpu: 0, writes: 0, reads: 0 };
     const load = { connectString, labels: ['a'], inFlight: IN_FLIGHT, requests: REQUESTS };
     const result = await runLoad<LoadResult>(load, async () => {
-      before = await used();
+      before = await usedBy(subjects);
     });
-    const after = await used();
+    const after = await usedBy(subjects);
     const counts = served && names.map((name) => served.get(name)?.size ?? 0);
     const even = counts && sum(counts) / launchers;
     return {
       launchers,
       cpuMsPerRequest: (after.cpu - before.cpu) / REQUESTS,
-      operationsPerRequest: (after.operations - before.operations) / REQUESTS,
+      writesPerRequest: (after.writes - before.writes) / REQUESTS,
+      readsPerRequest: (after.reads - before.reads) / REQUESTS,
       requestsPerSecond: result.requestsPerSecond,
       p50: result.fulfilMs.p50,
       p99: result.fulfilMs.p99,
@@ -129,6 +127,14 @@ async function measureTogether(
   } finally {
     await Promise.all(subjects.map((subject) => subject.kill('SIGKILL')));
   }
+}
+
+/** What they have used so far, together. */
+async function usedBy(subjects: readonly Subject[]) {
+  const cpu = await Promise.all(subjects.map(({ pid }) => cpuMs(pid)));
+  const traffic = await Promise.all(subjects.map((subject) => subject.traffic()));
+  const writes = sum(traffic.map((part) => part.writes));
+  return { cpu: sum(cpu), writes, reads: sum(traffic.map(({ operations }) => operations)) - writes };
 }
 
 function sum(values: readonly number[]): number {

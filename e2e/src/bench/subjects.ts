@@ -13,6 +13,8 @@ const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 export interface Traffic {
   requests: number;
   operations: number;
+  /** Of the operations, those that change something. */
+  writes: number;
 }
 
 /** A process that answers node requests: the launcher, or the floor it is measured against. */

@@ -2,7 +2,7 @@ import { startZooKeeper, type ZooKeeperHandle } from '@nodepool/test-servers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createCommitter } from '../src/cache/committer.js';
 import { createComponentCache, createNodeCache, createRequestCache } from '../src/cache/record-caches.js';
-import type { NodeCache } from '../src/cache/record-caches.js';
+import type { NodeCache, NodeCacheOptions } from '../src/cache/record-caches.js';
 import type { RecordChange } from '../src/cache/types.js';
 import { connect } from '../src/client/connect.js';
 import { MultiError } from '../src/client/contract/errors.js';
@@ -13,6 +13,7 @@ import { encodeNode, newNode, withNode } from '../src/records/node.js';
 import type { NodeId, NodeRecord } from '../src/records/types.js';
 import { newLockEntryPrefix } from '../src/recipes/lock-entries.js';
 import { recordingLogger, until } from './support.js';
+import { ManualClock } from './support/manual-clock.js';
 
 let server: ZooKeeperHandle;
 let chroot = 0;
@@ -43,6 +44,9 @@ const node = (fields: Partial<NodeRecord> = {}) =>
   encodeNode(newNode({ state: 'ready', labels: ['small'], ...fields }, 1000));
 const idOf = (path: string) => path.slice(path.lastIndexOf('/') + 1) as NodeId;
 
+/** Longer than anything waits. */
+const LONG_MS = 60_000;
+
 interface Watched {
   zk: ZooKeeper;
   other: ZooKeeper;
@@ -52,11 +56,11 @@ interface Watched {
   logger: ReturnType<typeof recordingLogger>;
 }
 
-async function watchNodes(othersWorkMs = 0): Promise<Watched> {
+async function watchNodes(options: Partial<NodeCacheOptions> = {}): Promise<Watched> {
   const [zk, other] = await Promise.all([session(), session()]);
   await other.ensurePath('/nodepool/nodes');
   const logger = recordingLogger();
-  const nodes = createNodeCache({ zk, clock: systemClock, logger, othersWorkMs: () => othersWorkMs });
+  const nodes = createNodeCache({ zk, clock: systemClock, logger, ...options });
   stops.push(() => nodes.stop());
   await nodes.start();
   const changes: RecordChange<NodeRecord>[] = [];
@@ -196,88 +200,155 @@ describe('the node cache', () => {
   });
 });
 
-describe('what others do with a node that they have locked', () => {
-  /** Longer than any test. */
-  const LONG_MS = 3_600_000;
+describe('what others do with a request that they have locked', () => {
+  const body = (state: string) => `{"state": "${state}", "node_types": ["small"]}`;
 
-  async function makeLocked({ nodes, other }: Watched): Promise<{ path: string; id: NodeId; entry: string }> {
-    const path = await other.create(NODE_CREATE_PATH, node(), { sequential: true });
+  /** A request that another process has locked, with what is told of it from then on. */
+  async function watchLocked() {
+    const [zk, other] = await Promise.all([session(), session()]);
+    const clock = new ManualClock();
+    await Promise.all(['/nodepool/requests', '/nodepool/requests-lock'].map((path) => other.ensurePath(path)));
+    const requests = createRequestCache({ zk, clock, logger: recordingLogger(), lateWhileLocked: true });
+    stops.push(() => requests.stop());
+    await requests.start();
+    const path = await other.create('/nodepool/requests/200-', body('requested'), { sequential: true });
     const id = idOf(path);
-    await until(() => nodes.get(id) !== undefined);
-    await other.create(`${path}/lock`);
-    const entry = await other.create(`${path}/lock/${newLockEntryPrefix()}`, '', { sequential: true });
-    await until(() => nodes.contenders(id) === 1);
-    return { path, id, entry };
+    await until(() => requests.get(id) !== undefined);
+    const root = `/nodepool/requests-lock/${id}`;
+    await other.create(root);
+    const entry = await other.create(`${root}/${newLockEntryPrefix()}`, '', { sequential: true });
+    await until(() => requests.contenders(id) === 1);
+    const before = zk.counters.operations;
+    const countReads = () => zk.counters.operations - before;
+    return { zk, other, clock, requests, path, id, root, entry, countReads };
   }
 
   it('is read once, when the lock is given up, and shown before that', async () => {
-    const watched = await watchNodes(LONG_MS);
-    const { zk, other, nodes, changes } = watched;
-    const { path, id, entry } = await makeLocked(watched);
-    const before = zk.counters.operations;
+    const { other, requests, path, id, entry, countReads } = await watchLocked();
     const seen: string[] = [];
-    nodes.onLockChange(() => seen.push(`${nodes.get(id)?.state} with ${nodes.contenders(id)}`));
+    requests.onLockChange(() => seen.push(`${requests.get(id)?.state} with ${requests.contenders(id)}`));
 
-    for (const state of ['in-use', 'used', 'used']) await other.setData(path, node({ state }));
+    for (const state of ['pending', 'pending', 'fulfilled']) await other.setData(path, body(state));
     await other.delete(entry);
-    await until(() => nodes.contenders(id) === 0);
+    await until(() => requests.contenders(id) === 0);
 
-    expect(seen).toEqual(['used with 0']);
-    expect(changes.map(({ after }) => after?.state)).toEqual(['ready', 'used']);
-    expect(zk.counters.operations - before).toBe(1);
+    expect(seen).toEqual(['fulfilled with 0']);
+    expect(countReads()).toBe(1);
   });
 
-  it('is hardly read when the node is gone before', async () => {
-    const watched = await watchNodes(LONG_MS);
-    const { zk, other, nodes, changes } = watched;
-    const { path, id, entry } = await makeLocked(watched);
-    const before = zk.counters.operations;
+  it('is never read when the request is gone before', async () => {
+    const { other, clock, requests, path, id, root, entry, countReads } = await watchLocked();
 
-    for (const state of ['in-use', 'used', 'deleting']) await other.setData(path, node({ state }));
-    await other.multi([entry, `${path}/lock`, path].map((gone) => ({ op: 'delete', path: gone })));
-    await until(() => nodes.get(id) === undefined && nodes.contenders(id) === 0);
+    await other.setData(path, body('fulfilled'));
+    await other.multi([path, entry, root].map((gone) => ({ op: 'delete', path: gone })));
+    await until(() => requests.get(id) === undefined && requests.contenders(id) === 0);
+    clock.advance(LONG_MS);
 
-    expect(changes.map(({ after }) => after?.state)).toEqual(['ready', undefined]);
-    // The lock's end asks for a read, which is sent unless the node's end comes with the same packet.
-    expect(zk.counters.operations - before).toBeLessThanOrEqual(1);
+    expect([countReads(), requests.eventQueue]).toEqual([0, 0]);
   });
 
-  it('is read after the time, for as long as the lock is held', async () => {
-    const watched = await watchNodes(1);
-    const { path, id } = await makeLocked(watched);
+  it('is read after some time, for as long as the lock is held', async () => {
+    const { zk, other, clock, requests, path, id, countReads } = await watchLocked();
 
-    await watched.other.setData(path, node({ state: 'in-use' }));
+    await other.setData(path, body('pending'));
+    await zk.sync('/'); // and with its answer the events of before
+    clock.advance(100);
+    expect(countReads()).toBe(1);
+    clock.advance(LONG_MS);
+    await until(() => requests.get(id)?.state === 'pending');
 
-    await until(() => watched.nodes.get(id)?.state === 'in-use');
-    expect(watched.nodes.contenders(id)).toBe(1);
+    expect(requests.contenders(id)).toBe(1);
+    expect(countReads()).toBe(2);
   });
 
   it('is read at once where this process has the lock, or stands in line', async () => {
-    const watched = await watchNodes(LONG_MS);
-    const { zk, other, nodes } = watched;
-    const { path, id } = await makeLocked(watched);
-    const entry = `${path}/lock/${newLockEntryPrefix()}`;
+    const { zk, other, requests, path, id, root } = await watchLocked();
+    const entry = `${root}/${newLockEntryPrefix()}`;
 
-    await createCommitter(zk, [nodes]).commit([{ op: 'create', path: entry, ephemeral: true, sequential: true }]);
-    await other.setData(path, node({ state: 'in-use' }));
+    await createCommitter(zk, [requests]).commit([{ op: 'create', path: entry, ephemeral: true, sequential: true }]);
+    await other.setData(path, body('pending'));
 
-    await until(() => nodes.get(id)?.state === 'in-use');
-    expect(nodes.contenders(id)).toBe(2);
+    await until(() => requests.get(id)?.state === 'pending');
+    expect(requests.contenders(id)).toBe(2);
   });
 
   it('is known again when the connection was away', async () => {
-    const watched = await watchNodes(LONG_MS);
-    const { zk, other, nodes } = watched;
-    const { path, id } = await makeLocked(watched);
-    await other.setData(path, node({ state: 'in-use' }));
+    const { zk, other, requests, path, id } = await watchLocked();
+    await other.setData(path, body('pending'));
 
     await server.kill();
     await until(() => zk.state !== 'CONNECTED');
     await server.restart();
-    await until(() => nodes.ready);
+    await until(() => requests.ready);
 
-    expect(nodes.get(id)?.state).toBe('in-use');
-    expect(nodes.contenders(id)).toBe(1);
+    expect(requests.get(id)?.state).toBe('pending');
+    expect(requests.contenders(id)).toBe(1);
+  });
+});
+
+describe('what becomes of a node of others', () => {
+  /** A node of a provider that others have, and one of our own. */
+  async function watchTwo() {
+    const clock = new ManualClock();
+    const watched = await watchNodes({ clock, isOthers: ({ provider }) => provider === 'theirs' });
+    const { zk, other, nodes } = watched;
+    const create = (provider: string) => other.create(NODE_CREATE_PATH, node({ provider }), { sequential: true });
+    const [theirs, ours] = await Promise.all([create('theirs'), create('ours')]);
+    await until(() => nodes.size === 2);
+    const before = zk.counters.operations;
+    const stateOf = (path: string) => nodes.get(idOf(path))?.state;
+    return { ...watched, clock, theirs, ours, stateOf, countReads: () => zk.counters.operations - before };
+  }
+
+  it('is read once for many changes, and what becomes of our own at once', async () => {
+    const { other, clock, theirs, ours, stateOf, changes, countReads } = await watchTwo();
+
+    for (const state of ['building', 'ready', 'in-use'])
+      await other.setData(theirs, node({ provider: 'theirs', state }));
+    await other.setData(ours, node({ provider: 'ours', state: 'used' }));
+    await until(() => stateOf(ours) === 'used');
+    expect([stateOf(theirs), countReads()]).toEqual(['ready', 1]);
+    clock.advance(LONG_MS);
+    await until(() => stateOf(theirs) === 'in-use');
+
+    expect(countReads()).toBe(2);
+    expect(changes.map(({ after }) => after?.state)).toEqual(['ready', 'ready', 'used', 'in-use']);
+  });
+
+  it('is never read when the node is gone before', async () => {
+    const { other, clock, theirs, nodes, countReads } = await watchTwo();
+
+    await other.setData(theirs, node({ provider: 'theirs', state: 'deleting' }));
+    await other.delete(theirs);
+    await until(() => nodes.size === 1);
+    clock.advance(LONG_MS);
+
+    expect([countReads(), nodes.eventQueue]).toEqual([0, 0]);
+  });
+
+  it('is read at once when somebody wants to know', async () => {
+    const { zk, other, theirs, nodes, stateOf } = await watchTwo();
+    await nodes.catchUp(); // there is nothing
+
+    await other.setData(theirs, node({ provider: 'theirs', state: 'in-use' }));
+    await zk.sync('/'); // and with its answer the events of before
+    expect(stateOf(theirs)).toBe('ready');
+    await nodes.catchUp();
+
+    expect(stateOf(theirs)).toBe('in-use');
+  });
+
+  it('is known at once when this process writes it', async () => {
+    const { zk, other, theirs, nodes, stateOf } = await watchTwo();
+    await other.setData(theirs, node({ provider: 'theirs', state: 'in-use' }));
+    await zk.sync('/');
+
+    const data = node({ provider: 'theirs', state: 'hold' });
+    await createCommitter(zk, [nodes]).commit([{ op: 'set', path: theirs, data }]);
+
+    expect(stateOf(theirs)).toBe('hold');
+    await nodes.catchUp();
+    expect(stateOf(theirs)).toBe('hold');
   });
 });
 

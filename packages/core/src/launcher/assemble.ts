@@ -19,6 +19,7 @@ import { LifeCycle } from './life-cycle.js';
 import { ControlMirror } from './mirror/controls.js';
 import { ImageMirror } from './mirror/image-mirror.js';
 import { Mirror } from './mirror/mirror.js';
+import { isOthersNode } from './mirror/others-node.js';
 import type { NodeProviders, NodeRemoval } from './mirror/ports.js';
 import { loggingAs, type Services } from './mirror/services.js';
 import { AgeLimits } from './nodes/age-limits.js';
@@ -40,12 +41,6 @@ import { LostRequests } from './requests/lost-requests.js';
 import { MinReady } from './standby/min-ready.js';
 import { SteeringSet } from './steering/steering-set.js';
 import { Sweeps } from './sweeps.js';
-
-/**
- * What others do with a request or node that they have locked is read after this time, or when they give up the lock: with
- * several launchers most of it is over by then, and never read.
- */
-const OTHERS_WORK_MS = 250;
 
 /** What a launcher sees: records in ZooKeeper, and its own configuration. */
 interface SeeingParts {
@@ -113,9 +108,9 @@ export function assemble(options: LauncherOptions): LauncherParts {
 function makeSeeing(options: LauncherOptions, parts: LauncherParts): SeeingParts {
   const { zk, clock, hostname, metrics, decisions, random = Math.random } = options;
   const logger = options.logger.child({}, LOGGER_NAMES.launcher);
-  // Nodes are read at once: slots, backing nodes and tenants are counted by what others do with theirs.
-  const nodes = createNodeCache({ zk, clock, logger });
-  const requests = createRequestCache({ zk, clock, logger, othersWorkMs: () => OTHERS_WORK_MS });
+  // With several launchers most of what others do is over before it is read late, and then never read.
+  const nodes = createNodeCache({ zk, clock, logger, isOthers: (node) => isOthersNode(node, parts) });
+  const requests = createRequestCache({ zk, clock, logger, lateWhileLocked: true });
   const components = createComponentCache({ zk, clock, logger });
   const controlCache = createControlCache({ zk, clock, logger });
   const controls = new ControlMirror(controlCache, clock);

@@ -1,45 +1,78 @@
+import type { ReadResult, Stat } from '../client/contract/types.js';
 import type { LockMirror } from './lock-mirror.js';
-import type { PathReader } from './path-reader.js';
+import type { PathReader, PathToRead } from './path-reader.js';
 import type { CachedPath, TreeLayout } from './tree-layout.js';
 
+/** Which changes concern others first, so that they are read late, once for all that come until then. */
+export interface OthersWorkRules<T> {
+  /** How late. */
+  readonly lateMs: number;
+  /** Changes of the record concern others: more may follow, and nothing here depends on them at once. */
+  readonly isOthers?: ((record: T) => boolean) | undefined;
+  /** Changes of records that another process has locked: more follow until it gives up the lock. */
+  readonly whileLocked?: boolean | undefined;
+}
+
 /** What a cache follows records with. */
-export interface OthersWorkParts {
+export interface OthersWorkParts<T> {
   readonly layout: TreeLayout;
+  readonly records: {
+    get(id: string): T | undefined;
+    read(id: string, body: Buffer, stat: Stat): T | undefined;
+  };
   readonly locks: Pick<LockMirror, 'contenders'>;
   readonly reader: Pick<PathReader, 'hurry' | 'postpone'>;
 }
 
-/** Records that another process has locked: it is at work on them, and more changes follow until it gives up the lock. */
-export class OthersWork {
-  readonly #parts: OthersWorkParts;
+/** Tells which changes of records are others' work, to be read late. */
+export class OthersWork<T> {
+  readonly #rules: OthersWorkRules<T>;
+  readonly #parts: OthersWorkParts<T>;
   /** Lock entries of others by record. */
   readonly #entries = new Map<string, Set<string>>();
 
-  constructor(parts: OthersWorkParts) {
+  constructor(rules: OthersWorkRules<T>, parts: OthersWorkParts<T>) {
+    this.#rules = rules;
     this.#parts = parts;
   }
 
-  /** Whether a record is locked by another process, and not by this one. */
+  /** Whether a change of the record is read late. */
   includes(id: string): boolean {
-    const others = this.#entries.get(id)?.size ?? 0;
-    return others > 0 && this.#parts.locks.contenders(id) <= others;
+    const { isOthers } = this.#rules;
+    const record = isOthers && this.#parts.records.get(id);
+    return (record !== undefined && isOthers?.(record) === true) || this.#isLockedByOthers(id);
+  }
+
+  /** A new record, and although it has changed meanwhile, it is enough to know that it concerns others. */
+  isEnough({ id }: PathToRead, result: ReadResult): boolean {
+    const { isOthers } = this.#rules;
+    const { records } = this.#parts;
+    if (!isOthers || result.read !== 'data' || records.get(id) !== undefined) return false;
+    const record = records.read(id, result.data, result.stat);
+    return record !== undefined && isOthers(record);
   }
 
   /** A lock entry that this process has not written has come or gone. Whoever gives up a lock has done all he wanted. */
   lockChanged(path: CachedPath, exists: boolean): void {
-    if (path.kind !== 'lock-entry') return;
+    if (path.kind !== 'lock-entry' || !this.#rules.whileLocked) return;
     this.#count(path.id, path.entry, exists);
     const { layout, reader } = this.#parts;
     const directory = layout.directoryOf(path.id);
     if (!directory) return;
     const recordPath = layout.recordPath(directory, path.id);
-    if (this.includes(path.id)) reader.postpone(recordPath);
+    if (this.#isLockedByOthers(path.id)) reader.postpone(recordPath);
     else reader.hurry(recordPath);
   }
 
   /** The connection was away: nobody told what came and went. */
   forget(): void {
     this.#entries.clear();
+  }
+
+  /** Another process has the lock, and this one neither has it nor stands in line. */
+  #isLockedByOthers(id: string): boolean {
+    const others = this.#entries.get(id)?.size ?? 0;
+    return others > 0 && this.#parts.locks.contenders(id) <= others;
   }
 
   #count(id: string, entry: string, exists: boolean): void {

@@ -8,6 +8,8 @@ const READS_PER_BATCH = 128;
 const MAX_BATCHES = 8;
 /** Pause after a read failed for another reason than a broken connection. */
 const RETRY_MS = 1000;
+/** What is due within this part of the time by which reads are late is read together with what is due now. */
+const TOGETHER = 1 / 5;
 
 /** What to do with the answer of a read under way. */
 type Answer = 'deliver' | 'drop' | 'read-again' | 'read-later';
@@ -15,32 +17,42 @@ type Answer = 'deliver' | 'drop' | 'read-again' | 'read-later';
 /** A path to read. */
 export type PathToRead = ReadOperation & { readonly id: string };
 
+/** What a {@link PathReader} works with. */
+export interface PathReaderOptions {
+  readonly zk: ZooKeeper;
+  readonly clock: Clock;
+  readonly logger: CacheLogger;
+  /** Called with each answer, in the order of marking within a batch. */
+  readonly deliver: (read: PathToRead, result: ReadResult) => void;
+  /** Called after all answers of a batch were delivered. */
+  readonly delivered: () => void;
+  /** How much later {@link PathReader.markForLater} reads. */
+  readonly laterMs: number;
+  /** Whether an answer will do although the path has been marked again meanwhile; it is read once more later. */
+  readonly isEnough: (read: PathToRead, result: ReadResult) => boolean;
+}
+
 /**
  * Collects paths that may have changed and reads them: everything marked within one turn of the event loop in as few
  * round trips as possible, never two reads of one path at a time. A path marked again while it is being read is read once
  * more and the first answer is dropped, so what is delivered is never older than the event that asked for it.
  */
 export class PathReader {
+  readonly #options: PathReaderOptions;
   readonly #dirty = new Map<string, PathToRead>();
   readonly #reading = new Map<string, { answer: Answer }>();
   /** Paths that are read later, with the time for each; in the order of these times. */
   readonly #later = new Map<string, { readonly read: PathToRead; readonly dueMs: number }>();
   #cancelLater: CancelTimer | undefined;
+  /** Whoever waits until paths are known. */
+  #waiters: (() => void)[] = [];
   #batches = 0;
   #scheduled = false;
   #stopped = false;
 
-  constructor(
-    private readonly zk: ZooKeeper,
-    private readonly clock: Clock,
-    private readonly logger: CacheLogger,
-    /** Called with each answer, in the order of marking within a batch. */
-    private readonly deliver: (read: PathToRead, result: ReadResult) => void,
-    /** Called after all answers of a batch were delivered. */
-    private readonly delivered: () => void,
-    /** How much later {@link markForLater} reads; 0: at once. */
-    private readonly laterMs: () => number = () => 0,
-  ) {}
+  constructor(options: PathReaderOptions) {
+    this.#options = options;
+  }
 
   get waiting(): number {
     return this.#dirty.size;
@@ -64,22 +76,20 @@ export class PathReader {
   /** Somebody is at work on it, and more changes will follow: it is read in a moment, unless it is marked before. */
   markForLater(read: PathToRead): void {
     const { path } = read;
-    const laterMs = this.laterMs();
-    if (laterMs === 0) return this.mark(read);
     const underWay = this.#reading.get(path);
     if (underWay !== undefined) {
       if (underWay.answer !== 'read-again') underWay.answer = 'read-later';
       return;
     }
     if (this.#later.has(path) || this.#dirty.has(path)) return;
-    this.#later.set(path, { read, dueMs: this.clock.now() + laterMs });
+    this.#later.set(path, { read, dueMs: this.#options.clock.now() + this.#options.laterMs });
     this.#armLater();
   }
 
   /** Somebody has begun to work on it: what has been marked, and is not being read yet, is read later. */
   postpone(path: string): void {
     const read = this.#dirty.get(path);
-    if (!read || this.laterMs() === 0) return;
+    if (!read) return;
     this.#dirty.delete(path);
     this.markForLater(read);
   }
@@ -90,6 +100,16 @@ export class PathReader {
     const underWay = this.#reading.get(path);
     if (later) this.mark(later.read);
     else if (underWay?.answer === 'read-later') underWay.answer = 'read-again';
+  }
+
+  /** Reads at once what has been marked for later. Resolves when it is known; not while the connection is away. */
+  async catchUp(): Promise<void> {
+    const underWay = [...this.#reading].filter(([, { answer }]) => answer === 'read-later').map(([path]) => path);
+    const paths = [...this.#later.keys(), ...underWay];
+    for (const path of paths) this.hurry(path);
+    while (!this.#stopped && paths.some((path) => this.isPending(path))) {
+      await new Promise<void>((resolve) => this.#waiters.push(resolve));
+    }
   }
 
   mark(read: PathToRead): void {
@@ -109,6 +129,7 @@ export class PathReader {
     this.#later.delete(path);
     const underWay = this.#reading.get(path);
     if (underWay !== undefined) underWay.answer = 'drop';
+    this.#wakeWaiters();
   }
 
   /** Sends what waited for the connection. */
@@ -121,21 +142,31 @@ export class PathReader {
     this.#dirty.clear();
     this.#later.clear();
     this.#cancelLater?.();
+    this.#wakeWaiters();
+  }
+
+  #wakeWaiters(): void {
+    if (this.#waiters.length === 0) return;
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const wake of waiters) wake();
   }
 
   #armLater(): void {
     if (this.#cancelLater || this.#stopped) return;
     for (const { dueMs } of this.#later.values()) {
-      this.#cancelLater = this.clock.setTimer(Math.max(0, dueMs - this.clock.now()), () => this.#laterIsDue());
+      this.#cancelLater = this.#options.clock.setTimer(Math.max(0, dueMs - this.#options.clock.now()), () =>
+        this.#laterIsDue(),
+      );
       return;
     }
   }
 
   #laterIsDue(): void {
     this.#cancelLater = undefined;
-    const now = this.clock.now();
+    const untilMs = this.#options.clock.now() + this.#options.laterMs * TOGETHER;
     for (const { read, dueMs } of [...this.#later.values()]) {
-      if (dueMs > now) break;
+      if (dueMs > untilMs) break;
       this.mark(read);
     }
     this.#armLater();
@@ -151,7 +182,12 @@ export class PathReader {
   }
 
   #send(): void {
-    while (this.#dirty.size > 0 && this.#batches < MAX_BATCHES && this.zk.state === 'CONNECTED' && !this.#stopped) {
+    while (
+      this.#dirty.size > 0 &&
+      this.#batches < MAX_BATCHES &&
+      this.#options.zk.state === 'CONNECTED' &&
+      !this.#stopped
+    ) {
       const batch: PathToRead[] = [];
       for (const read of this.#dirty.values()) {
         batch.push(read);
@@ -170,7 +206,7 @@ export class PathReader {
     let results: ReadResult[] | undefined;
     let failure: unknown;
     try {
-      results = await this.zk.multiRead(batch.map(({ read, path }) => ({ read, path })));
+      results = await this.#options.zk.multiRead(batch.map(({ read, path }) => ({ read, path })));
     } catch (error) {
       failure = error;
     }
@@ -183,13 +219,19 @@ export class PathReader {
 
   #deliverAll(batch: PathToRead[], results: ReadResult[]): void {
     batch.forEach((read, index) => {
-      const answer = this.#reading.get(read.path)?.answer;
+      const result = results[index] as ReadResult;
+      let answer = this.#reading.get(read.path)?.answer;
       this.#reading.delete(read.path);
+      if (answer === 'read-again' && this.#options.isEnough(read, result)) {
+        this.#options.deliver(read, result);
+        answer = 'read-later';
+      }
       if (answer === 'read-again') this.#dirty.set(read.path, read);
       else if (answer === 'read-later') this.markForLater(read);
-      else if (answer === 'deliver') this.deliver(read, results[index] as ReadResult);
+      else if (answer === 'deliver') this.#options.deliver(read, result);
     });
-    this.delivered();
+    this.#options.delivered();
+    this.#wakeWaiters();
   }
 
   #retry(batch: PathToRead[], error: unknown): void {
@@ -199,9 +241,9 @@ export class PathReader {
       if (!dropped) this.#dirty.set(read.path, read);
     }
     if (isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED', 'ZK_SESSION_MOVED', 'ZK_CLOSED')) return;
-    this.logger.warn('Cannot read changed records, trying again', { error, records: batch.length });
+    this.#options.logger.warn('Cannot read changed records, trying again', { error, records: batch.length });
     this.#scheduled = true;
-    this.clock.setTimer(RETRY_MS, () => {
+    this.#options.clock.setTimer(RETRY_MS, () => {
       this.#scheduled = false;
       this.#schedule();
     });

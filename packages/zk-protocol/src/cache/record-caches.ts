@@ -20,16 +20,30 @@ import type { CacheLogger } from './logger.js';
 import { TreeCache } from './tree-cache.js';
 import type { CommitTarget, LockAware, RecordCache } from './types.js';
 
+/** How late changes of others' nodes are shown: a node that is made, taken or given back changes several times in a row. */
+const OTHERS_NODES_MS = 1_000;
+/** How late changes of requests are shown that others have locked. */
+const LOCKED_REQUESTS_MS = 250;
+
 /** Options of every cache. */
 export interface CacheOptions {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
   readonly logger: CacheLogger;
-  /**
-   * Changes of nodes and requests that another process has locked are shown so much later, or when it gives the lock up.
-   * Asked each time. Default 0: at once.
-   */
-  readonly othersWorkMs?: (() => number) | undefined;
+}
+
+/** Options of the cache of nodes. */
+export interface NodeCacheOptions extends CacheOptions {
+  /** Default: where nodes are. */
+  readonly root?: string | undefined;
+  /** Changes of the node concern others first: they are shown within a second, or when somebody asks. Default: no node's do. */
+  readonly isOthers?: ((node: NodeRecord) => boolean) | undefined;
+}
+
+/** Options of the cache of requests. */
+export interface RequestCacheOptions extends CacheOptions {
+  /** What another process does with a request that it has locked is shown 250 ms later, or when it gives the lock up. */
+  readonly lateWhileLocked?: boolean | undefined;
 }
 
 /** Nodes by id, with the contenders for their locks. */
@@ -43,28 +57,27 @@ export type ComponentCache = RecordCache<ComponentRecord | PoolComponentRecord> 
 export type ControlCache = RecordCache<ControlRecord>;
 
 /** Mirrors the nodes. */
-export function createNodeCache(options: CacheOptions & { readonly root?: string }): NodeCache {
-  const { zk, clock, logger, othersWorkMs, root = NODES_ROOT } = options;
+export function createNodeCache({ zk, clock, logger, root = NODES_ROOT, isOthers }: NodeCacheOptions): NodeCache {
   return new TreeCache<NodeRecord>({
-    ...{ zk, clock, logger, othersWorkMs, what: 'node', watchRoots: [root], locks: true },
+    ...{
+      zk,
+      clock,
+      logger,
+      what: 'node',
+      watchRoots: [root],
+      locks: true,
+      othersWork: { isOthers, lateMs: OTHERS_NODES_MS },
+    },
     directories: [{ path: root, idPrefix: '' }],
     decode: (id, body, stat) => decodeNode(id as NodeId, body, stat, clock.now()),
   });
 }
 
 /** Mirrors the requests. */
-export function createRequestCache(options: CacheOptions): RequestCache {
-  const { zk, clock, logger, othersWorkMs } = options;
+export function createRequestCache({ zk, clock, logger, lateWhileLocked }: RequestCacheOptions): RequestCache {
   return new TreeCache<RequestRecord>({
-    ...{
-      zk,
-      clock,
-      logger,
-      othersWorkMs,
-      what: 'request',
-      watchRoots: [REQUESTS_ROOT, REQUEST_LOCKS_ROOT],
-      locks: true,
-    },
+    ...{ zk, clock, logger, what: 'request', watchRoots: [REQUESTS_ROOT, REQUEST_LOCKS_ROOT], locks: true },
+    othersWork: { whileLocked: lateWhileLocked, lateMs: LOCKED_REQUESTS_MS },
     directories: [{ path: REQUESTS_ROOT, idPrefix: '', lockRoot: REQUEST_LOCKS_ROOT }],
     decode: (id, body, stat) => decodeRequest(id as RequestId, body, stat, clock.now()),
   });

@@ -52,6 +52,11 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
     this.report(id, before);
   }
 
+  /** The record that a body holds. Changes nothing. */
+  read(id: string, body: Buffer, stat: Stat): T | undefined {
+    return this.#decode(id, body, stat, undefined);
+  }
+
   /** The record is gone; reports it. */
   remove(id: string): void {
     const before = this.#records.get(id);

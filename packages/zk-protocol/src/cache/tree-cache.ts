@@ -11,7 +11,7 @@ import type {
 import type { ZooKeeper } from '../client/contract/types.js';
 import { BacklogWarning } from './backlog-warning.js';
 import { LockMirror } from './lock-mirror.js';
-import { OthersWork } from './others-work.js';
+import { OthersWork, type OthersWorkRules } from './others-work.js';
 import type { CacheLogger } from './logger.js';
 import { OwnWrites } from './own-writes.js';
 import type { Effect } from './own-writes.js';
@@ -23,6 +23,9 @@ import { RecordTable } from './record-table.js';
 import { TreeLayout } from './tree-layout.js';
 import type { CachedPath, RecordDirectory } from './tree-layout.js';
 import type { CommitTarget, LockAware, PendingCommit, RecordCache, RecordChange } from './types.js';
+
+/** Everything is read at once. */
+const NONE = { lateMs: 0 };
 
 /** What a cache needs to know about its records. */
 export interface TreeCacheOptions<T> {
@@ -36,11 +39,8 @@ export interface TreeCacheOptions<T> {
   readonly directories: readonly RecordDirectory[];
   /** Whether to follow the lock directories of the records and their children. */
   readonly locks: boolean;
-  /**
-   * Changes of a record that another process has locked are read so much later, or when it gives the lock up: more follow.
-   * Asked each time. Default 0: at once.
-   */
-  readonly othersWorkMs?: (() => number) | undefined;
+  /** Which changes are read late. Default: none. */
+  readonly othersWork?: OthersWorkRules<T> | undefined;
   /** `undefined`: not a record. Throws a RecordError for a body that cannot be read. */
   decode(id: string, body: Buffer, stat: Stat): T | undefined;
 }
@@ -59,7 +59,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   readonly #layout: TreeLayout;
   readonly #records: RecordTable<T>;
   readonly #locks: LockMirror;
-  readonly #othersWork: OthersWork;
+  readonly #othersWork: OthersWork<T>;
   readonly #reader: PathReader;
   readonly #own: OwnWrites;
   readonly #readiness: Readiness;
@@ -69,16 +69,20 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   #unsubscribe: (() => void) | undefined;
 
   constructor(options: TreeCacheOptions<T>) {
-    const { zk, clock, logger } = options;
+    const { zk, clock, logger, othersWork = NONE } = options;
     this.#options = options;
     this.#layout = new TreeLayout(options.directories, options.locks);
     this.#records = new RecordTable((id, body, stat) => options.decode(id, body, stat), logger);
     this.#locks = new LockMirror(logger);
     this.#readiness = new Readiness(logger);
     this.#backlog = new BacklogWarning(clock, logger, options.what);
-    const onReadAll = () => this.#rebuild.finishIfDone();
-    this.#reader = new PathReader(zk, clock, logger, this.#onRead, onReadAll, options.othersWorkMs);
-    this.#othersWork = new OthersWork({ layout: this.#layout, locks: this.#locks, reader: this.#reader });
+    this.#reader = new PathReader({
+      ...{ zk, clock, logger, laterMs: othersWork.lateMs, deliver: this.#onRead },
+      delivered: () => this.#rebuild.finishIfDone(),
+      isEnough: (read, result) => this.#othersWork.isEnough(read, result),
+    });
+    const parts = { layout: this.#layout, records: this.#records, locks: this.#locks, reader: this.#reader };
+    this.#othersWork = new OthersWork(othersWork, parts);
     this.#own = new OwnWrites(
       (path) => this.#running && this.#layout.contains(path),
       (path) => this.#readAgain(path),
@@ -153,6 +157,8 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   get playbackQueue(): number {
     return this.#reader.reading;
   }
+
+  readonly catchUp = (): Promise<void> => this.#reader.catchUp();
 
   onChange(listener: (change: RecordChange<T>) => void): () => void {
     return this.#records.onChange(listener);

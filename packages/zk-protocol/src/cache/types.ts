@@ -25,6 +25,11 @@ export interface RecordCache<T> {
   /** Events waiting to be applied (metric `event_queue`) and reads under way (`playback_queue`). */
   readonly eventQueue: number;
   readonly playbackQueue: number;
+  /**
+   * Reads at once the changes that are to be read late, because they concern others first. Resolves when they can be seen
+   * here, at once when there are none, and not while the connection is away.
+   */
+  catchUp(): Promise<void>;
   /** Called after the cache holds the new value. Also called for every difference found by a rebuild. */
   onChange(listener: (change: RecordChange<T>) => void): () => void;
   onReady(listener: (ready: boolean) => void): () => void;

@@ -64,6 +64,7 @@ export class Pipeline {
   isAuthRefused = false;
   requests = 0;
   operations = 0;
+  writes = 0;
   events = 0;
 
   constructor(options: PipelineOptions) {
@@ -200,6 +201,7 @@ export class Pipeline {
     }
     this.requests += 1;
     this.operations += request.weight;
+    this.writes += request.writes;
     this.#inFlight.push(request);
   }
 

@@ -72,7 +72,7 @@ export class Transport extends StockSession {
   }
 
   /** What has been sent and received, for metrics. */
-  get traffic(): Pick<Pipeline, 'requests' | 'operations' | 'events' | 'pending'> {
+  get traffic(): Pick<Pipeline, 'requests' | 'operations' | 'writes' | 'events' | 'pending'> {
     return this.#pipeline;
   }
 

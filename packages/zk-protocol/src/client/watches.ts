@@ -25,7 +25,8 @@ export class WatchRegistry {
     children: new Map(),
   };
   readonly #persistent = new Map<string, PersistentWatch>();
-  #recursiveCount = 0;
+  /** Paths with a recursive watch, longest first; replaced on change, never modified. */
+  #recursiveRoots: readonly string[] = [];
 
   /** Notes a one-shot watch the server has just confirmed. */
   addOneShot(kind: OneShotKind, path: string, listener: WatchListener): void {
@@ -80,7 +81,9 @@ export class WatchRegistry {
       return false;
     }
     this.#persistent.set(path, { mode, listeners: new Set([listener]) });
-    if (mode === 'persistent-recursive') this.#recursiveCount += 1;
+    if (mode === 'persistent-recursive') {
+      this.#recursiveRoots = [...this.#recursiveRoots, path].sort((a, b) => b.length - a.length);
+    }
     return true;
   }
 
@@ -89,7 +92,7 @@ export class WatchRegistry {
     const watch = this.#persistent.get(path);
     if (watch === undefined || !watch.listeners.delete(listener) || watch.listeners.size > 0) return false;
     this.#persistent.delete(path);
-    if (watch.mode === 'persistent-recursive') this.#recursiveCount -= 1;
+    this.#recursiveRoots = this.#recursiveRoots.filter((root) => root !== path);
     return true;
   }
 
@@ -105,7 +108,7 @@ export class WatchRegistry {
     if (own !== undefined && !(type === 'children' && own.mode === 'persistent-recursive')) {
       for (const listener of own.listeners) call(listener, event);
     }
-    if (this.#recursiveCount > 0 && type !== 'children') this.#dispatchToAncestors(event, call);
+    if (type !== 'children') this.#dispatchToAncestors(event, call);
   }
 
   /** Everything to set again on a new connection, in packets of bounded size; `toServer` adds the chroot. */
@@ -142,14 +145,16 @@ export class WatchRegistry {
   }
 
   #dispatchToAncestors(event: WatchEvent, call: (listener: WatchListener, event: WatchEvent) => void): void {
-    let slash = event.path.lastIndexOf('/');
-    while (slash >= 0 && event.path !== '/') {
-      const watch = this.#persistent.get(slash === 0 ? '/' : event.path.slice(0, slash));
+    for (const root of this.#recursiveRoots) {
+      if (!isBelow(event.path, root)) continue;
+      const watch = this.#persistent.get(root);
       if (watch?.mode === 'persistent-recursive') for (const listener of watch.listeners) call(listener, event);
-      if (slash === 0) return;
-      slash = event.path.lastIndexOf('/', slash - 1);
     }
   }
+}
+
+function isBelow(path: string, root: string): boolean {
+  return root === '/' ? path !== '/' : path.startsWith(root) && path[root.length] === '/';
 }
 
 function emptyPaths(): WatchPaths {

@@ -243,6 +243,7 @@ describe('requests', () => {
     expect(client.counters).toMatchObject({
       requests: before.requests + 2,
       operations: before.operations + 3,
+      writes: before.writes + 2,
       pending: 0,
     });
   });

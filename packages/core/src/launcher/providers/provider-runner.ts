@@ -37,6 +37,8 @@ export class ProviderRunner {
   readonly pausesAtQuota: boolean;
   /** How many launches may be under way at once follows from how they go. */
   readonly rampsLaunches: boolean;
+  /** What it launches are parts of machines that other providers have. */
+  readonly buildsOnNodes: boolean;
   readonly #services: Services;
   readonly #logger: Logger;
   readonly #stop = new AbortController();
@@ -55,6 +57,7 @@ export class ProviderRunner {
     this.launches = loaded.driver.capabilities.launches;
     this.pausesAtQuota = loaded.driver.capabilities.pausesAtQuota;
     this.rampsLaunches = this.launches && (loaded.driver.capabilities.rampsLaunches ?? true);
+    this.buildsOnNodes = this.launches && !this.rampsLaunches;
     this.#logger = services.logger.child({ provider: provider.config.name });
   }
 

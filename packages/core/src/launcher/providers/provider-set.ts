@@ -107,6 +107,12 @@ export class ProviderSet {
     return provider === null ? undefined : (this.#runners.get(provider) ?? this.#draining.get(provider));
   }
 
+  /** One of them makes slots of machines that other providers have, perhaps of other launchers. */
+  get buildOnNodes(): boolean {
+    for (const { buildsOnNodes } of this.#runners.values()) if (buildsOnNodes) return true;
+    return this.#draining.buildOnNodes;
+  }
+
   providerOf(node: NodeRecord): Provider | undefined {
     return this.runnerOf(node)?.provider;
   }
@@ -154,6 +160,7 @@ export class ProviderSet {
       runner.idle();
       this.#draining.look(name);
     }
+    await this.#services.mirror.nodes.catchUp(); // nodes that were none of our business may be by now
     await Promise.all(added.map((runner) => runner.start(() => this.#port.providerStarted(runner))));
     for (const runner of replaced) this.#letGo(runner);
   }

@@ -1,13 +1,16 @@
 import {
+  encodeNode,
   encodeRequest,
+  newNode,
   newRequest,
+  nodePath,
   requestLockPath,
   requestPath,
   REQUESTS_ROOT,
   type RequestId,
 } from '@nodepool/zk-protocol';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ServiceWorld } from '../../../test/support/service-world.js';
+import { OTHERS_PROVIDER, ServiceWorld } from '../../../test/support/service-world.js';
 import { LostRequests } from './lost-requests.js';
 
 describe('a request that another launcher has accepted', () => {
@@ -81,6 +84,20 @@ describe('a request that another launcher has accepted', () => {
     await world.pass(200);
 
     expect(stateOf(id)).toBe('requested');
+  });
+
+  it('is reset together with its nodes, as they are by then', async () => {
+    const { id, entry } = await accept('pending');
+    const fields = { state: 'ready', labels: ['a'], provider: OTHERS_PROVIDER, allocatedTo: id } as const;
+    const node = await world.createNode({ ...fields, state: 'building' });
+
+    const ready = encodeNode(newNode(fields, world.clock.now()));
+    await world.clock.run(world.other.setData(nodePath(node), ready));
+    await world.clock.run(world.other.delete(entry));
+    await world.pass(50);
+
+    expect(stateOf(id)).toBe('requested');
+    expect(world.services.mirror.nodes.get(node)).toMatchObject({ state: 'ready', allocatedTo: null });
   });
 
   it('is not touched when a handler of this process works on it', async () => {

@@ -113,7 +113,7 @@ export class LostRequests {
     if (!mirror.nodes.ready || !mirror.requests.ready) return false;
     const request = mirror.requests.get(id);
     if (request?.state !== 'pending' || this.#isOurs(id)) return false;
-    const entries = await this.#lockEntries(id);
+    const [entries] = await Promise.all([this.#lockEntries(id), mirror.nodes.catchUp()]);
     if (entries !== undefined && entries.length > 0) return false;
     const nodes = [...mirror.allocatedTo(id)]
       .map((node) => mirror.nodes.get(node))

@@ -1,4 +1,5 @@
 import {
+  decodeNode,
   encodeNode,
   isNodepoolError,
   isZooKeeperError,
@@ -57,7 +58,8 @@ export async function changeNode(sources: ActionSources, id: string, action: Nod
     );
   }
   try {
-    const node = nodes.get(id);
+    const { data, stat } = await zk.getData(nodePath(id as NodeId));
+    const node = decodeNode(id as NodeId, data, stat, clock.now());
     if (!node) throw unknown();
     const hold = {
       ...(action.comment !== undefined && { comment: action.comment }),
@@ -67,6 +69,7 @@ export async function changeNode(sources: ActionSources, id: string, action: Nod
     await zk.setData(nodePath(node.id), encodeNode(changed), node.stat?.version);
     return changed;
   } catch (error) {
+    if (isZooKeeperError(error, 'ZK_NO_NODE')) throw unknown();
     if (isZooKeeperError(error, 'ZK_BAD_VERSION')) {
       throw new ApiError(409, 'changed', `Node ${id} has changed meanwhile: ask again`);
     }

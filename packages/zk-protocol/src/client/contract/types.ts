@@ -93,6 +93,8 @@ export interface ConnectionCounters {
   requests: number;
   /** Operations sent: as `requests`, but each part of a multi counts. */
   operations: number;
+  /** Of the operations, those that change something. */
+  writes: number;
   /** Watch events received. */
   events: number;
   /** Requests sent or queued that have no answer yet. */

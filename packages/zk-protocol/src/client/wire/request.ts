@@ -1,6 +1,7 @@
 import { ZooKeeperError } from '../contract/errors.js';
 import { serverError, ServerCode } from '../contract/server-errors.js';
 import type { Acl, Operation, ReadOperation, WatchListener } from '../contract/types.js';
+import { OpCode } from './opcodes.js';
 import type { WireReader } from './reader.js';
 import type { WireWriter } from './writer.js';
 
@@ -32,11 +33,17 @@ export interface PendingRequest extends RequestFields {
   readonly watcher: WatchListener | undefined;
   /** Number of operations it stands for. */
   readonly weight: number;
+  /** How many of them change something. */
+  readonly writes: number;
   /** Settles the request with the server's answer. */
   answer(serverCode: number, reader: WireReader): void;
   fail(error: Error): void;
 }
 
+const WRITES: ReadonlySet<number> = new Set<number>([
+  ...[OpCode.CREATE, OpCode.CREATE2, OpCode.CREATE_CONTAINER, OpCode.CREATE_TTL],
+  ...[OpCode.DELETE, OpCode.SET_DATA, OpCode.SET_ACL],
+]);
 const NO_ACL: readonly Acl[] = [];
 const NO_OPERATIONS: readonly Operation[] = [];
 const NO_READS: readonly ReadOperation[] = [];
@@ -69,6 +76,10 @@ export class Request<T> implements PendingRequest {
 
   get weight(): number {
     return this.operations.length + this.reads.length || 1;
+  }
+
+  get writes(): number {
+    return this.operations.length || (WRITES.has(this.opCode) ? 1 : 0);
   }
 
   /** Tells where the answer goes. */

@@ -16,13 +16,17 @@ export interface PendingRequest {
   readonly reject: (error: Error) => void;
 }
 
+const WRITES: ReadonlySet<Request['op']> = new Set<Request['op']>([
+  ...(['create', 'create2', 'createContainer', 'createTtl', 'delete', 'setData', 'setAcl', 'multi'] as const),
+]);
+
 /** What waits for a reply; `ping` holds when it was sent. */
 export type InFlight = PendingRequest | { ping: number } | 'set-watches';
 
 /** Requests in the order in which they were made: those that wait to be sent, and those that wait for their replies. */
 export class RequestLine {
   readonly counters: { -readonly [Name in keyof ConnectionCounters]: number } = {
-    ...{ requests: 0, operations: 0, events: 0, pending: 0 },
+    ...{ requests: 0, operations: 0, writes: 0, events: 0, pending: 0 },
   };
   readonly #waiting: PendingRequest[] = [];
   #inFlight: InFlight[] = [];
@@ -41,9 +45,10 @@ export class RequestLine {
   takeBatch(): PendingRequest[] {
     const batch = this.#waiting.splice(0);
     this.#inFlight.push(...batch);
-    for (const { weight } of batch) {
+    for (const { weight, request } of batch) {
       this.counters.requests += 1;
       this.counters.operations += weight;
+      if (WRITES.has(request.op)) this.counters.writes += weight;
     }
     return batch;
   }
