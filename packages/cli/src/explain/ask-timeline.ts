@@ -29,6 +29,15 @@ export async function askTimeline(urls: readonly string[], id: string, clock: Cl
   return { timeline: undefined, isAnswered: false, failures };
 }
 
+/** @returns `undefined` for what is no JSON, such as the page of a proxy */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** @returns the timeline, `unknown`, or why there is no answer */
 async function ask(url: string, id: string, clock: Clock): Promise<Timeline | string> {
   const abort = new AbortController();
@@ -41,8 +50,8 @@ async function ask(url: string, id: string, clock: Clock): Promise<Timeline | st
       await delay(clock, BUSY_PAUSE_MS, abort.signal);
       response = await fetch(target, { signal: abort.signal });
     }
-    const body: unknown = await response.json().catch(() => undefined); // the status says what to do
-    if (response.ok && isTimeline(body)) return body;
+    const body = parse(await response.text());
+    if (response.ok) return isTimeline(body) ? body : 'its answer is no timeline: no launcher, or a newer one';
     if (response.status !== 404) return `it answered with status ${response.status}`;
     const code = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined;
     return code === `unknown-${kindOf(id)}` ? 'unknown' : 'it keeps no history: an older launcher';

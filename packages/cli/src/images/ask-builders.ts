@@ -12,23 +12,38 @@ export async function builderUrls(source: RecordSource): Promise<string[]> {
   return toldUrls(await fetchComponents(source, 'builder'), hostname());
 }
 
+/** In which form an answer is wanted. */
+export interface AnswerForm<T> {
+  readonly accept: string;
+  readonly read: (response: Response) => Promise<T>;
+}
+
+/** Whatever JSON it is. */
+export const asJson: AnswerForm<unknown> = { accept: 'application/json', read: (response) => response.json() };
+/** Text that may be cut anywhere. */
+export const asBytes: AnswerForm<Buffer> = {
+  accept: 'text/plain',
+  read: async (response) => Buffer.from(await response.arrayBuffer()),
+};
+
 /**
  * Asks one builder.
  * @param path - with its query
- * @returns `undefined` when it has no such thing, or does not answer: that is mentioned
+ * @returns `undefined` when it has no such thing, or gives no answer that can be read: the latter is mentioned
  */
-export async function askBuilder(
+export async function askBuilder<T>(
   { logger }: Pick<RecordSource, 'logger'>,
   url: string,
   path: string,
-  accept: string,
-): Promise<Response | undefined> {
+  { accept, read }: AnswerForm<T>,
+): Promise<T | undefined> {
   try {
     const response = await fetch(new URL(path, url), { headers: { accept }, signal: AbortSignal.timeout(ANSWER_MS) });
-    if (response.ok) return response;
+    if (response.ok) return await read(response);
     await response.body?.cancel();
+    if (response.status !== 404) logger.warn(`Builder at ${url} answers with status ${response.status}`);
   } catch (error) {
-    logger.warn(`Builder at ${url} does not answer: ${describeError(error)}`);
+    logger.warn(`Builder at ${url} gives no answer that can be read: ${describeError(error)}`);
   }
   return undefined;
 }

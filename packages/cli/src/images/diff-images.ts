@@ -6,7 +6,7 @@ import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import type { RecordSource } from '../connection/fetch-records.js';
 import { printListing } from '../terminal/output.js';
-import { askBuilder, builderUrls } from './ask-builders.js';
+import { asJson, askBuilder, builderUrls } from './ask-builders.js';
 import { withImages } from './with-images.js';
 
 /** An image and the two builds of it; without them its previous and its newest one. */
@@ -68,8 +68,7 @@ async function contentsOf(
 ): Promise<BuildContents> {
   const path = `/image-contents?${new URLSearchParams({ build: `${image}-${id}` }).toString()}`;
   for (const url of urls) {
-    const response = await askBuilder(source, url, path, 'application/json');
-    const contents = buildContentsFromJson(await response?.json().catch(() => undefined));
+    const contents = buildContentsFromJson(await askBuilder(source, url, path, asJson));
     if (contents) return contents;
   }
   throw new CliError(

@@ -1,7 +1,7 @@
 import { imageWorkFromJson } from '@nodepool/core/service';
 import type { ImageWork } from '@nodepool/core/service';
 import type { RecordSource } from '../connection/fetch-records.js';
-import { askBuilder, builderUrls } from './ask-builders.js';
+import { asJson, askBuilder, builderUrls } from './ask-builders.js';
 
 /** What all registered builders are making now. One that does not answer is mentioned; older ones tell no address. */
 export async function fetchImageWork(source: RecordSource): Promise<ImageWork[]> {
@@ -10,7 +10,5 @@ export async function fetchImageWork(source: RecordSource): Promise<ImageWork[]>
 }
 
 async function ask(source: RecordSource, url: string): Promise<ImageWork[]> {
-  const response = await askBuilder(source, url, '/image-work', 'application/json');
-  const answer: unknown = await response?.json().catch(() => undefined); // a proxy's page is no work
-  return imageWorkFromJson(answer, source.clock.now());
+  return imageWorkFromJson(await askBuilder(source, url, '/image-work', asJson), source.clock.now());
 }

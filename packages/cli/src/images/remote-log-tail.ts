@@ -1,5 +1,5 @@
 import type { RecordSource } from '../connection/fetch-records.js';
-import { askBuilder, builderUrls } from './ask-builders.js';
+import { asBytes, askBuilder, builderUrls } from './ask-builders.js';
 import { LogTail, writePart } from './log-tail.js';
 import type { Tail } from './log-tail.js';
 
@@ -45,10 +45,9 @@ export class RemoteLogTail implements Tail {
     return undefined;
   }
 
-  async #ask(url: string): Promise<Buffer | undefined> {
+  #ask(url: string): Promise<Buffer | undefined> {
     const path = `/image-log?${new URLSearchParams({ build: this.build, offset: String(this.#offset) }).toString()}`;
-    const body = await (await askBuilder(this.source, url, path, 'text/plain'))?.arrayBuffer().catch(() => undefined);
-    return body && Buffer.from(body);
+    return askBuilder(this.source, url, path, asBytes);
   }
 
   async #show(part: Buffer): Promise<void> {

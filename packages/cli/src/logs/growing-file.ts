@@ -16,7 +16,7 @@ export class GrowingFile {
   /** Hands over what has been added since the last call. @throws when the file cannot be read */
   async read(take: (text: string) => void): Promise<void> {
     await this.#readRest(take);
-    const now = await stat(this.file).catch(() => undefined); // between two files there may be none
+    const now = await stat(this.file).catch(noneIfAbsent); // between two files there may be none
     const old = this.#open;
     if (!now || !old || (now.ino === old.inode && now.size >= old.position)) return;
     await this.close();
@@ -42,4 +42,8 @@ export class GrowingFile {
       take(this.#decoder.decode(this.#buffer.subarray(0, bytesRead), { stream: true }));
     }
   }
+}
+
+function noneIfAbsent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
 }

@@ -26,7 +26,7 @@ export async function showLogs(context: CliContext, { id, file, follow }: LogsAr
   const filter = new LineFilter(id, (text) => process.stdout.write(text));
   const { signal } = interrupts;
   try {
-    const path = file ?? ((await isThere(DEFAULT_FILE)) ? DEFAULT_FILE : undefined);
+    const path = file ?? ((await isAbsent(DEFAULT_FILE)) ? undefined : DEFAULT_FILE);
     if (path !== undefined) await readFile(context, new GrowingFile(path), { filter, follow, signal });
     else await fromJournal({ filter, follow, signal });
   } finally {
@@ -69,9 +69,10 @@ async function fromJournal({ filter, follow, signal }: Reading): Promise<void> {
   }
 }
 
-async function isThere(file: string): Promise<boolean> {
+/** A file that is there and cannot be read is not absent: reading it says why. */
+async function isAbsent(file: string): Promise<boolean> {
   return access(file).then(
-    () => true,
     () => false,
+    (error: NodeJS.ErrnoException) => error.code === 'ENOENT' || error.code === 'ENOTDIR',
   );
 }

@@ -78,15 +78,20 @@ async function killAt<Prepared>(context: PartContext, index: number, moment: str
   const prepared = await work.prepare(harness);
   const successor = await harness.makeLauncher();
   let seen = 0;
+  let startError: unknown;
   const stop = onMoments(harness, launcher, () => {
     if (seen++ !== index) return;
     stop();
     launcher.kill();
-    successor.launcher.start().catch(() => undefined); // then nothing is cleaned up, which shows
+    successor.launcher.start().catch((error: unknown) => (startError = error));
   });
-  await work.run(harness, prepared);
-  await endRequests(harness);
-  await settleDown(harness, `after the launcher died at moment ${index + 1} (${moment})`);
+  try {
+    await work.run(harness, prepared);
+    await endRequests(harness);
+    await settleDown(harness, `after the launcher died at moment ${index + 1} (${moment})`);
+  } catch (error) {
+    throw startError === undefined ? error : new Error('the next launcher does not start', { cause: startError });
+  }
   await harness.close();
 }
 
