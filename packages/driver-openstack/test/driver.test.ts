@@ -1,31 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@nodepool/zk-protocol';
-import { text } from './fake/http.js';
-import { ProviderWorld, type WorldOptions } from './support/provider-world.js';
+import type { ProviderWorld } from './support/provider-world.js';
+import { secondNetwork, useWorlds } from './support/use-worlds.js';
 
 let world: ProviderWorld;
-
-async function setUp(
-  options: WorldOptions = {},
-  before: (made: ProviderWorld) => void = () => undefined,
-): Promise<ProviderWorld> {
-  world = new ProviderWorld(options);
-  before(world);
-  return world.start();
-}
-
-afterEach(async () => {
-  await world.end();
-});
-
+const setUp = useWorlds((made) => (world = made));
 const servers = () => [...world.cloud.state.servers.values()];
-const ready = async () => {
-  const { state, node, error } = await world.during(world.launch());
-  if (state !== 'ready') throw error ?? new Error(state);
-  return node;
-};
-const secondNetwork = (made: ProviderWorld) =>
-  void made.cloud.state.networks.push({ id: 'net-2', name: 'storage', 'router:external': false, subnets: [] });
 
 describe('the order for a server', () => {
   it('has everything the label, pool and image say', async () => {
@@ -65,28 +45,28 @@ describe('the order for a server', () => {
     [{ 'min-ram': 0, 'flavor-name': 'f-3' }, 'f-3'],
   ])('with %o is for flavor %s', async (label, flavor) => {
     await setUp({ label });
-    await ready();
+    await world.launchReady();
 
     expect(servers()[0]?.flavorId).toBe(flavor);
   });
 
   it('leaves the network to Nova where none is named, with the version of the API that can', async () => {
     await setUp({ pool: { networks: [] } });
-    await ready();
+    await world.launchReady();
 
     expect(servers()[0]?.microversion).toBe('compute 2.37');
   });
 
   it('takes the default interface of clouds.yaml for the network', async () => {
     await setUp({ pool: { networks: [] }, cloud: { networks: [{ name: 'public', default_interface: true }] } });
-    await ready();
+    await world.launchReady();
 
     expect([...world.cloud.state.ports.values()].map(({ networkId }) => networkId)).toEqual(['net-public']);
   });
 
   it('boots from a volume that goes with the server, and is marked as ours', async () => {
     await setUp({ label: { 'boot-from-volume': true, 'volume-size': 80, 'volume-type': 'fast' } });
-    const node = await ready();
+    const node = await world.launchReady();
     const [volume] = world.cloud.state.volumes.values();
 
     expect(servers()[0]).toMatchObject({
@@ -105,7 +85,7 @@ describe('the order for a server', () => {
       images.push(cloud.state.addImage('twice', { created_at: '2026-01-01T00:00:00Z' }));
       cloud.state.addImage('twice', { created_at: '2026-01-03T00:00:00Z', status: 'queued' });
     });
-    await ready();
+    await world.launchReady();
 
     expect(servers()[0]?.imageId).toBe(images[0]?.['id']);
     const line = world.lines.find(({ message }) => message.includes('Several images have one name'));
@@ -118,7 +98,7 @@ describe('a node', () => {
     await setUp({ pool: { 'availability-zones': ['north'] }, cloud: { region_name: 'RegionOne' } }, ({ cloud }) => {
       cloud.state.zones = ['north', 'south'];
     });
-    const node = await ready();
+    const node = await world.launchReady();
 
     expect(node).toMatchObject({
       ...{
@@ -158,119 +138,10 @@ describe('a node', () => {
   });
 });
 
-describe('floating IPs', () => {
-  const onPrivate = {
-    pool: { networks: ['private'] },
-    cloud: { networks: [{ name: 'private', routes_externally: false }] },
-  };
-
-  it('are made, marked as ours, attached, and deleted with the node', async () => {
-    await setUp(onPrivate);
-    const node = await ready();
-    const [ip] = world.cloud.state.floatingIps.values();
-
-    expect(node.publicIpv4).toBe(ip?.address);
-    expect(node.interfaceIp).toBe(ip?.address);
-    expect(JSON.parse(ip?.description ?? '')).toMatchObject({
-      nodepool_provider_name: 'sky',
-      nodepool_node_id: node.id,
-    });
-    await world.during(world.cleanUp(node));
-    expect(world.cloud.state.floatingIps.size).toBe(0);
-  });
-
-  it('are not made for servers that have a public address, for private clouds, and where there are none', async () => {
-    for (const cloud of [
-      {},
-      { ...onPrivate.cloud, private: true },
-      { ...onPrivate.cloud, floating_ip_source: 'None' },
-    ]) {
-      await setUp(Object.keys(cloud).length === 0 ? {} : { ...onPrivate, cloud });
-      await ready();
-      expect(world.cloud.state.floatingIps.size).toBe(0);
-      await world.end();
-    }
-  });
-
-  it.each([
-    ['the only network', ['private']],
-    ['the network behind the router', ['private', 'storage']],
-    ['the network behind the router, whichever port is newer', ['storage', 'private']],
-  ])('lead to %s, in whatever order the cloud shows its networks', async (_what, networks) => {
-    const hints = ['private', 'storage'].map((name) => ({ name, routes_externally: false }));
-    await setUp({ pool: { networks }, cloud: { networks: hints } }, (made) => {
-      secondNetwork(made);
-      made.cloud.state.subnets.push({ id: 'sub-2', network_id: 'net-2', ip_version: 4, gateway_ip: '10.2.0.1' });
-      made.cloud.state.networks.reverse();
-    });
-    const node = await ready();
-    const [ip] = world.cloud.state.floatingIps.values();
-
-    expect(world.cloud.state.ports.get(ip?.portId ?? '')?.networkId).toBe('net-private');
-    expect(node.publicIpv4).toBe(ip?.address);
-  });
-
-  it('lead to the network that is named for them, and without a port there the launch says why', async () => {
-    const inside = { name: 'private', routes_externally: false };
-    const cloud = { networks: [inside, { ...inside, name: 'public', nat_destination: true }] };
-    await setUp({ pool: { networks: ['private', 'net-2'] }, cloud, entry: { 'launch-retries': 1 } }, secondNetwork);
-
-    const { error } = await world.during(world.launch());
-
-    expect(error?.message).toContain('those in private, storage; nat_destination is "public"');
-  });
-
-  it('of ours that are free are used again, those of others never', async () => {
-    await setUp(onPrivate);
-    const description = JSON.stringify({ nodepool_provider_name: 'sky', nodepool_node_id: '0000009999' });
-    const ours = world.cloud.state.addFloatingIp({ description });
-    world.cloud.state.addFloatingIp({ description: 'web server' });
-    const node = await ready();
-
-    expect(node.publicIpv4).toBe(ours.address);
-    expect(world.cloud.state.floatingIps.size).toBe(2);
-    expect(world.cloud.count('POST', /floatingips/)).toBe(0);
-  });
-
-  it('that are taken from under our hands are left, and another is made', async () => {
-    await setUp(onPrivate);
-    const description = JSON.stringify({ nodepool_provider_name: 'sky', nodepool_node_id: '0000009999' });
-    const ours = world.cloud.state.addFloatingIp({ description });
-    world.cloud.faults.push({
-      method: 'PUT',
-      path: /floatingips/,
-      times: 1,
-      status: 412,
-      body: 'RevisionNumberConstraintFailed',
-    });
-    const node = await ready();
-
-    expect(node.publicIpv4).not.toBe(ours.address);
-    expect(world.cloud.count('POST', /floatingips/)).toBe(1);
-  });
-
-  it('make the request wait when their quota is used up', async () => {
-    await setUp(onPrivate);
-    world.cloud.state.quota.floatingip = 0;
-
-    const { state } = await world.during(world.launch());
-
-    expect(state).toBe('aborted');
-  });
-
-  it('without an answer are not made twice', async () => {
-    await setUp(onPrivate);
-    world.cloud.faults.push({ method: 'POST', path: /floatingips/, times: 1, after: true, reset: true });
-    await ready();
-
-    expect(world.cloud.state.floatingIps.size).toBe(1);
-  });
-});
-
 describe('a server that is ACTIVE just as its launch times out', () => {
   it('is used', async () => {
     await setUp({ entry: { 'launch-timeout': 30 } }, ({ cloud }) => (cloud.state.knobs.bootMs = 29_950));
-    const node = await ready();
+    const node = await world.launchReady();
 
     expect(servers().map(({ id }) => id)).toEqual([node.externalId]);
     expect(world.counted).toEqual(['ready']);
@@ -287,109 +158,6 @@ describe('a server that is ACTIVE just as its launch times out', () => {
     const { state } = await world.during(world.launch());
 
     expect(state).toBe('failed');
-  });
-});
-
-describe('failures of a launch', () => {
-  it.each([
-    ['Quota exceeded for cores: Requested 1', 'aborted', 'error.quota'],
-    ['Build aborted: VolumeSizeExceedsAvailableQuota: exceeds allowed gigabytes quota', 'aborted', 'error.quota'],
-    ['Maximum number of ports exceeded', 'aborted', 'error.quota'],
-    ['No valid host was found.', 'failed', 'error.capacity'],
-    ['Build of instance aborted: libvirt is angry', 'failed', 'error.status'],
-  ])('a server in ERROR with "%s" ends %s, counted as %s, and is deleted', async (fault, state, counted) => {
-    await setUp({ entry: { 'launch-retries': 1 } });
-    world.cloud.state.knobs.hidesFaults = true; // it has to be read by id
-    world.cloud.state.fates.push(fault);
-
-    const result = await world.during(world.launch());
-
-    expect(result.state).toBe(state);
-    expect(world.counted).toEqual([counted]);
-    expect(result.node.externalId).toBe(servers()[0]?.id);
-    await world.during(world.cleanUp(result.node));
-    expect(servers()).toEqual([]);
-  });
-
-  it('a zone without room is left for another, and for a while not asked again', async () => {
-    await setUp(
-      { pool: { 'availability-zones': ['north', 'south'] } },
-      ({ cloud }) => (cloud.state.zones = ['north', 'south']),
-    );
-    world.cloud.state.fates.push('No valid host was found.');
-    const first = await ready();
-    const second = await ready();
-    await world.pass(60_000);
-    const third = await ready();
-
-    expect([first.az, second.az, third.az]).toEqual(['south', 'south', 'north']);
-  });
-
-  it('nodes of one request stay in their zone all the same', async () => {
-    await setUp(
-      { pool: { 'availability-zones': ['north', 'south'] } },
-      ({ cloud }) => (cloud.state.zones = ['north', 'south']),
-    );
-    world.cloud.state.fates.push('No valid host was found.');
-
-    const { state, node } = await world.during(world.launch({ labels: ['small', 'small'] }));
-
-    expect([state, node.az]).toEqual(['ready', 'north']);
-  });
-
-  it('a cloud that had no room is asked again by each further attempt, and by none of another launch', async () => {
-    await setUp({ entry: { 'launch-retries': 2 } });
-    world.cloud.state.fates.push('No valid host was found.', 'No valid host was found.');
-    const orders = () => world.cloud.count('POST', /compute\/servers$/);
-
-    const first = await world.during(world.launch());
-    const ordersOfFirst = orders();
-    const second = await world.during(world.launch());
-
-    expect([first.state, ordersOfFirst]).toEqual(['failed', 2]);
-    expect([second.state, orders()]).toEqual(['ready', 3]);
-    expect(world.counted).toEqual(['error.capacity', 'error.capacity', 'error.capacity', 'ready']);
-  });
-
-  it('with [null] the cloud chooses the zone', async () => {
-    await setUp({ pool: { 'availability-zones': [null] } }, ({ cloud }) => (cloud.state.zones = ['north', 'south']));
-    const node = await ready();
-
-    expect(world.cloud.calls.find(({ path }) => path === '/os-availability-zone')).toBeUndefined();
-    expect(node.az).toBe('north');
-  });
-
-  it('a flavor, image or network that is gone has everything read anew, and the order made once more', async () => {
-    await setUp();
-    await ready();
-    const [image] = [...world.cloud.state.images.values()];
-    world.cloud.state.images.delete(text(image?.['id']));
-    const next = world.cloud.state.addImage('debian');
-    const node = await ready();
-
-    expect(world.cloud.state.servers.get(text(node.externalId))?.imageId).toBe(next['id']);
-    expect(world.counted).toEqual(['ready', 'ready']);
-  });
-
-  it('an order without an answer is looked for, and not made twice', async () => {
-    await setUp({}, ({ cloud }) => (cloud.state.knobs.bootMs = 5_000));
-    world.cloud.faults.push({ method: 'POST', path: /compute\/servers$/, times: 1, after: true, status: 502 });
-    const node = await ready();
-
-    expect(servers().map(({ id }) => id)).toEqual([node.externalId]);
-    expect(world.counted).toEqual(['ready']);
-  });
-
-  it('a server that is deleted behind our back is another attempt', async () => {
-    await setUp({}, ({ cloud }) => (cloud.state.knobs.bootMs = 5_000));
-    const launched = world.launch();
-    await world.pass(1_000);
-    world.cloud.state.removeServer(servers()[0]?.id ?? '');
-
-    const { state } = await world.during(launched);
-
-    expect(state).toBe('ready');
-    expect(world.counted).toEqual(['error.status', 'ready']);
   });
 });
 
@@ -430,79 +198,5 @@ describe('what is wrong with a label', () => {
     await world.pass(900_000);
 
     expect([before, world.provider.labelReady('main', 'small')]).toEqual([false, true]);
-  });
-});
-
-describe('deletions', () => {
-  it('end at once for what is gone already', async () => {
-    await setUp();
-    const node = await ready();
-    world.cloud.state.removeServer(text(node.externalId));
-    const callsBefore = world.cloud.calls.length;
-
-    await world.during(world.cleanUp(node));
-
-    const calls = world.cloud.calls.slice(callsBefore).map(({ method, service }) => `${method} ${service}`);
-    expect(calls).toEqual(['GET network', 'DELETE compute']);
-  });
-
-  it('that are refused are repeated with pauses, and the log says what is in the way', async () => {
-    await setUp();
-    const node = await ready();
-    world.cloud.faults.push({
-      method: 'DELETE',
-      times: 3,
-      status: 409,
-      body: 'Cannot delete while task_state is migrating',
-    });
-
-    await world.during(world.cleanUp(node));
-
-    expect(servers()).toEqual([]);
-    const lines = world.lines.filter(({ message }) => message.startsWith('The cloud refuses to delete'));
-    expect(lines).toHaveLength(3);
-    expect(lines[0]?.fields).toMatchObject({
-      status: 'ACTIVE',
-      error: expect.objectContaining({ kind: 'conflict' }) as unknown,
-    });
-  });
-
-  it('without an answer are watched, not asked for again', async () => {
-    await setUp({ cloud: { api_timeout: 5 } }, ({ cloud }) => (cloud.state.knobs.deleteMs = 20_000));
-    const node = await ready();
-    world.cloud.faults.push({ method: 'DELETE', times: 1, delayMs: 10_000 });
-
-    await world.during(world.cleanUp(node));
-
-    expect(servers()).toEqual([]);
-    expect(world.cloud.count('DELETE', /compute/)).toBe(1);
-  });
-
-  it('that end in ERROR are asked for again', async () => {
-    await setUp();
-    const node = await ready();
-    const server = servers()[0];
-    world.cloud.faults.push({ method: 'DELETE', times: 1, status: 204, body: '' });
-    if (server) Object.assign(server, { status: 'ERROR', fault: 'destroy failed' });
-
-    await world.during(world.cleanUp(node));
-
-    expect(servers()).toEqual([]);
-    expect(world.cloud.count('DELETE', /compute/)).toBe(2);
-  });
-
-  it('two hundred of them, each as slow as a minute, do not delay a list', async () => {
-    await setUp({ cloud: { api_timeout: 120 } });
-    const made = await world.during(Promise.all(Array.from({ length: 200 }, () => world.launch())));
-    world.cloud.faults.push({ method: 'DELETE', path: /compute/, delayMs: 60_000 });
-    const deletions = made.map(({ node }) => world.cleanUp(node));
-    await world.pass(1_000);
-    const from = world.clock?.now() ?? 0;
-
-    const next = await world.during(world.launch());
-
-    expect(next.state).toBe('ready');
-    expect((world.clock?.now() ?? 0) - from).toBeLessThan(5_000);
-    await world.during(Promise.all(deletions));
   });
 });

@@ -118,6 +118,13 @@ export class ProviderWorld {
     return launched;
   }
 
+  /** @throws what the launch failed with */
+  async launchReady(): Promise<NodeRecord> {
+    const { state, node, error } = await this.during(this.launch());
+    if (state !== 'ready') throw error ?? new Error(state);
+    return node;
+  }
+
   /** Deletes a node as a launcher does: what is behind it, then its record. */
   async cleanUp(node: NodeRecord): Promise<void> {
     await this.provider.startNodeCleanup(node, NEVER);

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { text } from './fake/http.js';
+import type { ProviderWorld } from './support/provider-world.js';
+import { useWorlds } from './support/use-worlds.js';
+
+let world: ProviderWorld;
+const setUp = useWorlds((made) => (world = made));
+const servers = () => [...world.cloud.state.servers.values()];
+
+describe('failures of a launch', () => {
+  it.each([
+    ['Quota exceeded for cores: Requested 1', 'aborted', 'error.quota'],
+    ['Build aborted: VolumeSizeExceedsAvailableQuota: exceeds allowed gigabytes quota', 'aborted', 'error.quota'],
+    ['Maximum number of ports exceeded', 'aborted', 'error.quota'],
+    ['No valid host was found.', 'failed', 'error.capacity'],
+    ['Build of instance aborted: libvirt is angry', 'failed', 'error.status'],
+  ])('a server in ERROR with "%s" ends %s, counted as %s, and is deleted', async (fault, state, counted) => {
+    await setUp({ entry: { 'launch-retries': 1 } });
+    world.cloud.state.knobs.hidesFaults = true; // it has to be read by id
+    world.cloud.state.fates.push(fault);
+
+    const result = await world.during(world.launch());
+
+    expect(result.state).toBe(state);
+    expect(world.counted).toEqual([counted]);
+    expect(result.node.externalId).toBe(servers()[0]?.id);
+    await world.during(world.cleanUp(result.node));
+    expect(servers()).toEqual([]);
+  });
+
+  it('a zone without room is left for another, and for a while not asked again', async () => {
+    await setUp(
+      { pool: { 'availability-zones': ['north', 'south'] } },
+      ({ cloud }) => (cloud.state.zones = ['north', 'south']),
+    );
+    world.cloud.state.fates.push('No valid host was found.');
+    const first = await world.launchReady();
+    const second = await world.launchReady();
+    await world.pass(60_000);
+    const third = await world.launchReady();
+
+    expect([first.az, second.az, third.az]).toEqual(['south', 'south', 'north']);
+  });
+
+  it('nodes of one request stay in their zone all the same', async () => {
+    await setUp(
+      { pool: { 'availability-zones': ['north', 'south'] } },
+      ({ cloud }) => (cloud.state.zones = ['north', 'south']),
+    );
+    world.cloud.state.fates.push('No valid host was found.');
+
+    const { state, node } = await world.during(world.launch({ labels: ['small', 'small'] }));
+
+    expect([state, node.az]).toEqual(['ready', 'north']);
+  });
+
+  it('a cloud that had no room is asked again by each further attempt, and by none of another launch', async () => {
+    await setUp({ entry: { 'launch-retries': 2 } });
+    world.cloud.state.fates.push('No valid host was found.', 'No valid host was found.');
+    const orders = () => world.cloud.count('POST', /compute\/servers$/);
+
+    const first = await world.during(world.launch());
+    const ordersOfFirst = orders();
+    const second = await world.during(world.launch());
+
+    expect([first.state, ordersOfFirst]).toEqual(['failed', 2]);
+    expect([second.state, orders()]).toEqual(['ready', 3]);
+    expect(world.counted).toEqual(['error.capacity', 'error.capacity', 'error.capacity', 'ready']);
+  });
+
+  it('with [null] the cloud chooses the zone', async () => {
+    await setUp({ pool: { 'availability-zones': [null] } }, ({ cloud }) => (cloud.state.zones = ['north', 'south']));
+    const node = await world.launchReady();
+
+    expect(world.cloud.calls.find(({ path }) => path === '/os-availability-zone')).toBeUndefined();
+    expect(node.az).toBe('north');
+  });
+
+  it('a flavor, image or network that is gone has everything read anew, and the order made once more', async () => {
+    await setUp();
+    await world.launchReady();
+    const [image] = [...world.cloud.state.images.values()];
+    world.cloud.state.images.delete(text(image?.['id']));
+    const next = world.cloud.state.addImage('debian');
+    const node = await world.launchReady();
+
+    expect(world.cloud.state.servers.get(text(node.externalId))?.imageId).toBe(next['id']);
+    expect(world.counted).toEqual(['ready', 'ready']);
+  });
+
+  it('an order without an answer is looked for, and not made twice', async () => {
+    await setUp({}, ({ cloud }) => (cloud.state.knobs.bootMs = 5_000));
+    world.cloud.faults.push({ method: 'POST', path: /compute\/servers$/, times: 1, after: true, status: 502 });
+    const node = await world.launchReady();
+
+    expect(servers().map(({ id }) => id)).toEqual([node.externalId]);
+    expect(world.counted).toEqual(['ready']);
+  });
+
+  it('a server that is deleted behind our back is another attempt', async () => {
+    await setUp({}, ({ cloud }) => (cloud.state.knobs.bootMs = 5_000));
+    const launched = world.launch();
+    await world.pass(1_000);
+    world.cloud.state.removeServer(servers()[0]?.id ?? '');
+
+    const { state } = await world.during(launched);
+
+    expect(state).toBe('ready');
+    expect(world.counted).toEqual(['error.status', 'ready']);
+  });
+});
