@@ -5,5 +5,7 @@ export const REASON: string;
 export function tooLong(
   packageFolder: string,
 ): { kind: 'class' | 'function'; lines: number; name: string; file: string }[];
+/** What authors of drivers copy. */
+export function examples(): string[];
 /** Every package, tool, and the programs that test them. */
 export function allPackages(): string[];

@@ -9,7 +9,7 @@ export const LONGEST = { class: 250, function: 40 };
 /** Begins the sentence, in the comment above a longer function, that says why the function is not split. */
 export const REASON = 'In one piece: ';
 
-const FOLDERS = ['src', 'test', 'page'];
+const FOLDERS = ['src', 'test', 'page', 'template'];
 const REGISTERS = /^(describe|it|test|beforeEach|afterEach|beforeAll|afterAll)\b/;
 
 const walk = (dir) =>
@@ -23,7 +23,7 @@ export const sourceFiles = (packageFolder) =>
   FOLDERS.map((folder) => join(packageFolder, folder))
     .filter(existsSync)
     .flatMap(walk)
-    .filter((file) => /\.tsx?$/.test(file) && !file.endsWith('.d.ts'));
+    .filter((file) => /\.(tsx?|js)$/.test(file) && !file.endsWith('.d.ts'));
 
 export const parse = (file) => ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
 
@@ -70,6 +70,9 @@ export function tooLong(packageFolder) {
   }
   return found;
 }
+
+/** What authors of drivers copy. */
+export const examples = () => readdirSync('examples').map((name) => join('examples', name));
 
 /** Every package, tool, and the programs that test them. */
 export const allPackages = () => [

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePorts } from '@nodepool/test-servers';
 
@@ -23,6 +23,8 @@ export interface ServiceOptions {
   /** Further arguments. */
   readonly args?: readonly string[] | undefined;
 }
+
+const commonOptions = (configFile: string) => ['-c', configFile, '--state-dir', join(dirname(configFile), 'state')];
 
 /** The real launcher or builder as a process of its own. */
 export class ServiceProcess {
@@ -59,8 +61,8 @@ export class ServiceProcess {
     await mkdir(dir, { recursive: true });
     const configFile = join(dir, 'nodepool.yaml');
     await writeFile(configFile, ServiceProcess.#configText(config, port));
-    const files = ['-c', configFile, '--state-dir', join(dir, 'state'), '-p', join(dir, 'service.pid')];
-    const child = spawn(process.execPath, [program, '-d', ...files, ...args], {
+    const common = commonOptions(configFile);
+    const child = spawn(process.execPath, [program, '-d', ...common, '-p', join(dir, 'service.pid'), ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env },
     });
@@ -69,6 +71,11 @@ export class ServiceProcess {
 
   static #configText(config: Record<string, unknown>, port: number): string {
     return `${JSON.stringify({ webapp: { port, listen_address: '127.0.0.1' }, ...config }, undefined, 2)}\n`;
+  }
+
+  /** Options with which other programs of ours find the same configuration and state. */
+  get commonOptions(): string[] {
+    return commonOptions(this.configFile);
   }
 
   /** All it wrote to stdout and stderr. */

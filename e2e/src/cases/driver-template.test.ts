@@ -1,14 +1,14 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, type Clock } from '@nodepool/zk-protocol';
-import { freePorts } from '@nodepool/test-servers';
+import { startInstalledLauncher } from '../packed/installed-launcher.js';
 import { createDriver, install, makeSite, npm, pack, packPackages, root } from '../packed/packages.js';
+import type { ServiceProcess } from '../service-process.js';
 
 /** The fake cloud of the template, as its own build has it. */
 interface TemplateCloud {
@@ -27,8 +27,7 @@ let template = '';
 let site = '';
 let simple = '';
 let cloud: TemplateCloud | undefined;
-let launcher: ChildProcess | undefined;
-let output = '';
+let launcher: ServiceProcess | undefined;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'nodepool-template-'));
@@ -49,10 +48,7 @@ beforeAll(async () => {
 }, 300_000);
 
 afterAll(async () => {
-  if (launcher?.exitCode === null) {
-    launcher.kill('SIGKILL');
-    await once(launcher, 'exit');
-  }
+  await launcher?.kill();
   await cloud?.stop();
   await rm(folder, { recursive: true, force: true });
 });
@@ -91,34 +87,14 @@ async function startCloud(): Promise<TemplateCloud> {
   return FakeCloud.start(systemClock, 50);
 }
 
-async function writeConfig(url: string, port: number): Promise<string> {
-  const file = join(site, 'nodepool.yaml');
+/** Starts the installed launcher with the driver of the template, and waits until it is ready. */
+async function startLauncher(url: string): Promise<ServiceProcess> {
   const pool = { name: 'main', labels: [{ name: 'small', 'cloud-image': 'debian', size: 's' }] };
   const provider = { name: 'garden', driver: 'template', url, 'cloud-images': [{ name: 'debian' }], pools: [pool] };
-  const config = {
-    webapp: { port, listen_address: '127.0.0.1' },
-    labels: [{ name: 'small' }],
-    providers: [provider],
-  };
-  await writeFile(file, JSON.stringify(config));
-  return file;
-}
-
-/** Starts the installed launcher, and waits until it is ready. */
-async function startLauncher(configFile: string, port: number): Promise<ChildProcess> {
-  const args = ['-f', '-c', configFile, '--state-dir', join(site, 'state'), '-p', join(site, 'launcher.pid')];
-  const child = spawn(join(site, 'node_modules', '.bin', 'nodepool-launcher'), args, { cwd: site });
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += String(text)));
-  launcher = child;
-  const isReady = () =>
-    fetch(`http://127.0.0.1:${port}/ready`).then(
-      ({ ok }) => ok,
-      () => false, // nothing listens yet
-    );
-  await vi.waitUntil(isReady, { timeout: 30_000, interval: 50 }).catch(() => {
-    throw new Error(`the launcher is not ready:\n${output}`);
-  });
-  return child;
+  const config = { labels: [{ name: 'small' }], providers: [provider] };
+  launcher = await startInstalledLauncher(site, { dir: site, config });
+  await launcher.whenReady();
+  return launcher;
 }
 
 describe('a driver made by create-driver, as a package of somebody else', () => {
@@ -137,21 +113,26 @@ describe('a driver made by create-driver, as a package of somebody else', () => 
   });
 
   it('serves a request in the installed launcher, on its embedded ZooKeeper', async () => {
-    const [port = 0] = await freePorts(1);
     cloud = await startCloud();
-    const configFile = await writeConfig(cloud.url, port);
-    const child = await startLauncher(configFile, port);
-    const common = ['-c', configFile, '--state-dir', join(site, 'state')];
+    const serving = await startLauncher(cloud.url);
 
-    const during = await installed('nodepool', ...common, 'run', 'small', '--', process.execPath, '-p', '"used"');
+    const during = await installed(
+      'nodepool',
+      ...serving.commonOptions,
+      'run',
+      'small',
+      '--',
+      process.execPath,
+      '-p',
+      '"used"',
+    );
     const list = cloud.list.bind(cloud);
     await expect.poll(() => list().length, { timeout: 20_000 }).toBe(0);
-    child.kill('SIGTERM');
-    const [status] = (await once(child, 'exit')) as [number | null];
+    await serving.stop();
 
     expect(during).toContain('used');
-    expect(output).toContain('Node is ready');
-    expect(status).toBe(0);
+    expect(serving.log).toContain('Node is ready');
+    expect(serving.exitCode).toBe(0);
   });
 });
 

@@ -1,14 +1,14 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { freePorts } from '@nodepool/test-servers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Checkout, makeCheckout } from '../packed/checkout.js';
+import { startInstalledLauncher } from '../packed/installed-launcher.js';
 import { makeSite, npm } from '../packed/packages.js';
 import { type Registry, startRegistry } from '../packed/registry.js';
+import type { ServiceProcess } from '../service-process.js';
 
 const run = promisify(execFile);
 const QUIET = ['--no-audit', '--no-fund', '--no-progress', '--prefer-offline', '--loglevel=error'];
@@ -17,7 +17,7 @@ let folder = '';
 let registry: Registry;
 let checkout: Checkout;
 let site = '';
-let launcher: ChildProcess | undefined;
+let launcher: ServiceProcess | undefined;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'nodepool-release-'));
@@ -30,7 +30,7 @@ beforeAll(async () => {
 }, 300_000);
 
 afterAll(async () => {
-  if (launcher?.exitCode === null) launcher.kill('SIGKILL');
+  await launcher?.kill();
   await registry.stop();
   await rm(folder, { recursive: true, force: true });
 });
@@ -62,35 +62,21 @@ async function copiesOf(name: string, below: string): Promise<string[]> {
 
 /** Runs a command with a node of the installed fake cloud, through the installed launcher and its ZooKeeper. */
 async function runRequest(): Promise<string> {
-  const [port = 0] = await freePorts(1);
-  const state = await mkdtemp(join(folder, 'state-'));
-  const configFile = join(state, 'nodepool.yaml');
   const pool = {
     name: 'main',
     'host-key-checking': false,
     labels: [{ name: 'small', 'cloud-image': 'x', 'min-ram': 1 }],
   };
   const provider = { name: 'cloud', driver: 'fake', 'cloud-images': [{ name: 'x' }], pools: [pool] };
-  const webapp = { port, listen_address: '127.0.0.1' };
-  await writeFile(configFile, JSON.stringify({ webapp, labels: [{ name: 'small' }], providers: [provider] }));
-  const bin = (name: string) => join(site, 'node_modules', '.bin', name);
-  const options = { cwd: site, env: { ...process.env, XDG_STATE_HOME: state } };
-  const child = spawn(bin('nodepool-launcher'), ['-f', '-c', configFile, '--state-dir', state], options);
-  launcher = child;
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += String(text)));
-  const isReady = () =>
-    fetch(`http://127.0.0.1:${port}/ready`).then(
-      ({ ok }) => ok,
-      () => false, // nothing listens yet
-    );
-  await vi.waitUntil(isReady, { timeout: 30_000, interval: 50 }).catch(() => {
-    throw new Error(`the launcher is not ready:\n${output}`);
-  });
-  const args = ['-c', configFile, '--state-dir', state, 'run', 'small', '--', process.execPath, '-p', '"used"'];
-  const { stdout } = await run(bin('nodepool'), args, { ...options, timeout: 60_000 });
-  child.kill('SIGTERM');
-  await once(child, 'exit');
+  const config = { labels: [{ name: 'small' }], providers: [provider] };
+  const dir = await mkdtemp(join(folder, 'state-'));
+  const env = { XDG_STATE_HOME: dir };
+  launcher = await startInstalledLauncher(site, { dir, config, env });
+  await launcher.whenReady();
+  const args = [...launcher.commonOptions, 'run', 'small', '--', process.execPath, '-p', '"used"'];
+  const options = { cwd: site, env: { ...process.env, ...env }, timeout: 60_000 };
+  const { stdout } = await run(join(site, 'node_modules', '.bin', 'nodepool'), args, options);
+  await launcher.stop();
   return stdout;
 }
 

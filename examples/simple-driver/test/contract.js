@@ -35,9 +35,9 @@ async function cloud() {
     url: shed.url,
     advance: (ms) => clock.advance(ms),
     list: () => [...shed.machines.values()].map(({ id, status }) => ({ id, isReady: status === 'on', login })),
-    failNext: shed.fail,
+    failNext: (kind) => shed.fail(kind),
     impossible: ['capacity', 'error-state'],
-    stop: shed.stop,
+    stop: () => shed.stop(),
   };
 }
 

@@ -13,7 +13,7 @@ afterEach(async () => {
 /** A shed, and a provider that uses it. */
 async function setUp(options) {
   const shed = await startShed(options);
-  running.push(shed.stop);
+  running.push(() => shed.stop());
   const entry = {
     name: 'garden',
     driver: 'shed',
