@@ -1,9 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { silentLogger } from '@nodepool/core';
 import {
-  connect,
   decodeNode,
   newNode,
   nodeLockPath,
@@ -15,24 +11,14 @@ import {
   type NodeId,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
-import { startEmbeddedServer, type EmbeddedServer } from '@nodepool/zk-protocol/embedded';
+import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TrialNode } from './trial-node.js';
 
-let dir: string;
-let server: EmbeddedServer;
-let zk: ZooKeeper;
+const zk = new InProcessZooKeeper(new InProcessServer(systemClock));
 
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'trial-node-'));
-  server = await startEmbeddedServer({ dataDir: dir });
-  zk = await connect({ servers: server.connectString });
-});
-afterAll(async () => {
-  await zk.close();
-  await server.close();
-  await rm(dir, { recursive: true });
-});
+beforeAll(() => zk.whenConnected());
+afterAll(() => zk.close());
 
 const draft = () => newNode({ state: 'init', labels: ['small'], provider: 'sky', pool: 'main' }, 0);
 const surroundings = (over: ZooKeeper = zk) => ({

@@ -1,31 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { dictConfig } from '../../test/support/dict-config.js';
 import { tempDir } from '../../test/support/temp-dir.js';
 import { memoryLogging } from '../../test/support/memory-logging.js';
 import { createLogging } from './create-logging.js';
 
-const DICT = (dir: string) => `
-version: 1
-disable_existing_loggers: false
-formatters:
-  simple: {format: '%(levelname)-8s|%(name)s|%(message)s'}
-  dated: {format: '%(asctime)s %(message)s', datefmt: '%Y'}
-handlers:
-  console: {class: logging.StreamHandler, stream: ext://sys.stdout, formatter: simple, level: WARNING}
-  file: {class: logging.handlers.WatchedFileHandler, filename: ${dir}/a.log, formatter: simple}
-  sized: {class: logging.handlers.RotatingFileHandler, filename: ${dir}/b.log, maxBytes: 10, backupCount: 2, formatter: dated}
-  timed: {class: logging.handlers.TimedRotatingFileHandler, filename: ${dir}/c.log, when: midnight, backupCount: 3}
-loggers:
-  nodepool: {level: DEBUG, handlers: [file, timed]}
-  nodepool.zk: {level: ERROR, handlers: [sized], propagate: false}
-root: {level: WARNING, handlers: [console]}
-`;
-
 describe('a logging configuration', () => {
   it('in dict style sets levels, handlers, formats and propagation', () => {
     const dir = tempDir();
-    const configFile = join(tempDir({ 'logging.yaml': DICT(dir) }), 'logging.yaml');
+    const configFile = join(tempDir({ 'logging.yaml': dictConfig(dir) }), 'logging.yaml');
     const { logger, close, stdout } = memoryLogging({ configFile });
 
     logger.debug('quiet');
@@ -41,7 +25,7 @@ describe('a logging configuration', () => {
 
   it('puts a file aside when it has reached its size, and keeps so many', () => {
     const dir = tempDir({ 'b.log': 'long enough to be put aside\n' });
-    const configFile = join(tempDir({ 'logging.yml': DICT(dir) }), 'logging.yml');
+    const configFile = join(tempDir({ 'logging.yml': dictConfig(dir) }), 'logging.yml');
     for (let round = 0; round < 4; round++) {
       const { logger, close } = memoryLogging({ configFile });
       logger.child({}, 'zk').error(`round ${round}`);

@@ -1,30 +1,14 @@
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { dictConfig } from '../../test/support/dict-config.js';
 import { tempDir } from '../../test/support/temp-dir.js';
 import { memoryLogging } from '../../test/support/memory-logging.js';
-
-const DICT = (dir: string) => `
-version: 1
-disable_existing_loggers: false
-formatters:
-  simple: {format: '%(levelname)-8s|%(name)s|%(message)s'}
-  dated: {format: '%(asctime)s %(message)s', datefmt: '%Y'}
-handlers:
-  console: {class: logging.StreamHandler, stream: ext://sys.stdout, formatter: simple, level: WARNING}
-  file: {class: logging.handlers.WatchedFileHandler, filename: ${dir}/a.log, formatter: simple}
-  sized: {class: logging.handlers.RotatingFileHandler, filename: ${dir}/b.log, maxBytes: 10, backupCount: 2, formatter: dated}
-  timed: {class: logging.handlers.TimedRotatingFileHandler, filename: ${dir}/c.log, when: midnight, backupCount: 3}
-loggers:
-  nodepool: {level: DEBUG, handlers: [file, timed]}
-  nodepool.zk: {level: ERROR, handlers: [sized], propagate: false}
-root: {level: WARNING, handlers: [console]}
-`;
 
 describe('a file rotated by time', () => {
   it('is put aside at midnight under the day it was written', () => {
     const dir = tempDir();
-    const configFile = join(tempDir({ 'logging.yaml': DICT(dir) }), 'logging.yaml');
+    const configFile = join(tempDir({ 'logging.yaml': dictConfig(dir) }), 'logging.yaml');
     let nowMs = new Date(2026, 10, 21, 23, 59).getTime();
     const clock = { now: () => nowMs, setTimer: () => () => {} };
     writeFileSync(join(dir, 'c.log'), 'before\n');

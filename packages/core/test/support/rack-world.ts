@@ -1,8 +1,9 @@
 import { encodeNode, newNode, NODES_ROOT, type NodeRecord } from '@nodepool/zk-protocol';
 import { InProcessServer, InProcessZooKeeper, perfectConditions } from '@nodepool/zk-protocol/in-process';
-import { silentLogger, type Config, type Driver, type Provider, type ProviderConfig } from '../../src/index.js';
+import { silentLogger, type Config, type Driver, type ProviderConfig } from '../../src/index.js';
 import { Launcher } from '../../src/launcher/index.js';
 import { VirtualClock } from '../../src/testing/virtual-clock.js';
+import { idleProvider } from './idle-provider.js';
 import { poolConfig } from './pool-config.js';
 
 const providerConfig: ProviderConfig = {
@@ -15,19 +16,6 @@ const providerConfig: ProviderConfig = {
   managesImages: false,
 };
 
-const idleProvider: Provider = {
-  config: providerConfig,
-  start: () => Promise.resolve(),
-  idle() {},
-  stop() {},
-  join: () => Promise.resolve(),
-  labelReady: () => true,
-  getRequestHandler: () => ({ imagesAvailable: () => true }),
-  startNodeCleanup: () => undefined,
-  cleanupLeakedResources: () => Promise.resolve(),
-  errorLabels: () => new Set(),
-};
-
 /** A driver of nodes behind which there is nothing. */
 const driver: Driver = {
   name: 'idle',
@@ -35,7 +23,7 @@ const driver: Driver = {
   capabilities: { launches: false, pausesAtQuota: false, managesImages: false },
   schema: {},
   getProviderConfig: () => providerConfig,
-  getProvider: () => idleProvider,
+  getProvider: () => idleProvider(providerConfig),
 };
 
 /** A single provider `rack` without pools. */

@@ -17,6 +17,7 @@ import type { Config } from '../../contract/config.js';
 import type { Driver, ProviderContext } from '../../contract/driver.js';
 import { silentLogger } from '../../contract/logger.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
+import { idleProvider } from '../../../test/support/idle-provider.js';
 import { plainDriver, registryOf } from '../../../test/support/plain-driver.js';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { rackConfig } from '../../../test/support/rack-world.js';
@@ -50,18 +51,7 @@ const driver = (): Driver =>
   plainDriver('plain', {
     getProvider: (config, given) => {
       context = given;
-      return {
-        config,
-        start: () => Promise.resolve(void (started = true)),
-        idle() {},
-        stop() {},
-        join: () => Promise.resolve(),
-        labelReady: () => true,
-        getRequestHandler: () => ({ imagesAvailable: () => true }),
-        startNodeCleanup: () => undefined,
-        cleanupLeakedResources: () => Promise.resolve(),
-        errorLabels: () => new Set(),
-      };
+      return idleProvider(config, { start: () => Promise.resolve(void (started = true)) });
     },
   });
 

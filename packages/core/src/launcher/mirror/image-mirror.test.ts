@@ -1,35 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import {
-  connect,
-  encodeUpload,
-  IMAGES_ROOT,
-  newUpload,
-  systemClock,
-  uploadsPath,
-  type ZooKeeper,
-} from '@nodepool/zk-protocol';
-import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
+import { encodeUpload, IMAGES_ROOT, newUpload, systemClock, uploadsPath } from '@nodepool/zk-protocol';
+import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { silentLogger } from '../../contract/logger.js';
 import { ImageMirror } from './image-mirror.js';
 
-let dir: string;
-let server: Awaited<ReturnType<typeof startEmbeddedServer>>;
-let zk: ZooKeeper;
+const zk = new InProcessZooKeeper(new InProcessServer(systemClock));
 
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'image-mirror-'));
-  server = await startEmbeddedServer({ dataDir: dir });
-  zk = await connect({ servers: server.connectString });
-});
-
-afterAll(async () => {
-  await zk.close();
-  await server.close();
-  await rm(dir, { recursive: true });
-});
+beforeAll(() => zk.whenConnected());
+afterAll(() => zk.close());
 
 async function addUpload(
   buildId: string,

@@ -16,6 +16,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import type { Driver, LaunchOrder, LaunchResult, Provider } from '../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
+import { idleProvider } from '../../../test/support/idle-provider.js';
 import { plainDriver } from '../../../test/support/plain-driver.js';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { ServiceWorld } from '../../../test/support/service-world.js';
@@ -127,18 +128,7 @@ class Pool {
       await this.launching;
       return { state: 'ready', node: await order.store({ state: 'ready', externalId: `i-${order.node.id}` }) };
     };
-    return {
-      config,
-      start: () => Promise.resolve(),
-      idle() {},
-      stop() {},
-      join: () => Promise.resolve(),
-      labelReady: () => true,
-      getRequestHandler: () => ({ imagesAvailable: () => true, launch }),
-      startNodeCleanup: () => undefined,
-      cleanupLeakedResources: () => Promise.resolve(),
-      errorLabels: () => new Set(),
-    };
+    return idleProvider(config, { getRequestHandler: () => ({ imagesAvailable: () => true, launch }) });
   }
 }
 

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Config } from '../../contract/config.js';
 import type { Driver, Provider, ProviderContext } from '../../contract/driver.js';
 import type { ProviderConfig } from '../../contract/provider-config.js';
+import { idleProvider } from '../../../test/support/idle-provider.js';
 import { plainDriver, registryOf } from '../../../test/support/plain-driver.js';
 import { rackConfig } from '../../../test/support/rack-world.js';
 import { ServiceWorld } from '../../../test/support/service-world.js';
@@ -37,21 +38,15 @@ const driver = (): Driver =>
   });
 
 function provider(providerConfig: ProviderConfig, calls: string[]): Provider {
-  return {
-    config: providerConfig,
+  return idleProvider(providerConfig, {
     start: () => {
       calls.push('start');
       return failures-- > 0 ? Promise.reject(new Error('the cloud is away')) : Promise.resolve();
     },
     idle: () => void calls.push('idle'),
     stop: () => void calls.push('stop'),
-    join: () => Promise.resolve(),
-    labelReady: () => true,
-    getRequestHandler: () => ({ imagesAvailable: () => true }),
-    startNodeCleanup: () => undefined,
     cleanupLeakedResources: () => Promise.resolve(void calls.push('look')),
-    errorLabels: () => new Set(),
-  };
+  });
 }
 
 /** A configuration with these providers; `changed` ones differ from before. */

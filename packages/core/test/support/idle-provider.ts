@@ -1,0 +1,18 @@
+import type { Provider, ProviderConfig } from '../../src/index.js';
+
+/** A provider of nodes behind which there is nothing, changed as asked. */
+export function idleProvider(config: ProviderConfig, changes: Partial<Provider> = {}): Provider {
+  return {
+    config,
+    start: () => Promise.resolve(),
+    idle() {},
+    stop() {},
+    join: () => Promise.resolve(),
+    labelReady: () => true,
+    getRequestHandler: () => ({ imagesAvailable: () => true }),
+    startNodeCleanup: () => undefined,
+    cleanupLeakedResources: () => Promise.resolve(),
+    errorLabels: () => new Set(),
+    ...changes,
+  };
+}
