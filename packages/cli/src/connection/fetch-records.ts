@@ -106,10 +106,20 @@ export async function fetchNodeRow(source: RecordSource, id: NodeId): Promise<No
   return node && { node, locked: entries.length > 0 };
 }
 
+/** As {@link fetchNodeRow}; of many nodes it is worth it not to ask for locks where there is no directory for them. */
+async function fetchListedRow(source: RecordSource, id: NodeId): Promise<NodeRow | undefined> {
+  const path = nodePath(id);
+  const found = await ifPresent(source.zk.getData(path));
+  if (!found) return undefined;
+  const node = decodeOrWarn(source, path, () => decodeNode(id, found.data, found.stat, source.clock.now()));
+  if (!node) return undefined;
+  return { node, locked: found.stat.numChildren > 0 && (await fetchLockEntries(source.zk, id)).length > 0 };
+}
+
 /** All nodes, in the order ZooKeeper lists them. */
 export async function fetchNodeRows(source: RecordSource): Promise<NodeRow[]> {
   const ids = (await ifPresent(source.zk.getChildren(NODES_ROOT))) ?? [];
-  const rows = await mapPipelined(ids as NodeId[], (id) => fetchNodeRow(source, id));
+  const rows = await mapPipelined(ids as NodeId[], (id) => fetchListedRow(source, id));
   return rows.filter(isDefined);
 }
 
