@@ -48,6 +48,9 @@ const ENDS: ReadonlySet<string> = new Set(['fulfilled', 'failed', 'gone']);
 /** The first that there is says what the request waits for. */
 const ORDER: readonly Standing['what'][] = ['waits', 'behind', 'queued', 'left', 'declined'];
 
+/** The first that there is of these says what the work on a request waits for. */
+const WORK_ON_NODES = ['launch-failed', 'launching', 'key-scan'];
+
 /** What a request waited for, as one launcher knows it. */
 export function causesOfRequest({ facts, events, nodes }: KnownRequest): Interval[] {
   return causesOf({ createdMs: facts.createdMs, events, nodes });
@@ -60,36 +63,52 @@ export function endOf(events: readonly PastEvent[]): PastEvent | undefined {
 
 /** What a request waited for, without a gap from its creation to its end. */
 export function causesOf(past: RequestPast): Interval[] {
-  const told = [
-    ...past.events.map((event) => ({ event, node: undefined })),
-    ...past.nodes.flatMap(({ id, events }) => events.map((event) => ({ event, node: id }))),
-  ].sort((a, b) => a.event.timeMs - b.event.timeMs);
+  const told = inOrder(past);
   const end = endOf(past.events);
   const endMs = end?.timeMs;
   const state = new Situation();
   const intervals: Interval[] = [];
   const first = past.createdMs ?? told[0]?.event.timeMs;
   if (first === undefined) return [];
-  let open = { beginMs: first, ...UNSEEN };
-  const change = (timeMs: number) => {
-    const next = state.cause();
-    const at = Math.max(open.beginMs, timeMs);
-    if (next.cause === open.cause) {
-      open = { ...open, text: next.text };
-      return;
-    }
-    if (at > open.beginMs) intervals.push({ ...open, endMs: at });
-    open = { beginMs: at, ...next };
-  };
+  let beginMs = first;
+  let { cause, text } = UNSEEN;
   for (const { event, node } of told) {
     if (endMs !== undefined && event.timeMs > endMs) break;
     if (event === end) continue;
     state.hear(event, node);
-    change(event.timeMs);
+    const next = state.cause();
+    if (next.cause !== cause) {
+      const atMs = Math.max(beginMs, event.timeMs);
+      if (atMs > beginMs) intervals.push({ beginMs, endMs: atMs, cause, text });
+      beginMs = atMs;
+      ({ cause } = next);
+    }
+    ({ text } = next);
   }
-  if (endMs === undefined) intervals.push({ ...open, endMs });
-  else if (endMs > open.beginMs) intervals.push({ ...open, endMs });
+  if (endMs === undefined || endMs > beginMs) intervals.push({ beginMs, endMs, cause, text });
   return mergeEqual(intervals);
+}
+
+interface Told {
+  readonly event: ToldEvent;
+  /** Missing: it is about the request itself. */
+  readonly node: string | undefined;
+}
+
+/** Everything that is told, by time; of the same moment in the order in which it was told. */
+function inOrder({ events, nodes }: RequestPast): Told[] {
+  const told: Told[] = [];
+  for (const event of events) insert(told, event, undefined);
+  for (const { id, events: own } of nodes) for (const event of own) insert(told, event, id);
+  return told;
+}
+
+/** Nearly all comes in order, so that the place is near the end. */
+function insert(told: Told[], event: ToldEvent, node: string | undefined): void {
+  let at = told.length;
+  while (at > 0 && (told[at - 1]?.event.timeMs ?? 0) > event.timeMs) at--;
+  if (at === told.length) told.push({ event, node });
+  else told.splice(at, 0, { event, node });
 }
 
 /** Changes within one millisecond leave neighbours with the same cause. */
@@ -143,26 +162,35 @@ class Situation {
   }
 
   cause(): Cause {
-    const standings = [...this.#standings.entries()];
-    const working = standings.find(([, { what }]) => what === 'taken');
-    if (working) return this.#causeOfWork(working[0], working[1].pool);
+    for (const [key, { what, pool }] of this.#standings) if (what === 'taken') return this.#causeOfWork(key, pool);
+    if (this.#standings.size === 0) return this.#nobody;
     for (const wanted of ORDER) {
-      const found = standings.filter(([, { what }]) => what === wanted).map(([, standing]) => standing);
-      const [first] = found;
-      if (!first) continue;
-      if (wanted === 'queued') return { cause: 'planning', text: `${first.pool}: it is looked at` };
-      return { cause: first.rule, text: found.map(({ pool, text }) => `${pool}: ${text}`).join('; ') };
+      const found = this.#causeOf(wanted);
+      if (found) return found;
     }
     return this.#nobody;
+  }
+
+  /** What pools say in which the request stands like this. */
+  #causeOf(wanted: Standing['what']): Cause | undefined {
+    let cause: string | undefined;
+    let sentences = '';
+    for (const { what, pool, rule, text } of this.#standings.values()) {
+      if (what !== wanted) continue;
+      if (wanted === 'queued') return { cause: 'planning', text: `${pool}: it is looked at` };
+      sentences += cause === undefined ? `${pool}: ${text}` : `; ${pool}: ${text}`;
+      cause ??= rule;
+    }
+    return cause === undefined ? undefined : { cause, text: sentences };
   }
 
   #causeOfWork(key: string, pool: string): Cause {
     const paused = this.#paused.get(key);
     if (paused) return paused;
-    const nodes = [...this.#nodes.values()];
-    for (const cause of ['launch-failed', 'launching', 'key-scan']) {
-      const found = nodes.find((node) => node.cause === cause);
-      if (found) return { cause, text: `${pool}: ${found.text}` };
+    for (const cause of this.#nodes.size > 0 ? WORK_ON_NODES : []) {
+      for (const node of this.#nodes.values()) {
+        if (node.cause === cause) return { cause, text: `${pool}: ${node.text}` };
+      }
     }
     return { cause: 'handling', text: `${pool}: nodes are locked, looked at and handed over` };
   }

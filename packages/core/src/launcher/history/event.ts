@@ -105,35 +105,62 @@ export function pastEvent(timeMs: number, what: PastEvent['what'], pool = '', ru
   return { timeMs, what, pool, rule, text: text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text };
 }
 
+/** Texts that are their own JSON but for the quotes. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
 /**
- * The line as it stands in a file, without its end.
+ * The line as it stands in a file, without its end. Written piece by piece: it is what a history costs most.
  * @param baseMs - times are told from here on
  */
 export function encodeLine(line: PastLine, baseMs: number): string {
   if (line.kind === 'alive') return JSON.stringify({ s: line.what, t: line.timeMs - baseMs });
-  const firstMs = line.events[0]?.timeMs ?? baseMs;
-  const t = firstMs - baseMs;
-  const e = line.events.map((event, index) => encodeEvent(event, line.events[index - 1], firstMs));
-  if (line.kind === 'node') {
-    const { request: r, labels, pool, resources: z } = line.facts;
-    return JSON.stringify({ n: line.id, t, r, ...(line.isFirst === true && { p: pool, l: labels, z }), e });
-  }
-  const { facts } = line;
-  if (!facts) return JSON.stringify({ r: line.id, t, e });
-  const { createdMs, labels, requestor: q, tenant, relativePriority, provider } = facts;
-  const c = createdMs === undefined ? undefined : createdMs - firstMs;
-  const rare = { x: tenant ?? undefined, y: relativePriority || undefined, v: provider ?? undefined };
-  return JSON.stringify({ r: line.id, t, c, l: labels, q, ...rare, e });
+  const { id, events } = line;
+  const firstMs = events[0]?.timeMs ?? baseMs;
+  const head = `{"${line.kind === 'node' ? 'n' : 'r'}":${quote(id)},"t":${firstMs - baseMs}`;
+  const facts =
+    line.kind === 'node' ? encodeNodeFacts(line.facts, line.isFirst) : encodeRequestFacts(line.facts, firstMs);
+  return `${head}${facts},"e":[${encodeEvents(events, firstMs)}]}`;
 }
 
-/** @param before - the event before it on the line: its pool is not repeated */
-function encodeEvent(event: PastEvent, before: PastEvent | undefined, firstMs: number): (string | number)[] {
-  const { timeMs, what, pool, rule, text } = event;
-  const dt = timeMs - firstMs;
-  if (pool === '' && text === '') return rule === '' ? [dt, LETTERS[what]] : [dt, LETTERS[what] + rule];
-  const where = pool === '' ? 0 : pool === before?.pool ? SAME_POOL : pool;
-  const letter = rule === '' ? LETTERS[what] : LETTERS[what] + rule;
-  return text === '' ? [dt, letter, where] : [dt, letter, where, text];
+function encodeNodeFacts({ request, pool, labels, resources }: NodeFacts, isFirst: boolean | undefined): string {
+  const of = request === undefined ? '' : `,"r":${quote(request)}`;
+  if (isFirst !== true) return of;
+  const needs = resources === undefined ? '' : `,"z":${JSON.stringify(resources)}`;
+  return `${of},"p":${quote(pool)},"l":${encodeTexts(labels)}${needs}`;
+}
+
+function encodeRequestFacts(facts: RequestFacts | undefined, firstMs: number): string {
+  if (!facts) return '';
+  const { createdMs, labels, requestor, tenant, relativePriority, provider } = facts;
+  let text = createdMs === undefined ? '' : `,"c":${createdMs - firstMs}`;
+  text += `,"l":${encodeTexts(labels)},"q":${requestor === null ? 'null' : quote(requestor)}`;
+  if (tenant !== null) text += `,"x":${quote(tenant)}`;
+  if (relativePriority) text += `,"y":${relativePriority}`;
+  return typeof provider === 'string' ? `${text},"v":${quote(provider)}` : text;
+}
+
+/** The pool of an event is not repeated when it is that of the event before it on the line. */
+function encodeEvents(events: readonly PastEvent[], firstMs: number): string {
+  let all = '';
+  let before: PastEvent | undefined;
+  for (const event of events) {
+    const { timeMs, what, pool, rule, text } = event;
+    if (before !== undefined) all += ',';
+    all += `[${timeMs - firstMs},${quote(LETTERS[what] + rule)}`;
+    if (pool !== '' || text !== '')
+      all += pool === '' ? ',0' : pool === before?.pool ? `,${SAME_POOL}` : `,${quote(pool)}`;
+    all += text === '' ? ']' : `,${quote(text)}]`;
+    before = event;
+  }
+  return all;
+}
+
+function encodeTexts(texts: readonly string[]): string {
+  return `[${texts.map(quote).join(',')}]`;
+}
+
+function quote(text: string): string {
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 /** @returns `undefined` for what is no line, such as one cut short by a full disk */
