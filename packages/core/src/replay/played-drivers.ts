@@ -1,4 +1,5 @@
 import type { DriverRegistry } from '../config/discovery/registry-types.js';
+import type { Config } from '../contract/config.js';
 import type { Driver, Provider, ProviderContext } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
 import type { PoolConfig, PoolLabelConfig, ProviderConfig } from '../contract/provider-config.js';
@@ -24,7 +25,7 @@ export function playedDrivers(drivers: ReadonlyMap<string, Driver>, record: Laun
 function playedDriver(driver: Driver, record: LaunchRecord): Driver {
   const { launches, recordsOnly } = driver.capabilities;
   const getProvider = (config: ProviderConfig, context: ProviderContext): Provider => {
-    if (recordsOnly === true) return driver.getProvider(withoutKeyScan(config), context);
+    if (recordsOnly === true) return driver.getProvider(config, context);
     if (launches) return new PlayedCloud(config, context, record);
     return new PlayedHosts(config, context, slotsOf(driver, config), driver.getProvider(config, context));
   };
@@ -41,7 +42,11 @@ function slotsOf(driver: Driver, config: ProviderConfig): PlayedSlots[] {
   });
 }
 
-/** Nobody answers at the addresses of played machines. */
+/** The configuration without scans of host keys: nobody answers at the addresses of played machines. */
+export function withoutKeyScans(config: Config): Config {
+  return { ...config, providers: mapValues(config.providers, withoutKeyScan) };
+}
+
 function withoutKeyScan(config: ProviderConfig): ProviderConfig {
   const withoutScan = <Part extends PoolConfig | PoolLabelConfig>(part: Part): Part => ({
     ...part,
