@@ -166,7 +166,7 @@ describe('nodepool doctor', () => {
     await get().createNode();
     await get().write(
       'unused.yaml',
-      `${rackYaml(['small'], ['{name: host1, labels: small}'])}diskimages: [{name: debian}]\n`,
+      `${rackYaml(['small'], ['{name: host1, labels: small}'])}diskimages: [{name: debian}, {name: base, abstract: true}]\n`,
     );
 
     const { findings } = await doctor('unused.yaml');
@@ -176,6 +176,8 @@ describe('nodepool doctor', () => {
       text: expect.stringContaining('no provider lists diskimage "debian"') as string,
       remedy: 'nodepool config-validate',
     });
+    const unbuilt = findings.filter(({ text }) => text.endsWith('has no ready build'));
+    expect(unbuilt.map(({ text }) => text)).toEqual(['image "debian" has no ready build']);
   });
 });
 

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { ImageTree, isPoolComponent } from '@nodepool/zk-protocol';
 import type { BuildRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
-import { buildsOf, withdrawnNote } from '@nodepool/core/service';
+import { buildsOf, failureNote, withdrawnNote } from '@nodepool/core/service';
 import type { Listing } from '@nodepool/core/service';
 import { print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
@@ -77,12 +77,13 @@ async function fastestAnswer({ clock }: CliContext, zk: ZooKeeper): Promise<numb
 async function lookAtImages(context: CliContext, zk: ZooKeeper, config: Config | undefined) {
   const builds = new Map<string, BuildRecord | undefined>();
   const withdrawn = new Map<string, string>();
+  const failedBuilds = new Map<string, string>();
   const { clock, logger } = context;
   const tree = new ImageTree({ zk, clock, logger, changed: () => undefined });
   try {
     await tree.start();
-    if (!tree.ready) return { builds, withdrawn };
-    for (const name of config?.diskimages.keys() ?? []) builds.set(name, undefined);
+    if (!tree.ready) return { builds, withdrawn, failedBuilds };
+    for (const { name, abstract } of config?.diskimages.values() ?? []) if (!abstract) builds.set(name, undefined);
     for (const { build } of buildsOf(tree.images)) {
       const known = builds.get(build.image);
       if (build.state === 'ready' && (known?.stateTimeMs ?? 0) < build.stateTimeMs) builds.set(build.image, build);
@@ -90,8 +91,10 @@ async function lookAtImages(context: CliContext, zk: ZooKeeper, config: Config |
     for (const [name, entry] of tree.images) {
       const why = withdrawnNote(entry, clock.now());
       if (why !== undefined) withdrawn.set(name, why);
+      const failure = failureNote(entry);
+      if (failure !== undefined) failedBuilds.set(name, failure);
     }
-    return { builds, withdrawn };
+    return { builds, withdrawn, failedBuilds };
   } finally {
     tree.stop();
   }

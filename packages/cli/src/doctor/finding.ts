@@ -36,6 +36,8 @@ export interface Situation {
   readonly controls: readonly ControlRecord[];
   /** The newest ready build of each image; `undefined` for an image without one. */
   readonly builds: ReadonlyMap<string, BuildRecord | undefined>;
+  /** By image: that its newest build has failed, and why. */
+  readonly failedBuilds: ReadonlyMap<string, string>;
   /** By image: why its newest build was withdrawn, or is launched only where there is no other. */
   readonly withdrawn: ReadonlyMap<string, string>;
   /** Time that ZooKeeper takes to answer, ms. */

@@ -20,6 +20,7 @@ const well: Situation = {
     controls: [],
     builds: new Map(),
     withdrawn: new Map(),
+    failedBuilds: new Map(),
     answerMs: 3,
     secretFiles: [],
   },
@@ -40,6 +41,19 @@ describe('findings', () => {
     [build(49 * HOUR), ['the newest build of image "debian" is 49 hours old']],
   ])('tell how old an image is: %#', (newest, expected) => {
     expect(textsOf({ builds: new Map([['debian', newest]]) })).toEqual(expected);
+  });
+
+  it('tell why an image could not be built', () => {
+    const failedBuilds = new Map([['debian', 'build 3 has failed: no such package']]);
+    const found = findAll({ ...well, failedBuilds, builds: new Map([['debian', undefined]]) });
+
+    expect(found).toEqual([
+      {
+        severity: 'error',
+        text: 'image "debian" has no ready build: build 3 has failed: no such package',
+        remedy: 'nodepool image-log debian',
+      },
+    ]);
   });
 
   it('tell which image was withdrawn, and why', () => {

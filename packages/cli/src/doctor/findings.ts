@@ -101,16 +101,17 @@ function findMissingStandby({ config, nodes }: Situation): Finding[] {
 }
 
 /** An image is too old when two builds in a row have not come. */
-function findOldImages({ config, builds, nowMs }: Situation): Finding[] {
+function findOldImages({ config, builds, failedBuilds, nowMs }: Situation): Finding[] {
   return [...(config?.diskimages.values() ?? [])].flatMap(({ name, rebuildAgeMs }) => {
     if (!builds.has(name)) return [];
     const build = builds.get(name);
-    if (!build) return [error(`image "${name}" has no ready build`, `nodepool image-build ${name} --follow`)];
+    const failure = failedBuilds.get(name);
+    const why = failure === undefined ? '' : `: ${failure}`;
+    const remedy = `nodepool image-${failure === undefined ? `build ${name} --follow` : `log ${name}`}`;
+    if (!build) return [error(`image "${name}" has no ready build${why}`, remedy)];
     const hours = Math.floor((nowMs - build.stateTimeMs) / (60 * MINUTE_MS));
     if (nowMs - build.stateTimeMs <= 2 * rebuildAgeMs) return [];
-    return [
-      warning(`the newest build of image "${name}" is ${hours} hours old`, `nodepool image-build ${name} --follow`),
-    ];
+    return [warning(`the newest build of image "${name}" is ${hours} hours old${why}`, remedy)];
   });
 }
 

@@ -61,6 +61,18 @@ describe('what is said of an image', () => {
     expect(canaryPercent(image(refused), 1e12)).toBe(0);
   });
 
+  it('says that its newest build has failed, until one is good again', () => {
+    const failed = newBuild({ image: 'debian', id: 'c' }, { state: 'failed' }, 3_000);
+    const after = (build: BuildRecord) => {
+      const entry = image(undefined);
+      return imageNotes({ ...entry, builds: new Map([...entry.builds, [build.id, build]]) }, 5_000);
+    };
+
+    expect(after({ ...failed, raw: { error: 'no such package' } })).toEqual(['build c has failed: no such package']);
+    expect(after(failed)).toEqual(['build c has failed']);
+    expect(after({ ...failed, stateTimeMs: 1_500 })).toEqual([]);
+  });
+
   it('says which nodes try it out', () => {
     const images = new Map([['debian', image(tried())]]);
     const node = (imageId: string) => newNode({ state: 'building', labels: [], imageId }, 0);

@@ -1,13 +1,28 @@
 import type { BuildRecord, ImageEntry, NodeRecord } from '@nodepool/zk-protocol';
 import { canaryOf, countsOfAll, isInDoubt, isInService, type Canary } from './canary.js';
 
-/** What is special about an image at the moment, for people: builds that are tried out, and why it is paused. */
-export function imageNotes({ builds, pauseReason }: ImageEntry, nowMs: number): string[] {
+/** Key of ours in a record: why it failed. */
+const ERROR_KEY = 'error';
+
+/** What is special about an image at the moment, for people: builds that are tried out, that it cannot be built, and why it is paused. */
+export function imageNotes(entry: ImageEntry, nowMs: number): string[] {
+  const { builds, pauseReason } = entry;
+  const failure = failureNote(entry);
   const tried = [...builds.values()].flatMap((build) => {
     const note = buildNote(build, nowMs);
     return note === undefined ? [] : [`build ${build.id} ${note}`];
   });
-  return [...tried, ...(pauseReason === undefined ? [] : [`paused: ${pauseReason}`])];
+  return [...tried, ...(failure ? [failure] : []), ...(pauseReason === undefined ? [] : [`paused: ${pauseReason}`])];
+}
+
+/** That the newest build has failed, and why; `undefined`: it has not. */
+export function failureNote({ builds }: ImageEntry): string | undefined {
+  const [newest] = [...builds.values()]
+    .filter(({ state }) => state === 'ready' || state === 'failed')
+    .sort((a, b) => b.stateTimeMs - a.stateTimeMs);
+  if (newest?.state !== 'failed') return undefined;
+  const error = newest.raw[ERROR_KEY];
+  return `build ${newest.id} has failed${typeof error === 'string' ? `: ${error}` : ''}`;
 }
 
 /** Why the newest build of an image does not serve: it was withdrawn, or would be if there were another; `undefined`: it does. */

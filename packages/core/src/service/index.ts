@@ -5,7 +5,7 @@ export { unfinishedAfter } from '../async/unfinished-after.js';
 export type { Canary } from '../images/canary.js';
 export type { LaunchCounts } from '../images/rates.js';
 export { canaryOf, isInService, newCanary, withCanary } from '../images/canary.js';
-export { buildNote, canaryPercent, imageNotes, withdrawnNote } from '../images/notes.js';
+export { buildNote, canaryPercent, failureNote, imageNotes, withdrawnNote } from '../images/notes.js';
 export { providersWithout, withdrawal } from '../images/withdrawal.js';
 
 /* Logging */
