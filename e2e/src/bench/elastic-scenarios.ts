@@ -27,12 +27,12 @@ export const ELASTIC_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'cloud quota 20, 100 in flight',
-    ...{ server: 'zookeeper', labels: ['a'], inFlight: 100, requests: 200, slots: {} },
+    ...{ server: 'zookeeper', labels: ['a'], inFlight: 100, requests: 3000, slots: {} },
     cloud: { settings: { quota: QUOTA } },
   },
   {
     name: 'max-servers 20, 100 in flight',
-    ...{ server: 'zookeeper', labels: ['a'], inFlight: 100, requests: 200, slots: {} },
+    ...{ server: 'zookeeper', labels: ['a'], inFlight: 100, requests: 3000, slots: {} },
     cloud: { maxServers: 20 },
   },
   {

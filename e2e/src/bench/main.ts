@@ -115,6 +115,14 @@ const GOALS: Readonly<Record<string, Goal>> = {
   'elastic, 10 in flight': { share: 60 },
 };
 
+/** Scenarios whose CPU a request is shown beside that of another one. */
+const CPU_BESIDE: readonly (readonly [name: string, base: string, wanted?: string])[] = [
+  ['10 in flight, 5000 waiting', '10 in flight'],
+  ['10 in flight, 10000 nodes', '10 in flight'],
+  ['cloud quota 20, 100 in flight', 'elastic, 10 in flight', ' (wanted: at most 1.5)'],
+  ['max-servers 20, 100 in flight', 'elastic, 10 in flight', ' (wanted: at most 1.5)'],
+];
+
 function wantedText({ share, p50, cpu }: Goal = {}): string {
   const parts = [
     ...(share === undefined ? [] : [`at least ${share} %`]),
@@ -244,10 +252,11 @@ function* ratios(rows: readonly Measurement[]): Generator<string> {
     if (shareOfCapacity === undefined) continue;
     yield `${scenario}: ${(shareOfCapacity * 100).toFixed(0)} % of what the slots can carry`;
   }
-  const base = rows.find((row) => row.scenario === '10 in flight' && row.subject === 'launcher');
-  for (const name of ['10 in flight, 5000 waiting', '10 in flight, 10000 nodes']) {
-    const row = rows.find((candidate) => candidate.scenario === name);
+  const launcherIn = (scenario: string) => rows.find((row) => row.scenario === scenario && row.subject === 'launcher');
+  for (const [name, baseName, wanted = ''] of CPU_BESIDE) {
+    const base = launcherIn(baseName);
+    const row = launcherIn(name);
     if (base && row)
-      yield `${name}: ${(row.cpuMsPerRequest / base.cpuMsPerRequest).toFixed(2)} times the CPU of "10 in flight"`;
+      yield `${name}: ${(row.cpuMsPerRequest / base.cpuMsPerRequest).toFixed(2)} times the CPU of "${baseName}"${wanted}`;
   }
 }

@@ -9,7 +9,8 @@ import { runLoad, startLauncher, staticConfig, type Subject } from './subjects.j
 
 const COUNTS = [1, 2, 4, 8];
 const IN_FLIGHT = 50;
-const REQUESTS = 2000;
+/** Requests for each launcher: each compiles what it runs often, which costs more than a thousand requests. */
+const REQUESTS_EACH = 2000;
 const SLOTS = { a: 200 };
 
 /** What several launchers that share the work cost together. */
@@ -69,16 +70,27 @@ function* describe(kind: string, shared: Shared, one: Shared): Generator<Finding
 
 function measureClouds(launchers: number): Promise<Shared> {
   return withServer('zookeeper', async (connectString, dir) => {
-    const cloud = await FakeCloudProcess.start(join(dir, 'cloud'));
+    // one for each, as each of them tells all its launchers of all its instances
+    const clouds = new Map<string, FakeCloudProcess>();
     try {
       const served = new Map<string, Set<string>>();
-      cloud.onChange(({ instance }) => instance && note(served, instance));
-      const config = (name: string) => (port: number) => cloudConfig(connectString, cloud.dir, { name }, port);
+      for (const name of namesOf(launchers)) {
+        const cloud = await FakeCloudProcess.start(join(dir, `${name}-cloud`));
+        clouds.set(name, cloud);
+        cloud.onChange(({ instance }) => instance && note(served, instance));
+      }
+      const config = (name: string) => (port: number) =>
+        cloudConfig(connectString, clouds.get(name)?.dir ?? '', { name }, port);
       return await measureTogether(launchers, dir, connectString, config, served);
     } finally {
-      await cloud.stop();
+      await Promise.all([...clouds.values()].map((cloud) => cloud.stop()));
     }
   });
+}
+
+/** Launchers and their clouds. */
+function namesOf(launchers: number): string[] {
+  return Array.from({ length: launchers }, (_, i) => `cloud-${i + 1}`);
 }
 
 function note(served: Map<string, Set<string>>, { id, metadata }: CloudInstance): void {
@@ -102,12 +114,13 @@ async function measureTogether(
   config: (name: string) => (port: number) => object,
   served?: ReadonlyMap<string, ReadonlySet<string>>,
 ): Promise<Shared> {
-  const names = Array.from({ length: launchers }, (_, i) => `cloud-${i + 1}`);
+  const names = namesOf(launchers);
   const subjects: Subject[] = [];
   try {
     for (const name of names) subjects.push(await startLauncher(join(dir, name), config(name)));
     let before = { cpu: 0, writes: 0, reads: 0 };
-    const load = { connectString, labels: ['a'], inFlight: IN_FLIGHT, requests: REQUESTS };
+    const requests = REQUESTS_EACH * launchers;
+    const load = { connectString, labels: ['a'], inFlight: IN_FLIGHT, requests };
     const result = await runLoad<LoadResult>(load, async () => {
       before = await usedBy(subjects);
     });
@@ -116,9 +129,9 @@ async function measureTogether(
     const even = counts && sum(counts) / launchers;
     return {
       launchers,
-      cpuMsPerRequest: (after.cpu - before.cpu) / REQUESTS,
-      writesPerRequest: (after.writes - before.writes) / REQUESTS,
-      readsPerRequest: (after.reads - before.reads) / REQUESTS,
+      cpuMsPerRequest: (after.cpu - before.cpu) / requests,
+      writesPerRequest: (after.writes - before.writes) / requests,
+      readsPerRequest: (after.reads - before.reads) / requests,
       requestsPerSecond: result.requestsPerSecond,
       p50: result.fulfilMs.p50,
       p99: result.fulfilMs.p99,
