@@ -1,6 +1,7 @@
 // What the documentation must contain, and that its links lead somewhere.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -48,6 +49,27 @@ describe('docs/architecture.md', () => {
     const missing = named.filter((path) => ![path, `packages/${path}`].some((each) => existsSync(join(root, each))));
 
     expect(named.length).toBeGreaterThan(10);
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('the table of rooms in docs/architecture.md', () => {
+  const page = read('docs/architecture.md');
+  const table = page.slice(page.indexOf('| Rooms, lowest first'), page.indexOf('## One loop'));
+  const rowOf = (name: string) => table.split('\n').find((line) => line.startsWith(`| \`${name}\` `)) ?? '';
+  const { ROOMS } = createRequire(import.meta.url)('./rooms.cjs') as { ROOMS: Record<string, Record<string, unknown>> };
+  // tools are not drawn
+  const drawn = Object.entries(ROOMS).filter(([folder]) => !folder.startsWith('tools/'));
+
+  it.each(drawn)('has every room of %s', (folder, rooms) => {
+    const name = folder.replace('packages/', '');
+    const missing = Object.keys(rooms).filter((room) => {
+      const [wing = '', ...below] = room.split('/');
+      const row = `${rowOf(`${name}/src/${wing}`)} ${rowOf(name)}`;
+      const last = below.at(-1) ?? wing;
+      return room !== '.' && !row.includes(`\`${last}\``) && !row.includes(`\`${room}\``);
+    });
+
     expect(missing).toEqual([]);
   });
 });
