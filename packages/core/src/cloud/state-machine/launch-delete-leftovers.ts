@@ -20,7 +20,7 @@ export async function deleteLeftovers(
 ): Promise<LaunchStepTo<'creating'>> {
   const { config, images } = work.services;
   await deleteAll(work, signal);
-  const upload = await work.chooseUpload();
+  const upload = await orAbort(work.chooseUpload(), signal);
   const image = (work.image = imageOfLabel(config, work.label, upload ? { newestUpload: () => upload } : images));
   if (!image) {
     throw new CapacityError(`image "${work.label.diskimage}" has no ready upload in provider "${config.name}"`, {
