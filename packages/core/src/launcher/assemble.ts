@@ -207,10 +207,8 @@ function makeNodes({ services, life, inForce, providers, pools }: LauncherParts)
     reaper: new Reaper(loggingAs(services, LOGGER_NAMES.deletedNodes), { isActive, ...nodeProviders }),
     ages: new AgeLimits(cleanup, { config, isActive, ...nodeProviders }),
     drained: new DrainedNodes(cleanup, {
-      launchingPoolOf: (node) => {
-        const runner = isActive() ? providers.runnerOf(node) : undefined;
-        return runner?.launches === true && node.pool !== null ? runner.config.pools.get(node.pool) : undefined;
-      },
+      launches: (node) => isActive() && providers.runnerOf(node)?.launches === true,
+      poolOf: (node) => providers.runnerOf(node)?.config.pools.get(node.pool ?? ''),
       ...nodeRemoval(services),
     }),
     minReady: new MinReady(services, {

@@ -1,4 +1,12 @@
-import { COMPONENTS_ROOT, controlPath, encodeControl, newControl } from '@nodepool/zk-protocol';
+import {
+  COMPONENTS_ROOT,
+  controlPath,
+  encodeControl,
+  encodeNode,
+  newControl,
+  newNode,
+  NODE_CREATE_PATH,
+} from '@nodepool/zk-protocol';
 import type { ControlRecord, RequestId } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Harness } from '../../src/testing/harness/harness.js';
@@ -127,6 +135,21 @@ describe('what an operator orders', () => {
 
     await harness.until(() => harness.history.nodes.size === 1, 'the free node is deleted', 120_000);
     expect([...harness.history.nodes.keys()]).toEqual(taken.nodes.map(({ id }) => id));
+  });
+
+  it('deletes free nodes of a pool that has left the configuration with the rest of its provider', async () => {
+    const launcher = await start([]);
+    const fields = { state: 'ready', labels: ['small'], provider: 'test', pool: 'gone' } as const;
+    const record = encodeNode(newNode(fields, harness.cloud.clock.now()));
+    await harness.during(
+      launcher.zk.create(NODE_CREATE_PATH, record, { sequential: true }),
+      'a node of an earlier pool is there',
+    );
+    await harness.until(() => harness.history.nodes.size === 1, 'the node is seen');
+
+    await give(launcher, { kind: 'provider', name: 'test', mode: 'drain' });
+
+    await harness.until(() => harness.history.nodes.size === 0, 'the free node is deleted', 120_000);
   });
 
   it('limits a provider to fewer nodes than there is room for, and says so', async () => {

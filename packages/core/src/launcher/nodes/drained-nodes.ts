@@ -4,10 +4,14 @@ import type { PoolConfig } from '../../contract/provider-config.js';
 import type { Services } from '../mirror/services.js';
 import { isAboutLabel } from '../plan/controls.js';
 
+const NO_LABELS: PoolConfig['labels'] = new Map();
+
 /** What draining needs to know of the launcher around it. */
 export interface DrainedNodesPort {
-  /** The pool that makes nodes like this one here; `undefined` when this launcher makes none. */
-  launchingPoolOf(node: NodeRecord): PoolConfig | undefined;
+  /** This launcher makes nodes in the provider of this one. */
+  launches(node: NodeRecord): boolean;
+  /** The node's pool; `undefined` when it has left the configuration. */
+  poolOf(node: NodeRecord): PoolConfig | undefined;
   /** Deletes a free node if it still is one. */
   releaseNode(node: NodeRecord, why: string): void;
 }
@@ -44,8 +48,8 @@ export class DrainedNodes {
 
   #consider(node: NodeRecord): void {
     const orders = this.#orders();
-    const pool = orders.length === 0 ? undefined : this.#port.launchingPoolOf(node);
-    if (!pool || node.provider === null) return;
+    if (orders.length === 0 || node.provider === null || node.pool === null || !this.#port.launches(node)) return;
+    const pool = this.#port.poolOf(node) ?? { name: node.pool, labels: NO_LABELS };
     const view = { provider: node.provider, pool, controls: orders };
     const order = orders.find((control) => node.labels.some((label) => isAboutLabel(control, label, view)));
     if (order) this.#port.releaseNode(node, `${order.kind} ${order.name} is ${describeControl(order)}`);

@@ -1,9 +1,12 @@
 import { describeControl, type ControlRecord } from '@nodepool/zk-protocol';
+import type { PoolConfig } from '../../contract/provider-config.js';
 import { reason } from './candidates.js';
 import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
 
 /** Where a pool is, as far as orders of operators concern it. */
-export type ControlledPool = Pick<PoolView, 'provider' | 'pool' | 'controls'>;
+export type ControlledPool = Pick<PoolView, 'provider' | 'controls'> & {
+  readonly pool: Pick<PoolConfig, 'name' | 'labels'>;
+};
 
 /** Whether an order is about the pool as a whole: it, or its provider. */
 export function isAboutPool({ kind, name }: ControlRecord, { provider, pool }: ControlledPool): boolean {
