@@ -112,16 +112,19 @@ export class ProviderQuota implements QuotaSupport {
 
   async #untilSeen(): Promise<void> {
     const { instances, logger, changed } = this.#options;
+    let isSaid = false;
     this.#isProbing = true;
-    logger.error('The cloud does not show its instances; no new ones are made until it does', {
-      sinceMs: instances.overdueMs,
-    });
     while (instances.overdueMs > 0 && !this.#stop.signal.aborted) {
       await instances.list(instances.mark(), this.#stop.signal).catch(() => undefined); // seen in `overdueMs`
+      if (isSaid || instances.overdueMs === 0 || this.#stop.signal.aborted) continue;
+      // not said before a look has failed now: it may be long ago that anybody had to look
+      isSaid = true;
+      const sinceMs = instances.overdueMs;
+      logger.error('The cloud does not show its instances; no new ones are made until it does', { sinceMs });
     }
     this.#isProbing = false;
     if (this.#stop.signal.aborted) return;
-    logger.info('The cloud shows its instances again');
+    if (isSaid) logger.info('The cloud shows its instances again');
     changed();
   }
 

@@ -45,6 +45,8 @@ export class RegistryOutlook {
   readonly #started = new Set<string>();
   readonly #left = new Map<LauncherId, { readonly pool: PoolComponentRecord; readonly cancel: CancelTimer }>();
   readonly #unsubscribe: (() => void)[];
+  /** Until then this launcher itself has yet to see who is there. */
+  #hasBegun = false;
   #settling: CancelTimer | undefined;
   /** Requests that were there before this launcher, and so may be meant for others that start as well. */
   #olderRequests: ReadonlySet<RequestId> = new Set();
@@ -63,6 +65,7 @@ export class RegistryOutlook {
    */
   begin(waiting: Iterable<RequestId>): void {
     const { clock, changed } = this.#options;
+    this.#hasBegun = true;
     this.#olderRequests = new Set(waiting);
     this.#settling = clock.setTimer(SETTLING_MS, () => {
       this.#settling = undefined;
@@ -80,7 +83,7 @@ export class RegistryOutlook {
 
   /** Whether every pool of another launcher that could serve the request is registered, as far as can be known. */
   isCompleteFor(request: Pick<RequestRecord, 'id' | 'labels' | 'declinedBy'>): boolean {
-    if (!this.#options.components.ready || this.#starting.size > 0) return false;
+    if (!this.#hasBegun || !this.#options.components.ready || this.#starting.size > 0) return false;
     if (this.#settling && (this.#olderRequests.has(request.id) || this.#hasOthers(request))) return false;
     for (const [id, { pool }] of this.#left) {
       if (!request.declinedBy.includes(id) && coversAll(pool, request)) return false;
