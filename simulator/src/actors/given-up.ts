@@ -9,6 +9,8 @@ import type { World } from '../world/world.js';
 const NEWS_MS = 20_000;
 /** A pool that left so lately may be back: its launcher gets a new session. */
 const RETURN_MS = 20_000;
+/** A launcher that has just started gives others so long to register. */
+const SETTLING_MS = 10_000;
 /** By then a reload is in force, although providers may take their time to start. */
 const RELOAD_MS = 60_000;
 
@@ -55,12 +57,20 @@ export class GivenUp {
       if (!owner || owner.isStopping || !hasPool(owner, provider, name)) continue;
       if (declinedBy.includes(id ?? '') || !request.labels.every((label) => labels?.includes(label))) continue;
       const nowMs = this.#world.elapsedMs;
-      if (leftMs !== undefined && nowMs - leftMs > RETURN_MS) continue;
+      if (leftMs !== undefined && (nowMs - leftMs > RETURN_MS || this.#cannotKnow(who, leftMs, request))) continue;
       if (owner.name !== who && nowMs - sinceMs < NEWS_MS) continue;
       this.#violate(request, who, `${String(id)} of ${owner.name}`);
     }
     const self = this.#launchers.find(({ name }) => name === who);
     if (self && !self.isStopping) this.#checkOwn(request, self, declinedBy);
+  }
+
+  /** It was not there yet when the pool left, and has waited for others as long as it must (ADR 0017). */
+  #cannotKnow(who: string, leftMs: number, { body }: RequestEntry): boolean {
+    const { elapsedMs, clock } = this.#world;
+    const startedMs = this.#launchers.find(({ name }) => name === who)?.startedMs ?? 0;
+    const createdMs = Number(body['created_time'] ?? Infinity) * 1_000 - (clock.now() - elapsedMs); // none: for standby
+    return startedMs > leftMs && (elapsedMs - startedMs >= SETTLING_MS || createdMs > startedMs);
   }
 
   /** What stands in its own configuration a launcher knows, whatever the registry shows. */

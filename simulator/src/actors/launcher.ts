@@ -16,6 +16,8 @@ export class SimulatedLauncher {
   isStopping = false;
   /** When it first heard of each order of an operator. */
   #heard = new Map<ControlRecord, number>();
+  /** When it was started last, ms since the begin. */
+  startedMs = 0;
   /** When the configuration changed last while it was running. */
   reloadedMs: number | undefined;
 
@@ -49,6 +51,7 @@ export class SimulatedLauncher {
     const { world, name } = this;
     world.trace.add(name, 'starts');
     this.isStopping = false;
+    this.startedMs = world.elapsedMs;
     this.reloadedMs = undefined;
     const process = new SimulatedProcess(world, name, world.server);
     const { zk, clock, logger } = process;
