@@ -30,6 +30,7 @@ export class Orders {
   /** By kind and name, what was given last and not taken back. */
   readonly #given = new Map<string, ControlRecord>();
   #drained: string | undefined;
+  #written = Promise.resolve();
 
   constructor(
     world: World,
@@ -98,7 +99,7 @@ export class Orders {
     const control = newControl({ ...order, owner: 'operator' }, this.#world.clock.now());
     this.#given.set(`${order.kind} ${order.name}`, control);
     this.#world.trace.add('operator', `orders ${order.mode} ${order.limit ?? ''} for ${order.kind} ${order.name}`);
-    void storeControl(this.#process.zk, control).catch((error: unknown) => this.#failed(error));
+    this.#write(() => storeControl(this.#process.zk, control));
     return control;
   }
 
@@ -108,11 +109,15 @@ export class Orders {
     if (this.#given.get(key) !== control) return;
     this.#given.delete(key);
     this.#world.trace.add('operator', `takes the order for ${key} back`);
-    void removeControl(this.#process.zk, control).catch((error: unknown) => this.#failed(error));
+    this.#write(() => removeControl(this.#process.zk, control));
   }
 
-  #failed(error: unknown): void {
-    this.#world.violate(new Violation(`an order could not be written: ${String(error)}`));
+  /** One after another: what is being given cannot be taken back yet. */
+  #write(write: () => Promise<unknown>): void {
+    this.#written = this.#written.then(write).then(
+      () => {},
+      (error: unknown) => this.#world.violate(new Violation(`an order could not be written: ${String(error)}`)),
+    );
   }
 
   #checkNewNode(node: NodeEntry, who: string): void {
