@@ -110,7 +110,7 @@ export class Chaos {
   #stall(process: SimulatedProcess): void {
     const ms = this.#world.random.exponential(6_000);
     this.#world.trace.add('chaos', `${process.name} stalls for ${Math.round(ms)} ms`);
-    process.clock.stall(ms);
+    process.stall(ms);
   }
 
   #calm(process: SimulatedProcess): void {

@@ -55,7 +55,7 @@ export class SimulatedLauncher {
     this.reloadedMs = undefined;
     const process = new SimulatedProcess(world, name, world.server);
     const { zk, clock, logger } = process;
-    const history = new HistoryCheck(world, name, clock);
+    const history = new HistoryCheck(process);
     const launcher = new Launcher({
       ...{ zk, clock, logger, version: '0' },
       config: makeConfig(this.#spec, world.drivers),

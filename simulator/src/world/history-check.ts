@@ -1,23 +1,20 @@
 import { causesOfRequest, Recorder, type Interval, type Launcher, type PastRequest } from '@nodepool/core/launcher';
 import type { LauncherMetrics, MetricsAttachment, RequestOutcome } from '@nodepool/core/service';
-import type { Clock, RequestRecord } from '@nodepool/zk-protocol';
+import type { RequestRecord } from '@nodepool/zk-protocol';
+import type { SimulatedProcess } from './process.js';
 import { Violation } from './violation.js';
-import type { World } from './world.js';
 
-/** Names of causes without a remedy: they must not last. */
+/** Names of causes without a remedy: they must not last while the launcher runs. */
 const MOMENTARY = new Map([['planning', 5_000]]);
 
 /** Keeps the record that launchers keep, and checks that each moment of a fulfilled request has a cause in it. */
 export class HistoryCheck implements LauncherMetrics {
   readonly recorder: Recorder;
-  readonly #world: World;
-  readonly #name: string;
-  readonly #clock: Clock;
+  readonly #process: SimulatedProcess;
 
-  constructor(world: World, name: string, clock: Clock) {
-    this.#world = world;
-    this.#name = name;
-    this.#clock = clock;
+  constructor(process: SimulatedProcess) {
+    this.#process = process;
+    const { clock } = process;
     this.recorder = new Recorder({
       clock,
       dirty: () => clock.setTimer(1_000, () => this.#keep()),
@@ -46,7 +43,7 @@ export class HistoryCheck implements LauncherMetrics {
 
   #keep(): void {
     const lines = this.recorder.take();
-    this.#world.onHistory?.(lines);
+    this.#process.world.onHistory?.(lines);
   }
 
   #fulfilled({ request, isOwn }: PastRequest): void {
@@ -54,8 +51,9 @@ export class HistoryCheck implements LauncherMetrics {
     const intervals = causesOfRequest(request);
     const wrong = this.#findWrong(intervals, request.facts.createdMs ?? 0);
     if (wrong === undefined) return;
+    const { world, name } = this.#process;
     const shown = JSON.stringify({ intervals, events: request.events });
-    this.#world.violate(new Violation(`${this.#name}: the history of ${request.id} ${wrong}: ${shown}`));
+    world.violate(new Violation(`${name}: the history of ${request.id} ${wrong}: ${shown}`));
   }
 
   #findWrong(intervals: readonly Interval[], createdMs: number): string | undefined {
@@ -63,9 +61,10 @@ export class HistoryCheck implements LauncherMetrics {
     for (const { beginMs, endMs = 0, cause, text } of intervals) {
       if (beginMs !== untilMs) return `has a gap at ${beginMs}`;
       if (cause === '' || text === '') return 'has a time without a cause';
-      if (endMs - beginMs > (MOMENTARY.get(cause) ?? Infinity)) return `has ${cause} for ${endMs - beginMs} ms`;
+      const ms = endMs - beginMs - this.#process.stalledMs(beginMs, endMs);
+      if (ms > (MOMENTARY.get(cause) ?? Infinity)) return `has ${cause} for ${ms} ms`;
       untilMs = endMs;
     }
-    return Math.abs(untilMs - this.#clock.now()) > 1 && intervals.length > 0 ? `ends at ${untilMs}` : undefined;
+    return Math.abs(untilMs - this.#process.clock.now()) > 1 && intervals.length > 0 ? `ends at ${untilMs}` : undefined;
   }
 }

@@ -12,6 +12,7 @@ export class SimulatedProcess {
   readonly zk: InProcessZooKeeper;
   readonly logger: Logger;
   isDead = false;
+  readonly #stalls: { readonly beginMs: number; endMs: number }[] = [];
 
   constructor(
     readonly world: World,
@@ -35,6 +36,21 @@ export class SimulatedProcess {
     this.zk.onState((state) => {
       world.trace.add(name, () => `is ${state}, session 0x${this.zk.sessionId.toString(16)}`);
     });
+  }
+
+  /** Does not run for so many milliseconds. */
+  stall(ms: number): void {
+    const beginMs = this.world.clock.now();
+    const last = this.#stalls.at(-1);
+    if (last && last.endMs >= beginMs) last.endMs = Math.max(last.endMs, beginMs + ms);
+    else this.#stalls.push({ beginMs, endMs: beginMs + ms });
+    this.clock.stall(ms);
+  }
+
+  /** For how much of this time it did not run. */
+  stalledMs(fromMs: number, untilMs: number): number {
+    const within = this.#stalls.map(({ beginMs, endMs }) => Math.min(endMs, untilMs) - Math.max(beginMs, fromMs));
+    return within.reduce((sum, ms) => sum + Math.max(ms, 0), 0);
   }
 
   /** Dies without a word. */

@@ -1,0 +1,50 @@
+import { newRequest, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { HistoryCheck } from './history-check.js';
+import { SimulatedProcess } from './process.js';
+import { World } from './world.js';
+
+const POOL = { launcherId: 'nl01-main', provider: 'cloud', pool: { name: 'main' } };
+
+let world: World;
+let launcher: SimulatedProcess;
+
+beforeEach(() => {
+  world = new World(1, false);
+  launcher = new SimulatedProcess(world, 'launcher1', world.server);
+});
+
+afterEach(() => world.restore());
+
+/** A request that is in the queue of a pool for so long before the pool takes it. */
+async function fulfilAfter(ms: number): Promise<string[]> {
+  const { clock } = launcher;
+  const { recorder } = new HistoryCheck(launcher);
+  const asked = newRequest({ labels: ['small'], requestor: 'zuul', createdTimeMs: clock.now() }, clock.now());
+  const request: RequestRecord = { ...asked, id: '200-0000000001' as RequestId };
+  recorder.opened(POOL);
+  recorder.queued(POOL, request, 'small');
+  await world.run(ms);
+  recorder.taken(POOL, request.id);
+  recorder.requestChanged({ id: request.id, before: request, after: { ...request, state: 'fulfilled' } });
+  return world.violations.map(({ message }) => message.split(': {')[0] ?? '');
+}
+
+describe('the check of a history', () => {
+  it('finds a request that a pool looked at for too long', async () => {
+    expect(await fulfilAfter(6_000)).toEqual(['launcher1: the history of 200-0000000001 has planning for 6000 ms']);
+  });
+
+  it('does not count the time for which the launcher did not run', async () => {
+    launcher.stall(1_000);
+    launcher.stall(5_500);
+
+    expect(await fulfilAfter(6_000)).toEqual([]);
+  });
+
+  it('counts the rest of the time in which the launcher stalled', async () => {
+    launcher.stall(500);
+
+    expect(await fulfilAfter(6_000)).toEqual(['launcher1: the history of 200-0000000001 has planning for 5500 ms']);
+  });
+});
