@@ -4,7 +4,7 @@ import type { LaunchOrder, LaunchResult, NodeRequestHandler } from '../../../con
 import { newerOf } from '../../requests/store-node.js';
 import type { ContractViolationLog } from './contract-violation-log.js';
 import { outOfDriverScope } from './driver-scope.js';
-import { inScopeWithSignal } from './scoped-signal.js';
+import { askWithSignal, inScopeWithSignal } from './scoped-signal.js';
 import { withTimeLimit } from '../../../async/time-limit.js';
 
 /** Longer than any launch is meant to take: drivers have limits of their own, this one is for those that hang. */
@@ -116,19 +116,21 @@ function problemOf(result: Partial<LaunchResult> | undefined, node: NodeRecord):
   return undefined;
 }
 
-async function checkNode(
+function checkNode(
   handler: NodeRequestHandler,
   node: NodeRecord,
   signal: AbortSignal,
   violations: ContractViolationLog,
-): Promise<boolean> {
-  try {
-    return (
-      (await inScopeWithSignal(violations.scope, signal, (own) => handler.checkReusableNode?.(node, own))) === true
-    );
-  } catch (error) {
+): boolean | Promise<boolean> {
+  const refused = (error: unknown) => {
     violations.tell('checkReusableNode', error);
     return false;
+  };
+  try {
+    const answer = askWithSignal(violations.scope, signal, (own) => handler.checkReusableNode?.(node, own));
+    return typeof answer === 'boolean' ? answer : answer.then((usable) => usable === true, refused);
+  } catch (error) {
+    return refused(error);
   }
 }
 

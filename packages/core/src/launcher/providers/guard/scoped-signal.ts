@@ -13,10 +13,15 @@ export interface ScopedSignal {
  */
 export function scopeSignal(signal: AbortSignal, scope: DriverScope): ScopedSignal {
   const own = new AbortController();
+  return { signal: own.signal, release: follow(signal, own, scope) };
+}
+
+/** @returns to be called when `own` is no longer needed */
+function follow(signal: AbortSignal, own: AbortController, scope: DriverScope): () => void {
   const abort = () => inDriverScope(scope, () => own.abort(signal.reason));
   if (signal.aborted) abort();
   else signal.addEventListener('abort', abort, { once: true });
-  return { signal: own.signal, release: () => signal.removeEventListener('abort', abort) };
+  return () => signal.removeEventListener('abort', abort);
 }
 
 /** Runs a driver's code in its scope, with a signal that it needs until its promise is settled. */
@@ -31,4 +36,17 @@ export async function inScopeWithSignal<T>(
   } finally {
     scoped.release();
   }
+}
+
+/** As {@link inScopeWithSignal} for code that may know its answer at once, which is then returned at once. May throw. */
+export function askWithSignal(
+  scope: DriverScope,
+  signal: AbortSignal,
+  ask: (signal: AbortSignal) => boolean | Promise<boolean> | undefined,
+): boolean | Promise<boolean | undefined> {
+  if (signal.aborted) return inScopeWithSignal(scope, signal, ask);
+  const own = new AbortController();
+  const answer = inDriverScope(scope, () => ask(own.signal));
+  if (typeof answer === 'boolean') return answer;
+  return Promise.resolve(answer).finally(follow(signal, own, scope));
 }
