@@ -45,6 +45,13 @@ const UNSEEN: Cause = { cause: 'unseen', text: 'no launcher has looked at it' };
 const LOST: Cause = { cause: 'unseen', text: 'the launcher that had it was gone, and no other had looked at it' };
 const PUT_BACK: Cause = { cause: 'unseen', text: 'it was put back, and no pool had looked at it again' };
 const ENDS: ReadonlySet<string> = new Set(['fulfilled', 'failed', 'gone']);
+/** States of a node that is not ready yet. */
+const IN_THE_MAKING: ReadonlySet<string> = new Set(['init', 'building']);
+const planning = (pool: string): Cause => ({ cause: 'planning', text: `${pool}: it is looked at` });
+const handling = (pool: string): Cause => ({
+  cause: 'handling',
+  text: `${pool}: nodes are locked, looked at and handed over`,
+});
 /** The first that there is says what the request waits for. */
 const ORDER: readonly Standing['what'][] = ['waits', 'behind', 'queued', 'left', 'declined'];
 
@@ -53,7 +60,35 @@ const WORK_ON_NODES = ['launch-failed', 'launching', 'key-scan'];
 
 /** What a request waited for, as one launcher knows it. */
 export function causesOfRequest({ facts, events, nodes }: KnownRequest): Interval[] {
-  return causesOf({ createdMs: facts.createdMs, events, nodes });
+  const past = { createdMs: facts.createdMs, events, nodes };
+  return causesWhenServedAtOnce(past) ?? causesOf(past);
+}
+
+/**
+ * As {@link causesOf}, for a request that the only pool that looked at it took at once and gave ready nodes, as most are.
+ * @returns `undefined`: it was another one
+ */
+function causesWhenServedAtOnce({ createdMs, events, nodes }: RequestPast): Interval[] | undefined {
+  const [end, taken, queued] = [events.at(-1), events.at(-2), events.at(-3)];
+  if (createdMs === undefined || events.length > 3 || !end || !ENDS.has(end.what) || taken?.what !== 'taken')
+    return undefined;
+  if (queued && (queued.what !== 'queued' || queued.pool !== taken.pool || queued.timeMs > taken.timeMs))
+    return undefined;
+  if (taken.timeMs > end.timeMs || nodes.some(wasMade)) return undefined;
+  const takenMs = Math.max(createdMs, taken.timeMs);
+  const queuedMs = queued ? Math.max(createdMs, queued.timeMs) : takenMs;
+  const intervals = [
+    { beginMs: createdMs, endMs: queuedMs, ...UNSEEN },
+    { beginMs: queuedMs, endMs: takenMs, ...planning(taken.pool) },
+    { beginMs: takenMs, endMs: Math.max(takenMs, end.timeMs), ...handling(taken.pool) },
+  ];
+  return intervals.filter(({ beginMs, endMs }) => endMs > beginMs);
+}
+
+function wasMade({ events }: MadeNode): boolean {
+  return events.some(
+    ({ what, rule }) => what === 'stage' || what === 'error' || (what === 'state' && IN_THE_MAKING.has(rule)),
+  );
 }
 
 /** When a request was fulfilled, failed or withdrawn; `undefined`: not yet. */
@@ -134,8 +169,8 @@ class Situation {
     else this.#hearOfNode(event, node);
   }
 
-  #hearOfPool({ launcher = '', pool, what, rule, text }: ToldEvent): void {
-    const key = `${launcher} ${pool}`;
+  #hearOfPool({ launcher, pool, what, rule, text }: ToldEvent): void {
+    const key = launcher === undefined ? pool : `${launcher} ${pool}`;
     if (what === 'ended') {
       this.#nobody = pool === '' ? LOST : PUT_BACK;
       // without a pool: the launcher itself has ended
@@ -156,7 +191,7 @@ class Situation {
     if (what === 'error') set('launch-failed', `node ${node}: ${text}`);
     else if (what === 'stage' && rule === 'scanning') set('key-scan', `the host keys of node ${node} are read`);
     else if (what === 'stage') set('launching', `node ${node} is made (${rule})`);
-    else if (what === 'state' && (rule === 'init' || rule === 'building')) {
+    else if (what === 'state' && IN_THE_MAKING.has(rule)) {
       if (this.#nodes.get(node) === undefined) set('launching', `node ${node} is made`);
     } else if (what === 'state' || what === 'gone') this.#nodes.delete(node);
   }
@@ -177,7 +212,7 @@ class Situation {
     let sentences = '';
     for (const { what, pool, rule, text } of this.#standings.values()) {
       if (what !== wanted) continue;
-      if (wanted === 'queued') return { cause: 'planning', text: `${pool}: it is looked at` };
+      if (wanted === 'queued') return planning(pool);
       sentences += cause === undefined ? `${pool}: ${text}` : `; ${pool}: ${text}`;
       cause ??= rule;
     }
@@ -192,6 +227,6 @@ class Situation {
         if (node.cause === cause) return { cause, text: `${pool}: ${node.text}` };
       }
     }
-    return { cause: 'handling', text: `${pool}: nodes are locked, looked at and handed over` };
+    return handling(pool);
   }
 }

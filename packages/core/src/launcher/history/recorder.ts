@@ -16,7 +16,7 @@ export const RESTING = 'not-planning';
 const RESTING_TEXT =
   'the pool plans nothing at the moment: it is not registered yet, its provider does not run, or ZooKeeper is away';
 /** What nodes carry as `launcher` that a pool has made. */
-const POOL_ID = /-PoolWorker\./;
+const POOL_ID = '-PoolWorker.';
 const ENDS: Readonly<Record<string, 'fulfilled' | 'failed'>> = { fulfilled: 'fulfilled', failed: 'failed' };
 
 /** A request that is over, with everything that this launcher knows of it. */
@@ -237,7 +237,7 @@ export class Recorder implements DecisionListener {
   /** Nodes that no pool has made, such as those of static hosts, are noted by all launchers that have their pool. */
   #isOurs({ launcher, provider, pool }: NodeRecord): boolean {
     if (launcher !== null && this.#own.has(launcher)) return true;
-    if (launcher !== null && POOL_ID.test(launcher)) return false;
+    if (launcher?.includes(POOL_ID)) return false;
     return this.#ownPools.has(`${provider}/${pool}`);
   }
 

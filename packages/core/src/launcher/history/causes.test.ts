@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { causesOf, causesOfRequest } from './causes.js';
+import { pastEvent, type PastEvent } from './event.js';
+
+const POOL = 'cloud/main';
+const FACTS = { createdMs: 1_000, labels: ['small'], requestor: null, tenant: null };
+const queued = (timeMs: number, pool = POOL) => pastEvent(timeMs, 'queued', pool);
+const taken = (timeMs: number) => pastEvent(timeMs, 'taken', POOL);
+const fulfilled = (timeMs: number) => pastEvent(timeMs, 'fulfilled');
+const GIVEN = [pastEvent(1_010, 'allocated', '', '', 'r1'), pastEvent(1_040, 'state', '', 'in-use')];
+
+function request(events: PastEvent[], node: PastEvent[] = []) {
+  const nodes = [{ id: 'n1', facts: { request: 'r1', labels: ['small'], pool: POOL }, events: node }];
+  return { id: 'r1', facts: FACTS, events, nodes, eventsNow: () => events };
+}
+
+describe('causes of a request that was served at once', () => {
+  it('are no others than by following everything that is told of it', () => {
+    const pasts = [
+      request([taken(1_010), fulfilled(1_030)], GIVEN),
+      request([queued(1_005), taken(1_010), fulfilled(1_030)], GIVEN),
+      request([queued(1_010), taken(1_010), fulfilled(1_010)]),
+      request([queued(990), taken(995), fulfilled(999)]),
+      request([queued(990), taken(995), fulfilled(1_030)]),
+      request([queued(1_005, 'other/main'), taken(1_010), fulfilled(1_030)]),
+      request([queued(1_020), taken(1_010), fulfilled(1_030)]),
+      request([taken(1_040), fulfilled(1_030)]),
+      request([taken(1_010)]),
+      request([queued(1_005), pastEvent(1_006, 'waits', POOL, 'quota', 'full'), taken(1_010), fulfilled(1_030)]),
+      request([taken(1_010), fulfilled(1_030)], [pastEvent(1_015, 'state', '', 'building')]),
+    ];
+
+    for (const past of pasts)
+      expect(causesOfRequest(past)).toEqual(causesOf({ createdMs: 1_000, events: past.events, nodes: past.nodes }));
+  });
+
+  it('are the times before it was looked at, while it was planned and while it was handled', () => {
+    const causes = causesOfRequest(request([queued(1_005), taken(1_010), fulfilled(1_030)], GIVEN));
+
+    expect(causes.map(({ cause, beginMs, endMs }) => [cause, beginMs, endMs])).toEqual([
+      ['unseen', 1_000, 1_005],
+      ['planning', 1_005, 1_010],
+      ['handling', 1_010, 1_030],
+    ]);
+  });
+});
