@@ -36,7 +36,7 @@ export class RequestWork {
   readonly logger: Logger;
   /** What has been heard so far. */
   readonly heard = new Set<RequestEvent>();
-  readonly #drivers = new WeakMap<Provider, NodeRequestHandler>();
+  readonly #drivers = new Map<Provider, NodeRequestHandler>();
   readonly #abort = new AbortController();
   readonly #resumed: { reused: Part[]; toLaunch: Part[] }[] = [];
   #request: RequestRecord;
