@@ -2,6 +2,8 @@ import type { Past, RecordedRequest, RecordedUse } from './past.js';
 
 /** Requests of launchers themselves: they ask anew in the replay. */
 const OURS = 'NodePool:';
+/** Of people at a terminal. */
+const PEOPLE = 'NodePool:cli:';
 /** How long nodes are used where the record never says. */
 const USUAL_USE_MS = 5 * 60_000;
 const DEFAULT_PRIORITY = 200;
@@ -48,7 +50,7 @@ export function demandOf(past: Past, window: Window): DemandedRequest[] {
 
 /** Whether others than launchers have asked for it. */
 export function isDemand({ requestor }: RecordedRequest): boolean {
-  return requestor?.startsWith(OURS) !== true;
+  return requestor?.startsWith(OURS) !== true || requestor.startsWith(PEOPLE);
 }
 
 function asDemand(request: RecordedRequest, useMs: number, counts: boolean): DemandedRequest {
