@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -16,6 +17,19 @@ const CLASS_PATH = [
 ]
   .map((jar) => `${JAVA_DIR}/${jar}.jar`)
   .join(':');
+
+/** Whether somebody accepts connections there. */
+async function listens(port: number): Promise<boolean> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
 
 /** Sends a four-letter word and returns the answer; empty when nothing listens or the server is not serving yet. */
 export async function fourLetterWord(port: number, word: string, host = '127.0.0.1'): Promise<string> {
@@ -86,6 +100,7 @@ export class ZooKeeperServer {
       return (await this.fourLetter('conf')).includes(`dataDir=${join(this.dir, 'data')}`);
     };
     await until(probe, failure);
+    if (this.port !== this.plainPort) await until(() => listens(this.port), failure); // TLS: bound after the plain one
   }
 
   fourLetter(word: string): Promise<string> {

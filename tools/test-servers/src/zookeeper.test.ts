@@ -10,8 +10,10 @@ afterEach(async () => {
   zookeeper = undefined;
 });
 
-/** What the server says when a client with that certificate sends a four-letter word over TLS. */
-/** @returns what the server says; nothing when it refuses, which may show as an alert, a reset or a plain end */
+/**
+ * Sends a four-letter word over TLS with that certificate.
+ * @returns what the server says; nothing when it refuses, which may show as an alert, a reset or a plain end
+ */
 function askOverTls(port: number, ca: string, cert: string, key: string): Promise<string> {
   return new Promise((resolve) => {
     const [caText, certText, keyText] = [ca, cert, key].map((path) => readFileSync(path, 'utf8'));
