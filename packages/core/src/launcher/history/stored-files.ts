@@ -28,7 +28,7 @@ export async function listHistoryFiles(directory: string): Promise<HistoryFile[]
       const [, began, run, end] = NAME.exec(name) ?? [];
       if (began === undefined || run === undefined) return undefined;
       const path = join(directory, name);
-      const found = await stat(path).catch(() => undefined); // it has been deleted meanwhile
+      const found = await stat(path).catch((error: unknown) => void ifMissing(error)); // it has been deleted meanwhile
       if (!found) return undefined;
       const { size: bytes, mtimeMs: modifiedMs } = found;
       return { path, isCompressed: end !== undefined, run, beganMs: Number(began), modifiedMs, bytes };
