@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -42,6 +42,14 @@ function history(): string {
     );
   }
   return lines.map((line) => `${encodeLine(line, BEGAN_MS)}\n`).join('');
+}
+
+/** @returns where it answers */
+async function serve(answer: RequestListener): Promise<string> {
+  const web = createServer(answer);
+  onTestFinished(() => void web.close());
+  await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
 }
 
 async function writeHistory(): Promise<string> {
@@ -98,23 +106,34 @@ describe('nodepool replay', () => {
     expect(table.stdout).toMatch(/^\+-+\+-+\+\n\| Label \| P50 New \|\n.*\n\| small \| 20\.\d s {2}\|/);
   });
 
-  it('reads the pages of a web server', async () => {
+  it('reads the pages of a web server, again where it is busy', async () => {
     const lines = history().trimEnd().split('\n');
-    const web = createServer((request, response) => {
+    let asked = 0;
+    const url = await serve((request, response) => {
+      if (++asked === 2) return void response.writeHead(429).end();
       const page = /^\/api\/v1\/history\/pages\/(\w+)\?since=\d/.exec(request.url ?? '')?.[1];
       const after = page === 'first' ? 0 : Number(page);
       const next = after + 30 < lines.length ? String(after + 30) : null;
       response.end(JSON.stringify({ base_time: BEGAN_MS / 1000, lines: lines.slice(after, after + 30), next }));
     });
-    onTestFinished(() => void web.close());
-    await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
     await writeConfig('same.yaml', 10);
 
     const { status, stdout } = await installation().nodepool('same.yaml', 'replay', '--from', url, '--json');
 
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject([{ label: 'small', requests: REQUESTS }]);
+  });
+
+  it('gives up on a web server that stays busy', async () => {
+    const url = await serve((_, response) => void response.writeHead(429, { 'Retry-After': '3600' }).end());
+    await writeConfig('same.yaml', 10);
+
+    const { status, stderr } = await installation().nodepool('same.yaml', 'replay', '--from', url);
+
+    expect(status).toBe(1);
+    expect(stderr).toBe(
+      `nodepool: ${url}: it is too busy to answer (status 429), asked once: ask again in 3600 s or later\n`,
+    );
   });
 
   it.each([

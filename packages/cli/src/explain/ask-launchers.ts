@@ -1,8 +1,8 @@
 import { explanationFromJson } from '@nodepool/core/service';
 import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
-import { delay } from '@nodepool/zk-protocol';
 import type { Clock } from '@nodepool/zk-protocol';
 import { describeError } from '../command/errors.js';
+import { whileBusy } from '../connection/while-busy.js';
 
 /** What one launcher said. */
 export type LauncherAnswer =
@@ -12,9 +12,6 @@ export type LauncherAnswer =
 
 /** A launcher that is busy or gone must not hold up the answer of the others for long. */
 const ANSWER_MS = 3000;
-/** A launcher spends only a part of its time on explanations. */
-const BUSY = 429;
-const BUSY_PAUSE_MS = 500;
 
 /** Asks all launchers at once; never rejects. @param urls - of web servers, e.g. `http://nl01:8005` */
 export function askLaunchers(
@@ -31,11 +28,12 @@ async function ask(url: string, subject: ExplainSubject, clock: Clock): Promise<
   try {
     const headers = { accept: 'application/json' };
     const target = explainUrl(url, subject);
-    let response = await fetch(target, { headers, signal: abort.signal });
-    while (response.status === BUSY) {
-      await delay(clock, BUSY_PAUSE_MS, abort.signal);
-      response = await fetch(target, { headers, signal: abort.signal });
-    }
+    const { signal } = abort;
+    const response = await whileBusy(() => fetch(target, { headers, signal }), {
+      clock,
+      patienceMs: ANSWER_MS,
+      signal,
+    });
     const body = await readJson(response);
     const explanation = response.ok ? explanationFromJson(body) : undefined;
     if (explanation) return { kind: 'explained', url, explanation };

@@ -1,12 +1,10 @@
 import type { Clock } from '@nodepool/zk-protocol';
-import { delay } from '@nodepool/zk-protocol';
 import { describeError } from '../command/errors.js';
+import { whileBusy } from '../connection/while-busy.js';
 import { isTimeline, kindOf, type Timeline } from './timeline.js';
 
 /** A launcher asks the others in turn, which takes up to two seconds. */
 const ANSWER_MS = 6_000;
-const BUSY = 429;
-const BUSY_PAUSE_MS = 500;
 
 /** What was found, and why launchers that should know said nothing. */
 export interface FoundTimeline {
@@ -45,11 +43,8 @@ async function ask(url: string, id: string, clock: Clock): Promise<Timeline | st
   try {
     const path = `api/v1/${kindOf(id)}s/${encodeURIComponent(id)}/timeline`;
     const target = new URL(path, url.endsWith('/') ? url : `${url}/`);
-    let response = await fetch(target, { signal: abort.signal });
-    while (response.status === BUSY) {
-      await delay(clock, BUSY_PAUSE_MS, abort.signal);
-      response = await fetch(target, { signal: abort.signal });
-    }
+    const { signal } = abort;
+    const response = await whileBusy(() => fetch(target, { signal }), { clock, patienceMs: ANSWER_MS, signal });
     const body = parse(await response.text());
     if (response.ok) return isTimeline(body) ? body : 'its answer is no timeline: no launcher, or a newer one';
     if (response.status !== 404) return `it answered with status ${response.status}`;

@@ -1,11 +1,12 @@
 import { decodeLine, listHistoryFiles, readHistoryFile } from '@nodepool/core/launcher';
 import type { Past } from '@nodepool/core/replay';
-import { delay, type Clock } from '@nodepool/zk-protocol';
+import type { Clock } from '@nodepool/zk-protocol';
 import { CliError, describeError } from '../command/errors.js';
+import { whileBusy } from '../connection/while-busy.js';
 
 const ANSWER_MS = 10_000;
-const BUSY = 429;
-const BUSY_PAUSE_MS = 500;
+/** A history has many pages, and what was read would be read again by the next attempt: a page is worth some patience. */
+const PATIENCE_MS = 60_000;
 
 /** The files that matter. */
 export interface PastRange {
@@ -52,18 +53,13 @@ async function fromServer(past: Past, url: string, { sinceMs, untilMs }: PastRan
 }
 
 async function fetchPage(target: URL, clock: Clock): Promise<Page> {
-  for (;;) {
-    const response = await fetch(target, { signal: AbortSignal.timeout(ANSWER_MS) });
-    if (response.status === BUSY) {
-      await delay(clock, BUSY_PAUSE_MS);
-      continue;
-    }
-    if (response.status === 404) throw new CliError('it cannot list its history: an older launcher');
-    if (!response.ok) throw new CliError(`it answered with status ${response.status}`);
-    const body: unknown = await response.json();
-    if (!isPage(body)) throw new CliError('it answered something else than its history');
-    return body;
-  }
+  const ask = () => fetch(target, { signal: AbortSignal.timeout(ANSWER_MS) });
+  const response = await whileBusy(ask, { clock, patienceMs: PATIENCE_MS });
+  if (response.status === 404) throw new CliError('it cannot list its history: an older launcher');
+  if (!response.ok) throw new CliError(`it answered with status ${response.status}`);
+  const body: unknown = await response.json();
+  if (!isPage(body)) throw new CliError('it answered something else than its history');
+  return body;
 }
 
 function isPage(value: unknown): value is Page {
