@@ -1,58 +1,56 @@
-import { parseArgs } from 'node:util';
+import { parseCommandLine, USAGE, UsageError, type SeedsCommand, type YearCommand } from './command-line.js';
 import { simulate, type RunResult } from './simulate.js';
 import { simulateYear } from './year/year.js';
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '100' },
-    from: { type: 'string', default: '1' },
-    trace: { type: 'boolean', default: false },
-    'keep-going': { type: 'boolean', default: false },
-    year: { type: 'boolean', default: false },
-    only: { type: 'string' },
-    most: { type: 'string' },
-  },
-});
-const from = Number(values.from);
-const seeds = Number(values.seeds);
+const MOST_TOLD = 8;
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-if (values.year) {
-  const { text, violations } = await simulateYear({
-    ...{ seed: from, only: values.only, most: values.most === undefined ? undefined : Number(values.most) },
-    progress: (line) => process.stderr.write(`${line}\n`),
-  });
+async function runYear({ seed, only, most }: YearCommand): Promise<void> {
+  const progress = (line: string) => process.stderr.write(`${line}\n`);
+  const { text, violations } = await simulateYear({ seed, only, most, progress });
   say(text);
-  for (const violation of violations.slice(0, 8)) say(`violation: ${violation}`);
-  process.exit(violations.length > 0 ? 1 : 0);
+  for (const violation of violations.slice(0, MOST_TOLD)) say(`violation: ${violation}`);
+  if (violations.length > 0) process.exitCode = 1;
 }
 
-const total = { steps: 0, transactions: 0, fulfilled: 0, failed: 0, elapsedMs: 0 };
-const broken: number[] = [];
-const beganMs = performance.now();
-for (let seed = from; seed < from + seeds; seed++) {
-  const result = await simulate(seed, values.trace);
-  for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += result[key];
-  if (values.trace) for (const line of result.trace) say(line);
-  if (result.violations.length === 0) continue;
-  broken.push(seed);
-  report(result);
-  if (!values['keep-going']) break;
-}
-const seconds = (performance.now() - beganMs) / 1000;
-const done = broken.length > 0 && !values['keep-going'] ? (broken[0] ?? from) - from + 1 : seeds;
-say(
-  `${done} seeds, ${broken.length} with violations, ${(done / seconds).toFixed(1)} seeds/s; ` +
-    `${total.fulfilled} requests fulfilled, ${total.failed} failed, ${total.transactions} transactions, ` +
-    `${total.steps} steps, ${Math.round(total.elapsedMs / 3_600_000)} hours of virtual time`,
-);
-if (broken.length > 0) {
+async function runSeeds({ from, seeds, trace, keepGoing }: SeedsCommand): Promise<void> {
+  const total = { steps: 0, transactions: 0, fulfilled: 0, failed: 0, elapsedMs: 0 };
+  const broken: number[] = [];
+  const beganMs = performance.now();
+  for (let seed = from; seed < from + seeds; seed++) {
+    const result = await simulate(seed, trace);
+    for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += result[key];
+    if (trace) for (const line of result.trace) say(line);
+    if (result.violations.length === 0) continue;
+    broken.push(seed);
+    report(result);
+    if (!keepGoing) break;
+  }
+  const seconds = (performance.now() - beganMs) / 1000;
+  const done = broken.length > 0 && !keepGoing ? (broken[0] ?? from) - from + 1 : seeds;
+  say(
+    `${done} seeds, ${broken.length} with violations, ${(done / seconds).toFixed(1)} seeds/s; ` +
+      `${total.fulfilled} requests fulfilled, ${total.failed} failed, ${total.transactions} transactions, ` +
+      `${total.steps} steps, ${Math.round(total.elapsedMs / 3_600_000)} hours of virtual time`,
+  );
+  if (broken.length === 0) return;
   say(`broken: ${broken.join(' ')}`);
   process.exitCode = 1;
 }
 
 function report({ seed, violations }: RunResult): void {
   say(`seed ${seed}:`);
-  for (const violation of violations.slice(0, 8)) say(`  ${violation}`);
+  for (const violation of violations.slice(0, MOST_TOLD)) say(`  ${violation}`);
   say(`  replay: npm run simulate -- --from ${seed} --seeds 1 --trace`);
+}
+
+try {
+  const command = parseCommandLine(process.argv.slice(2));
+  if (command.kind === 'help') say(USAGE);
+  else if (command.kind === 'year') await runYear(command);
+  else await runSeeds(command);
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`simulator: ${error.message}\nTry: node simulator/dist/main.js --help\n`);
+  process.exitCode = 2;
 }

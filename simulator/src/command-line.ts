@@ -1,0 +1,89 @@
+import { parseArgs } from 'node:util';
+import { INCIDENTS } from './year/incidents.js';
+
+/** The command line makes no sense. */
+export class UsageError extends Error {}
+
+/** Runs seed after seed. */
+export interface SeedsCommand {
+  readonly kind: 'seeds';
+  readonly from: number;
+  readonly seeds: number;
+  readonly trace: boolean;
+  readonly keepGoing: boolean;
+}
+
+/** Runs a year of incidents. */
+export interface YearCommand {
+  readonly kind: 'year';
+  readonly seed: number;
+  readonly only: string | undefined;
+  readonly most: number | undefined;
+}
+
+/** What `--only` takes. */
+const KINDS = [...INCIDENTS.map(({ name }) => name), 'herd'];
+
+/** What `--help` prints. */
+export const USAGE = `Usage: node simulator/dist/main.js [OPTION...]
+
+Runs launchers, ZooKeeper, clouds and clients on a virtual clock, and breaks them. A seed decides everything. Ends with
+status 1 when something happened that never may.
+
+  --seeds N      how many runs (default: 100)
+  --from S       first seed, or the one of the year (default: 1)
+  --keep-going   collect all broken seeds (default: stop at the first)
+  --trace        print each transaction, log line, fault and change of a cloud (default: off)
+  --year         a year of incidents instead, with steering and without (default: off)
+  --only NAME    with --year: one kind of incident (default: all), of
+                 ${KINDS.join(', ')}
+  --most N       with --year: so many incidents of each kind at the most (default: as many as a year has)
+  -h, --help     this text`;
+
+/**
+ * Reads the command line.
+ * @throws {UsageError} it cannot be understood
+ */
+export function parseCommandLine(args: readonly string[]): SeedsCommand | YearCommand | { readonly kind: 'help' } {
+  const values = parse(args);
+  if (values.help) return { kind: 'help' };
+  const from = wholeNumber('from', values.from, 0) ?? 1;
+  const { only, year } = values;
+  for (const name of year ? (['seeds', 'trace', 'keep-going'] as const) : (['only', 'most'] as const)) {
+    if (values[name] !== undefined) throw new UsageError(`--${name} ${year ? 'does not go with' : 'needs'} --year`);
+  }
+  const seeds = wholeNumber('seeds', values.seeds, 1) ?? 100;
+  if (!year)
+    return { kind: 'seeds', from, seeds, trace: values.trace ?? false, keepGoing: values['keep-going'] ?? false };
+  if (only !== undefined && !KINDS.includes(only))
+    throw new UsageError(`--only: there is no incident "${only}"; there are ${KINDS.join(', ')}`);
+  return { kind: 'year', seed: from, only, most: wholeNumber('most', values.most, 1) };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        seeds: { type: 'string' },
+        from: { type: 'string' },
+        trace: { type: 'boolean' },
+        'keep-going': { type: 'boolean' },
+        year: { type: 'boolean' },
+        only: { type: 'string' },
+        most: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    });
+    return values;
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function wholeNumber(name: string, text: string | undefined, least: number): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
+  throw new UsageError(`--${name} needs a whole number, ${least} or more, got "${text}"`);
+}
