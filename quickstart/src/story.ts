@@ -10,6 +10,10 @@ export interface Telling {
   readonly text: string;
   /** What it says about how many machines there are. */
   readonly change?: 'one-more' | 'one-less';
+  /** So often it is news, of one `image`: then it goes on like this. Default: always. */
+  readonly times?: number;
+  /** What it says about how things go: when that changes, everything is news again. */
+  readonly outcome?: 'good' | 'bad';
 }
 
 const NODE = String.raw`\[node: (?<node>\d+)\]`;
@@ -43,21 +47,32 @@ export const MACHINES: readonly Telling[] = [
   },
 ];
 
+const BUILD = String.raw`image=(?<image>\S+) build=(?<node>[0-9a-f]{8})[0-9a-f]*`;
 /** What the builder's log says about images. */
 export const IMAGES: readonly Telling[] = [
   {
-    line: /Build is ready .*build=(?<node>[0-9a-f]{8})[0-9a-f]*/,
+    line: new RegExp(`Build is ready ${BUILD} .*`),
     text: 'image build $<node> is ready',
+    times: 2,
+    outcome: 'good',
   },
   {
-    line: /Upload is ready .*build=(?<node>[0-9a-f]{8})[0-9a-f]* .*/,
+    line: new RegExp(`Upload is ready ${BUILD} .*`),
     text: 'image build $<node> is uploaded: machines are launched from it from now on',
     change: 'one-more',
+    times: 2,
   },
   {
-    line: /Upload removed .*build=(?<node>[0-9a-f]{8})[0-9a-f]* .*/,
-    text: 'image build $<node> is removed: there are two newer ones',
+    line: new RegExp(`Upload removed ${BUILD} .*`),
+    text: 'image build $<node> is removed: there are two newer ones. So it goes on; only what changes is told',
     change: 'one-less',
+    times: 1,
+  },
+  {
+    line: new RegExp(`Build failed; .*${BUILD} reason="?(?<reason>.*?)"?$`),
+    text: 'image build $<node> has failed: $<reason>',
+    times: 1,
+    outcome: 'bad',
   },
 ];
 
@@ -65,19 +80,22 @@ export const IMAGES: readonly Telling[] = [
 export class Story {
   readonly #file: FileHandle;
   readonly #machines = new Set<string>();
+  readonly #told = new Map<Telling, Map<string, number>>();
+  readonly #outcomes = new Map<string, Telling['outcome']>();
   #timer: NodeJS.Timeout | undefined;
   #rest = '';
 
   private constructor(
     file: FileHandle,
     private readonly tellings: readonly Telling[],
+    private readonly say: (text: string) => void,
   ) {
     this.#file = file;
   }
 
   /** Begins at the beginning of the log. */
-  static async follow(logFile: string, tellings: readonly Telling[]): Promise<Story> {
-    const story = new Story(await open(logFile), tellings);
+  static async follow(logFile: string, tellings: readonly Telling[], tell = say): Promise<Story> {
+    const story = new Story(await open(logFile), tellings, tell);
     story.#readLater();
     return story;
   }
@@ -107,11 +125,24 @@ export class Story {
     for (const telling of this.tellings) {
       const found = telling.line.exec(line);
       if (found === null) continue;
-      say(`  cloud: ${found[0].replace(telling.line, telling.text)}`);
+      if (this.#isNews(telling, found.groups?.['image'] ?? ''))
+        this.say(`  cloud: ${found[0].replace(telling.line, telling.text)}`);
       const node = found.groups?.['node'] ?? '';
       if (telling.change === 'one-more') this.#machines.add(node);
       if (telling.change === 'one-less') this.#machines.delete(node);
     }
+  }
+
+  #isNews(telling: Telling, image: string): boolean {
+    const { times = Infinity, outcome } = telling;
+    if (outcome !== undefined && this.#outcomes.get(image) !== outcome) {
+      this.#outcomes.set(image, outcome);
+      for (const counts of this.#told.values()) counts.delete(image);
+    }
+    const counts = this.#told.get(telling) ?? new Map<string, number>();
+    const count = (counts.get(image) ?? 0) + 1;
+    this.#told.set(telling, counts.set(image, count));
+    return count <= times;
   }
 }
 
