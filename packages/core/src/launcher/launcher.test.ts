@@ -179,6 +179,17 @@ it('a launcher that has stopped does nothing any more', async () => {
   expect(world.clock.pendingTimers, 'of sessions only').toBeLessThan(8);
 });
 
+it('a launcher that stops without having drained ends its providers, and waits for none', async () => {
+  const ended: string[] = [];
+  const join = () => new Promise<void>(() => {});
+  world = new RackWorld({ stop: () => void ended.push('stopped'), join });
+  const launcher = await world.startLauncher(pooledConfig);
+
+  await launcher.stop();
+
+  expect(ended).toEqual(['stopped']);
+});
+
 describe('what a launcher tells', () => {
   it('is why a request waits, by id or by labels, and how busy its pools are', async () => {
     const launcher = await world.startLauncher(pooledConfig);

@@ -87,17 +87,23 @@ export class Launcher {
     return drain(this.#parts, deadlineMs);
   }
 
-  /** Ends everything at once. Locks and registrations go with the session. */
+  /**
+   * Ends everything at once, providers as well; what they have under way is not waited for, see {@link Launcher.drain}.
+   * Locks and registrations go with the session.
+   */
   async stop(): Promise<void> {
     const { services, life, sweeps, pools, metrics, minReady, ages, drained, lost, lateUnlocks } = this.#parts;
+    const { providers, reaper } = this.#parts;
     const { outlook, registry, components, controls, controlCache, images, steering } = this.#parts;
     if (life.signal.aborted) return;
     life.stop();
     sweeps.stop();
     steering.close();
+    providers.close();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     pools.abandon(life.signal.reason as Error);
     metrics?.stop();
+    for (const part of [reaper, providers]) void part.stop(); // a driver may take its time
     for (const part of [minReady, ages, drained, lost, lateUnlocks]) part.stop();
     for (const part of [controls, outlook, registry, services.mirror]) part.close();
     for (const cache of [this.nodes, this.requests, components, controlCache, images]) cache.stop();

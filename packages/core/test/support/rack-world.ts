@@ -1,6 +1,6 @@
 import { encodeNode, newNode, NODES_ROOT, type NodeRecord } from '@nodepool/zk-protocol';
 import { InProcessServer, InProcessZooKeeper, perfectConditions } from '@nodepool/zk-protocol/in-process';
-import { silentLogger, type Config, type Driver, type ProviderConfig } from '../../src/index.js';
+import { silentLogger, type Config, type Driver, type Provider, type ProviderConfig } from '../../src/index.js';
 import { Launcher } from '../../src/launcher/index.js';
 import { VirtualClock } from '../../src/testing/virtual-clock.js';
 import { idleProvider } from './idle-provider.js';
@@ -17,14 +17,14 @@ const providerConfig: ProviderConfig = {
 };
 
 /** A driver of nodes behind which there is nothing. */
-const driver: Driver = {
+const idleDriver = (changes: Partial<Provider> = {}): Driver => ({
   name: 'idle',
   apiVersion: 1,
   capabilities: { launches: false, pausesAtQuota: false, managesImages: false },
   schema: {},
   getProviderConfig: () => providerConfig,
-  getProvider: () => idleProvider(providerConfig),
-};
+  getProvider: () => idleProvider(providerConfig, changes),
+});
 
 /** A single provider `rack` without pools. */
 export const rackConfig: Config = {
@@ -53,6 +53,9 @@ export const pooledConfig: Config = {
 
 /** A ZooKeeper on a virtual clock, for launchers with a provider that has nothing behind its nodes. */
 export class RackWorld {
+  /** @param provider - what is other about the provider */
+  constructor(private readonly provider: Partial<Provider> = {}) {}
+
   readonly clock = new VirtualClock();
   readonly #server = new InProcessServer(this.clock);
   readonly zk = this.session();
@@ -77,6 +80,7 @@ export class RackWorld {
 
   /** A launcher that is not started. @param zk - its session; default: one of its own */
   launcher(config: Config = rackConfig, zk: InProcessZooKeeper = this.session()): Launcher {
+    const driver = idleDriver(this.provider);
     const registry = { get: () => Promise.resolve(driver), reset: () => Promise.resolve(), loaded: () => [] };
     const parts = { zk, clock: this.clock, config, registry, logger: silentLogger };
     return new Launcher({ ...parts, hostname: 'nl01', version: '1' });

@@ -57,6 +57,7 @@ export class ProviderSet {
   readonly #nodesByProvider: NodesByProvider;
   readonly #draining: DrainingProviders;
   #isClosed = false;
+  #stopped: Promise<void> | undefined;
   /** Of all that have not ended, also of replaced ones. */
   readonly #restarts: Restarts;
   readonly #closings = new Map<ProviderRunner, AbortController>();
@@ -177,7 +178,12 @@ export class ProviderSet {
     return next;
   }
 
-  async stop(): Promise<void> {
+  /** Ends all providers; resolves when everything of them has ended. Safe to repeat. */
+  stop(): Promise<void> {
+    return (this.#stopped ??= this.#stopAll());
+  }
+
+  async #stopAll(): Promise<void> {
     this.#orphans.stop();
     this.#restarts.stop();
     await Promise.all([...this.#runners.values(), ...this.#draining.takeAll()].map((runner) => runner.stop()));
