@@ -1,6 +1,7 @@
 // with-build.mjs SCRIPT [ARGUMENT...]: installs and builds what the script needs, then runs a built script of this repository.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { clearInterval, setInterval } from 'node:timers';
 import { ensureBuilt, root } from './ensure.mjs';
 
@@ -44,4 +45,4 @@ const watch = setInterval(() => {
 child.on('error', (error) => {
   throw error;
 });
-child.on('exit', (code) => process.exit(code ?? 1));
+child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
