@@ -13,7 +13,7 @@ export const driver: Driver = {
   apiVersion: DRIVER_API_VERSION,
   capabilities: {
     ...{ launches: true, pausesAtQuota: true, managesImages: false },
-    ...{ rampsLaunches: false, recordsOnly: true },
+    ...{ rampsLaunches: false, buildsOnNodes: true, recordsOnly: true },
   },
   schema,
   getProviderConfig: readProviderConfig,

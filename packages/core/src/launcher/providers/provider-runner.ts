@@ -37,7 +37,7 @@ export class ProviderRunner {
   readonly pausesAtQuota: boolean;
   /** How many launches may be under way at once follows from how they go. */
   readonly rampsLaunches: boolean;
-  /** What it launches are parts of machines that other providers have. */
+  /** Its nodes are parts of nodes that other providers have. */
   readonly buildsOnNodes: boolean;
   readonly #services: Services;
   readonly #logger: Logger;
@@ -57,7 +57,7 @@ export class ProviderRunner {
     this.launches = loaded.driver.capabilities.launches;
     this.pausesAtQuota = loaded.driver.capabilities.pausesAtQuota;
     this.rampsLaunches = this.launches && (loaded.driver.capabilities.rampsLaunches ?? true);
-    this.buildsOnNodes = this.launches && !this.rampsLaunches;
+    this.buildsOnNodes = loaded.driver.capabilities.buildsOnNodes ?? false;
     this.#logger = services.logger.child({ provider: provider.config.name });
   }
 

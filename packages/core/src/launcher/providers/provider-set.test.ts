@@ -28,8 +28,9 @@ let failures: number;
 let working: Set<string>;
 let elsewhere: Set<string>;
 
-const driver = (): Driver =>
+const driver = (capabilities?: Partial<Driver['capabilities']>): Driver =>
   plainDriver('plain', {
+    capabilities: { launches: true, pausesAtQuota: false, managesImages: false, ...capabilities },
     getProvider: (providerConfig, context) => {
       const calls: string[] = [];
       made.push({ context, calls });
@@ -75,7 +76,11 @@ beforeEach(async () => {
     ...{ made: [], asked: [], failures: 0 },
     ...{ working: new Set<string>(), elsewhere: new Set<string>() },
   });
-  set = new ProviderSet(world.services, registryOf(driver()), {
+  set = openSet(driver());
+});
+
+function openSet(of: Driver): ProviderSet {
+  return new ProviderSet(world.services, registryOf(of), {
     images: {} as ProviderContext['images'] & object,
     config: () => config,
     capacityChanged: (name, pool) => void asked.push(`capacity ${name}/${pool ?? ''}`),
@@ -87,7 +92,7 @@ beforeEach(async () => {
     restart: (name) => void asked.push(`restart ${name}`),
     releaseNode: ({ id }, why) => void asked.push(`release ${id}: ${why}`),
   });
-});
+}
 
 const calls = () => made.map((each) => each.calls);
 
@@ -133,6 +138,25 @@ describe('a reload', () => {
     await expect(world.clock.run(set.apply({ ...other, providers }))).rejects.toThrow('driver "gone" is not installed');
 
     expect(calls()).toEqual([['start']]);
+  });
+});
+
+describe('what drivers can do', () => {
+  it.each([
+    [{}, false],
+    [{ rampsLaunches: false }, false],
+    [{ buildsOnNodes: true }, true],
+    [{ launches: false, buildsOnNodes: true }, true],
+  ])('says whether nodes are made of those of others: %o', async (capabilities, expected) => {
+    set = openSet(driver(capabilities));
+    expect(set.buildOnNodes).toBe(false);
+
+    await apply('one');
+    await world.createNode({ provider: 'one', pool: 'main' });
+    expect(set.buildOnNodes).toBe(expected);
+    await apply();
+
+    expect(set.buildOnNodes, 'while it drains').toBe(expected);
   });
 });
 
