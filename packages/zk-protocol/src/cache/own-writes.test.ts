@@ -30,7 +30,7 @@ describe('OwnWrites', () => {
   it('applies a write that took effect after another of the same path was refused, and reads the path to be sure', () => {
     const refused = begin(set);
     const accepted = begin(set);
-    own.count(set.path);
+    own.count(set.path, false);
 
     own.fail(refused, false);
     const { effects, unsure } = own.succeed(accepted, [{ op: 'set', stat }]);
@@ -41,7 +41,7 @@ describe('OwnWrites', () => {
 
   it('keeps back what others make only until the creates sent before it are answered', () => {
     const first = begin(create);
-    own.count(pathOf(7));
+    own.count(pathOf(7), true);
     const second = begin(create);
 
     own.succeed(first, [created(8)]);
@@ -51,9 +51,20 @@ describe('OwnWrites', () => {
     expect(read).toEqual([pathOf(7)]);
   });
 
+  it('keeps back what becomes of a node that may be its own, and nothing of those that were there before', () => {
+    const write = begin(create);
+
+    expect(own.count(pathOf(6), false)).toBe(false);
+    expect(own.count(pathOf(7), true)).toBe(true);
+    expect(own.count(pathOf(7), false)).toBe(true);
+
+    expect([...own.succeed(write, [created(7)]).unsure]).toEqual([pathOf(7)]);
+    expect(read).toEqual([]);
+  });
+
   it('counts what is kept back', () => {
     const write = begin(create);
-    own.count(pathOf(7));
+    own.count(pathOf(7), true);
     expect(own.deferred).toBe(1);
 
     own.fail(write, false);

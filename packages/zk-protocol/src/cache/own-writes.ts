@@ -52,8 +52,12 @@ export class OwnWrites {
     private readonly readAgain: (path: string) => void,
   ) {}
 
-  /** @returns true when the event was counted and the caller need not react */
-  count(path: string): boolean {
+  /**
+   * @param isCreation - the path came into being: only those can be of a sequential create whose reply is not there yet,
+   * and what follows it
+   * @returns true when the event was counted and the caller need not react
+   */
+  count(path: string, isCreation: boolean): boolean {
     const entry = this.#expected.get(path);
     if (entry !== undefined) {
       entry.seen += 1;
@@ -63,6 +67,7 @@ export class OwnWrites {
     const creates = this.#sequential.get(path.slice(0, -SEQUENCE_DIGITS));
     if (creates === undefined) return false;
     const seen = creates.seen.get(path);
+    if (seen === undefined && !isCreation) return false;
     if (seen === undefined) creates.seen.set(path, { events: 1, upTo: this.#lastNumber });
     else seen.events += 1;
     if (creates.seen.size > MAX_DEFERRED) this.#readDeferred(creates, Infinity);
