@@ -182,12 +182,7 @@ export class PathReader {
   }
 
   #send(): void {
-    while (
-      this.#dirty.size > 0 &&
-      this.#batches < MAX_BATCHES &&
-      this.#options.zk.state === 'CONNECTED' &&
-      !this.#stopped
-    ) {
+    while (this.#maySend()) {
       const batch: PathToRead[] = [];
       for (const read of this.#dirty.values()) {
         batch.push(read);
@@ -200,6 +195,13 @@ export class PathReader {
       this.#batches += 1;
       void this.#read(batch);
     }
+  }
+
+  /** What is not a full batch waits for the answer of the one before, so that the busier ZooKeeper is, the more go together. */
+  #maySend(): boolean {
+    if (this.#options.zk.state !== 'CONNECTED' || this.#stopped) return false;
+    const { size } = this.#dirty;
+    return size >= READS_PER_BATCH ? this.#batches < MAX_BATCHES : size > 0 && this.#batches === 0;
   }
 
   async #read(batch: PathToRead[]): Promise<void> {
