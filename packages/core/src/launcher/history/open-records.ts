@@ -76,7 +76,7 @@ export class OpenRequest extends OpenRecord implements KnownRequest {
   /** Nodes that are made for it. */
   readonly nodes: OpenNode[] = [];
   isOver = false;
-  /** A pool of this launcher has had it in its queue. */
+  /** A pool of this launcher has had it in its queue, or it failed after they had looked at it. */
   concernsUs = false;
 
   constructor(request: RequestRecord) {

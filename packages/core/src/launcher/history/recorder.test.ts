@@ -165,6 +165,22 @@ describe('the history of a request', () => {
     expect(lines.flatMap((line) => (line.kind === 'request' ? line.events : []))).toHaveLength(4);
   });
 
+  it('is written for one that every pool declined at once, with the reason', async () => {
+    const request = ask();
+    const reason = { rule: 'label-elsewhere', text: 'this pool lacks "small"' };
+    recorder.leftAlone(POOL, request, 'decline', reason);
+    await clock.advance(20);
+    become(request, 'failed');
+
+    const events = recorder.take().flatMap((line) => (line.kind === 'request' ? line.events : []));
+
+    expect(events.map(({ what, rule }) => [what, rule])).toEqual([
+      ['declined', reason.rule],
+      ['failed', ''],
+    ]);
+    expect(recorder.openCount).toBe(0);
+  });
+
   it('is not written for requests that others serve at once', () => {
     const request = ask();
     recorder.leftAlone(POOL, request, 'defer', { rule: 'label-elsewhere', text: 'this pool lacks "small"' });

@@ -216,6 +216,7 @@ export class Recorder implements DecisionListener {
     const isOwn = request.taken !== undefined && end === 'fulfilled';
     this.#add(request, this.#event(end, '', '', after ? outcomeText(request, after) : ''));
     request.isOver = true;
+    if (end === 'failed') request.concernsUs = true;
     if (end === 'fulfilled') this.#options.fulfilled({ request, isOwn });
   }
 
