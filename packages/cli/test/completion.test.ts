@@ -39,7 +39,7 @@ describe('completion', () => {
   const completing = (['bash', 'fish'] as const).filter(isInstalled);
 
   it.each(completing)('in %s offers commands', (shell) => {
-    expect(complete(shell, ['nodepool', 'image-p'])).toEqual(['image-pause']);
+    expect(complete(shell, ['nodepool', 'image-pa'])).toEqual(['image-pause']);
   });
 
   it.each(completing)('in %s offers the options of the command', (shell) => {

@@ -20,6 +20,7 @@ import { imageDeleteCommand } from './image-delete.js';
 import { imageListCommand } from './image-list.js';
 import { imageLogCommand } from './image-log.js';
 import { imagePauseCommand } from './image-pause.js';
+import { imagePromoteCommand } from './image-promote.js';
 import { imageRollbackCommand } from './image-rollback.js';
 import { imageStatusCommand } from './image-status.js';
 import { imageUnpauseCommand } from './image-unpause.js';
@@ -56,6 +57,7 @@ export const COMMANDS: readonly Command<unknown>[] = [
   imageUnpauseCommand,
   exportImageDataCommand,
   importImageDataCommand,
+  imagePromoteCommand,
   imageRollbackCommand,
   labelsCommand,
   explainCommand,

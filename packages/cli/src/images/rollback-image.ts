@@ -4,6 +4,7 @@ import { providersWithout, withdrawal } from '@nodepool/core/service';
 import { print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
+import { newestBuilds } from './newest-builds.js';
 import { withImages } from './with-images.js';
 
 /**
@@ -33,8 +34,7 @@ export async function rollbackImage(context: CliContext, { image }: { image: str
 
 /** The two newest builds that are ready. */
 function choose(image: string, entry: ImageEntry | undefined) {
-  const ready = [...(entry?.builds.values() ?? [])].filter(({ state }) => state === 'ready');
-  const [bad, good] = ready.sort((a, b) => b.stateTimeMs - a.stateTimeMs || (a.id < b.id ? 1 : -1));
+  const [bad, good] = newestBuilds(entry);
   if (!entry || !bad) throw new CliError(`Image ${image} has no build that is ready`);
   if (!good) throw new CliError(`Image ${image} has no build before ${bad.id}: there is nothing to go back to`);
   return { entry, bad, good };

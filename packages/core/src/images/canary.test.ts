@@ -6,9 +6,11 @@ import {
   afterUses,
   canaryOf,
   fault,
+  isInService,
   newCanary,
   shareOf,
   withCanary,
+  withoutCanary,
   withoutProbe,
   withProbe,
   type Canary,
@@ -68,6 +70,14 @@ describe('a new build', () => {
     expect(stored(canary, 2_000)).toEqual(canary);
     expect(withoutProbe(canary, 'another')).toBe(canary);
     expect(withoutProbe(canary, '0000000007').probe).toBeUndefined();
+  });
+
+  it('is in service everywhere without its trial', () => {
+    const build = withCanary(newBuild({ image: 'debian', id: 'a' }, { state: 'ready' }, 0), failsAlone(BEGUN));
+
+    expect(isInService(build, 0)).toBe(false);
+    expect(isInService(withoutCanary(build), 0)).toBe(true);
+    expect(withoutCanary(withoutCanary(build))).toEqual(withoutCanary(build));
   });
 
   it('begins anew where its record has another form', () => {

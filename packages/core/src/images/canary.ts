@@ -74,6 +74,12 @@ export function withCanary(build: BuildRecord, canary: Canary): BuildRecord {
   return { ...build, raw: { ...build.raw, [CANARY_KEY]: write(canary) } };
 }
 
+/** The build as one that was never tried out: all launches get it, also those of launchers that know of no trials. */
+export function withoutCanary(build: BuildRecord): BuildRecord {
+  const { [CANARY_KEY]: _, ...raw } = build.raw;
+  return { ...build, raw };
+}
+
 /** Percent of launches in a provider that get the new build now; `probe`: one, and no other before it has ended. */
 export function shareOf(canary: Canary, provider: string): number | 'probe' {
   const isProven = (canary.now[provider]?.ready ?? 0) > 0;

@@ -4,7 +4,7 @@ export { unfinishedAfter } from '../async/unfinished-after.js';
 /* Trial of new builds, and the way back */
 export type { Canary, Uses } from '../images/canary.js';
 export type { LaunchCounts } from '../images/rates.js';
-export { canaryOf, isInService, newCanary, withCanary } from '../images/canary.js';
+export { canaryOf, isInService, newCanary, withCanary, withoutCanary } from '../images/canary.js';
 export { buildNote, canaryPercent, failureNote, imageNotes, withdrawnNote } from '../images/notes.js';
 export { providersWithout, withdrawal } from '../images/withdrawal.js';
 

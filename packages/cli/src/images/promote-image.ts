@@ -1,0 +1,39 @@
+import { buildPath, decodeBuild, encodeBuild, isZooKeeperError } from '@nodepool/zk-protocol';
+import type { BuildRecord } from '@nodepool/zk-protocol';
+import { canaryOf, withoutCanary } from '@nodepool/core/service';
+import { print } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
+import { ifPresent } from '../connection/fetch-records.js';
+import { newestBuilds } from './newest-builds.js';
+import { withImages, type StoredImages } from './with-images.js';
+
+/**
+ * `nodepool image-promote`: ends the trial of the newest build of an image, so that all launches get it. Safe to repeat.
+ * @throws CliError when there is no build that is ready
+ */
+export async function promoteImage(context: CliContext, { image }: { image: string }): Promise<void> {
+  await withImages(context, async ({ zk, images }) => {
+    const [newest] = newestBuilds(images.get(image));
+    if (!newest) throw new CliError(`Image ${image} has no build that is ready`);
+    const wasTried = await endTrial(context, zk, newest);
+    print(`Build ${newest.id} of ${image} is in service${wasTried ? ': all launches get it from now on' : ' already'}`);
+  });
+}
+
+/** Decides again when a launcher stores at the same moment what a launch has shown. @returns whether there was a trial */
+async function endTrial(context: CliContext, zk: StoredImages['zk'], { image, id }: BuildRecord): Promise<boolean> {
+  for (;;) {
+    const nowMs = context.clock.now();
+    const stored = await ifPresent(zk.getData(buildPath(image, id)));
+    const build = stored && decodeBuild({ image, id }, stored.data, stored.stat, nowMs);
+    if (build?.state !== 'ready') throw new CliError(`Build ${id} of ${image} is not ready any more, nothing was done`);
+    if (!canaryOf(build, nowMs)) return false;
+    try {
+      await zk.setData(buildPath(image, id), encodeBuild(withoutCanary(build)), stored?.stat.version);
+      return true;
+    } catch (error) {
+      if (!isZooKeeperError(error, 'ZK_BAD_VERSION', 'ZK_NO_NODE')) throw error;
+    }
+  }
+}
