@@ -12,7 +12,7 @@ import { QuickStartError } from './terminal.js';
 const BIN = fileURLToPath(new URL('../bin', import.meta.url));
 const GRACE_MS = 5_000;
 const POLL_MS = 50;
-const IMAGE_TIMEOUT_MS = 30_000;
+const IMAGE_TIMEOUT_MS = 120_000;
 
 /** `nodepool-builder -f`, and what its log tells. */
 export class ImageBuilder {

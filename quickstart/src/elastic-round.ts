@@ -1,3 +1,5 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cloud } from './cloud.js';
 import type { ElasticLabel } from './configuration.js';
@@ -7,7 +9,7 @@ import type { Story } from './story.js';
 import { QuickStartError, say } from './terminal.js';
 import { Usage, withoutTime } from './usage.js';
 
-/** The first job works until the others have begun and a machine was launched for them. */
+/** No job ends before all have begun, so that a machine is launched for them on the slowest computer as well. */
 const FIRST_JOB_S = 3;
 const OTHER_JOBS_S = 1;
 /** From the end of the jobs until the last machine is gone. */
@@ -27,6 +29,9 @@ export interface Stage {
   readonly fixedSlots: () => number;
 }
 
+/** It is there until all jobs of a round have begun. */
+const beginningFile = ({ stateDir }: NodepoolCommand): string => join(stateDir, 'jobs-begin');
+
 interface Job {
   /** Resolves when it has its slot. */
   readonly started: Promise<void>;
@@ -43,7 +48,9 @@ function startJob(command: NodepoolCommand, label: string, name: string, seconds
     if (line === 'nodes locked and in use') markStarted();
     if (!TOLD_ELSEWHERE.test(line)) onOutput(line);
   };
-  const ended = visitNodes(command, [label], { onOutput, onProgress }, seconds).then(() => onOutput('returned'));
+  const ended = visitNodes(command, [label], { onOutput, onProgress }, seconds, beginningFile(command)).then(() =>
+    onOutput('returned'),
+  );
   return { started, ended };
 }
 
@@ -68,12 +75,16 @@ export async function playElasticRound(stage: Stage, { name, slots }: ElasticLab
   await stage.imageReady();
   const usage = new Usage();
   const start = (number: number, seconds: number) => startJob(command, name, `job ${number}`, seconds, usage);
+  await writeFile(beginningFile(command), '');
   say(`$ nodepool run ${name} -- node visit.js ${FIRST_JOB_S}`);
   const first = start(1, FIRST_JOB_S);
   await Promise.race([first.started, first.ended]);
   say(`demand grows: ${slots} x nodepool run ${name} -- node visit.js ${OTHER_JOBS_S}`);
   const others = Array.from({ length: slots }, (_, index) => start(index + 2, OTHER_JOBS_S));
-  await Promise.all([first, ...others].map(({ ended }) => ended));
+  const jobs = [first, ...others];
+  await Promise.all(jobs.map(({ started, ended }) => Promise.race([started, ended])));
+  await rm(beginningFile(command), { force: true });
+  await Promise.all(jobs.map(({ ended }) => ended));
   say('  all jobs have ended');
   await waitUntilEmpty(stage);
   await usage.waitUntilClean(command, stage.fixedSlots);

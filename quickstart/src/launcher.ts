@@ -9,7 +9,7 @@ import { LOOPBACK } from './configuration.js';
 import { QuickStartError } from './terminal.js';
 
 const POLL_MS = 50;
-const READY_TIMEOUT_MS = 60_000;
+const READY_TIMEOUT_MS = 120_000;
 const LAST_LINES = 15;
 
 /** Two launchers cannot share a state directory: says so before anything is started. */

@@ -59,14 +59,17 @@ function onAbort(signal: AbortSignal, child: Child): () => Promise<void> {
 /**
  * `nodepool run LABEL... -- node visit.js`: takes nodes, logs in to each, and returns them.
  * @param workSeconds - how long the command takes on each node
+ * @param keep - a file: the nodes are kept at least as long as it is there
  */
 export function visitNodes(
   command: NodepoolCommand,
   labels: readonly string[],
   output: { readonly onOutput: Output; readonly onProgress: Output },
   workSeconds = 0,
+  keep?: string,
 ): Promise<void> {
   const args = ['run', ...labels, '--', process.execPath, VISIT, String(workSeconds)];
+  if (keep !== undefined) args.push(keep);
   return call(command, args, output.onOutput, output.onProgress);
 }
 

@@ -3,7 +3,7 @@ import { isFree, listNodes, listRequests } from './nodepool.js';
 import type { NodepoolCommand } from './nodepool.js';
 import { QuickStartError } from './terminal.js';
 
-const CLEAN_TIMEOUT_MS = 15_000;
+const CLEAN_TIMEOUT_MS = 60_000;
 const PAUSE_MS = 50;
 
 /** Progress of `nodepool run`, without its own clock: every line here has ours. */

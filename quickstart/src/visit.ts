@@ -2,6 +2,7 @@
 // key it meets with those the launcher has read, and runs a command there.
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import ssh2 from 'ssh2';
 
 /** The part of a `NODEPOOL_NODES` entry that is used here. */
@@ -15,9 +16,12 @@ interface Node {
   readonly host_keys: readonly string[];
 }
 
-/** Shell command of the visit. Its only argument says how many seconds the work takes. */
+/** Shell command of the visit. The first argument says how many seconds the work takes. */
 const COMMAND = `sleep ${Number(process.argv[2] ?? 0)}; echo "hello from \${USER:-$HOSTNAME} on $(uname -s), process $$"`;
-const CONNECT_TIMEOUT_MS = 10_000;
+/** The second argument is a file: the nodes are kept while it is there, but not for longer than this. */
+const KEEP_LIMIT_MS = 60_000;
+const POLL_MS = 50;
+const CONNECT_TIMEOUT_MS = 30_000;
 
 /** Logs in, runs the command, and returns what it wrote with its exit status. */
 function execute(node: Node, privateKeys: readonly Buffer[]): Promise<{ output: string; status: number }> {
@@ -60,4 +64,8 @@ for (const node of nodes) {
   const { output, status } = await execute(node, privateKeys);
   console.log(`${node.name}: host key verified, command exited with ${status}: ${output}`);
   if (status !== 0) process.exitCode = status;
+}
+const keep = process.argv[3];
+for (const endMs = Date.now() + KEEP_LIMIT_MS; keep !== undefined && existsSync(keep) && Date.now() < endMs;) {
+  await delay(POLL_MS);
 }
