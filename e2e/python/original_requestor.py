@@ -120,24 +120,32 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--hosts", required=True)
     parser.add_argument("--label", action="append", required=True)
-    parser.add_argument("--jobs", type=int, required=True)
+    parser.add_argument("--least-jobs", type=int, required=True, help="more until standard input ends")
     parser.add_argument("--workers", type=int, required=True, help="jobs at a time")
     parser.add_argument("--timeout", type=float, required=True)
     args = parser.parse_args()
     client = KazooClient(hosts=args.hosts, timeout=10)
     client.start()
     requestor = Requestor(client, args.label, args.timeout)
-    numbers = iter(range(args.jobs))
+    jobs = 0
+    is_enough = threading.Event()
     guard = threading.Lock()
 
+    def listen():
+        sys.stdin.read()
+        is_enough.set()
+
     def work():
+        nonlocal jobs
         while True:
             with guard:
-                number = next(numbers, None)
-            if number is None:
-                return
+                if jobs >= args.least_jobs and is_enough.is_set():
+                    return
+                number = jobs
+                jobs += 1
             requestor.job(number)
 
+    threading.Thread(target=listen, daemon=True).start()
     workers = [threading.Thread(target=work) for _ in range(args.workers)]
     for worker in workers:
         worker.start()
@@ -146,7 +154,7 @@ def main():
         time.sleep(0.05)
     client.stop()
     client.close()
-    json.dump({"counts": requestor.counts, "problems": requestor.problems}, sys.stdout)
+    json.dump({"jobs": jobs, "counts": requestor.counts, "problems": requestor.problems}, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { SOON_MS } from './soon.js';
 
 const PROGRAM = fileURLToPath(new URL('../../packages/driver-fake/bin/nodepool-fake-cloud.js', import.meta.url));
 
@@ -94,7 +95,7 @@ export class FakeCloudProcess {
   }
 
   /** Waits until the instances satisfy a condition. @throws {Error} they do not in time */
-  async until(condition: (instances: CloudInstance[]) => boolean, timeoutMs = 20_000): Promise<void> {
+  async until(condition: (instances: CloudInstance[]) => boolean, timeoutMs = SOON_MS): Promise<void> {
     const holds = (): boolean => condition([...this.instances.values()]);
     if (holds()) return;
     const limit = new AbortController();

@@ -5,11 +5,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startZooKeeper, type ZooKeeperHandle, type ZooKeeperOptions } from '@nodepool/test-servers';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { FrameProxy } from './frame-proxy.js';
-import { otherProblems, requestProblems } from './inventory.js';
+import { describeRecords, otherProblems, requestProblems } from './inventory.js';
 import { LauncherProcess } from './launcher-process.js';
 import { openSession } from './session.js';
-import { timeline } from './timeline.js';
+import { SOON_MS } from './soon.js';
+import { lastLines, timeline } from './timeline.js';
 import { ZuulClient } from './zuul-client.js';
+
+const RECORDS_MS = 5_000;
 
 /** How to start a launcher. */
 export interface LaunchOptions {
@@ -149,7 +152,7 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
    * wants them, the components of the launchers that run at that moment, and nothing else.
    * @throws {Error} it is not so in time; with all that is wrong
    */
-  async assertClean(timeoutMs = 30_000): Promise<void> {
+  async assertClean(timeoutMs = SOON_MS): Promise<void> {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
       // anew each time: a launcher may be killed or started meanwhile
@@ -167,12 +170,16 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
     }
   }
 
-  /** What clients did and launchers logged about their requests, in the order of time. */
-  timeline(): string {
-    return timeline(
-      this.#clients,
-      this.#launchers.map(({ process }) => process),
-    );
+  /** What happened, for a failed test: what clients did and launchers logged about it, what each did last, and the records. */
+  async story(): Promise<string> {
+    const launchers = this.#launchers.map(({ process }) => process);
+    // ZooKeeper may be what does not answer
+    const records = Promise.race([describeRecords(this.zk), delay(RECORDS_MS, '(ZooKeeper did not answer)')]);
+    return [
+      `--- timeline\n${timeline(this.#clients, launchers)}`,
+      ...launchers.map(lastLines),
+      `--- records\n${await records.catch(String)}\n---`,
+    ].join('\n');
   }
 
   /** Ends all clients, launchers and proxies at once and deletes all records; the servers continue. */

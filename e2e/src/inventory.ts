@@ -4,6 +4,8 @@ import type { ExpectedSlot } from './static-config.js';
 import { contenders } from './zuul-lock.js';
 import { type NodeBody, parseBody } from './zuul-records.js';
 
+const MAX_LINES = 60;
+
 /** Children of a path; none when it does not exist. */
 export async function children(zk: ZooKeeper, path: string): Promise<string[]> {
   try {
@@ -131,4 +133,30 @@ export async function otherProblems(zk: ZooKeeper, launchers: number, pools: num
 export async function idleNodeProblems(zk: ZooKeeper): Promise<string[]> {
   const { nodes, problems } = await idleNodes(zk);
   return [...problems, ...nodes.map(({ nodeId, state }) => `node ${nodeId} (${String(state)}) is left`)];
+}
+
+/** Requests and nodes as they are, with their locks: what something waits for can often be seen there. */
+export async function describeRecords(zk: ZooKeeper): Promise<string> {
+  const lines: string[] = [];
+  const add = async (kind: string, lockOf: (id: string) => string, keys: readonly string[]) => {
+    for (const id of (await children(zk, `/nodepool/${kind}`)).sort()) {
+      if (lines.length === MAX_LINES) return;
+      const { data } = await zk.getData(`/nodepool/${kind}/${id}`);
+      const locks = await contenders(zk, lockOf(id));
+      lines.push(`${kind}/${id} ${pick(data, keys)}, ${locks.length} lock entries`);
+    }
+  };
+  await add('requests', (id) => `/nodepool/requests-lock/${id}`, ['state', 'node_types', 'nodes', 'declined_by']);
+  await add('nodes', (id) => `/nodepool/nodes/${id}/lock`, ['state', 'type', 'provider', 'pool', 'allocated_to']);
+  return lines.join('\n');
+}
+
+/** Some keys of a record as JSON; all of it as text when it is none. */
+function pick(data: Buffer, keys: readonly string[]): string {
+  try {
+    const body = parseBody(data);
+    return JSON.stringify(Object.fromEntries(keys.map((key) => [key, body[key]])));
+  } catch {
+    return data.toString().slice(0, 200);
+  }
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { SOON_MS } from './soon.js';
 
 /** The program as it is installed. */
 export const NODEPOOL_PROGRAM = fileURLToPath(new URL('../../packages/cli/bin/nodepool.js', import.meta.url));
@@ -68,7 +69,7 @@ export class NodepoolProcess {
   }
 
   /** Waits for something on its stderr. @throws {Error} it ended, or did not say it in time; with what it said */
-  async whenSaid(pattern: RegExp, timeoutMs = 30_000): Promise<void> {
+  async whenSaid(pattern: RegExp, timeoutMs = SOON_MS): Promise<void> {
     const deadline = Date.now() + timeoutMs;
     while (!pattern.test(this.stderr)) {
       const isLate = Date.now() > deadline;

@@ -4,6 +4,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePorts } from '@nodepool/test-servers';
+import { SOON_MS } from './soon.js';
 
 const running = new Set<ChildProcess>();
 
@@ -30,7 +31,8 @@ const commonOptions = (configFile: string) => ['-c', configFile, '--state-dir', 
 export class ServiceProcess {
   #output = '';
   readonly #outputListeners = new Set<() => void>();
-  readonly #exited: Promise<void>;
+  /** It is gone, and all it wrote has been read. */
+  readonly #ended: Promise<void>;
 
   private constructor(
     readonly name: string,
@@ -39,10 +41,8 @@ export class ServiceProcess {
     private readonly child: ChildProcess,
   ) {
     running.add(child);
-    this.#exited = once(child, 'exit').then(() => {
-      running.delete(child);
-      this.#tellListeners();
-    });
+    child.once('exit', () => running.delete(child));
+    this.#ended = once(child, 'close').then(() => this.#tellListeners());
     for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding('utf8');
       stream?.on('data', (text: string) => {
@@ -101,7 +101,7 @@ export class ServiceProcess {
   }
 
   /** Waits until `/ready` says so. @throws {Error} it ended or was not ready in time; with what it lacks and its log */
-  async whenReady(timeoutMs = 60_000): Promise<void> {
+  async whenReady(timeoutMs = 2 * SOON_MS): Promise<void> {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
       const lack = await this.#lack();
@@ -134,7 +134,7 @@ export class ServiceProcess {
   }
 
   /** Waits for something in its log from `since` (a length of the log) on; by default also what is there already. */
-  async whenLogged(pattern: RegExp, since = 0, timeoutMs = 30_000): Promise<void> {
+  async whenLogged(pattern: RegExp, since = 0, timeoutMs = SOON_MS): Promise<void> {
     let found = (): void => undefined;
     const logged = new Promise<void>((resolve) => (found = resolve));
     const look = (): void => {
@@ -179,12 +179,12 @@ export class ServiceProcess {
   /** SIGKILL; resolves once it is gone. Safe to repeat. */
   async kill(): Promise<void> {
     if (this.isRunning) this.child.kill('SIGKILL');
-    await this.#exited;
+    await this.#ended;
   }
 
   /** Stops it as a service manager does; resolves once it is gone. Safe to repeat. */
   async stop(): Promise<void> {
     if (this.isRunning) this.child.kill('SIGTERM');
-    await this.#exited;
+    await this.#ended;
   }
 }

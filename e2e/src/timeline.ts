@@ -2,6 +2,7 @@ import type { LauncherProcess } from './launcher-process.js';
 import type { ZuulClient } from './zuul-client.js';
 
 const MAX_LINES = 200;
+const LAST_LINES = 25;
 // `2026-01-31 12:00:00,123` or ISO 8601 at the beginning of a line
 const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)[.,](\d{3})/;
 
@@ -44,4 +45,11 @@ export function timeline(clients: readonly ZuulClient[], launchers: readonly Lau
   const left = lines.length - MAX_LINES;
   const shown = lines.slice(-MAX_LINES).map(({ text }) => text);
   return [...(left > 0 ? [`(${left} earlier lines left out)`] : []), ...shown].join('\n');
+}
+
+/** The end of a launcher's log, whatever it is about: what it did when the test failed. */
+export function lastLines(launcher: LauncherProcess): string {
+  const { name, isRunning, exitCode, log } = launcher;
+  const state = isRunning ? 'runs' : `has ended with ${exitCode ?? 'a signal'}`;
+  return [`--- ${name} ${state}; the end of its log:`, ...log.trimEnd().split('\n').slice(-LAST_LINES)].join('\n');
 }

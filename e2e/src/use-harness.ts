@@ -40,15 +40,18 @@ function useHarness<H extends StaticHarness | ElasticHarness | GceHarness>(start
 
   let story = '';
   beforeEach(async ({ onTestFailed }) => {
-    onTestFailed(() => console.error(`--- timeline\n${story}\n---`));
+    onTestFailed(() => console.error(story));
     await get().startTest();
   });
 
   afterEach(async ({ task }) => {
+    let isGood = false;
     try {
-      if (task.result?.state !== 'fail') await get().assertClean();
+      if (task.result?.state === 'fail') return;
+      await get().assertClean();
+      isGood = true;
     } finally {
-      story = get().timeline();
+      if (!isGood) story = await get().story();
       await get().endTest();
     }
   });

@@ -1,4 +1,5 @@
 import { isZooKeeperError, type ZooKeeper } from '@nodepool/zk-protocol';
+import { SOON_MS } from './soon.js';
 import { waitForRequest } from './wait-for-request.js';
 import { untilAnswered, ZuulLock } from './zuul-lock.js';
 import {
@@ -74,12 +75,12 @@ export class ZuulClient {
   }
 
   /** Waits by a data watch until a request satisfies a condition. @throws {RequestGoneError} */
-  waitForRequest(id: string, condition: (request: RequestBody) => boolean, timeoutMs = 20_000): Promise<RequestBody> {
+  waitForRequest(id: string, condition: (request: RequestBody) => boolean, timeoutMs = SOON_MS): Promise<RequestBody> {
     return waitForRequest(this.zk, id, condition, timeoutMs);
   }
 
   /** Scheduler: waits for the request to be fulfilled or failed. @throws {RequestGoneError} */
-  async wait(id: string, timeoutMs = 20_000): Promise<RequestBody> {
+  async wait(id: string, timeoutMs = SOON_MS): Promise<RequestBody> {
     const body = await this.waitForRequest(id, (request) => FINAL_STATES.includes(request.state), timeoutMs);
     this.#note(`saw ${id} ${body.state}: ${(body.nodes ?? []).join(', ')}`);
     return body;
@@ -121,7 +122,7 @@ export class ZuulClient {
 
   /**
    * Executor: locks all nodes of a fulfilled request, in order, then deletes the request in any case.
-   * @throws {AcceptError} a node is not allocated to the request, or its lock is not free within 30 s
+   * @throws {AcceptError} a node is not allocated to the request, or its lock is not free soon
    */
   async accept(id: string): Promise<HeldNode[]> {
     const held: HeldNode[] = [];
@@ -146,7 +147,7 @@ export class ZuulClient {
     };
     await read();
     const lock = new ZuulLock(this.zk, `${nodePath(nodeId)}/lock`);
-    await lock.acquire(30_000);
+    await lock.acquire(SOON_MS);
     try {
       return { id: nodeId, body: await read(), lock };
     } catch (error) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { requestByPython } from '../python-client.js';
+import { whenGone } from '../session.js';
 import { nodesOf, simpleSetup } from '../static-config.js';
 import { useStatic } from '../use-harness.js';
 
@@ -17,7 +18,7 @@ describe('a single server', () => {
 
     launcher.pause();
     const id = await zuul.submit(['small']);
-    await whenChildrenAreGone(before);
+    for (const name of before) await whenGone(get().zk, `/nodepool/components/pool/${name}`);
     launcher.resume();
     const { state } = await zuul.wait(id);
     await zuul.giveBack(await zuul.accept(id));
@@ -57,16 +58,6 @@ describe('a single server', () => {
 
     expect(state).toBe('fulfilled');
   });
-
-  async function whenChildrenAreGone(names: string[]): Promise<void> {
-    const { zk } = get();
-    for (const name of names) {
-      await new Promise<void>((resolve, reject) => {
-        const path = `/nodepool/components/pool/${name}`;
-        zk.exists(path, () => resolve()).then((stat) => (stat === undefined ? resolve() : undefined), reject);
-      });
-    }
-  }
 });
 
 describe('TLS with client certificates', () => {

@@ -32,11 +32,12 @@ describe('an elastic pool', () => {
 
   it('tries again with another instance when the cloud makes a broken one', async () => {
     const zuul = await get().newClient();
-    await get().launch(oneProvider({}, { cloudSettings: { 'create-time': 0.2 } }));
+    await get().launch(oneProvider({}, { cloudSettings: { 'create-time': 600 } }));
     let broken: string | undefined;
     get().cloud.onChange(({ id, instance }) => {
       if (broken !== undefined || instance?.status !== 'building') return;
       broken = id;
+      void get().cloud.set('create-time', 0);
       void get().cloud.call('breakDown', id);
     });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { oneProvider } from '../elastic-config.js';
+import { SOON_MS } from '../soon.js';
 import { useElastic } from '../use-harness.js';
 import type { HeldNode, ZuulClient } from '../zuul-client.js';
 
@@ -27,7 +28,7 @@ describe('a request beyond the quota', () => {
           expect(JSON.stringify(told)).toContain('pool-full');
           return told;
         },
-        { timeout: 5_000, interval: 50 },
+        { timeout: SOON_MS, interval: 50 },
       );
     const told = await explained(id);
     const toldBehind = await explained(behind);

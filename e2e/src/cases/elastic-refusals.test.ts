@@ -3,19 +3,18 @@ import { oneProvider } from '../elastic-config.js';
 import { useElastic } from '../use-harness.js';
 
 const get = useElastic();
-const AT_ONCE_MS = 2_000;
 
 async function expectFailure(labels: string[]): Promise<Record<string, unknown>> {
   const zuul = await get().newClient();
   const id = await zuul.submit(labels);
-  const request = await zuul.wait(id, AT_ONCE_MS);
+  const request = await zuul.wait(id);
   await zuul.cancel(id);
   expect(request.state).toBe('failed');
   expect(request.declined_by).toHaveLength(1);
   return request;
 }
 
-describe('at once fails', () => {
+describe('fails', () => {
   it('a request for a label that no pool has', async () => {
     await get().launch(oneProvider());
 
@@ -66,16 +65,16 @@ describe('a pool without limits', () => {
     const launcher = await get().launch(oneProvider({}, { labels: { small: { 'max-ready-age': 2 } } }));
 
     const id = await zuul.submit(Array<string>(5_000).fill('small'));
-    const request = await zuul.wait(id, 60_000);
+    const request = await zuul.wait(id, 120_000);
     const readyWhileServing = await fetch(`http://127.0.0.1:${launcher.webPort}/ready`);
     await zuul.cancel(id);
-    await get().assertClean(90_000);
+    await get().assertClean(120_000);
 
     expect(request.state).toBe('fulfilled');
     expect(new Set(request.nodes).size).toBe(5_000);
     expect(get().cloud.most).toBe(5_000);
     expect(readyWhileServing.ok).toBe(true);
-  }, 180_000);
+  }, 300_000);
 
   it('takes -1 as no limit wherever a quota may say so', async () => {
     const zuul = await get().newClient();

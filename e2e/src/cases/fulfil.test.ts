@@ -187,6 +187,6 @@ describe('a node', () => {
     expect(requestPath(waiting)).toContain('200-');
     expect(request.declined_by ?? []).toEqual([]);
     // the host is offered again at the next sweep at the latest
-    await get().assertClean(70_000);
-  }, 90_000);
+    await get().assertClean(120_000);
+  });
 });

@@ -19,37 +19,33 @@ const CHAOS: readonly [FailureKind, number][] = [
   ['operation-error', 0.03],
 ];
 
-it(
-  'serves 300 requests at once although calls and machines fail, and leaves nothing',
-  { timeout: 240_000 },
-  async () => {
-    const { fake } = get().cloud;
-    await get().launch(gceSetup({ provider: { 'launch-retries': 10 } }));
-    for (const [kind, rate] of CHAOS) fake.failures.setRate(kind, rate);
-    fake.cloud.exhausted.add('us-central1-a/e2-standard-2');
-    const zuul = await get().newClient();
+it('serves 300 requests at once although calls and machines fail, and leaves nothing', async () => {
+  const { fake } = get().cloud;
+  await get().launch(gceSetup({ provider: { 'launch-retries': 10 } }));
+  for (const [kind, rate] of CHAOS) fake.failures.setRate(kind, rate);
+  fake.cloud.exhausted.add('us-central1-a/e2-standard-2');
+  const zuul = await get().newClient();
 
-    const ids = await Promise.all(Array.from({ length: NODES }, () => zuul.submit(['debian'])));
-    const taken = (await Promise.all(ids.map((id) => zuul.take(id, 120_000)))).flat();
+  const ids = await Promise.all(Array.from({ length: NODES }, () => zuul.submit(['debian'])));
+  const taken = (await Promise.all(ids.map((id) => zuul.take(id, 120_000)))).flat();
 
-    const instances = new Map(fake.instances.map((one) => [one.name, one]));
-    expect(new Set(taken.map(({ body }) => body.external_id)).size).toBe(NODES);
-    for (const { body } of taken) {
-      expect(instances.get(String(body.external_id))?.status).toBe('RUNNING');
-      expect(body.az).not.toBe('us-central1-a');
-      expect(body).toMatchObject({ cloud: 'Google', region: 'us-central1', username: 'zuul' });
-    }
-    expect([...instances.keys()].filter((name) => !taken.some(({ body }) => body.external_id === name))).toEqual([]);
-    await Promise.all(taken.map((node) => zuul.giveBack([node])));
-    await get().assertClean(60_000);
-  },
-);
+  const instances = new Map(fake.instances.map((one) => [one.name, one]));
+  expect(new Set(taken.map(({ body }) => body.external_id)).size).toBe(NODES);
+  for (const { body } of taken) {
+    expect(instances.get(String(body.external_id))?.status).toBe('RUNNING');
+    expect(body.az).not.toBe('us-central1-a');
+    expect(body).toMatchObject({ cloud: 'Google', region: 'us-central1', username: 'zuul' });
+  }
+  expect([...instances.keys()].filter((name) => !taken.some(({ body }) => body.external_id === name))).toEqual([]);
+  await Promise.all(taken.map((node) => zuul.giveBack([node])));
+  await get().assertClean(60_000);
+});
 
 it.each([
   ['an instance is ordered', 'Instances.Insert'],
   ['an order is answered', 'ZoneOperations.Wait'],
   ['an instance is deleted', 'Instances.Delete'],
-] as const)('a launcher killed with SIGKILL while %s leaves nothing', { timeout: 240_000 }, async (_what, method) => {
+] as const)('a launcher killed with SIGKILL while %s leaves nothing', { timeout: 400_000 }, async (_what, method) => {
   const { fake } = get().cloud;
   const setup = gceSetup({ more: { 'zookeeper-timeout': 1.5 } });
   const victim = await get().launch(setup, { name: 'victim' });

@@ -85,6 +85,10 @@ it('tells statsd and Prometheus of a request that a launcher serves', async () =
     'nodepool.label.small.nodes.in-use': 1,
     'nodepool.provider.rack.pool.main.addressable_requests': 1,
   });
+  // the plan tells what waits a moment later
+  await expect
+    .poll(() => metrics.render())
+    .toContain('nodepool_pool_requests{provider="rack",pool="main",state="waiting"} 1');
   const text = await metrics.render();
   const badLines = await statsd.badLines();
   await zuul.giveBack(nodes);

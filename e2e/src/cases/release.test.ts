@@ -74,7 +74,7 @@ async function runRequest(): Promise<string> {
   launcher = await startInstalledLauncher(site, { dir, config, env });
   await launcher.whenReady();
   const args = [...launcher.commonOptions, 'run', 'small', '--', process.execPath, '-p', '"used"'];
-  const options = { cwd: site, env: { ...process.env, ...env }, timeout: 60_000 };
+  const options = { cwd: site, env: { ...process.env, ...env }, timeout: 200_000 };
   const { stdout } = await run(join(site, 'node_modules', '.bin', 'nodepool'), args, options);
   await launcher.stop();
   return stdout;
@@ -99,7 +99,7 @@ describe('a release', () => {
     expect(await checkout.git('status', '--porcelain')).toBe('');
   });
 
-  it('is installed with one copy of core, and serves a request', { timeout: 120_000 }, async () => {
+  it('is installed with one copy of core, and serves a request', { timeout: 300_000 }, async () => {
     const names = ['launcher', 'cli', 'driver-fake', 'driver-static', 'driver-metastatic'];
 
     await npm(site, 'install', ...QUIET, ...names.map((name) => `@nodepool/${name}`));
@@ -110,7 +110,7 @@ describe('a release', () => {
     expect(used).toContain('used');
   });
 
-  it('makes a driver for somebody without a checkout', { timeout: 120_000 }, async () => {
+  it('makes a driver for somebody without a checkout', { timeout: 300_000 }, async () => {
     const author = await makeSite(join(folder, 'author'));
     await writeFile(join(author, '.npmrc'), registry.npmrc);
 

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { oneProvider } from '../elastic-config.js';
 import type { FrameProxy, Verdict } from '../frame-proxy.js';
 import { NodepoolProcess } from '../nodepool-process.js';
+import { SOON_MS } from '../soon.js';
 import { useElastic } from '../use-harness.js';
 
 const get = useElastic();
@@ -62,7 +63,7 @@ class Run {
   }
 
   async whenStarted(): Promise<void> {
-    await expect.poll(() => this.log(), { timeout: 20_000, interval: 20 }).toContain('started');
+    await expect.poll(() => this.log(), { timeout: SOON_MS, interval: 20 }).toContain('started');
   }
 
   letCommandEnd(): Promise<void> {
@@ -114,7 +115,7 @@ const endedBy = (name: 'SIGINT' | 'SIGTERM' | 'SIGHUP'): Judgement => {
   };
 };
 
-describe('nodepool run', { timeout: 120_000 }, () => {
+describe('nodepool run', () => {
   // Nodes that were made for a request that was taken back stay ready for others, for a while.
   const labels = { small: { 'max-ready-age': 2 }, [LONG_LABEL]: { 'max-ready-age': 2 } };
   beforeEach(() => get().launch(oneProvider({ labels: ['small', LONG_LABEL] }, { labels })));

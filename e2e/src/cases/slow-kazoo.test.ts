@@ -37,8 +37,8 @@ describe('a client that locks a request with kazoo and is held up between its tw
     await get().launch(oneProvider({ maxServers: 4 }));
     await Promise.all(ids.map((id) => zuul.wait(id)));
 
-    // as when priorities are changed: what has just been fulfilled is still locked, and ignored
-    expect(await goOn[0]?.()).toBe('not free');
+    // as when priorities are changed: for a moment what has just been fulfilled is still locked, and ignored
+    expect(await goOn[0]?.()).toMatch(/^(not free|locked)$/);
     await Promise.all(ids.map((id) => zuul.finish(id)));
     expect(await goOn[1]?.()).toMatch(/^(not free|locked)$/);
     await get().assertClean();

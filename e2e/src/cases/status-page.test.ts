@@ -37,8 +37,8 @@ it(
 
     const waiting = await zuul.submit(['small']);
     const row = page.getByRole('row').filter({ hasText: waiting });
-    await row.getByText(/small/).first().waitFor();
-    const why = await row.getByRole('cell').last().textContent();
+    // the label is in a cell of its own
+    await row.getByRole('cell').last().filter({ hasText: /small/ }).waitFor();
     await row.getByRole('link', { name: waiting }).click();
     await page.getByRole('heading', { name: `Request ${waiting}` }).waitFor();
     const fromOverview = page.getByText('requested, made');
@@ -57,7 +57,6 @@ it(
     await zuul.use([second]);
     await zuul.giveBack([second]);
 
-    expect(why).toMatch(/small/);
     expect(failures).toEqual([]);
   },
   4 * LIMIT_MS,

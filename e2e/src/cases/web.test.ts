@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { SOON_MS } from '../soon.js';
 import { nodesOf, simpleSetup } from '../static-config.js';
 import { useStatic } from '../use-harness.js';
 
@@ -10,7 +11,7 @@ it('tells nodes, requests and labels over HTTP as they are in ZooKeeper', async 
   const node = await zuul.getNode('small');
   const waiting = await zuul.submit(['small'], { relativePriority: 3 });
 
-  const answer = (path: string) => expect.poll(() => launcher.getJson(path), { timeout: 5_000 });
+  const answer = (path: string) => expect.poll(() => launcher.getJson(path), { timeout: SOON_MS });
   await answer('/node-list').toEqual([
     expect.objectContaining({
       id: node.id,

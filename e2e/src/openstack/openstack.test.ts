@@ -27,7 +27,7 @@ let startedMs = 0;
 beforeEach(async ({ onTestFailed }) => {
   onTestFailed(({ task }) => {
     const problems = (task.result?.errors ?? []).map(({ message, diff = '' }) => `${message}\n${diff}`);
-    console.error(`--- ${task.name}\n${problems.join('\n')}\n--- timeline\n${story}\n---`);
+    console.error(`--- ${task.name}\n${problems.join('\n')}\n${story}`);
   });
   startedMs = Date.now();
   await get().startTest();
@@ -38,7 +38,7 @@ afterEach(async ({ task }) => {
     await get().restoreCloud();
     if (task.result?.state !== 'fail') await get().assertClean(60_000);
   } finally {
-    story = get().timeline().slice(-20_000);
+    story = (await get().story()).slice(-20_000);
     await get().endTest();
     // the whole takes half an hour, and vitest says nothing before its end
     console.log(`${((Date.now() - startedMs) / 1_000).toFixed(0)} s: ${task.name}`);

@@ -45,7 +45,7 @@ export async function startRegistry(folder: string): Promise<Registry> {
     await once(child, 'exit');
   };
   try {
-    await vi.waitUntil(() => answers(`${url}/-/ping`), { timeout: 30_000, interval: 50 });
+    await vi.waitUntil(() => answers(`${url}/-/ping`), { timeout: 100_000, interval: 50 });
     const token = await register(url);
     return { url, npmrc: `@nodepool:registry=${url}\n//127.0.0.1:${port}/:_authToken=${token}\n`, versions, stop };
   } catch (error) {

@@ -1,0 +1,5 @@
+/**
+ * How long tests wait for what is to happen by itself, ms. It is no measure of speed: a machine may be ten times slower than
+ * the one a test was written on. But it is less than the minute after which sweeps find what an event should have told.
+ */
+export const SOON_MS = 50_000;
