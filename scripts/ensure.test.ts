@@ -39,7 +39,7 @@ beforeEach(() => {
   run('npm', 'install', '--no-audit', '--no-fund', '--offline', '--loglevel=error');
 });
 
-describe('an installed checkout', { timeout: 60_000 }, () => {
+describe('an installed checkout', () => {
   it('is left as it is when nothing has changed', () => {
     expect(ensure()).toBe('');
   });

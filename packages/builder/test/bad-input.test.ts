@@ -8,7 +8,7 @@ import { processesOf } from '../src/tool/processes.js';
 import { MAKE_IMAGE, World, type WorldOptions } from './support/world.js';
 
 let world: World | undefined;
-const WAIT = { timeout: 20_000, interval: 20 };
+const WAIT = { timeout: 50_000, interval: 20 };
 const image = (more = '') => `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n${more}`;
 
 afterEach(async () => {

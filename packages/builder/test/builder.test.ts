@@ -12,6 +12,8 @@ afterEach(async () => {
 const debian = (more = '') =>
   `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [debian, vm]\n  release: 12\n${more}`;
 
+const WAIT = { timeout: 50_000 };
+
 describe('a builder', () => {
   it('builds an image that is missing and uploads it, and builds it again when somebody asks', async () => {
     world = await World.start({ diskimages: debian() });
@@ -24,7 +26,7 @@ describe('a builder', () => {
             builds: Array(builds).fill('ready'),
             uploads: Array(builds).fill('sky ready'),
           }),
-        { timeout: 10_000 },
+        WAIT,
       );
     await settled(1);
     const [first] = [...(tree.images.get('debian')?.uploads.values() ?? [])];
@@ -32,15 +34,14 @@ describe('a builder', () => {
 
     for (const builds of [2, 2, 2]) {
       await zk.create(imageBuildRequestPath('debian'));
-      await vi.waitFor(async () => expect(await zk.exists(imageBuildRequestPath('debian'))).toBeUndefined(), {
-        timeout: 10_000,
-      });
+      await vi.waitFor(async () => expect(await zk.exists(imageBuildRequestPath('debian'))).toBeUndefined(), WAIT);
       await settled(builds);
     }
 
     expect(await zk.getChildren(imagePath('debian'))).toEqual(['builds']);
-    await vi.waitFor(async () =>
-      expect((await world?.files())?.filter((name) => name.endsWith('.qcow2')).length).toBe(2),
+    await vi.waitFor(
+      async () => expect((await world?.files())?.filter((name) => name.endsWith('.qcow2')).length).toBe(2),
+      WAIT,
     );
     expect(world.happened.filter((text) => text.startsWith('built'))).toEqual(Array(4).fill('built debian 0'));
   });

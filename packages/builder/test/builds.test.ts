@@ -14,7 +14,7 @@ import { processesOf } from '../src/tool/processes.js';
 import { MAKE_IMAGE, World } from './support/world.js';
 
 let world: World | undefined;
-const WAIT = { timeout: 15_000, interval: 20 };
+const WAIT = { timeout: 50_000, interval: 20 };
 
 afterEach(async () => {
   await world?.end();

@@ -7,7 +7,7 @@ import { MAKE_IMAGE, World } from './support/world.js';
 
 let world: World | undefined;
 const run = promisify(execFile);
-const WAIT = { timeout: 20_000, interval: 10 };
+const WAIT = { timeout: 50_000, interval: 10 };
 const image = (name: string, more = '') => `- name: ${name}\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n${more}`;
 
 afterEach(async () => {

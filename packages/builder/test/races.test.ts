@@ -17,7 +17,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { MAKE_IMAGE, World } from './support/world.js';
 
 let world: World | undefined;
-const WAIT = { timeout: 20_000, interval: 20 };
+const WAIT = { timeout: 50_000, interval: 20 };
 const DEBIAN = `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n`;
 const READY = { builds: ['ready'], uploads: ['sky ready'] };
 

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { MAKE_IMAGE, World, type WorldOptions } from './support/world.js';
 
 let world: World | undefined;
-const WAIT = { timeout: 15_000, interval: 20 };
+const WAIT = { timeout: 50_000, interval: 20 };
 const DEBIAN = `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n`;
 
 afterEach(async () => {
@@ -116,12 +116,12 @@ describe('an upload', () => {
     const parts = { imagesDir: of.imagesDir, clock: systemClock, env: process.env, sandbox: [] };
     if (!build) throw new Error('no build');
     const planned = { provider: 'sky', build, format: 'raw', convertFrom: 'qcow2' };
-    await convertImage(parts, planned, AbortSignal.timeout(10_000));
+    await convertImage(parts, planned, AbortSignal.timeout(50_000));
 
     const names = (await of.files()).filter((name) => name.includes('.raw')).map((name) => name.replace(/^[^.]*/, ''));
     expect(names.sort()).toEqual(['.raw', '.raw.md5', '.raw.sha256']);
     await expect(
-      convertImage(parts, { ...planned, convertFrom: 'vmdk', format: 'vhdx' }, AbortSignal.timeout(10_000)),
+      convertImage(parts, { ...planned, convertFrom: 'vmdk', format: 'vhdx' }, AbortSignal.timeout(50_000)),
     ).rejects.toMatchObject({ code: 'NODEPOOL_CONVERT' });
     expect((await of.files()).filter((name) => name.includes('converting'))).toEqual([]);
     expect(builder.failingDeletions).toEqual([]);

@@ -31,4 +31,4 @@ it('lists drivers with version, API version and origin, and says what is wrong w
   expect(stdout).toMatch(/\| sky +\| nodepool-driver-sky +\| 1\.2\.3 +\| 1 +\| True +\| .*nodepool-driver-sky/);
   expect(stdout).toMatch(/\| rain +\| nodepool-driver-rain +\| 1\.2\.3 +\| 7 +\| False +\|/);
   expect(stderr).toMatch(/nodepool-driver-rain 1\.2\.3 .* is made for driver API 7 .*: update Nodepool/);
-}, 30_000);
+});

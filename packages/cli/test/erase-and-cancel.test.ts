@@ -97,10 +97,10 @@ describe('--watch', () => {
     onTestFinished(() => void child.kill('SIGKILL'));
     let output = '';
     child.stdout.setEncoding('utf8').on('data', (more: string) => (output += more));
-    await expect.poll(() => output, { timeout: 20_000 }).toMatch(/^\[\]\n\[\]\n/);
+    await expect.poll(() => output).toMatch(/^\[\]\n\[\]\n/);
 
     const id = await get().createNode();
-    await expect.poll(() => output, { timeout: 20_000 }).toContain(`[{"id": "${id}"}]\n`);
+    await expect.poll(() => output).toContain(`[{"id": "${id}"}]\n`);
     child.kill('SIGINT');
 
     expect(await once(child, 'exit')).toEqual([0, null]);

@@ -59,7 +59,7 @@ async function nodepool(...argv: string[]) {
   return { status: child.exitCode, stdout, stderr };
 }
 
-describe('the program', { timeout: 60_000 }, () => {
+describe('the program', () => {
   it('ends although a driver keeps a timer and a socket open, and everything it printed arrives', async () => {
     const config = await installDriver(`${OPEN_HANDLES}${DRIVER}`);
 

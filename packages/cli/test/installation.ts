@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import {
   componentCreatePath,
   componentsPath,
@@ -114,7 +114,6 @@ export class Installation {
  * @returns the installation, once tests run
  */
 export function useInstallation(): () => Installation {
-  vi.setConfig({ testTimeout: 30_000 }); // a command loads drivers and opens a session: slow on a busy machine
   let installation: Installation | undefined;
   const get = (): Installation => {
     if (installation === undefined) throw new Error('the installation has not been started');

@@ -35,7 +35,7 @@ async function top() {
     drawn: () => output,
     type: (text: string) => void child.stdin.write(`${JSON.stringify(text)}\n`),
     wake: () => void child.stdin.write('continue\n'),
-    ended: once(child, 'exit'),
+    ended: once(child, 'close'),
   };
 }
 

@@ -217,7 +217,7 @@ describe('a server that ends', () => {
     expect(await idsOf(client)).toEqual([]);
 
     await client.close();
-    await vi.waitFor(() => expect(clock.pendingTimers).toBe(1), 20_000);
+    await vi.waitFor(() => expect(clock.pendingTimers).toBe(1), 50_000);
     await clock.advance(60_000);
 
     await server.ended;

@@ -26,7 +26,7 @@ async function startCloud(settings: JsonObject, dir = makeTempDir()) {
   servers.push(server);
   server.cloud.configure('test', settings);
   const active = async (id: string): Promise<CloudInstance & { address: string; port: number }> => {
-    await vi.waitFor(() => expect(server.cloud.get(id)?.status).toBe('active'), 20_000);
+    await vi.waitFor(() => expect(server.cloud.get(id)?.status).toBe('active'), 50_000);
     const { address, port, ...rest } = server.cloud.get(id) ?? expect.fail('it vanished');
     return { ...rest, address: address ?? '', port: port ?? 0 };
   };
@@ -120,7 +120,7 @@ describe('an instance with an SSH server', () => {
     const after = await active(before.id);
 
     expect(after.port).toBe(before.port);
-    await vi.waitFor(async () => expect(await scan(after)).toEqual(before.hostKeys), 20_000);
+    await vi.waitFor(async () => expect(await scan(after)).toEqual(before.hostKeys), 50_000);
   });
 
   it('is gone with the instance, and so are its files', async () => {

@@ -457,7 +457,7 @@ describe('more than 500 instances', () => {
     }
 
     await world.findLeaks();
-    await expect.poll(() => world.fake.instances.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => world.fake.instances.length).toBe(1);
 
     expect(world.fake.instances[0]?.name).toBe(node.externalId);
   });

@@ -58,12 +58,10 @@ it('never stores the key of the image, which is replaced seconds after the first
 
   let isReady = false;
   const launching = world.launch().finally(() => (isReady = true));
-  await expect.poll(() => world.fake.countOf('Instances.GetGuestAttributes'), { timeout: 5_000 }).toBeGreaterThan(0);
+  await expect.poll(() => world.fake.countOf('Instances.GetGuestAttributes')).toBeGreaterThan(0);
   publish(world, own); // the agent has made a key; the server has not been started again
   const asked = world.fake.countOf('Instances.GetGuestAttributes');
-  await expect
-    .poll(() => world.fake.countOf('Instances.GetGuestAttributes'), { timeout: 8_000 })
-    .toBeGreaterThan(asked + 1);
+  await expect.poll(() => world.fake.countOf('Instances.GetGuestAttributes')).toBeGreaterThan(asked + 1);
   const wasReady = isReady;
   await early.stop();
   await serve(own, early.port);
@@ -74,7 +72,7 @@ it('never stores the key of the image, which is replaced seconds after the first
   expect(new Set(stored)).toEqual(new Set([own.line]));
 });
 
-it('gives up on an image that publishes none', { timeout: 20_000 }, async () => {
+it('gives up on an image that publishes none', async () => {
   const { port } = await serve(newKey());
   const world = await start(port, { entry: { 'boot-timeout': 1, 'launch-retries': 1 } });
 

@@ -24,7 +24,7 @@ import {
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
 
-const WAIT_MS = 12_000;
+const WAIT_MS = 50_000;
 
 /** Somebody who uses nodes as Zuul does. */
 export class TestClient {
@@ -115,7 +115,7 @@ export class TestClient {
     if (request.state !== 'fulfilled') throw new Error(`request ${id} is ${request.state}`);
     for (const node of request.nodeIds) {
       const lock = new ZkLock(zk, nodeLockPath(node), { clock });
-      await lock.acquire({ timeoutMs: 5_000 });
+      await lock.acquire({ timeoutMs: 50_000 });
       this.held.set(node, lock);
     }
     await zk.delete(requestPath(id));

@@ -285,7 +285,7 @@ describe('calls', () => {
     ]);
     const ends = Promise.allSettled(hanging.flat());
     const orders = () => cloud.count('POST', /^compute/);
-    await vi.waitUntil(() => orders() === 50 && cloud.count('DELETE', /^compute/) === 30, { timeout: 20_000 });
+    await vi.waitUntil(() => orders() === 50 && cloud.count('DELETE', /^compute/) === 30, { timeout: 50_000 });
 
     expect(await api.compute.servers(NEVER)).toEqual([]);
     expect(orders()).toBe(50);

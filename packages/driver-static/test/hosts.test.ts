@@ -91,7 +91,7 @@ describe('a host with host key checking', () => {
     const { configure, until, own } = await launcher({ clock: hurriedClock });
     await host(1).stop();
 
-    await configure(entry([checked(host(1), { timeout: 1 }), checked(host(0))]));
+    await configure(entry([checked(host(1), { timeout: 5 }), checked(host(0))]));
     await until(ready(1), 'the living host is registered');
     expect(own().map((node) => node.hostname)).toEqual([host(0).address]);
     await host(1).start();
@@ -105,7 +105,7 @@ describe('a host with host key checking', () => {
     await until(ready(2), 'both hosts are registered');
     await host(0).stop();
 
-    await configure(entry([checked(host(0), { timeout: 1 }), checked(host(1))]));
+    await configure(entry([checked(host(0), { timeout: 5 }), checked(host(1))]));
 
     const records = await until((all) => all.some((node) => node.state === 'deleting'), 'the dead one is removed');
     expect(records.find((node) => node.state === 'deleting')?.hostname).toBe(host(0).address);
@@ -146,7 +146,7 @@ describe('taking over a node', () => {
 
   it('finds a living host alive and a dead one dead, which then has to prove itself', async () => {
     const { configure, until, own } = await launcher({ clock: hurriedClock });
-    const provider = await configure(entry([checked(host(0), { timeout: 1 })]));
+    const provider = await configure(entry([checked(host(0), { timeout: 5 })]));
     const [record] = await until(ready(1), 'the host is registered');
     if (record === undefined) throw new Error('no record');
     const handler = provider.getRequestHandler();

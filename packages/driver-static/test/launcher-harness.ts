@@ -102,7 +102,7 @@ export class TestLauncher {
           (node) => `${node.id} ${node.state} ${node.hostname}#${node.slot} ${String(node.allocatedTo)}`,
         );
         reject(new Error(`never came true: ${what}; records: ${JSON.stringify(seen)}`));
-      }, 20_000);
+      }, 50_000);
       const unsubscribe = this.nodes.onChange(() => void look());
       look();
     });

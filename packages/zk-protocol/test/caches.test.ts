@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 
 async function session(): Promise<ZooKeeper> {
-  const zk = await connect({ servers: `${server.connectString}/caches-${chroot}`, sessionTimeoutMs: 4000 });
+  const zk = await connect({ servers: `${server.connectString}/caches-${chroot}`, sessionTimeoutMs: 20_000 });
   open.push(zk);
   return zk;
 }
@@ -157,8 +157,8 @@ describe('the node cache', () => {
     const { zk, other, nodes } = await watchNodes();
     const before = zk.counters.requests;
 
-    const creates = Array.from({ length: 500 }, () => other.create(NODE_CREATE_PATH, node(), { sequential: true }));
-    await Promise.all(creates);
+    const create: Operation = { op: 'create', path: NODE_CREATE_PATH, data: node(), sequential: true };
+    await other.multi(Array.from({ length: 500 }, () => create));
     await until(() => nodes.size === 500);
 
     expect(zk.counters.requests - before).toBeLessThan(250);

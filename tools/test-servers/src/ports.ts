@@ -93,7 +93,7 @@ export function accepts(port: number, host: string): Promise<boolean> {
 export async function until(
   probe: () => Promise<boolean>,
   describe: () => string,
-  timeoutMs = 30_000,
+  timeoutMs = 100_000,
   intervalMs = 25,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;

@@ -70,7 +70,7 @@ class Handle implements StatsdHandle {
     return structuredClone(this.#total);
   }
 
-  async waitFor(condition: (metrics: StatsdMetrics) => boolean, timeoutMs = 10_000): Promise<StatsdMetrics> {
+  async waitFor(condition: (metrics: StatsdMetrics) => boolean, timeoutMs = 50_000): Promise<StatsdMetrics> {
     const failure = (): string => `statsd did not receive what was expected, but ${JSON.stringify(this.#total)}`;
     await until(() => Promise.resolve(condition(this.#total)), failure, timeoutMs, FLUSH_MS);
     return structuredClone(this.#total);

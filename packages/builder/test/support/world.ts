@@ -164,7 +164,7 @@ export class World {
 
   /** Images in the fake cloud, as the provider shows them. */
   async cloudImages(): Promise<readonly ProviderImage[]> {
-    return (await (await this.#provider()).listImages?.(AbortSignal.timeout(5_000))) ?? [];
+    return (await (await this.#provider()).listImages?.(AbortSignal.timeout(50_000))) ?? [];
   }
 
   /** An image without a record. */
@@ -184,7 +184,7 @@ export class World {
       sha256: undefined,
       metadata,
     };
-    await (await this.#provider()).uploadImage?.({ ...upload, onCreated: async () => {} }, AbortSignal.timeout(5_000));
+    await (await this.#provider()).uploadImage?.({ ...upload, onCreated: async () => {} }, AbortSignal.timeout(50_000));
     await zk.sync('/');
   }
 
@@ -194,7 +194,7 @@ export class World {
     const providers = new ImageProviders(this.registry, (config) => contextFor(context, config), silentLogger);
     this.#ends.push(() => providers.stop());
     await providers.reconfigure(this.config);
-    const provider = await providers.use('sky', AbortSignal.timeout(5_000));
+    const provider = await providers.use('sky', AbortSignal.timeout(50_000));
     if (!provider) throw new Error('no provider');
     return provider;
   }

@@ -20,7 +20,7 @@ async function watching(files: string[], options: Partial<WatchConfigOptions> = 
   });
   onTestFinished(() => watcher.close());
   const nextChange = (count = 1) =>
-    vi.waitFor(() => expect(onChange.mock.calls.length).toBeGreaterThanOrEqual(count), 20_000);
+    vi.waitFor(() => expect(onChange.mock.calls.length).toBeGreaterThanOrEqual(count), 50_000);
   return { watcher, onChange, nextChange };
 }
 

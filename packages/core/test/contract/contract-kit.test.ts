@@ -23,7 +23,7 @@ testDriverContract({
 
 describe('the driver contract, of a driver that', () => {
   const cases = BROKEN.map((broken) => [broken.flaw, broken] as const);
-  it.each(cases)('%s', { timeout: 60_000 }, async (_flaw, broken) => {
+  it.each(cases)('%s', async (_flaw, broken) => {
     const failed = await failuresOf(broken);
 
     expect(failed).toContain(broken.breaks);

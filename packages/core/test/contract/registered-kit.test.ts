@@ -23,7 +23,7 @@ const BROKEN: readonly [flaw: string, flaws: InventoryFlaws, breaks: string, ...
 ];
 
 describe('the driver contract, of a driver that makes nothing and', () => {
-  it.each(BROKEN)('%s', { timeout: 60_000 }, async (_flaw, flaws, breaks, ...also) => {
+  it.each(BROKEN)('%s', async (_flaw, flaws, breaks, ...also) => {
     const failed: string[] = [];
     for (const { name, run } of driverContract({ driver: inventoryDriver(flaws), ...options })) {
       await run().catch(() => failed.push(name)); // which one fails is what is looked at

@@ -28,7 +28,7 @@ async function run(script: string): Promise<{ status: number | null; signal: str
   return { status, signal, text };
 }
 
-describe('the watchdog', { timeout: 60_000 }, () => {
+describe('the watchdog', () => {
   it('ends a process that a driver keeps busy, and says which, and where it is', async () => {
     const { status, text } = await run(`
       const scope = { provider: 'cloud-east', driver: 'odd', fault() {} };

@@ -34,7 +34,7 @@ export function recordStates(client: ZooKeeper): ConnectionState[] {
 }
 
 /** Waits until the check passes. */
-export function eventually(check: () => void | Promise<void>, timeoutMs = 15_000): Promise<void> {
+export function eventually(check: () => void | Promise<void>, timeoutMs = 50_000): Promise<void> {
   return vi.waitFor(check, { timeout: timeoutMs, interval: 10 });
 }
 

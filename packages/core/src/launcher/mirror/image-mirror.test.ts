@@ -37,10 +37,10 @@ describe('ImageMirror', () => {
     expect(mirror.newestUpload('debian', 'cloud')?.externalId).toBe(`image-of-${'a'.repeat(32)}`);
     const path = await addUpload('b'.repeat(32), 2_000);
     await addUpload('c'.repeat(32), 3_000, 'uploading');
-    await vi.waitFor(() => expect(mirror.newestUpload('debian', 'cloud')?.buildId).toBe('b'.repeat(32)), 20_000);
+    await vi.waitFor(() => expect(mirror.newestUpload('debian', 'cloud')?.buildId).toBe('b'.repeat(32)), 50_000);
     await zk.delete(path);
 
-    await vi.waitFor(() => expect(mirror.newestUpload('debian', 'cloud')?.buildId).toBe('a'.repeat(32)), 20_000);
+    await vi.waitFor(() => expect(mirror.newestUpload('debian', 'cloud')?.buildId).toBe('a'.repeat(32)), 50_000);
     expect(mirror.newestUpload('debian', 'other')).toBeUndefined();
     expect(changed).toContain('cloud');
     mirror.stop();
@@ -60,7 +60,7 @@ describe('ImageMirror', () => {
     await zk.addWatch(IMAGES_ROOT, 'persistent-recursive', observe);
 
     await addUpload('d'.repeat(32), 4_000);
-    await vi.waitFor(() => expect(mirror.newestUpload('debian', 'cloud')?.buildId).toBe('d'.repeat(32)), 20_000);
+    await vi.waitFor(() => expect(mirror.newestUpload('debian', 'cloud')?.buildId).toBe('d'.repeat(32)), 50_000);
 
     expect([Math.max(...waiting), Math.max(...reading)]).toEqual([1, 1]);
     expect([mirror.eventQueue, mirror.playbackQueue]).toEqual([0, 0]);

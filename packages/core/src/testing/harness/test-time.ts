@@ -5,7 +5,7 @@ import type { ContractCloud } from './types.js';
 export const LIMIT_MS = 6 * 3_600_000;
 const MANY_STEPS = 20_000;
 /** Real time that work with files or sockets of this machine may take, and virtual time that passes in each millisecond of it. */
-const IO_LIMIT_MS = 30_000;
+const IO_LIMIT_MS = 50_000;
 const IO_STEP_MS = 10;
 
 /** Virtual time of a test: passes only while the test waits for something. */

@@ -56,7 +56,7 @@ const failed = (id: string): ApiEvent => ({
   ...{ type: 'request', id, notice: 'request-failed' },
   data: () => ({ id, state: 'failed' }),
 });
-const arrived = (count: number) => expect.poll(() => received.length, { timeout: 10_000 }).toBe(count);
+const arrived = (count: number) => expect.poll(() => received.length).toBe(count);
 
 it('tells what was chosen, with the secret, in order', async () => {
   webhooks.tell({ type: 'request', id: '1', data: () => ({}), notice: 'request-fulfilled' });

@@ -104,7 +104,7 @@ beforeAll(async () => {
   await service.start();
   const embedded = await findEmbeddedServer([join(directory, 'state')]);
   zk = await connect({ servers: embedded?.servers ?? '', auth: embedded?.auth });
-  await vi.waitFor(async () => expect(await nodes()).toHaveLength(1), { timeout: 20_000 });
+  await vi.waitFor(async () => expect(await nodes()).toHaveLength(1), { timeout: 50_000 });
 });
 
 afterAll(async () => {
@@ -123,7 +123,7 @@ describe('the OpenAPI document', () => {
   it('describes what each reading operation answers', async () => {
     const document = (await get('/api/v1/openapi.json')).body as Document;
     const waiting = await submit(['no-pool-has-this'], '200-0000000050');
-    await expect.poll(async () => (await get(`/api/v1/requests/${waiting}`)).status, { timeout: 10_000 }).toBe(200);
+    await expect.poll(async () => (await get(`/api/v1/requests/${waiting}`)).status).toBe(200);
     const ajv = new Ajv2020({ strict: false, allErrors: true });
     ajv.addSchema({ $id: 'api', components: document.components });
     const [node] = (await get('/api/v1/nodes')).body as { id: string }[];
@@ -183,17 +183,17 @@ describe('the past', () => {
     const first = await submit(['small'], '200-0000000060');
     const state = async (id: string) =>
       ((await get(`/api/v1/requests/${id}`)).body as { request?: { state: string } }).request?.state;
-    await expect.poll(() => state(first), { timeout: 10_000 }).toBe('fulfilled');
+    await expect.poll(() => state(first)).toBe('fulfilled');
     const second = await submit(['small'], '200-0000000061');
     const timeline = async (path: string) => (await get(`/api/v1/${path}/timeline`)).body as Timeline;
     await expect
       .poll(async () => (await timeline(`requests/${second}`)).intervals?.map(({ cause }) => cause), {
-        timeout: 10_000,
+        timeout: 50_000,
       })
       .toContain('label-quota');
     await zk.delete(`/nodepool/requests/${second}`);
     await zk.delete(`/nodepool/requests/${first}`);
-    await expect.poll(async () => (await timeline(`requests/${second}`)).state, { timeout: 10_000 }).toBe('withdrawn');
+    await expect.poll(async () => (await timeline(`requests/${second}`)).state).toBe('withdrawn');
 
     const [past, fulfilled] = [await timeline(`requests/${second}`), await timeline(`requests/${first}`)];
     const seams = past.intervals
@@ -240,7 +240,7 @@ describe('writing', () => {
 
   it('cancels a request', async () => {
     const id = await submit(['no-pool-has-this'], '200-0000000051');
-    await expect.poll(async () => (await get(`/api/v1/requests/${id}`)).status, { timeout: 10_000 }).toBe(200);
+    await expect.poll(async () => (await get(`/api/v1/requests/${id}`)).status).toBe(200);
 
     const cancelled = await write('DELETE', `/api/v1/requests/${id}`);
 
@@ -283,7 +283,7 @@ describe('writing', () => {
     const deleted = await write('DELETE', `/api/v1/nodes/${node?.id}`);
 
     expect(deleted).toMatchObject({ status: 200, body: { state: 'deleting' } });
-    await expect.poll(async () => (await get(`/api/v1/nodes/${node?.id}`)).status, { timeout: 10_000 }).toBe(404);
+    await expect.poll(async () => (await get(`/api/v1/nodes/${node?.id}`)).status).toBe(404);
   });
 
   it('gives an order of the one who has the token, in force in the launcher, and takes it back', async () => {
@@ -302,9 +302,9 @@ describe('writing', () => {
     expect(given).toMatchObject({ status: 200, body: order });
     expect(given.body['end_time']).toBe(Number(given.body['created_time']) + 60);
     expect(begun.data).toMatchObject({ id: 'pool/rack%2Fmain', control: order });
-    await expect.poll(inForce, { timeout: 10_000 }).toEqual([given.body]);
+    await expect.poll(inForce).toEqual([given.body]);
     const shown = async () => ((await get('/api/v1/overview')).body as { controls: unknown }).controls;
-    await expect.poll(shown, { timeout: 10_000 }).toEqual([given.body]);
+    await expect.poll(shown).toEqual([given.body]);
 
     const taken = await write('DELETE', path);
     const ended = await events.next(({ event }) => event === 'control');

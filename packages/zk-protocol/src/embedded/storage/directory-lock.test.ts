@@ -118,7 +118,7 @@ describe('lock of a data directory', () => {
 
     expect(refused).toMatchObject({ message: expect.stringContaining('process 1 of other') as string });
     await expect(readFile(path)).rejects.toMatchObject({ code: 'ENOENT' });
-  }, 30_000);
+  });
 
   it('holds in a directory whose path is too long for a socket', async () => {
     const deep = join(dataDir, 'd'.repeat(100), 'e'.repeat(100));
