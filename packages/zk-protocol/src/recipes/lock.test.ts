@@ -175,9 +175,9 @@ describe('a lock', () => {
   });
 
   it('survives the server being away while waiting', async () => {
-    const [one, two] = await Promise.all([session(20_000), session(20_000)]);
-    const holder = new ZkLock(one, root, { safeSuspendedMs: 15_000 });
-    const waiter = new ZkLock(two, root, { safeSuspendedMs: 15_000 });
+    const [one, two] = await Promise.all([session(60_000), session(60_000)]);
+    const holder = new ZkLock(one, root, { safeSuspendedMs: 50_000 });
+    const waiter = new ZkLock(two, root, { safeSuspendedMs: 50_000 });
     await holder.acquire();
     const waiting = waiter.acquire();
     await waitForContenders(two, 2);

@@ -43,8 +43,8 @@ describe('the defects of the stock client', () => {
   }
 
   it('defect 1: pings are sent while events keep coming', async () => {
-    const server = await stopping(ScriptedServer.start(400));
-    closing(await connect({ servers: server.connectString, sessionTimeoutMs: 400 }));
+    const server = await stopping(ScriptedServer.start(2000));
+    closing(await connect({ servers: server.connectString, sessionTimeoutMs: 2000 }));
     const events = setInterval(() => server.connections[0]?.event(3, '/busy'), 10);
     onTestEnd(() => clearInterval(events));
 
@@ -116,7 +116,7 @@ describe('the defects of the stock client', () => {
   });
 
   it('defect 6: the state has changed before a failed call is told, so a retry waits instead of spinning', async () => {
-    const { proxy, client } = await proxied();
+    const { proxy, client } = await proxied(20_000);
     let failures = 0;
     let stateAtFailure: string | undefined;
     proxy.delayAnswers(60_000);
@@ -206,7 +206,7 @@ describe('the defects of the stock client', () => {
   });
 
   it('defect 10: after expiry the waiting calls are answered and a new session begins by itself', async () => {
-    const { proxy, client } = await proxied(1000);
+    const { proxy, client } = await proxied(3000);
     const states = recordStates(client);
     const epoch = client.sessionEpoch;
     proxy.refuse();
@@ -233,7 +233,7 @@ describe('the defects of the stock client', () => {
   });
 
   it('defect 12: a create whose answer was lost is not repeated', async () => {
-    const { proxy, client } = await proxied();
+    const { proxy, client } = await proxied(20_000);
     await client.create('/queue');
     proxy.delayAnswers(60_000);
     const creating = client.create('/queue/entry-', '', { sequential: true });

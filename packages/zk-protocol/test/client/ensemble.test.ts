@@ -12,7 +12,7 @@ describe('an ensemble', () => {
   afterAll(() => zooKeeper.stop());
 
   it('keeps session, ephemerals and watches when the leader is killed', async () => {
-    const client = closing(await connect({ servers: zooKeeper.connectString, sessionTimeoutMs: 10_000 }));
+    const client = closing(await connect({ servers: zooKeeper.connectString, sessionTimeoutMs: 60_000 }));
     const states = recordStates(client);
     const seen: string[] = [];
     await client.create('/mine', '', { ephemeral: true });

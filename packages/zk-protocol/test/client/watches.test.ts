@@ -14,7 +14,7 @@ describe('watches', () => {
   afterAll(() => zooKeeper.stop());
 
   /** A client behind a proxy, another one beside it, in a subtree of their own. */
-  async function pair(sessionTimeoutMs = 4000): Promise<{ client: ZooKeeper; other: ZooKeeper; proxy: TcpProxy }> {
+  async function pair(sessionTimeoutMs = 20_000): Promise<{ client: ZooKeeper; other: ZooKeeper; proxy: TcpProxy }> {
     const chroot = `/watches-${(chroots += 1)}`;
     const [server] = zooKeeper.servers;
     if (server === undefined) throw new Error('no server');
@@ -128,7 +128,7 @@ describe('watches', () => {
   });
 
   it('keeps persistent watches and drops one-shot ones when the session is lost', async () => {
-    const { client, other, proxy } = await pair(800);
+    const { client, other, proxy } = await pair(3000);
     const events: WatchEvent[] = [];
     await other.ensurePath('/tree');
     await client.exists('/n', (event) => events.push(event));
