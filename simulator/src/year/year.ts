@@ -5,6 +5,8 @@ import { INCIDENTS } from './incidents.js';
 /** Launches at once that a herd is tried with when nothing steers. */
 const FIXED_LIMITS = [20, 40, 80, 160, 500];
 const HERD = 500;
+/** Nobody waits so long where all is well. */
+const LONG_MS = 120_000;
 
 /** What to simulate. */
 export interface YearOptions {
@@ -62,7 +64,7 @@ async function runAll(at: number, steering: boolean, { seed, most = Infinity, pr
 
 function incidentTable(rows: readonly Row[]): string {
   const head = [
-    ...['Incident', 'Times', 'Steering', 'Requests', 'Failed', 'Wait p50', 'p95', 'Longest'],
+    ...['Incident', 'Times', 'Steering', 'Requests', 'Failed', 'Wait p50', 'p95', 'Longest', 'Over 2 minutes'],
     ...['Machines ordered there after the first failed launch', 'Full share again after, at the latest'],
   ];
   return table(head, rows.map(cellsOf));
@@ -76,8 +78,8 @@ function cellsOf({ name, steering, incidents, results }: Row): string[] {
   const recovered = results.map(({ recoveredMs }) => recoveredMs ?? Infinity);
   return [
     ...[name, String(incidents), steering ? 'on' : 'off', String(answers.length), String(failed)],
-    ...[seconds(at(waits, 0.5)), seconds(at(waits, 0.95)), seconds(Math.max(...waits)), String(orders)],
-    seconds(Math.max(...recovered)),
+    ...[seconds(at(waits, 0.5)), seconds(at(waits, 0.95)), seconds(Math.max(...waits))],
+    ...[String(waits.filter((ms) => ms > LONG_MS).length), String(orders), seconds(Math.max(...recovered))],
   ];
 }
 

@@ -19,9 +19,10 @@ import { RequestQueue } from '../../src/launcher/plan/queue.js';
 import type { PoolView, RuleName } from '../../src/launcher/plan/types.js';
 import { explainRequest, type RequestExplanation } from '../../src/launcher/plan/explanation.js';
 import { TimeoutError } from '../../src/contract/errors.js';
-import { ProviderSteering } from '../../src/launcher/steering/provider-steering.js';
+import type { ProviderSteering } from '../../src/launcher/steering/provider-steering.js';
 import { poolConfig } from './pool-config.js';
 import { poolView } from './pool-view.js';
+import { steeringAt } from './steering-at.js';
 
 /** When all examples are asked; requests are older. */
 const NOW_MS = Date.parse('2026-03-01T10:00:00Z');
@@ -140,10 +141,7 @@ function otherCloud(): PoolView {
 /** A provider whose last four launches have timed out. */
 function timingOut(): ProviderSteering {
   let now = NOW_MS - 40_000;
-  const steering = new ProviderSteering(
-    () => now,
-    () => undefined,
-  );
+  const steering = steeringAt(() => now);
   const fail = () => steering.begin('small').attemptFailed(new TimeoutError(TIMED_OUT, { operation: 'create' }));
   for (let i = 0; i < 3; i++) fail();
   now = NOW_MS;
@@ -153,10 +151,7 @@ function timingOut(): ProviderSteering {
 /** A provider that was given ten launches at once, and took its time for them. */
 function slowedDown(): ProviderSteering {
   let now = NOW_MS - 600_000;
-  const steering = new ProviderSteering(
-    () => now,
-    () => undefined,
-  );
+  const steering = steeringAt(() => now);
   const first = steering.begin('small');
   now += 40_000;
   first.ended(true);

@@ -23,6 +23,7 @@ export function launcherHealth(runtime: LauncherRuntime): Record<string, unknown
     failing_launches: runtime.failingLaunches.map(({ provider, report }) => ({
       provider,
       ...healthOf(report.provider),
+      slow: report.speed.state === 'closed' ? null : healthOf(report.speed),
       zones: report.zones.map(({ zone, label, health }) => ({ zone, label, ...healthOf(health) })),
       labels: report.labels.map(({ label, health }) => ({ label, ...healthOf(health) })),
     })),

@@ -3,8 +3,9 @@ import { newNode, type PoolComponentRecord } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { poolView } from '../../../test/support/pool-view.js';
+import { steeringAt } from '../../../test/support/steering-at.js';
 import { LaunchError } from '../../contract/errors.js';
-import { ProviderSteering } from '../steering/provider-steering.js';
+import type { ProviderSteering } from '../steering/provider-steering.js';
 import { findAlternative } from './health-rules.js';
 import { judgeStanding } from './rules.js';
 import type { PoolView } from './types.js';
@@ -18,10 +19,7 @@ function pool(provider: string, fields: Partial<PoolComponentRecord> = {}): Pool
 }
 
 function failing(): ProviderSteering {
-  const steering = new ProviderSteering(
-    () => 0,
-    () => undefined,
-  );
+  const steering = steeringAt(() => 0);
   for (let i = 0; i < 3; i++) steering.begin('small').attemptFailed(new LaunchError('status', 'it is in error'));
   return steering;
 }

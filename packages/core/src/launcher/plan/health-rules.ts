@@ -53,11 +53,13 @@ function hasReadyNodes({ labels }: PlannedRequest, view: PoolView): boolean {
 export function judgeFirst(request: PlannedRequest, view: PoolView): Verdict | undefined {
   const first = view.leftTo?.(request);
   if (!first) return undefined;
+  const slow = view.steering?.isSlow ? view.steering.report().speed.error : undefined;
+  const why = slow === undefined ? '' : `provider "${view.provider}" is slow, ${slow}: `;
   return {
     action: 'yield',
     reason: reason(
       'yield-to-first',
-      `it is left to pool "${first.providerName}/${first.name}" for a moment`,
+      `${why}it is left to pool "${first.providerName}/${first.name}" for a moment`,
       `pool "${first.providerName}/${first.name}" serves, pauses or declines it, or the moment passes`,
       { provider: first.providerName, pool: first.name },
     ),

@@ -15,7 +15,7 @@ function setUp() {
 it('a request is left to its first pool for the pause, and then looked at again', async () => {
   const { clock, looked, first } = setUp();
 
-  first.note(A);
+  first.note(A, FIRST_POOL_PAUSE_MS);
   await clock.advance(FIRST_POOL_PAUSE_MS - 1);
   const before = [first.isPausing(A), [...looked]];
   await clock.advance(1);
@@ -27,27 +27,27 @@ it('a request is left to its first pool for the pause, and then looked at again'
 it('each request has its own pause, which noting it again does not begin anew', async () => {
   const { clock, looked, first } = setUp();
 
-  first.note(A);
+  first.note(A, FIRST_POOL_PAUSE_MS);
   await clock.advance(100);
-  first.note(B);
-  first.note(A);
+  first.note(B, FIRST_POOL_PAUSE_MS);
+  first.note(A, FIRST_POOL_PAUSE_MS);
   await clock.advance(FIRST_POOL_PAUSE_MS - 100);
   const after = [...looked];
   await clock.advance(100);
 
   expect(after).toEqual([A]);
   expect(looked).toEqual([A, B]);
-  first.note(A);
+  first.note(A, FIRST_POOL_PAUSE_MS);
   expect(first.isPausing(A)).toBe(false);
 });
 
 it('a request that was forgotten has another pause', async () => {
   const { clock, looked, first } = setUp();
-  first.note(A);
+  first.note(A, FIRST_POOL_PAUSE_MS);
   await clock.advance(FIRST_POOL_PAUSE_MS);
 
   first.forget(A);
-  first.note(A);
+  first.note(A, FIRST_POOL_PAUSE_MS);
   const again = first.isPausing(A);
   first.close();
   await clock.advance(10 * FIRST_POOL_PAUSE_MS);
@@ -61,12 +61,12 @@ it('busy first pools have as long as they need by far, up to the longest pause',
   const { clock, looked, first } = setUp();
   const pauseAfter = async (tookMs: number) => {
     for (let i = 0; i < 100; i++) {
-      first.note(A);
+      first.note(A, FIRST_POOL_PAUSE_MS);
       await clock.advance(tookMs);
       first.taken(A);
     }
     looked.length = 0;
-    first.note(B);
+    first.note(B, FIRST_POOL_PAUSE_MS);
     const beganMs = clock.now();
     while (first.isPausing(B)) await clock.advance(10);
     first.forget(B);

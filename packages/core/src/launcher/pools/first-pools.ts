@@ -1,9 +1,8 @@
 import type { CancelTimer, Clock, RequestId } from '@nodepool/zk-protocol';
-import { FIRST_POOL_PAUSE_MS } from '../steering/first-pool.js';
 
 /** First pools that are busy get so many times what they have taken lately, but no longer than this. */
 const TIMES_USUAL = 4;
-/** The longest time for which requests are left to their first pools, in ms. */
+/** The longest time for which requests are left to first pools that are busy, in ms. */
 export const LONGEST_PAUSE_MS = 2_000;
 /** Who was taken later than this waited for something else than a busy launcher. */
 const LATEST_MS = 1_000;
@@ -31,11 +30,14 @@ export class FirstPools {
     this.#lookAgain = lookAgain;
   }
 
-  /** The request waits; its pause begins when it is seen for the first time. */
-  note(id: RequestId): void {
+  /**
+   * The request waits; its pause begins when it is seen for the first time.
+   * @param leastMs - of the pause
+   */
+  note(id: RequestId, leastMs: number): void {
     if (this.#waiting.has(id) || this.#over.has(id)) return;
     const sinceMs = this.#clock.now();
-    const dueMs = sinceMs + this.#pauseMs;
+    const dueMs = sinceMs + Math.max(leastMs, Math.min(LONGEST_PAUSE_MS, this.#usualMs * TIMES_USUAL));
     this.#waiting.set(id, { sinceMs, dueMs });
     if (dueMs < (this.#timer?.dueMs ?? Infinity)) this.#arm();
   }
@@ -64,10 +66,6 @@ export class FirstPools {
     this.#timer = undefined;
     this.#waiting.clear();
     this.#over.clear();
-  }
-
-  get #pauseMs(): number {
-    return Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_POOL_PAUSE_MS, this.#usualMs * TIMES_USUAL));
   }
 
   /** For the pause that is over first; pauses differ. */

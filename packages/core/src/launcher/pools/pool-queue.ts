@@ -9,6 +9,7 @@ import type { Services } from '../mirror/services.js';
 import { RequestQueue } from '../plan/queue.js';
 import { judgeStanding } from '../plan/rules.js';
 import type { PoolView } from '../plan/types.js';
+import { FIRST_POOL_PAUSE_MS, SLOW_POOL_PAUSE_MS } from '../steering/first-pool.js';
 import { FirstPools } from './first-pools.js';
 import type { PoolPort } from './pool-port.js';
 import type { PoolRefusals } from './pool-refusals.js';
@@ -59,7 +60,8 @@ export class PoolQueue {
     if (this.#retries.get(request.id)?.cancel) return;
     if (request.state !== 'requested') this.#first.taken(request.id);
     else if (this.#isLocked(request)) return;
-    else if (view.steering && view.registered.length > 1) this.#first.note(request.id);
+    else if (view.steering && view.registered.length > 1)
+      this.#first.note(request.id, view.steering.isSlow ? SLOW_POOL_PAUSE_MS : FIRST_POOL_PAUSE_MS);
     const verdict = judgeStanding(request, view);
     if (verdict === undefined) {
       if (this.requests.put(request)) wake();

@@ -162,8 +162,11 @@ export class LivePoolView implements PoolView {
 
   /** Ready nodes win: a pool that has them does not leave the request to one without. */
   leftTo(request: PlannedRequest): PoolComponentRecord | undefined {
-    if (this.steering?.isWell !== true || !this.#requests.isPausing(request.id)) return undefined;
-    const first = firstPoolFor(request.id, this.#equals(request));
+    const { steering } = this;
+    if (steering?.isWell !== true || !this.#requests.isPausing(request.id)) return undefined;
+    const equals = this.#equals(request);
+    const others = steering.isSlow ? equals.filter(({ providerName }) => providerName !== this.provider) : [];
+    const first = firstPoolFor(request.id, others.length > 0 ? others : equals);
     if (!first || first.launcherId === this.launcherId) return undefined;
     const { labels } = request;
     const ofFirst = this.#services.mirror.free(first.providerName, first.name);

@@ -2,7 +2,9 @@ import {
   COMPONENTS_ROOT,
   createComponentCache,
   decodeRequest,
+  encodeComponent,
   encodeRequest,
+  newPoolComponent,
   newRequest,
   REQUEST_LOCKS_ROOT,
   REQUESTS_ROOT,
@@ -20,6 +22,9 @@ import { idleProvider } from '../../../test/support/idle-provider.js';
 import { plainDriver } from '../../../test/support/plain-driver.js';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { ServiceWorld } from '../../../test/support/service-world.js';
+import { SLOW_POOL_PAUSE_MS } from '../steering/first-pool.js';
+import { RAMP } from '../steering/ramp.js';
+import { ProviderSteering } from '../steering/provider-steering.js';
 import { ProviderRunner } from '../providers/provider-runner.js';
 import { PoolCandidates } from './pool-candidates.js';
 import { PoolRegistry } from './pool-registry.js';
@@ -27,6 +32,7 @@ import { PoolWorker } from './pool-worker.js';
 import type { PoolPort } from './pool-port.js';
 
 const ID = 'nl01-PoolWorker.cloud-main-0123' as LauncherId;
+const OTHER_ID = 'nl02-PoolWorker.other-main-4567' as LauncherId;
 const capabilities: Driver['capabilities'] = { launches: true, pausesAtQuota: true, managesImages: false };
 
 /** Pool `main` of provider `cloud`, which launches labels `a` and `b`, and the launcher around it. */
@@ -39,6 +45,7 @@ class Pool {
   /** Launches end when told to, where this is set. */
   launching: Promise<void> | undefined;
   isActive = true;
+  steering: ProviderSteering | undefined;
   readonly recovering = new Set<RequestId>();
 
   private constructor(world: ServiceWorld, config: ProviderConfig) {
@@ -61,7 +68,7 @@ class Pool {
       config: () => ({ providers: new Map() }),
       disabledLabels: () => new Set(),
       tenantLimit: () => undefined,
-      steering: () => undefined,
+      steering: () => this.steering,
       isOurs: (id) => this.worker.handles(id),
       isActive: () => this.isActive,
       isRecovering: (id) => this.recovering.has(id),
@@ -116,6 +123,35 @@ class Pool {
     const names = await clock.run(other.getChildren(root));
     const found = await clock.run(Promise.all(names.map((name) => other.getData(`${root}/${name}`))));
     return found.map(({ data }) => JSON.parse(data.toString()) as Record<string, unknown>);
+  }
+
+  /** A pool of another launcher, which knows that requests are shared, and does nothing. */
+  async registerOther(): Promise<void> {
+    const names = { hostname: 'nl02', version: '1', launcherId: OTHER_ID, name: 'main', providerName: 'other' };
+    const fields = { supportedLabels: ['a', 'b'], state: 'running', firstPoolPauseMs: 250 } as const;
+    const { zk, body } = { zk: this.world.other, body: newPoolComponent({ ...names, ...fields }) };
+    await this.world.clock.run(zk.create(`${COMPONENTS_ROOT}/pool/nl02-`, encodeComponent(body), { sequential: true }));
+    await this.world.pass(100);
+  }
+
+  /** Eight machines at once take ten times as long as one before them. */
+  async slowDown(): Promise<void> {
+    const { clock } = this.world.services;
+    const steering = new ProviderSteering({
+      now: () => clock.now(),
+      later: (ms, then) => clock.setTimer(ms, then),
+      changed: () => undefined,
+    });
+    this.steering = steering;
+    for (const { count, tookMs } of [
+      { count: 1, tookMs: 40_000 },
+      { count: 8, tookMs: 400_000 },
+    ]) {
+      const launches = Array.from({ length: count }, () => steering.begin('a'));
+      for (const launch of launches) launch.created();
+      await this.world.pass(tookMs);
+      for (const launch of launches) launch.ended(true);
+    }
   }
 
   /** A configuration with other limits comes into force. */
@@ -318,6 +354,53 @@ describe('a full pool', () => {
     }
 
     expect([await pool.stateOf(second), await pool.stateOf(third)]).toEqual(['pending', 'fulfilled']);
+  });
+});
+
+describe('a pool of a provider that has become slow', () => {
+  async function slow() {
+    const pool = await Pool.open();
+    await pool.slowDown();
+    return pool;
+  }
+  /** Until the next probe, nothing that takes its usual time. */
+  const begin = (pool: Pool) => pool.steering?.begin('a').created();
+
+  it('leaves a request to another pool for a moment, and serves it when that one does not', async () => {
+    const pool = await slow();
+    await pool.registerOther();
+    begin(pool);
+
+    const id = await pool.ask(['a']);
+    const before = { state: await pool.stateOf(id), told: pool.worker.explain(await pool.stored(id)) };
+    await pool.world.pass(SLOW_POOL_PAUSE_MS);
+
+    expect(before.state).toBe('requested');
+    expect(before.told).toMatchObject({ action: 'yield', rule: 'yield-to-first' });
+    expect(before.told.text).toBe(
+      'provider "cloud" is slow, launches of "a" take longer than 60 s: it is left to pool "other/main" for a moment',
+    );
+    expect(await pool.stateOf(id)).toBe('fulfilled');
+  });
+
+  it('serves at once when there is no other pool', async () => {
+    const pool = await slow();
+    begin(pool);
+
+    expect(await pool.stateOf(await pool.ask(['a']))).toBe('fulfilled');
+  });
+
+  it('leaves to others what waits until one of its launches ends', async () => {
+    const pool = await slow();
+    pool.launching = new Promise(() => undefined);
+
+    const states: string[] = [];
+    for (let i = 0; i < RAMP.least; i++) states.push(await pool.stateOf(await pool.ask(['a'])));
+    const last = await pool.stored(await pool.ask(['a']));
+
+    expect([...states, last.state]).toEqual([...states.map(() => 'pending'), 'requested']);
+    expect(pool.worker.explain(last)).toMatchObject({ action: 'wait', rule: 'launch-ramp' });
+    expect(pool.world.services.mirror.requests.contenders(last.id)).toBe(0);
   });
 });
 

@@ -240,7 +240,7 @@ export class PoolWorker {
 
   #accept(request: RequestRecord, assignment: Assignment): void {
     if (this.#port.isRecovering(request.id)) return; // it keeps its place until we are told to look again
-    if (judgeHealth(request, this.view)) {
+    if (judgeHealth(request, this.view) || (this.view.steering?.isSlow && this.view.leftTo(request))) {
       this.#queue.requests.remove(request.id); // another one accepted in this pass is the probe
       return;
     }

@@ -2,6 +2,8 @@ import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 
 /** How long the other pools leave a new request to the first one, ms. */
 export const FIRST_POOL_PAUSE_MS = 250;
+/** How long the pools of a slow provider leave a new request to all others: longer than those leave it to one another. */
+export const SLOW_POOL_PAUSE_MS = 3_000;
 
 /** FNV-1a of 32 bits, over UTF-16 units. */
 function hashOf(text: string): number {

@@ -78,11 +78,19 @@ export class Health {
     this.#error = error;
     if (this.#isOpen && !this.#isProbing) return false;
     if (!this.#isOpen && this.#failures < this.#limits.failuresToOpen) return false;
-    const { firstPauseMs, longestPauseMs } = this.#limits;
-    this.#nextProbeMs = nowMs + backoffMs(this.#opened++, { firstMs: firstPauseMs, longestMs: longestPauseMs });
     this.#isOpen = true;
-    this.#isProbing = false;
+    this.#pause(nowMs);
     return true;
+  }
+
+  /**
+   * The probe takes too long: the next one does not wait until this one has ended.
+   * @returns whether the state is another one now
+   */
+  overdue(nowMs: number): boolean {
+    const changed = this.#isProbing;
+    if (changed) this.#pause(nowMs);
+    return changed;
   }
 
   /** A launch has ended and says nothing, e.g. for lack of quota: another one may be the probe. */
@@ -98,5 +106,11 @@ export class Health {
       error: this.#error,
       nextProbeMs: this.#isOpen && !isDue ? this.#nextProbeMs : undefined,
     };
+  }
+
+  #pause(nowMs: number): void {
+    const { firstPauseMs, longestPauseMs } = this.#limits;
+    this.#nextProbeMs = nowMs + backoffMs(this.#opened++, { firstMs: firstPauseMs, longestMs: longestPauseMs });
+    this.#isProbing = false;
   }
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { CapacityError, ProviderUnavailableError, QuotaError, TimeoutError } from '../../contract/errors.js';
 import { DEFAULT_HEALTH_LIMITS } from './health.js';
-import { ProviderSteering } from './provider-steering.js';
+import type { ProviderSteering } from './provider-steering.js';
+import { steeringAt } from '../../../test/support/steering-at.js';
 
 const { failuresToOpen, firstPauseMs } = DEFAULT_HEALTH_LIMITS;
 const timeout = () => new TimeoutError('not ready within 60 s', { operation: 'create' });
@@ -10,7 +11,7 @@ const stockOut = () => new CapacityError('no valid host was found');
 function setUp() {
   const time = { now: 1_000_000 };
   const changes: string[] = [];
-  const steering = new ProviderSteering(
+  const steering: ProviderSteering = steeringAt(
     () => time.now,
     () => changes.push(steering.report().provider.state),
   );
@@ -32,7 +33,7 @@ describe('what launches show of a provider', () => {
     expect(kinds).toEqual(kinds.map(() => 'cloud'));
     expect(steering.isWell).toBe(false);
     expect(['small', 'big'].map((label) => steering.mayLaunch([label]))).toEqual([false, false]);
-    expect(steering.nextProbeMs(['big'])).toBe(time.now + firstPauseMs);
+    expect(steering.nextProbeMs).toBe(time.now + firstPauseMs);
     expect(changes).toEqual(['open']);
   });
 

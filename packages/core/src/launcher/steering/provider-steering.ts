@@ -1,5 +1,6 @@
 import { DEFAULT_HEALTH_LIMITS, Health, type HealthLimits, type HealthReport } from './health.js';
 import { failureKindOf } from './failure.js';
+import { Lateness, type Later } from './lateness.js';
 import { Ramp, type RampReport } from './ramp.js';
 import { ZoneHealth, type ZoneReport } from './zone-health.js';
 
@@ -8,6 +9,8 @@ export interface SteeringReport {
   readonly provider: HealthReport;
   /** What of the provider fails, if anything: launches, or other calls to its API. */
   readonly failing: 'launches' | 'calls';
+  /** Not `closed` while launches take much longer than usual. */
+  readonly speed: HealthReport;
   /** Labels for which the provider had no capacity, as far as they are not well again. */
   readonly labels: readonly { readonly label: string; readonly health: HealthReport }[];
   /** Zones without capacity for a label. */
@@ -20,6 +23,8 @@ export interface SteeringReport {
 export interface SteeringView {
   /** Nothing is known against the provider itself. */
   readonly isWell: boolean;
+  /** Launches take much longer than usual, and it is not time for a probe: who else has the capacity is asked first. */
+  readonly isSlow: boolean;
   /** Whether nodes of these labels may be launched now: all is well, or it is time for a probe. */
   mayLaunch(labels: readonly string[]): boolean;
   report(): SteeringReport;
@@ -38,6 +43,15 @@ export interface SteeredLaunch {
   ended(isReady: boolean): void;
 }
 
+/** What a {@link ProviderSteering} needs. */
+export interface ProviderSteeringOptions {
+  readonly now: () => number;
+  readonly later: Later;
+  /** Called when the provider or a label has another state, or is to be probed at another time. */
+  readonly changed: () => void;
+  readonly limits?: HealthLimits;
+}
+
 /**
  * What the launches of one provider have shown: the health of the provider, and of each label, which stands for a resource
  * type. Lack of capacity counts for the label alone. Outlives a reload.
@@ -52,9 +66,9 @@ export class ProviderSteering implements SteeringView {
   readonly #labels = new Map<string, Health>();
   readonly #zones: ZoneHealth;
   readonly #ramp: Ramp;
+  readonly #lateness: Lateness;
 
-  /** @param changed - called when the provider or a label has another state */
-  constructor(now: () => number, changed: () => void, limits: HealthLimits = DEFAULT_HEALTH_LIMITS) {
+  constructor({ now, later, changed, limits = DEFAULT_HEALTH_LIMITS }: ProviderSteeringOptions) {
     this.#now = now;
     this.#changed = changed;
     this.#limits = limits;
@@ -62,6 +76,11 @@ export class ProviderSteering implements SteeringView {
     this.#api = new Health(limits);
     this.#zones = new ZoneHealth(limits);
     this.#ramp = new Ramp(now);
+    this.#lateness = new Lateness({
+      ...{ now, later, limits, changed },
+      lateAfterMs: (label) => this.#ramp.lateAfterMs(label),
+      overdue: (label) => this.#overdue(label),
+    });
   }
 
   /** How many launches may be under way at once, as far as those before have shown. */
@@ -79,6 +98,10 @@ export class ProviderSteering implements SteeringView {
     return this.#provider.isClosed && this.#api.isClosed;
   }
 
+  get isSlow(): boolean {
+    return this.#lateness.isSlow;
+  }
+
   /** A call for the list of machines has ended. @param error - with which it failed */
   apiAnswered(error: Error | undefined): void {
     if (error && failureKindOf(error) !== 'cloud') return;
@@ -92,13 +115,12 @@ export class ProviderSteering implements SteeringView {
     return isDue && labels.every((label) => this.#labels.get(label)?.mayLaunch(now) ?? true);
   }
 
-  /** When it is time for the next probe of what keeps these labels from being launched; `undefined`: one is under way. */
-  nextProbeMs(labels: readonly string[]): number | undefined {
+  /** When it is next time for a probe of something that fails; `undefined`: nothing fails, or it is time already. */
+  get nextProbeMs(): number | undefined {
     const now = this.#now();
-    const all = [this.#provider, this.#api, ...labels.flatMap((label) => this.#labels.get(label) ?? [])];
-    const reports = all.map((health) => health.report(now));
-    const times = reports.flatMap(({ nextProbeMs }) => nextProbeMs ?? []);
-    return times.length === 0 ? undefined : Math.max(...times);
+    const reports = [this.#provider, this.#api, ...this.#labels.values()].map((health) => health.report(now));
+    const times = [...reports, this.#lateness.report()].flatMap(({ nextProbeMs }) => nextProbeMs ?? []);
+    return times.length === 0 ? undefined : Math.min(...times);
   }
 
   /** A launch begins. */
@@ -107,6 +129,7 @@ export class ProviderSteering implements SteeringView {
     this.#api.began();
     this.#labels.get(label)?.began();
     const ramped = this.#ramp.begin(label);
+    const watched = this.#lateness.watch(label);
     let zone: string | null = null;
     let hasFailed = false;
     let isOver = false;
@@ -116,9 +139,13 @@ export class ProviderSteering implements SteeringView {
         zone = chosen;
         if (zone !== null) this.#zones.began(zone, label);
       },
-      created: () => ramped.created(),
+      created: () => {
+        ramped.created();
+        watched.created();
+      },
       attemptFailed: (error) => {
         hasFailed = true;
+        watched.ended(false);
         const kind = this.#attemptFailed(label, error);
         if (kind === 'cloud') ramped.failed();
         if (kind === 'capacity' && zone !== null) this.#zones.hadNoCapacity(zone, label, error.message, this.#now());
@@ -127,7 +154,7 @@ export class ProviderSteering implements SteeringView {
       ended: (isReady) => {
         if (isOver) return;
         isOver = true;
-        ramped.ended(isReady);
+        ramped.ended(isReady, watched.ended(isReady));
         if (zone !== null && isReady) this.#zones.succeeded(zone, label);
         else if (zone !== null) this.#zones.endedOtherwise(zone, label);
         if (isReady) this.#succeeded(label);
@@ -145,6 +172,7 @@ export class ProviderSteering implements SteeringView {
     return {
       provider,
       failing: isApi ? 'calls' : 'launches',
+      speed: this.#lateness.report(),
       labels: failing,
       zones: this.#zones.reports(now),
       ramp: this.#ramp.report(),
@@ -162,6 +190,12 @@ export class ProviderSteering implements SteeringView {
     this.#api.endedOtherwise();
     if (kind === 'capacity') this.#provider.endedOtherwise();
     return kind;
+  }
+
+  /** A probe that takes longer than a launch that goes well tells enough; it may still succeed. */
+  #overdue(label: string): void {
+    const all = [this.#provider, this.#api, ...(this.#labels.has(label) ? [this.#healthOf(label)] : [])];
+    if (all.map((health) => health.overdue(this.#now())).includes(true)) this.#changed();
   }
 
   #succeeded(label: string): void {

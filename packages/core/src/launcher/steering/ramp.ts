@@ -14,8 +14,12 @@ export interface RampedLaunch {
   created(): void;
   /** An attempt failed for a reason of the cloud's. */
   failed(): void;
-  /** It is over. @param isReady - and there is a node; otherwise it says nothing */
-  ended(isReady: boolean): void;
+  /**
+   * It is over.
+   * @param isReady - and there is a node; otherwise it says nothing
+   * @param isUsual - the time it took counts for what is usual. Default true
+   */
+  ended(isReady: boolean, isUsual?: boolean): void;
 }
 
 /** Numbers of a {@link Ramp}; docs/steering.md names them. */
@@ -89,13 +93,21 @@ export class Ramp {
     return {
       created: () => (createdMs = this.#now()),
       failed: () => this.#failed(round),
-      ended: (isReady) => {
+      ended: (isReady, isUsual = true) => {
         if (isOver) return;
         isOver = true;
-        if (isReady) this.#ready(label, this.#now() - createdMs, round);
+        const tookMs = this.#now() - createdMs;
+        if (isReady) this.#ready(label, tookMs, round);
+        if (isReady && isUsual) this.#timesOf(label).note(tookMs, this.#now());
         this.#underWay--;
       },
     };
+  }
+
+  /** How long a launch of the label may take before it is late; `undefined` while nothing is known of others. */
+  lateAfterMs(label: string): number | undefined {
+    const usualMs = this.#usual.get(label)?.usualMs;
+    return usualMs === undefined ? undefined : lateAfter(usualMs);
   }
 
   report(): RampReport {
@@ -114,18 +126,21 @@ export class Ramp {
   }
 
   #ready(label: string, tookMs: number, round: number): void {
-    let times = this.#usual.get(label);
-    if (!times) this.#usual.set(label, (times = new BootTimes()));
-    const { usualMs } = times;
-    times.note(tookMs, this.#now());
+    const usualMs = this.#usual.get(label)?.usualMs;
     if (round !== this.#round) return;
     this.#countFailure(0);
-    const isLate = usualMs !== undefined && tookMs > Math.max(usualMs * RAMP.lateFactor, usualMs + RAMP.lateMs);
+    const isLate = usualMs !== undefined && tookMs > lateAfter(usualMs);
     this.#late = [...this.#late, isLate].slice(-RAMP.looked);
     if (!isLate) this.#rise();
     else if (this.#late.filter(Boolean).length >= RAMP.lateOnes) {
       this.#fall(`launches of "${label}" took ${seconds(tookMs)} instead of ${seconds(usualMs)}`);
     }
+  }
+
+  #timesOf(label: string): BootTimes {
+    let times = this.#usual.get(label);
+    if (!times) this.#usual.set(label, (times = new BootTimes()));
+    return times;
   }
 
   #failed(round: number): void {
@@ -163,6 +178,10 @@ export class Ramp {
     this.#loweredMs = this.#now();
     this.#why = why;
   }
+}
+
+function lateAfter(usualMs: number): number {
+  return Math.max(usualMs * RAMP.lateFactor, usualMs + RAMP.lateMs);
 }
 
 function seconds(ms = 0): string {

@@ -8,7 +8,7 @@ export interface SteeringSetPort {
   readonly clock: Clock;
   readonly logger: Logger;
   config(): Config;
-  /** A provider or one of its labels fails, is well again, or it is time for a probe. */
+  /** A provider or one of its labels fails, is slow, is well again, or it is time for a probe. */
   readonly changed: (provider: string) => void;
 }
 
@@ -18,10 +18,16 @@ export function isSteered(config: Config, provider: string): boolean {
   return typeof own === 'boolean' ? own : (config.steering ?? true);
 }
 
+interface SteeredProvider {
+  readonly steering: ProviderSteering;
+  /** Of the next probe. */
+  cancel: CancelTimer | undefined;
+}
+
 /** What launches have shown of each provider. */
 export class SteeringSet {
   readonly #port: SteeringSetPort;
-  readonly #providers = new Map<string, { steering: ProviderSteering; cancel: CancelTimer | undefined }>();
+  readonly #providers = new Map<string, SteeredProvider>();
 
   constructor(port: SteeringSetPort) {
     this.#port = port;
@@ -32,10 +38,12 @@ export class SteeringSet {
     if (!isSteered(this.#port.config(), provider)) return undefined;
     const known = this.#providers.get(provider);
     if (known) return known.steering;
-    const steering = new ProviderSteering(
-      () => this.#port.clock.now(),
-      () => this.#changed(provider),
-    );
+    const { clock } = this.#port;
+    const steering = new ProviderSteering({
+      now: () => clock.now(),
+      later: (ms, then) => clock.setTimer(ms, then),
+      changed: () => this.#changed(provider),
+    });
     this.#providers.set(provider, { steering, cancel: undefined });
     return steering;
   }
@@ -45,7 +53,10 @@ export class SteeringSet {
     return [...this.#providers]
       .filter(([provider]) => this.#port.config().providers.has(provider) && this.of(provider))
       .map(([provider, { steering }]) => ({ provider, report: steering.report() }))
-      .filter(({ report }) => report.provider.state !== 'closed' || report.labels.length + report.zones.length > 0);
+      .filter(({ report: { provider, speed, labels, zones } }) => {
+        const isWell = provider.state === 'closed' && speed.state === 'closed';
+        return !isWell || labels.length + zones.length > 0;
+      });
   }
 
   /** Names of providers whose launches fail. */
@@ -62,20 +73,29 @@ export class SteeringSet {
   #changed(provider: string): void {
     const entry = this.#providers.get(provider);
     if (!entry) return;
-    const { clock, logger, changed } = this.#port;
+    this.#log(provider, entry.steering.report());
+    this.#awaitProbe(provider, entry);
+    this.#port.changed(provider);
+  }
+
+  #log(provider: string, { provider: health, labels, speed }: SteeringReport): void {
+    const { logger } = this.#port;
+    const { state, failures, error } = health;
+    if (state !== 'closed' || labels.length > 0) {
+      logger.warn('Provider fails; requests go to others', { provider, state, failures, error });
+    } else if (speed.state === 'closed') logger.info('Provider is well again', { provider });
+    else logger.warn('Provider is slow; others are asked first', { provider, error: speed.error });
+  }
+
+  #awaitProbe(provider: string, entry: SteeredProvider): void {
+    const { clock, changed } = this.#port;
     entry.cancel?.();
     entry.cancel = undefined;
-    const report = entry.steering.report();
-    const { state, failures, error } = report.provider;
-    if (state === 'closed' && report.labels.length === 0) logger.info('Provider is well again', { provider });
-    else logger.warn('Provider fails; requests go to others', { provider, state, failures, error });
-    const nextMs = entry.steering.nextProbeMs(report.labels.map(({ label }) => label));
-    if (nextMs !== undefined) {
-      entry.cancel = clock.setTimer(Math.max(0, nextMs - clock.now()), () => {
-        entry.cancel = undefined;
-        changed(provider);
-      });
-    }
-    changed(provider);
+    const { nextProbeMs } = entry.steering;
+    if (nextProbeMs === undefined) return;
+    entry.cancel = clock.setTimer(Math.max(0, nextProbeMs - clock.now()), () => {
+      this.#awaitProbe(provider, entry);
+      changed(provider);
+    });
   }
 }
