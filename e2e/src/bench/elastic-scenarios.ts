@@ -11,7 +11,7 @@ export const ELASTIC_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'elastic, 10 in flight',
-    ...{ server: 'zookeeper', labels: ['a'], inFlight: 10, requests: 3000, slots: { a: 40 }, cloud: {}, floor: true },
+    ...{ server: 'zookeeper', labels: ['a'], inFlight: 10, requests: 4000, slots: { a: 40 }, cloud: {}, floor: true },
   },
   {
     name: 'elastic, 500 in flight',

@@ -7,8 +7,10 @@ export interface LoadOptions {
   connectString: string;
   labels: string[];
   inFlight: number;
-  /** Requests measured; as many as fit into a tenth of it run before, unmeasured. */
+  /** Requests measured. */
   requests: number;
+  /** Requests that run before, unmeasured. Default: a tenth of those measured. */
+  warmUp?: number | undefined;
 }
 
 /** Keeps so many requests in flight until so many have been served. */
@@ -26,11 +28,11 @@ async function serveMany(client: LeanClient, inFlight: number, count: number): P
   return grants;
 }
 
-const { connectString, labels, inFlight, requests } = JSON.parse(process.argv[2] ?? '{}') as LoadOptions;
+const { connectString, labels, inFlight, requests, warmUp } = JSON.parse(process.argv[2] ?? '{}') as LoadOptions;
 const zk = await connect({ servers: connectString, sessionTimeoutMs: 30_000 });
 const client = new LeanClient(zk, labels);
 await client.start();
-await serveMany(client, inFlight, Math.max(inFlight, Math.floor(requests / 10)));
+await serveMany(client, inFlight, Math.max(inFlight, warmUp ?? Math.floor(requests / 10)));
 client.takeReturnTimes();
 process.send?.('measuring');
 const begin = performance.now();

@@ -14,7 +14,7 @@ const SCENARIOS: Scenario[] = [
     server: 'zookeeper',
     labels: ['a'],
     inFlight: 1,
-    requests: 500,
+    requests: 2000,
     slots: { a: 10 },
     floor: true,
   },

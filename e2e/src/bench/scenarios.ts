@@ -134,7 +134,9 @@ export async function measure(scenario: Scenario): Promise<Measurement[]> {
 async function measureSubject(scenario: Scenario, subject: Subject, connectString: string): Promise<Measurement> {
   const { labels, inFlight, requests } = scenario;
   const before = { traffic: { requests: 0, operations: 0, writes: 0 }, cpu: 0 };
-  const options: LoadOptions = { connectString, labels, inFlight, requests };
+  // beside the floor, what counts is code that has been compiled: the floor is so small that it is so at once
+  const warmUp = scenario.floor ? requests : undefined;
+  const options: LoadOptions = { connectString, labels, inFlight, requests, warmUp };
   const result = await runLoad<LoadResult>(options, async () => {
     before.cpu = await cpuMs(subject.pid);
     before.traffic = await subject.traffic();

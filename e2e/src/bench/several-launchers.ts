@@ -9,8 +9,9 @@ import { runLoad, startLauncher, staticConfig, type Subject } from './subjects.j
 
 const COUNTS = [1, 2, 4, 8];
 const IN_FLIGHT = 50;
-/** Requests for each launcher: each compiles what it runs often, which costs more than a thousand requests. */
-const REQUESTS_EACH = 2000;
+/** Requests for each launcher, and before those as many that are not measured as it takes to compile what runs often. */
+const REQUESTS_EACH = 1500;
+const WARM_UP_EACH = 1000;
 const SLOTS = { a: 200 };
 
 /** What several launchers that share the work cost together. */
@@ -120,7 +121,7 @@ async function measureTogether(
     for (const name of names) subjects.push(await startLauncher(join(dir, name), config(name)));
     let before = { cpu: 0, writes: 0, reads: 0 };
     const requests = REQUESTS_EACH * launchers;
-    const load = { connectString, labels: ['a'], inFlight: IN_FLIGHT, requests };
+    const load = { connectString, labels: ['a'], inFlight: IN_FLIGHT, requests, warmUp: WARM_UP_EACH * launchers };
     const result = await runLoad<LoadResult>(load, async () => {
       before = await usedBy(subjects);
     });
