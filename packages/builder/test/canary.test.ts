@@ -10,23 +10,20 @@ import {
   type RequestId,
 } from '@nodepool/zk-protocol';
 import { canaryOf } from '@nodepool/core/service';
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { MAKE_IMAGE, World } from './support/world.js';
+import { describe, expect, it, vi } from 'vitest';
+import { useWorld, whenReady } from './support/use-world.js';
+import { MAKE_IMAGE, type World } from './support/world.js';
 
 const WAIT = { timeout: 120_000, interval: 20 };
 const LIMITS = { timeout: 300_000 };
 const DEBIAN = `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n  canary: {launches: 2}\n`;
 
-let world: World | undefined;
-
-afterEach(async () => {
-  await world?.end();
-  world = undefined;
-});
+const startWorld = useWorld();
+const ready = (of: World, count: number) => whenReady(of, count, WAIT);
 
 /** Two builds, of which the second is tried out. @returns their ids in the cloud, and what is made of them from now on */
 async function start(launchers = 1) {
-  const of = (world = await World.start({ diskimages: DEBIAN }));
+  const of = await startWorld({ diskimages: DEBIAN });
   await of.zk.ensurePath(NODES_ROOT);
   await of.zk.ensurePath(REQUESTS_ROOT);
   await of.builder();
@@ -42,16 +39,6 @@ async function start(launchers = 1) {
   });
   return { of, old: old.id, next: id, madeOf: (image: string) => made.get(image)?.size ?? 0 };
 }
-
-const ready = (of: World, count: number) =>
-  vi.waitFor(
-    () =>
-      expect(of.states('debian')).toEqual({
-        builds: Array(count).fill('ready'),
-        uploads: Array(count).fill('sky ready'),
-      }),
-    WAIT,
-  );
 
 /** Asks for nodes one after the other. @returns how each request ended */
 async function launch(of: World, count: number): Promise<string[]> {

@@ -9,7 +9,8 @@ import { imageBuildRequestPath, systemClock } from '@nodepool/zk-protocol';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { convertImage } from '../src/upload/convert-image.js';
 import { kill, Processes } from './support/processes.js';
-import { World } from './support/world.js';
+import { useWorld, whenReady } from './support/use-world.js';
+import type { World } from './support/world.js';
 
 const ELEMENTS = fileURLToPath(new URL('fixtures/elements', import.meta.url));
 const PACKAGES = ['python3-diskimage-builder', 'qemu-utils', 'busybox-static', 'sudo'];
@@ -19,32 +20,20 @@ const SMALL = '    DIB_JOURNAL_SIZE: "4"\n    DIB_IMAGE_SIZE: "0.05"\n    SKIP_B
 const debian = (more = '', element = 'busybox') =>
   `- name: debian\n  elements: [${element}]\n  formats: [raw]\n  env-vars:\n${SMALL}${more}`;
 
-let world: World | undefined;
+const startWorld = useWorld();
 const processes = new Processes();
 
 beforeAll(() => ensureDebianPackages(PACKAGES), 300_000);
 
-afterEach(async () => {
-  await processes.end();
-  await world?.end();
-  world = undefined;
-});
+afterEach(() => processes.end());
 
-const start = async (diskimages: string): Promise<World> =>
-  (world = await World.start({ diskimages: diskimages || debian(), top: `elements-dir: ${ELEMENTS}` }));
+const start = (diskimages: string) =>
+  startWorld({ diskimages: diskimages || debian(), top: `elements-dir: ${ELEMENTS}` });
 
 const mounts = async (of: World) =>
   (await readFile('/proc/self/mountinfo', 'utf8')).split('\n').filter((line) => line.includes(of.dir));
 
-const ready = (of: World, count: number) =>
-  vi.waitFor(
-    () =>
-      expect(of.states('debian')).toEqual({
-        builds: Array(count).fill('ready'),
-        uploads: Array(count).fill('sky ready'),
-      }),
-    WAIT,
-  );
+const ready = (of: World, count: number) => whenReady(of, count, WAIT);
 
 describe('with the real tool', () => {
   it('an image is built in two formats, converted to a third, and replaced twice', { timeout: 500_000 }, async () => {

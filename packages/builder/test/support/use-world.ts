@@ -1,0 +1,22 @@
+import { afterEach, expect, vi } from 'vitest';
+import { World, type WorldOptions } from './world.js';
+
+/** Starts the world of a test; it ends with the test. */
+export function useWorld(): (options: WorldOptions) => Promise<World> {
+  let world: World | undefined;
+  afterEach(async () => {
+    await world?.end();
+    world = undefined;
+  });
+  return async (options) => (world = await World.start(options));
+}
+
+/** Waits until so many builds of `debian` are ready and uploaded, and there are no others. */
+export function whenReady(
+  world: World,
+  count: number,
+  wait: { readonly timeout: number; readonly interval: number },
+): Promise<void> {
+  const [builds, uploads] = [Array<string>(count).fill('ready'), Array<string>(count).fill('sky ready')];
+  return vi.waitFor(() => expect(world.states('debian')).toEqual({ builds, uploads }), wait);
+}
