@@ -1,5 +1,5 @@
 import { closestWord } from './closest.js';
-import type { Command } from './command/command.js';
+import type { Command, Values } from './command/command.js';
 import { findCommand, optionsOf } from './find-command.js';
 import { usageWords } from './help/option-rows.js';
 
@@ -27,6 +27,20 @@ export function complaintText(message: string, argv: readonly string[], commands
     describeMissing(message, command) ??
     message
   );
+}
+
+/**
+ * What is said of an empty word, as a shell leaves it for a variable that is not set: it is no id, no name and no file.
+ * @returns `undefined` when there is none
+ */
+export function emptyWordText(command: Command<unknown>, values: Values): string | undefined {
+  const isEmpty = (name: string) => [values[name]].flat().includes('');
+  if (Object.keys(command.positionals ?? {}).some(isEmpty))
+    return `${command.name} needs ${usageWords(command.usage)}, got an empty word: is a variable not set?`;
+  for (const [name, { requiresArg, mayBeEmpty }] of optionsOf(command)) {
+    if (requiresArg === true && mayBeEmpty !== true && isEmpty(name)) return `${dashed(name)} needs a value`;
+  }
+  return undefined;
 }
 
 const dashed = (name: string) => (name.length === 1 ? `-${name}` : `--${name}`);

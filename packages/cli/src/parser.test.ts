@@ -172,4 +172,25 @@ describe('command line of nodepool', () => {
   ])('refuses %j', async (argv) => {
     await expect(parse(...argv)).rejects.toBeInstanceOf(UsageError);
   });
+
+  it.each([
+    [['delete', ''], 'delete needs ID, got an empty word: is a variable not set?'],
+    [['request', 'small', ''], 'request needs LABEL..., got an empty word: is a variable not set?'],
+    [['explain', ''], 'explain needs [REQUEST], got an empty word: is a variable not set?'],
+    [['pool', 'pause', ''], 'pool needs ACTION NAME [NODES], got an empty word: is a variable not set?'],
+    [['list', '-c', ''], '-c needs a value'],
+    [['list', '--state-dir='], '--state-dir needs a value'],
+    [['logs', '--node', ''], '--node needs a value'],
+    [['replay', '-c', 'x', '--also', ''], '--also needs a value'],
+  ])('says what is missing where a word is empty: %j', async (argv, text) => {
+    await expect(parse(...argv)).rejects.toEqual(new UsageError(text));
+  });
+
+  it.each([
+    ['hold', '0000000042', '--reason', ''],
+    ['run', 'small', '--', 'echo', ''],
+    ['list', '--watch'],
+  ])('takes an empty word where it says something: %s', async (...argv) => {
+    await expect(parse(...argv)).resolves.toMatchObject({ kind: 'command' });
+  });
 });

@@ -5,7 +5,7 @@ import { GLOBAL_OPTIONS, globalOptions, READING_OPTIONS } from './command/global
 import type { GlobalOptions, LogOptions } from './command/global-options.js';
 import { UsageError } from './command/usage-error.js';
 import { COMMANDS } from './commands/index.js';
-import { complaintText, unknownCommandText } from './complaint.js';
+import { complaintText, emptyWordText, unknownCommandText } from './complaint.js';
 import { findCommand } from './find-command.js';
 
 /** What the command line says. */
@@ -50,6 +50,8 @@ function commandOf(name: string, values: Values): Command<unknown> {
   if (rest.length > 0 && command.takesRest !== true) {
     throw new UsageError(`unexpected arguments after --: ${rest.join(' ')}`);
   }
+  const empty = emptyWordText(command, values);
+  if (empty !== undefined) throw new UsageError(empty);
   return command;
 }
 

@@ -37,7 +37,7 @@ function controlCommand(kind: ControlKind, what: string, name: string): Command<
     },
     options: {
       for: { type: 'string', requiresArg: true, value: 'TIME', describe: 'ends by itself after this time, e.g. 2h' },
-      reason: { type: 'string', requiresArg: true, describe: 'why; shown to whoever waits' },
+      reason: { type: 'string', requiresArg: true, mayBeEmpty: true, describe: 'why; shown to whoever waits' },
       owner: { type: 'string', requiresArg: true, value: 'NAME', describe: 'who orders it; default: who calls' },
     },
     parse: (values) => parse(kind, values),

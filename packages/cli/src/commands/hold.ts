@@ -35,7 +35,7 @@ export const holdCommand = defineCommand({
       describe: 'a launcher deletes the node after this time, e.g. 8h',
     },
     extend: { type: 'string', requiresArg: true, value: 'TIME', describe: 'move the end of a hold by this time' },
-    reason: { type: 'string', requiresArg: true, describe: 'why; kept as the comment of the node' },
+    reason: { type: 'string', requiresArg: true, mayBeEmpty: true, describe: 'why; kept as the comment of the node' },
     owner: {
       type: 'string',
       requiresArg: true,
