@@ -39,6 +39,7 @@ import { AbandonedRequests } from './requests/abandoned-requests.js';
 import { LateUnlocks } from './requests/late-unlocks.js';
 import { LostRequests } from './requests/lost-requests.js';
 import { MinReady } from './standby/min-ready.js';
+import { StandbyProbes } from './standby/standby-probes.js';
 import { SteeringSet } from './steering/steering-set.js';
 import { Sweeps } from './sweeps.js';
 
@@ -79,6 +80,7 @@ interface NodeParts {
   readonly ages: AgeLimits;
   readonly drained: DrainedNodes;
   readonly minReady: MinReady;
+  readonly probes: StandbyProbes;
   readonly leftovers: Leftovers;
 }
 
@@ -156,7 +158,10 @@ function makeServing(options: LauncherOptions, parts: LauncherParts): ServingPar
   const lateUnlocks = new LateUnlocks(cleanup);
   const steering = new SteeringSet({
     ...{ clock: services.clock, logger: services.logger, config },
-    changed: (provider) => parts.pools.healthChanged(provider),
+    changed: (provider) => {
+      parts.pools.healthChanged(provider);
+      parts.probes.check(provider);
+    },
   });
   const pools = new PoolSet(services, {
     steering: (provider) => steering.of(provider),
@@ -215,6 +220,10 @@ function makeNodes({ services, life, inForce, providers, pools }: LauncherParts)
       ...{ config, isActive: isServing },
       canLaunch: (label) => pools.canLaunch(label),
       isFirst: (label) => pools.isFirstFor(label),
+    }),
+    probes: new StandbyProbes(services, {
+      isActive: isServing,
+      labelToProbe: (provider) => pools.labelToProbe(provider),
     }),
     leftovers: new Leftovers(cleanup),
   };

@@ -92,7 +92,7 @@ export class Launcher {
    * Locks and registrations go with the session.
    */
   async stop(): Promise<void> {
-    const { services, life, sweeps, pools, metrics, minReady, ages, drained, lost, lateUnlocks } = this.#parts;
+    const { services, life, sweeps, pools, metrics, minReady, probes, ages, drained, lost, lateUnlocks } = this.#parts;
     const { providers, reaper } = this.#parts;
     const { outlook, registry, components, controls, controlCache, images, steering } = this.#parts;
     if (life.signal.aborted) return;
@@ -104,7 +104,7 @@ export class Launcher {
     pools.abandon(life.signal.reason as Error);
     metrics?.stop();
     for (const part of [reaper, providers]) void part.stop(); // a driver may take its time
-    for (const part of [minReady, ages, drained, lost, lateUnlocks]) part.stop();
+    for (const part of [minReady, probes, ages, drained, lost, lateUnlocks]) part.stop();
     for (const part of [controls, outlook, registry, services.mirror]) part.close();
     for (const cache of [this.nodes, this.requests, components, controlCache, images]) cache.stop();
     await Promise.resolve();

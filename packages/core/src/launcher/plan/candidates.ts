@@ -1,6 +1,9 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 import type { PlannedRequest, PoolView, Reason, RuleName } from './types.js';
 
+/** Text of the requestor of standby nodes; such requests are declined, not paused, when nothing is free. */
+export const MIN_READY_REQUESTOR = 'NodePool:min-ready';
+
 /** Makes a {@link Reason}. */
 export function reason(rule: RuleName, text: string, remedy: string, details: Reason['details'] = {}): Reason {
   return { rule, text, remedy, details };

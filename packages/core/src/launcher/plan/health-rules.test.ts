@@ -7,7 +7,7 @@ import { steeringAt } from '../../../test/support/steering-at.js';
 import { LaunchError } from '../../contract/errors.js';
 import type { ProviderSteering } from '../steering/provider-steering.js';
 import { findAlternative } from './health-rules.js';
-import { judgeStanding } from './rules.js';
+import { judgeStanding, MIN_READY_REQUESTOR } from './rules.js';
 import type { PoolView } from './types.js';
 
 const OWN = 'nl01-PoolWorker.own-main-1' as LauncherId;
@@ -74,6 +74,49 @@ describe('a provider whose launches fail', () => {
 
   it('does as ever without steering', () => {
     expect(rule(view([pool('other')], { steering: undefined }))).toBeUndefined();
+  });
+});
+
+describe('a standby node that is asked for to probe a provider', () => {
+  const probe = (provider: string) => ({ requestor: MIN_READY_REQUESTOR, provider });
+  const due = () => {
+    const time = { now: 0 };
+    const steering = steeringAt(() => time.now);
+    for (let i = 0; i < 3; i++) steering.begin('small').attemptFailed(new LaunchError('status', 'it is in error'));
+    time.now = 10_000;
+    return steering;
+  };
+
+  it('is made by that provider when it is time', () => {
+    expect(rule(view([pool('other')], { steering: due() }), probe('own'))).toBeUndefined();
+  });
+
+  it.each([
+    ['it is not time', failing()],
+    ['the provider is well', steeringAt(() => 0)],
+    ['steering is off', undefined],
+  ])('is left alone when %s', (_when, steering) => {
+    const verdict = judgeStanding(request(probe('own')), view([pool('other')], { steering }));
+
+    expect(verdict).toMatchObject({ action: 'skip', reason: { rule: 'provider-failing' } });
+  });
+
+  it('is left alone while another probe is under way', () => {
+    const steering = due();
+    steering.begin('small');
+
+    expect(rule(view([pool('other')], { steering }), probe('own'))).toBe('provider-failing');
+  });
+
+  it('is never made by another provider, even when that one has declined it or is gone', () => {
+    const declined = { ...probe('other'), declinedBy: [pool('other').launcherId] };
+
+    for (const fields of [probe('other'), declined, probe('gone')]) {
+      expect(judgeStanding(request(fields), view([pool('other')], { steering: undefined }))).toMatchObject({
+        action: 'skip',
+        reason: { rule: 'yield-to-provider' },
+      });
+    }
   });
 });
 

@@ -1,5 +1,5 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
-import { findCandidates, reason } from './candidates.js';
+import { findCandidates, MIN_READY_REQUESTOR, reason } from './candidates.js';
 import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
 
 /**
@@ -10,6 +10,23 @@ export function findAlternative(request: PlannedRequest, view: PoolView): PoolCo
   return findCandidates(request, view).find(
     (pool) => pool.providerName !== view.provider && !pool.paused && !pool.health && !pool.legacy,
   );
+}
+
+/** The request is for a standby node of one provider, to find out whether it works again. It is for no other. */
+export function isProbe<T extends Pick<PlannedRequest, 'requestor' | 'provider'>>(
+  request: T,
+): request is T & { readonly provider: string } {
+  return request.requestor === MIN_READY_REQUESTOR && request.provider !== null;
+}
+
+/** A probe is for a launcher that needs to know, as long as none is under way: several may have the provider. */
+export function judgeProbe(request: PlannedRequest, { steering, provider }: PoolView): Verdict | undefined {
+  if (!isProbe(request) || (steering?.isProbeDue(request.labels) ?? false)) return undefined;
+  const text = `it is a probe of provider "${provider}", which needs none at the moment`;
+  return {
+    action: 'skip',
+    reason: reason('provider-failing', text, 'the launcher that asked for it serves or removes it'),
+  };
 }
 
 /**

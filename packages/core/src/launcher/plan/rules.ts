@@ -1,14 +1,11 @@
 import { findOverrun, findShortage, sumResources, type Shortage } from '../../contract/resources.js';
-import { coversAll, findCandidates, reason } from './candidates.js';
+import { coversAll, findCandidates, MIN_READY_REQUESTOR, reason } from './candidates.js';
 import { judgeControls } from './controls.js';
-import { judgeFirst, judgeHealth } from './health-rules.js';
+import { isProbe, judgeFirst, judgeHealth, judgeProbe } from './health-rules.js';
 import { amountText, labelsToText } from './texts.js';
 import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
 
-export { coversAll, findCandidates, reason };
-
-/** Text of the requestor of standby nodes; such requests are declined, not paused, when nothing is free. */
-export const MIN_READY_REQUESTOR = 'NodePool:min-ready';
+export { coversAll, findCandidates, MIN_READY_REQUESTOR, reason };
 
 /**
  * Rules that do not depend on what is free at the moment: whether the request is this pool's business at all.
@@ -30,6 +27,7 @@ export function judgeStanding(request: PlannedRequest, view: PoolView): Verdict 
   return (
     judgeCandidates(request, view) ??
     judgeDecline(request, view) ??
+    judgeProbe(request, view) ??
     judgeControls(request, view) ??
     judgeOpen(view) ??
     judgeHealth(request, view) ??
@@ -66,6 +64,10 @@ function judgeCandidates(request: PlannedRequest, view: PoolView): Verdict | und
 function judgePreferred(request: PlannedRequest, view: PoolView, candidates: Candidates): Verdict | undefined {
   const { provider } = request;
   if (provider === null || provider === view.provider) return undefined;
+  if (isProbe(request)) {
+    const text = `it is to find out whether provider "${provider}" works again`;
+    return skip(reason('yield-to-provider', text, `provider "${provider}" serves or declines it`, { provider }));
+  }
   const preferred = candidates.find((pool) => pool.providerName === provider);
   if (!preferred) return undefined;
   return yieldTo(

@@ -13,7 +13,7 @@ import type { RequestOutcome } from '../../contract/request-outcome.js';
 import type { Services } from '../mirror/services.js';
 import type { PausedRequest } from '../plan/plan-pool.js';
 import { reason } from '../plan/candidates.js';
-import { findAlternative } from '../plan/health-rules.js';
+import { findAlternative, isProbe } from '../plan/health-rules.js';
 import type { Assignment, Reason } from '../plan/types.js';
 import { failureKindOf } from '../steering/failure.js';
 import { RequestHandler } from '../requests/handler.js';
@@ -235,7 +235,7 @@ export class PoolHandlers implements HandlerPool {
         steered.placed(zone);
       },
       created: () => steered.created(),
-      attemptFailed: (error) => steered.attemptFailed(error) === 'own' || !findAlternative(request(), view),
+      attemptFailed: (error) => steered.attemptFailed(error) === 'own' || !isEnough(request(), view),
       ended: (result) => {
         steered.ended(result?.state === 'ready');
         planned.ended(result);
@@ -256,6 +256,11 @@ export class PoolHandlers implements HandlerPool {
       { label, provider: other.providerName, pool: other.name },
     );
   }
+}
+
+/** One attempt is enough: another provider can serve the request, or it was only to find out. */
+function isEnough(request: RequestRecord, view: LivePoolView): boolean {
+  return isProbe(request) || findAlternative(request, view) !== undefined;
 }
 
 /** @param settle - called once there is a record, or will be none; more calls do nothing */

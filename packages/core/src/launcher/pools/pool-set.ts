@@ -10,7 +10,8 @@ import { PoolWorker } from './pool-worker.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 
 /** What pools learn from the launcher they run in; of one another they know from their set. */
-export interface PoolSetPort extends Omit<PoolPort, 'isOurs' | 'reservationsEnded' | 'candidates'> {
+export interface PoolSetPort extends Omit<PoolPort, 'isOurs' | 'reservationsEnded' | 'candidates' | 'config'> {
+  readonly config: () => Pick<Config, 'providers' | 'labels'>;
   readonly candidates: PoolCandidates;
   /** A removed pool of the provider has ended what it had begun. */
   ended(provider: string): void;
@@ -68,6 +69,21 @@ export class PoolSet {
       if (keepsStandby(view, label) && view.labelReady(label)) return true;
     }
     return false;
+  }
+
+  /**
+   * A label kept on standby of which the provider is to make a node now, to find out whether it works again.
+   * @returns `undefined` when it is not time, or the provider has no such label
+   */
+  labelToProbe(provider: string): string | undefined {
+    for (const { view } of this.#workers.values()) {
+      if (view.provider !== provider) continue;
+      for (const { name, minReady } of this.#port.config().labels.values()) {
+        if (minReady > 0 && keepsStandby(view, name) && view.steering?.isProbeDue([name]) && view.labelReady(name))
+          return name;
+      }
+    }
+    return undefined;
   }
 
   /** Of the registered pools with the label, the one with the smallest id is here. Older launchers do not register. */

@@ -1,23 +1,16 @@
 import {
   backoffMs,
-  delay,
-  encodeRequest,
   isZooKeeperError,
-  newRequest,
-  requestCreatePath,
-  requestPath,
-  uuidHex,
-  withNode,
   type CancelTimer,
   type NodeId,
   type RequestId,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import type { Activity, ConfigSource } from '../mirror/ports.js';
-import { isRefusal, removeLockDirectory, setNode, Transaction } from '../requests/transaction.js';
 import type { Services } from '../mirror/services.js';
 import { planStandby } from '../plan/nodes.js';
 import { MIN_READY_REQUESTOR } from '../plan/rules.js';
+import { StandbyRequests } from './standby-requests.js';
 
 /** What min-ready learns from the launcher around it. */
 export interface MinReadyPort extends Activity, Pick<ConfigSource, 'config'> {
@@ -27,12 +20,9 @@ export interface MinReadyPort extends Activity, Pick<ConfigSource, 'config'> {
   readonly isFirst: (label: string) => boolean;
 }
 
-/** Part of a request id; standby nodes are asked for after everything else. */
-const PRIORITY = 900;
 const RETRY = { firstMs: 1_000, longestMs: 300_000 };
 /** How long launchers that are not the first leave the first one to act. */
 const OTHERS_TURN_MS = 5_000;
-const REMOVE_RETRY_MS = 1_000;
 /** No node is asked for before no pool has been added for this long: launchers that start together must see each other. */
 const REGISTRY_REST_MS = 300;
 
@@ -52,6 +42,7 @@ interface LabelState {
 export class MinReady {
   readonly #services: Services;
   readonly #port: MinReadyPort;
+  readonly #requests: StandbyRequests;
   readonly #labels = new Map<string, LabelState>();
   /** Open standby requests of all launchers, by label. */
   readonly #open = new Map<string, Set<RequestId>>();
@@ -65,6 +56,7 @@ export class MinReady {
   constructor(services: Services, port: MinReadyPort) {
     this.#services = services;
     this.#port = port;
+    this.#requests = new StandbyRequests(services);
     this.#unsubscribe = services.mirror.listen({
       onNode: ({ before, after }) => {
         if (before?.state === 'ready') for (const label of before.labels) this.check(label);
@@ -76,6 +68,7 @@ export class MinReady {
 
   stop(): void {
     this.#stopped = true;
+    this.#requests.stop();
     this.#unsubscribe();
     for (const { cancel } of this.#labels.values()) cancel?.();
   }
@@ -169,18 +162,10 @@ export class MinReady {
   }
 
   async #ask(label: string, state: LabelState): Promise<void> {
-    const { zk, clock, logger } = this.#services;
+    const { logger } = this.#services;
     state.creating++;
-    const request = newRequest(
-      { labels: [label], requestor: MIN_READY_REQUESTOR, reuse: false, eventId: uuidHex() },
-      clock.now(),
-    );
     try {
-      const path = await zk.create(requestCreatePath(PRIORITY), encodeRequest(request), {
-        ephemeral: true,
-        sequential: true,
-      });
-      const id = path.slice(path.lastIndexOf('/') + 1) as RequestId;
+      const id = await this.#requests.ask(label, null);
       this.#openOf(label).add(id);
       logger.info('Asked for a standby node', { requestId: id, label });
     } catch (error) {
@@ -194,7 +179,7 @@ export class MinReady {
 
   #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
     const request = after ?? before;
-    if (request?.requestor !== MIN_READY_REQUESTOR) return;
+    if (request?.requestor !== MIN_READY_REQUESTOR || request.provider !== null) return;
     const label = request.labels[0];
     if (label === undefined) return;
     if (!after) {
@@ -204,59 +189,21 @@ export class MinReady {
       return;
     }
     this.#openOf(label).add(request.id);
-    // by the session, as the answer to its creation may have been lost
-    if (after.stat?.ephemeralOwner !== this.#services.zk.sessionId) return;
+    if (!this.#requests.isOwn(after)) return;
     if (after.state === 'fulfilled') void this.#handOver(after, label);
     else if (after.state === 'failed') void this.#giveUp(after, label);
   }
 
-  /** The node is everybody's from now on; it never counts as missing in between. */
   async #handOver(request: RequestRecord, label: string): Promise<void> {
-    const { mirror, clock, committer } = this.#services;
-    const transaction = new Transaction<'node' | 'request'>();
-    for (const id of request.nodeIds) {
-      const node = mirror.nodes.get(id);
-      if (node?.allocatedTo !== request.id) continue;
-      if (mirror.nodes.hasLockDirectory(id)) transaction.add('node', removeLockDirectory(node));
-      transaction.add('node', setNode(withNode(node, { allocatedTo: null }, clock.now())));
-    }
-    transaction.add('request', { op: 'delete', path: requestPath(request.id) });
-    try {
-      await transaction.commit(committer);
-      const state = this.#stateOf(label);
-      state.failures = 0;
-      state.notBeforeMs = 0;
-    } catch (error) {
-      await this.#removeAfter(request, error);
-    }
+    if (!(await this.#requests.handOver(request))) return;
+    const state = this.#stateOf(label);
+    state.failures = 0;
+    state.notBeforeMs = 0;
   }
 
   async #giveUp(request: RequestRecord, label: string): Promise<void> {
     this.#failed(label);
-    await this.#remove(request);
-  }
-
-  /** A node changed or was locked in between: without its request whatever is still allocated to it becomes free. */
-  async #removeAfter(request: RequestRecord, error: unknown): Promise<void> {
-    if (!isRefusal(error) && !isZooKeeperError(error)) throw error;
-    await this.#remove(request);
-  }
-
-  /** It goes with the session if not before. */
-  async #remove(request: RequestRecord): Promise<void> {
-    const { zk, clock, logger } = this.#services;
-    const epoch = zk.sessionEpoch;
-    while (!this.#stopped && zk.sessionEpoch === epoch) {
-      try {
-        await zk.delete(requestPath(request.id));
-        return;
-      } catch (error) {
-        if (!isZooKeeperError(error)) throw error;
-        if (error.code === 'ZK_NO_NODE') return;
-        logger.debug('Could not remove a standby request; trying again', { requestId: request.id, error });
-      }
-      await delay(clock, REMOVE_RETRY_MS);
-    }
+    await this.#requests.remove(request);
   }
 
   #failed(label: string): void {

@@ -50,6 +50,11 @@ export class Lateness {
     return !this.#health.mayLaunch(this.#options.now());
   }
 
+  /** The provider is not slow, or not any more. */
+  get isOver(): boolean {
+    return this.#health.isClosed;
+  }
+
   report(): HealthReport {
     return this.#health.report(this.#options.now());
   }

@@ -27,6 +27,8 @@ export interface SteeringView {
   readonly isSlow: boolean;
   /** Whether nodes of these labels may be launched now: all is well, or it is time for a probe. */
   mayLaunch(labels: readonly string[]): boolean;
+  /** Something fails or is slow, and it is time to find out with nodes of these labels whether it still does. */
+  isProbeDue(labels: readonly string[]): boolean;
   report(): SteeringReport;
 }
 
@@ -113,6 +115,13 @@ export class ProviderSteering implements SteeringView {
     const now = this.#now();
     const isDue = this.#provider.mayLaunch(now) && this.#api.mayLaunch(now);
     return isDue && labels.every((label) => this.#labels.get(label)?.mayLaunch(now) ?? true);
+  }
+
+  /** Something fails or is slow, and it is time to find out with nodes of these labels whether it still does. */
+  isProbeDue(labels: readonly string[]): boolean {
+    const isWell =
+      this.isWell && this.#lateness.isOver && labels.every((label) => this.#labels.get(label)?.isClosed ?? true);
+    return !isWell && !this.isSlow && this.mayLaunch(labels);
   }
 
   /** When it is next time for a probe of something that fails; `undefined`: nothing fails, or it is time already. */

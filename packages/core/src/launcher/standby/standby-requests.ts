@@ -1,0 +1,98 @@
+import {
+  delay,
+  encodeRequest,
+  isZooKeeperError,
+  newRequest,
+  requestCreatePath,
+  requestPath,
+  uuidHex,
+  withNode,
+  type RequestId,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import type { Services } from '../mirror/services.js';
+import { MIN_READY_REQUESTOR } from '../plan/rules.js';
+import { isRefusal, removeLockDirectory, setNode, Transaction } from '../requests/transaction.js';
+
+/** Part of a request id; standby nodes are asked for after everything else. */
+const PRIORITY = 900;
+const REMOVE_RETRY_MS = 1_000;
+
+/** The requests with which a launcher asks for standby nodes: they live as long as its session. */
+export class StandbyRequests {
+  readonly #services: Services;
+  #stopped = false;
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  /** Requests that could not be removed are left to the end of the session. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /**
+   * Asks for one node.
+   * @param provider - that alone is to make it; `null`: whichever can
+   * @throws {ZooKeeperError} it is not known whether the request has been made
+   */
+  async ask(label: string, provider: string | null): Promise<RequestId> {
+    const { zk, clock } = this.#services;
+    const request = newRequest(
+      { labels: [label], requestor: MIN_READY_REQUESTOR, reuse: false, eventId: uuidHex(), provider },
+      clock.now(),
+    );
+    const path = await zk.create(requestCreatePath(PRIORITY), encodeRequest(request), {
+      ephemeral: true,
+      sequential: true,
+    });
+    return path.slice(path.lastIndexOf('/') + 1) as RequestId;
+  }
+
+  /** It is this launcher's own: by the session, as the answer to its creation may have been lost. */
+  isOwn({ stat }: RequestRecord): boolean {
+    return stat?.ephemeralOwner === this.#services.zk.sessionId;
+  }
+
+  /**
+   * The nodes of a fulfilled request are everybody's from now on; they never count as missing in between.
+   * @returns whether they are; otherwise the request is removed, and with it its claim to nodes that changed meanwhile
+   */
+  async handOver(request: RequestRecord): Promise<boolean> {
+    const { mirror, clock, committer } = this.#services;
+    const transaction = new Transaction<'node' | 'request'>();
+    for (const id of request.nodeIds) {
+      const node = mirror.nodes.get(id);
+      if (node?.allocatedTo !== request.id) continue;
+      if (mirror.nodes.hasLockDirectory(id)) transaction.add('node', removeLockDirectory(node));
+      transaction.add('node', setNode(withNode(node, { allocatedTo: null }, clock.now())));
+    }
+    transaction.add('request', { op: 'delete', path: requestPath(request.id) });
+    try {
+      await transaction.commit(committer);
+      return true;
+    } catch (error) {
+      if (!isRefusal(error) && !isZooKeeperError(error)) throw error;
+      await this.remove(request);
+      return false;
+    }
+  }
+
+  /** It goes with the session if not before. */
+  async remove(request: RequestRecord): Promise<void> {
+    const { zk, clock, logger } = this.#services;
+    const epoch = zk.sessionEpoch;
+    while (!this.#stopped && zk.sessionEpoch === epoch) {
+      try {
+        await zk.delete(requestPath(request.id));
+        return;
+      } catch (error) {
+        if (!isZooKeeperError(error)) throw error;
+        if (error.code === 'ZK_NO_NODE') return;
+        logger.debug('Could not remove a standby request; trying again', { requestId: request.id, error });
+      }
+      await delay(clock, REMOVE_RETRY_MS);
+    }
+  }
+}

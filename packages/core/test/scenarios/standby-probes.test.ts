@@ -1,0 +1,85 @@
+import { COMPONENTS_ROOT, isFree } from '@nodepool/zk-protocol';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createStateMachine, failed, LaunchError } from '../../src/index.js';
+import { Harness } from '../../src/testing/harness/harness.js';
+import { honestDriver, invalidConfigs, validConfig } from '../contract/honest-driver.js';
+import { TestCloud } from '../contract/test-cloud.js';
+
+const LONGEST_PAUSE_MS = 120_000;
+const broken = () =>
+  createStateMachine<{ name: 'start' }, never, undefined>({
+    ...{ name: 'create', initial: { name: 'start' }, context: undefined },
+    handlers: { start: () => failed(new LaunchError('status', 'it is broken')) },
+  });
+
+describe('a provider that fails, with a label kept on standby', () => {
+  let harness: Harness;
+  afterEach(() => harness.close());
+
+  /** Launches of provider `test` fail at once while it is broken; others may have its label as well. */
+  async function start(others: readonly string[]) {
+    const state = { isBroken: true, attempts: 0 };
+    const cloud = new TestCloud();
+    const driver = honestDriver(() => cloud, {
+      adapter: (honest) => ({
+        getCreateStateMachine: (order) => {
+          if (order.metadata['nodepool_provider_name'] !== 'test') return honest.getCreateStateMachine(order);
+          state.attempts++;
+          return state.isBroken ? broken() : honest.getCreateStateMachine(order);
+        },
+      }),
+    });
+    const providers = others.map((name) => ({ ...validConfig, name, priority: 100 }));
+    harness = await Harness.open({
+      ...{ driver, cloud: () => cloud, invalidConfigs },
+      validConfig: { ...validConfig, priority: 50, 'launch-retries': 1 },
+      file: { labels: [{ name: 'small', 'min-ready': 1 }, { name: 'large' }], providers },
+    });
+    const { zk } = await harness.startLauncher();
+    /** Whether the registry shows the provider as failing. */
+    const isOpen = async () => {
+      const root = `${COMPONENTS_ROOT}/pool`;
+      const names = await harness.during(zk.getChildren(root), 'the registry is read');
+      const read = names.map(
+        async (name) => JSON.parse((await zk.getData(`${root}/${name}`)).data.toString()) as object,
+      );
+      const pools = await harness.during(Promise.all(read), 'its pools are read');
+      return pools.some((pool) => 'health' in pool && pool.health === 'open');
+    };
+    return { state, isOpen };
+  }
+
+  const freeIn = (name: string) =>
+    [...harness.history.nodes.values()].filter((node) => node.provider === name && isFree(node)).length;
+
+  it('is probed though nobody asks for a node and none is missing, and works again', async () => {
+    const { state, isOpen } = await start(['second']);
+    for (let i = 0; i < 3; i++) await harness.fulfilled(await harness.submit(['large']));
+    await harness.until(() => freeIn('second') === 1, 'the other provider has made the standby node', 600_000);
+    expect(await isOpen()).toBe(true);
+    const before = state.attempts;
+
+    await harness.pass(5 * LONGEST_PAUSE_MS);
+    const attempts = state.attempts - before;
+    const made = freeIn('second');
+    state.isBroken = false;
+    await harness.pass(LONGEST_PAUSE_MS + 30_000);
+
+    expect(attempts).toBeGreaterThanOrEqual(4);
+    expect(attempts).toBeLessThanOrEqual(9);
+    expect(made).toBe(1);
+    expect(await isOpen()).toBe(false);
+    expect([freeIn('test'), freeIn('second')]).toEqual([1, 1]);
+    expect(harness.ownRequests()).toHaveLength(3);
+  });
+
+  it('is asked for the missing standby node when no other provider has the label', async () => {
+    const { state, isOpen } = await start([]);
+    await harness.until(() => isOpen(), 'it has failed often enough', 600_000);
+
+    state.isBroken = false;
+    await harness.until(() => freeIn('test') > 0, 'the standby node is there', LONGEST_PAUSE_MS + 30_000);
+
+    expect(await isOpen()).toBe(false);
+  });
+});
