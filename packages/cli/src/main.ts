@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type { Logger } from '@nodepool/core';
 import { commandClock, print, tell } from './command/context.js';
 import type { CliContext } from './command/context.js';
+import { watchOutput } from './output-errors.js';
 import { parseCommandLine } from './parser.js';
 import type { CommandLine } from './parser.js';
 import { UsageError } from './command/usage-error.js';
@@ -48,21 +49,12 @@ async function runCommandLine(line: CommandOf<'command'>): Promise<number> {
   }
 }
 
-const onOutputError = (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-};
-
-/** A reader that has seen enough, such as `head`, is no error; what holds nodes listens for it by itself. */
-function tolerateClosedOutput(): void {
-  if (!process.stdout.listeners('error').includes(onOutputError)) process.stdout.on('error', onOutputError);
-}
-
 /**
  * Runs a command line and sets the exit status of the process.
  * @param argv - without node and script
  */
 export async function main(argv: readonly string[]): Promise<void> {
-  tolerateClosedOutput();
+  watchOutput();
   const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS);
   try {
     const line = await parseCommandLine(argv, readVersion());

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { renameSync } from 'node:fs';
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -88,6 +89,37 @@ describe('the program', () => {
     child.stdout.destroy();
 
     expect(await ended).toEqual([0, null]);
+  });
+
+  it.each([
+    ['once', ['--version']],
+    ['in many parts', ['-c', '', 'config-validate', '--json']],
+  ])('ends with status 1, and says why, when its output cannot be written, %s', async (_how, argv) => {
+    const config = await installDriver(`${OPEN_HANDLES}${DRIVER}`);
+    const full = await open('/dev/full', 'w');
+    onTestFinished(() => full.close());
+    const child = spawn(process.execPath, [PROGRAM, ...argv.map((word) => word || config)], {
+      stdio: ['ignore', full.fd, 'pipe'],
+    });
+
+    const [stderr] = await Promise.all([text(child.stderr as Readable), once(child, 'exit')]);
+
+    expect(stderr).toBe('nodepool: Cannot write to standard output: ENOSPC: no space left on device, write\n');
+    expect(child.exitCode).toBe(1);
+  });
+
+  it('does its work where nobody can read its complaints', async () => {
+    const config = await installDriver(`${OPEN_HANDLES}${DRIVER}`);
+    const full = await open('/dev/full', 'w');
+    onTestFinished(() => full.close());
+    const child = spawn(process.execPath, [PROGRAM, '-c', config, 'config-validate'], {
+      stdio: ['ignore', 'pipe', full.fd],
+    });
+
+    const [stdout] = await Promise.all([text(child.stdout as Readable), once(child, 'exit')]);
+
+    expect(stdout).toContain('Configuration is valid');
+    expect(child.exitCode).toBe(0);
   });
 
   it.each([
