@@ -160,7 +160,7 @@ function makeServing(options: LauncherOptions, parts: LauncherParts): ServingPar
     ...{ clock: services.clock, logger: services.logger, config },
     changed: (provider) => {
       parts.pools.healthChanged(provider);
-      parts.probes.check(provider);
+      queueMicrotask(() => parts.probes.check(provider)); // what waits for the provider may be the probe
     },
   });
   const pools = new PoolSet(services, {

@@ -18,8 +18,8 @@ function pool(provider: string, fields: Partial<PoolComponentRecord> = {}): Pool
   return { ...newPoolComponent({ ...names, supportedLabels: ['small'] }), ...fields };
 }
 
-function failing(): ProviderSteering {
-  const steering = steeringAt(() => 0);
+function failing(now = () => 0): ProviderSteering {
+  const steering = steeringAt(now);
   for (let i = 0; i < 3; i++) steering.begin('small').attemptFailed(new LaunchError('status', 'it is in error'));
   return steering;
 }
@@ -58,6 +58,18 @@ describe('a provider whose launches fail', () => {
     expect(rule(view(others))).toBeUndefined();
   });
 
+  it('makes standby nodes for probes only, also when there is no other pool', () => {
+    const fields = { requestor: MIN_READY_REQUESTOR };
+    const time = { now: 0 };
+    const steering = failing(() => time.now);
+
+    const before = judgeStanding(request(fields), view([], { steering }));
+    time.now = 10_000;
+
+    expect(before).toMatchObject({ action: 'defer', reason: { rule: 'provider-failing', remedy: 'a probe succeeds' } });
+    expect(rule(view([], { steering }), fields)).toBeUndefined();
+  });
+
   it('serves as ever when the other pool has declined', () => {
     expect(rule(view([pool('other')]), { declinedBy: [pool('other').launcherId] })).toBeUndefined();
   });
@@ -81,8 +93,7 @@ describe('a standby node that is asked for to probe a provider', () => {
   const probe = (provider: string) => ({ requestor: MIN_READY_REQUESTOR, provider });
   const due = () => {
     const time = { now: 0 };
-    const steering = steeringAt(() => time.now);
-    for (let i = 0; i < 3; i++) steering.begin('small').attemptFailed(new LaunchError('status', 'it is in error'));
+    const steering = failing(() => time.now);
     time.now = 10_000;
     return steering;
   };

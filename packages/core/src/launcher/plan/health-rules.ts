@@ -31,17 +31,19 @@ export function judgeProbe(request: PlannedRequest, { steering, provider }: Pool
 
 /**
  * A provider that fails takes nothing that another can serve, but for a probe from time to time, and what ready nodes can
- * serve. One that the request asks for by name always tries: all others leave the request to it.
+ * serve. One that the request asks for by name always tries: all others leave the request to it. So does one for which there
+ * is no other, but for standby nodes: nobody waits for them, and the next probe makes them.
  */
 export function judgeHealth(request: PlannedRequest, view: PoolView): Verdict | undefined {
   const { steering } = view;
   if (!steering || !view.launches || request.provider === view.provider) return undefined;
   if (steering.mayLaunch(request.labels) || hasReadyNodes(request, view)) return undefined;
   const other = findAlternative(request, view);
-  return other && { action: 'defer', reason: failingReason(request, view, other) };
+  if (!other && request.requestor !== MIN_READY_REQUESTOR) return undefined;
+  return { action: 'defer', reason: failingReason(request, view, other) };
 }
 
-function failingReason(request: PlannedRequest, view: PoolView, other: PoolComponentRecord): Reason {
+function failingReason(request: PlannedRequest, view: PoolView, other: PoolComponentRecord | undefined): Reason {
   const report = view.steering?.report();
   const label = report?.labels.find((each) => request.labels.includes(each.label));
   const isProvider = report?.provider.state !== 'closed';
@@ -54,8 +56,8 @@ function failingReason(request: PlannedRequest, view: PoolView, other: PoolCompo
   return reason(
     'provider-failing',
     `provider "${view.provider}": ${failures} ${what} in a row failed, ${next}: ${health?.error ?? 'no reason was given'}`,
-    `pool "${other.providerName}/${other.name}" serves it, or a probe succeeds`,
-    { failures, pool: other.name, provider: other.providerName },
+    other ? `pool "${other.providerName}/${other.name}" serves it, or a probe succeeds` : 'a probe succeeds',
+    { failures, ...(other && { pool: other.name, provider: other.providerName }) },
   );
 }
 
