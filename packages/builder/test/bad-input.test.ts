@@ -104,7 +104,7 @@ describe('a provider', () => {
     await of.builder();
 
     await said(of, /error Upload failed: provider "sky" takes no images/);
-    expect(of.states('debian').builds).toEqual(['ready']);
+    await vi.waitFor(() => expect(of.states('debian').builds).toEqual(['ready']), WAIT);
   });
 });
 

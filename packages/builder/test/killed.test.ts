@@ -30,7 +30,7 @@ describe('a builder that is killed', () => {
       expect(images).toHaveLength(1);
       return images;
     }, WAIT);
-    expect(uploadOf(of)).toMatchObject({ state: 'uploading', externalId: null });
+    await vi.waitFor(() => expect(uploadOf(of)).toMatchObject({ state: 'uploading', externalId: null }), WAIT);
 
     await kill(child);
 

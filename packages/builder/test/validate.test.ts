@@ -102,7 +102,7 @@ describe('a new upload', () => {
     of.config = await of.reload({
       diskimages: debian('pool: main'),
       cloud: SSH,
-      sky: 'boot-timeout: 1\nlaunch-retries: 1',
+      sky: 'boot-timeout: 5\nlaunch-retries: 1',
     });
     const builder = await of.builder();
     await states(of, READY);
