@@ -89,7 +89,7 @@ export class ServiceWorld {
     this.other = new InProcessZooKeeper(server, { clock, random: () => 0.5 });
     const common = { zk: this.zk, clock, logger: silentLogger };
     const nodes = createNodeCache({ ...common, isOthers: ({ provider }) => provider === OTHERS_PROVIDER });
-    const requests = createRequestCache(common);
+    const requests = createRequestCache({ ...common, lateWhileLocked: true });
     const mirror = new Mirror(nodes, requests, () => ({}));
     const committer = createCommitter(this.zk, [nodes, requests]);
     this.services = { ...common, mirror, committer, hostname: 'nl01', random: () => 0.5 };

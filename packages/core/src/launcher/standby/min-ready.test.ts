@@ -4,7 +4,10 @@ import {
   encodeRequest,
   newNode,
   newRequest,
+  newLockEntryPrefix,
+  NODE_CREATE_PATH,
   nodePath,
+  requestLockPath,
   REQUESTS_ROOT,
   requestPath,
   withRequest,
@@ -56,12 +59,11 @@ async function standby() {
 }
 
 describe('a standby node of another launcher', () => {
-  it('is not missing while the mirror still reads that it was given free, and its request is gone', async () => {
-    const { world, minReady, only, answer } = await standby();
+  /** A standby request of another launcher, the only one there is. */
+  async function othersRequest({ world, minReady, only }: Awaited<ReturnType<typeof standby>>): Promise<RequestId> {
     minReady.checkAll();
     await world.pass(100);
     await world.clock.run(world.other.delete(requestPath(only().id)));
-    await world.clock.run(world.other.ensurePath(REQUESTS_ROOT));
     const fields = { labels: ['a'], requestor: 'NodePool:min-ready' };
     const body = encodeRequest(newRequest(fields, world.clock.now()));
     const path = await world.clock.run(world.other.create(`${REQUESTS_ROOT}/900-`, body, { sequential: true }));
@@ -71,17 +73,74 @@ describe('a standby node of another launcher', () => {
       if (request.id !== id) await world.clock.run(world.other.delete(requestPath(request.id)));
     }
     await world.pass(100);
+    return id;
+  }
+
+  const freeNode = (world: ServiceWorld) =>
+    encodeNode(newNode({ state: 'ready', labels: ['a'], provider: 'p', pool: 'main' }, world.clock.now()));
+
+  it('is not missing while the mirror still reads that it was given free, and its request is gone', async () => {
+    const parts = await standby();
+    const { world, only, answer } = parts;
+    const id = await othersRequest(parts);
     const node = await world.createNode({ allocatedTo: id, externalId: 'x' });
     await answer(only(), { state: 'fulfilled', nodeIds: [node] });
-    const free = encodeNode(newNode({ state: 'ready', labels: ['a'], provider: 'p', pool: 'main' }, world.clock.now()));
 
     await world.clock.run(
-      Promise.all([world.other.setData(nodePath(node), free), world.other.delete(requestPath(id))]),
+      Promise.all([world.other.setData(nodePath(node), freeNode(world)), world.other.delete(requestPath(id))]),
     );
     await world.pass(1_000);
 
     expect(world.services.mirror.standbyCount('a')).toBe(1);
     expect(world.services.mirror.requests.size).toBe(0);
+  });
+
+  it.each([
+    ['has never been read as fulfilled, for its lock is held', true],
+    ['and its node are told of together', false],
+  ])('is not missing when its request %s', async (_how, isKnown) => {
+    const parts = await standby();
+    const { world } = parts;
+    const id = await othersRequest(parts);
+    const lock = requestLockPath(id);
+    await world.clock.run(world.other.ensurePath(lock));
+    const entry = await world.clock.run(
+      world.other.create(`${lock}/${newLockEntryPrefix()}`, '', { sequential: true }),
+    );
+    await world.pass(100);
+    const free = freeNode(world);
+    const known = isKnown && nodePath(await world.createNode({ allocatedTo: id, externalId: 'x' }));
+
+    await world.clock.run(
+      world.other.multi([
+        { op: 'set', path: requestPath(id), data: encodeRequest(newRequest({ labels: ['a'] }, world.clock.now())) },
+        known
+          ? { op: 'set', path: known, data: free }
+          : { op: 'create', path: NODE_CREATE_PATH, data: free, sequential: true },
+        { op: 'delete', path: requestPath(id) },
+        { op: 'delete', path: entry },
+      ]),
+    );
+    await world.pass(1_000);
+
+    expect(world.services.mirror.standbyCount('a')).toBe(1);
+    expect(world.services.mirror.requests.size).toBe(0);
+  });
+
+  it('is missing when its request went without one', async () => {
+    const parts = await standby();
+    const { world } = parts;
+    const id = await othersRequest(parts);
+    const node = await world.createNode({ state: 'building', allocatedTo: id });
+    await world.clock.run(world.other.delete(requestPath(id)));
+    await world.pass(1_000);
+    expect(world.services.mirror.requests.size).toBe(0);
+
+    await world.clock.run(world.other.delete(nodePath(node)));
+    await world.pass(1_000);
+
+    expect(world.services.mirror.requests.size).toBe(1);
+    parts.minReady.stop();
   });
 });
 

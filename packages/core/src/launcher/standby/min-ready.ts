@@ -1,15 +1,9 @@
-import {
-  backoffMs,
-  isZooKeeperError,
-  type CancelTimer,
-  type NodeId,
-  type RequestId,
-  type RequestRecord,
-} from '@nodepool/zk-protocol';
+import { backoffMs, isZooKeeperError, type CancelTimer, type RequestRecord } from '@nodepool/zk-protocol';
 import type { Activity, ConfigSource } from '../mirror/ports.js';
 import type { Services } from '../mirror/services.js';
 import { planStandby } from '../plan/nodes.js';
 import { MIN_READY_REQUESTOR } from '../plan/rules.js';
+import { ExpectedNodes } from './expected-nodes.js';
 import { StandbyRequests } from './standby-requests.js';
 
 /** What min-ready learns from the launcher around it. */
@@ -44,22 +38,22 @@ export class MinReady {
   readonly #port: MinReadyPort;
   readonly #requests: StandbyRequests;
   readonly #labels = new Map<string, LabelState>();
-  /** Open standby requests of all launchers, by label. */
-  readonly #open = new Map<string, Set<RequestId>>();
+  readonly #expected: ExpectedNodes;
   readonly #unsubscribe: () => void;
   #dirty: Set<string> | undefined;
   #stopped = false;
   #poolAddedMs = -Infinity;
-  /** Nodes by label, with the request each was made for. */
-  readonly #handedOver = new Map<string, Map<NodeId, RequestId>>();
 
   constructor(services: Services, port: MinReadyPort) {
     this.#services = services;
     this.#port = port;
     this.#requests = new StandbyRequests(services);
+    this.#expected = new ExpectedNodes(services, (label) => this.check(label));
     this.#unsubscribe = services.mirror.listen({
       onNode: ({ before, after }) => {
-        if (before?.state === 'ready') for (const label of before.labels) this.check(label);
+        for (const label of before?.labels ?? []) {
+          if (before?.state === 'ready' || (before && this.#expected.includes(label, before.id))) this.check(label);
+        }
         if (before && !after) for (const label of this.#labels.keys()) this.#hurry(label);
       },
       onRequest: ({ before, after }) => this.#requestChanged(before, after),
@@ -69,6 +63,7 @@ export class MinReady {
   stop(): void {
     this.#stopped = true;
     this.#requests.stop();
+    this.#expected.stop();
     this.#unsubscribe();
     for (const { cancel } of this.#labels.values()) cancel?.();
   }
@@ -113,9 +108,8 @@ export class MinReady {
     if (this.#stopped || !this.#port.isActive() || !this.#port.canLaunch(label)) return 0;
     const wanted = this.#port.config().labels.get(label)?.minReady ?? 0;
     const state = this.#stateOf(label);
-    const open = (this.#open.get(label)?.size ?? 0) + state.creating;
     const free = this.#services.mirror.standbyCount(label);
-    const missing = planStandby(wanted, { free, asked: open + this.#countHandedOver(label) });
+    const missing = planStandby(wanted, { free, asked: state.creating + this.#expected.count(label) });
     if (missing === 0) return 0;
     const pause = Math.max(state.notBeforeMs - this.#services.clock.now(), this.#registryRestMs());
     if (pause > 0) this.#checkLater(label, pause);
@@ -125,29 +119,6 @@ export class MinReady {
       return missing;
     }
     return 0;
-  }
-
-  /**
-   * Nodes of answered standby requests that are gone already, while the mirror still shows the nodes as they were before
-   * they were given free: a deleted request is seen at once, a changed node is read first.
-   */
-  #countHandedOver(label: string): number {
-    const nodes = this.#handedOver.get(label);
-    if (!nodes) return 0;
-    for (const [id, request] of nodes) {
-      const node = this.#services.mirror.nodes.get(id);
-      const isUnderWay = node?.allocatedTo === request && (node.state === 'ready' || node.state === 'building');
-      if (!isUnderWay) nodes.delete(id);
-    }
-    if (nodes.size === 0) this.#handedOver.delete(label);
-    return nodes.size;
-  }
-
-  #noteHandedOver(label: string, { id, state, nodeIds }: RequestRecord): void {
-    if (state !== 'fulfilled') return;
-    const nodes = this.#handedOver.get(label) ?? new Map<NodeId, RequestId>();
-    for (const node of nodeIds) nodes.set(node, id);
-    this.#handedOver.set(label, nodes);
   }
 
   /** @param alone - after the pause act although others could */
@@ -166,7 +137,7 @@ export class MinReady {
     state.creating++;
     try {
       const id = await this.#requests.ask(label, null);
-      this.#openOf(label).add(id);
+      this.#expected.requested(label, id);
       logger.info('Asked for a standby node', { requestId: id, label });
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
@@ -183,12 +154,10 @@ export class MinReady {
     const label = request.labels[0];
     if (label === undefined) return;
     if (!after) {
-      this.#openOf(label).delete(request.id);
-      this.#noteHandedOver(label, request);
-      this.check(label);
+      this.#expected.requestGone(label, request.id);
       return;
     }
-    this.#openOf(label).add(request.id);
+    this.#expected.requested(label, request.id);
     if (!this.#requests.isOwn(after)) return;
     if (after.state === 'fulfilled') void this.#handOver(after, label);
     else if (after.state === 'failed') void this.#giveUp(after, label);
@@ -237,11 +206,5 @@ export class MinReady {
       this.#labels.set(label, state);
     }
     return state;
-  }
-
-  #openOf(label: string): Set<RequestId> {
-    let open = this.#open.get(label);
-    if (!open) this.#open.set(label, (open = new Set()));
-    return open;
   }
 }
