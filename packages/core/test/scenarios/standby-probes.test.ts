@@ -16,16 +16,18 @@ describe('a provider that fails, with a label kept on standby', () => {
   let harness: Harness;
   afterEach(() => harness.close());
 
-  /** Launches of provider `test` fail at once while it is broken; others may have its label as well. */
+  /** Launches of provider `test` go as its state says; others may have its labels as well. */
   async function start(others: readonly string[]) {
-    const state = { isBroken: true, attempts: 0 };
+    const state: { cloud: 'well' | 'broken' | 'hanging'; attempts: number } = { cloud: 'broken', attempts: 0 };
     const cloud = new TestCloud();
     const driver = honestDriver(() => cloud, {
       adapter: (honest) => ({
+        getQuotaLimits: () => Promise.resolve({ instances: 50 }),
         getCreateStateMachine: (order) => {
           if (order.metadata['nodepool_provider_name'] !== 'test') return honest.getCreateStateMachine(order);
           state.attempts++;
-          return state.isBroken ? broken() : honest.getCreateStateMachine(order);
+          if (state.cloud === 'hanging') cloud.failNext('never-ready');
+          return state.cloud === 'broken' ? broken() : honest.getCreateStateMachine(order);
         },
       }),
     });
@@ -62,7 +64,7 @@ describe('a provider that fails, with a label kept on standby', () => {
     await harness.pass(5 * LONGEST_PAUSE_MS);
     const attempts = state.attempts - before;
     const made = freeIn('second');
-    state.isBroken = false;
+    state.cloud = 'well';
     await harness.pass(LONGEST_PAUSE_MS + 30_000);
 
     expect(attempts).toBeGreaterThanOrEqual(4);
@@ -73,11 +75,27 @@ describe('a provider that fails, with a label kept on standby', () => {
     expect(harness.ownRequests()).toHaveLength(3);
   });
 
+  it('is probed again while probes hang', async () => {
+    const { state } = await start(['second']);
+    state.cloud = 'well';
+    await harness.until(() => freeIn('test') + freeIn('second') > 0, 'there is a standby node', 600_000);
+    for (let i = 0; i < 3; i++) await harness.fulfilled(await harness.submit(['small']));
+    state.cloud = 'hanging';
+    for (let i = 0; i < 4; i++) await harness.submit(['small']);
+    await harness.pass(30_000);
+    const before = state.attempts;
+
+    await harness.pass(4 * LONGEST_PAUSE_MS);
+
+    expect(state.attempts - before).toBeGreaterThanOrEqual(4);
+    state.cloud = 'well';
+  });
+
   it('is asked for the missing standby node when no other provider has the label', async () => {
     const { state, isOpen } = await start([]);
     await harness.until(() => isOpen(), 'it has failed often enough', 600_000);
 
-    state.isBroken = false;
+    state.cloud = 'well';
     await harness.until(() => freeIn('test') > 0, 'the standby node is there', LONGEST_PAUSE_MS + 30_000);
 
     expect(await isOpen()).toBe(false);

@@ -17,15 +17,15 @@ export interface StandbyProbesPort extends Activity {
 const AGAIN_MS = 30_000;
 
 /**
- * Probes providers that fail or are slow with standby nodes, so that no request waits for a probe: one at a time for each
- * provider, whether or not standby nodes are missing.
+ * Probes providers that fail or are slow with standby nodes, so that no request waits for a probe, whether or not standby
+ * nodes are missing.
  */
 export class StandbyProbes {
   readonly #services: Services;
   readonly #port: StandbyProbesPort;
   readonly #requests: StandbyRequests;
-  /** Providers with a probe that is being asked for, or under way, and its request as soon as it is known. */
-  readonly #probes = new Map<string, RequestRecord | undefined>();
+  /** Providers with a probe that nobody has begun yet, and its request as soon as that is seen. */
+  readonly #waiting = new Map<string, RequestRecord | undefined>();
   readonly #timers = new Map<string, CancelTimer>();
   /** Requests whose end is being written. */
   readonly #ending = new Set<RequestId>();
@@ -50,35 +50,35 @@ export class StandbyProbes {
   check(provider: string): void {
     if (!this.#port.isActive()) return;
     const label = this.#port.labelToProbe(provider);
-    const request = this.#probes.get(provider);
-    if (label !== undefined && !this.#probes.has(provider)) void this.#ask(provider, label);
-    else if (label === undefined && request?.state === 'requested') this.#end(request);
+    const request = this.#waiting.get(provider);
+    if (label !== undefined && !this.#waiting.has(provider)) void this.#ask(provider, label);
+    else if (label === undefined && request) this.#end(request);
   }
 
   async #ask(provider: string, label: string): Promise<void> {
     const { logger } = this.#services;
-    this.#probes.set(provider, undefined);
+    this.#waiting.set(provider, undefined);
     try {
       const requestId = await this.#requests.ask(label, provider);
       logger.info('Asked for a standby node to probe a provider', { requestId, label, provider });
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
       logger.warn('Could not ask for a standby node to probe a provider', { label, provider, error });
-      this.#over(provider);
+      this.#waiting.delete(provider);
+      this.#checkLater(provider);
     }
   }
 
   #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
     const request = after ?? before;
     if (!request || !isProbe(request) || !this.#requests.isOwn(request)) return;
-    if (!after) {
-      this.#ending.delete(request.id);
-      this.#over(request.provider);
-      return;
-    }
-    this.#probes.set(request.provider, after);
-    const isRefused = after.state === 'failed' || (after.state === 'requested' && after.declinedBy.length > 0);
-    if (isRefused || after.state === 'fulfilled') this.#end(after);
+    const isRefused = after?.state === 'failed' || (after?.state === 'requested' && after.declinedBy.length > 0);
+    if (after?.state === 'requested' && !isRefused) this.#waiting.set(request.provider, after);
+    else if (this.#waiting.get(request.provider)?.id === request.id) this.#waiting.delete(request.provider);
+    if (after && (isRefused || after.state === 'fulfilled')) this.#end(after);
+    if (after) return;
+    this.#ending.delete(request.id);
+    this.#checkLater(request.provider);
   }
 
   #end(request: RequestRecord): void {
@@ -87,8 +87,7 @@ export class StandbyProbes {
     void (request.state === 'fulfilled' ? this.#requests.handOver(request) : this.#requests.remove(request));
   }
 
-  #over(provider: string): void {
-    this.#probes.delete(provider);
+  #checkLater(provider: string): void {
     this.#timers.get(provider)?.();
     const cancel = this.#services.clock.setTimer(AGAIN_MS, () => {
       this.#timers.delete(provider);
