@@ -103,7 +103,10 @@ export class HistoryFiles {
       if (!this.#failing)
         logger.warn('The history cannot be written; what happens meanwhile is not kept', { directory, error });
       this.#failing = true;
+      const { path, bytes } = this.#file ?? {};
       await this.#closeFile(); // a line that was cut short ends its part
+      // what has no whole line is nothing: on a full disk each attempt would leave such a file
+      if (path !== undefined && bytes === 0) await rm(path, { force: true }).catch(() => undefined);
     }
   }
 
