@@ -79,10 +79,12 @@ function errorSummary(error: Error): string {
   return summarize(errorFacts(error, false));
 }
 
-/** The text of {@link ErrorFacts}: `message (CODE): caused by ...`. */
+/** The text of {@link ErrorFacts}: `message (CODE): caused by ...`, without causes that the message quotes. */
 export function summarize({ message, code, cause }: ErrorFacts): string {
   const own = code === undefined ? message : `${message} (${code})`;
   if (cause === undefined) return own;
+  if (isErrorFacts(cause) && message.includes(cause.message) && message.includes(cause.code ?? ''))
+    return summarize({ message, ...(code !== undefined && { code }), cause: cause.cause });
   if (isErrorFacts(cause)) return `${own}: caused by ${summarize(cause)}`;
   return `${own}: caused by ${typeof cause === 'string' ? cause : JSON.stringify(cause)}`;
 }

@@ -49,6 +49,21 @@ describe('a line of text', () => {
     expect(debug.stdout()).toContain('ERROR nodepool:   Error: outer\n');
   });
 
+  it('names a cause once that the message quotes, and what is behind it', () => {
+    const { logger, stdout } = memoryLogging();
+    const coded = (message: string, code: string, cause?: Error) =>
+      Object.assign(new Error(message, { cause }), { code });
+    const full = coded('ENOSPC: no space left', 'ENOSPC', new Error('the disk'));
+
+    logger.error('Failed', { error: coded('cannot write a: ENOSPC: no space left', 'NODEPOOL_X', full) });
+    logger.error('Failed', { error: new Error('it ended: gone', { cause: coded('gone', 'ECONNRESET') }) });
+
+    expect(stdout()).toBe(
+      'ERROR nodepool: Failed error="cannot write a: ENOSPC: no space left (NODEPOOL_X): caused by the disk"\n' +
+        'ERROR nodepool: Failed error="it ended: gone: caused by gone (ECONNRESET)"\n',
+    );
+  });
+
   it('redacts secrets at any depth and cannot be forged by values', () => {
     const { logger, stdout } = memoryLogging();
 
