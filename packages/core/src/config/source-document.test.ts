@@ -89,6 +89,7 @@ describe('structure', () => {
     ['a: &x [*x]', 'the alias *x contains itself'],
     ['<<: 1', '"<<" takes in the keys of maps, expected a map or a list of maps'],
     ['a: !!python/object:os.system x', /YAML parsing failed: .*tag/],
+    ['a:\n\u00a0 - b: 1\n    c: 2\n', /this line begins with the character U\+00A0, which only looks like a space/],
     ['a: 1\n---\nb: 2', /^a second document begins here/],
     ['a: %(NODEPOOL_UNSET)', /^the environment variable NODEPOOL_UNSET is not set/],
     ['a: {b: %(HOME)}', /^%\(HOME\) has no value: only environment variables whose names begin with NODEPOOL_/],

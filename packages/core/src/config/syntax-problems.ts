@@ -1,6 +1,8 @@
 import type { YAMLError } from 'yaml';
 
 const REFERENCE = /^%\(([^)\n]*)\)/;
+/** Looks like the spaces of an indentation and is none, as text that was copied from a page has it. */
+const FOREIGN_SPACE = /^[ \t]*([^\S \t\r\n]|\u200b)/;
 
 /**
  * Says in the terms of who writes a configuration why its text is no YAML.
@@ -12,6 +14,11 @@ export function describeSyntaxError(error: YAMLError, text: string): string {
   }
   const reference = REFERENCE.exec(text.slice(error.pos[0], error.pos[0] + 200));
   if (reference?.[1] !== undefined) return unresolvedReference(reference[1]);
+  const foreign = FOREIGN_SPACE.exec(text.slice(text.lastIndexOf('\n', error.pos[0] - 1) + 1))?.[1];
+  if (foreign !== undefined) {
+    const code = foreign.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
+    return `YAML parsing failed: this line begins with the character U+${code}, which only looks like a space: expected spaces`;
+  }
   const reason = error.message.split('\n')[0] ?? error.message;
   return `YAML parsing failed: ${reason}`;
 }
