@@ -36,7 +36,7 @@ describe('nodepool logs', () => {
     const { status, stderr } = await nodepool('logs', '--node', '7', '--file', join(directory, 'none'));
 
     expect(status).toBe(1);
-    expect(stderr).toContain(`Cannot read the log ${join(directory, 'none')}`);
+    expect(stderr).toContain(`Cannot read the log ${join(directory, 'none')}: ENOENT`);
   });
 
   it.each([[[]], [['--node', '7', '--request', '200-1']]])('is refused with %j', async (args) => {

@@ -97,4 +97,13 @@ describe('nodepool plan', () => {
     expect(await get().zk.getChildren(NODES_ROOT)).toHaveLength(1);
     expect((await get().zk.exists('/nodepool'))?.pzxid).toBe(before?.pzxid);
   });
+
+  it('says that the configuration in force cannot be read', async () => {
+    const missing = get().file('missing.yaml');
+
+    const { status, stderr } = await get().nodepool('rack.yaml', 'plan', '--current', missing);
+
+    expect(status).toBe(1);
+    expect(stderr).toMatch(`nodepool: --current: ${missing}: cannot be read: no such file`);
+  });
 });

@@ -11,5 +11,6 @@ export class CliError extends NodepoolError {
 /** What an error says in one line. */
 export function describeError(error: unknown): string {
   if (error instanceof NodepoolError || error instanceof UsageError) return error.message;
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  if (!(error instanceof Error)) return String(error);
+  return error.name === 'Error' ? error.message : `${error.name}: ${error.message}`;
 }

@@ -62,8 +62,8 @@ async function loadCurrent(
     return { context: currentContext, config: await loadFullConfig(currentContext, registry) };
   } catch (error) {
     if (!isNodepoolError(error)) throw error;
-    if (named !== undefined) throw new CliError(`Cannot read ${file}: ${describeError(error)}`, { cause: error });
-    tell(`nodepool: compared with the registered pools only: cannot read ${file}: ${describeError(error)}`);
+    if (named !== undefined) throw new CliError(`--current: ${describeError(error)}`, { cause: error });
+    tell(`nodepool: compared with the registered pools only: ${describeError(error)}`);
     return undefined;
   }
 }
