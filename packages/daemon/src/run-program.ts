@@ -7,6 +7,7 @@ import { PID_FILE_WAIT_MS, waitForPidFile } from './pid-file.js';
 import type { Program } from './program.js';
 import { installSignals } from './signals.js';
 import type { SignalActions } from './signals.js';
+import { outliveStreams, printText } from './standard-streams.js';
 
 const USAGE_STATUS = 2;
 const FAILURE_STATUS = 1;
@@ -40,6 +41,7 @@ function earlyActions(): SignalActions {
 }
 
 async function start<Args extends CommonArguments>(program: Program<Args>, args: Args): Promise<void> {
+  outliveStreams(program.commandLine.name);
   boundHeapGrowth(process.execArgv);
   let actions = earlyActions();
   installSignals({
@@ -65,7 +67,7 @@ export async function runProgram<Args extends CommonArguments>(
   const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS);
   try {
     const args = await parseCommandLine(commandLine, argv, { home: homedir(), cwd: process.cwd(), version });
-    if ('print' in args) process.stdout.write(`${args.print}\n`);
+    if ('print' in args) await printText(args.print);
     else if (args.foreground || isDaemon(process.env)) await start(program, args);
     else {
       await waitForPidFile(args.pidFile, systemClock, (pid) => tellToWait(commandLine.name, args.pidFile, pid));
