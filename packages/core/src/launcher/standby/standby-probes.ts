@@ -71,14 +71,23 @@ export class StandbyProbes {
 
   #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
     const request = after ?? before;
-    if (!request || !isProbe(request) || !this.#requests.isOwn(request)) return;
-    const isRefused = after?.state === 'failed' || (after?.state === 'requested' && after.declinedBy.length > 0);
-    if (after?.state === 'requested' && !isRefused) this.#waiting.set(request.provider, after);
-    else if (this.#waiting.get(request.provider)?.id === request.id) this.#waiting.delete(request.provider);
-    if (after && (isRefused || after.state === 'fulfilled')) this.#end(after);
-    if (after) return;
-    this.#ending.delete(request.id);
-    this.#checkLater(request.provider);
+    if (!request || !isProbe(request)) return;
+    if (!after) this.#gone(request);
+    else if (this.#requests.isOwn(after)) this.#seen(after, request.provider);
+  }
+
+  #seen(request: RequestRecord, provider: string): void {
+    const isRefused = request.state === 'failed' || (request.state === 'requested' && request.declinedBy.length > 0);
+    if (request.state === 'requested' && !isRefused) this.#waiting.set(provider, request);
+    else if (this.#waiting.get(provider)?.id === request.id) this.#waiting.delete(provider);
+    if (isRefused || request.state === 'fulfilled') this.#end(request);
+  }
+
+  /** It has been removed, or went with the session that is over. */
+  #gone({ id, provider }: Pick<RequestRecord, 'id'> & { readonly provider: string }): void {
+    const wasWaiting = this.#waiting.get(provider)?.id === id;
+    if (wasWaiting) this.#waiting.delete(provider);
+    if (this.#ending.delete(id) || wasWaiting) this.#checkLater(provider);
   }
 
   #end(request: RequestRecord): void {
