@@ -139,6 +139,8 @@ function checkRefused(refused: Readonly<Record<string, string>>, parsed: ParsedO
 function toCommonArguments(parsed: ParsedOptions, { home, cwd }: ParseSurroundings): CommonArguments {
   const expand = (name: string) => {
     const path = parsed[name];
+    // the folder that we happen to be in is not what an unset variable stands for
+    if (path === '') throw new UsageError(`${name.length === 1 ? '-' : '--'}${name} needs a value`);
     return typeof path === 'string' ? expandPath(path, home, cwd) : undefined;
   };
   const drainSeconds = parsed['drain-timeout'];

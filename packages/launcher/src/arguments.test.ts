@@ -49,6 +49,8 @@ describe('command line of nodepool-launcher', () => {
     [['--nonsense'], /nonsense/],
     [['extra'], /extra/],
     [['-c'], /c/],
+    [['-c', ''], /^-c needs a value$/],
+    [['--state-dir='], /^--state-dir needs a value$/],
     [['--drain-timeout', 'soon'], /--drain-timeout/],
     [['--repl'], /--repl is not supported/],
     [['--no-launches'], /max-servers: 0/],
