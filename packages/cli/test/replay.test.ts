@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -136,6 +136,22 @@ describe('nodepool replay', () => {
     );
   });
 
+  it('names the part of a history that is damaged', async () => {
+    const from = await writeHistory();
+    const damaged = join(from, `${BEGAN_MS + 1}-abcd.jsonl.gz`);
+    await writeFile(damaged, 'not compressed');
+    onTestFinished(() => rm(damaged));
+    await writeConfig('same.yaml', 10);
+
+    const { status, stderr } = await installation().nodepool('same.yaml', 'replay', '--from', from);
+
+    expect(status).toBe(1);
+    expect(stderr).toBe(
+      `nodepool: ${from}: ${BEGAN_MS + 1}-abcd.jsonl.gz cannot be read: incorrect header check; ` +
+        'move it away to go on without it\n',
+    );
+  });
+
   it.each([
     [
       'a label that is gone',
@@ -153,7 +169,7 @@ describe('nodepool replay', () => {
       ['same.yaml', '--from', '/nowhere'],
       /\/nowhere: there is no history in this folder/,
     ],
-    ['nobody who answers', ['same.yaml', '--from', 'http://127.0.0.1:1'], /http:\/\/127.0.0.1:1: /],
+    ['nobody who answers', ['same.yaml', '--from', 'http://127.0.0.1:1'], /http:\/\/127.0.0.1:1: \w/],
   ])('says in a line what is wrong with %s, with status 1', async (_what, [config = '', ...options], text) => {
     const from = await writeHistory();
     await writeConfig('same.yaml', 10);

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { decodeLine, listHistoryFiles, readHistoryFile } from '@nodepool/core/launcher';
 import type { Past } from '@nodepool/core/replay';
 import type { Clock } from '@nodepool/zk-protocol';
@@ -26,10 +27,11 @@ export async function fetchPast(past: Past, source: string, range: PastRange, cl
     if (/^https?:/.test(source)) await fromServer(past, source, range, clock);
     else await fromFolder(past, source, range);
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const why =
-      cause instanceof Error && 'code' in cause && !(cause instanceof CliError) ? String(cause.code) : undefined;
-    throw new CliError(`${source}: ${why ?? describeError(cause)}`, { cause: error });
+    // `fetch` says only that it failed; its cause says why
+    const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
+    // that of several addresses has no message
+    const isMute = cause instanceof Error && cause.message === '' && 'code' in cause;
+    throw new CliError(`${source}: ${isMute ? String(cause.code) : describeError(cause)}`, { cause: error });
   }
 }
 
@@ -38,7 +40,12 @@ async function fromFolder(past: Past, directory: string, { sinceMs, untilMs }: P
   if (files.length === 0) throw new CliError('there is no history in this folder: name the one of a launcher');
   for (const file of files) {
     if (file.beganMs > untilMs || file.modifiedMs < sinceMs) continue;
-    for await (const text of readHistoryFile(file)) addLines(past, text.toString('utf8').split('\n'), file.beganMs);
+    try {
+      for await (const text of readHistoryFile(file)) addLines(past, text.toString('utf8').split('\n'), file.beganMs);
+    } catch (error) {
+      const why = `${basename(file.path)} cannot be read: ${describeError(error)}`;
+      throw new CliError(`${why}; move it away to go on without it`, { cause: error });
+    }
   }
 }
 
