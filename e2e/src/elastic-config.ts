@@ -1,3 +1,5 @@
+import { LAUNCHER_SESSION_S } from './soon.js';
+
 /** A pool on the fake cloud. */
 export interface ElasticPool {
   /** Default: `main`. */
@@ -58,7 +60,7 @@ export function elasticConfig(
 ): Record<string, unknown> {
   const offered = providers.flatMap(({ pools }) => pools.flatMap((pool) => pool.labels));
   return {
-    'zookeeper-timeout': 10,
+    'zookeeper-timeout': LAUNCHER_SESSION_S,
     labels: [...new Set([...offered, ...Object.keys(labels)])].map((name) => ({ name, ...labels[name] })),
     providers: providers.map((provider) => ({
       name: provider.name,

@@ -6,6 +6,7 @@ import type { ZooKeeperOptions } from '@nodepool/test-servers';
 import { systemClock } from '@nodepool/zk-protocol';
 import { Harness, startGround } from './harness.js';
 import { elasticNodeProblems } from './inventory.js';
+import { LAUNCHER_SESSION_S } from './soon.js';
 
 /** What a test wants of its Compute Engine provider. */
 export interface GceSetup {
@@ -36,7 +37,7 @@ export function gceConfig(setup: GceSetup, endpoint: string, credentials: string
     ...setup.provider,
   };
   return {
-    'zookeeper-timeout': 10,
+    'zookeeper-timeout': LAUNCHER_SESSION_S,
     labels: [{ name: 'debian' }],
     providers: [provider, ...(setup.second ? [{ ...provider, name: 'second', ...setup.second }] : [])],
     ...setup.more,

@@ -3,3 +3,6 @@
  * the one a test was written on. But it is less than the minute after which sweeps find what an event should have told.
  */
 export const SOON_MS = 50_000;
+
+/** Session timeout of launchers that are not to lose their session, however long a busy machine lets them wait, s. */
+export const LAUNCHER_SESSION_S = 40;

@@ -1,4 +1,5 @@
 import type { SshHost } from '@nodepool/test-servers';
+import { LAUNCHER_SESSION_S } from './soon.js';
 
 /** A host as a static node. */
 export interface StaticNode {
@@ -31,7 +32,7 @@ export interface StaticSetup {
   /** More labels to know than nodes have. */
   extraLabels?: string[];
   maxHoldAgeSeconds?: number;
-  /** Session timeout of the launcher. Default: 10. */
+  /** Session timeout of the launcher. Default: longer than a busy machine makes it wait. */
   zookeeperTimeoutSeconds?: number;
 }
 
@@ -77,7 +78,7 @@ export function staticConfig(setup: StaticSetup): Record<string, unknown> {
   const labels = [...new Set([...used, ...(setup.extraLabels ?? [])])];
   return {
     ...(setup.maxHoldAgeSeconds === undefined ? {} : { 'max-hold-age': setup.maxHoldAgeSeconds }),
-    'zookeeper-timeout': setup.zookeeperTimeoutSeconds ?? 10,
+    'zookeeper-timeout': setup.zookeeperTimeoutSeconds ?? LAUNCHER_SESSION_S,
     labels: labels.map((name) => ({ name })),
     providers: setup.providers.map(({ name, priority, pools }) => ({
       name,

@@ -2,7 +2,11 @@ import type { LauncherProcess } from './launcher-process.js';
 import type { ZuulClient } from './zuul-client.js';
 
 const MAX_LINES = 200;
+/** Of the lines before those: what clients did, warnings and errors. */
+const MAX_EARLIER_LINES = 50;
+const MAX_LENGTH = 500;
 const LAST_LINES = 25;
+const LOUD = / (WARN|ERROR)/;
 // `2026-01-31 12:00:00,123` or ISO 8601 at the beginning of a line
 const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)[.,](\d{3})/;
 
@@ -10,6 +14,8 @@ interface Line {
   /** Comparable text of the time. */
   time: string;
   text: string;
+  /** It is told even if there are many lines after it. */
+  isLoud: boolean;
 }
 
 function localTime(ms: number): string {
@@ -23,8 +29,9 @@ function launcherLines(launcher: LauncherProcess, words: readonly string[]): Lin
   for (const text of launcher.log.split('\n')) {
     const match = TIMESTAMP.exec(text);
     if (match) time = `${match[1]}T${match[2]}.${match[3]}`;
-    const isTold = words.some((word) => text.includes(word)) || / (WARN|ERROR)/.test(text);
-    if (text !== '' && isTold) lines.push({ time, text: `[${launcher.name}] ${text}` });
+    const isLoud = LOUD.test(text);
+    const isTold = isLoud || words.some((word) => text.includes(word));
+    if (text !== '' && isTold) lines.push({ time, text: `[${launcher.name}] ${text}`, isLoud });
   }
   return lines;
 }
@@ -37,14 +44,18 @@ export function timeline(clients: readonly ZuulClient[], launchers: readonly Lau
       events.map(({ ms, text }) => ({
         time: localTime(ms),
         text: `[client ${systemId.slice(0, 6)}] ${localTime(ms)} ${text}`,
+        isLoud: true,
       })),
     ),
     ...launchers.flatMap((launcher) => launcherLines(launcher, words)),
   ];
   lines.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
-  const left = lines.length - MAX_LINES;
-  const shown = lines.slice(-MAX_LINES).map(({ text }) => text);
-  return [...(left > 0 ? [`(${left} earlier lines left out)`] : []), ...shown].join('\n');
+  const left = lines.slice(0, -MAX_LINES);
+  const shown = [...left.filter(({ isLoud }) => isLoud).slice(-MAX_EARLIER_LINES), ...lines.slice(-MAX_LINES)];
+  return [
+    `(${lines.length - shown.length} lines left out)`,
+    ...shown.map(({ text }) => text.slice(0, MAX_LENGTH)),
+  ].join('\n');
 }
 
 /** The end of a launcher's log, whatever it is about: what it did when the test failed. */

@@ -9,7 +9,7 @@ interface Offer {
   priority?: number;
 }
 
-/** Starts a launcher with the providers `static-one` and `static-two`, one host each. */
+/** Starts a launcher with the providers `static-one` and `static-two`, one host each, and waits until both can be had. */
 async function launchTwo(one: Offer, two: Offer): Promise<void> {
   await get().launch({
     providers: [
@@ -17,6 +17,7 @@ async function launchTwo(one: Offer, two: Offer): Promise<void> {
       providerOf('static-two', nodesOf([get().host(1)], two.label), two.priority),
     ],
   });
+  await get().assertClean();
 }
 
 it('fails a request for a label that no pool has, telling who declined', async () => {
