@@ -5,6 +5,8 @@ import { INCIDENTS, type Incident } from './incidents.js';
 const MINUTE_MS = 60_000;
 /** Three launches until it is known, and probes at growing pauses. */
 const MOST_ORDERS = 12;
+/** Those who came before it was known, and probes. A third of all would be its share. */
+const MOST_LATE = 20;
 
 function incidentOf(name: string): Incident {
   const found = INCIDENTS.find((incident) => incident.name === name);
@@ -23,6 +25,18 @@ describe('an incident in one of three regions', () => {
     expect(result.violations).toEqual([]);
     expect(result.answers.filter(({ isFulfilled }) => !isFulfilled)).toEqual([]);
     expect(result.ordersAfterFirstFailure).toBeLessThanOrEqual(most);
+    expect(result.recoveredMs).toBeLessThanOrEqual(5 * MINUTE_MS);
+  });
+});
+
+describe('a region that takes ten times as long', () => {
+  it('keeps few requests waiting while others have capacity, and is used again when it is over', async () => {
+    const result = await new Episode(1, true).run(incidentOf('slow region'), 15);
+
+    const late = result.answers.filter(({ waitedMs }) => waitedMs > 2 * MINUTE_MS);
+    expect(result.violations).toEqual([]);
+    expect(result.answers.length).toBeGreaterThan(250);
+    expect(late.length).toBeLessThanOrEqual(MOST_LATE);
     expect(result.recoveredMs).toBeLessThanOrEqual(5 * MINUTE_MS);
   });
 });
