@@ -14,7 +14,8 @@ import { FirstPools } from './first-pools.js';
 import type { PoolPort } from './pool-port.js';
 import type { PoolRefusals } from './pool-refusals.js';
 
-const RETRY = { firstMs: 25, longestMs: 5_000 };
+/** So short that many pools that want to decline one request at the same time are done within a second or so. */
+const RETRY = { firstMs: 25, longestMs: 500 };
 
 /** What the queue is told about the rest of its pool. */
 export interface PoolQueueOptions {

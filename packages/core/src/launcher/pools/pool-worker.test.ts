@@ -254,6 +254,25 @@ describe('a pool', () => {
     });
   });
 
+  it('declines a request soon after others have ceased to change it, however long they did', async () => {
+    const pool = await Pool.open();
+    const { other, clock } = pool.world;
+    const body = (relativePriority: number) =>
+      encodeRequest(newRequest({ labels: ['a', 'other'], requestor: 'zuul', relativePriority }, clock.now()));
+    const path = await clock.run(other.create(`${REQUESTS_ROOT}/200-`, body(0), { sequential: true }));
+    const id = path.slice(REQUESTS_ROOT.length + 1) as RequestId;
+
+    const untilMs = clock.now() + 6_000;
+    for (let i = 1; clock.now() < untilMs; i++) {
+      await clock.run(other.setData(path, body(i)));
+      await pool.world.pass(16);
+    }
+    const meanwhile = await pool.stateOf(id);
+    await pool.world.pass(1_000);
+
+    expect([meanwhile, await pool.stateOf(id)]).toEqual(['requested', 'failed']);
+  });
+
   it('does not lock a request whose leftovers are being removed, until it is told to look again', async () => {
     const pool = await Pool.open();
     pool.isActive = false;
