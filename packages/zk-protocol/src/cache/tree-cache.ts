@@ -175,8 +175,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   // ---- events
 
   readonly #onEvent = (event: WatchEvent): void => {
-    if (!this.#running || event.type === 'children') return;
-    if (this.#own.count(event.path, event.type === 'created')) return;
+    if (!this.#running || event.type === 'children' || this.#own.count(event.path, event.type === 'created')) return;
     const path = this.#layout.classify(event.path);
     if (path === undefined) return;
     if (path.kind !== 'record') {
