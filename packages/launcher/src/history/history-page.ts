@@ -28,9 +28,10 @@ export async function readHistoryPage(directory: string, { sinceMs, untilMs, aft
   const files = (await listHistoryFiles(directory)).filter(
     ({ beganMs, modifiedMs }) => beganMs <= untilMs && modifiedMs >= sinceMs,
   );
-  const [, name, offset = '0'] = CURSOR.exec(after ?? '') ?? [];
-  const began = Number.parseInt(name ?? '0', 10);
-  const at = files.findIndex((file) => file.beganMs >= began); // one that is gone by now is stepped over
+  const [, name = '', offset = '0'] = CURSOR.exec(after ?? '') ?? [];
+  const began = Number.parseInt(name || '0', 10);
+  // one that is gone by now is stepped over; two may have begun at the same moment
+  const at = files.findIndex((file) => file.beganMs > began || (file.beganMs === began && nameOf(file) >= name));
   const file = files[at];
   if (!file) return { baseMs: 0, lines: [], next: undefined };
   const from = nameOf(file) === name ? Number(offset) : 0;

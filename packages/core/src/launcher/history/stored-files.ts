@@ -20,9 +20,11 @@ export interface HistoryFile {
   readonly bytes: number;
 }
 
-/** The parts in a folder, the oldest first. A folder that is not there has none. */
+/** The parts in a folder, the oldest first, each once. A folder that is not there has none. */
 export async function listHistoryFiles(directory: string): Promise<HistoryFile[]> {
-  const names = await readdir(directory).catch(ifMissing);
+  const all = new Set(await readdir(directory).catch(ifMissing));
+  // who is killed after compressing a part leaves it in both forms
+  const names = [...all].filter((name) => !name.endsWith('.gz') || !all.has(name.slice(0, -'.gz'.length)));
   const files = await Promise.all(
     names.map(async (name) => {
       const [, began, run, end] = NAME.exec(name) ?? [];
@@ -34,7 +36,7 @@ export async function listHistoryFiles(directory: string): Promise<HistoryFile[]
       return { path, isCompressed: end !== undefined, run, beganMs: Number(began), modifiedMs, bytes };
     }),
   );
-  return files.filter((file) => file !== undefined).sort((a, b) => a.beganMs - b.beganMs);
+  return files.filter((file) => file !== undefined).sort((a, b) => a.beganMs - b.beganMs || (a.path < b.path ? -1 : 1));
 }
 
 /** The content in pieces of whole lines, so that nothing else has to wait; nothing where it has been deleted meanwhile. */
