@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
-import { listHistoryFiles, readHistoryFile, type HistoryFile } from '@nodepool/core/launcher';
+import { listHistoryFiles, type HistoryFile } from '@nodepool/core/launcher';
+import { readPart, type OnDamage } from './read-part.js';
 
 /** Text of one page; a page holds whole lines, so it may be somewhat more. */
 const PAGE_BYTES = 1024 * 1024;
@@ -24,7 +25,11 @@ export interface HistoryPage {
 }
 
 /** Reads a page of what is in the files. */
-export async function readHistoryPage(directory: string, { sinceMs, untilMs, after }: PageQuery): Promise<HistoryPage> {
+export async function readHistoryPage(
+  directory: string,
+  { sinceMs, untilMs, after }: PageQuery,
+  onDamage: OnDamage,
+): Promise<HistoryPage> {
   const files = (await listHistoryFiles(directory)).filter(
     ({ beganMs, modifiedMs }) => beganMs <= untilMs && modifiedMs >= sinceMs,
   );
@@ -35,7 +40,7 @@ export async function readHistoryPage(directory: string, { sinceMs, untilMs, aft
   const file = files[at];
   if (!file) return { baseMs: 0, lines: [], next: undefined };
   const from = nameOf(file) === name ? Number(offset) : 0;
-  const { text, isEnd } = await readFrom(file, from);
+  const { text, isEnd } = await readFrom(file, from, onDamage);
   const following = files[at + 1];
   const afterFile = following && `${nameOf(following)}@0`;
   return {
@@ -46,11 +51,15 @@ export async function readHistoryPage(directory: string, { sinceMs, untilMs, aft
 }
 
 /** Whole lines from an offset on. */
-async function readFrom(file: HistoryFile, offset: number): Promise<{ text: Buffer; isEnd: boolean }> {
+async function readFrom(
+  file: HistoryFile,
+  offset: number,
+  onDamage: OnDamage,
+): Promise<{ text: Buffer; isEnd: boolean }> {
   const pieces: Buffer[] = [];
   let passed = 0;
   let bytes = 0;
-  for await (const piece of readHistoryFile(file)) {
+  for await (const piece of readPart(file, onDamage)) {
     const wanted = piece.subarray(Math.max(0, offset - passed));
     passed += piece.length;
     if (wanted.length === 0) continue;

@@ -115,6 +115,17 @@ describe('the files', () => {
     expect(await toldBy(open(), '200-0000000199')).toBeDefined();
   });
 
+  it('are shown without those that are damaged, which is said once', async () => {
+    await pass('200-0000000001');
+    await writeFile(join(directory, '1000-abcd.jsonl.gz'), 'not compressed');
+
+    expect(await toldBy(history, '200-0000000001')).toMatchObject({ state: 'withdrawn' });
+    expect(await history.page({ sinceMs: 0, untilMs: Infinity, after: undefined })).toMatchObject({ lines: [] });
+    expect(said).toMatchObject([
+      ['A part of the history is damaged; what it held is not shown', { path: join(directory, '1000-abcd.jsonl.gz') }],
+    ]);
+  });
+
   it('go when they are too old', async () => {
     await pass('200-0000000001');
     await clock.advance(1.3 * DAY_MS);

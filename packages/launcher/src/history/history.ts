@@ -11,6 +11,7 @@ import {
 import type { LauncherMetrics, RequestOutcome } from '@nodepool/core/service';
 import { HistoryFiles } from './history-files.js';
 import { readHistoryPage, type HistoryPage, type PageQuery } from './history-page.js';
+import type { OnDamage } from './read-part.js';
 import { readHistory, type RunLines } from './read-history.js';
 import { SlowNodes } from './slow-nodes.js';
 
@@ -53,6 +54,7 @@ export class History {
   #cancelWrite: CancelTimer | undefined;
   #cancelAlive: CancelTimer | undefined;
   #droppedBefore = 0;
+  readonly #damaged = new Set<string>();
 
   constructor(options: HistoryOptions) {
     this.#options = options;
@@ -115,7 +117,7 @@ export class History {
 
   /** What this launcher, in this run and earlier ones, has on record of a request or node. */
   async read(id: string): Promise<readonly (RunLines & { readonly isRunning: boolean })[]> {
-    const stored = this.#settings.enabled ? await readHistory(this.#directory(), id) : [];
+    const stored = this.#settings.enabled ? await readHistory(this.#directory(), id, this.#tellDamage) : [];
     const open = this.#openLines(id);
     const earlier = stored.map((run) => ({ ...run, isRunning: run.run === this.#run }));
     if (open.length === 0) return earlier;
@@ -128,8 +130,15 @@ export class History {
   /** What is in the files of this launcher and of earlier runs, piece by piece. */
   async page(query: PageQuery): Promise<HistoryPage> {
     if (!this.#settings.enabled) return { baseMs: 0, lines: [], next: undefined };
-    return readHistoryPage(this.#directory(), query);
+    return readHistoryPage(this.#directory(), query, this.#tellDamage);
   }
+
+  /** Told once of each part. */
+  readonly #tellDamage: OnDamage = ({ path }, error) => {
+    if (this.#damaged.has(path)) return;
+    this.#damaged.add(path);
+    this.#options.logger.warn('A part of the history is damaged; what it held is not shown', { path, error });
+  };
 
   /** Resolves when everything noted so far is in the files, or dropped. */
   async written(): Promise<void> {

@@ -1,10 +1,5 @@
-import {
-  decodeLine,
-  listHistoryFiles,
-  readHistoryFile,
-  type HistoryFile,
-  type PastLine,
-} from '@nodepool/core/launcher';
+import { decodeLine, listHistoryFiles, type HistoryFile, type PastLine } from '@nodepool/core/launcher';
+import { readPart, type OnDamage } from './read-part.js';
 
 const NEW_LINE = 10;
 
@@ -17,10 +12,10 @@ export interface RunLines {
 }
 
 /** Finds all lines that name an id, run by run, the oldest first. Reads in pieces, so that nothing else has to wait. */
-export async function readHistory(directory: string, id: string): Promise<RunLines[]> {
+export async function readHistory(directory: string, id: string, onDamage: OnDamage): Promise<RunLines[]> {
   const runs = new Map<string, { run: string; heardMs: number; lines: PastLine[] }>();
   for (const file of await listHistoryFiles(directory)) {
-    const found = await readFile(file, id);
+    const found = await readFile(file, id, onDamage);
     const run = runs.get(file.run) ?? { run: file.run, heardMs: 0, lines: [] };
     runs.set(file.run, run);
     run.heardMs = Math.max(run.heardMs, found.heardMs);
@@ -29,11 +24,15 @@ export async function readHistory(directory: string, id: string): Promise<RunLin
   return [...runs.values()].filter(({ lines }) => lines.length > 0);
 }
 
-async function readFile(file: HistoryFile, id: string): Promise<{ heardMs: number; lines: PastLine[] }> {
+async function readFile(
+  file: HistoryFile,
+  id: string,
+  onDamage: OnDamage,
+): Promise<{ heardMs: number; lines: PastLine[] }> {
   const needle = Buffer.from(`"${id}"`);
   const lines: PastLine[] = [];
   let heardMs = file.beganMs;
-  for await (const whole of readHistoryFile(file)) {
+  for await (const whole of readPart(file, onDamage)) {
     lines.push(...linesWith(whole, needle, file.beganMs).filter((line) => concerns(line, id)));
     heardMs = Math.max(heardMs, timeOf(lastLine(whole, file.beganMs)));
   }
