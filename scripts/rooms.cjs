@@ -48,7 +48,14 @@ const ROOMS = {
     'launcher/mirror': ['contract', 'async', 'images', 'metrics'],
     'launcher/requests': ['contract', 'async', 'launcher/plan', 'launcher/mirror'],
     'launcher/preview': ['contract', 'config', 'launcher/plan'],
-    'launcher/nodes': ['contract', 'async', 'launcher/plan', 'launcher/mirror', 'launcher/requests'],
+    'launcher/nodes': [
+      'contract',
+      'async',
+      'launcher/steering',
+      'launcher/plan',
+      'launcher/mirror',
+      'launcher/requests',
+    ],
     'launcher/standby': ['contract', 'async', 'launcher/plan', 'launcher/mirror', 'launcher/requests'],
     'launcher/providers/guard': ['contract', 'async', 'launcher/requests'],
     'launcher/providers': [

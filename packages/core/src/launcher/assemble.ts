@@ -33,6 +33,7 @@ import { PoolRegistry } from './pools/pool-registry.js';
 import { PoolSet } from './pools/pool-set.js';
 import { Registration } from './pools/registration.js';
 import { RegistryOutlook } from './pools/registry-outlook.js';
+import { SharedPools } from './pools/shared-pools.js';
 import { shortName } from './pools/short-name.js';
 import { needOfNode, ProviderSet } from './providers/provider-set.js';
 import { AbandonedRequests } from './requests/abandoned-requests.js';
@@ -61,6 +62,7 @@ interface RegistryParts {
   readonly registry: PoolRegistry;
   readonly outlook: RegistryOutlook;
   readonly candidates: PoolCandidates;
+  readonly shared: SharedPools;
   readonly registration: Registration<ComponentRecord>;
 }
 
@@ -144,14 +146,15 @@ function makeRegistry({ zk, clock, hostname, version }: LauncherOptions, parts: 
     changed: () => parts.pools.reconsiderAll(),
   });
   const candidates = new PoolCandidates({ zk, hostname, version, registry, outlook });
+  const shared = new SharedPools({ registry, candidates });
   const kind = { kind: 'launcher', hostname: shortName(hostname), version } as const;
   const registration = new Registration(zk, newComponent({ ...kind, state: 'stopped' }), services.logger);
-  return { registry, outlook, candidates, registration };
+  return { registry, outlook, candidates, shared, registration };
 }
 
 /** In one piece: the parts know each other, so they are made side by side. */
 function makeServing(options: LauncherOptions, parts: LauncherParts): ServingParts {
-  const { services, life, inForce, registry, candidates, images } = parts;
+  const { services, life, inForce, registry, candidates, shared, images } = parts;
   const removal = nodeRemoval(services);
   const cleanup = loggingAs(services, LOGGER_NAMES.cleanup);
   const { disabledLabels, tenantLimit, config } = inForce;
@@ -166,7 +169,7 @@ function makeServing(options: LauncherOptions, parts: LauncherParts): ServingPar
   const pools = new PoolSet(services, {
     steering: (provider) => steering.of(provider),
     ...{ version: options.version, announceLegacy: options.announceLegacy ?? false },
-    ...{ registry, candidates, config, disabledLabels, tenantLimit, isActive: life.isActive, ...removal },
+    ...{ registry, candidates, shared, config, disabledLabels, tenantLimit, isActive: life.isActive, ...removal },
     unlockLater: (entry) => lateUnlocks.keep(entry),
     isRecovering: (id) => parts.abandoned.isRecovering(id),
     onAbandoned: ({ id }, epoch) => parts.abandoned.recover(id, epoch),
@@ -203,13 +206,16 @@ function cloudsIn(steering: SteeringSet) {
   };
 }
 
-function makeNodes({ services, life, inForce, providers, pools }: LauncherParts): NodeParts {
+function makeNodes({ services, life, inForce, shared, providers, pools }: LauncherParts): NodeParts {
   const { isActive, isServing } = life;
   const { config } = inForce;
   const nodeProviders: NodeProviders = { providerOf: (node) => providers.providerOf(node) };
   const cleanup = loggingAs(services, LOGGER_NAMES.cleanup);
   return {
-    reaper: new Reaper(loggingAs(services, LOGGER_NAMES.deletedNodes), { isActive, ...nodeProviders }),
+    reaper: new Reaper(loggingAs(services, LOGGER_NAMES.deletedNodes), {
+      ...{ isActive, ...nodeProviders },
+      isOthersFirst: (node) => shared.isOthersFirst(node),
+    }),
     ages: new AgeLimits(cleanup, { config, isActive, ...nodeProviders }),
     drained: new DrainedNodes(cleanup, {
       launches: (node) => isActive() && providers.runnerOf(node)?.launches === true,

@@ -2,16 +2,21 @@ import { nodeLockPath, nodePath } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import type { Provider } from '../../contract/driver.js';
 import { ServiceWorld } from '../../../test/support/service-world.js';
+import { FIRST_POOL_PAUSE_MS } from '../steering/first-pool.js';
 import { Reaper } from './reaper.js';
 
 const provider: Pick<Provider, 'startNodeCleanup'> = { startNodeCleanup: () => undefined };
 
 /** A used node with an instance, about to be deleted. */
-async function usedNode() {
+async function usedNode(others = { areFirst: false }) {
   const world = await ServiceWorld.open();
   const id = await world.createNode({ state: 'used', externalId: 'i-1' });
   const session = world.zk.sessionId;
-  const reaper = new Reaper(world.services, { providerOf: () => provider as Provider, isActive: () => true });
+  const reaper = new Reaper(world.services, {
+    providerOf: () => provider as Provider,
+    isActive: () => true,
+    isOthersFirst: () => others.areFirst,
+  });
   return {
     world,
     id,
@@ -58,5 +63,41 @@ describe('a deletion whose connection breaks', () => {
     expect(await exists()).toBeUndefined();
     expect([world.breaks, sameSession()]).toEqual([1, true]);
     expect(reaper.failing()).toEqual([]);
+  });
+});
+
+describe('a node that another launcher is the first to take back', () => {
+  it('is left to it for a moment, and then taken back all the same', async () => {
+    const { world, id, reaper, exists } = await usedNode({ areFirst: true });
+
+    expect(reaper.consider(id)).toBe(false);
+    await world.pass(FIRST_POOL_PAUSE_MS - 10);
+    expect(await exists()).toBeDefined();
+    await world.pass(1_000);
+
+    expect(await exists()).toBeUndefined();
+  });
+
+  it('is taken back at once when the other has left', async () => {
+    const others = { areFirst: true };
+    const { world, id, reaper, exists } = await usedNode(others);
+    reaper.consider(id);
+
+    others.areFirst = false;
+
+    expect(reaper.consider(id)).toBe(true);
+    await world.pass(FIRST_POOL_PAUSE_MS / 2);
+    expect(await exists()).toBeUndefined();
+  });
+
+  it('is forgotten when the other has taken it back', async () => {
+    const { world, id, reaper } = await usedNode({ areFirst: true });
+    reaper.consider(id);
+    const before = world.clock.pendingTimers;
+
+    await world.clock.run(world.other.delete(nodePath(id)));
+    await world.pass(50);
+
+    expect(world.clock.pendingTimers).toBeLessThan(before);
   });
 });

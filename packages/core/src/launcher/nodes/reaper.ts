@@ -6,7 +6,14 @@ import { holdsNodes, judgeNode, NEVER_LOCKED_MS, type NodeSurroundings, type Nod
 import { removeAbandonedLocks } from '../requests/abandoned.js';
 import { isRefusal } from '../requests/transaction.js';
 import { DeletionRetries, type DeletionStatus } from './deletion-retries.js';
+import { OthersTurns } from './others-turns.js';
 import { TakeBack } from './take-back.js';
+
+/** What the reaper learns from the launcher around it. */
+export interface ReaperPort extends Activity, NodeProviders {
+  /** Another launcher that has the node's pool as well is the first to take it back. */
+  readonly isOthersFirst: (node: NodeRecord) => boolean;
+}
 
 /**
  * Takes nodes back: unlocked nodes whose use is over are deleted, with what is behind them; ready nodes of withdrawn
@@ -14,10 +21,11 @@ import { TakeBack } from './take-back.js';
  */
 export class Reaper {
   readonly #services: Services;
-  readonly #port: Activity & NodeProviders;
+  readonly #port: ReaperPort;
   readonly #busy = new Set<NodeId>();
   readonly #again = new Set<NodeId>();
   readonly #retries: DeletionRetries;
+  readonly #turns: OthersTurns;
   readonly #takeBack: TakeBack;
   /** Pools that left the registry, and when. */
   readonly #gone = new Map<string, number>();
@@ -26,11 +34,12 @@ export class Reaper {
   readonly #running = new Set<Promise<void>>();
   readonly #surroundings: NodeSurroundings;
 
-  constructor(services: Services, port: Activity & NodeProviders) {
+  constructor(services: Services, port: ReaperPort) {
     this.#services = services;
     this.#port = port;
     const { mirror, clock } = services;
     this.#retries = new DeletionRetries(services, (id) => this.consider(id));
+    this.#turns = new OthersTurns(clock, (id) => this.consider(id));
     this.#takeBack = new TakeBack(services, port, this.#stop.signal);
     this.#surroundings = {
       nowMs: () => clock.now(),
@@ -41,7 +50,7 @@ export class Reaper {
     };
     setMaxListeners(0, this.#stop.signal); // one for each deletion under way
     this.#unsubscribe = services.mirror.listen({
-      onNode: ({ after }) => after && this.consider(after.id),
+      onNode: ({ id, after }) => (after ? this.consider(after.id) : this.#turns.forget(id as NodeId)),
       onLock: (id, contenders) => contenders === 0 && this.consider(id),
       onRequest: ({ id, after }) => {
         if (holdsNodes(after)) return;
@@ -93,8 +102,12 @@ export class Reaper {
     const node = this.#services.mirror.nodes.get(id);
     if (!node) return false;
     const verdict = judgeNode(node, this.#surroundings);
-    if (verdict === 'keep') return false;
+    if (verdict === 'keep') {
+      this.#turns.forget(id);
+      return false;
+    }
     if (this.#retries.isPausing(id)) return false;
+    if (this.#port.isOthersFirst(node) && this.#turns.isOn(id)) return false;
     if (this.#busy.has(id)) {
       this.#again.add(id);
       return false;
@@ -113,6 +126,7 @@ export class Reaper {
   async stop(): Promise<void> {
     this.#unsubscribe();
     this.#retries.stop();
+    this.#turns.stop();
     await Promise.all(this.#running);
     this.#stop.abort(new Error('the launcher stops'));
   }

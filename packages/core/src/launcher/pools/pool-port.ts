@@ -4,6 +4,7 @@ import type { Activity, ConfigSource, NodeRemoval } from '../mirror/ports.js';
 import type { ProviderSteering } from '../steering/provider-steering.js';
 import type { PoolCandidates } from './pool-candidates.js';
 import type { PoolRegistry } from './pool-registry.js';
+import type { SharedPools } from './shared-pools.js';
 
 /** What the view of a pool learns from the launcher around it. */
 export interface PoolViewPort extends Pick<ConfigSource, 'disabledLabels' | 'tenantLimit'> {
@@ -11,6 +12,8 @@ export interface PoolViewPort extends Pick<ConfigSource, 'disabledLabels' | 'ten
   readonly config: () => Pick<Config, 'providers'>;
   /** Pools that may serve requests, registered or about to be. */
   readonly candidates: Pick<PoolCandidates, 'pools'>;
+  /** Missing: no other launcher has the pool. */
+  readonly shared?: Pick<SharedPools, 'ownFirst'> | undefined;
   /** What launches have shown of a provider; `undefined`: it is not steered around. */
   steering(provider: string): ProviderSteering | undefined;
   /** A pool of this process works on the request. */

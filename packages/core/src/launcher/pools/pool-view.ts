@@ -190,7 +190,8 @@ export class LivePoolView implements PoolView {
   }
 
   freeNodes(label: string): Iterable<NodeRecord> {
-    return this.#free.ofLabel(label);
+    const nodes = this.#free.ofLabel(label);
+    return this.#port.shared?.ownFirst(nodes, this.provider, this.pool.name) ?? nodes;
   }
 
   labelCapacity(label: string): number | undefined {
