@@ -106,7 +106,15 @@ export class HistoryFiles {
       const { path, bytes } = this.#file ?? {};
       await this.#closeFile(); // a line that was cut short ends its part
       // what has no whole line is nothing: on a full disk each attempt would leave such a file
-      if (path !== undefined && bytes === 0) await rm(path, { force: true }).catch(() => undefined);
+      if (path !== undefined && bytes === 0) await this.#removeEmpty(path);
+    }
+  }
+
+  async #removeEmpty(path: string): Promise<void> {
+    try {
+      await rm(path, { force: true });
+    } catch (error) {
+      this.#options.logger.debug('An empty part of the history stays, as it cannot be removed', { path, error });
     }
   }
 
