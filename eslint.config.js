@@ -21,6 +21,11 @@ const SIGNALS = {
   message: OWN_PROCESS,
 };
 
+const MKDIR = {
+  selector: 'CallExpression[callee.name=/^mkdir(Sync)?$/] Property[key.name="recursive"]',
+  message: 'It never ends on a path such as /proc/x: use makeDirectory of zk-protocol.',
+};
+
 export default tseslint.config(
   {
     ignores: [
@@ -83,6 +88,7 @@ export default tseslint.config(
         },
       ],
       'max-lines': ['error', { max: 500, skipBlankLines: true, skipComments: true }],
+      'no-restricted-syntax': ['error', ...SYNTAX, MKDIR],
     },
   },
   {
@@ -101,9 +107,11 @@ export default tseslint.config(
         { name: 'setTimeout', message: OWN_CLOCK },
         { name: 'setInterval', message: OWN_CLOCK },
       ],
-      'no-restricted-syntax': ['error', ...SYNTAX, SIGNALS],
+      'no-restricted-syntax': ['error', ...SYNTAX, SIGNALS, MKDIR],
     },
   },
+  // It has no dependencies.
+  { files: ['packages/create-driver/src/**'], rules: { 'no-restricted-syntax': ['error', ...SYNTAX, SIGNALS] } },
   {
     files: ['packages/zk-protocol/src/base/clock.ts'],
     rules: { 'no-restricted-properties': 'off', 'no-restricted-globals': 'off' },

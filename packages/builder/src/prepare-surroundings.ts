@@ -1,6 +1,6 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError } from '@nodepool/core';
+import { makeDirectory } from '@nodepool/zk-protocol';
 import { SpaceBook } from './context/space.js';
 import type { Surroundings } from './context/surroundings.js';
 import { readBuilderId } from './files/builder-id.js';
@@ -13,7 +13,7 @@ type LiveSurroundings = Pick<Surroundings, 'tree' | 'config' | 'activityChanged'
 
 /**
  * Makes the builder's directories, finds out its lasting id and what its builds may use.
- * @throws {ConfigError} without `images-dir`; an error of the file system for directories that cannot be made
+ * @throws {ConfigError} without `images-dir`, or for a directory that cannot be made or written to
  */
 export async function prepareSurroundings(options: BuilderOptions, live: LiveSurroundings): Promise<Surroundings> {
   const { zk, clock, logger, random, hostname, registry, contextOf, env, packageDir, events, tmpDir } = options;
@@ -21,10 +21,10 @@ export async function prepareSurroundings(options: BuilderOptions, live: LiveSur
   if (imagesDir === undefined) {
     throw new ConfigError(`${file}: images-dir is missing: a builder needs a directory for its images`);
   }
-  await mkdir(buildLogDir, { recursive: true });
+  await makeBuildLogDir(buildLogDir);
   const builderId = await readBuilderId(imagesDir);
   const tmpRoot = join(tmpDir, `nodepool-builder-${builderId}`);
-  await mkdir(tmpRoot, { recursive: true });
+  await makeDirectory(tmpRoot);
   const sandbox = options.sandbox ?? (await findSandbox());
   if (sandbox.length === 0) {
     logger.warn('Builds have no namespaces of their own here; a killed build is cleaned up by hand of the builder');
@@ -36,4 +36,14 @@ export async function prepareSurroundings(options: BuilderOptions, live: LiveSur
     space: new SpaceBook(imagesDir, tmpRoot),
     providers: new ImageProviders(registry, contextOf, logger),
   };
+}
+
+async function makeBuildLogDir(buildLogDir: string): Promise<void> {
+  try {
+    await makeDirectory(buildLogDir);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `build-log-dir "${buildLogDir}" cannot be made: ${reason}; choose a directory that the builder may write to`;
+    throw new ConfigError(message, [], { cause: error });
+  }
 }

@@ -176,6 +176,9 @@ describe('a builder that cannot work', () => {
       /images-dir ".*\/file" cannot be used/,
     );
     await expect(of.builder({ imagesDir: join(of.dir, 'nowhere') })).rejects.toThrow(/images-dir ".*" cannot be used/);
+    await expect(of.builder({ buildLogDir: join(of.dir, 'file', 'logs') })).rejects.toThrow(
+      /build-log-dir ".*\/file\/logs" cannot be made: .*; choose a directory that the builder may write to/,
+    );
     await chmod(of.dir, 0o755);
   });
 });

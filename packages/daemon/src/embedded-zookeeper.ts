@@ -1,5 +1,4 @@
-import { mkdir } from 'node:fs/promises';
-import { isNodepoolError, NodepoolError } from '@nodepool/zk-protocol';
+import { isNodepoolError, makeDirectory, NodepoolError } from '@nodepool/zk-protocol';
 import type { EmbeddedServerOptions } from '@nodepool/zk-protocol/embedded';
 import type { EmbeddedAccess, Logger } from '@nodepool/core';
 import {
@@ -74,7 +73,7 @@ export async function startEmbeddedZooKeeper(
   logger: Logger,
 ): Promise<EmbeddedZooKeeper> {
   try {
-    await mkdir(stateDir, { recursive: true, mode: 0o755 });
+    await makeDirectory(stateDir, 0o755);
     const { server, login } = await start(stateDir, access, logger);
     logger.info('No zookeeper-servers configured: running the embedded ZooKeeper server of this machine', {
       address: `${server.host}:${server.port}`,

@@ -40,6 +40,15 @@ describe('pid file', () => {
     await (await takePidFile(file)).release();
   });
 
+  it('says why it cannot be used, and what to do', async () => {
+    await writeFile(join(dir, 'a-file'), '');
+    file = join(dir, 'a-file', 'nodepool.pid');
+
+    const refusal = new RegExp(`^pid file ${file} cannot be used: .*a-file.*; choose another file with -p$`);
+    await expect(takePidFile(file)).rejects.toThrow(refusal);
+    await expect(waitForPidFile(file, systemClock, () => {}, 0)).rejects.toThrow(refusal);
+  });
+
   it.each(['', 'nonsense', '999999999'])('is taken over when it says %j', async (content) => {
     file = join(dir, 'nodepool.pid');
     await writeFile(file, content);

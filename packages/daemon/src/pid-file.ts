@@ -1,6 +1,6 @@
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { delay, NodepoolError } from '@nodepool/zk-protocol';
+import { delay, makeDirectory, NodepoolError } from '@nodepool/zk-protocol';
 import type { Clock } from '@nodepool/zk-protocol';
 import { isProcessRunning } from '@nodepool/core/config';
 import { processIdentity } from './process-identity.js';
@@ -40,9 +40,13 @@ async function isRecycled(file: string, pid: number): Promise<boolean> {
   return present !== undefined && present !== identity.join(' ');
 }
 
-/** The running process that holds the file; `undefined` when it may be taken. */
+/**
+ * The running process that holds the file; `undefined` when it may be taken.
+ * @throws NODEPOOL_PID_FILE when the file cannot be read
+ */
 export async function pidFileHolder(file: string): Promise<number | undefined> {
-  const pid = Number((await readIfPresent(file))?.trim());
+  const text = await readIfPresent(file).catch((error: unknown) => Promise.reject(unusable(file, error)));
+  const pid = Number(text?.trim());
   if (!Number.isInteger(pid) || pid <= 0 || pid === process.pid || !isProcessRunning(pid)) return undefined;
   return (await isRecycled(file, pid)) ? undefined : pid;
 }
@@ -92,6 +96,13 @@ async function rememberStart(file: string, pid: number): Promise<void> {
   await rename(temporary, startFileOf(file));
 }
 
+function unusable(file: string, cause: unknown): NodepoolError {
+  if (cause instanceof NodepoolError) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const message = `pid file ${file} cannot be used: ${reason}; choose another file with -p`;
+  return new NodepoolError('NODEPOOL_PID_FILE', message, { cause });
+}
+
 function holderError(file: string, pid: number): NodepoolError {
   return new NodepoolError(
     'NODEPOOL_PID_FILE',
@@ -120,12 +131,8 @@ export async function waitForPidFile(
   }
 }
 
-/**
- * Takes the file for this process; one left by a process that no longer runs is broken.
- * @throws NODEPOOL_PID_FILE when a running process holds it
- */
-export async function takePidFile(file: string): Promise<PidFile> {
-  await mkdir(dirname(file), { recursive: true });
+async function take(file: string): Promise<void> {
+  await makeDirectory(dirname(file));
   for (;;) {
     if (await tryTake(file, process.pid)) break;
     const holder = await pidFileHolder(file);
@@ -133,6 +140,18 @@ export async function takePidFile(file: string): Promise<PidFile> {
     await removeBroken(file);
   }
   await rememberStart(file, process.pid);
+}
+
+/**
+ * Takes the file for this process; one left by a process that no longer runs is broken.
+ * @throws NODEPOOL_PID_FILE when a running process holds it, or the file cannot be written
+ */
+export async function takePidFile(file: string): Promise<PidFile> {
+  try {
+    await take(file);
+  } catch (error) {
+    throw unusable(file, error);
+  }
   return {
     async release() {
       if ((await readIfPresent(file))?.trim() !== String(process.pid)) return;

@@ -3,6 +3,7 @@ export { systemClock, delay } from './base/clock.js';
 export { backoffMs } from './base/backoff.js';
 export type { BackoffOptions } from './base/backoff.js';
 export { orAbort } from './base/or-abort.js';
+export { makeDirectory, makeDirectorySync } from './base/make-directory.js';
 export { NodepoolError, isNodepoolError } from './base/errors.js';
 export type {
   Acl,

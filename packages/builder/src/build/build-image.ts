@@ -1,6 +1,6 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { uuidHex, type BuildRecord } from '@nodepool/zk-protocol';
+import { makeDirectory, uuidHex, type BuildRecord } from '@nodepool/zk-protocol';
 import type { DiskimageConfig } from '@nodepool/core';
 import { buildLogFile } from '@nodepool/core/service';
 import type { Progress } from '../context/progress.js';
@@ -69,7 +69,7 @@ async function runBuild(
   const { image } = order;
   const tmpDir = join(tmpRoot, buildId);
   try {
-    await mkdir(tmpDir, { recursive: true, mode: 0o755 });
+    await makeDirectory(tmpDir, 0o755);
     await removeOldLogs(logDir, image.name, surroundings.config().buildLogRetention);
     const log = await BuildLog.open(buildLogFile(logDir, image.name, buildId), image.envVars, logger);
     const watch = await SpaceWatch.start(clock, imagesDir, tmpDir);

@@ -95,7 +95,9 @@ export class World {
   }
 
   /** Another builder, or the first one. */
-  async builder(changes: Partial<BuilderOptions> & { readonly imagesDir?: string } = {}): Promise<Builder> {
+  async builder(
+    changes: Partial<BuilderOptions> & { readonly imagesDir?: string; readonly buildLogDir?: string } = {},
+  ): Promise<Builder> {
     const events: BuilderEvents = {
       buildEnded: (image, { exitCode }) => this.happened.push(`built ${image} ${exitCode}`),
       imageBuilt: (image, format) => this.happened.push(`image ${image} ${format}`),
@@ -105,8 +107,8 @@ export class World {
     };
     const zk = await connect({ servers: this.server.connectString });
     const shared = { zk, clock: systemClock, logger: this.#logger, random: () => 0.5, hostname: 'nb01.example.com' };
-    const { imagesDir = this.imagesDir, ...options } = changes;
-    const config = { ...this.config, imagesDir };
+    const { imagesDir = this.imagesDir, buildLogDir = this.config.buildLogDir, ...options } = changes;
+    const config = { ...this.config, imagesDir, buildLogDir };
     const builder = new Builder({
       ...{ ...shared, config, registry: this.registry, version: '1', buildWorkers: 1, uploadWorkers: 4 },
       ...{ tmpDir: this.dir, packageDir: this.dir, env: process.env, events },

@@ -1,7 +1,7 @@
-import { closeSync, fstatSync, mkdirSync, openSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Writable } from 'node:stream';
-import type { Clock } from '@nodepool/zk-protocol';
+import { type Clock, makeDirectorySync } from '@nodepool/zk-protocol';
 import type { Rotation } from './rotation.js';
 
 /** Most text kept back while the file cannot be written, e.g. on a full disk. Older lines are dropped first. */
@@ -80,7 +80,7 @@ export class LogFile extends Writable {
   }
 
   #open(): number {
-    mkdirSync(dirname(this.#file), { recursive: true });
+    makeDirectorySync(dirname(this.#file));
     const descriptor = openSync(this.#file, 'a', 0o640);
     const { dev, ino, size } = fstatSync(descriptor);
     this.#identity = `${dev}:${ino}`;

@@ -1,10 +1,10 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
+import { open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Logger } from '@nodepool/core';
-import type { Clock } from '@nodepool/zk-protocol';
+import { type Clock, makeDirectory } from '@nodepool/zk-protocol';
 import { encodeLine, listHistoryFiles, type PastLine } from '@nodepool/core/launcher';
 
 /** Parts of the record by their age and size: what is deleted goes part by part. */
@@ -126,7 +126,7 @@ export class HistoryFiles {
       return file;
     await this.#closeFile();
     await this.#compressing;
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectory(directory, 0o700);
     await this.#trim();
     if (file) this.#compress(file.path);
     // two parts of one millisecond would be one file

@@ -1,6 +1,7 @@
-import { lstatSync, mkdirSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { makeDirectorySync } from '@nodepool/zk-protocol';
 import { defaultStateDir } from '@nodepool/core/config';
 
 /** Where a server listens, in the form `net` takes. */
@@ -44,7 +45,7 @@ export function addressOf(dir: string, listen?: string): ServerAddress {
  * @throws {AddressError} it belongs to somebody else
  */
 export function ensureCloudDir(dir: string): void {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeDirectorySync(dir, 0o700);
   const { uid } = lstatSync(dir);
   const own = process.getuid?.();
   if (own !== undefined && uid !== own) {

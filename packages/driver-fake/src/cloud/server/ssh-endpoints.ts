@@ -1,8 +1,9 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { createServer, type Server as TcpServer } from 'node:net';
 import { join } from 'node:path';
 import ssh2 from 'ssh2';
 import type { Connection, ParsedKey } from 'ssh2';
+import { makeDirectorySync } from '@nodepool/zk-protocol';
 import type { Endpoints } from '../model/options.js';
 import type { SshSettings } from '../model/settings.js';
 import type { CloudInstance } from '../model/types.js';
@@ -35,7 +36,7 @@ export class SshEndpoints implements Endpoints {
     settings: SshSettings,
   ): Promise<Pick<CloudInstance, 'address' | 'port' | 'hostKeys'>> {
     const home = join(this.#dir, 'instances', instance.id);
-    mkdirSync(home, { recursive: true, mode: 0o700 });
+    makeDirectorySync(home, 0o700);
     const key =
       settings.hostKeys === 'shared'
         ? (this.#shared ??= keyPairAt(join(this.#dir, 'host_key')))

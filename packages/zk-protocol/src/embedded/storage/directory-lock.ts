@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type CancelTimer, delay, patientClock, steadyNow, systemClock } from '../../base/clock.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { EmbeddedServerError } from '../contract/errors.js';
 import { askLifeSign, bootId, LifeSign } from './life-sign.js';
 
@@ -74,7 +75,7 @@ async function claim(directory: string, token: string): Promise<() => Promise<vo
     await sign?.close();
   };
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectory(directory, 0o700);
     sign = await LifeSign.open(directory, signName(token));
     const content = { pid: process.pid, host: hostname(), bootId: bootId() };
     await writeFile(path, JSON.stringify(content), { mode: 0o600, flag: 'wx' });

@@ -1,5 +1,6 @@
 import { constants, writeSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
+import { makeDirectory } from '../../base/make-directory.js';
 
 /** An open file of the data directory. Every method rejects with the operating system's error. */
 export interface StorageFile {
@@ -29,9 +30,7 @@ export interface FileSystem {
 
 /** The machine's file system. */
 export const nodeFileSystem: FileSystem = {
-  makeDirectory: async (path) => {
-    await fs.mkdir(path, { recursive: true, mode: 0o700 });
-  },
+  makeDirectory: (path) => makeDirectory(path, 0o700),
   list: (path) => fs.readdir(path),
   readFile: (path) => fs.readFile(path),
   open: async (path, mode) => {
