@@ -15,6 +15,13 @@ describe('decodeText', () => {
 
   it.each([
     ['Latin-1', bytesOf('labels: []\n# f', [0xfc], 'r Ä\n'), 2, 4, 'this character is not UTF-8'],
+    [
+      'Latin-1 in lines that end with a carriage return',
+      bytesOf('a: 1\rb: \uFFFD', [0xfc], '\r'),
+      2,
+      5,
+      'this character is not UTF-8',
+    ],
     ['a character cut off at the end', bytesOf('a: 1\nb: x', [0xe2, 0x82]), 2, 5, 'this character is not UTF-8'],
     ['UTF-16', bytesOf([0xff, 0xfe, 0x61, 0, 0x3a, 0]), 1, 1, 'the file is UTF-16'],
   ])('refuses %s, with its place', (_name, bytes, line, column, what) => {

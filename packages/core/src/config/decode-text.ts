@@ -1,6 +1,6 @@
 import type { ConfigProblem } from '../contract/config.js';
+import { lineStarts } from './line-ends.js';
 
-const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /** The text of a configuration file, or what keeps it from being one. */
@@ -23,23 +23,27 @@ function decode(bytes: Uint8Array): string {
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }
 
-/** A line feed is never a part of another character, so that lines can be decoded one by one. */
 function placeOfFirstInvalidByte(bytes: Uint8Array): { line: number; column: number } {
-  for (let line = 1, start = 0; start <= bytes.length; line++) {
-    const found = bytes.indexOf(LINE_FEED, start);
-    const end = found < 0 ? bytes.length : found;
-    const valid = validPrefix(bytes.subarray(start, end));
-    if (valid !== undefined) return { line, column: valid.length + 1 };
-    start = end + 1;
-  }
-  return { line: 1, column: 1 };
+  const valid = validPrefix(bytes);
+  const starts = lineStarts(valid);
+  return { line: starts.length, column: valid.length - (starts.at(-1) ?? 0) + 1 };
 }
 
-/** The text before the first invalid byte; `undefined` when all is valid. */
-function validPrefix(bytes: Uint8Array): string | undefined {
-  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
-  const [prefix] = text.split('\uFFFD', 1);
-  return Buffer.from(text).equals(bytes) ? undefined : prefix;
+/** The text before the first invalid byte. */
+function validPrefix(bytes: Uint8Array): string {
+  const prefix = (length: number) =>
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length), { stream: true });
+  let valid = 0;
+  for (let invalid = bytes.length + 1; invalid - valid > 1;) {
+    const middle = Math.floor((valid + invalid) / 2);
+    try {
+      prefix(middle);
+      valid = middle;
+    } catch {
+      invalid = middle;
+    }
+  }
+  return prefix(valid);
 }
 
 function isUtf16(bytes: Uint8Array): boolean {

@@ -31,6 +31,51 @@ describe('substitution of the environment', () => {
   });
 });
 
+describe('line ends', () => {
+  const CODES = { CR: '\r', 'CR LF': '\r\n', NEL: '\u0085', LS: '\u2028', PS: '\u2029' };
+
+  it.each(Object.entries(CODES))(
+    'reads lines that end with %s as the reference does, and counts them',
+    (_name, end) => {
+      const document = parse(['# labels', 'a: %(NODEPOOL_A)', 'b:', '  - 1', '  - "x"', ''].join(end), {
+        NODEPOOL_A: `{c: 1,${end} d: 2}`,
+      });
+
+      expect(document.problems).toEqual([]);
+      expect(document.value).toEqual({ a: { c: 1, d: 2 }, b: [1, 'x'] });
+      expect(document.positionOf(['b', 1])).toEqual({ file: 'f', line: 5, column: 5 });
+    },
+  );
+
+  it.each([CODES.CR, CODES['CR LF'], CODES.NEL])('folds and keeps lines in text alike: %j', (end) => {
+    const lines = [
+      'a: >',
+      '  one',
+      '  two',
+      '',
+      '  three',
+      'b: |',
+      '  one',
+      '  two',
+      'c: "one',
+      '  two"',
+      'd: one',
+      '  two',
+    ];
+
+    expect(parse(lines.join(end)).value).toEqual({
+      a: 'one two\nthree\n',
+      b: 'one\ntwo\n',
+      c: 'one two',
+      d: 'one two',
+    });
+  });
+
+  it('says in which line an error is', () => {
+    expect(parse('a: 1\rb: [\rc: 2\r').problems).toMatchObject([{ position: { line: 3, column: 1 } }]);
+  });
+});
+
 describe('plain scalars', () => {
   it.each([
     ['yes', true],

@@ -14,6 +14,7 @@ import type { Json } from '@nodepool/zk-protocol';
 import type { ConfigProblem, SourcePosition } from '../contract/config.js';
 import type { SubstitutedText } from './substitute.js';
 import { formatPath, type YamlPath } from '../contract/yaml-path.js';
+import { lineStarts, withKnownLineEnds } from './line-ends.js';
 import { describeSyntaxError } from './syntax-problems.js';
 import { YAML_SCALARS } from './yaml-scalars.js';
 import { isMergePair, type NodeReporter, YamlConverter } from './yaml-values.js';
@@ -52,11 +53,10 @@ export interface SourceDocument {
  */
 export function parseSource(file: string, written: string, substituted: SubstitutedText): SourceDocument {
   const lines = new LineCounter();
-  let start = 0;
-  do lines.addNewLine(start);
-  while ((start = written.indexOf('\n', start) + 1) > 0);
+  for (const start of lineStarts(written)) lines.addNewLine(start);
 
-  const document = parseDocument(substituted.text, {
+  const text = withKnownLineEnds(substituted.text);
+  const document = parseDocument(text, {
     schema: 'failsafe',
     customTags: (tags) => [...tags, ...YAML_SCALARS],
     resolveKnownTags: false,
@@ -67,7 +67,7 @@ export function parseSource(file: string, written: string, substituted: Substitu
     const { line, col } = lines.linePos(substituted.originalOffset(offset));
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
   };
-  return new ParsedDocument(file, document, substituted, positionAt);
+  return new ParsedDocument(file, document, { ...substituted, text }, positionAt);
 }
 
 interface Step {

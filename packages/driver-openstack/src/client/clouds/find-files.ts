@@ -79,7 +79,7 @@ function readIfThere(file: string): string | undefined {
 function contentOf(file: string, text: string): JsonObject {
   let content: Json | undefined;
   try {
-    content = parse(text, { version: '1.1' }) as Json | undefined;
+    content = parse(text.replaceAll(/\r\n?/g, '\n'), { version: '1.1' }) as Json | undefined;
   } catch {
     // the parser's message quotes the line, which may hold a password
     throw new ConfigError(`${file} is not valid YAML: check its indentation and quotes`);

@@ -63,6 +63,12 @@ describe('the files', () => {
     expect(read().clouds['sky']).toEqual({ auth: { password: 'p' } });
   });
 
+  it('may have lines that end with a carriage return', () => {
+    put('here/clouds.yaml', 'clouds:\r  sky:\r    region_name: one\r');
+
+    expect(read().clouds['sky']).toEqual({ region_name: 'one' });
+  });
+
   it('that are no YAML are named, and what is in them is not shown', () => {
     put('here/secure.yaml', 'clouds: {sky: {auth: {password: "s3cret}}}');
 
