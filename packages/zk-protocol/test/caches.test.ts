@@ -70,6 +70,22 @@ async function watchNodes(options: Partial<NodeCacheOptions> = {}): Promise<Watc
   return { zk, other, nodes, changes, locks, logger };
 }
 
+/** A session whose reads are answered only when something else has happened. */
+function whileReading(zk: ZooKeeper, happen: () => Promise<void>): ZooKeeper {
+  const multiRead: ZooKeeper['multiRead'] = async (operations) => {
+    const results = await zk.multiRead(operations);
+    await happen();
+    return results;
+  };
+  return new Proxy(zk, {
+    get(target, key) {
+      if (key === 'multiRead') return multiRead;
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
 describe('the node cache', () => {
   it('shows what exists at the start, and an empty tree that does not exist at all', async () => {
     const zk = await session();
@@ -162,6 +178,29 @@ describe('the node cache', () => {
     await until(() => nodes.size === 500);
 
     expect(zk.counters.requests - before).toBeLessThan(250);
+  });
+
+  it('shows a record that others change more often than ZooKeeper answers, and its lock after the last change', async () => {
+    const [zk, other] = await Promise.all([session(), session()]);
+    const path = '/nodepool/nodes/0000000001';
+    await other.ensurePath(`${path}/lock`);
+    const entry = await other.create(`${path}/lock/${newLockEntryPrefix()}`, '', { sequential: true });
+    let writes = 0;
+    const restless = whileReading(zk, async () => {
+      if (++writes <= 20) await other.setData(path, node({ comment: String(writes) }));
+      if (writes === 6) await other.delete(entry);
+      await zk.exists(path); // answered after the events of these
+    });
+    const nodes = createNodeCache({ zk: restless, clock: systemClock, logger: recordingLogger() });
+    stops.push(() => nodes.stop());
+    const shown: string[] = [];
+    nodes.onChange(({ after }) => shown.push(after?.comment ?? 'gone'));
+    nodes.onLockChange((id, contenders) => shown.push(`${nodes.get(id)?.comment} with ${contenders}`));
+
+    await nodes.start();
+    await until(() => nodes.contenders(idOf(path)) === 0 && nodes.get(idOf(path))?.comment === '20');
+
+    expect(shown).toEqual(['undefined with 1', '2', '5', '8', '11', '14', '17', '20', '20 with 0']);
   });
 
   it('reports the differences after the connection was away', async () => {

@@ -10,9 +10,18 @@ const MAX_BATCHES = 8;
 const RETRY_MS = 1000;
 /** What is due within this part of the time by which reads are late is read together with what is due now. */
 const TOGETHER = 1 / 5;
+/** Answers dropped in a row because the path was marked meanwhile; the next one is delivered all the same. */
+const MOST_DROPPED = 2;
 
 /** What to do with the answer of a read under way. */
 type Answer = 'deliver' | 'drop' | 'read-again' | 'read-later';
+
+/** A read under way. */
+interface UnderWay {
+  answer: Answer;
+  /** What the path is became certain meanwhile: the answer may be of something that is gone. */
+  isOutdated: boolean;
+}
 
 /** A path to read. */
 export type PathToRead = ReadOperation & { readonly id: string };
@@ -35,12 +44,15 @@ export interface PathReaderOptions {
 /**
  * Collects paths that may have changed and reads them: everything marked within one turn of the event loop in as few
  * round trips as possible, never two reads of one path at a time. A path marked again while it is being read is read once
- * more and the first answer is dropped, so what is delivered is never older than the event that asked for it.
+ * more and the first answer is dropped, so what is delivered is never older than the event that asked for it. Only of
+ * data that changes more often than answers come, some are delivered that may be older: it would never be known else.
  */
 export class PathReader {
   readonly #options: PathReaderOptions;
   readonly #dirty = new Map<string, PathToRead>();
-  readonly #reading = new Map<string, { answer: Answer }>();
+  readonly #reading = new Map<string, UnderWay>();
+  /** How many answers in a row were dropped. */
+  readonly #dropped = new Map<string, number>();
   /** Paths that are read later, with the time for each; in the order of these times. */
   readonly #later = new Map<string, { readonly read: PathToRead; readonly dueMs: number }>();
   #cancelLater: CancelTimer | undefined;
@@ -128,7 +140,8 @@ export class PathReader {
     this.#dirty.delete(path);
     this.#later.delete(path);
     const underWay = this.#reading.get(path);
-    if (underWay !== undefined) underWay.answer = 'drop';
+    if (underWay !== undefined) Object.assign(underWay, { answer: 'drop', isOutdated: true });
+    this.#dropped.delete(path);
     this.#wakeWaiters();
   }
 
@@ -141,6 +154,7 @@ export class PathReader {
     this.#stopped = true;
     this.#dirty.clear();
     this.#later.clear();
+    this.#dropped.clear();
     this.#cancelLater?.();
     this.#wakeWaiters();
   }
@@ -190,7 +204,7 @@ export class PathReader {
       }
       for (const { path } of batch) {
         this.#dirty.delete(path);
-        this.#reading.set(path, { answer: 'deliver' });
+        this.#reading.set(path, { answer: 'deliver', isOutdated: false });
       }
       this.#batches += 1;
       void this.#read(batch);
@@ -222,18 +236,26 @@ export class PathReader {
   #deliverAll(batch: PathToRead[], results: ReadResult[]): void {
     batch.forEach((read, index) => {
       const result = results[index] as ReadResult;
-      let answer = this.#reading.get(read.path)?.answer;
+      const underWay = this.#reading.get(read.path) ?? { answer: 'drop', isOutdated: true };
+      const { answer } = underWay;
       this.#reading.delete(read.path);
-      if (answer === 'read-again' && this.#options.isEnough(read, result)) {
-        this.#options.deliver(read, result);
-        answer = 'read-later';
-      }
-      if (answer === 'read-again') this.#dirty.set(read.path, read);
-      else if (answer === 'read-later') this.markForLater(read);
-      else if (answer === 'deliver') this.#options.deliver(read, result);
+      const isEnough = answer === 'read-again' && this.#options.isEnough(read, result);
+      if (isEnough || answer === 'read-later') this.markForLater(read);
+      else if (answer === 'read-again') this.#dirty.set(read.path, read);
+      if (answer !== 'deliver' && !isEnough && !this.#isOverdue(read.path, underWay, result)) return;
+      this.#dropped.delete(read.path);
+      this.#options.deliver(read, result);
     });
     this.#options.delivered();
     this.#wakeWaiters();
+  }
+
+  /** The answer was to be dropped, and so were those before it. */
+  #isOverdue(path: string, { answer, isOutdated }: UnderWay, result: ReadResult): boolean {
+    if (answer === 'drop' || isOutdated || result.read !== 'data') return false;
+    const dropped = this.#dropped.get(path) ?? 0;
+    this.#dropped.set(path, dropped + 1);
+    return dropped >= MOST_DROPPED;
   }
 
   #retry(batch: PathToRead[], error: unknown): void {

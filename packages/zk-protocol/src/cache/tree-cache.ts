@@ -217,7 +217,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     else if (!isZooKeeperError(result.error, 'ZK_NO_NODE')) this.#onUnreadable(read, result.error);
     else if (read.read === 'data') this.#remove(read.id);
     else this.#locks.replace(read.id, undefined);
-    if (read.read === 'data') this.#locks.release(read.id);
+    if (read.read === 'data' && !this.#reader.isPending(read.path)) this.#locks.release(read.id);
     this.#rebuild.arrived(read.path);
   };
 
