@@ -3,13 +3,15 @@ import { createLogging } from '@nodepool/core/service';
 import type { Logging } from '@nodepool/core/service';
 import type { CommonArguments } from './arguments.js';
 
-/** Logging as the command line asks for it. @param logFile - of a daemon, without `-l` @throws LoggingError */
+/** Logging as the command line asks for it; however the process exits, its last lines are written. @param logFile - of a daemon, without `-l` @throws LoggingError */
 export function createServiceLogging(args: CommonArguments, logFile: string): Logging {
-  return createLogging({
+  const logging = createLogging({
     configFile: args.logConfigFile,
     level: args.debug ? 'debug' : 'info',
     destination: args.foreground ? 'stdout' : { file: logFile },
   });
+  process.once('exit', logging.close);
+  return logging;
 }
 
 /** Where a CPU profile goes: beside the log, else where anybody may write. A daemon's own directory is `/`. */

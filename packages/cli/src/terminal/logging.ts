@@ -7,5 +7,7 @@ import type { LogOptions } from '../command/global-options.js';
 export async function createLogger({ logConfigFile, debug }: LogOptions): Promise<Logger> {
   const { createLogging } = await import('@nodepool/core/service');
   const configFile = logConfigFile?.startsWith('~/') ? join(homedir(), logConfigFile.slice(2)) : logConfigFile;
-  return createLogging({ configFile, level: debug ? 'debug' : 'warn', destination: 'stderr' }).logger;
+  const { logger, close } = createLogging({ configFile, level: debug ? 'debug' : 'warn', destination: 'stderr' });
+  process.once('exit', close);
+  return logger;
 }

@@ -16,7 +16,7 @@ import type { LogFile } from './log-file.js';
 import { type LoggerRule, LoggerTree } from './logger-tree.js';
 import { NamedLogger } from './named-logger.js';
 import { DEFAULT_TEXT_FORMAT, textFormat } from './text-format.js';
-import { openLogFile, streamTransport, type TransportResources } from './transports.js';
+import { type LineTarget, lineTransport, openLogFile, type TransportResources } from './transports.js';
 
 /** What {@link createLogging} makes a logger from. */
 export interface LoggingOptions {
@@ -49,7 +49,7 @@ export interface LoggingOptions {
 export interface Logging {
   /** Named `nodepool`. */
   readonly logger: Logger;
-  /** Writes what is waiting and closes files. Works at once, so that it can be called before an exit. */
+  /** Writes what is waiting and closes files. To be called before the process exits; works at once, more than once. */
   readonly close: () => void;
 }
 
@@ -90,14 +90,14 @@ function readRules(options: LoggingOptions, resources: TransportResources): Logg
   const { level = 'info', format = 'text', levels = {} } = options;
   const { clock } = resources;
   const lines = format === 'json' ? jsonFormat(clock) : textFormat(DEFAULT_TEXT_FORMAT, clock);
-  const transport = streamTransport(targetOf(options, resources), lines);
+  const transport = lineTransport(targetOf(options, resources), lines);
   const rules = Object.entries(levels).map(
     ([name, own]) => [name, { level: own, transports: [], propagate: true }] as const,
   );
   return { root: { level, transports: [transport], propagate: false }, rules: new Map(rules) };
 }
 
-function targetOf({ destination = 'stdout' }: LoggingOptions, resources: TransportResources): NodeJS.WritableStream {
+function targetOf({ destination = 'stdout' }: LoggingOptions, resources: TransportResources): LineTarget {
   if (destination === 'stdout') return resources.stdout;
   if (destination === 'stderr') return resources.stderr;
   return openLogFile(destination.file, resources, (reason) => {

@@ -5,11 +5,11 @@ import { didYouMean } from '../text/suggest.js';
 import { LoggingError } from '../contract/errors.js';
 import { jsonFormat } from './json-format.js';
 import { parseLevel, type Threshold } from './levels.js';
-import type { LogFileOptions } from './log-file.js';
+import type { LogFile, LogFileOptions } from './log-file.js';
 import type { LoggerRule } from './logger-tree.js';
 import { rotateBySize, rotateByTime } from './rotation.js';
 import { textFormat } from './text-format.js';
-import { openLogFile, streamTransport, type TransportResources } from './transports.js';
+import { type LineTarget, lineTransport, openLogFile, type TransportResources } from './transports.js';
 
 /** The rules for all names. */
 export interface LoggerRules {
@@ -78,19 +78,14 @@ function transportOf(
   if (format === undefined) {
     return fail(place, `formatter "${formatter}" is not defined${didYouMean(formatter ?? '', formats.keys())}`);
   }
-  return streamTransport(stream, format, level);
+  return lineTransport(stream, format, level);
 }
 
 const SUPPORTED =
   'StreamHandler, FileHandler, WatchedFileHandler, RotatingFileHandler, TimedRotatingFileHandler, NullHandler';
 
 /** @returns `undefined` for a handler that discards */
-function targetOf(
-  spec: JsonObject,
-  place: string,
-  resources: TransportResources,
-  fail: Fail,
-): NodeJS.WritableStream | undefined {
+function targetOf(spec: JsonObject, place: string, resources: TransportResources, fail: Fail): LineTarget | undefined {
   const className = textOf(spec['class']) ?? '';
   switch (className.replace(/^logging\.(?:handlers\.)?|^handlers\./, '')) {
     case 'NullHandler':
@@ -141,7 +136,7 @@ function logFileOf(
   place: string,
   options: LogFileOptions & Pick<TransportResources, 'onFile'>,
   fail: Fail,
-): NodeJS.WritableStream {
+): LogFile {
   const filename = textOf(spec['filename']);
   if (filename === undefined) return fail(place, 'the key "filename" is missing');
   return openLogFile(filename, options, (reason) => fail(place, reason));

@@ -1,10 +1,14 @@
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { tempDir } from '../../test/support/temp-dir.js';
 import { createLogging } from './create-logging.js';
 
-const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
+
+/** The time that lines wait for others. */
+const passMoment = () => vi.advanceTimersByTime(50);
 
 /** Messages of a file in the default format. */
 const messages = (file: string) =>
@@ -31,16 +35,16 @@ describe('a log file', () => {
     expect(reopened).toBe(1);
   });
 
-  it('is found moved a moment later in the middle of a stream of lines', async () => {
+  it('is found moved a moment later in the middle of a stream of lines', () => {
     const file = join(tempDir(), 'nodepool.log');
     const { logger, close } = createLogging({ destination: { file } });
     logger.info('one');
-    await nextTurn();
+    passMoment();
     renameSync(file, `${file}.1`);
 
     while (!existsSync(file)) {
       logger.info('more');
-      await nextTurn();
+      passMoment();
     }
     close();
 
@@ -58,7 +62,7 @@ describe('a log file', () => {
 });
 
 describe('a log file on a full disk', () => {
-  it('is written again when there is room, with what was logged meanwhile', async () => {
+  it('is written again when there is room, with what was logged meanwhile', () => {
     const dir = tempDir();
     const file = join(dir, 'nodepool.log');
     symlinkSync('/dev/full', file); // each write ends with ENOSPC
@@ -66,19 +70,19 @@ describe('a log file on a full disk', () => {
     const { logger, close } = createLogging({ destination: { file }, onError: (error) => errors.push(error) });
 
     logger.info('one');
-    await nextTurn();
+    passMoment();
     logger.info('two');
-    await nextTurn();
+    passMoment();
     rmSync(file);
     logger.info('three');
-    await nextTurn();
+    passMoment();
 
     expect(messages(file)).toEqual(['one', 'two', 'three']);
     expect(errors).toEqual([expect.objectContaining({ code: 'ENOSPC' })]);
     close();
   });
 
-  it('does not fill the memory: the oldest lines are dropped, whole', async () => {
+  it('does not fill the memory: the oldest lines are dropped, whole', () => {
     const dir = tempDir();
     const file = join(dir, 'nodepool.log');
     symlinkSync('/dev/full', file);
@@ -86,7 +90,7 @@ describe('a log file on a full disk', () => {
 
     for (let turn = 0; turn < 30; turn++) {
       for (let line = 0; line < 100; line++) logger.info(`${turn * 100 + line} ${'x'.repeat(1_000)}`);
-      await nextTurn();
+      passMoment();
     }
     rmSync(file);
     close();
@@ -98,7 +102,47 @@ describe('a log file on a full disk', () => {
   });
 });
 
-describe('lines of one turn', () => {
+describe('lines that follow each other', () => {
+  const open = () => {
+    const file = join(tempDir(), 'nodepool.log');
+    return { file, ...createLogging({ destination: { file } }) };
+  };
+  const count = (file: string) => readFileSync(file, 'utf8').split('\n').length - 1;
+
+  it('are gathered for a moment', () => {
+    const { file, logger, close } = open();
+
+    logger.info('one');
+    logger.info('two');
+    const before = count(file);
+    passMoment();
+
+    expect([before, count(file)]).toEqual([0, 2]);
+    close();
+  });
+
+  it('are written at once with a warning or an error', () => {
+    const { file, logger, close } = open();
+
+    logger.info('one');
+    logger.warn('two');
+    const warned = count(file);
+    logger.info('three');
+    logger.error('four');
+
+    expect([warned, count(file)]).toEqual([2, 4]);
+    close();
+  });
+
+  it('are written at once when they are many', () => {
+    const { file, logger, close } = open();
+
+    for (let number = 0; number < 100; number++) logger.info('x'.repeat(1_000));
+
+    expect(count(file)).toBeGreaterThan(50);
+    close();
+  });
+
   it('follow each other in the file after what others appended', () => {
     const file = join(tempDir(), 'nodepool.log');
     const { logger, close } = createLogging({ destination: { file } });

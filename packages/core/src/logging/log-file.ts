@@ -1,18 +1,21 @@
 import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Writable } from 'node:stream';
-import { type Clock, makeDirectorySync } from '@nodepool/zk-protocol';
+import { type CancelTimer, type Clock, makeDirectorySync } from '@nodepool/zk-protocol';
 import type { Rotation } from './rotation.js';
 
 /** Most text kept back while the file cannot be written, e.g. on a full disk. Older lines are dropped first. */
 const KEPT_BYTES = 1 << 20;
 const LINE_END = 10;
+/** How long lines wait for others, so that one write takes them all. */
+const GATHER_MS = 50;
+/** So much text waits for nothing. */
+const GATHER_LENGTH = 1 << 16;
 /** How long lines may still go to a file after another program moved it; a look at each write would cost more than the write. */
 const LOOK_MS = 100;
 
 /** What a {@link LogFile} may be told. */
 export interface LogFileOptions {
-  clock: Pick<Clock, 'now'>;
+  clock: Pick<Clock, 'now' | 'setTimer'>;
   rotation?: Rotation | undefined;
   /** Called after the file was opened anew because another program had moved or removed it. */
   onReopen?: (() => void) | undefined;
@@ -21,11 +24,11 @@ export interface LogFileOptions {
 }
 
 /**
- * The stream below winston's stream transport when lines go to a file. It does what winston's file transports do not: it
- * notices that logrotate or a person moved the file, continues after a full disk, and can be flushed before an exit.
- * Lines of one turn of the event loop go out in one write. Never emits `error`.
+ * What a winston transport writes to when lines go to a file. It does what winston's file transports do not: it notices
+ * that logrotate or a person moved the file, continues after a full disk, and can be flushed before an exit. Lines are
+ * gathered for a moment and go out in one write; urgent ones take those before them along at once. Throws nothing later.
  */
-export class LogFile extends Writable {
+export class LogFile {
   readonly #file: string;
   readonly #options: LogFileOptions;
   #descriptor: number;
@@ -33,30 +36,29 @@ export class LogFile extends Writable {
   #size = 0;
   #pending: string[] = [];
   #unwritten = Buffer.alloc(0);
-  #isScheduled = false;
+  #pendingLength = 0;
+  #cancelTimer: CancelTimer | undefined;
   #isFailing = false;
   #lookedAtMs = -Infinity;
 
   /** @throws the system's error when the file cannot be opened */
   constructor(file: string, options: LogFileOptions) {
-    super({ decodeStrings: false });
     this.#file = file;
     this.#options = options;
     this.#descriptor = this.#open();
   }
 
-  override _write(text: string, _encoding: string, done: () => void): void {
+  write(text: string, isUrgent: boolean): void {
     this.#pending.push(text);
-    if (!this.#isScheduled) {
-      this.#isScheduled = true;
-      setImmediate(() => this.flush());
-    }
-    done();
+    this.#pendingLength += text.length;
+    if (isUrgent || this.#pendingLength >= GATHER_LENGTH) this.flush();
+    else this.#cancelTimer ??= this.#options.clock.setTimer(GATHER_MS, () => this.flush());
   }
 
   /** Writes at once what is waiting. */
   flush(): void {
-    this.#isScheduled = false;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
     if (this.#descriptor === -1) return;
     this.#gather();
     if (this.#unwritten.length === 0) return;
@@ -124,9 +126,11 @@ export class LogFile extends Writable {
     }
   }
 
-  /** Puts the lines of this turn behind those that could not be written, as far as there is room. */
+  /** Puts the waiting lines behind those that could not be written, as far as there is room. */
   #gather(): void {
-    const fresh = Buffer.from(this.#pending.splice(0).join(''));
+    const fresh = Buffer.from(this.#pending.join(''));
+    this.#pending = [];
+    this.#pendingLength = 0;
     this.#unwritten = this.#unwritten.length === 0 ? fresh : Buffer.concat([this.#unwritten, fresh]);
     const excess = this.#unwritten.length - KEPT_BYTES;
     if (this.#isFailing && excess > 0)

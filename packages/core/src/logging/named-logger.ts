@@ -4,7 +4,9 @@ import type { LogLevel } from './levels.js';
 import type { LoggerTree, TreeEntry } from './logger-tree.js';
 
 /** Keys that mean something to winston or stand in every line: a field of such a name gets a `_` at its end. */
-const RESERVED = ['level', 'message', 'logger', 'timestamp', 'exception', 'rejection', 'splat'] as const;
+const RESERVED: ReadonlySet<string> = new Set([
+  ...['level', 'message', 'logger', 'timestamp', 'exception', 'rejection', 'splat'],
+]);
 
 /**
  * The face that winston's loggers show to the rest of the code: constant messages, fields, children. A line that no
@@ -23,7 +25,7 @@ export class NamedLogger implements Logger {
     this.#name = name;
     this.#fields = fields;
     this.#takes = entry.takes;
-    this.#winston = entry.winston.child({ logger: name, ...fields });
+    this.#winston = entry.winston;
   }
 
   debug(message: string, fields?: LogFields): void {
@@ -47,7 +49,9 @@ export class NamedLogger implements Logger {
   }
 
   #write(level: LogLevel, message: string, fields: LogFields | undefined): void {
-    this.#winston.log({ ...(fields && unreserved(fields)), level, message });
+    // One object a line: a winston child would copy it once more.
+    const line = { logger: this.#name, ...this.#fields, ...(fields && unreserved(fields)), level, message };
+    this.#winston.log(line);
   }
 }
 
@@ -57,11 +61,10 @@ function nameOfChild(parent: string, name: string | undefined): string {
 }
 
 function unreserved(fields: LogFields): LogFields {
-  if (!RESERVED.some((key) => key in fields)) return fields;
-  return Object.fromEntries(
-    Object.entries(fields).map(([key, value]) => [
-      RESERVED.some((reserved) => reserved === key) ? `${key}_` : key,
-      value,
-    ]),
-  );
+  for (const key in fields) if (RESERVED.has(key)) return renamed(fields);
+  return fields;
+}
+
+function renamed(fields: LogFields): LogFields {
+  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [RESERVED.has(key) ? `${key}_` : key, value]));
 }

@@ -34,6 +34,7 @@ export function plainFields(withStacks: boolean): Logform.Format {
 function plain(key: string, value: unknown, withStacks: boolean): unknown {
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string') return value;
   if (value instanceof Error) return key === 'error' ? errorFacts(value, withStacks) : errorSummary(value);
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
   try {
     return JSON.parse(JSON.stringify(value, redactor) ?? 'null');
   } catch (error) {

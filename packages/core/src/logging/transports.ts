@@ -1,6 +1,10 @@
 import winston, { type Logform } from 'winston';
-import type { Threshold } from './levels.js';
+import Transport from 'winston-transport';
+import { LEVELS, type Threshold } from './levels.js';
 import { LogFile, type LogFileOptions } from './log-file.js';
+
+/** Where winston's formats leave the text of a line. */
+const MESSAGE = Symbol.for('message');
 
 /** What transports write to, and who looks after them. */
 export interface TransportResources extends Pick<LogFileOptions, 'clock' | 'onReopen' | 'onError'> {
@@ -10,16 +14,37 @@ export interface TransportResources extends Pick<LogFileOptions, 'clock' | 'onRe
   onFile(file: LogFile): void;
 }
 
+/** Where the lines of a transport go. */
+export type LineTarget = NodeJS.WritableStream | LogFile;
+
+/** Hands a file the lines. Warnings and errors are in it when the call returns, as a crash may follow. */
+class FileTransport extends Transport {
+  constructor(
+    private readonly file: LogFile,
+    options: Transport.TransportStreamOptions,
+  ) {
+    super(options);
+  }
+
+  override log(info: Logform.TransformableInfo, next: () => void): void {
+    this.file.write(`${String(info[MESSAGE])}\n`, LEVELS[info.level as Threshold] <= LEVELS.warn);
+    next();
+  }
+}
+
 /**
- * A winston transport that writes lines to a stream.
+ * A winston transport that writes lines to a stream or a file.
  * @param level - least severity that it takes
  */
-export function streamTransport(
-  stream: NodeJS.WritableStream,
+export function lineTransport(
+  target: LineTarget,
   format: Logform.Format,
   level: Threshold = 'debug',
 ): winston.transport {
-  const transport = new winston.transports.Stream({ stream, format, level, eol: '\n' });
+  const transport =
+    target instanceof LogFile
+      ? new FileTransport(target, { format, level })
+      : new winston.transports.Stream({ stream: target, format, level, eol: '\n' });
   transport.setMaxListeners(0); // the loggers of several names may share it
   return transport;
 }
