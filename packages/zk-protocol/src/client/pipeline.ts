@@ -120,10 +120,15 @@ export class Pipeline {
     return this.#waiting.drain();
   }
 
-  /** Takes a request: it is sent with all others of this tick, or as soon as there is a connection. */
+  /**
+   * Takes a request. While nothing is on its way it is sent at once, so that the server works while we do what is left of
+   * this turn; otherwise with all others of this turn, or as soon as there is a connection.
+   */
   push(request: PendingRequest): void {
     this.#waiting.push(request);
-    if (this.#socket !== undefined) this.#scheduleFlush();
+    if (this.#socket === undefined) return;
+    if (this.#inFlight.length === 0) this.flush();
+    else this.#scheduleFlush();
   }
 
   authenticate(scheme: string, auth: Buffer): void {

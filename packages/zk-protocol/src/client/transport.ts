@@ -88,7 +88,7 @@ export class Transport extends StockSession {
     this.#pipeline.authenticate(scheme, auth);
   }
 
-  /** Takes a request: it is sent with all others of this tick, or as soon as there is a connection. */
+  /** Takes a request: it is sent at once or with others of this turn, or as soon as there is a connection. */
   submit(request: PendingRequest): void {
     if (this.#closing !== undefined) {
       request.fail(closedError(request));

@@ -248,16 +248,27 @@ describe('requests', () => {
     });
   });
 
-  it('sends the calls of one tick in order and in one write', async () => {
+  it('sends a call at once while nothing is on its way, and what a tick asks for meanwhile in order and in one write', async () => {
     const chunks: number[] = [];
-    const server = await stopping(ScriptedServer.start(4000, ({ xid, connection }) => connection.reply(xid)));
+    const asked: (() => void)[] = [];
+    const answerAll = () => asked.splice(0).forEach((answer) => answer());
+    const server = await stopping(
+      ScriptedServer.start(4000, ({ xid, connection }) => {
+        asked.push(() => connection.reply(xid));
+        if (server.requests.length >= 4) answerAll();
+      }),
+    );
     const client = closing(await connect({ servers: server.connectString }));
     server.connections[0]?.socket.on('data', (chunk: Buffer) => chunks.push(chunk.length));
 
-    await Promise.all([client.sync('/a'), Promise.resolve().then(() => client.sync('/b')), client.sync('/c')]);
+    const first = client.sync('/first');
+    const sentAtOnce = client.counters.requests;
+    await eventually(() => expect(chunks).toHaveLength(1));
+    await Promise.all([client.sync('/a'), Promise.resolve().then(() => client.sync('/b')), client.sync('/c'), first]);
 
-    expect(chunks).toHaveLength(1);
-    expect(server.requests.map(({ body }) => body.toString().slice(-1))).toEqual(['a', 'c', 'b']);
+    expect(sentAtOnce).toBe(1);
+    expect(chunks).toHaveLength(2);
+    expect(server.requests.map(({ body }) => body.toString().slice(-1))).toEqual(['t', 'a', 'c', 'b']);
   });
 
   it('answers calls that found no server within the session timeout', async () => {
