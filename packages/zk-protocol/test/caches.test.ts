@@ -1,5 +1,5 @@
 import { startZooKeeper, type ZooKeeperHandle } from '@nodepool/test-servers';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createCommitter } from '../src/cache/committer.js';
 import { createComponentCache, createNodeCache, createRequestCache } from '../src/cache/record-caches.js';
 import type { NodeCache, NodeCacheOptions } from '../src/cache/record-caches.js';
@@ -311,6 +311,36 @@ describe('what others do with a request that they have locked', () => {
     expect(requests.contenders(id)).toBe(2);
   });
 
+  it('is not read when the request came while it could be left unread, and is gone before that is late', async () => {
+    const [zk, other] = await Promise.all([session(), session()]);
+    const clock = new ManualClock();
+    await Promise.all(['/nodepool/requests', '/nodepool/requests-lock'].map((path) => other.ensurePath(path)));
+    const isOthersUnread = vi.fn((_: string) => true);
+    const logger = recordingLogger();
+    const requests = createRequestCache({ zk, clock, logger, lateWhileLocked: true, isOthersUnread });
+    stops.push(() => requests.stop());
+    await requests.start();
+    const before = zk.counters.operations;
+
+    const submit = () => other.create('/nodepool/requests/200-', body('requested'), { sequential: true });
+    const [path, left] = await Promise.all([submit(), submit()]);
+    const root = `/nodepool/requests-lock/${idOf(path)}`;
+    await other.create(root);
+    const entry = await other.create(`${root}/${newLockEntryPrefix()}`, '', { sequential: true });
+    await other.setData(path, body('fulfilled'));
+    await other.delete(entry);
+    await other.delete(path);
+    await until(() => requests.hasLockDirectory(idOf(path)) && requests.contenders(idOf(path)) === 0);
+    await zk.sync('/'); // and with its answer the events of before
+    const unread = [requests.size, zk.counters.operations - before];
+    clock.advance(LONG_MS);
+    await until(() => requests.get(idOf(left)) !== undefined);
+
+    expect(unread).toEqual([0, 1]); // the sync
+    expect(zk.counters.operations - before).toBe(2);
+    expect(isOthersUnread.mock.calls.flat().sort()).toEqual([idOf(path), idOf(left)].sort());
+  });
+
   it('is known again when the connection was away', async () => {
     const { zk, other, requests, path, id } = await watchLocked();
     await other.setData(path, body('pending'));
@@ -363,6 +393,29 @@ describe('what becomes of a node of others', () => {
     clock.advance(LONG_MS);
 
     expect([countReads(), nodes.eventQueue]).toEqual([0, 0]);
+  });
+
+  it('is read late when the node could be left unread, also where it was made beside one of our own', async () => {
+    const clock = new ManualClock();
+    const { zk, other, nodes } = await watchNodes({ clock, isOthersUnread: () => true });
+    const committer = createCommitter(zk, [nodes]);
+    const before = zk.counters.operations;
+
+    const own = { op: 'create', path: NODE_CREATE_PATH, data: node({ provider: 'ours' }), sequential: true } as const;
+    const theirs: string[] = [];
+    for (let i = 0; i < 20; i++) {
+      const beside = other.create(NODE_CREATE_PATH, node({ provider: 'theirs' }), { sequential: true });
+      await committer.commit([own]);
+      theirs.push(await beside);
+    }
+    await zk.sync('/');
+    const known = [nodes.size, zk.counters.operations - before];
+    clock.advance(LONG_MS);
+    await until(() => nodes.size === 40);
+
+    expect(known).toEqual([20, 21]);
+    expect(zk.counters.operations - before).toBe(41);
+    expect(theirs.map((path) => nodes.get(idOf(path))?.provider)).toEqual(theirs.map(() => 'theirs'));
   });
 
   it('is read at once when somebody wants to know', async () => {

@@ -11,6 +11,8 @@ export interface OthersWorkRules<T> {
   readonly isOthers?: ((record: T) => boolean) | undefined;
   /** Changes of records that another process has locked: more follow until it gives up the lock. */
   readonly whileLocked?: boolean | undefined;
+  /** A record that has just come concerns others, whatever it says: it is not read before it is late. */
+  readonly isOthersUnread?: ((id: string) => boolean) | undefined;
 }
 
 /** What a cache follows records with. */
@@ -21,7 +23,7 @@ export interface OthersWorkParts<T> {
     read(id: string, body: Buffer, stat: Stat): T | undefined;
   };
   readonly locks: Pick<LockMirror, 'contenders'>;
-  readonly reader: Pick<PathReader, 'hurry' | 'postpone'>;
+  readonly reader: Pick<PathReader, 'hurry' | 'isLate' | 'postpone'>;
 }
 
 /** Tells which changes of records are others' work, to be read late. */
@@ -36,11 +38,19 @@ export class OthersWork<T> {
     this.#parts = parts;
   }
 
-  /** Whether a change of the record is read late. */
-  includes(id: string): boolean {
-    const { isOthers } = this.#rules;
-    const record = isOthers && this.#parts.records.get(id);
-    return (record !== undefined && isOthers?.(record) === true) || this.#isLockedByOthers(id);
+  /**
+   * Whether a change of the record is read late.
+   * @param isNew - it has just come
+   */
+  includes(id: string, path: string, isNew: boolean): boolean {
+    const { isOthers, isOthersUnread } = this.#rules;
+    const record = this.#parts.records.get(id);
+    if (record !== undefined) {
+      if (isOthers?.(record) === true) return true;
+    } else if (isNew ? isOthersUnread?.(id) === true : this.#isUnread(id, path)) {
+      return true;
+    }
+    return this.#isLockedByOthers(id);
   }
 
   /** A new record, and although it has changed meanwhile, it is enough to know that it concerns others. */
@@ -61,7 +71,12 @@ export class OthersWork<T> {
     if (!directory) return;
     const recordPath = layout.recordPath(directory, path.id);
     if (this.#isLockedByOthers(path.id)) reader.postpone(recordPath);
-    else reader.hurry(recordPath);
+    else if (!this.#isUnread(path.id, recordPath)) reader.hurry(recordPath);
+  }
+
+  /** It was left to others when it came, and has not been read since. */
+  #isUnread(id: string, path: string): boolean {
+    return this.#parts.records.get(id) === undefined && this.#parts.reader.isLate(path);
   }
 
   /** The connection was away: nobody told what came and went. */

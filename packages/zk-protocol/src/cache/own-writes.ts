@@ -2,7 +2,7 @@ import type { Operation, OperationResult } from '../client/contract/types.js';
 
 /** Length of the number ZooKeeper appends to sequential znodes. */
 const SEQUENCE_DIGITS = 10;
-/** Events kept back for creates under way; more than these are read right away. */
+/** Events kept back for creates under way; more than these are taken for others'. */
 const MAX_DEFERRED = 256;
 
 /** What one confirmed operation did to a path of a cache. */
@@ -50,6 +50,8 @@ export class OwnWrites {
   constructor(
     private readonly isOurs: (path: string) => boolean,
     private readonly readAgain: (path: string) => void,
+    /** Another process has made the path, which was reported while it could have been ours. */
+    private readonly othersCreated: (path: string) => void,
   ) {}
 
   /**
@@ -70,7 +72,7 @@ export class OwnWrites {
     if (seen === undefined && !isCreation) return false;
     if (seen === undefined) creates.seen.set(path, { events: 1, upTo: this.#lastNumber });
     else seen.events += 1;
-    if (creates.seen.size > MAX_DEFERRED) this.#readDeferred(creates, Infinity);
+    if (creates.seen.size > MAX_DEFERRED) this.#tellDeferred(creates, Infinity);
     return true;
   }
 
@@ -164,17 +166,17 @@ export class OwnWrites {
     const at = creates.pending.indexOf(number);
     if (at >= 0) creates.pending.splice(at, 1);
     const [oldest] = creates.pending;
-    this.#readDeferred(creates, oldest ?? Infinity);
+    this.#tellDeferred(creates, oldest ?? Infinity);
     if (oldest === undefined) this.#sequential.delete(prefix);
     return events > 1;
   }
 
-  /** Reads what none of the commits still under way can have made: all of them were sent after it was reported. */
-  #readDeferred({ seen }: SequentialCreates, oldestPending: number): void {
+  /** Tells of what none of the commits still under way can have made: all of them were sent after it was reported. */
+  #tellDeferred({ seen }: SequentialCreates, oldestPending: number): void {
     for (const [path, { upTo }] of seen) {
       if (upTo >= oldestPending) continue;
       seen.delete(path);
-      this.readAgain(path);
+      this.othersCreated(path);
     }
   }
 }

@@ -80,6 +80,11 @@ export class PathReader {
     return this.#dirty.has(path) || (underWay !== undefined && underWay.answer !== 'drop');
   }
 
+  /** It has been marked for later, and its time has not come. */
+  isLate(path: string): boolean {
+    return this.#later.has(path);
+  }
+
   /** If the path is being read, the answer may be older than what was just learnt: read it once more. */
   distrust(read: PathToRead): void {
     if (this.#reading.has(read.path)) this.mark(read);

@@ -38,12 +38,16 @@ export interface NodeCacheOptions extends CacheOptions {
   readonly root?: string | undefined;
   /** Changes of the node concern others first: they are shown within a second, or when somebody asks. Default: no node's do. */
   readonly isOthers?: ((node: NodeRecord) => boolean) | undefined;
+  /** A new node concerns others first, whatever its record says: it is shown as late as those. Default: none does. */
+  readonly isOthersUnread?: ((id: NodeId) => boolean) | undefined;
 }
 
 /** Options of the cache of requests. */
 export interface RequestCacheOptions extends CacheOptions {
   /** What another process does with a request that it has locked is shown 250 ms later, or when it gives the lock up. */
   readonly lateWhileLocked?: boolean | undefined;
+  /** A new request concerns others first, whatever it asks for: it is shown 250 ms later. Default: none does. */
+  readonly isOthersUnread?: ((id: RequestId) => boolean) | undefined;
 }
 
 /** Nodes by id, with the contenders for their locks. */
@@ -57,16 +61,14 @@ export type ComponentCache = RecordCache<ComponentRecord | PoolComponentRecord> 
 export type ControlCache = RecordCache<ControlRecord>;
 
 /** Mirrors the nodes. */
-export function createNodeCache({ zk, clock, logger, root = NODES_ROOT, isOthers }: NodeCacheOptions): NodeCache {
+export function createNodeCache(options: NodeCacheOptions): NodeCache {
+  const { zk, clock, logger, root = NODES_ROOT, isOthers, isOthersUnread } = options;
   return new TreeCache<NodeRecord>({
-    ...{
-      zk,
-      clock,
-      logger,
-      what: 'node',
-      watchRoots: [root],
-      locks: true,
-      othersWork: { isOthers, lateMs: OTHERS_NODES_MS },
+    ...{ zk, clock, logger, what: 'node', watchRoots: [root], locks: true },
+    othersWork: {
+      isOthers,
+      isOthersUnread: isOthersUnread && ((id) => isOthersUnread(id as NodeId)),
+      lateMs: OTHERS_NODES_MS,
     },
     directories: [{ path: root, idPrefix: '' }],
     decode: (id, body, stat) => decodeNode(id as NodeId, body, stat, clock.now()),
@@ -74,10 +76,15 @@ export function createNodeCache({ zk, clock, logger, root = NODES_ROOT, isOthers
 }
 
 /** Mirrors the requests. */
-export function createRequestCache({ zk, clock, logger, lateWhileLocked }: RequestCacheOptions): RequestCache {
+export function createRequestCache(options: RequestCacheOptions): RequestCache {
+  const { zk, clock, logger, lateWhileLocked, isOthersUnread } = options;
   return new TreeCache<RequestRecord>({
     ...{ zk, clock, logger, what: 'request', watchRoots: [REQUESTS_ROOT, REQUEST_LOCKS_ROOT], locks: true },
-    othersWork: { whileLocked: lateWhileLocked, lateMs: LOCKED_REQUESTS_MS },
+    othersWork: {
+      isOthersUnread: isOthersUnread && ((id) => isOthersUnread(id as RequestId)),
+      whileLocked: lateWhileLocked,
+      lateMs: LOCKED_REQUESTS_MS,
+    },
     directories: [{ path: REQUESTS_ROOT, idPrefix: '', lockRoot: REQUEST_LOCKS_ROOT }],
     decode: (id, body, stat) => decodeRequest(id as RequestId, body, stat, clock.now()),
   });

@@ -86,6 +86,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     this.#own = new OwnWrites(
       (path) => this.#running && this.#layout.contains(path),
       (path) => this.#readAgain(path),
+      (path) => this.#othersCreated(path),
     );
     this.#rebuild = new Rebuild({
       ...{ zk, clock, logger, layout: this.#layout, reader: this.#reader },
@@ -184,12 +185,22 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
       this.#settled(path.path);
       this.#remove(path.id);
     } else {
-      const read: PathToRead = { read: 'data', path: path.path, id: path.id };
-      if (this.#othersWork.includes(path.id)) this.#reader.markForLater(read);
-      else this.#reader.mark(read);
-      if (this.ready) this.#backlog.check(this.#reader.waiting);
+      this.#recordChanged(path, event.type === 'created');
     }
   };
+
+  #recordChanged({ id, path }: CachedPath, isNew: boolean): void {
+    const read: PathToRead = { read: 'data', path, id };
+    if (this.#othersWork.includes(id, path, isNew)) this.#reader.markForLater(read);
+    else this.#reader.mark(read);
+    if (this.ready) this.#backlog.check(this.#reader.waiting);
+  }
+
+  #othersCreated(path: string): void {
+    const cached = this.#layout.classify(path);
+    if (cached?.kind === 'record') this.#recordChanged(cached, true);
+    else this.#readAgain(path);
+  }
 
   #onLockEvent(path: CachedPath, exists: boolean): void {
     this.#reader.distrust({ read: 'children', path: lockDirectoryOf(path), id: path.id });

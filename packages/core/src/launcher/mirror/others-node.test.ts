@@ -1,10 +1,17 @@
 import { newNode, type NodeFields } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import type { Config } from '../../contract/config.js';
-import { isOthersNode } from './others-node.js';
+import { isOthersNode, leavesNewRecords } from './others-node.js';
 
 /** A launcher that has provider `ours`, and another one that drains. */
-function launcher({ minReady = 0, tenantLimits = 0, buildOnNodes = false, limitsLabels = false } = {}) {
+function launcher({
+  minReady = 0,
+  tenantLimits = 0,
+  buildOnNodes = false,
+  limitsLabels = false,
+  sharesProviders = false,
+  haveNodesOfTheirOwn = false,
+} = {}) {
   const config = {
     providers: new Map([['ours', {}]]),
     labels: new Map([['a', { minReady }]]),
@@ -12,8 +19,12 @@ function launcher({ minReady = 0, tenantLimits = 0, buildOnNodes = false, limits
   } as unknown as Config;
   return {
     inForce: { config: () => config },
-    providers: { runnerOf: ({ provider }: NodeFields) => (provider === 'draining' ? {} : undefined), buildOnNodes },
+    providers: {
+      runnerOf: ({ provider }: NodeFields) => (provider === 'draining' ? {} : undefined),
+      ...{ buildOnNodes, haveNodesOfTheirOwn },
+    },
     controls: { limitsLabels },
+    shared: { sharesProviders },
   };
 }
 
@@ -41,5 +52,22 @@ describe('a node', () => {
     ['an operator limits a label', { limitsLabels: true }],
   ])('is not when %s', (_, around) => {
     expect(isOthersNode(node(), launcher(around))).toBe(false);
+  });
+});
+
+describe('new records of others', () => {
+  it('are left unread', () => {
+    expect(leavesNewRecords(launcher())).toBe(true);
+  });
+
+  it.each([
+    ['another launcher has a provider of this one', { sharesProviders: true }],
+    ['a provider of this one has static nodes', { haveNodesOfTheirOwn: true }],
+    ['nodes are kept on standby', { minReady: 1 }],
+    ['tenants have limits', { tenantLimits: 1 }],
+    ['slots are made of machines of others', { buildOnNodes: true }],
+    ['an operator limits a label', { limitsLabels: true }],
+  ])('are read at once when %s', (_, around) => {
+    expect(leavesNewRecords(launcher(around))).toBe(false);
   });
 });

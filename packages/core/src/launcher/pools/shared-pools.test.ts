@@ -22,12 +22,27 @@ function poolOf(launcher: string, fields: Partial<PoolComponentRecord> = {}): Po
 
 /** Pools as one of the launchers sees them. */
 function seenBy(launcher: string, pools: PoolComponentRecord[]): SharedPools {
-  return new SharedPools({ registry: { pools }, candidates: { isOwn: (id) => id.startsWith(`${launcher}-`) } });
+  return new SharedPools({ registry: { pools }, candidates: { pools, isOwn: (id) => id.startsWith(`${launcher}-`) } });
 }
 
 const nodes = Array.from({ length: 200 }, (_, i): NodeRecord => {
   const node = newNode({ state: 'ready', labels: ['small'], provider: 'rack', pool: 'main' }, 0);
   return { ...node, id: String(i).padStart(10, '0') as NodeId };
+});
+
+describe('a provider', () => {
+  it.each([
+    ['that another launcher has too is shared', [poolOf('nl01'), poolOf('nl02')], true],
+    ['is not when others have other ones', [poolOf('nl01'), poolOf('nl02', { providerName: 'cloud' })], false],
+    [
+      'may be when an old launcher is there',
+      [poolOf('nl01'), poolOf('nl02', { providerName: '', legacy: true })],
+      true,
+    ],
+    ['is not when no other launcher is there', [poolOf('nl01')], false],
+  ])('%s', (_, pools, isShared) => {
+    expect(seenBy('nl01', pools).sharesProviders).toBe(isShared);
+  });
 });
 
 describe('a pool that several launchers have', () => {

@@ -160,6 +160,18 @@ describe('what drivers can do', () => {
   });
 });
 
+it.each([
+  [{}, false],
+  [{ launches: false }, true],
+])('says whether nodes are made without a request: %o', async (capabilities, expected) => {
+  set = openSet(driver(capabilities));
+  expect(set.haveNodesOfTheirOwn).toBe(false);
+
+  await apply('one');
+
+  expect(set.haveNodesOfTheirOwn).toBe(expected);
+});
+
 describe('a provider that cannot be started', () => {
   it('holds up no other, is named with its error, and is tried again', async () => {
     failures = 1;

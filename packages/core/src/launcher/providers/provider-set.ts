@@ -114,6 +114,12 @@ export class ProviderSet {
     return this.#draining.buildOnNodes;
   }
 
+  /** One of them makes its nodes without a request, and so before its pools are registered. */
+  get haveNodesOfTheirOwn(): boolean {
+    for (const { launches } of this.#runners.values()) if (!launches) return true;
+    return false;
+  }
+
   providerOf(node: NodeRecord): Provider | undefined {
     return this.runnerOf(node)?.provider;
   }
