@@ -64,10 +64,15 @@ describe('a request that has just come', () => {
   it.each([
     ['lacks a label that this one has', { supportedLabels: ['big'] }],
     ['is paused', { paused: true }],
-    ['has another priority', { priority: 200 }],
+    ['has a worse priority', { priority: 200 }],
+    ['has a better priority and is paused', { priority: 50, paused: true }],
     ['does not know of first pools', { firstPoolPauseMs: undefined }],
   ])('is read when the other pool %s', (_, fields) => {
     expect(leftOf([seen({}, [registered('theirs', fields)])])).toEqual([]);
+  });
+
+  it('is left to a pool of a better priority, although that does not know of first pools', () => {
+    expect(leftOf([seen({}, [registered('theirs', { priority: 50, firstPoolPauseMs: undefined })])])).toEqual(IDS);
   });
 
   it('is read when one of several pools would be the first', () => {

@@ -44,18 +44,16 @@ export class UnreadRequests {
     if (pool.stopping) return true;
     if (!pool.steering?.isWell || pool.steering.isSlow) return false;
     for (const node of pool.idleNodes()) return node.state !== 'ready';
-    const candidates = this.#candidates(pool);
-    return candidates.length > 1 && firstPoolFor(id, candidates)?.launcherId !== pool.launcherId;
+    const { isOutranked, equals } = this.#rivalsOf(pool);
+    return isOutranked || (equals.length > 1 && firstPoolFor(id, equals)?.launcherId !== pool.launcherId);
   }
 
-  /** The pool and those that could be first for each request that it could serve. */
-  #candidates(pool: WaitingPool): Rivals['candidates'] {
-    const { registered, pool: config } = pool;
+  #rivalsOf(pool: WaitingPool): Rivals {
     const known = this.#rivals.get(pool);
-    if (known?.registered === registered && known.config === config) return known.candidates;
-    const candidates = [{ launcherId: pool.launcherId }, ...registered.filter((other) => isRival(other, pool))];
-    this.#rivals.set(pool, { registered, config, candidates });
-    return candidates;
+    if (known?.registered === pool.registered && known.config === pool.pool) return known;
+    const rivals = findRivals(pool);
+    this.#rivals.set(pool, rivals);
+    return rivals;
   }
 
   #forgetOld(): void {
@@ -67,18 +65,29 @@ export class UnreadRequests {
   }
 }
 
+/** Pools that could serve all that a pool could serve. */
 interface Rivals {
+  /** What was looked at. */
   readonly registered: readonly PoolComponentRecord[];
   readonly config: WaitingPool['pool'];
-  readonly candidates: readonly Pick<PoolComponentRecord, 'launcherId'>[];
+  /** One of them has a better priority. */
+  readonly isOutranked: boolean;
+  /** Those of the same priority that know of first pools, and the pool itself. */
+  readonly equals: readonly Pick<PoolComponentRecord, 'launcherId'>[];
 }
 
-function isRival(other: PoolComponentRecord, { launcherId, pool, priority }: WaitingPool): boolean {
-  return (
-    other.launcherId !== launcherId &&
-    other.priority === priority &&
-    !other.paused &&
-    Boolean(other.firstPoolPauseMs) &&
-    [...pool.labels.keys()].every((label) => other.supportedLabels.includes(label))
+function findRivals({ launcherId, pool, priority, registered }: WaitingPool): Rivals {
+  const labels = [...pool.labels.keys()];
+  const rivals = registered.filter(
+    (other) =>
+      other.launcherId !== launcherId &&
+      !other.paused &&
+      labels.every((label) => other.supportedLabels.includes(label)),
   );
+  const equals = rivals.filter((other) => other.priority === priority && Boolean(other.firstPoolPauseMs));
+  return {
+    ...{ registered, config: pool },
+    isOutranked: labels.length > 0 && rivals.some((other) => other.priority < priority),
+    equals: [{ launcherId }, ...equals],
+  };
 }
