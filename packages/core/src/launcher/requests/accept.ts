@@ -5,8 +5,9 @@ import type { RequestWork } from './request-work.js';
 import type { StepTo } from './stage.js';
 
 /**
- * Locks the request and the first of its nodes, in one transaction, and begins to launch what is to be made. Where
- * another launcher was quicker the work ends as `busy`.
+ * Locks the request and the first of its nodes, in one transaction, and begins to launch what is to be made. Where no
+ * ready node is taken, the records of nodes to be made are stored by that transaction too: with one, the driver chooses
+ * only after it has been told of it. Where another launcher was quicker the work ends as `busy`.
  */
 export async function accept(
   work: RequestWork,
@@ -16,7 +17,9 @@ export async function accept(
   const { reused, toLaunch } = work.assign(assignment);
   work.setPaused(parts.has('missing') && pool.pausesAtQuota);
   const first = reused.slice(0, NODES_PER_TRANSACTION);
-  const result = await allocate(services, work.request, recordsOf(first), true);
+  const isStored = reused.length === 0 && toLaunch.length <= NODES_PER_TRANSACTION;
+  const drafts = isStored ? work.launches.draft(work.request, toLaunch) : [];
+  const result = await allocate(services, work.request, recordsOf(first), { acceptRequest: true, drafts });
   if ('conflict' in result) {
     const { conflict, subject } = result;
     logger.debug('Request or one of its nodes was taken by another launcher', { conflict, subject: subject.kind });
@@ -27,7 +30,7 @@ export async function accept(
   work.accepted(new HeldRequest(services, result.requestEntry));
   logger.info('Accepted request', { labels: work.request.labels, requestor: work.request.requestor });
   nodes.hold(first, result.nodeEntries);
-  work.launch(toLaunch);
+  work.launch(toLaunch, isStored ? result.made : undefined);
   await nodes.take(work.request, reused.slice(first.length));
   return { name: 'collecting' };
 }

@@ -1,5 +1,7 @@
 import {
+  encodeNode,
   encodeRequest,
+  NODE_CREATE_PATH,
   nodeLockPath,
   requestLockPath,
   requestPath,
@@ -10,7 +12,7 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import type { Services } from '../mirror/services.js';
-import { createdPath, isRefusal, setNode, Transaction, type RefusalKind } from './transaction.js';
+import { createdPath, isRefusal, nodeIdOf, setNode, Transaction, type RefusalKind } from './transaction.js';
 
 /** What a step of an allocation is about: the request or one of its nodes. */
 export type Subject = { kind: 'request' } | { kind: 'node'; id: NodeId };
@@ -20,6 +22,8 @@ export interface Allocation {
   /** Entry of the request's lock; missing when the request was locked before. */
   readonly requestEntry: string | undefined;
   readonly nodeEntries: ReadonlyMap<NodeId, string>;
+  /** The records made, in the order of their drafts. */
+  readonly made: readonly NodeId[];
 }
 
 /** Another launcher was quicker, or a record is not what the mirror showed. Nothing was changed. */
@@ -36,6 +40,15 @@ interface AllocationPlan {
   readonly transaction: Transaction<Subject>;
   readonly requestIndex: number | undefined;
   readonly nodeIndexes: ReadonlyMap<NodeId, number>;
+  readonly draftIndexes: readonly number[];
+}
+
+/** What an allocation is to do beside locking nodes. */
+interface AllocationOptions {
+  /** Also lock the request and make it `pending`. */
+  readonly acceptRequest: boolean;
+  /** Records to make for it. */
+  readonly drafts?: readonly NodeRecord[];
 }
 
 type CommitResults = Awaited<ReturnType<Transaction<Subject>['commit']>>;
@@ -44,18 +57,18 @@ const REQUEST: Subject = { kind: 'request' };
 const TRIES = 4;
 
 /**
- * Locks nodes and allocates them to a request; with `acceptRequest` also locks the request and makes it `pending`, all in
- * one transaction.
+ * Locks nodes and allocates them to a request; with `acceptRequest` also locks the request and makes it `pending`, and with
+ * drafts makes these records, all in one transaction.
  */
 export async function allocate(
   services: Services,
   request: RequestRecord,
   nodes: readonly NodeRecord[],
-  acceptRequest: boolean,
+  options: AllocationOptions,
 ): Promise<Allocation | AllocationConflict> {
   const directories = new Map<string, boolean>();
   for (let attempt = 1; ; attempt++) {
-    const plan = buildAllocation(services, request, nodes, acceptRequest, directories);
+    const plan = buildAllocation(services, request, nodes, options, directories);
     try {
       return readAllocation(plan, await plan.transaction.commit(services.committer));
     } catch (error) {
@@ -71,7 +84,7 @@ function buildAllocation(
   services: Services,
   request: RequestRecord,
   nodes: readonly NodeRecord[],
-  acceptRequest: boolean,
+  { acceptRequest, drafts = [] }: AllocationOptions,
   directories: ReadonlyMap<string, boolean>,
 ): AllocationPlan {
   const now = services.clock.now();
@@ -96,16 +109,21 @@ function buildAllocation(
     const { id: allocatedTo, tenantName, requestor } = request;
     transaction.add(subject, setNode(withNode(node, { allocatedTo, tenantName, requestor }, now)));
   }
-  return { transaction, requestIndex, nodeIndexes };
+  const draftIndexes = drafts.map((draft) =>
+    transaction.add(REQUEST, { op: 'create', path: NODE_CREATE_PATH, data: encodeNode(draft), sequential: true }),
+  );
+  return { transaction, requestIndex, nodeIndexes, draftIndexes };
 }
 
-/** Where the lock entries are, as the results of the transaction say. */
-function readAllocation({ requestIndex, nodeIndexes }: AllocationPlan, results: CommitResults): Allocation {
+/** Where the lock entries and the new records are, as the results of the transaction say. */
+function readAllocation(plan: AllocationPlan, results: CommitResults): Allocation {
+  const { requestIndex, nodeIndexes, draftIndexes } = plan;
   const nodeEntries = new Map<NodeId, string>();
   for (const [id, index] of nodeIndexes) nodeEntries.set(id, createdPath(results, index));
   return {
     requestEntry: requestIndex === undefined ? undefined : createdPath(results, requestIndex),
     nodeEntries,
+    made: draftIndexes.map((index) => nodeIdOf(createdPath(results, index))),
   };
 }
 

@@ -47,7 +47,7 @@ export class CollectedNodes {
     let rest = [...parts];
     while (rest.length > 0) {
       const batch = rest.slice(0, NODES_PER_TRANSACTION);
-      const result = await allocate(this.#options.services, request, recordsOf(batch), false);
+      const result = await allocate(this.#options.services, request, recordsOf(batch), { acceptRequest: false });
       if (!('conflict' in result)) {
         this.hold(batch, result.nodeEntries);
         rest = rest.slice(batch.length);

@@ -3,6 +3,7 @@ import {
   encodeRequest,
   newRequest,
   nodeLockPath,
+  NODES_ROOT,
   REQUESTS_ROOT,
   requestLockPath,
   requestPath,
@@ -201,6 +202,49 @@ describe('a request that gets its nodes', () => {
     expect(work.launches).toEqual({ planned: 2, recorded: 2, ended: 2 });
   });
 
+  it('is accepted and has the records of its nodes made in one transaction', async () => {
+    const work = await Work.begin(['a', 'b']);
+
+    work.accept(
+      [
+        ['a', LAUNCH],
+        ['b', LAUNCH],
+      ],
+      { launch: () => new Promise(() => undefined) },
+    );
+    await work.world.pass(1_000);
+
+    const { state, stat } = await work.stored();
+    const nodes = [...work.world.services.mirror.nodes.values()];
+    expect(state).toBe('pending');
+    expect(nodes.map((node) => [node.labels[0], node.state])).toEqual([
+      ['a', 'building'],
+      ['b', 'building'],
+    ]);
+    expect(nodes.map((node) => node.stat?.czxid)).toEqual([stat?.mzxid, stat?.mzxid]);
+  });
+
+  it('tells the driver of the nodes it takes before records of others are made', async () => {
+    const work = await Work.begin(['a', 'b']);
+    const id = await work.world.createNode({ az: 'zone-2' });
+    let zone: string | null = null;
+
+    work.accept(
+      [
+        ['a', id],
+        ['b', LAUNCH],
+      ],
+      {
+        launch: ready,
+        nodeReusedNotification: (node) => void (zone = node.az),
+        setNodeMetadata: (node) => ({ ...node, az: zone }),
+      },
+    );
+
+    expect(await work.outcome()).toBe('fulfilled');
+    expect((await work.stored()).nodeIds.map((node) => work.node(node)?.az)).toEqual(['zone-2', 'zone-2']);
+  });
+
   it('keeps what its requestor has written into it meanwhile', async () => {
     const { work } = await pausedWork();
     const { other, clock } = work.world;
@@ -231,6 +275,19 @@ describe('a request that another launcher has locked', () => {
     expect(await work.stored()).toMatchObject({ state: 'requested' });
     expect(work.node(id)).toMatchObject({ allocatedTo: null });
     expect(work.world.services.mirror.claim(id, work), 'no claim is left on it').toBe(true);
+  });
+
+  it('has no node made', async () => {
+    const work = await Work.begin(['a']);
+    const { other, clock } = work.world;
+    const lock = requestLockPath(work.request.id);
+    await clock.run(other.ensurePath(lock));
+    await clock.run(other.create(`${lock}/0123__lock__`, '', { ephemeral: true, sequential: true }));
+
+    work.accept([['a', LAUNCH]], { launch: ready });
+
+    expect(await work.outcome()).toBe('busy');
+    expect(await clock.run(other.getChildren(NODES_ROOT))).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { newNode, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
+import { newNode, type NodeId, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import type { LaunchOrder, LaunchResult, NodeRequestHandler } from '../../contract/driver.js';
 import type { PoolLabelConfig } from '../../contract/provider-config.js';
@@ -6,7 +6,7 @@ import { removeAbandonedLocks } from './abandoned.js';
 import type { Logger } from '../../contract/logger.js';
 import type { HandlerPool } from './handler-pool.js';
 import type { PlannedLaunch } from './planned-launch.js';
-import { createNodes } from './new-nodes.js';
+import { beginBuilding, createNodes } from './new-nodes.js';
 import type { Part, RequestParts } from './request-parts.js';
 import type { Services } from '../mirror/services.js';
 import { storeNode } from './store-node.js';
@@ -42,15 +42,19 @@ export class Launches {
   /**
    * Makes a node for each part, all at once. Resolves when every one of them is `ready`, `failed`, or `missing` again
    * (aborted for lack of quota). Rejects when their records could not be written.
+   * @param stored - the records of the parts, where they have been stored already
    * @param settled - called each time a part has reached its end
    */
-  async run(request: RequestRecord, parts: readonly Part[], settled: () => void): Promise<void> {
-    const drafts = parts.map(({ label, planned }) =>
-      this.#draft(request, label, planned?.need ?? this.#pool.needOf(label)),
-    );
-    const { zk } = this.#services;
-    const epoch = zk.sessionEpoch;
-    const made = await this.#track(createNodes(this.#services, drafts));
+  async run(
+    request: RequestRecord,
+    parts: readonly Part[],
+    stored: readonly NodeId[] | undefined,
+    settled: () => void,
+  ): Promise<void> {
+    const services = this.#services;
+    const epoch = services.zk.sessionEpoch;
+    const making = stored ? beginBuilding(services, stored) : createNodes(services, this.draft(request, parts));
+    const made = await this.#track(making);
     if (this.#signal.aborted) return; // what was made is left to whoever cleans up after the handler
     await Promise.all(
       made.map(async ({ node, entry }, i) => {
@@ -67,6 +71,11 @@ export class Launches {
         settled();
       }),
     );
+  }
+
+  /** The records of nodes to be made for the parts, in state `init`. */
+  draft(request: RequestRecord, parts: readonly Part[]): NodeRecord[] {
+    return parts.map(({ label, planned }) => this.#draft(request, label, planned?.need ?? this.#pool.needOf(label)));
   }
 
   /** Resolves when no record is being made any more, so that all there will be can be seen. */

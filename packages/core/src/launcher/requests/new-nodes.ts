@@ -7,7 +7,7 @@ import {
   type NodeRecord,
 } from '@nodepool/zk-protocol';
 import type { Services } from '../mirror/services.js';
-import { createdPath, setNode, Transaction } from './transaction.js';
+import { createdPath, nodeIdOf, setNode, Transaction } from './transaction.js';
 
 /** A node this process has just made and locked, in state `building`. */
 export interface BuildingNode {
@@ -24,19 +24,24 @@ const RECORDS_PER_TRANSACTION = 100;
 export async function createNodes(services: Services, drafts: readonly NodeRecord[]): Promise<BuildingNode[]> {
   const made: BuildingNode[] = [];
   for (let at = 0; at < drafts.length; at += RECORDS_PER_TRANSACTION) {
-    made.push(...(await createBatch(services, drafts.slice(at, at + RECORDS_PER_TRANSACTION))));
+    const ids = await storeDrafts(services, drafts.slice(at, at + RECORDS_PER_TRANSACTION));
+    made.push(...(await beginBuilding(services, ids)));
   }
   return made;
 }
 
-async function createBatch(services: Services, drafts: readonly NodeRecord[]): Promise<BuildingNode[]> {
-  const { committer, mirror, clock } = services;
+async function storeDrafts({ committer }: Services, drafts: readonly NodeRecord[]): Promise<NodeId[]> {
   const creation = new Transaction<number>();
   drafts.forEach((draft, index) =>
     creation.add(index, { op: 'create', path: NODE_CREATE_PATH, data: encodeNode(draft), sequential: true }),
   );
   const created = await creation.commit(committer);
-  const ids = drafts.map((_, index) => createdPath(created, index).slice(NODE_CREATE_PATH.length) as NodeId);
+  return drafts.map((_, index) => nodeIdOf(createdPath(created, index)));
+}
+
+/** Locks new records and makes them `building`. @param ids - at most a hundred */
+export async function beginBuilding(services: Services, ids: readonly NodeId[]): Promise<BuildingNode[]> {
+  const { committer, mirror, clock } = services;
   const building = new Transaction<NodeId>();
   const entries = ids.map((id) => {
     const node = mirror.nodes.get(id);

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { RequestRecord } from '@nodepool/zk-protocol';
+import type { NodeId, RequestRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import type { NodeRequestHandler, Provider } from '../../contract/driver.js';
 import type { Logger } from '../../contract/logger.js';
@@ -130,9 +130,11 @@ export class RequestWork {
     }
   }
 
-  launch(parts: readonly Part[]): void {
+  /** @param stored - the records of the parts, where they have been stored already */
+  launch(parts: readonly Part[], stored?: readonly NodeId[]): void {
     if (parts.length === 0) return;
-    this.launches.run(this.#request, parts, () => this.wake()).catch((error: unknown) => this.abandon(asError(error)));
+    const running = this.launches.run(this.#request, parts, stored, () => this.wake());
+    running.catch((error: unknown) => this.abandon(asError(error)));
   }
 
   /** Gives all nodes of the request back. Default: to whoever may want them. */

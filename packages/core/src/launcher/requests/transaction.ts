@@ -7,7 +7,7 @@ import {
   type Operation,
   type OperationResult,
 } from '@nodepool/zk-protocol';
-import { encodeNode, nodeLockPath, nodePath } from '@nodepool/zk-protocol';
+import { encodeNode, NODE_CREATE_PATH, nodeLockPath, nodePath, type NodeId } from '@nodepool/zk-protocol';
 
 /**
  * Operations that belong together, each with the thing it is about, so that a refusal can be told apart: which node or
@@ -107,4 +107,9 @@ export function createdPath(results: readonly OperationResult[], index: number):
   const result = results[index];
   if (result?.op !== 'create') throw new Error(`operation ${index} of the transaction is not a create`);
   return result.path;
+}
+
+/** The node whose record a transaction made. @param path - of the record */
+export function nodeIdOf(path: string): NodeId {
+  return path.slice(NODE_CREATE_PATH.length) as NodeId;
 }
