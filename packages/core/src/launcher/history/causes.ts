@@ -133,17 +133,9 @@ interface Told {
 /** Everything that is told, by time; of the same moment in the order in which it was told. */
 function inOrder({ events, nodes }: RequestPast): Told[] {
   const told: Told[] = [];
-  for (const event of events) insert(told, event, undefined);
-  for (const { id, events: own } of nodes) for (const event of own) insert(told, event, id);
-  return told;
-}
-
-/** Nearly all comes in order, so that the place is near the end. */
-function insert(told: Told[], event: ToldEvent, node: string | undefined): void {
-  let at = told.length;
-  while (at > 0 && (told[at - 1]?.event.timeMs ?? 0) > event.timeMs) at--;
-  if (at === told.length) told.push({ event, node });
-  else told.splice(at, 0, { event, node });
+  for (const event of events) told.push({ event, node: undefined });
+  for (const { id, events: own } of nodes) for (const event of own) told.push({ event, node: id });
+  return told.sort((a, b) => a.event.timeMs - b.event.timeMs);
 }
 
 /** Changes within one millisecond leave neighbours with the same cause. */
@@ -163,6 +155,8 @@ class Situation {
   #nobody = UNSEEN;
   readonly #paused = new Map<string, Cause>();
   readonly #nodes = new Map<string, Cause>();
+  /** How many nodes have each cause: there may be thousands of them, and most causes none has. */
+  readonly #nodesByCause = new Map<string, number>();
 
   hear(event: ToldEvent, node: string | undefined): void {
     if (node === undefined) this.#hearOfPool(event);
@@ -187,13 +181,24 @@ class Situation {
   }
 
   #hearOfNode({ what, rule, text }: ToldEvent, node: string): void {
-    const set = (cause: string, sentence: string) => this.#nodes.set(node, { cause, text: sentence });
+    const set = (cause: string, sentence: string) => this.#setNode(node, { cause, text: sentence });
     if (what === 'error') set('launch-failed', `node ${node}: ${text}`);
     else if (what === 'stage' && rule === 'scanning') set('key-scan', `the host keys of node ${node} are read`);
     else if (what === 'stage') set('launching', `node ${node} is made (${rule})`);
     else if (what === 'state' && IN_THE_MAKING.has(rule)) {
       if (this.#nodes.get(node) === undefined) set('launching', `node ${node} is made`);
-    } else if (what === 'state' || what === 'gone') this.#nodes.delete(node);
+    } else if (what === 'state' || what === 'gone') this.#setNode(node, undefined);
+  }
+
+  #setNode(node: string, next: Cause | undefined): void {
+    const before = this.#nodes.get(node)?.cause;
+    if (next) this.#nodes.set(node, next);
+    else this.#nodes.delete(node);
+    const count = (cause: string | undefined, by: number) => {
+      if (cause !== undefined) this.#nodesByCause.set(cause, (this.#nodesByCause.get(cause) ?? 0) + by);
+    };
+    count(before, -1);
+    count(next?.cause, 1);
   }
 
   cause(): Cause {
@@ -223,6 +228,7 @@ class Situation {
     const paused = this.#paused.get(key);
     if (paused) return paused;
     for (const cause of this.#nodes.size > 0 ? WORK_ON_NODES : []) {
+      if (!this.#nodesByCause.get(cause)) continue;
       for (const node of this.#nodes.values()) {
         if (node.cause === cause) return { cause, text: `${pool}: ${node.text}` };
       }

@@ -75,6 +75,18 @@ describe('fitting a request', () => {
     expect(give(budget, demand(['small'], { reuse: false }))).toEqual(['launch']);
   });
 
+  it('looks at a node that it may not have once, however many nodes the request wants', () => {
+    let looks = 0;
+    const acceptsNode = () => (looks++, false);
+    const many = Array.from({ length: 100 }, () => ['small'] as const);
+    const view = cloud(nodes(...many), { acceptsNode, quota: quota({ providerTotal: { instances: 1_000 } }) });
+
+    const { assignment } = new Budget(view).fit(demand(many.map(() => 'small')));
+
+    expect(new Set(sources(assignment.parts))).toEqual(new Set(['launch']));
+    expect(looks).toBe(100);
+  });
+
   it('changes nothing until it is taken', () => {
     const budget = new Budget(rack(nodes(['x'])));
 

@@ -159,10 +159,11 @@ export class Budget {
 
   #fitLabel(label: string, request: PlannedRequest, earlier: AssignmentPart[], scratch: Scratch): AssignmentPart {
     const node = request.reuse
-      ? (this.#findFree(label, scratch) ?? this.#exchange(label, earlier, scratch, new Set()))
+      ? (this.#findFree(label, scratch) ?? this.#findExchange(label, earlier, scratch))
       : undefined;
     if (node) {
       scratch.nodes.add(node.id);
+      scratch.inVain.clear();
       if (this.#view.launches) scratch.az ??= node.az;
       return { label, source: { kind: 'node', node } };
     }
@@ -179,13 +180,22 @@ export class Budget {
   }
 
   #findFree(label: string, scratch: Scratch): NodeRecord | undefined {
-    for (const node of this.#offers(label).nodes(this.#taken)) {
+    const free = scratch.freeNodes(label, () => this.#offers(label).nodes(this.#taken));
+    for (let next = free.next(); !next.done; next = free.next()) {
+      const node = next.value;
       if (scratch.nodes.has(node.id)) continue;
       if (this.#view.launches && scratch.az !== null && node.az !== scratch.az) continue;
       if (this.#view.acceptsNode && !this.#view.acceptsNode(scratch.request, node)) continue;
       return node;
     }
     return undefined;
+  }
+
+  #findExchange(label: string, earlier: AssignmentPart[], scratch: Scratch): NodeRecord | undefined {
+    if (scratch.inVain.has(label)) return undefined;
+    const node = this.#exchange(label, earlier, scratch, new Set());
+    if (!node) scratch.inVain.add(label);
+    return node;
   }
 
   /**
@@ -340,10 +350,21 @@ class Scratch {
   limited: Reason | undefined;
   isProviderShort = false;
   isKnown = true;
+  /** Labels for which no part can exchange its node, until another part gets one. */
+  readonly inVain = new Set<string>();
+  readonly #free = new Map<string, Iterator<NodeRecord>>();
+
   constructor(
     readonly request: RequestRecord,
     public az: string | null,
   ) {}
+
+  /** The free nodes of a label from where the last look at them ended: what did not fit then does not fit later. */
+  freeNodes(label: string, all: () => Iterator<NodeRecord>): Iterator<NodeRecord> {
+    let free = this.#free.get(label);
+    if (!free) this.#free.set(label, (free = all()));
+    return free;
+  }
 }
 
 /** The part of an amount whose names the limit knows. */

@@ -202,6 +202,31 @@ describe('a request that gets its nodes', () => {
     expect(work.launches).toEqual({ planned: 2, recorded: 2, ended: 2 });
   });
 
+  it('for thousands of nodes leaves time for other work between the launches', async () => {
+    const labels = Array.from({ length: 120 }, () => 'a');
+    const work = await Work.begin(labels);
+    const perTurn: number[] = [];
+    let launchedNow = 0;
+    const launch = (order: LaunchOrder) => {
+      if (launchedNow++ === 0) {
+        setImmediate(() => {
+          perTurn.push(launchedNow);
+          launchedNow = 0;
+        });
+      }
+      return ready(order);
+    };
+
+    work.accept(
+      labels.map((label) => [label, LAUNCH]),
+      { launch },
+    );
+
+    expect(await work.outcome()).toBe('fulfilled');
+    expect(perTurn.reduce((sum, launches) => sum + launches)).toBe(120);
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(50);
+  });
+
   it('is accepted and has the records of its nodes made in one transaction', async () => {
     const work = await Work.begin(['a', 'b']);
 

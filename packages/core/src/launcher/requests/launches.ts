@@ -11,6 +11,9 @@ import type { Part, RequestParts } from './request-parts.js';
 import type { Services } from '../mirror/services.js';
 import { storeNode } from './store-node.js';
 
+/** A request for thousands of nodes leaves the process time for other work between so many launches. */
+const LAUNCHES_PER_TURN = 50;
+
 /** The launches of one request: makes records, has the driver make machines, stores how each ended. */
 export class Launches {
   readonly #services: Services;
@@ -40,7 +43,7 @@ export class Launches {
   }
 
   /**
-   * Makes a node for each part, all at once. Resolves when every one of them is `ready`, `failed`, or `missing` again
+   * Makes a node for each part, all at once but for a pause after so many. Resolves when every one of them is `ready`, `failed`, or `missing` again
    * (aborted for lack of quota). Rejects when their records could not be written.
    * @param stored - the records of the parts, where they have been stored already
    * @param settled - called each time a part has reached its end
@@ -56,21 +59,30 @@ export class Launches {
     const making = stored ? beginBuilding(services, stored) : createNodes(services, this.draft(request, parts));
     const made = await this.#track(making);
     if (this.#signal.aborted) return; // what was made is left to whoever cleans up after the handler
-    await Promise.all(
-      made.map(async ({ node, entry }, i) => {
-        const part = parts[i];
-        if (!part) return;
-        part.node = node;
-        part.entry = entry;
-        const { planned } = part;
-        part.planned = undefined;
-        planned?.recorded(node.az);
-        const result = await this.#launch(request, part, node, planned);
-        planned?.ended(result);
-        await this.#launched(part, result, epoch);
-        settled();
-      }),
-    );
+    const recorded = made.flatMap(({ node, entry }, i) => {
+      const part = parts[i];
+      return part ? [Object.assign(part, { node, entry })] : [];
+    });
+    await this.#launchAll(recorded, async (part) => {
+      const { node, planned } = part;
+      part.planned = undefined;
+      planned?.recorded(node.az);
+      const result = await this.#launch(request, part, node, planned);
+      planned?.ended(result);
+      await this.#launched(part, result, epoch);
+      settled();
+    });
+  }
+
+  async #launchAll<T extends Part>(parts: readonly T[], launch: (part: T) => Promise<void>): Promise<void> {
+    const first = Promise.all(parts.slice(0, LAUNCHES_PER_TURN).map(launch));
+    const rest = parts.slice(LAUNCHES_PER_TURN);
+    await Promise.all(rest.length > 0 ? [first, this.#launchNextTurn(rest, launch)] : [first]);
+  }
+
+  async #launchNextTurn<T extends Part>(parts: readonly T[], launch: (part: T) => Promise<void>): Promise<void> {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    if (!this.#signal.aborted) await this.#launchAll(parts, launch);
   }
 
   /** The records of nodes to be made for the parts, in state `init`. */
