@@ -43,7 +43,7 @@ export interface StaticProviderConfig extends ProviderConfig {
 
 /** What distinguishes a host from all others of the file: name, user name and port. */
 export function identityOf(name: string | null, username: string | null, port: Json): string {
-  return JSON.stringify([name, username, port]);
+  return `${name ?? ''}\0${username ?? ''}\0${typeof port === 'number' ? port : JSON.stringify(port)}`;
 }
 
 /** The identity of a configured host; equals that of its records. */

@@ -53,7 +53,8 @@ export function staleFields(
     isDeepStrictEqual(record.labels, wanted.labels) &&
     isDeepStrictEqual(record.attributes, wanted.attributes) &&
     // Other launchers may list the same keys in another order, or some twice.
-    isDeepStrictEqual(new Set(record.hostKeys), new Set(wanted.hostKeys));
+    (isDeepStrictEqual(record.hostKeys, wanted.hostKeys) ||
+      isDeepStrictEqual(new Set(record.hostKeys), new Set(wanted.hostKeys)));
   return isCurrent ? undefined : wanted;
 }
 

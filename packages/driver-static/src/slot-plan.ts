@@ -15,9 +15,9 @@ export interface SlotPlan {
  * slot, since its deletion registers the slot anew.
  */
 export function planSlots(records: readonly NodeRecord[], slotCount: number): SlotPlan {
-  const slots: (NodeRecord | undefined)[] = Array.from({ length: slotCount }, () => undefined);
+  const slots = new Array<NodeRecord | undefined>(slotCount).fill(undefined);
   const homeless: NodeRecord[] = [];
-  for (const record of [...records].sort(byClaim)) {
+  for (const record of records.length > 1 ? [...records].sort(byClaim) : records) {
     const { slot } = record;
     if (slot !== null && slot in slots && slots[slot] === undefined) slots[slot] = record;
     else if (record.state !== 'deleting') homeless.push(record);

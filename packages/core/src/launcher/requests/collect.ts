@@ -5,7 +5,7 @@ import type { Ending, StepTo } from './stage.js';
 
 /** Takes and launches what the request has been given, until it can be brought to an end or waits for capacity. */
 export async function collect(work: RequestWork): Promise<StepTo<'collecting' | 'paused' | 'ending'>> {
-  work.signal.throwIfAborted();
+  if (work.abandonedFor) throw work.abandonedFor;
   await work.takeResumed();
   const how = work.parts.has('working') ? undefined : chooseEnding(work);
   if (how) return { name: 'ending', how };

@@ -1,5 +1,7 @@
 import type { NodeId, RequestRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
+import type { LazyAbort } from '../../async/lazy-abort.js';
+import { followSignal, SpareSignal } from '../../async/spare-signal.js';
 import type { NodeRequestHandler } from '../../contract/driver.js';
 import type { Logger } from '../../contract/logger.js';
 import type { Services } from '../mirror/services.js';
@@ -13,6 +15,9 @@ const BUSY_NODE_PAUSE_MS = 50;
 /** Keeps the transaction that fulfils a request far below ZooKeeper's limit of 1 MiB. */
 const UNLOCKS_PER_TRANSACTION = 1_000;
 
+/** For checks of nodes, which most drivers answer at once. */
+const spareSignal = new SpareSignal();
+
 /** Whose nodes they are. */
 export interface CollectedNodesOptions {
   readonly services: Services;
@@ -20,7 +25,8 @@ export interface CollectedNodesOptions {
   readonly logger: Logger;
   /** Who has claimed the nodes in the mirror. */
   readonly claimant: object;
-  readonly signal: AbortSignal;
+  /** Aborted when nothing may be touched any more. */
+  readonly end: LazyAbort;
   /** The driver's side of the request, now. */
   readonly driver: () => NodeRequestHandler;
   /** A part has reached its end, or is missing again. */
@@ -60,7 +66,7 @@ export class CollectedNodes {
 
   /** Nodes have been locked: the driver checks them. */
   hold(parts: readonly Part[], entries: ReadonlyMap<NodeId, string>): void {
-    const { services, signal, wake, driver } = this.#options;
+    const { services, end, wake, driver } = this.#options;
     for (const part of parts) {
       if (!part.node) continue;
       part.entry = entries.get(part.node.id);
@@ -70,14 +76,18 @@ export class CollectedNodes {
         continue;
       }
       driver().nodeReusedNotification?.(part.node);
-      const answer = driver().checkReusableNode?.(part.node, signal) ?? true;
+      const { node } = part;
+      const answer = spareSignal.ask(
+        (signal) => driver().checkReusableNode?.(node, signal) ?? true,
+        (own) => followSignal(end.signal, own),
+      );
       if (answer === true) part.state = 'ready';
       else void this.#awaitCheck(part, answer);
     }
   }
 
   async #awaitCheck(part: Part, answer: boolean | Promise<boolean>): Promise<void> {
-    const { services, signal, logger, wake, driver } = this.#options;
+    const { services, end, logger, wake, driver } = this.#options;
     const { node } = part;
     let usable = false;
     try {
@@ -85,7 +95,7 @@ export class CollectedNodes {
     } catch (error) {
       logger.warn('Could not check a node', { nodeId: part.node?.id, error });
     }
-    if (signal.aborted) return;
+    if (end.cause) return;
     if (usable) part.state = 'ready';
     else {
       await this.#reject(part, 'Node does not answer; trying another');

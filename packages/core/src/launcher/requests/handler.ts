@@ -83,9 +83,9 @@ export class RequestHandler {
 
   async #escape(error: unknown): Promise<RequestOutcome> {
     const work = this.#work;
-    const { signal, logger } = work;
-    if (signal.aborted || isZooKeeperError(error)) {
-      const cause: unknown = signal.aborted ? signal.reason : error;
+    const { abandonedFor, logger } = work;
+    if (abandonedFor || isZooKeeperError(error)) {
+      const cause = abandonedFor ?? error;
       logger.warn('Abandoned request', { error: cause });
       work.abandon(cause as Error);
       await work.launches.settled();

@@ -1,5 +1,6 @@
 import { newNode, type NodeId, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
+import type { LazyAbort } from '../../async/lazy-abort.js';
 import type { LaunchOrder, LaunchResult, NodeRequestHandler } from '../../contract/driver.js';
 import type { PoolLabelConfig } from '../../contract/provider-config.js';
 import { removeAbandonedLocks } from './abandoned.js';
@@ -20,7 +21,7 @@ export class Launches {
   readonly #pool: HandlerPool;
   readonly #driver: () => NodeRequestHandler;
   readonly #parts: RequestParts;
-  readonly #signal: AbortSignal;
+  readonly #end: LazyAbort;
   readonly #logger: Logger;
   readonly #creating = new Set<Promise<unknown>>();
   /** Zone all nodes of the request share, once chosen. */
@@ -31,14 +32,14 @@ export class Launches {
     pool: HandlerPool,
     driver: () => NodeRequestHandler,
     parts: RequestParts,
-    signal: AbortSignal,
+    end: LazyAbort,
     logger: Logger,
   ) {
     this.#services = services;
     this.#pool = pool;
     this.#driver = driver;
     this.#parts = parts;
-    this.#signal = signal;
+    this.#end = end;
     this.#logger = logger;
   }
 
@@ -58,7 +59,7 @@ export class Launches {
     const epoch = services.zk.sessionEpoch;
     const making = stored ? beginBuilding(services, stored) : createNodes(services, this.draft(request, parts));
     const made = await this.#track(making);
-    if (this.#signal.aborted) return; // what was made is left to whoever cleans up after the handler
+    if (this.#end.cause) return; // what was made is left to whoever cleans up after the handler
     const recorded = made.flatMap(({ node, entry }, i) => {
       const part = parts[i];
       return part ? [Object.assign(part, { node, entry })] : [];
@@ -82,7 +83,7 @@ export class Launches {
 
   async #launchNextTurn<T extends Part>(parts: readonly T[], launch: (part: T) => Promise<void>): Promise<void> {
     await new Promise<void>((resolve) => setImmediate(resolve));
-    if (!this.#signal.aborted) await this.#launchAll(parts, launch);
+    if (!this.#end.cause) await this.#launchAll(parts, launch);
   }
 
   /** The records of nodes to be made for the parts, in state `init`. */
@@ -141,7 +142,7 @@ export class Launches {
     try {
       const { attemptFailed, created } = planned ?? {};
       const steering = { ...(attemptFailed && { attemptFailed }), ...(created && { created }) };
-      return await driver.launch({ ...this.#order(request, part, node, label), ...steering }, this.#signal);
+      return await driver.launch({ ...this.#order(request, part, node, label), ...steering }, this.#end.signal);
     } catch (error) {
       return { state: 'failed', node: part.node ?? node, error: asError(error) };
     }
@@ -154,14 +155,14 @@ export class Launches {
       pool: this.#pool.pool,
       request,
       store: async (changes) => {
-        part.node = await storeNode(this.#services, part.node ?? node, changes, this.#signal);
+        part.node = await storeNode(this.#services, part.node ?? node, changes, this.#end.signal);
         return part.node;
       },
     };
   }
 
   async #launched(part: Part, result: LaunchResult, epoch: number): Promise<void> {
-    if (this.#signal.aborted) return;
+    if (this.#end.cause) return;
     if (result.state === 'ready') {
       part.state = 'ready';
       return;
@@ -174,7 +175,7 @@ export class Launches {
       this.#logger.warn('Could not store how a launch ended', { nodeId: part.node?.id, error });
       // an aborted node belongs to no request from now on: its lock must not stay
       if (part.node && result.state === 'aborted') {
-        await removeAbandonedLocks(this.#services, { nodes: [part.node.id] }, epoch, this.#signal);
+        await removeAbandonedLocks(this.#services, { nodes: [part.node.id] }, epoch, this.#end.signal);
       }
     }
     if (result.state === 'aborted') this.#parts.lose(part);
@@ -186,7 +187,7 @@ export class Launches {
     if (!part.node) return;
     const launchError = result.error?.message ?? null;
     const changes = part.node.state === result.state ? { launchError } : { launchError, state: result.state };
-    part.node = await storeNode(this.#services, part.node, changes, this.#signal);
+    part.node = await storeNode(this.#services, part.node, changes, this.#end.signal);
     if (result.state === 'aborted' && part.entry !== undefined) {
       await this.#services.committer.commit([{ op: 'delete', path: part.entry }]);
     }

@@ -1,6 +1,6 @@
-import { setMaxListeners } from 'node:events';
 import type { NodeId, RequestRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
+import { LazyAbort } from '../../async/lazy-abort.js';
 import type { NodeRequestHandler, Provider } from '../../contract/driver.js';
 import type { Logger } from '../../contract/logger.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
@@ -37,7 +37,7 @@ export class RequestWork {
   /** What has been heard so far. */
   readonly heard = new Set<RequestEvent>();
   readonly #drivers = new Map<Provider, NodeRequestHandler>();
-  readonly #abort = new AbortController();
+  readonly #end = new LazyAbort();
   readonly #resumed: { reused: Part[]; toLaunch: Part[] }[] = [];
   #request: RequestRecord;
   #held: HeldRequest | undefined;
@@ -60,26 +60,26 @@ export class RequestWork {
     this.services = services;
     this.pool = pool;
     this.#request = request;
-    setMaxListeners(0, this.#abort.signal); // several for each node being launched or checked
     this.parts = new RequestParts(request.labels);
     const { id: requestId, eventId } = request;
     this.logger = services.logger.child({ requestId, eventId }, LOGGER_NAMES.requestHandler);
-    const { parts, logger, signal } = this;
+    const { parts, logger } = this;
+    const end = this.#end;
     const driverNow = () => this.#driver;
     this.nodes = new CollectedNodes({
-      ...{ services, parts, logger, claimant, signal },
+      ...{ services, parts, logger, claimant, end },
       driver: driverNow,
       wake: () => this.wake(),
       abandon: (cause) => this.abandon(cause),
     });
-    this.launches = new Launches(services, pool, driverNow, parts, signal, logger);
+    this.launches = new Launches(services, pool, driverNow, parts, end, logger);
     const isInTheWay = () => parts.held().length > 0 && pool.standsInTheWay(this.#request);
     this.yieldTimer = new YieldTimer(services, isInTheWay, () => this.wake());
   }
 
-  /** Fires when nothing may be touched any more. */
-  get signal(): AbortSignal {
-    return this.#abort.signal;
+  /** Why nothing may be touched any more; `undefined` while it may. */
+  get abandonedFor(): Error | undefined {
+    return this.#end.cause;
   }
 
   /** The request as last written or read. */
@@ -178,7 +178,7 @@ export class RequestWork {
 
   /** The session is over, or the process ends now: nothing may be touched any more. */
   abandon(cause: Error): void {
-    this.#abort.abort(cause);
+    this.#end.abort(cause);
     this.wake();
   }
 
@@ -206,7 +206,7 @@ export class RequestWork {
   /** The work has ended: what it promised and claimed is given back. */
   close(): void {
     this.setPaused(false);
-    this.#abort.abort(ENDED);
+    this.#end.abort(ENDED);
     this.nodes.unclaimAll();
     for (const part of this.parts.all) part.planned?.ended(undefined);
   }

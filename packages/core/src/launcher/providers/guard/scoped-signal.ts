@@ -1,3 +1,4 @@
+import { followSignal, SpareSignal } from '../../../async/spare-signal.js';
 import { inDriverScope, type DriverScope } from './driver-scope.js';
 
 /** A signal for a driver, and the end of its connection to the launcher's. */
@@ -18,10 +19,7 @@ export function scopeSignal(signal: AbortSignal, scope: DriverScope): ScopedSign
 
 /** @returns to be called when `own` is no longer needed */
 function follow(signal: AbortSignal, own: AbortController, scope: DriverScope): () => void {
-  const abort = () => inDriverScope(scope, () => own.abort(signal.reason));
-  if (signal.aborted) abort();
-  else signal.addEventListener('abort', abort, { once: true });
-  return () => signal.removeEventListener('abort', abort);
+  return followSignal(signal, own, (abort) => inDriverScope(scope, abort));
 }
 
 /** Runs a driver's code in its scope, with a signal that it needs until its promise is settled. */
@@ -38,6 +36,9 @@ export async function inScopeWithSignal<T>(
   }
 }
 
+/** One for each driver: what it leaves listening to the signal of a question that it answered at once stays with it. */
+const spares = new WeakMap<DriverScope, SpareSignal>();
+
 /** As {@link inScopeWithSignal} for code that may know its answer at once, which is then returned at once. May throw. */
 export function askWithSignal(
   scope: DriverScope,
@@ -45,8 +46,11 @@ export function askWithSignal(
   ask: (signal: AbortSignal) => boolean | Promise<boolean> | undefined,
 ): boolean | Promise<boolean | undefined> {
   if (signal.aborted) return inScopeWithSignal(scope, signal, ask);
-  const own = new AbortController();
-  const answer = inDriverScope(scope, () => ask(own.signal));
-  if (typeof answer === 'boolean') return answer;
-  return Promise.resolve(answer).finally(follow(signal, own, scope));
+  let spare = spares.get(scope);
+  if (!spare) spares.set(scope, (spare = new SpareSignal()));
+  const answer = spare.ask(
+    (own) => inDriverScope(scope, () => ask(own)),
+    (own) => follow(signal, own, scope),
+  );
+  return typeof answer === 'boolean' ? answer : Promise.resolve(answer);
 }
