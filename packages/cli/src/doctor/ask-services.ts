@@ -12,7 +12,13 @@ export interface ServiceReport {
   /** Providers that it could not start. */
   readonly brokenProviders: readonly string[];
   /** Providers, and labels in providers, whose launches fail, and the last error. */
-  readonly failingLaunches: readonly { readonly provider: string; readonly what: string; readonly error: string }[];
+  readonly failingLaunches: readonly {
+    readonly provider: string;
+    readonly what: string;
+    readonly error: string;
+    /** By the clock of the service; `undefined`: a probe is under way. */
+    readonly nextProbeMs: number | undefined;
+  }[];
   readonly failingDeletions: readonly { readonly node: string; readonly attempts: number; readonly error: string }[];
   /** Images, as `<image>/<build>/<provider>/<upload>`, that a builder cannot take away. */
   readonly failingRemovals: readonly { readonly name: string; readonly attempts: number; readonly error: string }[];
@@ -89,6 +95,7 @@ interface LaunchHealth {
   /** `closed`: launches are not held back. */
   readonly state: string;
   readonly error?: string | null;
+  readonly next_probe?: string | null;
 }
 
 const NO_REASON = 'no reason is known';
@@ -103,7 +110,10 @@ function read(health: Health): Omit<ServiceReport, 'url' | 'skewMs' | 'leaks'> {
         labels.map(({ label, ...own }) => ({ what: `label "${label}" in provider "${provider}"`, ...own })),
       );
       const failing = parts.filter(({ state }) => state !== 'closed');
-      return failing.map(({ what, error }) => ({ provider, what, error: error ?? NO_REASON }));
+      return failing.map(({ what, error, next_probe }) => {
+        const nextProbeMs = next_probe ? Date.parse(next_probe) : undefined;
+        return { provider, what, error: error ?? NO_REASON, nextProbeMs };
+      });
     }),
     failingDeletions: (health.failing_deletions ?? []).flatMap(({ node, attempts, error }) =>
       node === undefined ? [] : [{ node, attempts, error: error ?? NO_REASON }],

@@ -14,7 +14,7 @@ const well: ServiceReport = {
 };
 
 it('finds nothing wrong with a service that is well', () => {
-  expect(findServiceTroubles({ services: [well] })).toEqual([]);
+  expect(findServiceTroubles({ services: [well], nowMs: 100_000 })).toEqual([]);
 });
 
 it.each([
@@ -22,8 +22,16 @@ it.each([
   [{ configError: 'line 3' }, 'error: nl01 continues with its former configuration: line 3'],
   [{ brokenProviders: ['rack'] }, 'error: provider "rack" could not be started on nl01'],
   [
-    { failingLaunches: [{ provider: 'rack', what: 'provider "rack"', error: 'no route' }] },
-    'warning: launches of provider "rack" fail on nl01: no route',
+    { failingLaunches: [{ provider: 'rack', what: 'provider "rack"', error: 'no route', nextProbeMs: 140_900 }] },
+    'warning: launches of provider "rack" fail on nl01: no route; other providers serve what they can instead, next probe in 40 s',
+  ],
+  [
+    {
+      failingLaunches: [
+        { provider: 'rack', what: 'label "a" in provider "rack"', error: 'full', nextProbeMs: undefined },
+      ],
+    },
+    'warning: launches of label "a" in provider "rack" fail on nl01: full; other providers serve what they can instead, a probe is under way',
   ],
   [
     { failingDeletions: [{ node: '0000000007', attempts: 4, error: 'forbidden' }] },
@@ -42,13 +50,13 @@ it.each([
     'warning: nl01 has deleted 3 leaked instances of provider "rack" since its start',
   ],
 ])('tells what a service says is wrong: %j', (changes, expected) => {
-  const found = findServiceTroubles({ services: [{ ...well, ...changes }] });
+  const found = findServiceTroubles({ services: [{ ...well, ...changes }], nowMs: 100_000 });
 
   expect(found.map(({ severity, text }) => `${severity}: ${text}`)).toEqual([expected]);
 });
 
 it('tells of a service that does not answer', () => {
-  const [found] = findServiceTroubles({ services: [{ url: 'http://nl01:8005', why: 'ECONNREFUSED' }] });
+  const [found] = findServiceTroubles({ nowMs: 0, services: [{ url: 'http://nl01:8005', why: 'ECONNREFUSED' }] });
 
   expect(found?.text).toBe('the service at http://nl01:8005 is registered and does not answer: ECONNREFUSED');
 });

@@ -1,3 +1,4 @@
+import { timeToProbe } from '@nodepool/core/service';
 import type { ServiceReport } from './ask-services.js';
 import { error, warning, type Finding, type Situation } from './finding.js';
 
@@ -6,7 +7,7 @@ const MOST_SKEW_MS = 5_000;
 const MS_PER_SECOND = 1_000;
 
 /** What registered launchers and builders say of themselves, and those that say nothing. */
-export function findServiceTroubles({ services }: Pick<Situation, 'services'>): Finding[] {
+export function findServiceTroubles({ services, nowMs }: Pick<Situation, 'services' | 'nowMs'>): Finding[] {
   return services.flatMap((service) => {
     if ('why' in service) {
       const text = `the service at ${service.url} is registered and does not answer: ${service.why}`;
@@ -15,6 +16,7 @@ export function findServiceTroubles({ services }: Pick<Situation, 'services'>): 
     return [
       ...clockOf(service),
       ...configOf(service),
+      ...launchesOf(service, nowMs),
       ...providersOf(service),
       ...imagesOf(service),
       ...leaksOf(service),
@@ -34,13 +36,21 @@ function configOf({ hostname, configError }: ServiceReport): Finding[] {
   return [error(`${hostname} continues with its former configuration: ${configError}`, 'nodepool config-validate')];
 }
 
+/** Nothing has to be done for the requests: a launcher takes none that other providers can serve, and tries by itself. */
+function launchesOf({ hostname, skewMs, failingLaunches }: ServiceReport, nowMs: number): Finding[] {
+  return failingLaunches.map(({ provider, what, error: last, nextProbeMs }) => {
+    const next = timeToProbe(nextProbeMs, nowMs + skewMs);
+    return warning(
+      `launches of ${what} fail on ${hostname}: ${last}; other providers serve what they can instead, ${next}`,
+      `nothing: it serves again when a probe succeeds; nodepool provider pause ${provider} only to keep probes away as well`,
+    );
+  });
+}
+
 function providersOf({ hostname, ...service }: ServiceReport): Finding[] {
   return [
     ...service.brokenProviders.map((name) =>
       error(`provider "${name}" could not be started on ${hostname}`, `the log of ${hostname} says why`),
-    ),
-    ...service.failingLaunches.map(({ provider, what, error: last }) =>
-      warning(`launches of ${what} fail on ${hostname}: ${last}`, `nodepool provider pause ${provider} --for 1h`),
     ),
     ...service.failingDeletions.map(({ node, attempts, error: last }) =>
       error(`the deletion of node ${node} has failed ${attempts} times: ${last}`, `nodepool delete ${node} --now`),

@@ -64,4 +64,4 @@ export { extendedNodeListing, nodeListing } from '../render/nodes.js';
 export { toPythonJson } from '../render/python-text.js';
 export { requestListing } from '../render/requests.js';
 export { optionEntry, roff, sentence, tagged } from '../render/roff.js';
-export { labelsToText } from '../launcher/plan/texts.js';
+export { labelsToText, timeToProbe } from '../launcher/plan/texts.js';

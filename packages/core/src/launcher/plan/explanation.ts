@@ -5,6 +5,7 @@ import {
   type RequestId,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
+import { withTimeToProbe } from './texts.js';
 import type { Reason, RuleName } from './types.js';
 
 /** What one pool does with a request, and why. */
@@ -57,6 +58,10 @@ export interface RequestExplanation {
   readonly pools: readonly PoolExplanation[];
   /** Nodes that are being made for it. */
   readonly launches: readonly LaunchExplanation[];
+}
+
+function explainOwn(pool: PoolExplanation, nowMs: number): PoolExplanation {
+  return { ...pool, text: withTimeToProbe(pool.text, nowMs) };
 }
 
 /** What can be said about a pool of another launcher. */
@@ -138,7 +143,7 @@ export function explainRequest(subject: ExplainSubject, sources: ExplainSources)
     ageMs: hypothetical ? undefined : nowMs - (request.createdTimeMs ?? request.stat?.ctime ?? nowMs),
     launchError: request.launchError,
     pools: [
-      ...workers.map((worker) => worker.explain(request)),
+      ...workers.map((worker) => explainOwn(worker.explain(request), nowMs)),
       ...foreign.map((pool) => explainForeign(pool, request)),
     ],
     launches: hypothetical

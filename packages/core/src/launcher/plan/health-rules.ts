@@ -1,5 +1,6 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 import { findCandidates, MIN_READY_REQUESTOR, reason } from './candidates.js';
+import { probeTime } from './texts.js';
 import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
 
 /**
@@ -50,9 +51,7 @@ function failingReason(request: PlannedRequest, view: PoolView, other: PoolCompo
   const health = isProvider ? report?.provider : label?.health;
   const what = isProvider ? (report?.failing ?? 'launches') : `launches of "${label?.label ?? ''}"`;
   const failures = health?.failures ?? 0;
-  const nextProbeMs = health?.nextProbeMs;
-  const next =
-    nextProbeMs === undefined ? 'a probe is under way' : `next probe at ${new Date(nextProbeMs).toISOString()}`;
+  const next = probeTime(health?.nextProbeMs);
   return reason(
     'provider-failing',
     `provider "${view.provider}": ${failures} ${what} in a row failed, ${next}: ${health?.error ?? 'no reason was given'}`,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { amountText, labelsToText } from './texts.js';
+import { amountText, labelsToText, probeTime, timeToProbe, withTimeToProbe } from './texts.js';
 
 describe('labels for people', () => {
   it('are shown as they are while they are few, or all different', () => {
@@ -20,5 +20,20 @@ describe('amounts', () => {
       '2 cores',
       '1 ram',
     ]);
+  });
+});
+
+describe('the next probe', () => {
+  it('is told by its time in a verdict, and by the time until then to who asks', () => {
+    const text = `3 launches in a row failed, ${probeTime(60_000)}: no capacity`;
+
+    expect(text).toBe('3 launches in a row failed, next probe at 1970-01-01T00:01:00.000Z: no capacity');
+    expect(withTimeToProbe(text, 20_400)).toBe('3 launches in a row failed, next probe in 40 s: no capacity');
+  });
+
+  it('may be due, or under way', () => {
+    expect(timeToProbe(60_000, 60_000)).toBe('next probe now');
+    expect(timeToProbe(undefined, 0)).toBe('a probe is under way');
+    expect(withTimeToProbe('a probe is under way: no capacity', 0)).toBe('a probe is under way: no capacity');
   });
 });

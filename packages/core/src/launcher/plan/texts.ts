@@ -16,3 +16,23 @@ export function labelsToText(labels: readonly string[], separator = ', '): strin
 export function amountText(amount: number, resource: string): string {
   return `${amount} ${amount === 1 ? resource.replace(/s$/, '') : resource}`;
 }
+
+const MS_PER_SECOND = 1_000;
+const NEXT_PROBE = /next probe at (\S+Z)/;
+
+/** When a provider that fails is tried again; it stays true, so that a verdict may say it. */
+export function probeTime(nextProbeMs: number | undefined): string {
+  return nextProbeMs === undefined ? 'a probe is under way' : `next probe at ${new Date(nextProbeMs).toISOString()}`;
+}
+
+/** How long it is until a provider that fails is tried again. */
+export function timeToProbe(nextProbeMs: number | undefined, nowMs: number): string {
+  if (nextProbeMs === undefined) return probeTime(nextProbeMs);
+  const seconds = Math.ceil((nextProbeMs - nowMs) / MS_PER_SECOND);
+  return seconds > 0 ? `next probe in ${seconds} s` : 'next probe now';
+}
+
+/** The text of a verdict with {@link timeToProbe} in place of {@link probeTime}. */
+export function withTimeToProbe(text: string, nowMs: number): string {
+  return text.replace(NEXT_PROBE, (_, time: string) => timeToProbe(Date.parse(time), nowMs));
+}
