@@ -444,6 +444,89 @@ describe('what becomes of a node of others', () => {
   });
 });
 
+describe('what others do with a node while they have its lock', () => {
+  /** A node with a lock directory, which others use; changes of it are theirs. */
+  async function watchUsed() {
+    const clock = new ManualClock();
+    const watched = await watchNodes({ clock, isOthersWhileLocked: ({ provider }) => provider === 'shared' });
+    const { zk, other, nodes } = watched;
+    const path = await other.create(NODE_CREATE_PATH, node({ provider: 'shared' }), { sequential: true });
+    const id = idOf(path);
+    await other.create(`${path}/lock`);
+    await until(() => nodes.hasLockDirectory(id) && nodes.get(id) !== undefined);
+    const before = zk.counters.operations;
+    const lock = () => other.create(`${path}/lock/${newLockEntryPrefix()}`, '', { sequential: true });
+    const set = (state: NodeRecord['state']) => other.setData(path, node({ provider: 'shared', state }));
+    const shown = () => [nodes.get(id)?.state, nodes.contenders(id)];
+    return { ...watched, clock, path, id, lock, set, shown, countReads: () => zk.counters.operations - before };
+  }
+
+  it('is shown late, and the node as locked until then', async () => {
+    const { zk, other, clock, nodes, id, lock, set, shown, changes, countReads } = await watchUsed();
+    const first = await lock();
+    await set('in-use');
+    await other.delete(first);
+    const second = await lock();
+    await set('used');
+    await other.delete(second);
+    await zk.sync('/'); // and with its answer the events of before
+
+    expect([shown(), countReads()]).toEqual([['ready', 1], 1]);
+    clock.advance(LONG_MS);
+    await until(() => nodes.get(id)?.state === 'used');
+
+    expect([shown(), countReads()]).toEqual([['used', 0], 2]);
+    expect(changes.map(({ after }) => after?.state)).toEqual(['ready', 'used']);
+  });
+
+  it('is never read when the node is gone before', async () => {
+    const { other, clock, nodes, path, lock, set, countReads } = await watchUsed();
+    const entry = await lock();
+    await set('used');
+    await other.multi([entry, `${path}/lock`, path].map((gone) => ({ op: 'delete', path: gone })));
+    await until(() => nodes.size === 0);
+    clock.advance(LONG_MS);
+
+    expect([countReads(), nodes.eventQueue]).toEqual([0, 0]);
+  });
+
+  it('is shown at once when nothing was changed', async () => {
+    const { other, nodes, id, lock, shown } = await watchUsed();
+    const entry = await lock();
+    await until(() => nodes.contenders(id) === 1);
+
+    await other.delete(entry);
+    await until(() => nodes.contenders(id) === 0);
+
+    expect(shown()).toEqual(['ready', 0]);
+  });
+
+  it('is shown at once when it was done without the lock', async () => {
+    const { nodes, id, set, shown } = await watchUsed();
+
+    await set('used');
+    await until(() => nodes.get(id)?.state === 'used');
+
+    expect(shown()).toEqual(['used', 0]);
+  });
+
+  it('is known when this process takes the node', async () => {
+    const { zk, other, nodes, path, lock, set, shown } = await watchUsed();
+    const entry = await lock();
+    await set('in-use');
+    await other.delete(entry);
+    await zk.sync('/');
+
+    const own = `${path}/lock/${newLockEntryPrefix()}`;
+    await createCommitter(zk, [nodes]).commit([
+      { op: 'create', path: own, ephemeral: true, sequential: true },
+      { op: 'set', path, data: node({ provider: 'shared', state: 'deleting' }) },
+    ]);
+
+    expect(shown()).toEqual(['deleting', 1]);
+  });
+});
+
 describe('a commit', () => {
   it('shows in the cache when it returns, is reported once per record and reads nothing back', async () => {
     const { zk, nodes, changes, locks } = await watchNodes();

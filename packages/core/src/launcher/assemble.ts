@@ -20,7 +20,7 @@ import { LifeCycle } from './life-cycle.js';
 import { ControlMirror } from './mirror/controls.js';
 import { ImageMirror } from './mirror/image-mirror.js';
 import { Mirror } from './mirror/mirror.js';
-import { isOthersNode, leavesNewRecords } from './mirror/others-node.js';
+import { countsAllNodes, isOthersNode, leavesNewRecords } from './mirror/others-node.js';
 import type { NodeProviders, NodeRemoval } from './mirror/ports.js';
 import { loggingAs, type Services } from './mirror/services.js';
 import { AgeLimits } from './nodes/age-limits.js';
@@ -119,6 +119,7 @@ function makeSeeing(options: LauncherOptions, parts: LauncherParts): SeeingParts
   const nodes = createNodeCache({
     ...{ zk, clock, logger },
     isOthers: (node) => isOthersNode(node, parts),
+    isOthersWhileLocked: (node) => parts.shared.isOthersFirst(node) && !countsAllNodes(parts),
     isOthersUnread: () => leavesNewRecords(parts),
   });
   const isOthersUnread = (id: RequestId) => leavesNewRecords(parts) && parts.unread.leave(id);
@@ -156,7 +157,8 @@ function makeRegistry({ zk, clock, hostname, version }: LauncherOptions, parts: 
   const candidates = new PoolCandidates({ zk, hostname, version, registry, outlook });
   const shared = new SharedPools({ registry, candidates });
   registry.onChange(({ before, after }) => {
-    if (after && !before && shared.sharesProviders) void nodes.catchUp(); // some of its nodes may be ours
+    // some of its nodes may be ours, or be left to others after it
+    if (Boolean(before) !== Boolean(after) && shared.sharesProviders) void nodes.catchUp();
   });
   const kind = { kind: 'launcher', hostname: shortName(hostname), version } as const;
   const registration = new Registration(zk, newComponent({ ...kind, state: 'stopped' }), services.logger);

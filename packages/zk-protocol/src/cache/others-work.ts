@@ -11,6 +11,11 @@ export interface OthersWorkRules<T> {
   readonly isOthers?: ((record: T) => boolean) | undefined;
   /** Changes of records that another process has locked: more follow until it gives up the lock. */
   readonly whileLocked?: boolean | undefined;
+  /**
+   * What others do with the record while they have its lock, and giving it up, concerns them: the lock counts as held until
+   * the record is read late.
+   */
+  readonly isOthersWhileLocked?: ((record: T) => boolean) | undefined;
   /** A record that has just come concerns others, whatever it says: it is not read before it is late. */
   readonly isOthersUnread?: ((id: string) => boolean) | undefined;
 }
@@ -23,7 +28,7 @@ export interface OthersWorkParts<T> {
     read(id: string, body: Buffer, stat: Stat): T | undefined;
   };
   readonly locks: Pick<LockMirror, 'contenders'>;
-  readonly reader: Pick<PathReader, 'hurry' | 'isLate' | 'postpone'>;
+  readonly reader: Pick<PathReader, 'hurry' | 'isLate' | 'isPending' | 'postpone'>;
 }
 
 /** Tells which changes of records are others' work, to be read late. */
@@ -43,14 +48,12 @@ export class OthersWork<T> {
    * @param isNew - it has just come
    */
   includes(id: string, path: string, isNew: boolean): boolean {
-    const { isOthers, isOthersUnread } = this.#rules;
+    const { isOthers, isOthersUnread, whileLocked } = this.#rules;
     const record = this.#parts.records.get(id);
-    if (record !== undefined) {
-      if (isOthers?.(record) === true) return true;
-    } else if (isNew ? isOthersUnread?.(id) === true : this.#isUnread(id, path)) {
-      return true;
-    }
-    return this.#isLockedByOthers(id);
+    if (record === undefined) {
+      if (isNew ? isOthersUnread?.(id) === true : this.#isUnread(id, path)) return true;
+    } else if (isOthers?.(record) === true) return true;
+    return this.#isLockedByOthers(id) && (whileLocked === true || this.#isOthersWhileLocked(record));
   }
 
   /** A new record, and although it has changed meanwhile, it is enough to know that it concerns others. */
@@ -64,8 +67,10 @@ export class OthersWork<T> {
 
   /** A lock entry that this process has not written has come or gone. Whoever gives up a lock has done all he wanted. */
   lockChanged(path: CachedPath, exists: boolean): void {
-    if (path.kind !== 'lock-entry' || !this.#rules.whileLocked) return;
+    const { whileLocked, isOthersWhileLocked } = this.#rules;
+    if (path.kind !== 'lock-entry' || (!whileLocked && !isOthersWhileLocked)) return;
     this.#count(path.id, path.entry, exists);
+    if (!whileLocked) return;
     const { layout, reader } = this.#parts;
     const directory = layout.directoryOf(path.id);
     if (!directory) return;
@@ -77,6 +82,19 @@ export class OthersWork<T> {
   /** It was left to others when it came, and has not been read since. */
   #isUnread(id: string, path: string): boolean {
     return this.#parts.records.get(id) === undefined && this.#parts.reader.isLate(path);
+  }
+
+  /** Changes of the record's lock are not shown before the record is read, be it late. */
+  isAwaited(id: string): boolean {
+    const { layout, reader, records } = this.#parts;
+    const directory = layout.directoryOf(id);
+    if (directory === undefined) return false;
+    const path = layout.recordPath(directory, id);
+    return reader.isPending(path) || (reader.isLate(path) && this.#isOthersWhileLocked(records.get(id)));
+  }
+
+  #isOthersWhileLocked(record: T | undefined): boolean {
+    return record !== undefined && this.#rules.isOthersWhileLocked?.(record) === true;
   }
 
   /** The connection was away: nobody told what came and went. */

@@ -38,6 +38,11 @@ export interface NodeCacheOptions extends CacheOptions {
   readonly root?: string | undefined;
   /** Changes of the node concern others first: they are shown within a second, or when somebody asks. Default: no node's do. */
   readonly isOthers?: ((node: NodeRecord) => boolean) | undefined;
+  /**
+   * What others do with the node while they have its lock concerns them first, and so does that they give it up: it is shown
+   * as late, and as locked until then. Default: no node's does.
+   */
+  readonly isOthersWhileLocked?: ((node: NodeRecord) => boolean) | undefined;
   /** A new node concerns others first, whatever its record says: it is shown as late as those. Default: none does. */
   readonly isOthersUnread?: ((id: NodeId) => boolean) | undefined;
 }
@@ -62,11 +67,11 @@ export type ControlCache = RecordCache<ControlRecord>;
 
 /** Mirrors the nodes. */
 export function createNodeCache(options: NodeCacheOptions): NodeCache {
-  const { zk, clock, logger, root = NODES_ROOT, isOthers, isOthersUnread } = options;
+  const { zk, clock, logger, root = NODES_ROOT, isOthers, isOthersWhileLocked, isOthersUnread } = options;
   return new TreeCache<NodeRecord>({
     ...{ zk, clock, logger, what: 'node', watchRoots: [root], locks: true },
     othersWork: {
-      isOthers,
+      ...{ isOthers, isOthersWhileLocked },
       isOthersUnread: isOthersUnread && ((id) => isOthersUnread(id as NodeId)),
       lateMs: OTHERS_NODES_MS,
     },

@@ -24,6 +24,7 @@ import { TreeLayout } from './tree-layout.js';
 import type { CachedPath, RecordDirectory } from './tree-layout.js';
 import type { CommitTarget, LockAware, PendingCommit, RecordCache, RecordChange } from './types.js';
 
+const UNREADABLE = 'ZooKeeper does not let us read a record; it is ignored';
 /** Everything is read at once. */
 const NONE = { lateMs: 0 };
 
@@ -184,9 +185,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     } else if (event.type === 'deleted') {
       this.#settled(path.path);
       this.#remove(path.id);
-    } else {
-      this.#recordChanged(path, event.type === 'created');
-    }
+    } else this.#recordChanged(path, event.type === 'created');
   };
 
   #recordChanged({ id, path }: CachedPath, isNew: boolean): void {
@@ -199,18 +198,12 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   #othersCreated(path: string): void {
     const cached = this.#layout.classify(path);
     if (cached?.kind === 'record') this.#recordChanged(cached, true);
-    else this.#readAgain(path);
   }
 
   #onLockEvent(path: CachedPath, exists: boolean): void {
     this.#reader.distrust({ read: 'children', path: lockDirectoryOf(path), id: path.id });
     this.#othersWork.lockChanged(path, exists);
-    this.#locks.changed(path, exists, this.#isBeingRead(path.id));
-  }
-
-  #isBeingRead(id: string): boolean {
-    const directory = this.#layout.directoryOf(id);
-    return directory !== undefined && this.#reader.isPending(this.#layout.recordPath(directory, id));
+    this.#locks.changed(path, exists, this.#othersWork.isAwaited(path.id));
   }
 
   #readAgain(path: string): void {
@@ -225,16 +218,13 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   readonly #onRead = (read: PathToRead, result: ReadResult): void => {
     if (result.read === 'data') this.#records.store(read.id, result.data, result.stat);
     else if (result.read === 'children') this.#locks.replace(read.id, result.children);
-    else if (!isZooKeeperError(result.error, 'ZK_NO_NODE')) this.#onUnreadable(read, result.error);
+    else if (!isZooKeeperError(result.error, 'ZK_NO_NODE'))
+      this.#options.logger.error(UNREADABLE, { path: read.path, error: result.error });
     else if (read.read === 'data') this.#remove(read.id);
     else this.#locks.replace(read.id, undefined);
     if (read.read === 'data' && !this.#reader.isPending(read.path)) this.#locks.release(read.id);
     this.#rebuild.arrived(read.path);
   };
-
-  #onUnreadable(read: PathToRead, error: Error): void {
-    this.#options.logger.error('ZooKeeper does not let us read a record; it is ignored', { path: read.path, error });
-  }
 
   #remove(id: string): void {
     this.#records.remove(id);

@@ -61,6 +61,7 @@ function keepsStandby(labels: Config['labels']): boolean {
   return known;
 }
 
-function countsAllNodes({ inForce, providers, controls }: NodeOwnership): boolean {
+/** Whether this launcher decides by what becomes of nodes of all kinds. */
+export function countsAllNodes({ inForce, providers, controls }: NodeOwnership): boolean {
   return inForce.config().tenantLimits.size > 0 || controls.limitsLabels || providers.buildOnNodes;
 }

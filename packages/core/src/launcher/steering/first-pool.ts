@@ -20,6 +20,14 @@ function spread(value: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
+const hashes = new WeakMap<object, number>();
+
+function hashOfPool(pool: Pick<PoolComponentRecord, 'launcherId'>): number {
+  let hash = hashes.get(pool);
+  if (hash === undefined) hashes.set(pool, (hash = spread(hashOf(pool.launcherId))));
+  return hash;
+}
+
 /**
  * The pool that takes a request before the others try (rendezvous hashing): all launchers find the same one without asking
  * each other, and when it goes only its own requests change place.
@@ -35,7 +43,7 @@ export function firstPoolFor<T extends Pick<PoolComponentRecord, 'launcherId'>>(
   let first: T | undefined;
   let most = -1;
   for (const pool of candidates) {
-    const weight = spread(requestHash ^ spread(hashOf(pool.launcherId)));
+    const weight = spread(requestHash ^ hashOfPool(pool));
     if (weight < most || (weight === most && first && first.launcherId < pool.launcherId)) continue;
     most = weight;
     first = pool;
