@@ -4,13 +4,17 @@ import { parseCommandLine, USAGE, UsageError } from './command-line.js';
 describe('the command line of the simulator', () => {
   it('has the defaults that its usage names', () => {
     expect(parseCommandLine([])).toEqual({ kind: 'seeds', from: 1, seeds: 100, trace: false, keepGoing: false });
-    expect(parseCommandLine(['--year'])).toEqual({ kind: 'year', seed: 1, only: undefined, most: undefined });
+    expect(parseCommandLine(['--year'])).toEqual({
+      ...{ kind: 'year', seed: 1, only: undefined, most: undefined },
+      ...{ oneLauncher: false, minReady: 0 },
+    });
     expect(USAGE).toMatch(/--seeds N +how many runs \(default: 100\)\n +--from S .* \(default: 1\)/);
   });
 
   it.each([
     [['--seeds', '5', '--from=7', '--trace'], { kind: 'seeds', from: 7, seeds: 5, trace: true }],
     [['--year', '--only', 'dead region', '--most', '2'], { kind: 'year', only: 'dead region', most: 2 }],
+    [['--year', '--one-launcher', '--min-ready', '6'], { kind: 'year', oneLauncher: true, minReady: 6 }],
     [['--seeds', 'x', '-h'], { kind: 'help' }],
   ])('reads %j', (args, command) => {
     expect(parseCommandLine(args)).toMatchObject(command);
@@ -25,6 +29,8 @@ describe('the command line of the simulator', () => {
     [['--from=-1'], /--from needs a whole number, 0 or more/],
     [['--from', '99999999999999999999'], /--from needs a whole number/],
     [['--only', 'herd'], /--only needs --year/],
+    [['--min-ready', '3'], /--min-ready needs --year/],
+    [['--year', '--min-ready', 'few'], /--min-ready needs a whole number, 0 or more, got "few"/],
     [['--year', '--trace'], /--trace does not go with --year/],
     [['--year', '--only', 'flood'], /there is no incident "flood"; there are dead region, .*, herd/],
   ])('refuses %j', (args, text) => {

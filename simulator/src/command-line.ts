@@ -19,7 +19,12 @@ export interface YearCommand {
   readonly seed: number;
   readonly only: string | undefined;
   readonly most: number | undefined;
+  readonly oneLauncher: boolean;
+  readonly minReady: number;
 }
+
+const SEEDS_ONLY = ['seeds', 'trace', 'keep-going'] as const;
+const YEAR_ONLY = ['only', 'most', 'one-launcher', 'min-ready'] as const;
 
 /** What `--only` takes. */
 const KINDS = [...INCIDENTS.map(({ name }) => name), 'herd'];
@@ -38,6 +43,8 @@ status 1 when something happened that never may.
   --only NAME    with --year: one kind of incident (default: all), of
                  ${KINDS.join(', ')}
   --most N       with --year: so many incidents of each kind at the most (default: as many as a year has)
+  --one-launcher with --year: one launcher has all regions (default: each has its own)
+  --min-ready N  with --year: standby nodes (default: 0)
   -h, --help     this text`;
 
 /**
@@ -49,7 +56,7 @@ export function parseCommandLine(args: readonly string[]): SeedsCommand | YearCo
   if (values.help) return { kind: 'help' };
   const from = wholeNumber('from', values.from, 0) ?? 1;
   const { only, year } = values;
-  for (const name of year ? (['seeds', 'trace', 'keep-going'] as const) : (['only', 'most'] as const)) {
+  for (const name of year ? SEEDS_ONLY : YEAR_ONLY) {
     if (values[name] !== undefined) throw new UsageError(`--${name} ${year ? 'does not go with' : 'needs'} --year`);
   }
   const seeds = wholeNumber('seeds', values.seeds, 1) ?? 100;
@@ -57,7 +64,9 @@ export function parseCommandLine(args: readonly string[]): SeedsCommand | YearCo
     return { kind: 'seeds', from, seeds, trace: values.trace ?? false, keepGoing: values['keep-going'] ?? false };
   if (only !== undefined && !KINDS.includes(only))
     throw new UsageError(`--only: there is no incident "${only}"; there are ${KINDS.join(', ')}`);
-  return { kind: 'year', seed: from, only, most: wholeNumber('most', values.most, 1) };
+  const most = wholeNumber('most', values.most, 1);
+  const minReady = wholeNumber('min-ready', values['min-ready'], 0) ?? 0;
+  return { kind: 'year', seed: from, only, most, oneLauncher: values['one-launcher'] ?? false, minReady };
 }
 
 function parse(args: readonly string[]) {
@@ -72,6 +81,8 @@ function parse(args: readonly string[]) {
         year: { type: 'boolean' },
         only: { type: 'string' },
         most: { type: 'string' },
+        'one-launcher': { type: 'boolean' },
+        'min-ready': { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
     });

@@ -5,9 +5,9 @@ import { simulateYear } from './year/year.js';
 const MOST_TOLD = 8;
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-async function runYear({ seed, only, most }: YearCommand): Promise<void> {
+async function runYear({ seed, only, most, oneLauncher, minReady }: YearCommand): Promise<void> {
   const progress = (line: string) => process.stderr.write(`${line}\n`);
-  const { text, violations } = await simulateYear({ seed, only, most, progress });
+  const { text, violations } = await simulateYear({ seed, only, most, setup: { oneLauncher, minReady }, progress });
   say(text);
   for (const violation of violations.slice(0, MOST_TOLD)) say(`violation: ${violation}`);
   if (violations.length > 0) process.exitCode = 1;

@@ -29,6 +29,16 @@ describe('an incident in one of three regions', () => {
   });
 });
 
+describe('an incident in one of three regions of one launcher with standby nodes', () => {
+  it('dead region: all requests are served, and the region is used again when it is over', async () => {
+    const result = await new Episode(1, true, { oneLauncher: true, minReady: 6 }).run(incidentOf('dead region'), 13);
+
+    expect(result.violations).toEqual([]);
+    expect(result.answers.filter(({ isFulfilled }) => !isFulfilled)).toEqual([]);
+    expect(result.recoveredMs).toBeLessThanOrEqual(5 * MINUTE_MS);
+  });
+});
+
 describe('a region that takes ten times as long', () => {
   it('keeps few requests waiting while others have capacity, and is used again when it is over', async () => {
     const result = await new Episode(1, true).run(incidentOf('slow region'), 15);

@@ -32,7 +32,15 @@ export interface EpisodeResult {
   readonly recoveredMs: number | undefined;
 }
 
-/** One incident in one of three regions, each with a launcher of its own. */
+/** Who serves the regions, and how. */
+export interface Setup {
+  /** One launcher has all regions. Default: each has a launcher of its own. */
+  readonly oneLauncher?: boolean | undefined;
+  /** Standby nodes, over all regions. Default: none. */
+  readonly minReady?: number | undefined;
+}
+
+/** One incident in one of three regions. */
 export class Episode {
   readonly #world: World;
   readonly #regions = new Map<string, Region>();
@@ -45,15 +53,17 @@ export class Episode {
   #ordersAtFirstFailure: number | undefined;
   #isOn = false;
 
-  constructor(seed: number, steering: boolean) {
+  constructor(seed: number, steering: boolean, { oneLauncher = false, minReady = 0 }: Setup = {}) {
     this.#world = new World(seed, false, Infinity);
     for (const name of REGIONS) this.#regions.set(name, new Region(this.#world, name, { instances: INSTANCES }));
     const driver = cloudDriver(this.#regions);
     this.#world.drivers.set(driver.name, driver);
     this.#struck = this.#world.random.pick([...this.#regions.values()]);
-    this.#launchers = [...this.#regions.values()].map(
-      (region) => new SimulatedLauncher(this.#world, `launcher-${region.name}`, specOf(region, steering)),
-    );
+    const regions = [...this.#regions.values()];
+    this.#launchers = (oneLauncher ? [regions] : regions.map((region) => [region])).map((own) => {
+      const name = ['launcher', ...own.map((region) => region.name)].join('-');
+      return new SimulatedLauncher(this.#world, name, specOf(own, { steering, minReady }));
+    });
     this.#world.launcherCount = this.#launchers.length;
     this.#client = new ZuulClient(this.#world, 'zuul');
     this.#client.onAnswer = (answer) => this.#answers.push(answer);
@@ -116,21 +126,26 @@ export class Episode {
   }
 }
 
-function specOf(region: Region, steering: boolean, maxConcurrency = -1): ConfigSpec {
+/** How launchers go about regions. */
+interface Policy {
+  readonly steering: boolean;
+  readonly minReady?: number;
+  readonly maxConcurrency?: number;
+}
+
+function specOf(regions: readonly Region[], { steering, minReady = 0, maxConcurrency = -1 }: Policy): ConfigSpec {
   const pool = {
     name: 'main',
     'availability-zones': ['zone-1', 'zone-2'],
     labels: [{ name: LABEL, 'cloud-image': 'image', 'flavor-name': LABEL }],
   };
-  const provider = {
-    ...{ name: region.name, driver: 'fake', cloud: region.name, 'cloud-settings': region.settings },
+  const providers = regions.map(({ name, settings }) => ({
+    ...{ name, driver: 'fake', cloud: name, 'cloud-settings': settings },
     ...{ 'launch-timeout': 600, 'boot-timeout': 60, 'launch-retries': 3, 'max-concurrency': maxConcurrency },
     ...{ 'cloud-images': [{ name: 'image' }], pools: [pool] },
-  };
-  return {
-    ...{ labels: [{ name: LABEL }], maxHoldAgeMs: 0, tenantLimits: new Map(), steering },
-    providers: [provider],
-  };
+  }));
+  const labels = [{ name: LABEL, 'min-ready': minReady }];
+  return { labels, maxHoldAgeMs: 0, tenantLimits: new Map(), steering, providers };
 }
 
 /** How a herd on one region went. */
@@ -151,7 +166,7 @@ export async function runHerd(seed: number, requests: number, limit: 'ramp' | nu
   const region = new Region(world, 'north', { instances: 1_000 });
   const driver = cloudDriver(new Map([[region.name, region]]));
   world.drivers.set(driver.name, driver);
-  const spec = limit === 'ramp' ? specOf(region, true) : specOf(region, false, limit);
+  const spec = specOf([region], limit === 'ramp' ? { steering: true } : { steering: false, maxConcurrency: limit });
   const launcher = new SimulatedLauncher(world, 'launcher', spec);
   world.launcherCount = 1;
   const client = new ZuulClient(world, 'zuul');

@@ -1,5 +1,5 @@
 import { Random } from '@nodepool/core/testing';
-import { Episode, runHerd, type EpisodeResult } from './episode.js';
+import { Episode, runHerd, type EpisodeResult, type Setup } from './episode.js';
 import { INCIDENTS } from './incidents.js';
 
 /** Launches at once that a herd is tried with when nothing steers. */
@@ -15,6 +15,8 @@ export interface YearOptions {
   readonly only?: string | undefined;
   /** So many incidents of each kind at the most. Default: as many as there are in a year. */
   readonly most?: number | undefined;
+  /** Of the incidents; a herd has one launcher and no standby nodes. */
+  readonly setup?: Setup | undefined;
   /** Told of each incident as it ends. */
   readonly progress: (text: string) => void;
 }
@@ -48,7 +50,8 @@ export async function simulateYear(options: YearOptions): Promise<{ text: string
   };
 }
 
-async function runAll(at: number, steering: boolean, { seed, most = Infinity, progress }: YearOptions): Promise<Row> {
+async function runAll(at: number, steering: boolean, options: YearOptions): Promise<Row> {
+  const { seed, most = Infinity, setup, progress } = options;
   const incident = INCIDENTS[at];
   if (!incident) throw new Error(`there is no incident ${at}`);
   const random = new Random(seed * 1_000 + at);
@@ -56,7 +59,7 @@ async function runAll(at: number, steering: boolean, { seed, most = Infinity, pr
   const count = Math.min(most, incident.perYear);
   for (let i = 1; i <= count; i++) {
     const minutes = random.int(...incident.minutes);
-    results.push(await new Episode(random.int(1, 1_000_000), steering).run(incident, minutes));
+    results.push(await new Episode(random.int(1, 1_000_000), steering, setup).run(incident, minutes));
     progress(`${incident.name} ${i} of ${count}, ${minutes} minutes, ${steering ? 'steered' : 'steering off'}`);
   }
   return { name: incident.name, steering, incidents: count, results };
