@@ -6,6 +6,12 @@ export interface Row {
   readonly isComplete: boolean;
 }
 export function rowsOf(schema: object, prefix?: string): Row[];
+/** What a map of the file requires, in words. */
+export interface RequiredKeys {
+  readonly path: string;
+  readonly needs: string;
+}
+export function requiredOf(schema: object, path?: string): RequiredKeys[];
 export function tablesOf(schemas: {
   topLevel: object;
   provider: object;

@@ -9,35 +9,81 @@ const PAGE = `${root}docs/configuration.md`;
 const STYLE = JSON.parse(readFileSync(`${root}.prettierrc.json`, 'utf8'));
 
 /** Rows of a table: each key below a schema, with its default and its meaning. */
-export function rowsOf(schema, prefix = '') {
-  const required = new Set(schema.required ?? []);
+export function rowsOf(schema, prefix = '', required = 'required') {
   const rows = Object.entries(schema.properties ?? {}).flatMap(([name, value]) => {
     const key = prefix === '' ? name : `${prefix}.${name}`;
-    return [rowOf(key, value, required.has(name)), ...rowsBelow(value, key)];
+    const isRequired = schema.required?.includes(name);
+    const others = choicesOf(schema).flatMap(({ names }) => (names.includes(name) ? names : []));
+    const unless = others.filter((other) => other !== name).map((other) => `\`${other}\``);
+    const need = isRequired ? required : unless.length > 0 ? `required without ${unless.join(' or ')}` : undefined;
+    return [rowOf(key, value, need), ...rowsBelow(value, key)];
   });
   const others = schema.additionalProperties;
   const isDescribed = typeof others === 'object' && others !== null && others.description !== undefined;
-  return isDescribed ? [...rows, rowOf(`${prefix}.*`, others, false)] : rows;
+  return isDescribed ? [...rows, rowOf(`${prefix}.*`, others)] : rows;
+}
+
+/** Keys of a map of which it needs exactly one, or at least one. */
+function choicesOf({ oneOf = [], anyOf = [] }) {
+  const choices = [
+    { text: 'exactly one of', branches: oneOf },
+    { text: 'at least one of', branches: anyOf },
+  ];
+  return choices.flatMap(({ text, branches }) => {
+    const isChoice = branches.length > 0 && branches.every(({ required, properties }) => required && !properties);
+    return isChoice ? [{ text, names: branches.flatMap(({ required }) => required) }] : [];
+  });
+}
+
+/** What each map below a schema requires: its path, and the keys in words. */
+export function requiredOf(schema, path = '') {
+  if (schema.type === 'array') return requiredOf(schema.items ?? {}, `${path}[]`);
+  if (schema.$ref !== undefined) return [];
+  const code = (names) => names.map((name) => `\`${name}\``).join(', ');
+  const needs = [
+    ...(schema.required?.length > 0 ? [code(schema.required)] : []),
+    ...choicesOf(schema).map(({ text, names }) => `${text} ${code(names)}`),
+  ];
+  const own = needs.length > 0 ? [{ path, needs: needs.join('; ') }] : [];
+  const below = Object.entries(schema.properties ?? {});
+  return [...own, ...below.flatMap(([name, value]) => requiredOf(value, path === '' ? name : `${path}.${name}`))];
+}
+
+function requiredTable({ topLevel, provider, pool, drivers }) {
+  const pools = { type: 'array', items: { properties: pool, required: ['name'] } };
+  const common = { type: 'array', items: { properties: { ...provider, pools }, required: ['name'] } };
+  const { providers: _, ...top } = topLevel.properties;
+  const known = requiredOf({ properties: { ...top, providers: common } });
+  const isNew = ({ path, needs }) => !known.some((other) => other.path === path && other.needs === needs);
+  const ofDrivers = drivers.flatMap(({ name, schema }) =>
+    requiredOf(schema, 'providers[]')
+      .filter(isNew)
+      .map(({ path, needs }) => ({ path, needs, driver: name })),
+  );
+  const lines = [...known, ...ofDrivers].map(
+    ({ path, needs, driver = 'all' }) => `| \`${path}\` | ${driver} | ${needs} |`,
+  );
+  return ['| Map | Driver | Keys |', '| --- | --- | --- |', ...lines].join('\n');
 }
 
 function rowsBelow(schema, key) {
   if (schema.$ref !== undefined) return [];
   if (schema.type === 'array') return rowsBelow(schema.items ?? {}, `${key}[]`);
   const alternatives = [...(schema.oneOf ?? []), ...(schema.anyOf ?? [])].filter((branch) => branch.properties);
-  return [schema, ...alternatives].flatMap((map) => rowsOf(map, key));
+  return [...rowsOf(schema, key), ...alternatives.flatMap((map) => rowsOf(map, key, 'required in this form'))];
 }
 
-function rowOf(key, schema, isRequired) {
+/** @param required - that it is, and when; missing: never */
+function rowOf(key, schema, required) {
   return {
     key,
-    value: defaultOf(schema, isRequired),
+    value: required ?? defaultOf(schema),
     meaning: meaningOf(schema),
-    isComplete: isComplete(schema, isRequired),
+    isComplete: isComplete(schema, required !== undefined),
   };
 }
 
-function defaultOf(schema, isRequired) {
-  if (isRequired) return 'required';
+function defaultOf(schema) {
   if (schema['x-default'] !== undefined) return schema['x-default'];
   return schema.default === undefined ? '' : `\`${String(schema.default)}\``;
 }
@@ -67,13 +113,15 @@ function table(rows) {
 }
 
 /** The tables by the name they have in the page. @param schemas - top level, common keys and drivers */
-export function tablesOf({ topLevel, provider, pool, drivers }) {
+export function tablesOf(schemas) {
+  const { topLevel, provider, pool, drivers } = schemas;
   const top = { ...topLevel.properties };
   const { diskimages } = top;
   for (const elsewhere of ['providers', 'diskimages']) Reflect.deleteProperty(top, elsewhere);
   const common = { properties: provider, required: ['name'] };
   const pools = { properties: pool, required: ['name'] };
   return {
+    'required keys': requiredTable(schemas),
     'top level': table(rowsOf({ properties: top })),
     providers: table([...rowsOf(common, 'providers[]'), ...rowsOf(pools, 'providers[].pools[]')]),
     diskimages: table(rowsOf(diskimages.items, 'diskimages[]')),

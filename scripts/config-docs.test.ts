@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { driverPackages, renderPage, rowsOf, tablesOf } from './config-docs.mjs';
+import { driverPackages, renderPage, requiredOf, rowsOf, tablesOf } from './config-docs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -35,6 +35,22 @@ describe('docs/configuration.md', () => {
     const page = readFileSync(join(root, 'docs/configuration.md'), 'utf8');
 
     expect(page).toBe(await renderPage(page, tablesOf(schemas)));
+  });
+
+  it('says what a map requires, and where one of several keys will do', () => {
+    const image = {
+      properties: { name: {}, id: {}, ram: {}, flavor: {} },
+      ...{ required: ['name'], oneOf: [{ required: ['id'] }, { required: ['ram'] }] },
+    };
+    const schema = { properties: { images: { type: 'array', items: image }, other: { properties: { free: {} } } } };
+
+    expect(requiredOf(schema)).toEqual([{ path: 'images[]', needs: '`name`; exactly one of `id`, `ram`' }]);
+    expect(rowsOf(image).map(({ key, value }) => [key, value])).toEqual([
+      ['name', 'required'],
+      ['id', 'required without `ram`'],
+      ['ram', 'required without `id`'],
+      ['flavor', ''],
+    ]);
   });
 
   it('says of each key what it is for and what holds without it', () => {
