@@ -280,7 +280,10 @@ export interface LaunchOrder {
   readonly label: PoolLabelConfig;
   readonly pool: PoolConfig;
   readonly request: RequestRecord;
-  /** Stores changed fields of the node under its lock and returns the new record. Rejects when the lock is lost. */
+  /**
+   * Stores changed fields of the node under its lock and returns the new record. Rejects when the lock is lost. What makes
+   * the node `ready` is the last to be stored: a request that lacks nothing else gets the node with that write.
+   */
   store(changes: Partial<NodeRecord>): Promise<NodeRecord>;
   /**
    * Told of each attempt that failed, the last one included, so that core knows how the provider does. A driver that makes

@@ -19,6 +19,7 @@ export async function collect(work: RequestWork): Promise<StepTo<'collecting' | 
 /** Nothing is under way. @returns how the work ends now; `undefined`: the request waits for capacity */
 function chooseEnding(work: RequestWork): Ending | undefined {
   const { heard, parts, pool, yieldTimer } = work;
+  if (work.isFulfilled) return { kind: 'fulfil' };
   if (heard.has('gone')) return { kind: 'let-go' };
   const failed = parts.find('failed');
   if (failed) return declineAfterFailure(work, failed);

@@ -1,5 +1,6 @@
 import {
   decodeRequest,
+  delay,
   encodeRequest,
   newRequest,
   nodeLockPath,
@@ -281,6 +282,137 @@ describe('a request that gets its nodes', () => {
 
     expect(await work.outcome()).toBe('fulfilled');
     expect(await work.stored()).toMatchObject({ state: 'fulfilled', relativePriority: 7 });
+  });
+});
+
+describe('a request that lacks one node', () => {
+  it('is fulfilled by the transaction that stores the node as ready', async () => {
+    const work = await Work.begin(['a', 'b']);
+    const a = await work.world.createNode({});
+
+    work.accept(
+      [
+        ['a', a],
+        ['b', LAUNCH],
+      ],
+      { launch: ready },
+    );
+
+    expect(await work.outcome()).toBe('fulfilled');
+    const { state, nodeIds, stat } = await work.stored();
+    const b = work.node(nodeIds[1] as NodeId);
+    expect({ state, first: nodeIds[0] }).toEqual({ state: 'fulfilled', first: a });
+    expect(b).toMatchObject({ state: 'ready', externalId: `i-${b?.id}`, stat: { mzxid: stat?.mzxid } });
+    expect(await work.entries(nodeLockPath(b?.id as NodeId))).toEqual([]);
+    expect(await work.entries(nodeLockPath(a))).toEqual([]);
+    expect(work.unlockLater).toHaveLength(1);
+  });
+
+  it.each([
+    ['ends with an error', () => Promise.reject(new Error('broken'))],
+    ['stores more of the node', (order: LaunchOrder) => order.store({ hostname: 'late' })],
+  ])('is fulfilled although the launch %s after that', async (_what, then) => {
+    const work = await Work.begin(['a']);
+    const launch = async (order: LaunchOrder) => {
+      const result = await ready(order);
+      await then(order);
+      return result;
+    };
+
+    work.accept([['a', LAUNCH]], { launch });
+
+    expect(await work.outcome()).toBe('fulfilled');
+    const { state, nodeIds } = await work.stored();
+    expect(state).toBe('fulfilled');
+    expect(work.node(nodeIds[0] as NodeId)).toMatchObject({ state: 'ready', launchError: null, hostname: null });
+  });
+
+  it('is fulfilled although its requestor has taken the node and deleted it before the launch returns', async () => {
+    const work = await Work.begin(['a']);
+    const { other, clock } = work.world;
+    const launch = async (order: LaunchOrder) => {
+      const result = await ready(order);
+      await other.delete(requestPath(work.request.id));
+      work.handler.requestGone();
+      await delay(clock, 1_000);
+      return result;
+    };
+
+    work.accept([['a', LAUNCH]], { launch });
+
+    expect(await work.outcome()).toBe('fulfilled');
+    const [node] = [...work.world.services.mirror.nodes.values()];
+    expect(node).toMatchObject({ state: 'ready', allocatedTo: work.request.id });
+  });
+
+  it('is let go when its requestor withdraws it before the node is ready, and the node is free', async () => {
+    const work = await Work.begin(['a']);
+    const launch = async (order: LaunchOrder) => {
+      await work.world.other.delete(requestPath(work.request.id));
+      return ready(order);
+    };
+    work.accept([['a', LAUNCH]], { launch });
+    await work.world.pass(1_000);
+
+    work.handler.requestGone();
+
+    expect(await work.outcome()).toBe('gone');
+    const [node] = [...work.world.services.mirror.nodes.values()];
+    expect(node).toMatchObject({ state: 'ready', allocatedTo: null });
+    expect(await work.entries(nodeLockPath(node?.id as NodeId))).toEqual([]);
+  });
+
+  it('is fulfilled with what its requestor wrote into it meanwhile', async () => {
+    const work = await Work.begin(['a']);
+    const { other, clock } = work.world;
+    const launch = async (order: LaunchOrder) => {
+      const changed = withRequest(order.request, { state: 'pending', relativePriority: 7 }, clock.now());
+      await other.setData(requestPath(work.request.id), encodeRequest(changed));
+      return ready(order);
+    };
+
+    work.accept([['a', LAUNCH]], { launch });
+
+    expect(await work.outcome()).toBe('fulfilled');
+    expect(await work.stored()).toMatchObject({ state: 'fulfilled', relativePriority: 7 });
+  });
+
+  it.each(['loseAnswer', 'loseRequest'] as const)(
+    'gets its node although the connection breaks at that transaction (%s)',
+    async (how) => {
+      const work = await Work.begin(['a']);
+      const { world } = work;
+      const match = (write: string) => write.endsWith(requestPath(work.request.id));
+      const launch = (order: LaunchOrder) => {
+        if (how === 'loseAnswer') world.loseAnswer(match);
+        else world.zk.loseRequest(match);
+        return ready(order);
+      };
+
+      work.accept([['a', LAUNCH]], { launch });
+
+      expect(await work.outcome()).toBe('fulfilled');
+      expect(world.breaks).toBe(1);
+      const { state, nodeIds } = await work.stored();
+      await world.pass(1_000);
+      expect(state).toBe('fulfilled');
+      expect(work.node(nodeIds[0] as NodeId)).toMatchObject({ state: 'ready', allocatedTo: work.request.id });
+      expect(work.unlockLater).toHaveLength(1);
+    },
+  );
+
+  it('is left alone when the session ends at that transaction', async () => {
+    const work = await Work.begin(['a']);
+    const launch = (order: LaunchOrder) => {
+      const stored = ready(order);
+      work.world.loseSession();
+      return stored;
+    };
+
+    work.accept([['a', LAUNCH]], { launch });
+
+    expect(await work.outcome()).toBe('abandoned');
+    expect(work.unlockLater).toEqual([]);
   });
 });
 

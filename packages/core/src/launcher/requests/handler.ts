@@ -7,6 +7,7 @@ import type { PausedRequest } from '../plan/plan-pool.js';
 import { reason } from '../plan/candidates.js';
 import type { Assignment } from '../plan/types.js';
 import { decline } from './decline.js';
+import { fulfilWith } from './fulfil.js';
 import type { HandlerPool } from './handler-pool.js';
 import { RequestWork } from './request-work.js';
 import type { Step } from './stage.js';
@@ -21,7 +22,7 @@ export class RequestHandler {
   /** @param driver - the running provider's side of the request */
   constructor(services: Services, pool: HandlerPool, request: RequestRecord, driver: NodeRequestHandler) {
     this.epoch = services.zk.sessionEpoch;
-    this.#work = new RequestWork(services, pool, request, driver, this);
+    this.#work = new RequestWork(services, pool, request, driver, this, fulfilWith);
   }
 
   /** The request as last written or read. */
@@ -84,6 +85,7 @@ export class RequestHandler {
   async #escape(error: unknown): Promise<RequestOutcome> {
     const work = this.#work;
     const { abandonedFor, logger } = work;
+    if (work.isFulfilled) return 'fulfilled'; // whatever came after it
     if (abandonedFor || isZooKeeperError(error)) {
       const cause = abandonedFor ?? error;
       logger.warn('Abandoned request', { error: cause });

@@ -1,4 +1,4 @@
-import type { Operation, RequestRecord } from '@nodepool/zk-protocol';
+import type { Operation, OperationResult, RequestRecord } from '@nodepool/zk-protocol';
 import { setRequest } from './request-writes.js';
 import type { Services } from '../mirror/services.js';
 import { isRefusal, Transaction } from './transaction.js';
@@ -6,24 +6,20 @@ import { isRefusal, Transaction } from './transaction.js';
 /** The lock of a request this process has accepted. */
 export class HeldRequest {
   readonly #services: Services;
-  readonly #entry: string;
+  /** Path of our entry in the lock directory. */
+  readonly entry: string;
 
-  /** @param entry - path of our entry in the lock directory */
   constructor(services: Services, entry: string) {
     this.#services = services;
-    this.#entry = entry;
+    this.entry = entry;
   }
 
   /**
    * Writes the request's final body, after `before`, in one transaction, and keeps the lock.
-   * @returns as {@link writeAndUnlock}; when `done`, the entry that is left to be removed
+   * @returns as {@link writeAndUnlock}; when done, the results, and the entry is left to be removed
    */
-  async writeOnly(
-    request: RequestRecord,
-    before: Transaction<'node'>,
-  ): Promise<{ entry: string } | 'gone' | 'changed' | NodeRefusal> {
-    const result = await this.#write(request, before, []);
-    return result === 'done' ? { entry: this.#entry } : result;
+  writeOnly(request: RequestRecord, before: Transaction<'node'>): Promise<WriteResult> {
+    return this.#write(request, before, []);
   }
 
   /**
@@ -34,8 +30,9 @@ export class HeldRequest {
    */
   async writeAndUnlock(request: RequestRecord): Promise<'done' | 'gone' | 'changed'> {
     const result = await this.#write(request, undefined, [this.#unlockOperation()]);
-    if (typeof result === 'object') throw new Error('a transaction without nodes was refused because of a node');
-    return result;
+    if (typeof result === 'string') return result;
+    if ('node' in result) throw new Error('a transaction without nodes was refused because of a node');
+    return 'done';
   }
 
   /** Gives the lock up without writing the request. */
@@ -49,14 +46,13 @@ export class HeldRequest {
     request: RequestRecord,
     before: Transaction<'node'> | undefined,
     after: readonly Operation[],
-  ): Promise<'done' | 'gone' | 'changed' | NodeRefusal> {
+  ): Promise<WriteResult> {
     const transaction = new Transaction<'node' | 'request' | 'lock'>();
     if (before) transaction.add('node', ...before.operations);
     transaction.add('request', setRequest(request));
     transaction.add('lock', ...after);
     try {
-      await transaction.commit(this.#services.committer);
-      return 'done';
+      return { results: await transaction.commit(this.#services.committer) };
     } catch (error) {
       if (!isRefusal<'node' | 'request' | 'lock'>(error)) throw error;
       if (error.owner === 'node') return { node: error.operation };
@@ -66,11 +62,14 @@ export class HeldRequest {
   }
 
   #unlockOperation(): Operation {
-    return { op: 'delete', path: this.#entry };
+    return { op: 'delete', path: this.entry };
   }
 }
 
-/** The lock entry of a node was not there any more. */
-export interface NodeRefusal {
+/** What became of writing the request's body; see {@link HeldRequest}. */
+export type WriteResult = { readonly results: readonly OperationResult[] } | 'gone' | 'changed' | NodeRefusal;
+
+/** The lock entry of a node was not there any more, or the node is another one. */
+interface NodeRefusal {
   readonly node: Operation;
 }

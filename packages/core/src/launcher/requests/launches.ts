@@ -2,6 +2,7 @@ import { newNode, type NodeId, type NodeRecord, type RequestRecord } from '@node
 import { asError } from '../../async/as-error.js';
 import type { LazyAbort } from '../../async/lazy-abort.js';
 import type { LaunchOrder, LaunchResult, NodeRequestHandler } from '../../contract/driver.js';
+import { LockLostError } from '../../contract/errors.js';
 import type { PoolLabelConfig } from '../../contract/provider-config.js';
 import { removeAbandonedLocks } from './abandoned.js';
 import type { Logger } from '../../contract/logger.js';
@@ -15,32 +16,31 @@ import { storeNode } from './store-node.js';
 /** A request for thousands of nodes leaves the process time for other work between so many launches. */
 const LAUNCHES_PER_TURN = 50;
 
+/** Whose launches they are. */
+export interface LaunchesOptions {
+  readonly services: Services;
+  readonly pool: HandlerPool;
+  readonly parts: RequestParts;
+  /** Fires when nothing may be touched any more. */
+  readonly end: LazyAbort;
+  readonly logger: Logger;
+  /** The driver's side of the request, now. */
+  readonly driver: () => NodeRequestHandler;
+  /** The request has been fulfilled: its nodes are not ours any more. */
+  readonly isFulfilled: () => boolean;
+  /** Stores a ready node together with the end of the work, if it is the last; `undefined`: store it by itself. */
+  readonly fulfilWith: (part: Part, changes: Partial<NodeRecord>) => Promise<NodeRecord | undefined>;
+}
+
 /** The launches of one request: makes records, has the driver make machines, stores how each ended. */
 export class Launches {
-  readonly #services: Services;
-  readonly #pool: HandlerPool;
-  readonly #driver: () => NodeRequestHandler;
-  readonly #parts: RequestParts;
-  readonly #end: LazyAbort;
-  readonly #logger: Logger;
+  readonly #options: LaunchesOptions;
   readonly #creating = new Set<Promise<unknown>>();
   /** Zone all nodes of the request share, once chosen. */
   az: string | null = null;
 
-  constructor(
-    services: Services,
-    pool: HandlerPool,
-    driver: () => NodeRequestHandler,
-    parts: RequestParts,
-    end: LazyAbort,
-    logger: Logger,
-  ) {
-    this.#services = services;
-    this.#pool = pool;
-    this.#driver = driver;
-    this.#parts = parts;
-    this.#end = end;
-    this.#logger = logger;
+  constructor(options: LaunchesOptions) {
+    this.#options = options;
   }
 
   /**
@@ -55,11 +55,11 @@ export class Launches {
     stored: readonly NodeId[] | undefined,
     settled: () => void,
   ): Promise<void> {
-    const services = this.#services;
+    const services = this.#options.services;
     const epoch = services.zk.sessionEpoch;
     const making = stored ? beginBuilding(services, stored) : createNodes(services, this.draft(request, parts));
     const made = await this.#track(making);
-    if (this.#end.cause) return; // what was made is left to whoever cleans up after the handler
+    if (this.#options.end.cause) return; // what was made is left to whoever cleans up after the handler
     const recorded = made.flatMap(({ node, entry }, i) => {
       const part = parts[i];
       return part ? [Object.assign(part, { node, entry })] : [];
@@ -83,12 +83,14 @@ export class Launches {
 
   async #launchNextTurn<T extends Part>(parts: readonly T[], launch: (part: T) => Promise<void>): Promise<void> {
     await new Promise<void>((resolve) => setImmediate(resolve));
-    if (!this.#end.cause) await this.#launchAll(parts, launch);
+    if (!this.#options.end.cause) await this.#launchAll(parts, launch);
   }
 
   /** The records of nodes to be made for the parts, in state `init`. */
   draft(request: RequestRecord, parts: readonly Part[]): NodeRecord[] {
-    return parts.map(({ label, planned }) => this.#draft(request, label, planned?.need ?? this.#pool.needOf(label)));
+    return parts.map(({ label, planned }) =>
+      this.#draft(request, label, planned?.need ?? this.#options.pool.needOf(label)),
+    );
   }
 
   /** Resolves when no record is being made any more, so that all there will be can be seen. */
@@ -104,7 +106,7 @@ export class Launches {
   }
 
   #draft(request: RequestRecord, label: string, resources: Record<string, number>): NodeRecord {
-    const { pool, providerName, launcherId } = this.#pool;
+    const { pool, providerName, launcherId } = this.#options.pool;
     const draft = newNode(
       {
         state: 'init',
@@ -119,9 +121,9 @@ export class Launches {
         az: this.az,
         resources,
       },
-      this.#services.clock.now(),
+      this.#options.services.clock.now(),
     );
-    const completed = this.#driver().setNodeMetadata?.(draft) ?? draft;
+    const completed = this.#options.driver().setNodeMetadata?.(draft) ?? draft;
     this.az ??= completed.az;
     return completed;
   }
@@ -133,16 +135,16 @@ export class Launches {
     node: NodeRecord,
     planned: PlannedLaunch | undefined,
   ): Promise<LaunchResult> {
-    const label = this.#pool.pool.labels.get(part.label);
-    const driver = this.#driver();
+    const label = this.#options.pool.pool.labels.get(part.label);
+    const driver = this.#options.driver();
     if (!label || !driver.launch) {
-      const error = new Error(`pool "${this.#pool.pool.name}" no longer launches label "${part.label}"`);
+      const error = new Error(`pool "${this.#options.pool.pool.name}" no longer launches label "${part.label}"`);
       return { state: 'failed', node, error };
     }
     try {
       const { attemptFailed, created } = planned ?? {};
       const steering = { ...(attemptFailed && { attemptFailed }), ...(created && { created }) };
-      return await driver.launch({ ...this.#order(request, part, node, label), ...steering }, this.#end.signal);
+      return await driver.launch({ ...this.#order(request, part, node, label), ...steering }, this.#options.end.signal);
     } catch (error) {
       return { state: 'failed', node: part.node ?? node, error: asError(error) };
     }
@@ -152,33 +154,43 @@ export class Launches {
     return {
       node,
       label,
-      pool: this.#pool.pool,
+      pool: this.#options.pool.pool,
       request,
-      store: async (changes) => {
-        part.node = await storeNode(this.#services, part.node ?? node, changes, this.#end.signal);
-        return part.node;
-      },
+      store: (changes) => this.#store(part, part.node ?? node, changes),
     };
   }
 
+  async #store(part: Part, node: NodeRecord, changes: Partial<NodeRecord>): Promise<NodeRecord> {
+    const { services, end, isFulfilled, fulfilWith } = this.#options;
+    if (isFulfilled())
+      throw new LockLostError(`node ${node.id}: could not store it, it was handed over when stored as ready`);
+    const handedOver = changes.state === 'ready' ? await fulfilWith(part, changes) : undefined;
+    part.node = handedOver ?? (await storeNode(services, node, changes, end.signal));
+    return part.node;
+  }
+
   async #launched(part: Part, result: LaunchResult, epoch: number): Promise<void> {
-    if (this.#end.cause) return;
-    if (result.state === 'ready') {
-      part.state = 'ready';
-      return;
-    }
+    if (this.#options.end.cause) return;
+    const isDone = this.#options.isFulfilled();
+    if (result.state === 'ready' || isDone) part.state = 'ready';
+    if (result.state === 'ready') return;
+    const about = { nodeId: part.node?.id, result: result.state, error: result.error };
+    this.#options.logger.warn(
+      isDone ? 'Launch failed after its node was handed over' : 'Launch did not succeed',
+      about,
+    );
+    if (isDone) return;
     part.error = result.error;
-    this.#logger.warn('Launch did not succeed', { nodeId: part.node?.id, result: result.state, error: result.error });
     try {
       await this.#storeEnd(part, result);
     } catch (error) {
-      this.#logger.warn('Could not store how a launch ended', { nodeId: part.node?.id, error });
+      this.#options.logger.warn('Could not store how a launch ended', { nodeId: part.node?.id, error });
       // an aborted node belongs to no request from now on: its lock must not stay
       if (part.node && result.state === 'aborted') {
-        await removeAbandonedLocks(this.#services, { nodes: [part.node.id] }, epoch, this.#end.signal);
+        await removeAbandonedLocks(this.#options.services, { nodes: [part.node.id] }, epoch, this.#options.end.signal);
       }
     }
-    if (result.state === 'aborted') this.#parts.lose(part);
+    if (result.state === 'aborted') this.#options.parts.lose(part);
     else part.state = 'failed';
   }
 
@@ -187,9 +199,9 @@ export class Launches {
     if (!part.node) return;
     const launchError = result.error?.message ?? null;
     const changes = part.node.state === result.state ? { launchError } : { launchError, state: result.state };
-    part.node = await storeNode(this.#services, part.node, changes, this.#end.signal);
+    part.node = await storeNode(this.#options.services, part.node, changes, this.#options.end.signal);
     if (result.state === 'aborted' && part.entry !== undefined) {
-      await this.#services.committer.commit([{ op: 'delete', path: part.entry }]);
+      await this.#options.services.committer.commit([{ op: 'delete', path: part.entry }]);
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { NodeId, RequestRecord } from '@nodepool/zk-protocol';
+import type { NodeId, NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import { LazyAbort } from '../../async/lazy-abort.js';
 import type { NodeRequestHandler, Provider } from '../../contract/driver.js';
@@ -22,6 +22,8 @@ import { YieldTimer } from './yield-timer.js';
  */
 export type RequestEvent = 'gone' | 'draining' | 'hopeless';
 
+type FulfilWith = (work: RequestWork, part: Part, changes: Partial<NodeRecord>) => Promise<NodeRecord | undefined>;
+
 /** Made once: an error for each handler would have its stack recorded for no reader. */
 const ENDED = new Error('the handler has ended');
 
@@ -42,12 +44,14 @@ export class RequestWork {
   #request: RequestRecord;
   #held: HeldRequest | undefined;
   #paused = false;
+  #fulfilled = false;
   #woken = false;
   #waiter: (() => void) | undefined;
 
   /**
    * @param driver - the running provider's side of the request
    * @param claimant - who has claimed its nodes in the mirror
+   * @param fulfilWith - stores a ready node together with the end of the work, if it is the last; `undefined`: it is not
    */
   constructor(
     services: Services,
@@ -55,6 +59,7 @@ export class RequestWork {
     request: RequestRecord,
     driver: NodeRequestHandler,
     claimant: object,
+    fulfilWith: FulfilWith,
   ) {
     this.#drivers.set(pool.runningProvider, driver);
     this.services = services;
@@ -72,7 +77,12 @@ export class RequestWork {
       wake: () => this.wake(),
       abandon: (cause) => this.abandon(cause),
     });
-    this.launches = new Launches(services, pool, driverNow, parts, end, logger);
+    this.launches = new Launches({
+      ...{ services, pool, parts, end, logger },
+      driver: driverNow,
+      isFulfilled: () => this.#fulfilled,
+      fulfilWith: (part, changes) => fulfilWith(this, part, changes),
+    });
     const isInTheWay = () => parts.held().length > 0 && pool.standsInTheWay(this.#request);
     this.yieldTimer = new YieldTimer(services, isInTheWay, () => this.wake());
   }
@@ -80,6 +90,11 @@ export class RequestWork {
   /** Why nothing may be touched any more; `undefined` while it may. */
   get abandonedFor(): Error | undefined {
     return this.#end.cause;
+  }
+
+  /** Fires when nothing may be touched any more. */
+  get signal(): AbortSignal {
+    return this.#end.signal;
   }
 
   /** The request as last written or read. */
@@ -90,6 +105,11 @@ export class RequestWork {
   /** The request waits for capacity. */
   get isPaused(): boolean {
     return this.#paused;
+  }
+
+  /** The request has been fulfilled. */
+  get isFulfilled(): boolean {
+    return this.#fulfilled;
   }
 
   /** This process has locked the request. */
@@ -149,6 +169,12 @@ export class RequestWork {
   accepted(held: HeldRequest): void {
     this.#held = held;
     this.#refreshRequest();
+  }
+
+  /** The request is written as fulfilled; its lock goes in a moment. */
+  fulfilled(): void {
+    this.#fulfilled = true;
+    this.pool.unlockLater(this.heldRequest().entry);
   }
 
   heldRequest(): HeldRequest {

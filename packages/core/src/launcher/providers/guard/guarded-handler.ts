@@ -70,7 +70,9 @@ async function launch(
     const started = inScopeWithSignal(violations.scope, signal, (own) => handler.launch?.(guarded, own));
     const limited = withTimeLimit(clock, LAUNCH_LIMIT_MS, `launch of node ${node.id}`, started);
     const result = await untilAborted(limited, signal, clock);
-    const problem = problemOf(result, newestOf(node, storedNode(node.id), result?.node));
+    // what was stored as ready may be handed over, and changed by whoever has it
+    const stored = node.state === 'ready' ? node : newestOf(node, storedNode(node.id), result?.node);
+    const problem = problemOf(result, stored);
     if (!problem && result) return result;
     throw new DriverError(driver, `driver "${driver}" launched node ${node.id} and returned ${problem}`);
   } catch (error) {
