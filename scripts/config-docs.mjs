@@ -52,8 +52,7 @@ export function requiredOf(schema, path = '') {
 function requiredTable({ topLevel, provider, pool, drivers }) {
   const pools = { type: 'array', items: { properties: pool, required: ['name'] } };
   const common = { type: 'array', items: { properties: { ...provider, pools }, required: ['name'] } };
-  const { providers: _, ...top } = topLevel.properties;
-  const known = requiredOf({ properties: { ...top, providers: common } });
+  const known = requiredOf({ properties: { ...topLevel.properties, providers: common } });
   const isNew = ({ path, needs }) => !known.some((other) => other.path === path && other.needs === needs);
   const ofDrivers = drivers.flatMap(({ name, schema }) =>
     requiredOf(schema, 'providers[]')
