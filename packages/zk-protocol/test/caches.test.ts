@@ -311,6 +311,26 @@ describe('what others do with a request that they have locked', () => {
     expect(requests.contenders(id)).toBe(2);
   });
 
+  it('is read when the lock is given up, also where it was taken before the request was read', async () => {
+    const {
+      other,
+      requests,
+      body: revised,
+    } = { ...(await watchLocked()), body: '{"state": "requested", "tenant": 1}' };
+    const path = '/nodepool/requests/100-0000000009';
+    const root = '/nodepool/requests-lock/100-0000000009';
+    const entry = `${root}/${newLockEntryPrefix()}0000000000`;
+
+    await other.multi([
+      ...[path, root, entry].map((made) => ({ op: 'create', path: made, data: body('requested') }) as const),
+      { op: 'set', path, data: revised },
+    ]);
+    await other.delete(entry);
+
+    await until(() => requests.get(idOf(path)) !== undefined);
+    expect(requests.contenders(idOf(path))).toBe(0);
+  });
+
   it('is not read when the request came while it could be left unread, and is gone before that is late', async () => {
     const [zk, other] = await Promise.all([session(), session()]);
     const clock = new ManualClock();

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-// below the range the kernel takes for outgoing connections, which would otherwise steal a port between check and use
-const FIRST_PORT = 10_000;
+// above 10080, where fetch connects to nothing, and below the range the kernel takes for outgoing connections, which would
+// otherwise steal a port between check and use
+const FIRST_PORT = 10_081;
 const LAST_PORT = 31_999;
 
 function isFree(port: number, host: string): Promise<boolean> {

@@ -28,7 +28,7 @@ export interface OthersWorkParts<T> {
     read(id: string, body: Buffer, stat: Stat): T | undefined;
   };
   readonly locks: Pick<LockMirror, 'contenders'>;
-  readonly reader: Pick<PathReader, 'hurry' | 'isLate' | 'isPending' | 'postpone'>;
+  readonly reader: PathReader;
 }
 
 /** Tells which changes of records are others' work, to be read late. */
@@ -44,15 +44,24 @@ export class OthersWork<T> {
   }
 
   /**
-   * Whether a change of the record is read late.
+   * The record has come or changed: it is to be read, at once or late.
    * @param isNew - it has just come
    */
-  includes(id: string, path: string, isNew: boolean): boolean {
-    const { isOthers, isOthersUnread, whileLocked } = this.#rules;
+  recordChanged(read: PathToRead, isNew: boolean): void {
+    const { reader } = this.#parts;
+    if (isNew && this.#leaves(read.id)) reader.markForLater(read, true);
+    else if (this.#includes(read)) reader.markForLater(read);
+    else reader.mark(read);
+  }
+
+  #leaves(id: string): boolean {
+    return this.#parts.records.get(id) === undefined && this.#rules.isOthersUnread?.(id) === true;
+  }
+
+  #includes({ id, path }: PathToRead): boolean {
+    const { isOthers, whileLocked } = this.#rules;
     const record = this.#parts.records.get(id);
-    if (record === undefined) {
-      if (isNew ? isOthersUnread?.(id) === true : this.#isUnread(id, path)) return true;
-    } else if (isOthers?.(record) === true) return true;
+    if (record === undefined ? this.#parts.reader.isLeft(path) : isOthers?.(record) === true) return true;
     return this.#isLockedByOthers(id) && (whileLocked === true || this.#isOthersWhileLocked(record));
   }
 
@@ -76,12 +85,7 @@ export class OthersWork<T> {
     if (!directory) return;
     const recordPath = layout.recordPath(directory, path.id);
     if (this.#isLockedByOthers(path.id)) reader.postpone(recordPath);
-    else if (!this.#isUnread(path.id, recordPath)) reader.hurry(recordPath);
-  }
-
-  /** It was left to others when it came, and has not been read since. */
-  #isUnread(id: string, path: string): boolean {
-    return this.#parts.records.get(id) === undefined && this.#parts.reader.isLate(path);
+    else if (!reader.isLeft(recordPath)) reader.hurry(recordPath);
   }
 
   /** Changes of the record's lock are not shown before the record is read, be it late. */

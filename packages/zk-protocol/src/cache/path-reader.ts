@@ -54,7 +54,7 @@ export class PathReader {
   /** How many answers in a row were dropped. */
   readonly #dropped = new Map<string, number>();
   /** Paths that are read later, with the time for each; in the order of these times. */
-  readonly #later = new Map<string, { readonly read: PathToRead; readonly dueMs: number }>();
+  readonly #later = new Map<string, { readonly read: PathToRead; readonly dueMs: number; readonly isLeft: boolean }>();
   #cancelLater: CancelTimer | undefined;
   /** Whoever waits until paths are known. */
   #waiters: (() => void)[] = [];
@@ -90,8 +90,16 @@ export class PathReader {
     if (this.#reading.has(read.path)) this.mark(read);
   }
 
-  /** Somebody is at work on it, and more changes will follow: it is read in a moment, unless it is marked before. */
-  markForLater(read: PathToRead): void {
+  /** It has come, and has been left to others since. */
+  isLeft(path: string): boolean {
+    return this.#later.get(path)?.isLeft === true;
+  }
+
+  /**
+   * Somebody is at work on it, and more changes will follow: it is read in a moment, unless it is marked before.
+   * @param isLeft - it has just come, and is left to others
+   */
+  markForLater(read: PathToRead, isLeft = false): void {
     const { path } = read;
     const underWay = this.#reading.get(path);
     if (underWay !== undefined) {
@@ -99,7 +107,7 @@ export class PathReader {
       return;
     }
     if (this.#later.has(path) || this.#dirty.has(path)) return;
-    this.#later.set(path, { read, dueMs: this.#options.clock.now() + this.#options.laterMs });
+    this.#later.set(path, { read, dueMs: this.#options.clock.now() + this.#options.laterMs, isLeft });
     this.#armLater();
   }
 

@@ -189,9 +189,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   };
 
   #recordChanged({ id, path }: CachedPath, isNew: boolean): void {
-    const read: PathToRead = { read: 'data', path, id };
-    if (this.#othersWork.includes(id, path, isNew)) this.#reader.markForLater(read);
-    else this.#reader.mark(read);
+    this.#othersWork.recordChanged({ read: 'data', path, id }, isNew);
     if (this.ready) this.#backlog.check(this.#reader.waiting);
   }
 
