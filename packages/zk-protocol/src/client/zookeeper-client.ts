@@ -175,23 +175,27 @@ export class ZooKeeperClient implements ZooKeeperConnection {
     return this.#send(request);
   }
 
-  async multi(operations: readonly Operation[]): Promise<OperationResult[]> {
-    if (operations.length === 0) return [];
-    for (const operation of operations) assertPath(operation.path, operation.op === 'create' && operation.sequential);
-    const first = (operations[0] as Operation).path;
-    const request = this.#request(OpCode.MULTI, first, encode.encodeMulti, decode.decodeMulti, true);
-    request.operations = operations;
-    request.acl = this.#defaultAcl;
-    return this.#send(request);
+  multi(operations: readonly Operation[]): Promise<OperationResult[]> {
+    if (operations.length === 0) return Promise.resolve([]);
+    return submit(this.#transport, () => {
+      for (const operation of operations) assertPath(operation.path, operation.op === 'create' && operation.sequential);
+      const first = (operations[0] as Operation).path;
+      const request = this.#request(OpCode.MULTI, first, encode.encodeMulti, decode.decodeMulti, true);
+      request.operations = operations;
+      request.acl = this.#defaultAcl;
+      return request;
+    });
   }
 
-  async multiRead(operations: readonly ReadOperation[]): Promise<ReadResult[]> {
-    if (operations.length === 0) return [];
-    for (const operation of operations) assertPath(operation.path);
-    const first = (operations[0] as ReadOperation).path;
-    const request = this.#request(OpCode.MULTI_READ, first, encode.encodeMultiRead, decode.decodeMultiRead);
-    request.reads = operations;
-    return this.#send(request);
+  multiRead(operations: readonly ReadOperation[]): Promise<ReadResult[]> {
+    if (operations.length === 0) return Promise.resolve([]);
+    return submit(this.#transport, () => {
+      for (const operation of operations) assertPath(operation.path);
+      const first = (operations[0] as ReadOperation).path;
+      const request = this.#request(OpCode.MULTI_READ, first, encode.encodeMultiRead, decode.decodeMultiRead);
+      request.reads = operations;
+      return request;
+    });
   }
 
   async sync(path: string): Promise<void> {
@@ -273,9 +277,8 @@ export class ZooKeeperClient implements ZooKeeperConnection {
 
   #request<T>(opCode: number, path: string, encoder: Encoder, decoder: Decoder<T>, isPrefix?: boolean): Request<T> {
     assertPath(path, isPrefix);
-    const chroot = this.#chroot;
-    const serverPath = chroot === '' ? path : path === '/' ? chroot : chroot + path;
-    return new Request(opCode, serverPath, chroot, encoder, decoder);
+    const serverPath = this.#chroot === '' ? path : path === '/' ? this.#chroot : this.#chroot + path;
+    return new Request(opCode, serverPath, this.#chroot, encoder, decoder);
   }
 
   #sendRead<T>(request: Request<T>, kind: OneShotKind, path: string, watcher: WatchListener | undefined): Promise<T> {
@@ -288,11 +291,17 @@ export class ZooKeeperClient implements ZooKeeperConnection {
   }
 
   #send<T>(request: Request<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      request.settleWith(resolve, reject);
-      this.#transport.submit(request);
-    });
+    return submit(this.#transport, () => request);
   }
+}
+
+/** For what is sent most: an `async` function that returns a promise costs two more. Rejects with what `make` throws. */
+function submit<T>(transport: Transport, make: () => Request<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const request = make();
+    request.settleWith(resolve, reject);
+    transport.submit(request);
+  });
 }
 
 /** Gone on the server is what was asked for, and a broken connection takes its watches along. */
