@@ -1,4 +1,7 @@
 #!/usr/bin/env node
-import { main } from '../dist/main.js';
+
+// A signal to reload may come before the program is loaded: it is to read its configuration anyway.
+process.on('SIGHUP', () => {});
+const { main } = await import('../dist/main.js');
 
 await main(process.argv.slice(2));
