@@ -429,11 +429,12 @@ describe('what becomes of a node of others', () => {
       theirs.push(await beside);
     }
     await zk.sync('/');
-    const known = [nodes.size, zk.counters.operations - before];
+    const known = [nodes.size, zk.counters.operations - before, nodes.hasUnread];
     clock.advance(LONG_MS);
     await until(() => nodes.size === 40);
 
-    expect(known).toEqual([20, 21]);
+    expect(known).toEqual([20, 21, true]);
+    expect(nodes.hasUnread).toBe(false);
     expect(zk.counters.operations - before).toBe(41);
     expect(theirs.map((path) => nodes.get(idOf(path))?.provider)).toEqual(theirs.map(() => 'theirs'));
   });

@@ -90,6 +90,12 @@ export class PathReader {
     if (this.#reading.has(read.path)) this.mark(read);
   }
 
+  /** Something has come, and has been left to others since. */
+  get hasLeft(): boolean {
+    for (const { isLeft } of this.#later.values()) if (isLeft) return true;
+    return false;
+  }
+
   /** It has come, and has been left to others since. */
   isLeft(path: string): boolean {
     return this.#later.get(path)?.isLeft === true;

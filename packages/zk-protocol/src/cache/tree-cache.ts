@@ -96,8 +96,6 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     });
   }
 
-  // ---- life cycle
-
   async start(): Promise<void> {
     if (this.#running) return this.whenReady();
     this.#running = true;
@@ -158,6 +156,10 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
 
   get playbackQueue(): number {
     return this.#reader.reading;
+  }
+
+  get hasUnread(): boolean {
+    return this.#reader.hasLeft;
   }
 
   readonly catchUp = (): Promise<void> => this.#reader.catchUp();

@@ -25,6 +25,8 @@ export interface RecordCache<T> {
   /** Events waiting to be applied (metric `event_queue`) and reads under way (`playback_queue`). */
   readonly eventQueue: number;
   readonly playbackQueue: number;
+  /** Records have come that are not shown yet, because they concern others first. */
+  readonly hasUnread: boolean;
   /**
    * Reads at once the changes that are to be read late, because they concern others first. Resolves when they can be seen
    * here, at once when there are none, and not while the connection is away.

@@ -29,7 +29,7 @@ function setUp(...registered: string[]) {
       },
     },
     isOwn: (id) => id === 'own',
-    nodes: { values: () => [] },
+    nodes: { values: () => [], hasUnread: false },
     isConfigured: () => true,
     changed: () => undefined,
   });

@@ -110,14 +110,12 @@ export class ProviderSet {
 
   /** One of them makes slots of machines that other providers have, perhaps of other launchers. */
   get buildOnNodes(): boolean {
-    for (const { buildsOnNodes } of this.#runners.values()) if (buildsOnNodes) return true;
-    return this.#draining.buildOnNodes;
+    return this.#draining.buildOnNodes || [...this.#runners.values()].some(({ buildsOnNodes }) => buildsOnNodes);
   }
 
   /** One of them makes its nodes without a request, and so before its pools are registered. */
   get haveNodesOfTheirOwn(): boolean {
-    for (const { launches } of this.#runners.values()) if (!launches) return true;
-    return false;
+    return [...this.#runners.values()].some(({ launches }) => !launches);
   }
 
   providerOf(node: NodeRecord): Provider | undefined {
