@@ -61,7 +61,7 @@ describe('what a driver begins is known to be its own', () => {
 
     const body = encodeNode(newNode({ state: 'hold', labels: ['x'] }, harness.cloud.clock.now()));
     await harness.during(launcher.zk.create(`${NODES_ROOT}/`, body, { sequential: true }), 'a node is made');
-    await harness.pass(2_000);
+    await harness.until(() => scopes.length === 3, 'the driver is told of the node');
 
     expect(names(scopes)).toEqual(['bad', 'bad', 'bad']);
   });
