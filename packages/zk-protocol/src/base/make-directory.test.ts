@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -34,7 +34,7 @@ describe.each([
     expect(statSync(join(base, 'a', 'b')).isDirectory()).toBe(true);
   });
 
-  it.runIf(existsSync('/proc/self'))('ends where a file system takes no directories', async () => {
+  it('ends where a file system takes no directories', async () => {
     for (const path of ['/proc/nodepool', '/proc/nodepool/state']) {
       await expect(make(path)).rejects.toThrow("ENOENT: /proc takes no new directories, mkdir '/proc/nodepool'");
     }

@@ -44,8 +44,8 @@ export class Launches {
   }
 
   /**
-   * Makes a node for each part, all at once but for a pause after so many. Resolves when every one of them is `ready`, `failed`, or `missing` again
-   * (aborted for lack of quota). Rejects when their records could not be written.
+   * Makes a node for each part, all at once but for a pause after so many. Resolves when every one of them is `ready`,
+   * `failed`, or `missing` again (aborted for lack of quota). Rejects when their records could not be written.
    * @param stored - the records of the parts, where they have been stored already
    * @param settled - called each time a part has reached its end
    */
