@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 
 /** What every participant puts between its own uuid and the server's number. */
 const MARK = '__lock__';
@@ -8,17 +8,9 @@ const CONTENDER = /__lock__-?(\d{10})$/;
 /** What a forced unlock looks at: any entry ending in a sequence number, of whatever recipe. */
 const NUMBERED = /(\d{10})$/;
 
-/** Random bytes for many names: to ask for 16 costs as much as to ask for all. */
-const random = Buffer.alloc(4096);
-let used = random.length;
-
 /** 32 hexadecimal digits, as locks, builds and events use them. */
 export function uuidHex(): string {
-  if (used === random.length) {
-    randomFillSync(random);
-    used = 0;
-  }
-  return random.toString('hex', used, (used += 16));
+  return randomUUID().replaceAll('-', '');
 }
 
 /** Name of a new lock entry before the server appends its number: `<32 hex>__lock__`. */
