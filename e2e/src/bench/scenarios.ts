@@ -25,6 +25,8 @@ export interface Scenario {
   waiting?: number;
   /** Also measure the floor. Only for single-label scenarios. */
   floor?: boolean;
+  /** Requests that run before and are not measured. Default: beside the floor as many as are measured, else a tenth. */
+  warmUp?: number;
   /** Serve from this cloud instead of the slots. */
   cloud?: CloudSetup;
   /** Requests a second the cloud can carry at the most. */
@@ -135,7 +137,7 @@ async function measureSubject(scenario: Scenario, subject: Subject, connectStrin
   const { labels, inFlight, requests } = scenario;
   const before = { traffic: { requests: 0, operations: 0, writes: 0 }, cpu: 0 };
   // beside the floor, what counts is code that has been compiled: the floor is so small that it is so at once
-  const warmUp = scenario.floor ? requests : undefined;
+  const warmUp = scenario.warmUp ?? (scenario.floor ? requests : undefined);
   const options: LoadOptions = { connectString, labels, inFlight, requests, warmUp };
   const result = await runLoad<LoadResult>(options, async () => {
     before.cpu = await cpuMs(subject.pid);
