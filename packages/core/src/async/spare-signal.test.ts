@@ -21,6 +21,15 @@ describe('a spare signal', () => {
     expect(given[2]).not.toBe(given[1]);
   });
 
+  it('does not serve for ever, so that what listens to it is let go', () => {
+    const spare = new SpareSignal();
+    const given = new Set<AbortSignal>();
+
+    for (let i = 0; i < 1_000; i++) void spare.ask((signal) => Boolean(given.add(signal)), never);
+
+    expect(given.size).toBe(10);
+  });
+
   it('follows another signal while the answer takes its time', async () => {
     const caller = new AbortController();
     const ask = (signal: AbortSignal) =>
