@@ -137,7 +137,7 @@ async function findProblem(
   build: BuildRecord,
   formats: readonly string[],
 ): Promise<string | undefined> {
-  const files = (await listBuildFiles(imagesDir)).get(build.id);
+  const files = (await listBuildFiles(imagesDir)).get(imageBase(build.image, build.id));
   for (const format of formats) {
     if (!files?.formats.has(format)) return `the tool ended well, but made no ${format} file`;
     const file = imageFile(imagesDir, build.image, build.id, format);
@@ -169,7 +169,7 @@ async function fail(
 ): Promise<BuildOutcome> {
   const { image, id: buildId } = building;
   logger.error('Build failed; the images in service stay', { image, build: buildId, reason });
-  const files = (await listBuildFiles(imagesDir)).get(buildId);
+  const files = (await listBuildFiles(imagesDir)).get(imageBase(image, buildId));
   if (files) await removeBuildFiles(imagesDir, files);
   await records.fail(building, reason);
   return { result: 'failed', buildId, reason };

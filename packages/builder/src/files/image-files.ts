@@ -6,7 +6,7 @@ const CHECKSUMS = ['md5', 'sha256'];
 /** `<image>-<build id>.<rest>`; build ids are 32 hexadecimal digits, or 10 digits in data of older versions. */
 const FILE_NAME = /^(?<image>.+)-(?<id>[0-9a-f]{32}|\d{10})\.(?<rest>[^/]+)$/;
 
-/** What the images directory holds of one build. */
+/** What the images directory holds of one build. Build ids of older versions repeat among images. */
 export interface BuildFiles {
   readonly image: string;
   readonly buildId: string;
@@ -16,7 +16,7 @@ export interface BuildFiles {
   readonly names: readonly string[];
 }
 
-/** Base of all names of a build. */
+/** Base of all names of a build; the key of its files. */
 export const imageBase = (image: string, buildId: string): string => `${image}-${buildId}`;
 
 /** Image file of one format. */
@@ -25,7 +25,7 @@ export const imageFile = (imagesDir: string, image: string, buildId: string, for
 
 /**
  * Looks through the images directory. Names that are not of a build are left out.
- * @returns by build id
+ * @returns by {@link imageBase}
  * @throws the file system's error when the directory cannot be read
  */
 export async function listBuildFiles(imagesDir: string): Promise<Map<string, BuildFiles>> {
@@ -34,10 +34,11 @@ export async function listBuildFiles(imagesDir: string): Promise<Map<string, Bui
     const parts = FILE_NAME.exec(entry.name)?.groups;
     if (!parts?.['image'] || !parts['id'] || !parts['rest']) continue;
     const { image, id, rest } = parts as { image: string; id: string; rest: string };
-    const files = found.get(id) ?? { image, buildId: id, formats: new Set<string>(), names: [] };
+    const base = imageBase(image, id);
+    const files = found.get(base) ?? { image, buildId: id, formats: new Set<string>(), names: [] };
     files.names.push(entry.name);
     if (entry.isFile() && !rest.includes('.')) files.formats.add(rest);
-    found.set(id, files);
+    found.set(base, files);
   }
   return found;
 }

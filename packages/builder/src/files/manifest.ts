@@ -19,8 +19,8 @@ export async function readContents(
   image: string,
   buildId: string,
 ): Promise<BuildContents | undefined> {
-  const files = (await listBuildFiles(imagesDir)).get(buildId);
-  if (files?.image !== image) return undefined;
+  const files = (await listBuildFiles(imagesDir)).get(imageBase(image, buildId));
+  if (!files) return undefined;
   const sizes: Record<string, number> = {};
   for (const format of [...files.formats].sort()) {
     sizes[format] = (await stat(imageFile(imagesDir, image, buildId, format))).size;

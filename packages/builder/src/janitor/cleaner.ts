@@ -118,7 +118,8 @@ export class Cleaner {
     }
   }
 
-  async #deleteInCloud({ provider: name, buildId, id, externalId, state }: UploadRecord): Promise<void> {
+  async #deleteInCloud(upload: UploadRecord): Promise<void> {
+    const { provider: name, externalId, state } = upload;
     if (externalId === null && state === 'failed') return;
     const { providers, clock } = this.surroundings;
     const late = new AbortController();
@@ -131,7 +132,7 @@ export class Cleaner {
       if (!provider?.deleteImage) {
         throw new NodepoolError('NODEPOOL_NO_IMAGES', `provider "${name}" cannot delete images now`);
       }
-      const ids = externalId === null ? await findByTags(provider, { name, buildId, id }, signal) : [externalId];
+      const ids = externalId === null ? await this.#findByTags(provider, upload, signal) : [externalId];
       for (const one of ids) await provider.deleteImage(one, signal);
     } finally {
       cancel();
@@ -151,20 +152,29 @@ export class Cleaner {
       await lock.release();
     }
   }
-}
 
-/** Images in the cloud that were made for an upload whose id was not stored. */
-async function findByTags(
-  provider: Provider,
-  upload: { readonly name: string; readonly buildId: string; readonly id: string },
-  signal: AbortSignal,
-): Promise<string[]> {
-  const images = (await provider.listImages?.(signal)) ?? [];
-  return images.flatMap(({ externalId, metadata }) =>
-    metadata[PROVIDER_TAG] === upload.name &&
-    metadata[BUILD_ID_TAG] === upload.buildId &&
-    metadata[UPLOAD_ID_TAG] === upload.id
-      ? [externalId]
-      : [],
-  );
+  /**
+   * Images in the cloud that were made for an upload whose id was not stored. An image that a record names belongs to
+   * that record: ids of older versions repeat among images.
+   */
+  async #findByTags(
+    provider: Provider,
+    { provider: name, buildId, id }: UploadRecord,
+    signal: AbortSignal,
+  ): Promise<string[]> {
+    const images = (await provider.listImages?.(signal)) ?? [];
+    const recorded = new Set(
+      [...this.surroundings.tree.images.values()].flatMap(({ uploads }) =>
+        [...uploads.values()].flatMap((one) => (one.provider === name ? [one.externalId] : [])),
+      ),
+    );
+    return images.flatMap(({ externalId, metadata }) =>
+      metadata[PROVIDER_TAG] === name &&
+      metadata[BUILD_ID_TAG] === buildId &&
+      metadata[UPLOAD_ID_TAG] === id &&
+      !recorded.has(externalId)
+        ? [externalId]
+        : [],
+    );
+  }
 }

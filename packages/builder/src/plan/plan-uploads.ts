@@ -1,5 +1,6 @@
 import type { Config } from '@nodepool/core';
 import type { BuildRecord, ImageEntry } from '@nodepool/zk-protocol';
+import { imageBase } from '../files/image-files.js';
 import { readyBuilds } from './newest-builds.js';
 
 /** One build to bring into one provider. */
@@ -12,7 +13,7 @@ export interface PlannedUpload {
   readonly convertFrom?: string;
 }
 
-/** What is on this builder's disk, by build id: the formats of its image files. */
+/** Formats of the image files on this builder's disk, by {@link imageBase}. */
 export type LocalBuilds = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Formats that can be made from each other without building again. */
@@ -33,7 +34,7 @@ export function planUploads(
       const entry = images.get(name);
       const [build] = readyBuilds(entry);
       if (!wanted || pause || !entry || !build || isUploaded(entry, build.id, provider)) continue;
-      const files = local.get(build.id);
+      const files = local.get(imageBase(name, build.id));
       if (!files) continue;
       const { format } = wanted;
       if (files.has(format)) planned.push({ provider, build, format });

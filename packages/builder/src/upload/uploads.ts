@@ -108,7 +108,7 @@ export class Uploads {
     if (!tree.ready) return;
     const files = await listBuildFiles(imagesDir);
     if (this.#stop.signal.aborted) return;
-    const local = new Map([...files].map(([buildId, { formats }]) => [buildId, formats]));
+    const local = new Map([...files].map(([base, { formats }]) => [base, formats]));
     const planned = planUploads(this.#surroundings.config(), tree.images, local);
     const wanted = new Set(planned.map(keyOf));
     for (const key of this.#failed.keys()) if (!wanted.has(key)) this.#failed.delete(key);

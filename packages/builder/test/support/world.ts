@@ -169,13 +169,14 @@ export class World {
     return (await (await this.#provider()).listImages?.(AbortSignal.timeout(50_000))) ?? [];
   }
 
-  /** An image without a record. */
-  async leakImage(): Promise<void> {
+  /** An image without a record. @param tags - besides or in place of its usual ones */
+  async leakImage(tags: Readonly<Record<string, string>> = {}): Promise<void> {
     const { zk } = this;
     const metadata = {
       nodepool_provider_name: 'sky',
       nodepool_build_id: 'f'.repeat(32),
       nodepool_upload_id: '0000000007',
+      ...tags,
     };
     const upload = {
       image: 'debian',
