@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ConfigError } from '@nodepool/core';
-import { makeDirectory } from '@nodepool/zk-protocol';
+import { checkOwnDirectory, makeDirectory, makePrivateDirectory } from '@nodepool/zk-protocol';
 import { SpaceBook } from './context/space.js';
 import type { Surroundings } from './context/surroundings.js';
 import { readBuilderId } from './files/builder-id.js';
@@ -13,7 +13,7 @@ type LiveSurroundings = Pick<Surroundings, 'tree' | 'config' | 'activityChanged'
 
 /**
  * Makes the builder's directories, finds out its lasting id and what its builds may use.
- * @throws {ConfigError} without `images-dir`, or for a directory that cannot be made or written to
+ * @throws {ConfigError} without `images-dir`, or for a directory that cannot be made or written to; NODEPOOL_UNSAFE_DIRECTORY
  */
 export async function prepareSurroundings(options: BuilderOptions, live: LiveSurroundings): Promise<Surroundings> {
   const { zk, clock, logger, random, hostname, registry, contextOf, env, packageDir, events, tmpDir } = options;
@@ -21,10 +21,11 @@ export async function prepareSurroundings(options: BuilderOptions, live: LiveSur
   if (imagesDir === undefined) {
     throw new ConfigError(`${file}: images-dir is missing: a builder needs a directory for its images`);
   }
+  checkOwnDirectory(imagesDir, 'choose an images-dir that only the builder may write to');
   await makeBuildLogDir(buildLogDir);
   const builderId = await readBuilderId(imagesDir);
   const tmpRoot = join(tmpDir, `nodepool-builder-${builderId}`);
-  await makeDirectory(tmpRoot);
+  makePrivateDirectory(tmpRoot, 'remove it, or set TMPDIR to a directory that only the builder may write to');
   const sandbox = options.sandbox ?? (await findSandbox());
   if (sandbox.length === 0) {
     logger.warn('Builds have no namespaces of their own here; a killed build is cleaned up by hand of the builder');
@@ -39,6 +40,7 @@ export async function prepareSurroundings(options: BuilderOptions, live: LiveSur
 }
 
 async function makeBuildLogDir(buildLogDir: string): Promise<void> {
+  checkOwnDirectory(buildLogDir, 'choose a build-log-dir that only the builder may write to');
   try {
     await makeDirectory(buildLogDir);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Driver, Provider } from '@nodepool/core';
 import { createFakeDriver } from '@nodepool/driver-fake';
@@ -32,6 +32,44 @@ const ready = (of: World) =>
   vi.waitFor(() => expect(of.states('debian')).toEqual({ builds: ['ready'], uploads: ['sky ready'] }), WAIT);
 
 const said = (of: World, text: RegExp) => vi.waitFor(() => expect(of.said.join('\n')).toMatch(text), WAIT);
+
+describe('a directory that other users may have prepared', () => {
+  const ID = '0a1b2c3d';
+
+  it('is not taken for temporary files: what it leads to stays', async () => {
+    const of = await start();
+    const [shared, victim] = [join(of.dir, 'shared'), join(of.dir, 'victim')];
+    await Promise.all([mkdir(shared), mkdir(join(victim, 'data'), { recursive: true })]);
+    await chmod(shared, 0o1777);
+    await writeFile(join(of.imagesDir, 'builder_id.txt'), ID);
+    await symlink(victim, join(shared, `nodepool-builder-${ID}`));
+
+    await expect(of.builder({ tmpDir: shared })).rejects.toMatchObject({
+      code: 'NODEPOOL_UNSAFE_DIRECTORY',
+      message: expect.stringMatching(/is a link in a directory that every user may write to; .*TMPDIR/) as string,
+    });
+
+    expect(await readdir(victim)).toEqual(['data']);
+  });
+
+  it.each(['images', 'logs'])('is not taken for %s', async (name) => {
+    const of = await start();
+    const open = join(of.dir, name);
+    await mkdir(open, { recursive: true });
+    await chmod(open, 0o777);
+
+    await expect(of.builder()).rejects.toMatchObject({ code: 'NODEPOOL_UNSAFE_DIRECTORY' });
+
+    expect(await readdir(open)).toEqual([]);
+  });
+
+  it('is for this user alone when the builder makes it', async () => {
+    const of = await start();
+    const { id = '' } = await of.builder();
+
+    expect((await stat(join(of.dir, `nodepool-builder-${id}`))).mode & 0o777).toBe(0o700);
+  });
+});
 
 describe('a build', () => {
   it('whose tool is killed from outside fails, and says so', async () => {

@@ -1,4 +1,10 @@
-import { isNodepoolError, makeDirectory, NodepoolError } from '@nodepool/zk-protocol';
+import {
+  checkOwnDirectory,
+  checkSharedPlace,
+  isNodepoolError,
+  makeDirectory,
+  NodepoolError,
+} from '@nodepool/zk-protocol';
 import type { EmbeddedServerOptions } from '@nodepool/zk-protocol/embedded';
 import type { EmbeddedAccess, Logger } from '@nodepool/core';
 import {
@@ -19,6 +25,7 @@ export interface EmbeddedZooKeeper {
   close(): Promise<void>;
 }
 
+const REMEDY = 'choose a directory that only this user may write to with --state-dir';
 const HOST = '127.0.0.1';
 const DEFAULT_PORT = 2181;
 
@@ -65,13 +72,16 @@ async function start(stateDir: string, access: EmbeddedAccess, logger: Logger) {
 
 /**
  * Starts the embedded server on loopback with its data below `stateDir`, and makes it known there.
- * @throws NODEPOOL_STATE_DIR when another process runs a server in this directory, or the directory cannot be used
+ * @throws NODEPOOL_STATE_DIR when another process runs a server in this directory, or the directory cannot be used;
+ * NODEPOOL_UNSAFE_DIRECTORY when another user may exchange what is in it
  */
 export async function startEmbeddedZooKeeper(
   stateDir: string,
   access: EmbeddedAccess,
   logger: Logger,
 ): Promise<EmbeddedZooKeeper> {
+  checkOwnDirectory(stateDir, REMEDY);
+  checkSharedPlace(embeddedDataDir(stateDir), REMEDY);
   try {
     await makeDirectory(stateDir, 0o755);
     const { server, login } = await start(stateDir, access, logger);

@@ -1,6 +1,6 @@
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { delay, makeDirectory, NodepoolError } from '@nodepool/zk-protocol';
+import { checkSharedPlace, delay, makeDirectory, NodepoolError } from '@nodepool/zk-protocol';
 import type { Clock } from '@nodepool/zk-protocol';
 import { isProcessRunning } from '@nodepool/core/config';
 import { processIdentity } from './process-identity.js';
@@ -132,6 +132,7 @@ export async function waitForPidFile(
 }
 
 async function take(file: string): Promise<void> {
+  checkSharedPlace(dirname(file), 'choose another file with -p');
   await makeDirectory(dirname(file));
   for (;;) {
     if (await tryTake(file, process.pid)) break;

@@ -4,6 +4,7 @@ export { backoffMs } from './base/backoff.js';
 export type { BackoffOptions } from './base/backoff.js';
 export { orAbort } from './base/or-abort.js';
 export { makeDirectory, makeDirectorySync } from './base/make-directory.js';
+export { checkOwnDirectory, checkSharedPlace, makePrivateDirectory } from './base/own-directory.js';
 export { NodepoolError, isNodepoolError } from './base/errors.js';
 export type {
   Acl,

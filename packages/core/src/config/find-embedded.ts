@@ -1,5 +1,6 @@
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
+import { checkSharedPlace } from '@nodepool/zk-protocol';
 import type { ConfiguredConnection } from './zookeeper-options.js';
 import { readEmbeddedLogin } from './state-dir/embedded-login.js';
 import { type EmbeddedServerInfo, readEmbeddedServerInfo } from './state-dir/state-dir.js';
@@ -12,13 +13,14 @@ export function embeddedDataDir(stateDir: string): string {
 /**
  * How a client reaches the embedded server of one of these state directories, with the login that it demands.
  * @returns `undefined` when none of them has a running server
- * @throws NODEPOOL_STATE_DIR when there is one, and this user may not use it
+ * @throws NODEPOOL_STATE_DIR when there is one, and this user may not use it; NODEPOOL_UNSAFE_DIRECTORY
  */
 export async function findEmbeddedServer(
   stateDirs: readonly string[],
 ): Promise<Required<Pick<ConfiguredConnection, 'servers' | 'auth'>> | undefined> {
   for (const stateDir of stateDirs) {
     const info = readEmbeddedServerInfo(stateDir);
+    if (info !== undefined) checkSharedPlace(embeddedDataDir(stateDir), 'name another --state-dir');
     if (info === undefined || !(await isRunning(stateDir, info))) continue;
     const login = readEmbeddedLogin(stateDir);
     return {

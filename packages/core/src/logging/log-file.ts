@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type CancelTimer, type Clock, makeDirectorySync } from '@nodepool/zk-protocol';
+import { type CancelTimer, checkSharedPlace, type Clock, makeDirectorySync } from '@nodepool/zk-protocol';
 import type { Rotation } from './rotation.js';
 
 /** Most text kept back while the file cannot be written, e.g. on a full disk. Older lines are dropped first. */
@@ -82,6 +82,7 @@ export class LogFile {
   }
 
   #open(): number {
+    checkSharedPlace(this.#file, 'choose a log file that other users cannot exchange');
     makeDirectorySync(dirname(this.#file));
     const descriptor = openSync(this.#file, 'a', 0o640);
     const { dev, ino, size } = fstatSync(descriptor);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Logger } from '@nodepool/core';
-import { type Clock, makeDirectory } from '@nodepool/zk-protocol';
+import { checkOwnDirectory, type Clock, makeDirectory } from '@nodepool/zk-protocol';
 import { encodeLine, listHistoryFiles, type PastLine } from '@nodepool/core/launcher';
 
 /** Parts of the record by their age and size: what is deleted goes part by part. */
@@ -126,6 +126,7 @@ export class HistoryFiles {
       return file;
     await this.#closeFile();
     await this.#compressing;
+    checkOwnDirectory(directory, 'choose a directory that only this user may write to with --state-dir');
     await makeDirectory(directory, 0o700);
     await this.#trim();
     if (file) this.#compress(file.path);

@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { makeDirectorySync } from '@nodepool/zk-protocol';
+import { checkSharedPlace, makeDirectorySync } from '@nodepool/zk-protocol';
 import { defaultStateDir } from '@nodepool/core/config';
 
 /** Where a server listens, in the form `net` takes. */
@@ -45,6 +45,7 @@ export function addressOf(dir: string, listen?: string): ServerAddress {
  * @throws {AddressError} it belongs to somebody else
  */
 export function ensureCloudDir(dir: string): void {
+  checkSharedPlace(dir, 'choose another "state-dir"');
   makeDirectorySync(dir, 0o700);
   const { uid } = lstatSync(dir);
   const own = process.getuid?.();

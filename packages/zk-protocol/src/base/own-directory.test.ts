@@ -1,0 +1,160 @@
+import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { checkOwnDirectory, checkSharedPlace, makePrivateDirectory } from './own-directory.js';
+
+const OWN = process.geteuid?.() ?? 0;
+/** For whom everything that this process makes belongs to another user. */
+const SOMEBODY = OWN + 4_711;
+const REMEDY = 'choose another';
+
+let base: string;
+/** Like `/tmp`: every user may make entries, and rename only own ones. */
+let shared: string;
+/** Every user may exchange what is in it. */
+let open: string;
+
+function directory(mode: number, ...names: string[]): string {
+  const path = join(base, ...names);
+  mkdirSync(path);
+  chmodSync(path, mode);
+  return path;
+}
+
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'own-directory-'));
+  shared = directory(0o1777, 'shared');
+  open = directory(0o777, 'open');
+});
+afterEach(() => {
+  rmSync(base, { recursive: true, force: true });
+});
+
+const modeOf = (path: string) => lstatSync(path).mode & 0o777;
+
+/** @returns the user for whom the directory belongs to another one: root's belong to everybody */
+function giveAway(path: string): number {
+  if (OWN !== 0) return SOMEBODY;
+  chownSync(path, SOMEBODY, -1);
+  return OWN;
+}
+
+/** What the call throws; `undefined` when it does not. */
+function refusal(call: () => void): { code: string; message: string } | undefined {
+  try {
+    call();
+    return undefined;
+  } catch (error) {
+    return error as { code: string; message: string };
+  }
+}
+
+describe('makePrivateDirectory', () => {
+  const make = (path: string, uid = OWN) => refusal(() => makePrivateDirectory(path, REMEDY, uid));
+
+  it('makes the directory for this user alone, whatever the mask', () => {
+    const path = join(shared, 'mine');
+
+    expect(make(path)).toBeUndefined();
+
+    expect(modeOf(path)).toBe(0o700);
+  });
+
+  it('takes what others may read away from them', () => {
+    const path = directory(0o755, 'shared', 'mine');
+
+    expect(make(path)).toBeUndefined();
+
+    expect(modeOf(path)).toBe(0o700);
+  });
+
+  it('refuses a directory of another user, with the remedy', () => {
+    const path = directory(0o700, 'shared', 'theirs');
+
+    expect(make(path, giveAway(path))).toMatchObject({
+      code: 'NODEPOOL_UNSAFE_DIRECTORY',
+      message: expect.stringMatching(
+        /^".*theirs" is not used: ".*" belongs to another user .*; choose another$/,
+      ) as string,
+    });
+  });
+
+  it.each([
+    ['a link', () => symlinkSync(base, join(shared, 'x')), 'is a link in a directory that every user may write to'],
+    ['a dangling link', () => symlinkSync('/gone', join(shared, 'x')), 'is a link in a directory'],
+    ['a file', () => writeFileSync(join(shared, 'x'), ''), 'is no directory'],
+    ['what others may write to', () => directory(0o777, 'shared', 'x'), 'other users may write to'],
+    ['what its group may write to', () => directory(0o770, 'shared', 'x'), 'other users may write to'],
+    ['what others may write to, sticky', () => directory(0o1777, 'shared', 'x'), 'other users may write to'],
+  ])('refuses %s', (_, prepare, reason) => {
+    prepare();
+    const path = join(shared, 'x');
+    const before = lstatSync(path);
+
+    expect(make(path)?.message).toContain(reason);
+
+    expect(lstatSync(path)).toMatchObject({ mode: before.mode, ino: before.ino });
+  });
+
+  it('refuses a place that others may exchange, and makes nothing there', () => {
+    expect(make(join(open, 'mine'))?.message).toContain(`other users may write to "${open}" (mode 777)`);
+    expect(make(join(directory(0o775, 'grouped'), 'mine'))?.message).toContain('(mode 775)');
+    expect(refusal(() => lstatSync(join(open, 'mine')))).toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('follows links in places of our own', () => {
+    symlinkSync(shared, join(base, 'link'));
+
+    expect(make(join(base, 'link', 'mine'))).toBeUndefined();
+    symlinkSync(open, join(base, 'weak'));
+    expect(make(join(base, 'weak', 'mine'))?.message).toContain('other users may write to');
+  });
+});
+
+describe('checkSharedPlace', () => {
+  const check = (path: string, uid = OWN) => refusal(() => checkSharedPlace(path, REMEDY, uid));
+
+  it('takes what is ours, missing, or not in a shared place', () => {
+    const link = join(base, 'link');
+    symlinkSync(shared, link);
+    for (const path of [
+      shared,
+      open,
+      link,
+      join(link, 'gone'),
+      join(shared, 'gone', 'x'),
+      directory(0o755, 'open', 'x'),
+    ])
+      expect(check(path)).toBeUndefined();
+    expect(check(directory(0o755, 'theirs'), 0)).toBeUndefined();
+  });
+
+  it('refuses links, and what another user has put into a shared place', () => {
+    symlinkSync(base, join(shared, 'link'));
+    const theirs = directory(0o755, 'shared', 'theirs');
+
+    expect(check(join(shared, 'link', 'file'))?.message).toContain('is a link');
+    expect(check(join(theirs, 'deep', 'file'), giveAway(theirs))?.message).toContain(
+      `"${theirs}" belongs to another user`,
+    );
+  });
+
+  it('ends for links that lead in a circle', () => {
+    symlinkSync(join(base, 'b'), join(base, 'a'));
+    symlinkSync(join(base, 'a'), join(base, 'b'));
+
+    expect(check(join(base, 'a', 'x'))).toBeUndefined();
+  });
+});
+
+describe('checkOwnDirectory', () => {
+  const check = (path: string) => refusal(() => checkOwnDirectory(path, REMEDY, OWN));
+
+  it('refuses a directory that every user may write to, but not one in it', () => {
+    expect(check(open)?.message).toContain(`other users may write to "${open}" (mode 777)`);
+    expect(check(shared)?.message).toContain('(mode 1777)');
+    expect(check(join(open, 'mine'))).toBeUndefined();
+    expect(check(directory(0o775, 'grouped'))).toBeUndefined();
+  });
+});

@@ -1,0 +1,146 @@
+import { chmodSync, lstatSync, readlinkSync, type Stats } from 'node:fs';
+import { join, parse, resolve, sep } from 'node:path';
+import { NodepoolError } from './errors.js';
+import { makeDirectorySync } from './make-directory.js';
+
+const OTHERS_WRITE = 0o002;
+const GROUP_OR_OTHERS_WRITE = 0o022;
+/** In such a directory only the owner of an entry may rename or remove it. */
+const STICKY = 0o1000;
+const PERMISSIONS = 0o777;
+const PRIVATE = 0o700;
+const ROOT = 0;
+const MOST_LINKS = 40;
+
+/** An entry that is passed on the way to a path. */
+interface Step {
+  readonly path: string;
+  readonly stats: Stats;
+  /** Of the directory that holds the entry; `undefined` for the root. */
+  readonly parent: Stats | undefined;
+  /** Whether the path ends here. */
+  readonly isLast: boolean;
+}
+
+/**
+ * Makes a directory for files that a privileged process trusts, mode 0700. One that exists is used only if it is a
+ * directory of this user's, not a link, and nobody else could write to it or exchange it or a directory above it.
+ * @param remedy - what the user can do instead, for the error
+ * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason, before anything in it is touched; the operating system's error
+ */
+export function makePrivateDirectory(path: string, remedy: string, uid = process.geteuid?.()): void {
+  if (uid === undefined) return makeDirectorySync(path, PRIVATE);
+  const check = () =>
+    refuse(
+      path,
+      firstReason(path, (step) => privateReason(step, uid)),
+      remedy,
+    );
+  check();
+  makeDirectorySync(path, PRIVATE);
+  check(); // Another user may have been quicker.
+  if ((lstatSync(path).mode & PERMISSIONS) !== PRIVATE) chmodSync(path, PRIVATE);
+}
+
+/**
+ * Checks a place that an operator has chosen. Below a directory that every user may write to, such as `/tmp`, it must belong
+ * to this user or to root, and must not be reached through a link. What is missing is fine.
+ * @param remedy - what the user can do instead, for the error
+ * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason
+ */
+export function checkSharedPlace(path: string, remedy: string, uid = process.geteuid?.()): void {
+  if (uid === undefined) return;
+  refuse(
+    path,
+    firstReason(path, (step) => sharedReason(step, uid)),
+    remedy,
+  );
+}
+
+/**
+ * Checks a directory that an operator has chosen for files of ours, as {@link checkSharedPlace} does. Moreover, not every
+ * user may write to it.
+ * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason
+ */
+export function checkOwnDirectory(path: string, remedy: string, uid = process.geteuid?.()): void {
+  if (uid === undefined) return;
+  const isOpen = ({ stats, isLast }: Step) => isLast && stats.isDirectory() && (stats.mode & OTHERS_WRITE) !== 0;
+  const reason = (step: Step) => sharedReason(step, uid) ?? (isOpen(step) ? openTo(step) : undefined);
+  refuse(path, firstReason(path, reason), remedy);
+}
+
+function refuse(path: string, reason: string | undefined, remedy: string): void {
+  if (reason === undefined) return;
+  throw new NodepoolError('NODEPOOL_UNSAFE_DIRECTORY', `"${path}" is not used: ${reason}; ${remedy}`);
+}
+
+function firstReason(path: string, judge: (step: Step) => string | undefined): string | undefined {
+  for (const step of stepsTo(path)) {
+    const reason = judge(step);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+function privateReason(step: Step, uid: number): string | undefined {
+  const { stats, isLast } = step;
+  if (isLast && !stats.isDirectory()) return sharedReason(step, uid) ?? `${quote(step)} is no directory`;
+  if (isLast ? stats.uid !== uid : !isTrusted(stats, uid)) return owned(step);
+  const isFenced = !isLast && (stats.mode & STICKY) !== 0;
+  if (!stats.isSymbolicLink() && !isFenced && (stats.mode & GROUP_OR_OTHERS_WRITE) !== 0) return openTo(step);
+  return sharedReason(step, uid);
+}
+
+function sharedReason(step: Step, uid: number): string | undefined {
+  const { stats, parent } = step;
+  if (parent === undefined || (parent.mode & OTHERS_WRITE) === 0) return undefined;
+  if (!isTrusted(stats, uid)) return owned(step);
+  return stats.isSymbolicLink() ? `${quote(step)} is a link in a directory that every user may write to` : undefined;
+}
+
+const isTrusted = ({ uid: owner }: Stats, uid: number): boolean => owner === uid || owner === ROOT;
+const quote = ({ path }: Step): string => JSON.stringify(path);
+const owned = (step: Step): string => `${quote(step)} belongs to another user (uid ${step.stats.uid})`;
+const openTo = (step: Step): string =>
+  `other users may write to ${quote(step)} (mode ${(step.stats.mode & 0o7777).toString(8)})`;
+
+/** Every entry on the way to a path, links followed; ends at the first that does not exist. */
+function* stepsTo(path: string): Generator<Step> {
+  const { root } = parse(resolve(path));
+  let rest = partsOf(path);
+  let at: Step = { path: root, stats: lstatSync(root), parent: undefined, isLast: rest.length === 0 };
+  const start = at;
+  yield at;
+  for (let links = 0; rest.length > 0;) {
+    const [name = '', ...behind] = rest;
+    const next = join(at.path, name);
+    const stats = lstatIfPresent(next);
+    if (stats === undefined) return;
+    const step: Step = { path: next, stats, parent: at.stats, isLast: behind.length === 0 };
+    yield step;
+    if (stats.isSymbolicLink()) {
+      if ((links += 1) > MOST_LINKS) return;
+      rest = [...partsOf(resolve(at.path, readlinkSync(next))), ...behind];
+      at = start;
+    } else {
+      rest = behind;
+      at = step;
+    }
+  }
+}
+
+const partsOf = (path: string): string[] =>
+  resolve(path)
+    .slice(parse(resolve(path)).root.length)
+    .split(sep)
+    .filter((part) => part !== '');
+
+function lstatIfPresent(path: string): Stats | undefined {
+  try {
+    return lstatSync(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
