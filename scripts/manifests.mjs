@@ -14,6 +14,9 @@ export function webAddress() {
     .replace(/\.git$/, '');
 }
 
+/** Drivers to copy: no workspaces, but they name the same versions. */
+const EXAMPLES = ['examples/simple-driver', 'packages/create-driver/template'];
+
 /** Folders and manifests of all packages. */
 function allPackages() {
   const dirs = readJson('package.json').workspaces.flatMap((pattern) =>
@@ -21,10 +24,10 @@ function allPackages() {
       ? readdirSync(`${root}${pattern.slice(0, -2)}`).map((name) => `${pattern.slice(0, -1)}${name}`)
       : pattern,
   );
-  return dirs
-    .filter((dir) => existsSync(`${root}${dir}/package.json`))
-    .map((dir) => ({ dir, manifest: readJson(`${dir}/package.json`) }));
+  return withManifests(dirs.filter((dir) => existsSync(`${root}${dir}/package.json`)));
 }
+
+const withManifests = (dirs) => dirs.map((dir) => ({ dir, manifest: readJson(`${dir}/package.json`) }));
 
 /** Folders and manifests of the packages that are published. */
 export const publishedPackages = () => allPackages().filter(({ manifest }) => !manifest.private);
@@ -76,11 +79,12 @@ function linksOf(dir, text) {
 function differences(write) {
   const packages = allPackages();
   const versions = new Map(packages.map(({ manifest }) => [manifest.name, manifest.version]));
-  const wanted = packages.flatMap(({ dir, manifest }) => {
-    const whole = manifest.private ? manifest : published({ dir, manifest });
+  const examples = withManifests(EXAMPLES).map(({ dir, manifest }) => ({ dir, manifest, isExample: true }));
+  const wanted = [...packages, ...examples].flatMap(({ dir, manifest, isExample }) => {
+    const whole = manifest.private || isExample ? manifest : published({ dir, manifest });
     const files = [[`${dir}/package.json`, `${JSON.stringify(withRanges(whole, versions), null, 2)}\n`]];
     const readme = `${dir}/README.md`;
-    if (!manifest.private && existsSync(`${root}${readme}`))
+    if (!manifest.private && !isExample && existsSync(`${root}${readme}`))
       files.push([readme, linksOf(dir, readFileSync(`${root}${readme}`, 'utf8'))]);
     return files;
   });

@@ -1,10 +1,13 @@
-// release.mjs version [--alone] [OPTION...] | publish [OPTION...]: the two steps of a release, done by lerna.
-//   version   new versions and changelogs from the commits since the last release, as one commit with a tag a package. Packages
-//             that depend on a changed one get a version as well; with --alone they do not, as they accept the new one.
-//   publish   builds and publishes what the registry does not have. May be repeated after a failure.
+// release.mjs version [--alone] [OPTION...] | publish [OPTION...] | --dry-run: the two steps of a release, done by lerna.
+//   version    new versions and changelogs from the commits since the last release, as one commit with a tag a package. Packages
+//              that depend on a changed one get a version as well; with --alone they do not, as they accept the new one.
+//   publish    builds and publishes what the registry does not have. May be repeated after a failure.
+//   --dry-run  after either step, or alone for both: says what it would do, and changes nothing.
 // Further options are lerna's, such as --yes, --no-push, --registry.
 import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { bin, ensureInstalled, root, runOrExit } from './ensure.mjs';
 import { outdatedFiles, publishedPackages } from './manifests.mjs';
 import { BUILT } from './prepack.mjs';
@@ -12,9 +15,9 @@ import { BUILT } from './prepack.mjs';
 /** Systems that vouch for what they publish: npm shows it as provenance. */
 const VOUCHES = process.env.GITHUB_ACTIONS !== undefined || process.env.GITLAB_CI !== undefined;
 
-function lerna(...args) {
+function lerna(args, cwd = root) {
   const { status, error } = spawnSync(process.execPath, [bin('lerna/dist/cli.js'), ...args], {
-    cwd: root,
+    cwd,
     stdio: 'inherit',
     env: {
       ...process.env,
@@ -57,7 +60,7 @@ function withoutDependents(run) {
 
 function version(args) {
   const others = args.filter((arg) => arg !== '--alone');
-  const run = () => lerna('version', ...others);
+  const run = () => lerna(['version', ...others]);
   return args.includes('--alone') ? withoutDependents(run) : run();
 }
 
@@ -75,16 +78,49 @@ function publish(args) {
     return 1;
   }
   buildAfresh();
-  const status = lerna('publish', 'from-package', '--yes', ...args);
+  const status = lerna(['publish', 'from-package', '--yes', ...args]);
   if (status === 0) tagReleased();
   return status;
 }
 
+/** Makes the versions in a clone of the last commit, and lists them. */
+function rehearseVersion(args) {
+  const clone = mkdtempSync(join(tmpdir(), 'nodepool-release-'));
+  try {
+    git('clone', '--quiet', '--shared', root, clone);
+    symlinkSync(`${root}node_modules`, join(clone, 'node_modules'));
+    const others = args.filter((arg) => arg !== '--alone');
+    const status = lerna(['version', ...others, '--yes', '--no-push', '--no-git-tag-version'], clone);
+    if (status !== 0) return status;
+    for (const { dir, manifest } of publishedPackages()) {
+      const { version } = JSON.parse(readFileSync(join(clone, dir, 'package.json'), 'utf8'));
+      if (version !== manifest.version)
+        console.log(`would version ${manifest.name}: ${manifest.version} -> ${version}`);
+    }
+    return 0;
+  } finally {
+    rmSync(clone, { recursive: true, force: true });
+  }
+}
+
+/** Lists the versions that the registry does not have. */
+function rehearsePublish() {
+  for (const { manifest } of publishedPackages()) {
+    const id = `${manifest.name}@${manifest.version}`;
+    const { status, stdout } = spawnSync('npm', ['view', id, 'version'], { cwd: root, encoding: 'utf8' });
+    console.log(`${status === 0 && stdout.trim() !== '' ? 'is published' : 'would publish'} ${id}`);
+  }
+  return 0;
+}
+
 const [step, ...args] = process.argv.slice(2);
+const isDryRun = args.includes('--dry-run');
+const options = args.filter((arg) => arg !== '--dry-run');
 ensureInstalled();
-if (step === 'version') process.exitCode = version(args);
-else if (step === 'publish') process.exitCode = publish(args);
+if (step === '--dry-run') process.exitCode = rehearseVersion(options) || rehearsePublish();
+else if (step === 'version') process.exitCode = isDryRun ? rehearseVersion(options) : version(options);
+else if (step === 'publish') process.exitCode = isDryRun ? rehearsePublish() : publish(options);
 else {
-  console.error('usage: npm run release -- version [--alone] [OPTION...] | publish [OPTION...]');
+  console.error('usage: npm run release -- version [--alone] [OPTION...] | publish [OPTION...] | --dry-run');
   process.exit(2);
 }

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { DRIVER_API_VERSION } from '@nodepool/core';
 import { describe, expect, it } from 'vitest';
 import { allPackages, examples, LONGEST, tooLong } from './lengths.mjs';
 import { outdatedFiles, webAddress } from './manifests.mjs';
@@ -74,6 +75,12 @@ describe('package.json files', () => {
       expect(peers.filter((name) => name !== 'core' && name !== 'zk-protocol')).toEqual([]);
     },
   );
+
+  it('of core has the version of the driver API as its major version, which the peer ranges of drivers follow', () => {
+    const core = packages.find(({ dir }) => dir === 'packages/core');
+
+    expect(core?.manifest.version.split('.')[0]).toBe(String(DRIVER_API_VERSION));
+  });
 
   it('and READMEs say what the package.json of the repository says; `npm run manifests` writes them', () => {
     expect(outdatedFiles()).toEqual([]);

@@ -35,6 +35,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+const ONLINE = [...QUIET.filter((flag) => flag !== '--prefer-offline'), '--prefer-online'];
+
+interface Manifest {
+  readonly version: string;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+}
+
 const release = (...args: string[]) => npm(checkout.folder, 'run', 'release', '--', ...args);
 
 /** Name and version of each published package, as the checkout has them. */
@@ -132,7 +139,7 @@ describe('a release', () => {
 
     await release('version', '--alone', '--yes', '--no-push');
     await release('publish');
-    await npm(site, 'update', ...QUIET.filter((flag) => flag !== '--prefer-offline'), '--prefer-online');
+    await npm(site, 'update', ...ONLINE);
     const used = await runRequest();
 
     const core = '@nodepool/core';
@@ -145,5 +152,66 @@ describe('a release', () => {
     );
     expect(await copiesOf(core, site)).toEqual([after[core]]);
     expect(used).toContain('used');
+  });
+
+  it('says beforehand what it would do, and does nothing', { timeout: 300_000 }, async () => {
+    await appendFile(join(checkout.folder, 'packages/core/src/index.ts'), '\n/* a feature */\n');
+    await checkout.commit('feat(core): something that drivers may use');
+    const before = await versionsInCheckout();
+
+    const said = await release('--dry-run');
+
+    expect(said).toMatch(/^would version @nodepool\/core: 1\.0\.1 -> 1\.1\.0$/m);
+    expect(said).toMatch(/^is published @nodepool\/core@1\.0\.1$/m);
+    expect(await versionsInCheckout()).toEqual(before);
+    expect(await checkout.git('status', '--porcelain')).toBe('');
+  });
+
+  it('of a feature of core leaves drivers of others installable', { timeout: 300_000 }, async () => {
+    const author = join(folder, 'author', 'nodepool-driver-acme');
+
+    await release('version', '--yes', '--no-push');
+    await release('publish');
+    await npm(author, 'install', ...ONLINE, '@nodepool/core@1.1.0');
+
+    expect(await copiesOf('@nodepool/core', author)).toEqual(['1.1.0']);
+    const driver = JSON.parse(
+      await readFile(join(checkout.folder, 'packages/driver-static/package.json'), 'utf8'),
+    ) as Manifest;
+    expect(driver.peerDependencies['@nodepool/core']).toBe('^1.0.0');
+  });
+
+  it('of one driver leaves all else as it is', { timeout: 300_000 }, async () => {
+    const before = await versionsInCheckout();
+    await appendFile(join(checkout.folder, 'packages/driver-static/src/index.ts'), '\n/* a patch */\n');
+    await checkout.commit('fix(driver-static): a thing that operators notice');
+
+    await release('version', '--alone', '--yes', '--no-push');
+    await release('publish');
+
+    const name = '@nodepool/driver-static';
+    const after = await versionsInCheckout();
+    expect(after).toEqual({ ...before, [name]: expect.not.stringMatching(before[name] ?? '') as string });
+    expect((await registry.versions(name)).at(-1)).toBe(after[name]);
+  });
+
+  it('of a new driver API raises the ranges of drivers and of the template', { timeout: 300_000 }, async () => {
+    const manifestOf = async (place: string) =>
+      JSON.parse(await readFile(join(checkout.folder, place, 'package.json'), 'utf8')) as Manifest;
+    const contract = join(checkout.folder, 'packages/core/src/contract/driver.ts');
+    const text = await readFile(contract, 'utf8');
+    await writeFile(contract, text.replace('DRIVER_API_VERSION = 1', 'DRIVER_API_VERSION = 2'));
+    await checkout.commit('feat(core): another contract\n\nBREAKING CHANGE: drivers of version 1 are refused');
+    const creator = (await manifestOf('packages/create-driver')).version;
+
+    await release('version', '--yes', '--no-push');
+    await release('publish');
+
+    expect((await manifestOf('packages/core')).version).toBe('2.0.0');
+    for (const place of ['packages/driver-static', 'packages/create-driver/template', 'examples/simple-driver'])
+      expect((await manifestOf(place)).peerDependencies['@nodepool/core']).toBe('^2.0.0');
+    expect((await manifestOf('packages/create-driver')).version).not.toBe(creator);
+    expect((await registry.versions('@nodepool/core')).at(-1)).toBe('2.0.0');
+    expect(await checkout.git('status', '--porcelain')).toBe('');
   });
 });

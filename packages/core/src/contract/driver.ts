@@ -16,7 +16,10 @@ import type { Logger } from './logger.js';
 import type { OperationMetrics } from './operation-metrics.js';
 import type { ImageSource } from './images.js';
 
-/** Version of the contract in this file. A driver package declares the one it was written for. */
+/**
+ * Version of the contract in this file. A driver package declares the one it was written for. It is also the major version of
+ * `@nodepool/core`: a range such as `^1.0.0` accepts every core that runs the driver.
+ */
 export const DRIVER_API_VERSION = 1;
 
 /**
