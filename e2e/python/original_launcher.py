@@ -20,14 +20,20 @@ LOCKS = "/nodepool/requests-lock"
 NODES = "/nodepool/nodes"
 POOLS = "/nodepool/components/pool"
 MAX_READY_AGE = 1  # second
+# All that the original keeps of a request when it writes one: any other key is gone.
+REQUEST_KEYS = (
+    "node_types", "requestor", "created_time", "provider", "relative_priority", "tenant_name", "event_id", "declined_by",
+    "nodes", "reuse", "requestor_data", "state", "state_time",
+)
 
 
 class Launcher:
-    def __init__(self, client, name, provider, labels, most):
+    def __init__(self, client, name, provider, labels, most, accepts):
         self.client = client
         self.provider = provider
         self.labels = labels
         self.most = most
+        self.accepts = accepts
         self.id = "%s.example.com-PoolWorker.%s-main-%s" % (name, provider, uuid.uuid4().hex)
         for path in (REQUESTS, LOCKS, NODES, POOLS):
             client.ensure_path(path)
@@ -48,6 +54,10 @@ class Launcher:
     def store(self, path, body, state, **more):
         body.update(state=state, state_time=time.time(), **more)
         self.client.set(path, json.dumps(body).encode("utf8"))
+
+    def store_request(self, path, body, state):
+        known = {key: body[key] for key in REQUEST_KEYS if key in body}
+        self.store(path, known, state)
 
     def locked(self, path):
         lock = self.client.Lock(path)
@@ -75,6 +85,8 @@ class Launcher:
         return any(wanted <= set(pool["supported_labels"]) and pool["id"] not in declined for pool in self.registered())
 
     def assign(self):
+        if not self.accepts:
+            return
         for request_id in sorted(self.client.get_children(REQUESTS)):
             body, _stat = self.read(REQUESTS + "/" + request_id)
             if body is None or body["state"] != "requested" or self.id in body.get("declined_by", []):
@@ -82,7 +94,7 @@ class Launcher:
             foreign = not set(body["node_types"]) <= set(self.labels)
             if foreign and self.is_left_to_others(body):
                 continue
-            if not foreign and len(list(self.own_nodes())) + len(body["node_types"]) > self.most:
+            if not foreign and self.most > 0 and len(list(self.own_nodes())) + len(body["node_types"]) > self.most:
                 continue
             lock = self.locked(LOCKS + "/" + request_id)
             if lock is None:
@@ -90,7 +102,7 @@ class Launcher:
             try:
                 body, _stat = self.read(REQUESTS + "/" + request_id)
                 if body is not None and body["state"] == "requested":
-                    self.decline(request_id, body) if foreign else self.fulfil(request_id, body)
+                    self.decline(request_id, body) if foreign or self.most == 0 else self.fulfil(request_id, body)
             except NoNodeError:
                 pass  # it was withdrawn
             finally:
@@ -100,10 +112,10 @@ class Launcher:
         declined = body.setdefault("declined_by", [])
         declined.append(self.id)
         is_last = {pool["id"] for pool in self.registered()} <= set(declined)
-        self.store(REQUESTS + "/" + request_id, body, "failed" if is_last else "requested")
+        self.store_request(REQUESTS + "/" + request_id, body, "failed" if is_last else "requested")
 
     def fulfil(self, request_id, body):
-        self.store(REQUESTS + "/" + request_id, body, "pending")
+        self.store_request(REQUESTS + "/" + request_id, body, "pending")
         held = []
         try:
             for label in body["node_types"]:
@@ -121,7 +133,7 @@ class Launcher:
                 time.sleep(0.02)
                 self.store(path, node, "ready", interface_ip="127.0.0.1", connection_port=22, ssh_port=22)
                 body.setdefault("nodes", []).append(path.rsplit("/", 1)[1])
-            self.store(REQUESTS + "/" + request_id, body, "fulfilled")
+            self.store_request(REQUESTS + "/" + request_id, body, "fulfilled")
         finally:
             for lock in held:
                 lock.release()
@@ -199,11 +211,12 @@ def main():
     parser.add_argument("--name", required=True)
     parser.add_argument("--provider", required=True)
     parser.add_argument("--label", action="append", required=True)
-    parser.add_argument("--most", type=int, required=True, help="nodes at a time")
+    parser.add_argument("--most", type=int, required=True, help="nodes at a time; 0: declines all requests")
+    parser.add_argument("--idle", action="store_true", help="neither takes nor declines anything: max-concurrency is 0")
     args = parser.parse_args()
     client = KazooClient(hosts=args.hosts, timeout=2)
     client.start()
-    launcher = Launcher(client, args.name, args.provider, args.label, args.most)
+    launcher = Launcher(client, args.name, args.provider, args.label, args.most, not args.idle)
     print("ready", flush=True)
     last_pass = 0
     while True:

@@ -1,10 +1,10 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ensureDebianPackages } from '@nodepool/test-servers';
 import { afterEach, beforeAll, expect, it } from 'vitest';
+import { killOriginal, startOriginal } from '../original-launcher.js';
 import { SOON_MS } from '../soon.js';
 import { type StaticSetup, simpleSetup } from '../static-config.js';
 import { useStatic } from '../use-harness.js';
@@ -41,24 +41,17 @@ interface NodeBody {
   slot: number | null;
 }
 
-/** Starts a launcher of the original's steps, and waits until it is registered. */
-async function startOriginal(name: string): Promise<ChildProcess> {
-  const labels = ['shared', 'theirs'].flatMap((label) => ['--label', label]);
-  const what = ['--hosts', get().zookeeper.connectString, '--name', name, '--provider', 'original', '--most', '4'];
-  const child = spawn(PYTHON, [script('original_launcher'), ...what, ...labels], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+/** Starts a launcher of the original's steps. */
+async function start(name: string): Promise<ChildProcess> {
+  const hosts = get().zookeeper.connectString;
+  const child = await startOriginal({ hosts, name, labels: ['shared', 'theirs'], most: 4 });
   originals.add(child);
-  await once(child.stdout, 'data');
   return child;
 }
 
 async function kill(child: ChildProcess): Promise<void> {
   originals.delete(child);
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, 'exit');
-  child.kill('SIGKILL');
-  await exited;
+  await killOriginal(child);
 }
 
 /** Runs jobs, one after the other and many at a time, until told that it is enough. */
@@ -87,7 +80,7 @@ function setup(): StaticSetup {
 
 it('launchers of both kinds are killed in turn, and no request of a kazoo client is lost, failed or served twice', async () => {
   const ours = [await get().launch(setup()), await get().launch(setup())];
-  const theirs = [await startOriginal('original-0'), await startOriginal('original-1')];
+  const theirs = [await start('original-0'), await start('original-1')];
   const { end, story } = runJobs();
 
   for (let kills = 0; kills < KILLS; kills++) {
@@ -98,7 +91,7 @@ it('launchers of both kinds are killed in turn, and no request of a kazoo client
       ours[which] = await get().launch(setup(), { name: `ours-${kills}` });
     } else {
       await kill(theirs[which] as ChildProcess);
-      theirs[which] = await startOriginal(`original-${kills}`);
+      theirs[which] = await start(`original-${kills}`);
     }
   }
   end();

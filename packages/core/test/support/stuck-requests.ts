@@ -72,6 +72,7 @@ function registration(
     supportedLabels: labels,
     priority: 100,
     paused: false,
+    firstPoolPauseMs: 250,
     ...fields,
   });
 }

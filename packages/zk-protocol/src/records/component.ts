@@ -84,7 +84,8 @@ export function encodeComponent(component: ComponentRecord | PoolComponentRecord
   body.provider_name = component.providerName;
   body.supported_labels = component.supportedLabels as string[];
   if (component.health) body.health = component.health;
-  if (component.firstPoolPauseMs) body.first_pool_pause_ms = component.firstPoolPauseMs;
+  const { firstPoolPauseMs } = component;
+  if (typeof firstPoolPauseMs === 'number') body.first_pool_pause_ms = firstPoolPauseMs;
   return sorted(body, component.raw, KNOWN_POOL_KEYS);
 }
 

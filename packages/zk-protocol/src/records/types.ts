@@ -149,8 +149,8 @@ export interface PoolComponentRecord extends ComponentRecord {
   /** `open`: the provider fails, and other pools are better. Missing: nothing is known against it. */
   readonly health?: string | null;
   /**
-   * For how long the pool leaves a request to the first pool of that request, ms. Missing: it does not know that rule, and
-   * takes what it can at once.
+   * For how long the pool leaves a request to the first pool of that request, ms. `0`: it takes what it can at once. Missing:
+   * so does it, and it is of the original, or of a version that does not know that rule.
    */
   readonly firstPoolPauseMs?: number | null;
 }

@@ -17,6 +17,11 @@ export function findCandidates(request: PlannedRequest, view: PoolView): PoolCom
   );
 }
 
+/** The pool is of the original, or of a version as old: it knows nothing of steering, and may never take a request. */
+export function isOriginal({ firstPoolPauseMs }: PoolComponentRecord): boolean {
+  return (firstPoolPauseMs ?? null) === null;
+}
+
 /** The pool has every label that the request wants. */
 export function coversAll(pool: PoolComponentRecord, request: Pick<PlannedRequest, 'labels'>): boolean {
   return request.labels.every((label) => pool.supportedLabels.includes(label));

@@ -6,7 +6,7 @@ import { poolView } from '../../../test/support/pool-view.js';
 import { steeringAt } from '../../../test/support/steering-at.js';
 import { LaunchError } from '../../contract/errors.js';
 import type { ProviderSteering } from '../steering/provider-steering.js';
-import { findAlternative } from './health-rules.js';
+import { findAlternative, findSuccessor } from './health-rules.js';
 import { judgeStanding, MIN_READY_REQUESTOR } from './rules.js';
 import type { PoolView } from './types.js';
 
@@ -15,7 +15,7 @@ const OWN = 'nl01-PoolWorker.own-main-1' as LauncherId;
 function pool(provider: string, fields: Partial<PoolComponentRecord> = {}): PoolComponentRecord {
   const launcherId = (provider === 'own' ? OWN : `nl02-PoolWorker.${provider}-main-2`) as LauncherId;
   const names = { hostname: 'nl02', version: '1', launcherId, name: 'main', providerName: provider };
-  return { ...newPoolComponent({ ...names, supportedLabels: ['small'] }), ...fields };
+  return { ...newPoolComponent({ ...names, supportedLabels: ['small'], firstPoolPauseMs: 250 }), ...fields };
 }
 
 function failing(now = () => 0): ProviderSteering {
@@ -53,6 +53,7 @@ describe('a provider whose launches fail', () => {
     ],
     ['the other pool is paused', [pool('other', { paused: true })]],
     ['the other pool fails as well', [pool('other', { health: 'open' })]],
+    ['the other pool is of the original', [pool('other', { firstPoolPauseMs: null })]],
     ['the other pool lacks the label', [pool('other', { supportedLabels: ['big'] })]],
   ])('serves as ever when %s', (_when, others) => {
     expect(rule(view(others))).toBeUndefined();
@@ -82,6 +83,12 @@ describe('a provider whose launches fail', () => {
     const node = { ...newNode({ state: 'ready', labels: ['small'] }, 0), id: '0000000001' as NodeId };
 
     expect(rule(view([pool('other')], { freeNodes: () => [node] }))).toBeUndefined();
+  });
+
+  it('leaves a request that has just come to a pool of the original, for a moment', () => {
+    const original = pool('other', { firstPoolPauseMs: null });
+
+    expect(rule(view([original], { isPausing: () => true }))).toBe('provider-failing');
   });
 
   it('does as ever without steering', () => {
@@ -133,4 +140,27 @@ describe('a standby node that is asked for to probe a provider', () => {
 
 it('a pool known from an old registration is no alternative: nothing tells whether it is paused', () => {
   expect(findAlternative(request(), view([pool('other', { legacy: true })]))).toBeUndefined();
+});
+
+describe('after a launch that failed, a request', () => {
+  const original = pool('original', { firstPoolPauseMs: null });
+
+  it('goes to a pool that takes what it can at once', () => {
+    expect(findSuccessor(request(), view([pool('other', { firstPoolPauseMs: 0 })]))).toMatchObject({
+      providerName: 'other',
+    });
+  });
+
+  it('stays while a pool of the original is registered, whatever its labels', () => {
+    const lacking = { ...original, supportedLabels: ['big'] };
+
+    expect(findSuccessor(request(), view([pool('other'), original]))).toBeUndefined();
+    expect(findSuccessor(request(), view([pool('other'), lacking]))).toBeUndefined();
+  });
+
+  it('goes to a pool that is in the old registry as well', () => {
+    const twice = [pool('other'), pool('other', { firstPoolPauseMs: null, legacy: true })];
+
+    expect(findSuccessor(request(), view(twice))).toMatchObject({ providerName: 'other' });
+  });
 });

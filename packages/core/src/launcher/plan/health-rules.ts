@@ -1,15 +1,34 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
-import { findCandidates, MIN_READY_REQUESTOR, reason } from './candidates.js';
+import { findCandidates, isOriginal, MIN_READY_REQUESTOR, reason } from './candidates.js';
 import { probeTime } from './texts.js';
 import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
 
 /**
- * A pool of another provider that could serve the request: registered, not paused, not known to fail.
+ * A pool of another provider that could serve the request: registered, not paused, not known to fail. Pools of the original
+ * are left out: they do not tell when they take nothing, and fail the requests that they decline last.
  * @returns `undefined` when there is none, so that this provider has to try
  */
 export function findAlternative(request: PlannedRequest, view: PoolView): PoolComponentRecord | undefined {
-  return findCandidates(request, view).find(
-    (pool) => pool.providerName !== view.provider && !pool.paused && !pool.health && !pool.legacy,
+  return findOthers(request, view).find((pool) => !pool.health && !isOriginal(pool));
+}
+
+/**
+ * The pool that a request goes to after a launch failed here, before all attempts have been made. While a pool of the
+ * original is registered there is none: it would write the request without the note that this pool may have it again.
+ */
+export function findSuccessor(request: PlannedRequest, view: PoolView): PoolComponentRecord | undefined {
+  return hasOriginals(view) ? undefined : findAlternative(request, view);
+}
+
+/** One of our pools may have an entry in the old registry as well, which tells nothing of steering. */
+function hasOriginals({ registered }: PoolView): boolean {
+  const ours = new Set(registered.filter((pool) => !isOriginal(pool)).map(({ launcherId }) => launcherId));
+  return registered.some(({ launcherId }) => !ours.has(launcherId));
+}
+
+function findOthers(request: PlannedRequest, view: PoolView): PoolComponentRecord[] {
+  return findCandidates(request, view).filter(
+    (pool) => pool.providerName !== view.provider && !pool.paused && !pool.legacy,
   );
 }
 
@@ -32,14 +51,16 @@ export function judgeProbe(request: PlannedRequest, { steering, provider }: Pool
 
 /**
  * A provider that fails takes nothing that another can serve, but for a probe from time to time, and what ready nodes can
- * serve. One that the request asks for by name always tries: all others leave the request to it. So does one for which there
+ * serve. A pool of the original has a moment for it. One that the request asks for by name always tries: all others leave the request to it. So does one for which there
  * is no other, but for standby nodes: nobody waits for them, and the next probe makes them.
  */
 export function judgeHealth(request: PlannedRequest, view: PoolView): Verdict | undefined {
   const { steering } = view;
   if (!steering || !view.launches || request.provider === view.provider) return undefined;
   if (steering.mayLaunch(request.labels) || hasReadyNodes(request, view)) return undefined;
-  const other = findAlternative(request, view);
+  const other =
+    findAlternative(request, view) ??
+    (view.isPausing?.(request.id) ? findOthers(request, view).find(isOriginal) : undefined);
   if (!other && request.requestor !== MIN_READY_REQUESTOR) return undefined;
   return { action: 'defer', reason: failingReason(request, view, other) };
 }

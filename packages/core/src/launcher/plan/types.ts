@@ -151,6 +151,8 @@ export interface PoolView {
   readonly quota: QuotaView;
   /** What launches have shown of the provider; missing: it is not steered around. */
   readonly steering?: SteeringView | undefined;
+  /** The request has just come, and is left to others for a moment. Missing: none is. */
+  isPausing?(id: RequestRecord['id']): boolean;
   /** The pool that a waiting request is left to for a moment; missing: none. */
   leftTo?(request: PlannedRequest): PoolComponentRecord | undefined;
   tenantLimit(tenant: string): Resources | undefined;

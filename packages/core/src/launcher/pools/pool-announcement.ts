@@ -74,7 +74,7 @@ export class PoolAnnouncement {
 
 /** What other launchers and people are told of the health of the provider, and of how the pool shares requests. */
 function steeringOf({ steering }: LivePoolView): Required<Pick<PoolComponentRecord, 'health' | 'firstPoolPauseMs'>> {
-  if (!steering) return { health: null, firstPoolPauseMs: null };
+  if (!steering) return { health: null, firstPoolPauseMs: 0 };
   const { state } = steering.report().provider;
   return { health: state === 'closed' ? null : 'open', firstPoolPauseMs: FIRST_POOL_PAUSE_MS };
 }

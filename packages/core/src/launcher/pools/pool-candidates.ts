@@ -116,6 +116,7 @@ export class PoolCandidates {
       supportedLabels: [...pool.labels.keys()],
       priority: pool.priority ?? provider.priority ?? 100,
       paused: false,
+      firstPoolPauseMs: 0,
     });
   }
 }

@@ -13,7 +13,7 @@ import type { RequestOutcome } from '../../contract/request-outcome.js';
 import type { Services } from '../mirror/services.js';
 import type { PausedRequest } from '../plan/plan-pool.js';
 import { reason } from '../plan/candidates.js';
-import { findAlternative, isProbe } from '../plan/health-rules.js';
+import { findSuccessor, isProbe } from '../plan/health-rules.js';
 import type { Assignment, Reason } from '../plan/types.js';
 import { failureKindOf } from '../steering/failure.js';
 import { RequestHandler } from '../requests/handler.js';
@@ -246,7 +246,7 @@ export class PoolHandlers implements HandlerPool {
   handOver(request: RequestRecord, label: string, error: Error): Reason | undefined {
     const { view } = this.#options;
     if (!view.steering || failureKindOf(error) === 'own') return undefined;
-    const other = findAlternative(request, view);
+    const other = findSuccessor(request, view);
     if (!other) return undefined;
     const pool = `${other.providerName}/${other.name}`;
     return reason(
@@ -260,7 +260,7 @@ export class PoolHandlers implements HandlerPool {
 
 /** One attempt is enough: another provider can serve the request, or it was only to find out. */
 function isEnough(request: RequestRecord, view: LivePoolView): boolean {
-  return isProbe(request) || findAlternative(request, view) !== undefined;
+  return isProbe(request) || findSuccessor(request, view) !== undefined;
 }
 
 /** @param settle - called once there is a record, or will be none; more calls do nothing */

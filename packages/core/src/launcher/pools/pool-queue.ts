@@ -10,6 +10,7 @@ import { RequestQueue } from '../plan/queue.js';
 import { judgeStanding } from '../plan/rules.js';
 import type { PoolView } from '../plan/types.js';
 import { FIRST_POOL_PAUSE_MS, SLOW_POOL_PAUSE_MS } from '../steering/first-pool.js';
+import type { SteeringView } from '../steering/provider-steering.js';
 import { FirstPools } from './first-pools.js';
 import type { PoolPort } from './pool-port.js';
 import type { PoolRefusals } from './pool-refusals.js';
@@ -67,7 +68,7 @@ export class PoolQueue {
     if (request.state !== 'requested') this.#first.taken(request.id);
     else if (this.#isLocked(request)) return;
     else if (view.steering && view.registered.length > 1)
-      this.#first.note(request.id, view.steering.isSlow ? SLOW_POOL_PAUSE_MS : FIRST_POOL_PAUSE_MS);
+      this.#first.note(request.id, isBad(view.steering) ? SLOW_POOL_PAUSE_MS : FIRST_POOL_PAUSE_MS);
     const verdict = judgeStanding(request, view);
     if (verdict === undefined) {
       if (this.requests.put(request)) wake();
@@ -137,4 +138,9 @@ export class PoolQueue {
     for (const retry of this.#retries.values()) retry.cancel?.();
     this.#first.close();
   }
+}
+
+/** The provider is slow, or fails: whoever else has the capacity gets more time to take the request. */
+function isBad({ isSlow, isWell }: SteeringView): boolean {
+  return isSlow || !isWell;
 }

@@ -160,10 +160,14 @@ export class LivePoolView implements PoolView {
     return this.#port.steering(this.provider);
   }
 
+  isPausing(id: RequestId): boolean {
+    return this.#requests.isPausing(id);
+  }
+
   /** Ready nodes win: a pool that has them does not leave the request to one without. */
   leftTo(request: PlannedRequest): PoolComponentRecord | undefined {
     const { steering } = this;
-    if (steering?.isWell !== true || !this.#requests.isPausing(request.id)) return undefined;
+    if (steering?.isWell !== true || !this.isPausing(request.id)) return undefined;
     const equals = this.#equals(request);
     const others = steering.isSlow ? equals.filter(({ providerName }) => providerName !== this.provider) : [];
     const first = firstPoolFor(request.id, others.length > 0 ? others : equals);

@@ -1,0 +1,35 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** What to start a launcher of the original's steps with. */
+export interface OriginalOptions {
+  /** Of ZooKeeper. */
+  readonly hosts: string;
+  readonly name: string;
+  readonly labels: readonly string[];
+  /** Nodes at a time; with 0 it declines all requests. */
+  readonly most: number;
+  /** Neither takes nor declines anything. */
+  readonly isIdle?: boolean;
+}
+
+/** Starts a launcher of the original's steps, and waits until its pool is registered. */
+export async function startOriginal({ hosts, name, labels, most, isIdle }: OriginalOptions): Promise<ChildProcess> {
+  const script = fileURLToPath(new URL('../python/original_launcher.py', import.meta.url));
+  const what = ['--hosts', hosts, '--name', name, '--provider', 'original', '--most', String(most)];
+  const offers = labels.flatMap((label) => ['--label', label]);
+  const child = spawn('/usr/bin/python3', [script, ...what, ...offers, ...(isIdle ? ['--idle'] : [])], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(child.stdout, 'data');
+  return child;
+}
+
+/** Ends it at once. */
+export async function killOriginal(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}
