@@ -113,10 +113,14 @@ describe('reload', () => {
   });
 
   it('names settings that need a restart', async () => {
-    const { reloader, lines } = harness(() => Promise.resolve(config({ webapp: { port: 1, listenAddress: '::' } })));
+    const { zookeeper } = config();
+    const servers = [{ host: 'zk1', port: 2181, chroot: undefined }];
+    const next = config({ webapp: { port: 1, listenAddress: '::' }, zookeeper: { ...zookeeper, servers } });
+    const { reloader, lines } = harness(() => Promise.resolve(next));
 
     await reloader.reload();
 
-    expect(lines.map(([, fields]) => fields?.['setting'])).toContain('webapp');
+    const settings = lines.map(([, fields]) => fields?.['setting']);
+    expect(settings).toEqual(expect.arrayContaining(['webapp', 'zookeeper-servers']));
   });
 });

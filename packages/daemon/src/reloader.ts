@@ -51,6 +51,7 @@ function changesNeedingRestart(before: Config, after: Config): string[] {
     ...changed('zookeeper-tls', (config) => config.zookeeper.tls),
     ...changed('embedded-zookeeper-access', (config) => config.zookeeper.embeddedAccess),
     ...changed('zookeeper-timeout', (config) => config.zookeeper.sessionTimeoutMs),
+    ...changed('zookeeper-servers', (config) => config.zookeeper.servers.length > 0),
     ...changed('zookeeper-servers[].chroot', (config) => config.zookeeper.servers.at(-1)?.chroot),
   ];
 }

@@ -2,7 +2,7 @@ import type { ErrorObject } from 'ajv';
 import type { Json } from '@nodepool/zk-protocol';
 import { describeTypes, describeValue, joinAlternatives } from './describe-value.js';
 import type { WrittenScalar } from './source-document.js';
-import { didYouMean } from '../text/suggest.js';
+import { didYouMean, nearestName } from '../text/suggest.js';
 import { unresolvedNames, unresolvedReference } from './syntax-problems.js';
 
 /** A schema violation in words. */
@@ -10,7 +10,8 @@ export interface SchemaSentence {
   message: string;
   /** A key below the value the error is about: the place to point at. */
   key: string | undefined;
-  isUnknownKey: boolean;
+  /** A key that only a newer version may know: services ignore it. */
+  isIgnorable: boolean;
 }
 
 type SchemaNode = Readonly<Record<string, unknown>>;
@@ -29,21 +30,25 @@ export function toSentence(error: ErrorObject, value: JudgedValue): SchemaSenten
   if (error.keyword === 'additionalProperties') return unknownKey(error, node);
   if (error.keyword === 'required') {
     const missing = String(error.params['missingProperty']);
-    return { message: `the key "${missing}" is missing`, key: undefined, isUnknownKey: false };
+    return { message: `the key "${missing}" is missing`, key: undefined, isIgnorable: false };
   }
   const custom = node['x-message'];
   const judged = { ...value, reveal: value.reveal && node['x-secret'] !== true };
   const message = typeof custom === 'string' ? custom : describe(error, node, judged);
   const [unset] = unresolvedNames(value.written?.text ?? '');
   const cause = unset === undefined ? '' : `: ${unresolvedReference(unset)}`;
-  return { message: message + cause, key: undefined, isUnknownKey: false };
+  return { message: message + cause, key: undefined, isIgnorable: false };
 }
 
 function unknownKey(error: ErrorObject, node: SchemaNode): SchemaSentence {
   const name = String(error.params['additionalProperty']);
-  const known = Object.keys(node['properties'] ?? {});
+  const properties = (node['properties'] ?? {}) as Readonly<Record<string, SchemaNode>>;
+  const known = Object.keys(properties);
+  const nearest = nearestName(name, known);
+  const loss = nearest === undefined || nearest in (error.data as object) ? undefined : properties[nearest]?.['x-loss'];
+  const consequence = typeof loss === 'string' ? ` ${loss}` : '';
   const hint = didYouMean(name, known) || (known.length <= 12 ? `, expected one of ${known.join(', ')}` : '');
-  return { message: `unknown key "${name}"${hint}`, key: name, isUnknownKey: true };
+  return { message: `unknown key "${name}"${hint}${consequence}`, key: name, isIgnorable: consequence === '' };
 }
 
 /**

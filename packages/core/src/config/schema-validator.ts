@@ -35,7 +35,7 @@ export interface SchemaFault {
   readonly path: YamlPath;
 }
 
-/** Checks a value and reports everything wrong with it. @returns whether there was no error; unknown keys in a service are none */
+/** Checks a value and reports everything wrong with it. @returns whether there was no error; most unknown keys in a service are none */
 export function checkSchema(check: SchemaCheck): boolean {
   let hasErrors = false;
   for (const fault of schemaFaults(check.schema, check.value))
@@ -92,6 +92,7 @@ function createAjv(options: Pick<Options, 'meta' | 'validateSchema'>): Ajv {
   created.addKeyword({ keyword: 'x-message', schemaType: 'string' });
   created.addKeyword({ keyword: 'x-default', schemaType: 'string' });
   created.addKeyword({ keyword: 'x-restart', schemaType: 'boolean' });
+  created.addKeyword({ keyword: 'x-loss', schemaType: 'string' });
   created.addKeyword({ keyword: 'x-numeric-text', schemaType: 'boolean' });
   return created;
 }
@@ -103,7 +104,7 @@ function report(check: SchemaCheck, { error, path: below }: SchemaFault): 'error
     reveal: check.reveal && !document.isFromEnvironment(path),
     written: document.scalarAt(path),
   });
-  const severity = sentence.isUnknownKey && mode === 'service' ? 'warning' : 'error';
+  const severity = sentence.isIgnorable && mode === 'service' ? 'warning' : 'error';
   if (sentence.key === undefined) problems.add(document, path, sentence.message, { severity });
   else problems.add(document, [...path, sentence.key], sentence.message, { severity, atKey: true });
   return severity;

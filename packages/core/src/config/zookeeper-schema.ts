@@ -5,23 +5,26 @@ const port = integer('Port of the server', { otherwise: '2281; without TLS 2181'
 
 /** How ZooKeeper is reached: keys that the secure file may hold too. */
 export const ZOOKEEPER_SECTIONS = {
-  'zookeeper-servers': list(
-    'Members of the ZooKeeper ensemble',
-    section(
-      'ZooKeeper server',
-      {
-        host: name('Name or address of the server, IPv6 too', { examples: ['zk01.example.org'] }),
-        port,
-        chroot: text('Path below which everything lives, the same for all servers', {
-          otherwise: 'none',
-          examples: ['/nodepool'],
-          restart: true,
-        }),
-      },
-      ['host'],
+  'zookeeper-servers': {
+    ...list(
+      'Members of the ZooKeeper ensemble',
+      section(
+        'ZooKeeper server',
+        {
+          host: name('Name or address of the server, IPv6 too', { examples: ['zk01.example.org'] }),
+          port,
+          chroot: text('Path below which everything lives, the same for all servers', {
+            otherwise: 'none',
+            examples: ['/nodepool'],
+            restart: true,
+          }),
+        },
+        ['host'],
+      ),
+      { otherwise: 'the embedded server of this machine' },
     ),
-    { otherwise: 'the embedded server of this machine' },
-  ),
+    'x-loss': 'Without it, services would use the embedded server of this machine',
+  },
   'zookeeper-tls': {
     ...section(
       'ZooKeeper TLS',
