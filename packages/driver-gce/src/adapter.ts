@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ConfigError, isNodepoolError, NODE_ID_TAG, PROVIDER_TAG } from '@nodepool/core';
+import { ConfigError, isNodepoolError } from '@nodepool/core';
 import type {
   Adapter,
   AdapterContext,
@@ -20,10 +20,14 @@ import { deleteMachine } from './delete-node.js';
 import { readHostKeys } from './host-keys.js';
 import { insertBody } from './insert-body.js';
 import { toInstance, type GceInstance } from './instance.js';
-import { Ownership } from './ownership.js';
+import { carries, Ownership } from './ownership.js';
+import { OwnResources } from './own-resources.js';
 import { Preemptions } from './preemptions.js';
-import { largest, Quotas } from './quota.js';
+import { largest, Quotas, total } from './quota.js';
 import { Stock, type Placement } from './stock.js';
+
+/** Names the database whose services made something. */
+const DATABASE_ID_TAG = 'nodepool_database_id';
 
 type Order = CreateOrder<GceLabelConfig, GcePoolConfig>;
 
@@ -41,7 +45,11 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
   readonly #quotas = new Quotas();
   readonly #preemptions: Preemptions;
   readonly #end = new AbortController();
+  readonly #own: OwnResources;
+  /** Where instances are made. */
   #zones: readonly string[];
+  /** All of the region, in which the quotas hold. */
+  #regionZones: readonly string[] = [];
   /** Zones of our instances, when they were last looked for as resources. */
   #listed = new Map<string, readonly string[]>();
 
@@ -52,6 +60,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     this.#context = context;
     this.#reads = reads;
     this.#ownership = new Ownership(config.name, config.pools.keys());
+    this.#own = new OwnResources({ client, ownership: this.#ownership, ownNodes: () => context.ownNodes() });
     this.#catalog = new Catalog(client, context.clock, this.#end.signal);
     this.#stock = new Stock(context.clock);
     this.#preemptions = new Preemptions(config.name, client, context);
@@ -61,6 +70,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
   /** Proves that project, region and credentials are right, and learns the zones and quotas. */
   async start(signal: AbortSignal): Promise<void> {
     await this.#learn(signal);
+    await this.#own.find(signal);
   }
 
   async stop(): Promise<void> {
@@ -78,10 +88,15 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
       stock: this.#stock,
       name: hostname,
       placements: () => this.#placements(label, order.az),
-      body: async (placement) => {
+      body: async (placement, requestId) => {
         const sourceImage = await this.#catalog.imageOf(image);
-        return insertBody({ order, image, sourceImage, placement, region: this.#config.region });
+        return insertBody({ order, image, sourceImage, placement, requestId, region: this.#config.region });
       },
+      look: async (zone, name, signal) => {
+        const shown = await this.#client.getInstance(zone, name, signal);
+        return shown && this.#toInstance(shown);
+      },
+      isOfNode: ({ metadata }) => DATABASE_ID_TAG in order.metadata && carries(metadata, order.metadata),
       forget: () => this.#catalog.forget(),
       newRequestId: randomUUID,
       finish: (instance) => ({ ...instance, resources: { ...instance.resources, ...this.#diskOf(label) } }),
@@ -95,39 +110,32 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
   getDeleteStateMachine({ externalId, node }: DeleteOrder): StateMachine<void, GceInstance> {
     return deleteMachine(externalId, {
       client: this.#client,
-      findUnlisted: (name, signal) => this.#findUnlisted(name, node?.id, signal),
+      zoneOf: (name, listed, signal) =>
+        this.#own.zoneOf({ name, listed, node, zones: [...this.#zones, ...this.#regionZones] }, signal),
       newRequestId: randomUUID,
     });
   }
 
   async listInstances(signal: AbortSignal): Promise<readonly GceInstance[]> {
     const { filter } = this.#ownership;
-    const lists = await Promise.all(this.#zones.map((zone) => this.#client.listInstances(zone, filter, signal)));
+    const zones = new Set([...this.#zones, ...this.#own.zones]);
+    const lists = await Promise.all(Array.from(zones, (zone) => this.#client.listInstances(zone, filter, signal)));
     const own = lists.flat().filter((shown) => this.#ownership.isOwn(shown));
     return Promise.all(own.map((shown) => this.#toInstance(shown)));
   }
 
-  /** Instances, and disks that hang on none. */
+  /** Instances, and disks that hang on none, in all zones. */
   async listResources(signal: AbortSignal): Promise<readonly Resource[]> {
-    const { filter } = this.#ownership;
     if (this.#usesSpot()) await this.#preemptions.report(this.#zones, signal);
-    const [instances, ...disks] = await Promise.all([
-      this.listInstances(signal),
-      ...this.#zones.map(async (zone) => {
-        const listed = await this.#client.listDisks(zone, filter, signal);
-        const free = listed.filter((disk) => this.#ownership.isOwn(disk) && !disk.users?.length);
-        return free.map(({ name, labels }): Resource => {
-          return { type: 'disk', id: `${zone}/${name}`, metadata: this.#ownership.tagsOf(labels) };
-        });
-      }),
-    ]);
+    const { instances, disks } = await this.#own.find(signal);
     this.#listed = new Map();
-    for (const { externalId, az } of instances) {
-      this.#listed.set(externalId, [...(this.#listed.get(externalId) ?? []), az]);
+    for (const { name, zone } of instances) {
+      this.#listed.set(name, [...(this.#listed.get(name) ?? []), nameOf(zone)]);
     }
+    const free = disks.filter(({ users }) => !users?.length);
     return [
-      ...instances.map(({ externalId, metadata }) => ({ type: 'instance', id: externalId, metadata })),
-      ...disks.flat(),
+      ...instances.map(({ name, labels }) => this.#resource('instance', name, labels)),
+      ...free.map(({ zone, name, labels }) => this.#resource('disk', `${nameOf(zone)}/${name}`, labels)),
     ];
   }
 
@@ -180,6 +188,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
       this.#client.getProjectQuotas(signal),
     ]);
     const existing = region.zones.map(nameOf);
+    this.#regionZones = existing;
     const missing = this.#config.zones.find((zone) => !existing.includes(zone));
     if (missing !== undefined) {
       throw new ConfigError(
@@ -210,33 +219,21 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     return toInstance(shown, this.#ownership.tagsOf(shown.labels), resources);
   }
 
-  /**
-   * An instance that the list does not show: one made by another Nodepool, which sets no labels, or one made just now.
-   * Its metadata tells whose it is.
-   */
-  async #findUnlisted(name: string, nodeId: string | undefined, signal: AbortSignal): Promise<string | undefined> {
-    for (const zone of this.#zones) {
-      const found = await this.#client.getInstance(zone, name, signal);
-      const tags = new Map(found?.metadata?.items?.map(({ key, value }) => [key, value]));
-      if (tags.get(PROVIDER_TAG) !== this.#config.name) continue;
-      if (nodeId === undefined || tags.get(NODE_ID_TAG) === nodeId) return zone;
-    }
-    return undefined;
+  #resource(type: string, id: string, labels: ApiInstance['labels']): Resource {
+    return { type, id, metadata: this.#ownership.tagsOf(labels) };
   }
 
+  /** In the region, to which quotas belong. */
   async #ownUsage(signal: AbortSignal): Promise<Resources> {
-    const used: Resources = {};
-    const add = (resources: Resources) => {
-      for (const [name, amount] of Object.entries(resources)) used[name] = (used[name] ?? 0) + amount;
-    };
-    for (const { resources = {} } of await this.listInstances(signal)) add(resources);
-    const disks = await Promise.all(
-      this.#zones.map((zone) => this.#client.listDisks(zone, this.#ownership.filter, signal)),
-    );
-    for (const disk of disks.flat()) {
-      if (this.#ownership.isOwn(disk)) add(this.#quotas.resourcesOfDisk(nameOf(disk.type ?? ''), Number(disk.sizeGb)));
-    }
-    return used;
+    const { instances, disks } = await this.#own.find(signal);
+    const isHere = ({ zone }: { readonly zone: string }) => this.#regionZones.includes(nameOf(zone));
+    const own = await Promise.all(instances.filter(isHere).map((shown) => this.#toInstance(shown)));
+    const unlabelled = await this.#own.recordedWithoutLabels(new Set(instances.map(({ name }) => name)), signal);
+    return total([
+      ...own.map(({ resources = {} }) => resources),
+      ...disks.filter(isHere).map((disk) => this.#quotas.resourcesOfDisk(nameOf(disk.type ?? ''), Number(disk.sizeGb))),
+      ...unlabelled.filter(isHere).map(({ resources }) => resources),
+    ]);
   }
 
   #diskOf({ volumeType, volumeGib }: GceLabelConfig): Resources {

@@ -26,6 +26,8 @@ export interface ApiInterface {
 export interface ApiDisk {
   readonly name: string;
   /** URL. */
+  readonly zone: string;
+  /** URL. */
   readonly type?: string;
   readonly sizeGb?: string;
   readonly labels?: Readonly<Record<string, string>>;
@@ -67,6 +69,12 @@ export interface ApiMachineType {
 /** A page of a list. */
 export interface ApiPage<Item> {
   readonly items?: readonly Item[];
+  readonly nextPageToken?: string;
+}
+
+/** A page of a list of all zones: by zone, what the page holds of it. */
+export interface ApiScopes<Scope> {
+  readonly items?: Readonly<Record<string, Scope>>;
   readonly nextPageToken?: string;
 }
 

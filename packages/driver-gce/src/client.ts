@@ -1,6 +1,15 @@
 import type { JsonObject, TaskManager } from '@nodepool/core';
-import { isNodepoolError } from '@nodepool/core';
-import type { ApiDisk, ApiInstance, ApiMachineType, ApiOperation, ApiPage, ApiQuota, ApiRegion } from './api.js';
+import { isNodepoolError, ProviderUnavailableError } from '@nodepool/core';
+import type {
+  ApiDisk,
+  ApiInstance,
+  ApiMachineType,
+  ApiOperation,
+  ApiPage,
+  ApiQuota,
+  ApiRegion,
+  ApiScopes,
+} from './api.js';
 import type { Http, HttpCall } from './http.js';
 
 /** The calls that the driver needs. Errors are those of `errors.ts`, which say what to do next. */
@@ -12,7 +21,10 @@ export interface ComputeClient {
   getInstance(zone: string, name: string, signal: AbortSignal): Promise<ApiInstance | undefined>;
   /** Without metadata, which may be large. */
   listInstances(zone: string, filter: string, signal: AbortSignal): Promise<ApiInstance[]>;
-  listDisks(zone: string, filter: string, signal: AbortSignal): Promise<ApiDisk[]>;
+  /** Instances of all zones, except of those that do not answer. @param filter - default: none */
+  listAllInstances(filter: string | undefined, signal: AbortSignal): Promise<ApiInstance[]>;
+  /** As {@link listAllInstances}. */
+  listAllDisks(filter: string, signal: AbortSignal): Promise<ApiDisk[]>;
   deleteDisk(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<void>;
   getOperation(zone: string, name: string, signal: AbortSignal): Promise<ApiOperation>;
   /**
@@ -51,7 +63,7 @@ export interface ComputeClientOptions {
 const INTERFACES = 'networkIP,ipv6Address,accessConfigs/natIP,ipv6AccessConfigs/externalIpv6';
 const INSTANCE = `name,zone,status,machineType,labels,scheduling/provisioningModel,networkInterfaces(${INTERFACES})`;
 const OPERATION = 'name,status,operationType,targetLink,insertTime,error/errors(code,message),httpErrorStatusCode';
-const DISK = 'name,labels,users,type,sizeGb';
+const DISK = 'name,zone,labels,users,type,sizeGb';
 const QUOTAS = 'quotas(metric,limit,usage)';
 /** Long polls at the same time: each keeps a connection. Whoever finds no room looks at the list instead. */
 const MAX_WAITS = 16;
@@ -98,8 +110,14 @@ class RestClient implements ComputeClient {
     return this.#list('instances', zone, INSTANCE, filter, signal);
   }
 
-  listDisks(zone: string, filter: string, signal: AbortSignal): Promise<ApiDisk[]> {
-    return this.#list('disks', zone, DISK, filter, signal);
+  async listAllInstances(filter: string | undefined, signal: AbortSignal): Promise<ApiInstance[]> {
+    const scopes = await this.#aggregate<{ instances?: ApiInstance[] }>('instances', INSTANCE, filter, signal);
+    return scopes.flatMap(({ instances = [] }) => instances);
+  }
+
+  async listAllDisks(filter: string, signal: AbortSignal): Promise<ApiDisk[]> {
+    const scopes = await this.#aggregate<{ disks?: ApiDisk[] }>('disks', DISK, filter, signal);
+    return scopes.flatMap(({ disks = [] }) => disks);
   }
 
   async deleteDisk(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<void> {
@@ -181,16 +199,45 @@ class RestClient implements ComputeClient {
   }
 
   async #list<T>(kind: string, zone: string, fields: string, filter: string, signal: AbortSignal): Promise<T[]> {
-    const all: T[] = [];
-    let pageToken: string | undefined;
-    do {
-      const query = { filter, fields: `nextPageToken,items(${fields})`, pageToken };
-      const path = this.#path(zone, kind);
-      const page: ApiPage<T> = await this.#call(`${kind}.list`, { verb: 'GET', path, query }, signal);
-      all.push(...(page.items ?? []));
+    const query = { filter, fields: `nextPageToken,items(${fields})` };
+    const pages = await this.#pages<ApiPage<T>>(`${kind}.list`, this.#path(zone, kind), query, signal);
+    return pages.flatMap(({ items = [] }) => items);
+  }
+
+  /** A zone that is out of order must not hide the others: the answer is partial then. */
+  async #aggregate<Scope>(
+    kind: string,
+    fields: string,
+    filter: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Scope[]> {
+    const query = { filter, returnPartialSuccess: 'true', fields: `nextPageToken,items/*/${kind}(${fields})` };
+    const path = `${this.#project}/aggregated/${kind}`;
+    const pages = await this.#pages<ApiScopes<Scope>>(`${kind}.aggregatedList`, path, query, signal);
+    const scopes = pages.flatMap(({ items = {} }) => Object.entries(items));
+    return scopes.flatMap(([scope, found]) => (scope.startsWith('zones/') ? [found] : []));
+  }
+
+  async #pages<Page extends { readonly nextPageToken?: string }>(
+    name: string,
+    path: string,
+    query: HttpCall['query'],
+    signal: AbortSignal,
+  ): Promise<Page[]> {
+    const pages: Page[] = [];
+    const seen = new Set<string>();
+    for (let pageToken: string | undefined; ;) {
+      const page: Page = await this.#call(name, { verb: 'GET', path, query: { ...query, pageToken } }, signal);
+      pages.push(page);
       pageToken = page.nextPageToken;
-    } while (pageToken !== undefined);
-    return all;
+      if (pageToken === undefined) return pages;
+      if (seen.has(pageToken)) {
+        throw new ProviderUnavailableError(
+          `GET ${path}: the list names page "${pageToken}" as the next one again and again`,
+        );
+      }
+      seen.add(pageToken);
+    }
   }
 }
 

@@ -23,26 +23,23 @@ import type { Placement, Stock } from './stock.js';
 /** Where a creation stands. The external id is the name, so it is stored before anything is made. */
 export type CreateState =
   | { readonly name: 'start' }
-  | {
-      readonly name: 'inserting';
-      readonly externalId: string;
-      readonly placement: Placement;
-      readonly requestId: string;
-    }
-  | {
-      readonly name: 'waiting-for-operation';
-      readonly externalId: string;
-      readonly placement: Placement;
-      readonly operation: string;
-    }
-  | {
-      readonly name: 'waiting-for-instance';
-      readonly externalId: string;
-      readonly placement: Placement;
-      /** `undefined`: there was an instance of this name already. */
-      readonly operation: string | undefined;
-    }
+  | ({ readonly name: 'inserting' } & Insert)
+  /** Why the insert was refused: something of its name exists. */
+  | ({ readonly name: 'identifying'; readonly refusal: string } & Insert)
+  /** Without an external id: the instance of this name is not the node's. */
+  | { readonly name: 'name-taken'; readonly zone: string }
+  | ({ readonly name: 'waiting-for-operation'; readonly operation: string } & Insert)
+  /** No operation: the instance was there when a lost insert was repeated. */
+  | ({ readonly name: 'waiting-for-instance'; readonly operation: string | undefined } & Insert)
   | { readonly name: 'waiting-for-host-keys'; readonly externalId: string; readonly instance: GceInstance };
+
+/** One order to make the instance. */
+interface Insert {
+  readonly externalId: string;
+  readonly placement: Placement;
+  /** A repeated insert with the same id makes no second instance. The instance carries it. */
+  readonly requestId: string;
+}
 
 /** What a creation works with. */
 export interface CreateContext {
@@ -51,7 +48,11 @@ export interface CreateContext {
   readonly name: string;
   /** Where it may be made, best first. */
   placements(): Promise<readonly Placement[]>;
-  body(placement: Placement): Promise<JsonObject>;
+  body(placement: Placement, requestId: string): Promise<JsonObject>;
+  /** The instance of this name, whoever made it. */
+  look(zone: string, name: string, signal: AbortSignal): Promise<GceInstance | undefined>;
+  /** An instance is proven to be made for this node. */
+  isOfNode(instance: GceInstance): boolean;
   /** Something the order names does not exist any more. */
   forget(): void;
   newRequestId(): string;
@@ -85,14 +86,27 @@ export function createMachine(context: CreateContext): StateMachine<Instance, Gc
 export const createHandlers = {
   start: choosePlacement,
   inserting: insert,
-  'waiting-for-operation': async ({ externalId, placement, operation }, context, run) => {
+  identifying: identify,
+  'name-taken': (state, { name }) => {
+    const message = `instance "${name}" exists in ${state.zone} and is not this provider's, so it is left as it is`;
+    return failed(new ConfigError(`${message}: two installations must not share a project and node ids`));
+  },
+  'waiting-for-operation': async (state, context, run) => {
+    const { externalId, placement, operation } = state;
     const seen = await context.client.waitForOperation(placement.zone, operation, run.signal);
     const error = seen && errorOfOperation(`instance "${externalId}" in ${placement.zone}`, seen);
-    return error ? refused(error, placement, context, run) : lookAt({ externalId, placement, operation });
+    if (error instanceof AlreadyExistsError) return goto({ ...state, name: 'identifying', refusal: error.message });
+    return error ? refused(error, placement, context, run) : goto({ ...state, name: 'waiting-for-instance' });
   },
   'waiting-for-instance': async (state, context, run) => {
-    const instance = await run.instances.find(state.externalId);
-    return instance ? judge(instance, state.placement, context) : judgeMissing(state, context, run);
+    const listed = await run.instances.find(state.externalId);
+    // The list may show an instance of this name in another zone.
+    const instance =
+      listed && listed.attempt !== state.requestId
+        ? await context.look(state.placement.zone, state.externalId, run.signal)
+        : listed;
+    if (instance?.attempt !== state.requestId) return judgeMissing(state, context, run);
+    return judge(instance, state.placement, context);
   },
   'waiting-for-host-keys': async ({ externalId, instance }, context, run) => {
     const hostKeys = await context.hostKeys?.(instance, run.signal);
@@ -120,22 +134,34 @@ async function choosePlacement(_state: CreateState, context: CreateContext): Pro
 
 /** Repeated with the same request id when there is no answer: it never makes two. */
 async function insert(
-  { externalId, placement, requestId }: Extract<CreateState, { name: 'inserting' }>,
+  state: Extract<CreateState, { name: 'inserting' }>,
   context: CreateContext,
   run: Run,
 ): Promise<CreateStep> {
+  const { placement, requestId } = state;
   try {
-    const body = await context.body(placement);
+    const body = await context.body(placement, requestId);
     const { name } = await context.client.insertInstance(placement.zone, body, requestId, run.signal);
-    return goto<CreateState>({ name: 'waiting-for-operation', externalId, placement, operation: name });
+    return goto<CreateState>({ ...state, name: 'waiting-for-operation', operation: name });
   } catch (error) {
-    if (error instanceof AlreadyExistsError) return lookAt({ externalId, placement, operation: undefined });
+    if (error instanceof AlreadyExistsError) return goto({ ...state, name: 'identifying', refusal: error.message });
     return refused(error, placement, context, run);
   }
 }
 
-function lookAt(what: { externalId: string; placement: Placement; operation: string | undefined }): CreateStep {
-  return goto<CreateState>({ name: 'waiting-for-instance', ...what });
+/** There is an instance of this name. Only this insert's own is used, and only this node's is deleted. */
+async function identify(
+  state: Extract<CreateState, { name: 'identifying' }>,
+  context: CreateContext,
+  run: Run,
+): Promise<CreateStep> {
+  const { externalId, placement, requestId, refusal } = state;
+  const { zone } = placement;
+  const found = await context.look(zone, externalId, run.signal);
+  if (found?.attempt === requestId) return goto({ ...state, name: 'waiting-for-instance', operation: undefined });
+  if (found && !context.isOfNode(found)) return goto<CreateState>({ name: 'name-taken', zone });
+  const why = found ? `instance "${externalId}" in ${zone} is of an earlier attempt; it is deleted` : refusal;
+  return failed(new LaunchError('status', why));
 }
 
 /** Out of stock: the next place. Else the attempt ends, and core judges by the error. */
@@ -166,18 +192,19 @@ function judge(instance: GceInstance, placement: Placement, context: CreateConte
 
 /** It is not in the list: the operation knows why. */
 async function judgeMissing(
-  { externalId, placement, operation }: Extract<CreateState, { name: 'waiting-for-instance' }>,
+  state: Extract<CreateState, { name: 'waiting-for-instance' }>,
   context: CreateContext,
   run: Run,
 ): Promise<CreateStep> {
+  const { externalId, placement, operation } = state;
   const { zone } = placement;
-  if (operation === undefined) {
-    const message = `instance "${externalId}" exists in ${zone} and is not this provider's`;
-    return failed(new ConfigError(`${message}: two installations must not share a project and node ids`));
+  if (operation !== undefined) {
+    const seen = await context.client.getOperation(zone, operation, run.signal);
+    const error = errorOfOperation(`instance "${externalId}" in ${zone}`, seen);
+    if (error instanceof AlreadyExistsError) return goto({ ...state, name: 'identifying', refusal: error.message });
+    if (error) return refused(error, placement, context, run);
+    if (seen.status !== 'DONE') return wait();
   }
-  const seen = await context.client.getOperation(zone, operation, run.signal);
-  const error = errorOfOperation(`instance "${externalId}" in ${zone}`, seen);
-  if (error) return refused(error, placement, context, run);
-  if (seen.status !== 'DONE' || run.visits < LOOKS) return wait();
+  if (run.visits < LOOKS) return wait();
   return failed(new LaunchError('status', `instance "${externalId}" in ${zone} vanished while it was made`));
 }

@@ -16,21 +16,26 @@ import type { GceInstance } from './instance.js';
 /** Where a deletion stands. */
 export type DeleteState =
   | { readonly name: 'start'; readonly externalId: string }
-  | { readonly name: 'deleting'; readonly externalId: string; readonly zone: string; readonly requestId: string }
+  | ({ readonly name: 'deleting'; readonly requestId: string } & Target)
   | ({ readonly name: 'waiting-for-operation' } & Operation)
   | ({ readonly name: 'waiting-until-gone' } & Operation);
 
-interface Operation {
+interface Target {
   readonly externalId: string;
   readonly zone: string;
+  /** Lists show it: once they no longer do, it is gone. They never show instances of the original. */
+  readonly isListed: boolean;
+}
+
+interface Operation extends Target {
   readonly operation: string;
 }
 
 /** What a deletion works with. */
 export interface DeleteContext {
   readonly client: ComputeClient;
-  /** The zone of an instance of ours that no list shows. */
-  findUnlisted(name: string, signal: AbortSignal): Promise<string | undefined>;
+  /** The zone of the node's instance; `undefined`: there is none. @param listed - the one of its name in the list */
+  zoneOf(name: string, listed: GceInstance | undefined, signal: AbortSignal): Promise<string | undefined>;
   newRequestId(): string;
 }
 
@@ -54,14 +59,15 @@ export function deleteMachine(externalId: string, context: DeleteContext): State
 export const deleteHandlers = {
   start: async ({ externalId }, context, run) => {
     const listed = await run.instances.find(externalId);
-    const zone = listed?.az ?? (await context.findUnlisted(externalId, run.signal));
+    const zone = await context.zoneOf(externalId, listed, run.signal);
     if (zone === undefined) return done();
-    return goto({ name: 'deleting', externalId, zone, requestId: context.newRequestId() });
+    const isListed = listed?.az === zone;
+    return goto({ name: 'deleting', externalId, zone, isListed, requestId: context.newRequestId() });
   },
-  deleting: async ({ externalId, zone, requestId }, { client }, run) => {
+  deleting: async ({ externalId, zone, isListed, requestId }, { client }, run) => {
     try {
       const { name } = await client.deleteInstance(zone, externalId, requestId, run.signal);
-      return goto<DeleteState>({ name: 'waiting-for-operation', externalId, zone, operation: name });
+      return goto<DeleteState>({ name: 'waiting-for-operation', externalId, zone, isListed, operation: name });
     } catch (error) {
       if (isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) return done();
       throw error;
@@ -77,8 +83,8 @@ export const deleteHandlers = {
 
 async function waitUntilGone(state: Operation, { client }: DeleteContext, run: Run): Promise<DeleteStep> {
   const instance = await run.instances.find(state.externalId);
-  if (instance?.az !== state.zone) return done();
-  if (run.visits % LOOKS !== LOOKS - 1) return wait();
+  if (state.isListed && instance?.az !== state.zone) return done();
+  if (state.isListed && run.visits % LOOKS !== LOOKS - 1) return wait();
   const seen = await client.getOperation(state.zone, state.operation, run.signal);
   return seen.status === 'DONE' ? judge(errorOfOperation(`deletion of "${state.externalId}"`, seen)) : wait();
 }

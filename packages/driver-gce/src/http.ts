@@ -1,5 +1,5 @@
 import { orAbort, ProviderUnavailableError, type Clock } from '@nodepool/core';
-import { Agent } from 'undici';
+import { Agent, errors } from 'undici';
 import type { Credentials } from './credentials.js';
 import { errorOfAnswer, type Refusal } from './errors.js';
 
@@ -31,12 +31,15 @@ export interface HttpOptions {
 
 const TIMEOUT_MS = 60_000;
 const MAX_CONNECTIONS = 64;
+/** No answer of the API comes close; one without an end must not fill the memory. */
+const LARGEST_ANSWER_MIB = 64;
 
 /** Calls over HTTP. Nothing is repeated here, but what Google refused for stale credentials: that had no effect. */
 export function createHttp({ endpoint, credentials, clock }: HttpOptions): Http {
   const base = new URL(endpoint);
   // Deadlines are this module's, on the clock that is handed in.
-  const agent = new Agent({ connections: MAX_CONNECTIONS, headersTimeout: 0, bodyTimeout: 0 });
+  const maxResponseSize = LARGEST_ANSWER_MIB * 1_024 * 1_024;
+  const agent = new Agent({ connections: MAX_CONNECTIONS, maxResponseSize, headersTimeout: 0, bodyTimeout: 0 });
   const send = async (call: HttpCall, what: string, signal: AbortSignal): Promise<Answer> => {
     const headers = await credentials.headers();
     signal.throwIfAborted();
@@ -87,7 +90,11 @@ async function sendOnce(
     return { status: answer.statusCode, retryAfter, text: await answer.body.text() };
   } catch (cause) {
     signal.throwIfAborted();
-    throw new ProviderUnavailableError(`${what}: no answer: ${messageOf(cause)}`, { cause });
+    const why =
+      cause instanceof errors.ResponseExceededMaxSizeError
+        ? `the answer is larger than ${LARGEST_ANSWER_MIB} MiB: is "endpoint" the Compute Engine API?`
+        : `no answer: ${messageOf(cause)}`;
+    throw new ProviderUnavailableError(`${what}: ${why}`, { cause });
   }
 }
 

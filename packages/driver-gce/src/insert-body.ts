@@ -1,7 +1,7 @@
 import type { CreateOrder, Json, JsonObject } from '@nodepool/core';
 import type { GceImageConfig, GceLabelConfig, GcePoolConfig } from './config.js';
 import { merge } from './overrides.js';
-import { asLabels } from './ownership.js';
+import { asLabels, ATTEMPT_LABEL } from './ownership.js';
 import type { Placement } from './stock.js';
 
 /** What an insert takes its values from. */
@@ -12,10 +12,12 @@ export interface InsertParts {
   readonly sourceImage: string;
   readonly placement: Placement;
   readonly region: string;
+  /** Of the insert. */
+  readonly requestId: string;
 }
 
 /** The body of an insert: what the configuration says, what it overrides, and on top the marks of ownership. */
-export function insertBody({ order, image, sourceImage, placement, region }: InsertParts): JsonObject {
+export function insertBody({ order, image, sourceImage, placement, region, requestId }: InsertParts): JsonObject {
   const { hostname, label, metadata } = order;
   const { zone, machineType } = placement;
   const initializeParams = {
@@ -36,7 +38,8 @@ export function insertBody({ order, image, sourceImage, placement, region }: Ins
     },
     label.overrides,
   );
-  return marked(body, metadata, itemsOf(label, image));
+  const { labels, ...rest } = marked(body, metadata, itemsOf(label, image));
+  return { ...rest, labels: { ...mapOf(labels), [ATTEMPT_LABEL]: requestId } };
 }
 
 function networkOf({ network, subnetwork, externalIp }: GceLabelConfig, region: string): JsonObject {

@@ -1,11 +1,14 @@
 import type { Instance, Resources } from '@nodepool/core';
 import { nameOf, type ApiInstance } from './api.js';
+import { ATTEMPT_LABEL } from './ownership.js';
 
 /** An instance as core sees it. Its external id is its name. */
 export interface GceInstance extends Instance {
   readonly az: string;
   readonly machineType: string;
   readonly status: string;
+  /** Request id of the insert that made it; `undefined`: made by another program. */
+  readonly attempt: string | undefined;
 }
 
 /** Translates what the API says about one of our instances. */
@@ -37,6 +40,7 @@ export function toInstance(
     resources,
     machineType: nameOf(shown.machineType),
     status: shown.status,
+    attempt: shown.labels?.[ATTEMPT_LABEL],
   };
 }
 

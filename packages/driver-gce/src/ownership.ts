@@ -5,6 +5,9 @@ import { NODE_ID_TAG, POOL_TAG, PROVIDER_TAG } from '@nodepool/core';
 const LABEL = /^[a-z0-9_-]{1,63}$/;
 const MOST_KEPT = 54;
 
+/** Label that names the request id of the insert that made an instance: a name alone does not tell who made it. */
+export const ATTEMPT_LABEL = 'nodepool_attempt';
+
 /** A text as the value of a label: itself, or what can be kept of it with a hash, so that no two become the same. */
 export function labelValue(text: string): string {
   if (LABEL.test(text)) return text;
@@ -24,12 +27,12 @@ type Labels = Readonly<Record<string, string>>;
 
 /** Tells what a provider made by its labels, which everything it makes carries. */
 export class Ownership {
-  readonly #provider: string;
+  readonly provider: string;
   readonly #value: string;
   readonly #pools: ReadonlyMap<string, string>;
 
   constructor(provider: string, pools: Iterable<string>) {
-    this.#provider = provider;
+    this.provider = provider;
     this.#value = labelValue(provider);
     this.#pools = new Map(Array.from(pools, (pool) => [labelValue(pool), pool]));
   }
@@ -47,9 +50,14 @@ export class Ownership {
   tagsOf(labels: Labels = {}): Record<string, string> {
     const pool = labels[POOL_TAG] ?? '';
     return {
-      [PROVIDER_TAG]: this.#provider,
+      [PROVIDER_TAG]: this.provider,
       [POOL_TAG]: this.#pools.get(pool) ?? pool,
       [NODE_ID_TAG]: labels[NODE_ID_TAG] ?? '',
     };
   }
+}
+
+/** Whether something has all of these tags. */
+export function carries(tags: Labels, wanted: Labels): boolean {
+  return Object.entries(wanted).every(([tag, value]) => tags[tag] === value);
 }

@@ -1,5 +1,6 @@
 import { isNodepoolError } from '@nodepool/core';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { JsonObject, NodeRecord } from '@nodepool/core';
 import { ProviderWorld, type WorldOptions } from './provider-world.js';
 
 const worlds: ProviderWorld[] = [];
@@ -11,8 +12,14 @@ async function start(options: WorldOptions = {}): Promise<ProviderWorld> {
 }
 
 afterEach(async () => {
-  for (const world of worlds.splice(0)) await world.end();
+  for (const world of worlds.splice(0).reverse()) await world.end();
 });
+
+/** An instance that somebody else makes. */
+function insert({ fake }: ProviderWorld, zone: string, { name, labels }: { name: string; labels: JsonObject }): void {
+  const machineType = `zones/${zone}/machineTypes/e2-standard-2`;
+  fake.cloud.insert(zone, { name, labels, machineType, networkInterfaces: [{}], disks: [{ boot: true }] }, undefined);
+}
 
 /** The body of the last insert. */
 function watchInserts(world: ProviderWorld): { zone: string; machineType: string; body: Record<string, unknown> }[] {
@@ -73,7 +80,12 @@ describe('an instance', () => {
           { network: 'global/networks/default', accessConfigs: [{ type: 'ONE_TO_ONE_NAT', name: 'External NAT' }] },
         ],
         serviceAccounts: [],
-        labels: { nodepool_node_id: '0000000001', nodepool_pool_name: 'main', nodepool_provider_name: 'google' },
+        labels: {
+          nodepool_node_id: '0000000001',
+          nodepool_pool_name: 'main',
+          nodepool_provider_name: 'google',
+          nodepool_attempt: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+        },
         metadata: {
           items: [
             { key: 'ssh-keys', value: 'zuul:ssh-x AA' },
@@ -161,6 +173,20 @@ describe('an instance', () => {
     expect(world.fake.countOf('Instances.Insert')).toBe(2);
     expect(world.fake.instances).toHaveLength(1);
     expect(world.counted).toEqual(['ready']);
+  });
+
+  it('of a lost answer is used when the repeated insert finds it there', async () => {
+    const world = await start();
+    world.fake.failures.queue('lost-reply');
+    world.fake.onCall = ({ method }) => {
+      if (method.name === 'Instances.Insert') world.fake.cloud.state.requests.clear();
+    };
+
+    const { state } = await world.launch();
+
+    expect(state).toBe('ready');
+    expect(world.fake.countOf('Instances.Insert')).toBe(2);
+    expect(world.fake.instances).toHaveLength(1);
   });
 
   it('that is stopped after it was made is deleted, and another one made', async () => {
@@ -301,6 +327,19 @@ describe('quota', () => {
     });
   });
 
+  it('counts nodes of the original, which have no labels, as ours and not as use by others', async () => {
+    const world = await start({ cloud: { quotas } });
+    const { node } = await world.launch();
+    world.nodes.set(node.id, { ...node, resources: { instances: 1, cores: 2, ram: 8192 } });
+    for (const instance of world.fake.instances) Object.assign(instance.shown, { labels: {} });
+    world.provider.quota?.invalidateQuotaCache();
+
+    // Its record counts for its instance and cores; for the rest it has no numbers.
+    await expect
+      .poll(() => world.provider.quota?.estimatedNodepoolQuota())
+      .toMatchObject({ instances: 3, cores: 30, CPUS: 18, IN_USE_ADDRESSES: 4 });
+  });
+
   it('that is used up after all aborts the launch, and no attempt counts', async () => {
     const world = await start({ cloud: { quotas: { ...quotas, INSTANCES: 0 } } });
 
@@ -406,6 +445,69 @@ describe('what is left over', () => {
     expect(world.fake.instances).toHaveLength(1);
   });
 
+  it('is not what another database has made for a node of the same number: it is neither used nor deleted', async () => {
+    const former = await start();
+    const { node: old } = await former.launch();
+    const world = await start({ fake: former.fake });
+
+    const { state, node, error } = await world.launch();
+    await world.cleanUp(node);
+
+    expect([state, node.externalId, old.externalId]).toEqual(['failed', null, 'np0000000001']);
+    expect(String(error)).toMatch(/"np0000000001" exists in us-central1-a and is not this provider's/);
+    expect(world.fake.instances.map(({ status }) => status)).toEqual(['RUNNING']);
+  });
+
+  it('is not what has its name in another zone', async () => {
+    const world = await start({ entry: { zone: ['us-central1-a', 'us-central1-b'] } });
+    const labels = { nodepool_provider_name: 'google', nodepool_node_id: '0000000001', nodepool_pool_name: 'main' };
+    insert(world, 'us-central1-b', { name: 'np0000000001', labels });
+
+    const { state, node } = await world.launch();
+    await world.cleanUp(node);
+
+    expect([state, node.az]).toEqual(['ready', 'us-central1-a']);
+    expect(world.fake.instances.map(({ zone }) => zone)).toEqual(['us-central1-b']);
+  });
+
+  describe('in a zone that has left the configuration', () => {
+    const both = { entry: { zone: ['us-central1-a', 'us-central1-b'] } };
+
+    /** A node in zone b, and a provider that knows of zone a alone. */
+    async function startFormer(): Promise<{ world: ProviderWorld; node: NodeRecord }> {
+      const former = await start(both);
+      former.fake.cloud.exhausted.add('us-central1-a/e2-standard-2');
+      const { node } = await former.launch();
+      expect(node.az).toBe('us-central1-b');
+      return { world: await start({ fake: former.fake }), node };
+    }
+
+    it('is deleted with its node, which ends when it is gone', async () => {
+      const { world, node } = await startFormer();
+
+      await world.cleanUp(node);
+
+      expect(world.fake.instances).toEqual([]);
+    });
+
+    it('is deleted with its node when another Nodepool has made it, without labels', async () => {
+      const { world, node } = await startFormer();
+      for (const instance of world.fake.instances) Object.assign(instance.shown, { labels: {} });
+
+      await world.cleanUp(node);
+
+      expect(world.fake.instances).toEqual([]);
+    });
+
+    it('is found as leaked', async () => {
+      const { world } = await startFormer();
+
+      await world.findLeaks();
+
+      await expect.poll(() => world.fake.instances).toEqual([]);
+    });
+  });
+
   it('is gone at once when it is gone already', async () => {
     const world = await start();
     const { node } = await world.launch();
@@ -461,6 +563,13 @@ describe('more than 500 instances', () => {
 
     expect(world.fake.instances[0]?.name).toBe(node.externalId);
   });
+});
+
+it('refuses a list that names the same next page again and again', async () => {
+  const world = await start();
+  world.fake.repeatsPages = true;
+
+  await expect(world.findLeaks()).rejects.toThrow(/the list names page "p0" as the next one again and again/);
 });
 
 describe('a start', () => {

@@ -1,5 +1,6 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { systemClock } from '@nodepool/zk-protocol';
 import { isNodepoolError, isRateLimited } from '@nodepool/core';
 import { VirtualClock } from '@nodepool/core/testing';
@@ -16,13 +17,17 @@ interface Reply {
 }
 
 /** A server that answers so, call after call, and credentials that count how often they are asked for. */
-async function serve(...replies: (Reply | 'silence' | 'hang up')[]) {
+async function serve(...replies: (Reply | 'silence' | 'hang up' | ((response: ServerResponse) => void))[]) {
   const seen: { url: string; authorization: string | undefined; method: string | undefined }[] = [];
   const server: Server = createServer((request, response) => {
     const { url = '', headers, method } = request;
     seen.push({ url, authorization: headers.authorization, method });
     const reply = replies.shift() ?? {};
     if (reply === 'silence') return;
+    if (typeof reply === 'function') {
+      reply(response);
+      return;
+    }
     if (reply === 'hang up') {
       response.destroy();
       return;
@@ -49,6 +54,10 @@ async function serve(...replies: (Reply | 'silence' | 'hang up')[]) {
   return { make, seen };
 }
 
+function* endless(piece: Buffer): Generator<Buffer> {
+  for (;;) yield piece;
+}
+
 const refusal = (code: number, reason: string, headers: Record<string, string> = {}): Reply => ({
   status: code,
   headers,
@@ -72,6 +81,15 @@ it('asks below the endpoint, with parameters that are given', async () => {
 
   expect(answer).toEqual({ a: 1 });
   expect(seen).toEqual([{ url: '/base/projects/p?a=x+y', authorization: 'Bearer 1', method: 'GET' }]);
+});
+
+it('refuses an answer without an end', async () => {
+  const piece = Buffer.alloc(1_048_576, ' ');
+  const { make } = await serve((response) => Readable.from(endless(piece)).pipe(response));
+
+  const call = make().call({ verb: 'GET', path: 'projects/p' }, NEVER);
+
+  await expect(call).rejects.toThrow(/GET projects\/p: the answer is larger than 64 MiB: is "endpoint"/);
 });
 
 it.each([

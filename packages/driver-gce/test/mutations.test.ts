@@ -14,8 +14,8 @@ interface Mutation {
 }
 
 const checker = ExchangeChecker.of(COMPUTE_V1);
-/** Maps whose keys are free: labels, and what else is named by its owner. */
-const FREE_MAPS = ['labels'];
+/** Maps whose keys are free: labels, and zones in lists of all zones. */
+const FREE_MAPS = ['labels', 'items'];
 
 /** Every exchange of a life with everything in it. */
 async function recordExchanges(): Promise<Exchange[]> {

@@ -18,6 +18,8 @@ export const LABEL: JsonObject = { name: 'small', 'cloud-image': 'debian', 'inst
 
 export interface WorldOptions {
   readonly cloud?: Partial<FakeComputeOptions>;
+  /** A cloud that another world has started, and ends. */
+  readonly fake?: FakeCompute;
   /** Keys of the provider entry. */
   readonly entry?: JsonObject;
   /** Keys of the only pool. */
@@ -69,13 +71,8 @@ export class ProviderWorld {
   }
 
   static async start(options: WorldOptions = {}): Promise<ProviderWorld> {
-    const fake = await FakeCompute.start({
-      description: COMPUTE_V1,
-      clock: systemClock,
-      bootMs: 20,
-      deleteMs: 20,
-      ...options.cloud,
-    });
+    const defaults = { description: COMPUTE_V1, clock: systemClock, bootMs: 20, deleteMs: 20 };
+    const fake = options.fake ?? (await FakeCompute.start({ ...defaults, ...options.cloud }));
     const world = new ProviderWorld(fake, options);
     try {
       await world.provider.start(NEVER);

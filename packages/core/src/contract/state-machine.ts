@@ -3,7 +3,8 @@ import type { Instance, InstanceView } from './instance.js';
 
 /**
  * A state of a machine: its name and what is known in it. As soon as a state carries `externalId`, the id is stored with
- * the node before anything else happens.
+ * the node before anything else happens. A creation that fails in a state without it, after one with it, has made nothing of
+ * that id: the id is removed from the node, and nothing is deleted.
  */
 export interface MachineState {
   readonly name: string;

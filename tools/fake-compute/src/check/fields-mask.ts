@@ -2,8 +2,10 @@ import type { JsonObject } from '@nodepool/zk-protocol';
 import type { ComputeDescription } from '../description/description.js';
 import { ExchangeError } from './exchange-checker.js';
 
-/** Which fields are asked for: below each name what is asked for of it, nothing meaning all. */
+/** Which fields are asked for: below each name what is asked for of it, nothing meaning all. `*` is any key of a map. */
 type Mask = Map<string, Mask>;
+
+const NAME = /^([A-Za-z0-9_]+|\*)/;
 
 /**
  * Reads a partial-response mask such as `items(name,disks/source),nextPageToken` and holds it against the message.
@@ -26,7 +28,7 @@ export function readMask(
 function readList(rest: { text: string }): Mask {
   const mask: Mask = new Map();
   do {
-    const name = /^[A-Za-z0-9_]+/.exec(rest.text)?.[0];
+    const name = NAME.exec(rest.text)?.[0];
     if (name === undefined) throw new ExchangeError(`fields: a name is missing before "${rest.text}"`);
     rest.text = rest.text.slice(name.length);
     mask.set(name, readBelow(rest));
@@ -41,7 +43,7 @@ function readBelow(rest: { text: string }): Mask {
     return below;
   }
   if (!take(rest, '/')) return new Map();
-  const name = /^[A-Za-z0-9_]+/.exec(rest.text)?.[0] ?? '';
+  const name = NAME.exec(rest.text)?.[0] ?? '';
   rest.text = rest.text.slice(name.length);
   return new Map([[name, readBelow(rest)]]);
 }
@@ -53,14 +55,19 @@ function take(rest: { text: string }, sign: string): boolean {
 }
 
 function checkMask(mask: Mask, schema: JsonObject, definitions: JsonObject, text: string): void {
-  const { $ref, items, properties } = schema as { $ref?: string; items?: JsonObject; properties?: JsonObject };
+  const { $ref, items, properties, additionalProperties } = schema as {
+    $ref?: string;
+    items?: JsonObject;
+    properties?: JsonObject;
+    additionalProperties?: JsonObject | false;
+  };
   if (typeof $ref === 'string') {
     checkMask(mask, definitions[$ref.replace('#/definitions/', '')] as JsonObject, definitions, text);
   } else if (items !== undefined) {
     checkMask(mask, items, definitions, text);
   } else {
     for (const [name, below] of mask) {
-      const field = properties?.[name] as JsonObject | undefined;
+      const field = name === '*' ? additionalProperties : (properties?.[name] as JsonObject | undefined);
       if (!field) throw new ExchangeError(`fields=${text}: there is no field "${name}"`);
       checkMask(below, field, definitions, text);
     }
@@ -71,8 +78,9 @@ function cut(value: unknown, mask: Mask): unknown {
   if (mask.size === 0) return value;
   if (Array.isArray(value)) return value.map((one) => cut(one, mask));
   if (typeof value !== 'object' || value === null) return value;
-  const fields = Object.entries(value as JsonObject).filter(([name]) => mask.has(name));
-  return Object.fromEntries(
-    fields.map(([name, field]) => [name, cut(field, mask.get(name) ?? new Map<string, Mask>())]),
-  );
+  const fields = Object.entries(value as JsonObject).flatMap(([name, field]) => {
+    const below = mask.get(name) ?? mask.get('*');
+    return below ? [[name, cut(field, below)] as const] : [];
+  });
+  return Object.fromEntries(fields);
 }

@@ -49,11 +49,20 @@ const SCALARS: Readonly<Record<string, JsonObject>> = {
 /**
  * Picks methods out of the description, with all messages that they need.
  * @param wanted - e.g. `Instances.Insert`
+ * @param further - parameters that the description lacks, by method
  * @throws {Error} there is no such method
  */
-export function derive(protos: ProtoPackage, wanted: readonly string[], source: string): ComputeDescription {
+export function derive(
+  protos: ProtoPackage,
+  wanted: readonly string[],
+  source: string,
+  further: Readonly<Record<string, JsonObject>> = {},
+): ComputeDescription {
   const definitions = new Map<string, JsonObject>();
-  const methods = wanted.map((name) => describeMethod(protos, name, definitions));
+  const methods = wanted.map((name) => {
+    const method = describeMethod(protos, name, definitions);
+    return { ...method, query: { ...method.query, ...further[name] } };
+  });
   const sorted = [...definitions].sort(([one], [other]) => (one < other ? -1 : 1));
   return { source, methods, definitions: Object.fromEntries(sorted) };
 }

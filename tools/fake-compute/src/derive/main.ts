@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { derive, type ProtoPackage } from './derive.js';
-import { METHODS } from './methods.js';
+import { FURTHER_PARAMETERS, METHODS } from './methods.js';
 import { toModule } from './to-module.js';
 
 const PACKAGE = '@google-cloud/compute@7.8.0';
@@ -30,7 +30,7 @@ function readProtos(dir: string): ProtoPackage {
 
 const dir = mkdtempSync(join(tmpdir(), 'compute-description-'));
 try {
-  const module = toModule(derive(readProtos(dir), METHODS, PACKAGE));
+  const module = toModule(derive(readProtos(dir), METHODS, PACKAGE, FURTHER_PARAMETERS));
   writeFileSync(TARGET, module);
   console.log(`${TARGET}: ${Math.round(module.length / 1_000)} kB`);
 } finally {

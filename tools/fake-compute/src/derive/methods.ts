@@ -1,12 +1,24 @@
+import type { JsonObject } from '@nodepool/zk-protocol';
+
+/**
+ * Parameters of the REST API that the package leaves out.
+ * https://cloud.google.com/compute/docs/reference/rest/v1/instances/aggregatedList#query-parameters
+ */
+export const FURTHER_PARAMETERS: Readonly<Record<string, JsonObject>> = {
+  'Instances.AggregatedList': { returnPartialSuccess: { type: 'boolean' } },
+  'Disks.AggregatedList': { returnPartialSuccess: { type: 'boolean' } },
+};
+
 /** The methods that the driver calls. What is not here the fake refuses. */
 export const METHODS: readonly string[] = [
   'Instances.Insert',
   'Instances.Delete',
   'Instances.Get',
   'Instances.List',
+  'Instances.AggregatedList',
   'Instances.GetGuestAttributes',
   'Instances.GetSerialPortOutput',
-  'Disks.List',
+  'Disks.AggregatedList',
   'Disks.Delete',
   'ZoneOperations.Get',
   'ZoneOperations.List',

@@ -46,6 +46,8 @@ export class FakeCompute {
   onExchange: (exchange: Exchange) => void = () => undefined;
   /** Lists show everything, whatever is asked for. */
   ignoresFilters = false;
+  /** Every page of a list names the same next page. */
+  repeatsPages = false;
   /** Tokens that are taken. */
   readonly tokens = new Set([TOKEN]);
   readonly #options: FakeComputeOptions;
@@ -142,6 +144,7 @@ export class FakeCompute {
         cloud: this.cloud,
         failure,
         ignoresFilters: this.ignoresFilters,
+        repeatsPages: this.repeatsPages,
         waitFor: (operation) => this.#waitFor(operation),
       });
       const cut = this.#maskOf(checked)(full ?? {});

@@ -15,6 +15,8 @@ export interface MethodContext {
   readonly failure: FailureKind | undefined;
   /** List everything whatever the filter says. */
   readonly ignoresFilters: boolean;
+  /** Every page of a list names the same next page. */
+  readonly repeatsPages: boolean;
   /** Resolves when the operation has ended, or the time of a long poll is over. */
   readonly waitFor: (operation: StoredOperation) => Promise<void>;
 }
@@ -38,21 +40,22 @@ export const METHODS: Readonly<Record<string, Method>> = {
     const instances = [...context.cloud.state.instances.values()].filter((one) => one.zone === zone);
     return page('compute#instanceList', instances.map(showInstance), request, context);
   },
+  'Instances.AggregatedList': (request, context) => {
+    const { cloud } = context;
+    checkProject(request, cloud);
+    const instances = [...cloud.state.instances.values()].map((one) => [one.zone, showInstance(one)] as const);
+    return aggregate('compute#instanceAggregatedList', 'instances', instances, request, context);
+  },
   'Instances.GetGuestAttributes': (request, { cloud }) => getGuestAttributes(request, cloud),
   'Instances.GetSerialPortOutput': (request, { cloud }) => {
     const { name } = instanceOf(request, cloud);
     return { kind: 'compute#serialPortOutput', contents: `${name} login: `, start: '0', next: '7' };
   },
-  'Disks.List': (request, context) => {
+  'Disks.AggregatedList': (request, context) => {
     const { cloud } = context;
-    const zone = zoneOf(request, cloud);
-    const disks = [...cloud.state.disks.values()].filter((disk) => disk.zone === zone);
-    return page(
-      'compute#diskList',
-      disks.map((disk) => showDisk(cloud, disk)),
-      request,
-      context,
-    );
+    checkProject(request, cloud);
+    const disks = [...cloud.state.disks.values()].map((disk) => [disk.zone, showDisk(cloud, disk)] as const);
+    return aggregate('compute#diskAggregatedList', 'disks', disks, request, context);
   },
   'Disks.Delete': (request, { cloud }) =>
     once(request, cloud, () => cloud.deleteDisk(zoneOf(request, cloud), request.params['disk'] ?? '')),
@@ -161,22 +164,45 @@ function getGuestAttributes(request: CheckedRequest, cloud: Cloud): JsonObject {
   return { kind: 'compute#guestAttributes', queryPath, queryValue: { items: found } };
 }
 
-function page(
+function page(kind: string, all: readonly JsonObject[], request: CheckedRequest, context: MethodContext): JsonObject {
+  const { found, nextPageToken } = onePage(all, (one) => one, request, context);
+  return { kind, items: found, ...(nextPageToken !== undefined && { nextPageToken }) };
+}
+
+/**
+ * A page of all zones together: each zone has what the page holds of it, or says that this is nothing.
+ * https://cloud.google.com/compute/docs/reference/rest/v1/instances/aggregatedList
+ */
+function aggregate(
   kind: string,
-  all: readonly JsonObject[],
-  { query }: CheckedRequest,
-  { ignoresFilters }: MethodContext,
+  name: string,
+  all: readonly (readonly [zone: string, shown: JsonObject])[],
+  request: CheckedRequest,
+  context: MethodContext,
 ): JsonObject {
+  const { found, nextPageToken } = onePage(all, ([, shown]) => shown, request, context);
+  const zones = Object.values(context.cloud.regions).flat();
+  const items = zones.map((zone): [string, JsonObject] => {
+    const here = found.filter((one) => one[0] === zone).map(([, shown]) => shown);
+    const warning = { code: 'NO_RESULTS_ON_PAGE', message: `There are no results for scope 'zones/${zone}'.` };
+    return [`zones/${zone}`, here.length > 0 ? { [name]: here } : { warning }];
+  });
+  return { kind, items: Object.fromEntries(items), ...(nextPageToken !== undefined && { nextPageToken }) };
+}
+
+function onePage<T>(
+  all: readonly T[],
+  shown: (one: T) => JsonObject,
+  { query }: CheckedRequest,
+  { ignoresFilters, repeatsPages }: MethodContext,
+): { found: T[]; nextPageToken: string | undefined } {
   const { filter, maxResults = PAGE, pageToken = '' } = query;
   if (typeof maxResults !== 'number' || maxResults > PAGE) throw invalid('maxResults', `${maxResults}. It is 0 to 500`);
   const passes = typeof filter === 'string' && !ignoresFilters ? readFilter(filter) : () => true;
-  const found = all.filter(passes);
+  const found = all.filter((one) => passes(shown(one)));
   const from = pageToken === '' ? 0 : Number(/^p(\d+)$/.exec(String(pageToken))?.[1]);
   if (Number.isNaN(from)) throw invalid('pageToken', `'${String(pageToken)}'`);
   const to = from + maxResults;
-  return {
-    kind,
-    items: found.slice(from, to),
-    ...(to < found.length && { nextPageToken: `p${to}` }),
-  };
+  if (repeatsPages) return { found: found.slice(0, maxResults), nextPageToken: 'p0' };
+  return { found: found.slice(from, to), nextPageToken: to < found.length ? `p${to}` : undefined };
 }

@@ -36,12 +36,12 @@ async function create(
     attempt,
     logger,
   });
-  let known = false;
+  let known: string | undefined;
   try {
     const instance = await runMachine(machine, {
       ...work.runOptions(signal),
       saveExternalId: async (externalId) => {
-        known = true;
+        known = externalId;
         order.created?.();
         work.leftovers.add(externalId);
         await work.store({ ...image.fields, externalId });
@@ -53,9 +53,16 @@ async function create(
     work.leftovers.add(instance.externalId);
     return instance;
   } catch (error) {
-    if (!known) work.mayHaveUnknown = !NOTHING_MADE.some((code) => isNodepoolError(error, code));
+    if (known === undefined) work.mayHaveUnknown = !NOTHING_MADE.some((code) => isNodepoolError(error, code));
+    else if (machine.state.externalId === undefined && machine.complete) await letGo(work, known);
     throw error;
   }
+}
+
+/** The cloud has an instance of this id that is not the node's, or none: it must not be deleted with the node. */
+async function letGo(work: LaunchWork, externalId: string): Promise<void> {
+  work.leftovers.delete(externalId);
+  if (!work.storeError) await work.store({ externalId: null });
 }
 
 /** What follows when the instance runs. */

@@ -2,7 +2,7 @@ import type { NodeRecord, UploadRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import type { LaunchOrder } from '../../contract/driver.js';
 import type { UploadChoice } from '../../contract/images.js';
-import { NODE_ID_TAG, POOL_TAG, PROVIDER_TAG } from '../../contract/instance.js';
+import { NODE_ID_TAG, POOL_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
 import type { Logger } from '../../contract/logger.js';
 import type { RunMachineOptions } from '../operations/run-machine.js';
 import type { LaunchServices } from './launch-services.js';
@@ -94,6 +94,11 @@ export class LaunchWork {
       logger: this.logger,
       onTransition: (transition) => metrics?.transition?.(config.name, transition),
     };
+  }
+
+  /** Whether an instance carries the node's tags. */
+  isOwn({ metadata }: Pick<Instance, 'metadata'>): boolean {
+    return Object.entries(this.tags()).every(([tag, value]) => metadata[tag] === value);
   }
 
   /** By which an instance is known as the node's. */

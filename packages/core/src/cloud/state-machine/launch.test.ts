@@ -8,7 +8,9 @@ import {
   ProviderUnavailableError,
   QuotaError,
 } from '../../contract/errors.js';
-import { NODE_ID_TAG, PROVIDER_TAG } from '../../contract/instance.js';
+import { NODE_ID_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
+import { createStateMachine } from '../operations/state-machine.js';
+import { failed, goto } from '../operations/steps.js';
 import type { ImageSource } from '../../contract/images.js';
 import { RateLimitedError } from '../../contract/errors.js';
 import { LaunchWorld, providerConfig } from '../../../test/support/launch-world.js';
@@ -329,6 +331,28 @@ describe('a launch', () => {
     expect([...cloud.instances.keys()]).toEqual(['i-2']);
   });
 
+  it("removes an id from the node, and deletes nothing, when the driver finds that the instance is not the node's", async () => {
+    const getCreateStateMachine: Adapter['getCreateStateMachine'] = () =>
+      createStateMachine<{ name: 'start' | 'taken' } | { name: 'named'; externalId: string }, Instance, undefined>({
+        name: 'create',
+        initial: { name: 'start' },
+        handlers: {
+          start: () => goto({ name: 'named', externalId: 'np1' }),
+          named: () => goto({ name: 'taken' }),
+          taken: () => failed(new LaunchError('status', 'the name is taken')),
+        },
+        context: undefined,
+      });
+    const { bench, clock, cloud } = setUp({ adapter: { getCreateStateMachine }, config: { launchRetries: 2 } });
+    cloud.put({ externalId: 'np1', metadata: { [NODE_ID_TAG]: '0000000001', [PROVIDER_TAG]: 'cloud' } });
+
+    const result = await clock.run(bench.launch());
+
+    expect(result).toMatchObject({ state: 'failed', node: { externalId: null } });
+    expect([...cloud.instances.keys()]).toEqual(['np1']);
+    expect(cloud.calls).not.toContain('delete');
+  });
+
   it('continues to delete what an attempt left although deleting fails at first', async () => {
     const { bench, clock, cloud } = setUp({ label: { hostKeyChecking: true } });
     bench.keys = undefined;
@@ -474,6 +498,20 @@ describe('an instance that is ready just as its time is over', () => {
     const result = await clock.run(bench.launch());
 
     expect(result.node).toMatchObject({ state: 'ready', hostKeys: ['ssh-ed25519 KEY'] });
+  });
+
+  it("is not used when it is not the node's", async () => {
+    const { bench, clock, cloud } = setUp({
+      cloud: { createMs: 29_900 },
+      config: { launchTimeoutMs: 30_000, launchRetries: 1 },
+    });
+    const launching = bench.launch();
+    await clock.advance(0);
+    cloud.put({ externalId: 'i-1', metadata: { [NODE_ID_TAG]: 'another' } });
+
+    const result = await clock.run(launching);
+
+    expect(result.state).toBe('failed');
   });
 
   it('is another attempt when it is not ready after all', async () => {

@@ -126,7 +126,8 @@ export class Launch {
     const deadline = startDeadline(clock, LATE_LOOK_MS, signal);
     try {
       const instance = await instances.find(externalId, instances.mark(), deadline.signal);
-      return instance && instance.ready && !instance.deleted ? instance : undefined;
+      const isUsable = instance && instance.ready && !instance.deleted && this.#work.isOwn(instance);
+      return isUsable ? instance : undefined;
     } catch {
       return undefined; // the attempt fails as it would have without the look
     } finally {
