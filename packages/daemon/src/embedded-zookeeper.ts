@@ -62,7 +62,7 @@ async function start(stateDir: string, access: EmbeddedAccess, logger: Logger) {
   const options = { dataDir: embeddedDataDir(stateDir), login, logger };
   const server = await startOnFirstFreePort(options, lastPort);
   try {
-    await writeEmbeddedServerInfo(stateDir, { host: server.host, port: server.port, pid: process.pid });
+    await writeEmbeddedServerInfo(stateDir, { host: server.host, port: server.port, pid: process.pid }, access);
   } catch (error) {
     await server.close();
     throw error;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -24,6 +24,16 @@ describe('pid file', () => {
 
     expect(content).toBe(`${process.pid}\n`);
     expect(await readdir(join(dir, 'run'))).toEqual([]);
+  });
+
+  it('is writable for its owner alone, whatever the umask', async () => {
+    const usual = process.umask(0);
+    onTestFinished(() => void process.umask(usual));
+    const held = await takePidFile(file);
+    const { mode } = await stat(file);
+    await held.release();
+
+    expect((mode & 0o777).toString(8)).toBe('644');
   });
 
   it('is refused while its process runs', async () => {

@@ -69,7 +69,7 @@ async function removeBroken(file: string): Promise<void> {
 /** A new file, whatever has its name: a link that somebody has put there is removed, not followed. */
 async function writeNew(file: string, text: string): Promise<void> {
   await rm(file, { force: true });
-  await writeFile(file, text, { flag: 'wx' });
+  await writeFile(file, text, { flag: 'wx', mode: 0o644 });
 }
 
 /** Linking a complete file is atomic: the pid file is never seen empty. */

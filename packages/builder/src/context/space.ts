@@ -51,7 +51,7 @@ export class SpaceBook {
   async learn(image: string, need: SpaceNeed): Promise<void> {
     const all: JsonObject = { ...(await this.#read()), [image]: { ...need } };
     const file = join(this.#imagesDir, FILE);
-    await writeFile(`${file}.new`, JSON.stringify(all));
+    await writeFile(`${file}.new`, JSON.stringify(all), { mode: 0o644 });
     await rename(`${file}.new`, file);
   }
 

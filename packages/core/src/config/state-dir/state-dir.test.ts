@@ -1,7 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
   defaultStateDir,
   isProcessRunning,
@@ -45,10 +45,35 @@ describe('embedded server info', () => {
     expect(readEmbeddedServerInfo(dir)).toBeUndefined();
   });
 
+  it.each([
+    ['owner', 0, '600'],
+    ['group', 0o077, '640'],
+    ['anyone', 0o077, '644'],
+  ] as const)('is readable for those who may use the server: %s, whatever the umask', async (access, umask, mode) => {
+    const usual = process.umask(umask);
+    onTestFinished(() => void process.umask(usual));
+    await writeEmbeddedServerInfo(dir, { host: '127.0.0.1', port: 2181, pid: 42 }, access);
+
+    const { mode: found } = await stat(join(dir, 'embedded-zookeeper.json'));
+    expect((found & 0o777).toString(8)).toBe(mode);
+  });
+
   it('is not known when the file is damaged', async () => {
     await writeFile(join(dir, 'embedded-zookeeper.json'), '{"host": ');
 
     expect(readEmbeddedServerInfo(dir)).toBeUndefined();
+  });
+});
+
+describe('embedded server info that cannot be read', () => {
+  it('is an error that says what to do', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'nodepool-state-'));
+    onTestFinished(() => rm(dir, { recursive: true }));
+    await mkdir(join(dir, 'embedded-zookeeper.json'));
+
+    expect(() => readEmbeddedServerInfo(dir)).toThrow(
+      /run this as the launcher's user, or set embedded-zookeeper-access/,
+    );
   });
 });
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { NodepoolError } from '@nodepool/zk-protocol';
+import type { EmbeddedAccess } from '../../contract/config.js';
 
 /** What deciding on a state directory depends on; services pass their process's values. */
 export interface StateDirSurroundings {
@@ -43,11 +45,19 @@ function infoFile(stateDir: string): string {
   return join(stateDir, 'embedded-zookeeper.json');
 }
 
-/** Makes the running server known. Replaces what an earlier one left. */
-export async function writeEmbeddedServerInfo(stateDir: string, info: EmbeddedServerInfo): Promise<void> {
+const MODES: Readonly<Record<EmbeddedAccess, number>> = { owner: 0o600, group: 0o640, anyone: 0o644 };
+
+/** Makes the running server known to those who may use it. Replaces what an earlier one left. */
+export async function writeEmbeddedServerInfo(
+  stateDir: string,
+  info: EmbeddedServerInfo,
+  access: EmbeddedAccess = 'owner',
+): Promise<void> {
   const file = infoFile(stateDir);
   const temporary = `${file}.${info.pid}`;
-  await writeFile(temporary, `${JSON.stringify(info)}\n`);
+  await rm(temporary, { force: true });
+  await writeFile(temporary, `${JSON.stringify(info)}\n`, { mode: MODES.owner, flag: 'wx' });
+  await chmod(temporary, MODES[access]);
   await rename(temporary, file);
 }
 
@@ -62,13 +72,22 @@ function isInfo(value: unknown): value is EmbeddedServerInfo {
   return typeof host === 'string' && Number.isInteger(port) && Number.isInteger(pid);
 }
 
-/** The server last made known in this directory, running or not; `undefined` when there is none or it is unreadable. */
+/**
+ * The server last made known in this directory, running or not; `undefined` when there is none or the file is damaged.
+ * @throws NODEPOOL_STATE_DIR when this user may not read it
+ */
 export function readEmbeddedServerInfo(stateDir: string): EmbeddedServerInfo | undefined {
+  const file = infoFile(stateDir);
   try {
-    const value: unknown = JSON.parse(readFileSync(infoFile(stateDir), 'utf8'));
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
     return isInfo(value) ? value : undefined;
-  } catch {
-    return undefined; // Not there, not readable for this user, or half written: all mean "not known".
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (error instanceof SyntaxError || ['ENOENT', 'ENOTDIR'].includes(code)) return undefined;
+    const message =
+      `cannot use ${file}, the address of the embedded ZooKeeper server: ${(error as Error).message}; ` +
+      "run this as the launcher's user, or set embedded-zookeeper-access to group or anyone there";
+    throw new NodepoolError('NODEPOOL_STATE_DIR', message, { cause: error });
   }
 }
 
