@@ -41,7 +41,7 @@ interface Entry {
 /**
  * Reads `diskimages`, each with its parents' values applied from the root down. Unknown parents and circles of parents
  * are reported and leave the image out.
- * @param secureEnvVars - environment from the secure file by image, laid over the image's own
+ * @param secureEnvVars - environment from the secure file by image, laid over that of the image alone: children do not inherit it
  */
 export function readDiskimages(
   list: Json | undefined,
@@ -55,10 +55,11 @@ export function readDiskimages(
     const chain = parentChain(item, entries, document, problems);
     if (chain === undefined) continue;
     let image: DiskimageConfig = { name: item.name, abstract: false, parent: undefined, ...DEFAULTS };
-    for (const { name, entry } of chain) image = applyEntry(image, entry, secureEnvVars.get(name));
+    for (const { entry } of chain) image = applyEntry(image, entry);
     warnOfLostMetadata(item, chain, document, problems);
     images.set(item.name, {
       ...image,
+      envVars: { ...image.envVars, ...secureEnvVars.get(item.name) },
       abstract: item.entry['abstract'] === true,
       parent: textOf(item.entry['parent']),
     });
@@ -98,11 +99,7 @@ function parentChain(
 }
 
 /** One generation: own values over inherited ones, by the rule each key has. */
-function applyEntry(
-  image: DiskimageConfig,
-  entry: JsonObject,
-  secureEnvVars: Readonly<Record<string, string>> | undefined,
-): DiskimageConfig {
+function applyEntry(image: DiskimageConfig, entry: JsonObject): DiskimageConfig {
   const formats = textsOf(entry['formats']);
   const keepFormats = textsOf(entry['keep-formats']);
   return {
@@ -114,7 +111,7 @@ function applyEntry(
     buildTimeoutMs: secondsOr(entry['build-timeout'], image.buildTimeoutMs),
     release: releaseText(entry['release']) ?? image.release,
     elements: [...image.elements, ...textsOf(entry['elements'])],
-    envVars: { ...image.envVars, ...(mapOf(entry['env-vars']) as Record<string, string>), ...secureEnvVars },
+    envVars: { ...image.envVars, ...(mapOf(entry['env-vars']) as Record<string, string>) },
     pause: image.pause || entry['pause'] === true,
     username: textOf(entry['username']) ?? image.username,
     pythonPath: textOf(entry['python-path']) ?? image.pythonPath,

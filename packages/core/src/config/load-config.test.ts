@@ -54,7 +54,8 @@ diskimages: [{name: base, env-vars: {B: secret}}]
 
     expect(config.zookeeper.servers).toEqual([{ host: 'new', port: 2281, chroot: undefined }]);
     expect(config.zookeeper.tls).toEqual({ certFile: 'c', keyFile: 'k', caFile: 'a', verifyHostname: true });
-    expect(config.diskimages.get('child')?.envVars).toEqual({ A: 'main', B: 'secret' });
+    expect(config.diskimages.get('base')?.envVars).toEqual({ A: 'main', B: 'secret' });
+    expect(config.diskimages.get('child')?.envVars).toEqual({ A: 'main', B: 'main' });
   });
 
   it('accepts an empty secure file', async () => {
