@@ -95,6 +95,18 @@ describe('an upload', () => {
     expect(await of.cloudImages()).toHaveLength(1);
   });
 
+  it('is made with a hook that agrees, and the log has what the hook said, without secrets', async () => {
+    const of = await start();
+    await hook(of, `echo "$3" >&2; echo shared with "$MY_TOKEN"`);
+    await of.reload({ diskimages: DEBIAN, sky: `post-upload-hook: ${of.dir}/hook.sh` });
+    await of.builder({ env: { ...process.env, MY_TOKEN: 't0ken' } });
+
+    await settled(of, READY);
+    const [said = ''] = of.said.filter((text) => text.startsWith('info Post-upload hook succeeded'));
+    expect(said).toContain('shared with ********');
+    expect(said).toMatch(/debian-[0-9a-f]{32}\.qcow2/);
+  });
+
   it('is not made while the image is paused for the provider', async () => {
     const of = await start({ provider: 'pause: true' });
     const builder = await of.builder();

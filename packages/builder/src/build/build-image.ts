@@ -4,7 +4,14 @@ import { makeDirectory, uuidHex, type BuildRecord } from '@nodepool/zk-protocol'
 import type { DiskimageConfig } from '@nodepool/core';
 import { buildLogFile } from '@nodepool/core/service';
 import type { Progress } from '../context/progress.js';
-import { bytesOnDisk, imageBase, imageFile, listBuildFiles, removeBuildFiles } from '../files/image-files.js';
+import {
+  applyMask,
+  bytesOnDisk,
+  imageBase,
+  imageFile,
+  listBuildFiles,
+  removeBuildFiles,
+} from '../files/image-files.js';
 import type { Surroundings } from '../context/surroundings.js';
 import { BuildLog } from './build-log.js';
 import { removeOldLogs } from './build-logs.js';
@@ -13,6 +20,7 @@ import { detachLoops, unmountAndRemove } from '../tool/mounts.js';
 import { killProcessesOf } from '../tool/processes.js';
 import { phaseOf } from './phase.js';
 import { runTool, type ToolResult } from '../tool/run-tool.js';
+import { SecretMask } from '../tool/secrets.js';
 import { SpaceWatch } from './space-watch.js';
 import { toolCommand, toolEnvironment, type ToolOrder } from './tool-command.js';
 
@@ -65,13 +73,17 @@ async function runBuild(
   buildId: string,
   startedMs: number,
 ): Promise<ToolEnd> {
-  const { imagesDir, logDir, tmpRoot, clock, space, logger } = surroundings;
+  const { imagesDir, logDir, tmpRoot, clock, space, logger, env } = surroundings;
   const { image } = order;
   const tmpDir = join(tmpRoot, buildId);
   try {
     await makeDirectory(tmpDir, 0o755);
     await removeOldLogs(logDir, image.name, surroundings.config().buildLogRetention);
-    const log = await BuildLog.open(buildLogFile(logDir, image.name, buildId), image.envVars, logger);
+    const log = await BuildLog.open(
+      buildLogFile(logDir, image.name, buildId),
+      new SecretMask(env, image.envVars),
+      logger,
+    );
     const watch = await SpaceWatch.start(clock, imagesDir, tmpDir);
     try {
       const result = await runLogged(surroundings, order, { log, buildId, startedMs, tmpDir });
@@ -131,13 +143,14 @@ async function removeTmpDir({ logger }: Surroundings, tmpDir: string): Promise<v
   }
 }
 
-/** What is wrong with the files of a build that the tool calls good. */
+/** Protects the files of a build that the tool calls good. @returns what is wrong with them */
 async function findProblem(
   imagesDir: string,
   build: BuildRecord,
   formats: readonly string[],
 ): Promise<string | undefined> {
   const files = (await listBuildFiles(imagesDir)).get(imageBase(build.image, build.id));
+  if (files) await applyMask(imagesDir, files);
   for (const format of formats) {
     if (!files?.formats.has(format)) return `the tool ended well, but made no ${format} file`;
     const file = imageFile(imagesDir, build.image, build.id, format);

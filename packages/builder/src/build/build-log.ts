@@ -1,13 +1,7 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import type { Logger } from '@nodepool/core';
+import type { SecretMask } from '../tool/secrets.js';
 
-/** Names of variables whose values are not written to logs even when they are short. */
-const SECRET = /pass|secret|token|credential|auth|(?:^|_)key/i;
-const LEAST_SECRET = 4;
-/** Shorter values are words, numbers and switches: without them the log would say nothing. */
-const LEAST_VALUE = 8;
-/** Whose values stand in every second line of a log, and are no secret. */
-const OPEN = /^(?:PATH|ELEMENTS_PATH|DIB_RELEASE)$/;
 const TAIL_LINES = 3;
 const MAX_TAIL = 400;
 
@@ -16,25 +10,23 @@ const MAX_TAIL = 400;
  * does not end the build.
  */
 export class BuildLog {
-  readonly #secrets: readonly string[];
   readonly #tail: string[] = [];
   #file: FileHandle | undefined;
+  /** The end of a line that is still being written: a secret may continue in what follows. */
+  #begun = '';
 
   private constructor(
     readonly path: string,
     file: FileHandle,
-    env: Readonly<Record<string, string>>,
+    private readonly mask: SecretMask,
     private readonly logger: Logger,
   ) {
     this.#file = file;
-    this.#secrets = Object.entries(env)
-      .flatMap(([name, value]) => (isMasked(name, value) ? [value] : []))
-      .sort((a, b) => b.length - a.length);
   }
 
-  /** @param env - variables of the image, whose values are masked */
-  static async open(path: string, env: Readonly<Record<string, string>>, logger: Logger): Promise<BuildLog> {
-    return new BuildLog(path, await open(path, 'w', 0o644), env, logger);
+  /** Not for every user: what a tool prints may be confidential. */
+  static async open(path: string, mask: SecretMask, logger: Logger): Promise<BuildLog> {
+    return new BuildLog(path, await open(path, 'w', 0o640), mask, logger);
   }
 
   /** The last lines, for saying why a build failed. */
@@ -42,32 +34,43 @@ export class BuildLog {
     return this.#tail.join(' | ').slice(-MAX_TAIL);
   }
 
-  /** Writes what the tool has said. */
-  async write(line: string): Promise<void> {
-    const text = this.#secrets.reduce((masked, secret) => masked.replaceAll(secret, '********'), line);
-    if (text.trim() !== '') this.#tail.push(text.trim());
-    if (this.#tail.length > TAIL_LINES) this.#tail.shift();
-    await this.conclude(text);
+  /** Writes what the tool has said: a line, or a part of a long one. */
+  async write(part: string): Promise<void> {
+    const text = this.mask.hide(this.#begun + part);
+    const end = text.endsWith('\n') ? text.length : Math.max(0, text.length - this.mask.longest);
+    this.#begun = text.slice(end);
+    await this.#writeMasked(text.slice(0, end));
   }
 
   /** Writes what is not of the tool. */
   async conclude(text: string): Promise<void> {
-    try {
-      await this.#file?.appendFile(text);
-    } catch (error) {
-      this.logger.error('Build log cannot be written; the build continues without it', { file: this.path, error });
-      await this.close();
-    }
+    await this.#writeMasked(this.#begun);
+    this.#begun = '';
+    await this.#append(text);
   }
 
   async close(): Promise<void> {
+    if (this.#begun !== '') await this.conclude('');
     const file = this.#file;
     this.#file = undefined;
     await file?.close();
   }
-}
 
-function isMasked(name: string, value: string): boolean {
-  if (OPEN.test(name)) return false;
-  return value.length >= (SECRET.test(name) ? LEAST_SECRET : LEAST_VALUE);
+  async #writeMasked(text: string): Promise<void> {
+    if (text.trim() !== '') this.#tail.push(text.trim());
+    if (this.#tail.length > TAIL_LINES) this.#tail.shift();
+    await this.#append(text);
+  }
+
+  async #append(text: string): Promise<void> {
+    if (text === '') return;
+    try {
+      await this.#file?.appendFile(text);
+    } catch (error) {
+      const file = this.#file;
+      this.#file = undefined;
+      this.logger.error('Build log cannot be written; the build continues without it', { file: this.path, error });
+      await file?.close();
+    }
+  }
 }

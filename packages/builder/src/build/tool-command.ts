@@ -1,5 +1,6 @@
-import { parse } from 'shell-quote';
 import { ConfigError, type DiskimageConfig } from '@nodepool/core';
+import { toolVariables, type Variables } from '../tool/secrets.js';
+import { splitWords } from './split-words.js';
 
 /** What one run of the build tool is given. */
 export interface ToolOrder {
@@ -16,15 +17,19 @@ export interface ToolOrder {
 /** Images of this compatibility level start on the oldest clouds. */
 const QCOW2_OPTIONS = 'compat=0.10';
 
+/** Files of an image are made for its own users; the builder's mask is for files of this machine. */
+const WITH_USUAL_MASK = ['sh', '-c', 'umask 022; exec "$@"', 'sh'];
+
 /**
- * The command line of one build. `dib-cmd` is split into words as a shell would, but no shell runs it: a word that asks for
- * one (a pipe, a variable) is an error.
- * @param packageDir - stands in for `%p` in `dib-cmd`
+ * The command line of one build. `dib-cmd` is split into words as a shell would, but no shell runs it: `$`, `*`, `#` and `|`
+ * are characters like others.
+ * @param packageDir - replaces `%p` in `dib-cmd`
  * @throws ConfigError
  */
 export function toolCommand({ image, formats, base }: ToolOrder, packageDir: string): string[] {
   return [
-    ...splitCommand(image, packageDir),
+    ...WITH_USUAL_MASK,
+    ...splitDibCommand(image, packageDir),
     '-x',
     '-t',
     formats.join(','),
@@ -37,25 +42,19 @@ export function toolCommand({ image, formats, base }: ToolOrder, packageDir: str
   ];
 }
 
-function splitCommand(image: DiskimageConfig, packageDir: string): string[] {
-  const words = parse(image.dibCmd.replaceAll('%p', packageDir), (name) => ({ op: `$${name}` }));
-  const bad = words.find((word) => typeof word !== 'string');
-  if (bad !== undefined || words.length === 0) {
-    throw new ConfigError(
-      `diskimage "${image.name}": dib-cmd ${JSON.stringify(image.dibCmd)} is not a plain command: ` +
-        'no shell runs it; write the program and its arguments, or the path of a script',
-    );
-  }
-  return words as string[];
+function splitDibCommand({ name, dibCmd }: DiskimageConfig, packageDir: string): string[] {
+  const words = splitWords(dibCmd.replaceAll('%p', packageDir));
+  if (words && words.length > 0) return words;
+  const problem = words ? 'is empty' : 'has a quotation mark or a backslash without its counterpart';
+  throw new ConfigError(
+    `diskimage "${name}": dib-cmd ${JSON.stringify(dibCmd)} ${problem}: write the program and its arguments`,
+  );
 }
 
-/** The environment of one build: that of the builder, what the tool expects, then the image's own, which wins. */
-export function toolEnvironment(
-  { image, base, elementsDir, tmpDir }: ToolOrder,
-  own: Readonly<Record<string, string | undefined>>,
-): Record<string, string | undefined> {
+/** The environment of one build: the builder's without secrets, what the tool expects, then the image's own, which wins. */
+export function toolEnvironment({ image, base, elementsDir, tmpDir }: ToolOrder, own: Variables): Variables {
   return {
-    ...own,
+    ...toolVariables(own),
     TMPDIR: tmpDir,
     DIB_RELEASE: image.release,
     DIB_IMAGE_NAME: image.name,

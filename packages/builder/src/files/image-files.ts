@@ -1,4 +1,4 @@
-import { readdir, rm, stat } from 'node:fs/promises';
+import { chmod, lstat, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Endings of the checksum files beside an image file. */
@@ -56,6 +56,19 @@ export async function removeFormat(
 /** Removes everything of a build, manifest directory included. */
 export async function removeBuildFiles(imagesDir: string, files: Pick<BuildFiles, 'names'>): Promise<void> {
   await Promise.all(files.names.map((name) => rm(join(imagesDir, name), { recursive: true, force: true })));
+}
+
+/** Takes away what the builder's mask denies, as build tools make files with the usual mask. */
+export async function applyMask(
+  imagesDir: string,
+  { names }: Pick<BuildFiles, 'names'>,
+  mask = process.umask(),
+): Promise<void> {
+  for (const name of names) {
+    const path = join(imagesDir, name);
+    const stats = await lstat(path);
+    if (!stats.isSymbolicLink()) await chmod(path, stats.mode & 0o7777 & ~mask);
+  }
 }
 
 /** Bytes that a file takes on disk: images have holes. */

@@ -1,6 +1,7 @@
 import type { Clock } from '@nodepool/zk-protocol';
 import { runTool, type ToolResult } from './run-tool.js';
 import type { Sandbox } from './sandbox.js';
+import { SecretMask, type Variables } from './secrets.js';
 
 /** A program of the site that says whether something is good, and how it runs. */
 export interface CheckOrder {
@@ -8,7 +9,7 @@ export interface CheckOrder {
   readonly key: string;
   /** Program and arguments; no shell is involved. */
   readonly command: readonly string[];
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Variables;
   /** Nothing that the program has started outlives it, or the builder. */
   readonly sandbox: Sandbox;
   readonly clock: Clock;
@@ -19,17 +20,26 @@ export interface CheckOrder {
 /** Characters of what the program said last that are kept. */
 const MAX_SAID = 2_000;
 
-/** Runs the program. @returns why it says no, with what it said last; `undefined`: it ended with status 0 */
-export async function runCheck({ key, command, ...run }: CheckOrder): Promise<string | undefined> {
+/** What a program said last, without secrets, and why it says no; `undefined`: it ended with status 0. */
+export interface CheckResult {
+  readonly said: string;
+  readonly refusal: string | undefined;
+}
+
+/** Runs the program. Never rejects. */
+export async function runCheck({ key, command, ...run }: CheckOrder): Promise<CheckResult> {
+  const mask = new SecretMask(run.env);
   let said = '';
   const result = await runTool({
     ...{ command, ...run },
     onLine: (line) => {
-      said = (said + line).slice(-MAX_SAID);
+      said = (said + mask.hide(line)).slice(-MAX_SAID);
     },
   });
-  if (result.ended === 'exit' && result.code === 0) return undefined;
-  return `${key} "${command[0] ?? ''}" ${describe(result)}${said.trim() === '' ? '' : `; it said: ${said.trim()}`}`;
+  said = said.trim();
+  if (result.ended === 'exit' && result.code === 0) return { said, refusal: undefined };
+  const refusal = `${key} "${command[0] ?? ''}" ${describe(result)}${said === '' ? '' : `; it said: ${said}`}`;
+  return { said, refusal };
 }
 
 function describe(result: ToolResult): string {

@@ -1,6 +1,7 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { NodepoolError } from '@nodepool/zk-protocol';
 import { runTool } from '../tool/run-tool.js';
+import { toolVariables } from '../tool/secrets.js';
 import { computeChecksums } from '../files/checksums.js';
 import { imageFile } from '../files/image-files.js';
 import type { Surroundings } from '../context/surroundings.js';
@@ -21,7 +22,7 @@ export async function convertImage(
   try {
     const command = ['qemu-img', 'convert', '-f', convertFrom, '-O', format, from, draft];
     const result = await runTool({
-      ...{ command, env, sandbox, clock, signal, timeoutMs: LIMIT_MS },
+      ...{ command, env: toolVariables(env), sandbox, clock, signal, timeoutMs: LIMIT_MS },
       onLine: (line) => void said.push(line.trim()),
     });
     if (result.ended !== 'exit' || result.code !== 0) {

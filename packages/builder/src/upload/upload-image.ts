@@ -166,18 +166,26 @@ function metadataOf(
 const tooLate = (ms: number): string => `not uploaded within ${ms / 1_000} s (image-upload-timeout)`;
 
 async function runHook(
-  { env, sandbox, clock }: Surroundings,
+  { env, sandbox, clock, logger }: Surroundings,
   { planned, settings, signal }: UploadOrder,
   externalId: string,
   file: string,
 ): Promise<void> {
   if (settings.postUploadHook === undefined) return;
-  const refused = await runCheck({
+  const { said, refusal } = await runCheck({
     key: 'post-upload-hook',
     command: [settings.postUploadHook, planned.provider, externalId, file],
     ...{ env, sandbox, clock, signal, timeoutMs: HOOK_LIMIT_MS },
   });
-  if (refused !== undefined) throw new NodepoolError('NODEPOOL_HOOK', refused);
+  if (refusal !== undefined) throw new NodepoolError('NODEPOOL_HOOK', refusal);
+  const { build, provider } = planned;
+  logger.info('Post-upload hook succeeded', {
+    image: build.image,
+    build: build.id,
+    provider,
+    externalId,
+    output: said,
+  });
 }
 
 /** Takes a failed upload away. What cannot be removed now keeps its id in a record that the janitor works on. */

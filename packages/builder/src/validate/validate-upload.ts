@@ -102,20 +102,22 @@ function draftOf(
 }
 
 async function runCommand(
-  { env, sandbox, clock }: Surroundings,
+  { env, sandbox, clock, logger }: Surroundings,
   trial: Trial,
   { interfaceIp, connectionPort, username, hostKeys }: NodeRecord,
 ): Promise<void> {
   const { upload, validation, signal } = trial;
   if (validation.command === undefined) return;
-  const reason = await runCheck({
+  const { said, refusal } = await runCheck({
     key: 'command of validate',
     command: [validation.command, upload.provider, interfaceIp ?? '', String(Number(connectionPort)), username ?? ''],
     env: { ...env, NODEPOOL_HOST_KEYS: hostKeys.join('\n') },
     ...{ sandbox, clock, signal, timeoutMs: validation.timeoutMs },
   });
   signal.throwIfAborted();
-  if (reason !== undefined) throw refused(trial, reason);
+  if (refusal !== undefined) throw refused(trial, refusal);
+  const { image, buildId: build, provider } = upload;
+  logger.info('Test command of the image succeeded', { image, build, provider, output: said });
 }
 
 function refused({ upload, target }: Trial, reason: string, cause?: Error): NodepoolError {

@@ -270,10 +270,15 @@ ${images.map((name) => `      - name: ${name}\n${indent(provider).replace(/^(?=.
   }
 }
 
-/** Hands over level and message of all that is logged. */
+const detailsOf = (fields?: LogFields): string[] =>
+  [fields?.error instanceof Error ? fields.error.message : fields?.['output']].flatMap((text) =>
+    typeof text === 'string' ? text : [],
+  );
+
+/** Hands over level and message of all that is logged, with the text of an error or the output of a program. */
 function listeningLogger(hear: (text: string) => void): Logger {
   const say = (level: string) => (message: string, fields?: LogFields) =>
-    hear(`${level} ${message}${fields?.error instanceof Error ? `: ${fields.error.message}` : ''}`);
+    hear([`${level} ${message}`, ...detailsOf(fields)].join(': '));
   const logger: Logger = {
     ...{ debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') },
     child: () => logger,
