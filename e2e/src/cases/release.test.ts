@@ -3,6 +3,7 @@ import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { satisfies } from 'semver';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Checkout, makeCheckout } from '../packed/checkout.js';
 import { startInstalledLauncher } from '../packed/installed-launcher.js';
@@ -35,6 +36,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+const OLDEST_NODE = '20.19.0';
 const ONLINE = [...QUIET.filter((flag) => flag !== '--prefer-offline'), '--prefer-online'];
 
 interface Manifest {
@@ -67,8 +69,32 @@ async function copiesOf(name: string, below: string): Promise<string[]> {
   );
 }
 
-/** Runs a command with a node of the installed fake cloud, through the installed launcher and its ZooKeeper. */
-async function runRequest(): Promise<string> {
+/** Installed packages below a folder that refuse a version of Node, with the versions that they accept. */
+async function packagesRefusing(version: string, below: string): Promise<string[]> {
+  const { stdout } = await run('find', [below, '-path', '*/node_modules/*', '-name', 'package.json']);
+  const files = stdout.split('\n').filter((file) => /\/node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/.test(file));
+  const refusing = files.map(async (file) => {
+    const { name, engines } = JSON.parse(await readFile(file, 'utf8')) as {
+      name?: string;
+      engines?: { node?: string };
+    };
+    return satisfies(version, engines?.node ?? '*') ? [] : [`${name ?? file} wants Node ${engines?.node ?? ''}`];
+  });
+  return (await Promise.all(refusing)).flat();
+}
+
+/** Folder of the program of a version of Node, which npm fetches. */
+async function nodeOf(version: string): Promise<string> {
+  const place = join(folder, 'nodes', version);
+  await npm(folder, 'install', ...QUIET, '--ignore-scripts=false', '--prefix', place, `node@${version}`);
+  return join(place, 'node_modules', 'node', 'bin');
+}
+
+/**
+ * Runs a command with a node of the installed fake cloud, through the installed launcher and its ZooKeeper.
+ * @param nodeDir - folder of the Node that all of them run on; the one of the tests where it is left out
+ */
+async function runRequest(nodeDir?: string): Promise<string> {
   const pool = {
     name: 'main',
     'host-key-checking': false,
@@ -77,10 +103,11 @@ async function runRequest(): Promise<string> {
   const provider = { name: 'cloud', driver: 'fake', 'cloud-images': [{ name: 'x' }], pools: [pool] };
   const config = { labels: [{ name: 'small' }], providers: [provider] };
   const dir = await mkdtemp(join(folder, 'state-'));
-  const env = { XDG_STATE_HOME: dir };
+  const path: Record<string, string> = nodeDir === undefined ? {} : { PATH: `${nodeDir}:${process.env['PATH'] ?? ''}` };
+  const env = { XDG_STATE_HOME: dir, ...path };
   launcher = await startInstalledLauncher(site, { dir, config, env });
   await launcher.whenReady();
-  const args = [...launcher.commonOptions, 'run', 'small', '--', process.execPath, '-p', '"used"'];
+  const args = [...launcher.commonOptions, 'run', 'small', '--', 'node', '-p', '`used ${process.version}`'];
   const options = { cwd: site, env: { ...process.env, ...env }, timeout: 200_000 };
   const { stdout } = await run(join(site, 'node_modules', '.bin', 'nodepool'), args, options);
   await launcher.stop();
@@ -114,7 +141,12 @@ describe('a release', () => {
 
     expect(await copiesOf('@nodepool/core', site)).toHaveLength(1);
     expect(await copiesOf('@nodepool/zk-protocol', site)).toHaveLength(1);
-    expect(used).toContain('used');
+    expect(used).toContain(`used ${process.version}`);
+    expect(await packagesRefusing(OLDEST_NODE, join(site, 'node_modules'))).toEqual([]);
+  });
+
+  it.each([OLDEST_NODE, '22', '24'])('serves a request on Node %s', { timeout: 300_000 }, async (version) => {
+    expect(await runRequest(await nodeOf(version))).toContain(`used v${version}`);
   });
 
   it('makes a driver for somebody without a checkout', { timeout: 300_000 }, async () => {
