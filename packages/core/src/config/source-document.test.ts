@@ -129,7 +129,7 @@ describe('structure', () => {
   });
 
   it.each([
-    ['yes: 1', 'the key true is not text, expected text: put it in quotes'],
+    ['{a: b}: 1', 'this key is a list or a map, expected text'],
     ['a: *nowhere', /nowhere/],
     ['a: &x [*x]', 'the alias *x contains itself'],
     ['<<: 1', '"<<" takes in the keys of maps, expected a map or a list of maps'],

@@ -1,23 +1,12 @@
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  type Pair,
-  parseDocument,
-  type YAMLMap,
-} from 'yaml';
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, type YAMLMap } from 'yaml';
 import type { Json } from '@nodepool/zk-protocol';
 import type { ConfigProblem, SourcePosition } from '../contract/config.js';
 import type { SubstitutedText } from './substitute.js';
 import { formatPath, type YamlPath } from '../contract/yaml-path.js';
+import { parseText } from './lenient-layout.js';
 import { lineStarts, withKnownLineEnds } from './line-ends.js';
 import { describeSyntaxError } from './syntax-problems.js';
-import { YAML_SCALARS } from './yaml-scalars.js';
-import { isMergePair, type NodeReporter, YamlConverter } from './yaml-values.js';
+import { isMergePair, nameOfScalar, type NodeReporter, YamlConverter } from './yaml-values.js';
 
 /** A text, number or other single value as it stands in the file, after substitution. */
 export interface WrittenScalar {
@@ -55,20 +44,25 @@ export function parseSource(file: string, written: string, substituted: Substitu
   const lines = new LineCounter();
   for (const start of lineStarts(written)) lines.addNewLine(start);
 
-  const text = withKnownLineEnds(substituted.text);
-  const document = parseDocument(text, {
-    schema: 'failsafe',
-    customTags: (tags) => [...tags, ...YAML_SCALARS],
-    resolveKnownTags: false,
-    uniqueKeys: false,
-    prettyErrors: false,
-  });
+  const { document, source, paddings } = parseText({ ...substituted, text: withKnownLineEnds(substituted.text) });
   const positionAt = (offset: number): SourcePosition => {
-    const { line, col } = lines.linePos(substituted.originalOffset(offset));
+    const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
   };
-  return new ParsedDocument(file, document, { ...substituted, text }, positionAt);
+  const parsed = new ParsedDocument(file, document, source, (offset) => positionAt(source.originalOffset(offset)));
+  for (const { offset, kind } of paddings) {
+    if (kind === 'none') continue;
+    const position = positionAt(substituted.originalOffset(offset));
+    parsed.problems.push({ severity: 'warning', position, path: '', message: LAYOUTS[kind] });
+  }
+  return parsed;
 }
+
+/** What is said of layouts that PyYAML reads and YAML does not allow. */
+const LAYOUTS = {
+  margin: 'this line continues a value and begins no further right than the key of that value: indent it more',
+  comment: 'this comment begins right behind another token: put a space before the "#"',
+} as const;
 
 interface Step {
   readonly key: Node | undefined;
@@ -170,7 +164,7 @@ class ParsedDocument implements SourceDocument {
 
   #findPair(map: YAMLMap, name: string): Pair<Node, Node | null> | undefined {
     const pairs = map.items as Pair<Node, Node | null>[];
-    const own = pairs.findLast((pair) => isScalar(pair.key) && String(pair.key.value) === name);
+    const own = pairs.findLast((pair) => isScalar(pair.key) && nameOfScalar(pair.key) === name);
     if (own !== undefined) return own;
     for (const pair of pairs.filter(isMergePair)) {
       const source = this.#dereference(pair.value);

@@ -1,7 +1,8 @@
-import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, type Scalar, type YAMLMap } from 'yaml';
 import type { Json } from '@nodepool/zk-protocol';
 import type { ConfigProblem } from '../contract/config.js';
 import type { YamlPath } from '../contract/yaml-path.js';
+import { pythonNumber } from './python-number.js';
 
 /** Where the converter says what it does not like. */
 export type NodeReporter = (
@@ -76,9 +77,14 @@ export class YamlConverter {
   #keyName(key: Node, path: YamlPath): string {
     const value = this.convert(key, path);
     if (typeof value === 'string') return value;
-    const shown = typeof value === 'object' ? 'this key' : `the key ${String(value)}`;
-    this.report(key, path, `${shown} is not text, expected text: put it in quotes`, 'error');
-    return shown;
+    if (value !== null && typeof value === 'object') {
+      this.report(key, path, 'this key is a list or a map, expected text', 'error');
+      return 'this key';
+    }
+    const name = isScalar(key) ? nameOfScalar(key) : String(value);
+    const kind = value === null ? 'nothing' : `a ${typeof value}`;
+    this.report(key, path, `this key is ${kind}, taken as the text "${name}": put it in quotes`, 'warning');
+    return name;
   }
 
   #merge(into: Map<string, Json>, pair: Pair<Node, Node | null>, path: YamlPath): void {
@@ -96,4 +102,9 @@ export class YamlConverter {
 /** Whether a pair is `<<: *base`, whose value is taken into the map. */
 export function isMergePair(pair: Pair<Node, Node | null>): boolean {
   return isScalar(pair.key) && pair.key.value === '<<' && pair.key.type === 'PLAIN';
+}
+
+/** A key as text. A key that is no text has the name that JSON gives it: records and requests to clouds hold that one. */
+export function nameOfScalar({ value, source }: Scalar): string {
+  return typeof value === 'number' ? pythonNumber(value, source) : String(value);
 }
