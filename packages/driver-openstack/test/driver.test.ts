@@ -108,8 +108,9 @@ describe('a node', () => {
         username: 'zuul',
         publicIpv4: expect.stringMatching(/^198\.51\./) as unknown,
       },
-      resources: { instances: 1, cores: 1, ram: 2_048, ports: 1 },
     });
+    // without ports: a launcher of the original would stop making nodes there
+    expect(node.resources).toEqual({ instances: 1, cores: 1, ram: 2_048 });
     expect(node.hostId).not.toBe('');
   });
 

@@ -13,7 +13,7 @@ export function addResources(a: Resources, b: Resources): Resources {
 }
 
 /** Adds `amount * factor` to `target` in place; names that reach zero stay. */
-export function accumulate(target: Resources, amount: Resources, factor: 1 | -1 = 1): void {
+export function accumulate(target: Resources, amount: Resources, factor = 1): void {
   for (const name in amount) target[name] = (target[name] ?? 0) + factor * (amount[name] ?? 0);
 }
 
@@ -58,4 +58,28 @@ export function sumResources(needs: Iterable<Resources>): Resources {
   const sum: Resources = {};
   for (const need of needs) accumulate(sum, need);
   return sum;
+}
+
+/**
+ * Counted by labels, and never by what records say: to a launcher of the original a resource that it does not know has the
+ * limit 0, so that a record with it stops all launches of the provider there.
+ */
+const UNSTORED = new Set(['ports']);
+
+/** The amounts that a record may have. */
+export function storedPart(resources: Resources): Resources {
+  return partOf(resources, (name) => !UNSTORED.has(name));
+}
+
+/** The amounts that no record has. */
+export function unstoredPart(resources: Resources): Resources {
+  return partOf(resources, (name) => UNSTORED.has(name));
+}
+
+/** The same object where it is all of it. */
+function partOf(resources: Resources, isIn: (name: string) => boolean): Resources {
+  for (const name in resources) {
+    if (!isIn(name)) return Object.fromEntries(Object.entries(resources).filter(([each]) => isIn(each)));
+  }
+  return resources;
 }

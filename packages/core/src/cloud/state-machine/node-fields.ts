@@ -2,6 +2,7 @@ import { uploadPath, type NodeRecord, type UploadRecord } from '@nodepool/zk-pro
 import { LaunchError } from '../../contract/errors.js';
 import type { ImageSource } from '../../contract/images.js';
 import type { Instance } from '../../contract/instance.js';
+import { storedPart } from '../../contract/resources.js';
 import type { StateMachineLabelConfig, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
 
 /** What a node takes over from its image. */
@@ -91,7 +92,7 @@ export function fieldsOfInstance(instance: Instance, pool: StateMachinePoolConfi
     ...(typeof instance.az === 'string' && { az: instance.az }),
     driverData: instance.driverData ?? null,
     slot: instance.slot ?? null,
-    resources: instance.resources ?? { instances: 1 },
+    resources: storedPart(instance.resources ?? { instances: 1 }),
     ...connectionFields(instance),
     ...(instance.hostKeys && { hostKeys: instance.hostKeys }),
     ...(instance.nodeAttributes && { attributes: { ...instance.nodeAttributes, ...pool.nodeAttributes } }),

@@ -7,7 +7,8 @@ export interface LabelPlace {
   readonly label: string;
 }
 
-interface LabelCount extends LabelPlace {
+/** How many nodes of a label there are in one place. */
+export interface LabelCount extends LabelPlace {
   nodes: number;
 }
 
@@ -41,6 +42,11 @@ export class LabelUse {
     let total = 0;
     for (const count of this.#counts.values()) if (isCounted(count)) total += count.nodes;
     return total;
+  }
+
+  /** How many nodes of each label the pools of a provider have, those about to be made included. */
+  *ofProvider(provider: string): Generator<Readonly<LabelCount>> {
+    for (const count of this.#counts.values()) if (count.provider === provider) yield count;
   }
 
   /** Tells when a node is gone or changed its place, or a launch needs no promise any more. @returns ends it */

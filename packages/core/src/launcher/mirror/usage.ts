@@ -1,12 +1,12 @@
 import type { NodeRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
-import { accumulate } from '../../contract/resources.js';
+import { accumulate, storedPart } from '../../contract/resources.js';
 import { UsagePromises, type PromisedNode } from './usage-promises.js';
 
 const NOTHING: Resources = Object.freeze({});
 
 /**
  * Running totals of what nodes use, by provider, pool and tenant; a change of one node costs the same whether there are
- * ten nodes or ten thousand.
+ * ten nodes or ten thousand. Of what no record tells nothing is counted here.
  */
 export class Usage {
   readonly #providers = new Map<string, Resources>();
@@ -31,7 +31,7 @@ export class Usage {
       this.#counted.delete(before.id);
     }
     if (after) {
-      const need = after.resources ?? this.#needOf(after);
+      const need = storedPart(after.resources ?? this.#needOf(after));
       this.#counted.set(after.id, need);
       this.#count(after, need, 1);
     }

@@ -4,7 +4,7 @@ import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.
 import type { Services } from '../mirror/services.js';
 import type { PlannedLaunch } from '../requests/planned-launch.js';
 import type { Logger } from '../../contract/logger.js';
-import { accumulate } from '../../contract/resources.js';
+import { accumulate, addResources, storedPart, unstoredPart } from '../../contract/resources.js';
 import type { Reservation } from '../plan/types.js';
 
 const RETRY = { firstMs: 1_000, longestMs: 60_000 };
@@ -18,10 +18,11 @@ class LaunchLedger {
   readonly promisedByPool = new Map<string, Resources>();
 
   promise(pool: string, need: Resources, factor: 1 | -1): void {
-    accumulate(this.promised, need, factor);
+    const stored = storedPart(need);
+    accumulate(this.promised, stored, factor);
     let ofPool = this.promisedByPool.get(pool);
     if (!ofPool) this.promisedByPool.set(pool, (ofPool = {}));
-    accumulate(ofPool, need, factor);
+    accumulate(ofPool, stored, factor);
   }
 }
 
@@ -170,11 +171,23 @@ export class ProviderRunner {
   }
 
   usedByProvider(): Resources {
-    return withPromised(this.#services.mirror.usage.ofProvider(this.name), this.#ledger.promised);
+    const { usage } = this.#services.mirror;
+    return sumOf(usage.ofProvider(this.name), this.#ledger.promised, this.#unstored());
   }
 
   usedByPool(pool: string): Resources {
-    return withPromised(this.#services.mirror.usage.ofPool(this.name, pool), this.#ledger.promisedByPool.get(pool));
+    const { usage } = this.#services.mirror;
+    return sumOf(usage.ofPool(this.name, pool), this.#ledger.promisedByPool.get(pool), this.#unstored(pool));
+  }
+
+  /** What all nodes of the provider, or of one pool, use of that which no record tells, those about to be made included. */
+  #unstored(only?: string): Resources {
+    const used: Resources = {};
+    for (const { pool, label, nodes } of this.#services.mirror.labelUse.ofProvider(this.name)) {
+      const config = only === undefined || pool === only ? this.config.pools.get(pool) : undefined;
+      if (config) accumulate(used, unstoredPart(this.needOf(label, config)), nodes);
+    }
+    return used;
   }
 
   /** Need of one node of a label; a single instance for drivers without quota. */
@@ -221,16 +234,13 @@ export class ProviderRunner {
 
 const ONE_INSTANCE: Resources = Object.freeze({ instances: 1 });
 
-function withPromised(used: Resources, promised: Resources | undefined): Resources {
-  if (!promised) return used;
-  for (const name in promised) {
-    if (promised[name] !== 0) {
-      const sum = { ...used };
-      accumulate(sum, promised);
-      return sum;
-    }
+/** The first one itself where the others are nothing. */
+function sumOf(used: Resources, ...others: (Resources | undefined)[]): Resources {
+  let sum = used;
+  for (const more of others) {
+    for (const name in more) if (more[name]) sum = addResources(sum, { [name]: more[name] ?? 0 });
   }
-  return used;
+  return sum;
 }
 
 function isSameReservation(a: Reservation, b: Reservation | undefined): boolean {

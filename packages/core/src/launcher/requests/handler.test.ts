@@ -111,7 +111,7 @@ class Work {
       planLaunch: () => {
         launches.planned++;
         return {
-          need: { instances: 1, cores: 4 },
+          need: { instances: 1, cores: 4, ports: 1 },
           recorded: () => void launches.recorded++,
           ended: () => void launches.ended++,
         };
@@ -197,10 +197,12 @@ describe('a request that gets its nodes', () => {
     ]);
     const nodes = (await work.stored()).nodeIds.map((id) => work.node(id));
     expect(nodes).toMatchObject([
-      { state: 'ready', labels: ['a'], provider: 'cloud', launcher: ME, resources: { cores: 4 } },
+      { state: 'ready', labels: ['a'], provider: 'cloud', launcher: ME },
       { state: 'ready', labels: ['b'], allocatedTo: work.request.id },
     ]);
     expect(work.launches).toEqual({ planned: 2, recorded: 2, ended: 2 });
+    // ports are not for records: a launcher of the original would stop making nodes there
+    for (const node of nodes) expect(node?.resources).toEqual({ instances: 1, cores: 4 });
   });
 
   it('for thousands of nodes leaves time for other work between the launches', async () => {

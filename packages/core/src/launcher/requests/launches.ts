@@ -2,6 +2,7 @@ import { newNode, type NodeId, type NodeRecord, type RequestRecord } from '@node
 import { asError } from '../../async/as-error.js';
 import type { LazyAbort } from '../../async/lazy-abort.js';
 import type { LaunchOrder, LaunchResult, NodeRequestHandler } from '../../contract/driver.js';
+import { storedPart } from '../../contract/resources.js';
 import { LockLostError } from '../../contract/errors.js';
 import type { PoolLabelConfig } from '../../contract/provider-config.js';
 import { removeAbandonedLocks } from './abandoned.js';
@@ -119,7 +120,7 @@ export class Launches {
         requestor: request.requestor,
         attributes: pool.nodeAttributes,
         az: this.az,
-        resources,
+        resources: storedPart(resources),
       },
       this.#options.services.clock.now(),
     );
