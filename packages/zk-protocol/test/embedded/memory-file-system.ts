@@ -55,6 +55,7 @@ export class MemoryFileSystem implements FileSystem {
     );
   }
 
+  /** A copy of a file's content. */
   readFile(path: string): Promise<Buffer> {
     return Promise.resolve(Buffer.from(this.entry(path).content));
   }
@@ -100,6 +101,8 @@ export class MemoryFileSystem implements FileSystem {
 
   private file(entry: Entry): StorageFile {
     return {
+      size: () => Promise.resolve(entry.content.length),
+      read: (length, position) => Promise.resolve(Buffer.from(entry.content.subarray(position, position + length))),
       write: async (bytes, position) => {
         await Promise.resolve();
         const room = this.capacityBytes - this.usedBytes();

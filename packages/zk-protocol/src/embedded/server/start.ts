@@ -142,8 +142,7 @@ export class RunningServer implements EmbeddedServer {
       if (error instanceof EmbeddedServerError) throw error;
       throw new EmbeddedServerError(
         'ZK_EMBEDDED_IO',
-        `embedded ZooKeeper: cannot use ${this.options.dataDir}: ${messageOf(error)}. ` +
-          'Check that it exists, is writable and has space',
+        `embedded ZooKeeper: cannot use ${this.options.dataDir}: ${messageOf(error)}. ${remedyFor(error)}`,
         { path: this.options.dataDir, cause: error },
       );
     }
@@ -211,6 +210,12 @@ export class RunningServer implements EmbeddedServer {
       }
     }
   }
+}
+
+/** Only what the operating system refused can be put right by an operator. */
+function remedyFor(error: unknown): string {
+  const isRefusal = error instanceof Error && 'syscall' in error;
+  return isRefusal ? 'Check that it exists, is writable and has space' : 'Its files are unchanged; report this error';
 }
 
 function isOutOfSpace(error: unknown): boolean {

@@ -100,8 +100,9 @@ async function readSlots(
   directory: string,
 ): Promise<(Acknowledged & { sequence: number }) | undefined> {
   if (!(await fs.list(directory)).includes(NAME)) return undefined;
-  const file = await fs.readFile(acknowledgedPath(directory));
-  const slots = [readSlot(file, 0), readSlot(file, SLOT_BYTES)].filter((slot) => slot !== undefined);
+  const file = await fs.open(acknowledgedPath(directory), 'existing');
+  const content = await file.read(2 * SLOT_BYTES, 0).finally(() => file.close());
+  const slots = [readSlot(content, 0), readSlot(content, SLOT_BYTES)].filter((slot) => slot !== undefined);
   return slots.sort((a, b) => b.sequence - a.sequence)[0];
 }
 

@@ -5,7 +5,7 @@ import type { ServerModel } from '../model/server-model.js';
 import { JuteReader, MalformedPacketError } from '../wire/jute-reader.js';
 import { decodeTransaction } from './codec.js';
 import type { FileSystem } from './file-system.js';
-import { type BatchMark, findLaterBatch, readRecord } from './record.js';
+import { RecordFile, type RecordsEnd } from './record-file.js';
 import { readSnapshot } from './snapshot-file.js';
 import { type Acknowledged, acknowledgedPath, readAcknowledged } from './acknowledged.js';
 import { LOG_MAGIC, type LogEnd, type LogFile, type LogPosition } from './transaction-log.js';
@@ -16,6 +16,17 @@ interface NumberedFile {
   path: string;
   /** Of a log: its first transaction. Of a snapshot: its last. */
   zxid: number;
+}
+
+/** What a data directory holds. */
+interface Loaded {
+  model: ServerModel;
+  /** Where the log continues. */
+  position: LogPosition;
+  /** Transactions in the logs that the snapshot lacks. */
+  transactions: number;
+  /** Their size in the logs. */
+  bytes: number;
 }
 
 /** Names, reads and prunes the files of a data directory. */
@@ -36,10 +47,9 @@ export class DataDirectory {
 
   /**
    * Restores a model from the newest snapshot and the logs behind it.
-   * @returns where the log continues
    * @throws {EmbeddedServerError} `ZK_EMBEDDED_CORRUPT`: something that was durable once is damaged or missing
    */
-  async load(createModel: () => ServerModel): Promise<{ model: ServerModel; position: LogPosition }> {
+  async load(createModel: () => ServerModel): Promise<Loaded> {
     await this.removeUnfinished();
     const acknowledged = await readAcknowledged(this.fs, this.path);
     const model = await this.loadSnapshot(createModel);
@@ -48,15 +58,18 @@ export class DataDirectory {
       0,
       logs.findLastIndex(({ zxid }) => zxid <= model.lastZxid + 1),
     );
+    const snapshotZxid = model.lastZxid;
     let position: LogPosition | undefined;
-    for (let index = first; index < logs.length; index++) {
-      const log = logs[index];
-      if (log !== undefined) position = await this.replayLog(log, model, index === logs.length - 1, acknowledged);
+    let bytes = 0;
+    for (const log of logs.slice(first)) {
+      const replayed = await this.replayLog(log, model, log === logs.at(-1), acknowledged);
+      position = replayed.position;
+      bytes += replayed.bytes;
     }
     if (acknowledged !== undefined && model.lastZxid < acknowledged.zxid) {
       throw this.lost(acknowledged, model.lastZxid, position);
     }
-    return { model, position: position ?? this.freshLog(model) };
+    return { model, position: position ?? this.freshLog(model), transactions: model.lastZxid - snapshotZxid, bytes };
   }
 
   /** Position at the start of a log file that does not exist yet. */
@@ -103,7 +116,7 @@ export class DataDirectory {
     for (const { path } of snapshots.reverse()) {
       const model = createModel();
       try {
-        readSnapshot(await this.fs.readFile(path), model);
+        await readSnapshot(this.fs, path, model);
         return model;
       } catch (error) {
         if (!(error instanceof MalformedPacketError)) throw error;
@@ -115,49 +128,43 @@ export class DataDirectory {
     throw corrupt(damage.path, 'every snapshot is damaged', damage.error);
   }
 
-  private async replayLog(
+  private replayLog(
     { path, zxid: firstZxid }: NumberedFile,
     model: ServerModel,
     isLast: boolean,
     acknowledged: Acknowledged | undefined,
-  ): Promise<LogPosition> {
-    const file = await this.fs.readFile(path);
-    if (file.length < LOG_MAGIC.length || !file.subarray(0, LOG_MAGIC.length).equals(LOG_MAGIC)) {
-      // A crash while the file was being made leaves it short; it cannot hold anything yet.
-      if (isLast && findLaterBatch(file, -1, undefined) === undefined) {
-        return { path, firstZxid, offset: undefined, fileBatch: 0 };
+  ): Promise<{ position: LogPosition; bytes: number }> {
+    return RecordFile.use(this.fs, path, async (file) => {
+      if (!(await file.beginsWith(LOG_MAGIC))) {
+        // A crash while the file was being made leaves it short; it cannot hold anything yet.
+        if (isLast && (await file.findLaterBatch(-1, undefined)) === undefined) {
+          return { position: { path, firstZxid, offset: undefined, fileBatch: 0 }, bytes: 0 };
+        }
+        throw corrupt(path, 'it does not begin as a log does');
       }
-      throw corrupt(path, 'it does not begin as a log does');
-    }
-    let at = LOG_MAGIC.length;
-    let mark: BatchMark | undefined;
-    for (let record = readRecord(file, at); record !== undefined; record = readRecord(file, at)) {
-      replayRecord(path, at, record.payload, model);
-      at = record.end;
-      mark = record;
-    }
-    const position = { path, firstZxid, offset: at, fileBatch: mark?.batch ?? 0 };
-    if (acknowledged?.logZxid === firstZxid && at < acknowledged.offset) {
-      throw this.lost(acknowledged, model.lastZxid, position);
-    }
-    if (at < file.length) this.checkTail(path, file, at, mark, isLast);
-    return position;
+      let bytes = 0;
+      const end = await file.readRecords(LOG_MAGIC.length, ({ payload }, at) => {
+        if (replayRecord(path, at, payload, model)) bytes += payload.length;
+      });
+      const position = { path, firstZxid, offset: end.at, fileBatch: end.mark?.batch ?? 0 };
+      if (acknowledged?.logZxid === firstZxid && end.at < acknowledged.offset) {
+        throw this.lost(acknowledged, model.lastZxid, position);
+      }
+      if (end.at < file.size) await this.checkTail(path, file, end, isLast);
+      return { position, bytes };
+    });
   }
 
   /** What follows the last intact record may only be the torn end of the very last write. */
-  private checkTail(path: string, file: Buffer, at: number, mark: BatchMark | undefined, isLast: boolean): void {
-    const later = findLaterBatch(file, at, mark);
+  private async checkTail(path: string, file: RecordFile, { at, mark }: RecordsEnd, isLast: boolean): Promise<void> {
+    const later = await file.findLaterBatch(at, mark);
     if (!isLast || later !== undefined) {
       const proof = later === undefined ? 'a later log exists' : `intact data follows at byte ${later}`;
       throw corrupt(path, `the record at byte ${at} is damaged, but ${proof}`);
     }
     this.logger.warn(
       'Log ends in a write that a crash interrupted, of which nothing is known to be acknowledged: it is cut off',
-      {
-        path,
-        offset: at,
-        cutBytes: file.length - at,
-      },
+      { path, offset: at, cutBytes: file.size - at },
     );
   }
 
@@ -195,18 +202,20 @@ export class DataDirectory {
   }
 }
 
-function replayRecord(path: string, at: number, payload: Buffer, model: ServerModel): void {
+/** @returns false for what the model has already */
+function replayRecord(path: string, at: number, payload: Buffer, model: ServerModel): boolean {
   let transaction;
   try {
     transaction = decodeTransaction(new JuteReader(payload));
   } catch (error) {
     throw corrupt(path, `the record at byte ${at} is intact, but not understood`, error);
   }
-  if (transaction.zxid <= model.lastZxid) return;
+  if (transaction.zxid <= model.lastZxid) return false;
   if (transaction.zxid !== model.lastZxid + 1) {
     throw corrupt(path, `transaction ${transaction.zxid} follows ${model.lastZxid}; a log file is missing`);
   }
   model.replay(transaction);
+  return true;
 }
 
 function corrupt(path: string, detail: string, cause?: unknown): EmbeddedServerError {

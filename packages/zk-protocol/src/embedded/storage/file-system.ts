@@ -4,6 +4,10 @@ import { makeDirectory } from '../../base/make-directory.js';
 
 /** An open file of the data directory. Every method rejects with the operating system's error. */
 export interface StorageFile {
+  /** Bytes in the file. */
+  size(): Promise<number>;
+  /** Up to `length` bytes from the position; fewer only at the end of the file. */
+  read(length: number, position: number): Promise<Buffer>;
   /** Writes all bytes at the position. */
   write(bytes: Buffer, position: number): Promise<void>;
   /** Writes a few bytes at the position before it returns. A process that is killed afterwards does not lose them. */
@@ -18,8 +22,7 @@ export interface StorageFile {
 export interface FileSystem {
   makeDirectory(path: string): Promise<void>;
   list(path: string): Promise<string[]>;
-  readFile(path: string): Promise<Buffer>;
-  /** Opens for writing; `create` empties a file that exists. */
+  /** Opens for reading and writing; `create` empties a file that exists. */
   open(path: string, mode: 'create' | 'existing'): Promise<StorageFile>;
   rename(from: string, to: string): Promise<void>;
   /** A file that is gone already is fine. */
@@ -32,7 +35,6 @@ export interface FileSystem {
 export const nodeFileSystem: FileSystem = {
   makeDirectory: (path) => makeDirectory(path, 0o700),
   list: (path) => fs.readdir(path),
-  readFile: (path) => fs.readFile(path),
   open: async (path, mode) => {
     const flags = mode === 'create' ? constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC : constants.O_RDWR;
     return storageFile(await fs.open(path, flags, 0o600));
@@ -51,6 +53,15 @@ export const nodeFileSystem: FileSystem = {
 
 function storageFile(handle: fs.FileHandle): StorageFile {
   return {
+    size: async () => (await handle.stat()).size,
+    read: async (length, position) => {
+      const bytes = Buffer.allocUnsafe(length);
+      let done = 0;
+      for (let last = -1; last !== 0 && done < length; done += last) {
+        last = (await handle.read(bytes, done, length - done, position + done)).bytesRead;
+      }
+      return bytes.subarray(0, done);
+    },
     write: async (bytes, position) => {
       let written = 0;
       while (written < bytes.length) {

@@ -37,33 +37,29 @@ export interface RecordView extends BatchMark {
 }
 
 /** Reads the record at an offset; `undefined` when there is none that is whole and intact. */
-export function readRecord(file: Buffer, at: number): RecordView | undefined {
-  if (file.length - at < RECORD_HEADER_BYTES) return undefined;
-  const length = file.readUInt32BE(at);
-  const end = at + RECORD_HEADER_BYTES + length;
-  if (length === 0 || length > MAX_RECORD_BYTES || end > file.length) return undefined;
-  if (crc32(file.subarray(at + 8, end)) !== file.readUInt32BE(at + 4)) return undefined;
-  const { batch, isFirst } = readMark(file, at);
-  return { batch, isFirst, payload: file.subarray(at + RECORD_HEADER_BYTES, end), end };
+export function readRecord(bytes: Buffer, at: number): RecordView | undefined {
+  const end = at + recordBytes(bytes, at);
+  if (Number.isNaN(end) || end > bytes.length) return undefined;
+  if (crc32(bytes.subarray(at + 8, end)) !== bytes.readUInt32BE(at + 4)) return undefined;
+  const { batch, isFirst } = readMark(bytes, at);
+  return { batch, isFirst, payload: bytes.subarray(at + RECORD_HEADER_BYTES, end), end };
 }
 
-/**
- * Looks behind a damaged record for the beginning of a later batch. A batch is written only after the one before it is
- * durable, so finding one proves that the damage hit data that was durable once, and is no torn end of the last write.
- * @param lastIntact - the record before the damage; `undefined` when the damage is at the beginning of the file
- * @returns its offset, or `undefined`
- */
-export function findLaterBatch(file: Buffer, from: number, lastIntact: BatchMark | undefined): number | undefined {
+/** Size of the record that begins at an offset, by its header; `NaN` when no record begins there. */
+export function recordBytes(bytes: Buffer, at: number): number {
+  if (bytes.length - at < RECORD_HEADER_BYTES) return NaN;
+  const length = bytes.readUInt32BE(at);
+  return length === 0 || length > MAX_RECORD_BYTES ? NaN : RECORD_HEADER_BYTES + length;
+}
+
+/** Whether the header at an offset may be of a record that was written after `lastIntact`, and not in the same batch. */
+export function mayBeginLaterBatch(bytes: Buffer, at: number, lastIntact: BatchMark | undefined): boolean {
   const last = lastIntact?.batch ?? 0;
-  for (let at = from + 1; at <= file.length - RECORD_HEADER_BYTES; at++) {
-    const { batch, isFirst } = readMark(file, at);
-    if (batch <= last || batch > last + FARTHEST_BATCH || (batch === last + 1 && !isFirst)) continue;
-    if (readRecord(file, at) !== undefined) return at;
-  }
-  return undefined;
+  const { batch, isFirst } = readMark(bytes, at);
+  return batch > last && batch <= last + FARTHEST_BATCH && (batch > last + 1 || isFirst);
 }
 
-function readMark(file: Buffer, at: number): BatchMark {
-  const mark = file.readUInt32BE(at + 8);
+function readMark(bytes: Buffer, at: number): BatchMark {
+  const mark = bytes.readUInt32BE(at + 8);
   return { batch: mark >>> 1, isFirst: (mark & 1) === 1 };
 }

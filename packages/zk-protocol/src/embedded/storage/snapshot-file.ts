@@ -3,7 +3,8 @@ import { JuteReader, MalformedPacketError } from '../wire/jute-reader.js';
 import { JuteWriter } from '../wire/jute-writer.js';
 import { decodeSession, decodeZnode, expectKind, Kind } from './codec.js';
 import type { FileSystem } from './file-system.js';
-import { readRecord, RECORD_HEADER_BYTES, writeRecord } from './record.js';
+import { RECORD_HEADER_BYTES, writeRecord } from './record.js';
+import { RecordFile } from './record-file.js';
 import type { SnapshotSource } from './snapshot-source.js';
 
 /** First bytes of a snapshot file. */
@@ -31,41 +32,59 @@ export async function writeSnapshot(fs: FileSystem, path: string, source: Snapsh
 }
 
 /**
- * Fills an empty model from a snapshot file's bytes.
+ * Fills an empty model from a snapshot file.
  * @throws {MalformedPacketError} the file is damaged or unfinished
  */
-export function readSnapshot(file: Buffer, model: ServerModel): void {
-  if (!file.subarray(0, MAGIC.length).equals(MAGIC)) throw new MalformedPacketError('it is no snapshot');
-  let at = MAGIC.length;
-  const next = (kind: number): JuteReader => {
-    const record = readRecord(file, at);
-    if (record === undefined) throw new MalformedPacketError(`it is damaged at byte ${at}`);
-    at = record.end;
-    const reader = new JuteReader(record.payload);
-    expectKind(reader, kind);
-    return reader;
-  };
-
-  const header = next(Kind.snapshotHeader);
-  model.restoreCounters(header.long(), header.bigLong());
-  for (const session of sessionsOf(next(Kind.sessions))) model.sessions.add(session);
-  let count = 0;
-  while (kindAt(file, at) === Kind.znodes) {
-    const reader = next(Kind.znodes);
-    for (; reader.remaining > 0; count++) {
-      const { path, node } = decodeZnode(reader);
-      model.tree.restore(path, node);
-    }
-  }
-  const expected = next(Kind.snapshotEnd).int();
-  if (expected !== count) throw new MalformedPacketError(`it has ${count} znodes instead of ${expected}`);
+export async function readSnapshot(fs: FileSystem, path: string, model: ServerModel): Promise<void> {
+  await RecordFile.use(fs, path, async (file) => {
+    if (!(await file.beginsWith(MAGIC))) throw new MalformedPacketError('it is no snapshot');
+    const loader = new SnapshotLoader(model);
+    const { at } = await file.readRecords(MAGIC.length, ({ payload }) => loader.take(payload));
+    if (!loader.isComplete) throw new MalformedPacketError(`it is damaged at byte ${at}`);
+  });
   model.tree.linkRestored();
 }
 
-function sessionsOf(reader: JuteReader): ReturnType<typeof decodeSession>[] {
-  return reader.vector(() => decodeSession(reader));
-}
+/** Puts the records of a snapshot into an empty model, in their order. */
+class SnapshotLoader {
+  isComplete = false;
+  private expected: number = Kind.snapshotHeader;
+  private znodes = 0;
 
-function kindAt(file: Buffer, at: number): number | undefined {
-  return file[at + RECORD_HEADER_BYTES];
+  constructor(private readonly model: ServerModel) {}
+
+  take(payload: Buffer): void {
+    const reader = new JuteReader(payload);
+    if (this.expected === Kind.znodes && payload[0] === Kind.snapshotEnd) this.expected = Kind.snapshotEnd;
+    expectKind(reader, this.expected);
+    switch (this.expected) {
+      case Kind.snapshotHeader:
+        this.model.restoreCounters(reader.long(), reader.bigLong());
+        this.expected = Kind.sessions;
+        return;
+      case Kind.sessions:
+        for (const session of reader.vector(() => decodeSession(reader))) this.model.sessions.add(session);
+        this.expected = Kind.znodes;
+        return;
+      case Kind.znodes:
+        this.takeZnodes(reader);
+        return;
+      default:
+        this.end(reader.int());
+    }
+  }
+
+  private takeZnodes(reader: JuteReader): void {
+    for (; reader.remaining > 0; this.znodes++) {
+      const { path, node } = decodeZnode(reader);
+      this.model.tree.restore(path, node);
+    }
+  }
+
+  private end(expected: number): void {
+    if (expected !== this.znodes) {
+      throw new MalformedPacketError(`it has ${this.znodes} znodes instead of ${expected}`);
+    }
+    this.isComplete = true;
+  }
 }

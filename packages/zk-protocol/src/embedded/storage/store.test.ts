@@ -230,6 +230,43 @@ describe('Store', () => {
     expect(await fs.readFile(path)).toEqual(file);
   });
 
+  it('keeps the log short in many runs that are each too short for a snapshot', async () => {
+    const fs = new MemoryFileSystem();
+    let written = 0;
+    for (let run = 0; run < 20; run++) {
+      const { store } = await openStore(fs, { snapshotEvery: 400 });
+      const driver = await writeRandomly(store, new Random(run), 150);
+      written = driver.model.lastZxid;
+      await store.close();
+    }
+
+    const { store } = await openStore(fs);
+    const oldestLog = fs.names().find((name) => name.startsWith('log.')) ?? '';
+
+    expect(store.model.lastZxid).toBe(written);
+    expect(written - Number.parseInt(oldestLog.slice(4), 16)).toBeLessThan(3 * 400);
+  });
+
+  it('leaves a snapshot at a clean stop where the log is large, so that the next start reads no log', async () => {
+    const fs = new MemoryFileSystem();
+    const { store } = await openStore(fs);
+    const driver = new WritingDriver(store);
+    const client = driver.connect();
+    for (let index = 0; index < 20; index++) driver.apply(client, createRequest(`/${index}`, 0, 'x'.repeat(100_000)));
+    driver.append();
+    await store.close();
+
+    const { lastZxid } = driver.model;
+    const digits = (zxid: number) => zxid.toString(16).padStart(16, '0');
+    expect(fs.names()).toEqual(['acknowledged', `log.${digits(lastZxid + 1)}`, `snapshot.${digits(lastZxid)}`]);
+    const { store: again } = await openStore(fs);
+    expect(contentOf(again.model)).toEqual(contentOf(driver.model));
+    const next = await writeRandomly(again, new Random(1), 100);
+    await again.close();
+    const { store: last } = await openStore(fs);
+    expect(contentOf(last.model)).toEqual(contentOf(next.model));
+  });
+
   it('falls back to the older snapshot when the newest is damaged', async () => {
     const fs = new MemoryFileSystem();
     const { store } = await openStore(fs, { snapshotEvery: 200 });

@@ -12,6 +12,9 @@ import { type LogPosition, TransactionLog } from './transaction-log.js';
 /** A log file is closed, and a snapshot made, when it is about this large. */
 const SNAPSHOT_LOG_BYTES = 64 * 1024 * 1024;
 
+/** With less in the log, a snapshot at a stop would save the next start too little time. */
+const STOP_LOG_BYTES = 1024 * 1024;
+
 /** The newest snapshot may be unreadable one day, so the one before stays too. */
 const KEPT_SNAPSHOTS = 2;
 
@@ -32,8 +35,6 @@ export interface StoreOptions {
 
 /** A model and its durable form on disk. */
 export class Store {
-  private transactionsInFile = 0;
-  private bytesInFile = 0;
   private snapshot: Promise<void> | undefined;
   private isClosing = false;
 
@@ -42,6 +43,8 @@ export class Store {
     private readonly log: TransactionLog,
     private readonly directory: DataDirectory,
     private readonly options: StoreOptions,
+    /** What the log has that the newest snapshot lacks. */
+    private logged: { transactions: number; bytes: number },
   ) {}
 
   /**
@@ -50,17 +53,9 @@ export class Store {
    *   operating system says about the files can no longer be believed
    */
   static async open(options: StoreOptions, { fresh = false } = {}): Promise<Store> {
-    const { fs, fsync, logger, onDurable, onFailure } = options;
-    await fs.makeDirectory(options.directory);
-    const directory = new DataDirectory(fs, options.directory, logger);
-    const loaded = await directory.load(options.createModel);
-    if (fresh) await writeWhole(fs, directory, loaded.model);
-    const position = fresh ? directory.freshLog(loaded.model) : loaded.position;
-    const log = await TransactionLog.open({ fs, directory: options.directory, fsync, onDurable, onFailure }, position);
-    // Only now: what was read may have been in the machine's memory alone.
-    log.acknowledged = await openAcknowledged(options, loaded.model, position);
-    if (fresh) await directory.prune(1);
-    return new Store(loaded.model, log, directory, options);
+    const store = await Store.load(options, fresh);
+    store.snapshotIfDue();
+    return store;
   }
 
   /**
@@ -73,7 +68,24 @@ export class Store {
     const directory = new DataDirectory(fs, path, logger);
     await directory.cutTo(failed.log.durableEnd);
     await probeSpace(fs, path);
-    return Store.open(options);
+    const store = await Store.load(options, false);
+    store.logged = { transactions: 0, bytes: 0 };
+    return store;
+  }
+
+  private static async load(options: StoreOptions, fresh: boolean): Promise<Store> {
+    const { fs, fsync, logger, onDurable, onFailure } = options;
+    await fs.makeDirectory(options.directory);
+    const directory = new DataDirectory(fs, options.directory, logger);
+    const loaded = await directory.load(options.createModel);
+    if (fresh) await writeWhole(fs, directory, loaded.model);
+    const position = fresh ? directory.freshLog(loaded.model) : loaded.position;
+    const log = await TransactionLog.open({ fs, directory: options.directory, fsync, onDurable, onFailure }, position);
+    // Only now: what was read may have been in the machine's memory alone.
+    log.acknowledged = await openAcknowledged(options, loaded.model, position);
+    if (fresh) await directory.prune(1);
+    const { transactions, bytes } = fresh ? { transactions: 0, bytes: 0 } : loaded;
+    return new Store(loaded.model, log, directory, options, { transactions, bytes });
   }
 
   /** What was answered up to this batch may be sent once {@link durableBatch} is as large. */
@@ -92,22 +104,15 @@ export class Store {
   append(transaction: Transaction): void {
     const before = this.log.pendingBytes;
     this.log.append(transaction);
-    this.transactionsInFile++;
-    this.bytesInFile += this.log.pendingBytes - before;
+    this.logged.transactions++;
+    this.logged.bytes += this.log.pendingBytes - before;
   }
 
   /** Begins a snapshot when enough was logged since the last. To be called when all the model did has been appended. */
   snapshotIfDue(): void {
     if (this.snapshot !== undefined || this.isClosing) return;
-    if (this.transactionsInFile < this.options.snapshotEvery && this.bytesInFile < SNAPSHOT_LOG_BYTES) return;
-    this.transactionsInFile = 0;
-    this.bytesInFile = 0;
-    this.log.startFile(this.directory.logFile(this.model.lastZxid + 1));
-    const source = new SnapshotSource(this.model);
-    this.snapshot = this.writeSnapshot(source).finally(() => {
-      source.close();
-      this.snapshot = undefined;
-    });
+    const { transactions, bytes } = this.logged;
+    if (transactions >= this.options.snapshotEvery || bytes >= SNAPSHOT_LOG_BYTES) this.beginSnapshot();
   }
 
   /** Resolves with true once everything appended so far is durable, with false when that can never be. */
@@ -115,10 +120,25 @@ export class Store {
     return this.log.settled();
   }
 
+  /** Makes a snapshot where it saves the next start time, and closes the files. */
   async close(): Promise<void> {
     this.isClosing = true;
     await this.snapshot;
+    if (this.logged.bytes >= STOP_LOG_BYTES && (await this.log.settled())) {
+      this.beginSnapshot();
+      await this.snapshot;
+    }
     await this.log.close();
+  }
+
+  private beginSnapshot(): void {
+    this.logged = { transactions: 0, bytes: 0 };
+    this.log.startFile(this.directory.logFile(this.model.lastZxid + 1));
+    const source = new SnapshotSource(this.model);
+    this.snapshot = this.writeSnapshot(source).finally(() => {
+      source.close();
+      this.snapshot = undefined;
+    });
   }
 
   private async writeSnapshot(source: SnapshotSource): Promise<void> {
@@ -130,6 +150,7 @@ export class Store {
     try {
       await writeSnapshot(fs, temporary, source);
       if (!(await logged)) throw new Error('the log could not be written');
+      if (this.isClosing) await this.log.createFile();
       await fs.rename(temporary, path);
       await fs.syncDirectory(this.directory.path);
       await this.directory.prune(KEPT_SNAPSHOTS);

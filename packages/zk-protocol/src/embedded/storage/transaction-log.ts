@@ -109,6 +109,17 @@ export class TransactionLog {
     this.open = this.newBatch(1, file);
   }
 
+  /** Makes the file that {@link startFile} named at once. To be called when no more will be appended. */
+  async createFile(): Promise<void> {
+    await this.settled();
+    await this.running;
+    const { newFile } = this.open;
+    if (newFile === undefined || this.hasFailed) return;
+    await this.switchFile(newFile);
+    this.open.newFile = undefined;
+    this.end = { ...newFile, offset: LOG_MAGIC.length };
+  }
+
   /** Resolves with true once everything appended so far is durable, with false when that can never be. */
   settled(): Promise<boolean> {
     const batch = this.lastBatch;
