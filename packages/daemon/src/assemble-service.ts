@@ -114,7 +114,7 @@ async function embeddedConnection(
   const places = { env, uid: process.getuid?.(), home: homedir() };
   const directories = args.stateDir === undefined ? stateDirCandidates(places) : [args.stateDir];
   const found = await findEmbeddedServer(directories);
-  if (found) return { ...configured, servers: found.servers, auth: [...(configured.auth ?? []), ...found.auth] };
+  if (found) return { ...configured, ...found, auth: [...(configured.auth ?? []), ...found.auth] };
   throw new ConfigError(
     `${config.file} names no zookeeper-servers, and no launcher of this machine runs an embedded server ` +
       `(looked in ${directories.join(', ')}): start nodepool-launcher first, or name its --state-dir`,

@@ -36,10 +36,10 @@ async function findServers(context: CliContext): Promise<ConfiguredConnection> {
   const config = await loadIfPresent(context);
   const configured = config && configuredConnection(config.zookeeper);
   if (configured && configured.servers.length > 0) return configured;
-  const { servers, auth } = await embeddedServer(context);
+  const { auth, ...found } = await embeddedServer(context);
   return {
     ...configured,
-    servers,
+    ...found,
     auth: [...(configured?.auth ?? []), ...auth],
     tls: undefined,
     sessionTimeoutMs: configured?.sessionTimeoutMs ?? 10_000,

@@ -5,6 +5,12 @@ import type { ConfiguredConnection } from './zookeeper-options.js';
 import { readEmbeddedLogin } from './state-dir/embedded-login.js';
 import { type EmbeddedServerInfo, readEmbeddedServerInfo } from './state-dir/state-dir.js';
 
+/**
+ * How long clients wait for a paused embedded server before they give up their session. No other server could end it
+ * meanwhile, and this one does not end it for its own pause.
+ */
+export const EMBEDDED_SERVER_PAUSE_MS = 60_000;
+
 /** Folder of the embedded server's data below a state directory. */
 export function embeddedDataDir(stateDir: string): string {
   return join(stateDir, 'zookeeper');
@@ -17,7 +23,7 @@ export function embeddedDataDir(stateDir: string): string {
  */
 export async function findEmbeddedServer(
   stateDirs: readonly string[],
-): Promise<Required<Pick<ConfiguredConnection, 'servers' | 'auth'>> | undefined> {
+): Promise<Required<Pick<ConfiguredConnection, 'servers' | 'auth' | 'serverPauseMs'>> | undefined> {
   for (const stateDir of stateDirs) {
     const info = readEmbeddedServerInfo(stateDir);
     if (info !== undefined) checkSharedPlace(embeddedDataDir(stateDir), 'name another --state-dir');
@@ -26,6 +32,7 @@ export async function findEmbeddedServer(
     return {
       servers: [{ host: info.host, port: info.port }],
       auth: login === undefined ? [] : [{ scheme: 'digest', auth: login }],
+      serverPauseMs: EMBEDDED_SERVER_PAUSE_MS,
     };
   }
   return undefined;

@@ -8,6 +8,7 @@ export interface ConfiguredConnection {
   readonly auth?: { scheme: string; auth: string }[];
   readonly defaultAcl?: readonly Acl[];
   readonly sessionTimeoutMs: number;
+  readonly serverPauseMs?: number;
 }
 
 /** All permissions for whoever is logged in as the creator was. */

@@ -34,6 +34,29 @@ export const patientClock: Clock = {
   },
 };
 
+/** A timer that fires this much too late tells of a pause: the process was stopped, or its event loop was blocked. */
+export const PAUSE_MS = 1_000;
+
+/**
+ * As {@link Clock.setTimer}, but lets the event loop read first what has arrived: after a pause timers run before the data
+ * that arrived meanwhile.
+ * @param fn - receives how late the timer fired, in milliseconds; see {@link PAUSE_MS}
+ */
+export function setPatientTimer(clock: Clock, ms: number, fn: (lateMs: number) => void): CancelTimer {
+  const dueMs = steadyNow(clock) + ms;
+  let isCancelled = false;
+  const cancelTimer = clock.setTimer(ms, () => {
+    const lateMs = steadyNow(clock) - dueMs;
+    setImmediate(() => {
+      if (!isCancelled) fn(lateMs);
+    });
+  });
+  return () => {
+    isCancelled = true;
+    cancelTimer();
+  };
+}
+
 /** Time for measuring durations: {@link Clock.steadyNow} where there is one, else {@link Clock.now}. */
 export function steadyNow(clock: Clock): number {
   return clock.steadyNow?.() ?? clock.now();

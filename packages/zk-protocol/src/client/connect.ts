@@ -21,6 +21,11 @@ export interface ZooKeeperOptions {
   auth?: readonly { scheme: string; auth: string | Buffer }[] | undefined;
   /** Asked for; the server may grant another. @default 10000 */
   sessionTimeoutMs?: number | undefined;
+  /**
+   * How long a session may outlive its timeout without an answer before the client gives it up, in milliseconds. Only for a
+   * lone server, which alone can end a session and does not while it is paused itself. @default 0
+   */
+  serverPauseMs?: number | undefined;
   /** @default the machine's clock, in a form that does not jump when the time of day is set */
   clock?: Clock | undefined;
   /** @default none */
@@ -84,6 +89,7 @@ export function startClient(options: ZooKeeperOptions, lastXid = 0): ZooKeeperCo
     logger,
     maxBacklog: positive(options.maxBacklog ?? DEFAULT_MAX_BACKLOG, 'maxBacklog'),
     maxRequestBytes: positive(options.maxRequestBytes ?? DEFAULT_MAX_REQUEST_BYTES, 'maxRequestBytes'),
+    serverPauseMs: options.serverPauseMs ?? 0,
     random: options.random ?? Math.random,
     lookup: options.lookup ?? systemLookup,
     watches,

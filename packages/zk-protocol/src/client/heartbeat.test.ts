@@ -56,6 +56,19 @@ describe('Heartbeat', () => {
     expect(heartbeat.confirmedAtMs).toBe(200);
   });
 
+  it('waits once more for an answer after a pause of this process, but only once', async () => {
+    const { clock, log } = started(3000);
+
+    clock.pause(9000);
+    await new Promise((resolve) => setImmediate(resolve));
+    await advance(clock, 999);
+    const before = log.filter((line) => line.startsWith('dead'));
+    await advance(clock, 1);
+
+    expect(before).toEqual([]);
+    expect(log.filter((line) => line.startsWith('dead'))).toEqual(['dead 10000']);
+  });
+
   it('is quiet once stopped', async () => {
     const { clock, log, heartbeat } = started(400);
 

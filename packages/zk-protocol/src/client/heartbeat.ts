@@ -1,4 +1,4 @@
-import { type CancelTimer, type Clock, steadyNow } from '../base/clock.js';
+import { type CancelTimer, type Clock, PAUSE_MS, setPatientTimer, steadyNow } from '../base/clock.js';
 
 /**
  * Keeps a connection honest: a ping each quarter of the session timeout whatever else is going on, and a verdict of
@@ -10,12 +10,13 @@ export class Heartbeat {
   readonly #onDead: (silentMs: number) => void;
   #timeoutMs = 0;
   #heardAtMs = 0;
+  /** After a pause of this process the server gets time to answer, once for each time it was heard. */
+  #excusedMs = NaN;
   #confirmedAtMs = 0;
   /** Send times of pings without answer, oldest first. */
   #pings: number[] = [];
   #cancelPing: CancelTimer = () => {};
   #cancelRead: CancelTimer = () => {};
-  #generation = 0;
 
   constructor(clock: Clock, sendPing: () => void, onDead: (silentMs: number) => void) {
     this.#clock = clock;
@@ -38,7 +39,6 @@ export class Heartbeat {
   }
 
   stop(): void {
-    this.#generation += 1;
     this.#pings = [];
     this.#cancelPing();
     this.#cancelRead();
@@ -67,15 +67,16 @@ export class Heartbeat {
   }
 
   #scheduleRead(waitMs: number): void {
-    this.#cancelRead = this.#clock.setTimer(waitMs, () => {
-      const generation = this.#generation;
-      // After a stalled event loop timers run before the data that has long arrived: let that be read first.
-      setImmediate(() => {
-        if (generation !== this.#generation) return;
-        const silentMs = steadyNow(this.#clock) - this.#heardAtMs;
-        if (silentMs >= this.#readTimeoutMs) this.#onDead(silentMs);
-        else this.#scheduleRead(Math.max(1, this.#readTimeoutMs - Math.max(0, silentMs)));
-      });
+    this.#cancelRead = setPatientTimer(this.#clock, waitMs, (lateMs) => {
+      const silentMs = steadyNow(this.#clock) - this.#heardAtMs;
+      if (silentMs < this.#readTimeoutMs) {
+        this.#scheduleRead(this.#readTimeoutMs - Math.max(0, silentMs));
+      } else if (lateMs >= PAUSE_MS && this.#excusedMs !== this.#heardAtMs) {
+        this.#excusedMs = this.#heardAtMs;
+        this.#scheduleRead(Math.ceil(this.#readTimeoutMs / 2));
+      } else {
+        this.#onDead(silentMs);
+      }
     });
   }
 }

@@ -1,4 +1,7 @@
-import type { CancelTimer, Clock } from '../base/clock.js';
+import { type CancelTimer, type Clock, PAUSE_MS, setPatientTimer } from '../base/clock.js';
+
+/** After a pause of this process a server has so much time to confirm the session. */
+export const LAST_CHANCE_MS = 5_000;
 
 /** Until when a session without a connection lives, and until when requests wait for the first session. */
 export class SessionDeadlines {
@@ -12,13 +15,13 @@ export class SessionDeadlines {
 
   /** Calls `expire` when the session must be over, unless {@link SessionDeadlines.cancel} comes first. */
   expireIn(ms: number, expire: () => void): void {
-    this.#cancelExpiry = this.#setPatientTimer(ms, expire);
+    this.#cancelExpiry = this.#setTimer(ms, expire);
   }
 
   /** Without a session nothing expires: limits how long requests wait for the first one. */
   limitWait(ms: number, giveUp: () => void): void {
     if (this.#cancelExpiry !== undefined || this.#cancelWait !== undefined) return;
-    this.#cancelWait = this.#setPatientTimer(ms, () => {
+    this.#cancelWait = this.#setTimer(ms, () => {
       this.#cancelWait = undefined;
       giveUp();
     });
@@ -31,17 +34,12 @@ export class SessionDeadlines {
     this.#cancelWait = undefined;
   }
 
-  /** After a stalled event loop timers run before data that has long arrived: this one lets it be read first. */
-  #setPatientTimer(ms: number, act: () => void): CancelTimer {
-    let isCancelled = false;
-    const cancelTimer = this.#clock.setTimer(ms, () => {
-      setImmediate(() => {
-        if (!isCancelled) act();
-      });
+  /** After a pause of this process there was no chance to hear from a server: allows for one more attempt. */
+  #setTimer(ms: number, act: () => void): CancelTimer {
+    let cancel = setPatientTimer(this.#clock, ms, (lateMs) => {
+      if (lateMs < PAUSE_MS) act();
+      else cancel = setPatientTimer(this.#clock, LAST_CHANCE_MS, act);
     });
-    return () => {
-      isCancelled = true;
-      cancelTimer();
-    };
+    return () => cancel();
   }
 }

@@ -8,7 +8,7 @@ import { Pipeline } from './pipeline.js';
 import { ProcessHold } from './process-hold.js';
 import { authError, closedError, expiredError, lossError, unreachableError } from './request-errors.js';
 import { formatServer } from './servers.js';
-import { SessionDeadlines } from './session-deadlines.js';
+import { LAST_CHANCE_MS, SessionDeadlines } from './session-deadlines.js';
 import { StockSession } from './stock-session.js';
 import type { WatchRegistry } from './watches.js';
 import { decodeNothing } from './wire/decode.js';
@@ -24,6 +24,7 @@ export interface TransportOptions extends ConnectorOptions {
   chroot: string;
   maxBacklog: number;
   maxRequestBytes: number;
+  serverPauseMs: number;
   watches: WatchRegistry;
   /** Receives the package's state numbers. */
   onState: (state: number) => void;
@@ -74,6 +75,10 @@ export class Transport extends StockSession {
   /** What has been sent and received, for metrics. */
   get traffic(): Pick<Pipeline, 'requests' | 'operations' | 'writes' | 'events' | 'pending'> {
     return this.#pipeline;
+  }
+
+  get serverPauseMs(): number {
+    return this.#options.serverPauseMs;
   }
 
   /** Starts connecting, and keeps the session connected from then on. */
@@ -227,13 +232,12 @@ export class Transport extends StockSession {
 
   /** Tries to keep the session, until it must be over: no server can have heard from us for the whole timeout. */
   #reconnect(): void {
-    const expire = () => this.#expire('no server heard from us in time');
-    const remainingMs = this.#connection.confirmedAtMs + this.sessionTimeout - steadyNow(this.#clock);
-    if (remainingMs <= 0) {
-      expire();
-      return;
-    }
-    this.#deadlines.expireIn(remainingMs, expire);
+    const remainingMs =
+      this.#connection.confirmedAtMs + this.sessionTimeout + this.serverPauseMs - steadyNow(this.#clock);
+    // Nothing left: this process was paused, and only a server knows whether the session lives.
+    this.#deadlines.expireIn(remainingMs > 0 ? remainingMs : LAST_CHANCE_MS, () =>
+      this.#expire('no server heard from us in time'),
+    );
     this.#connector.reconnect(this.#pipeline.isProven);
   }
 

@@ -82,6 +82,10 @@ export class ZooKeeperClient implements ZooKeeperConnection {
     return this.#transport.sessionEpoch;
   }
 
+  get serverPauseMs(): number {
+    return this.#transport.serverPauseMs;
+  }
+
   get lastFailure(): Error | undefined {
     return this.#transport.lastFailure;
   }

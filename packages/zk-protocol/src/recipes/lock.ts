@@ -18,7 +18,7 @@ export interface ZkLockOptions {
   readonly clock?: Clock | undefined;
   /**
    * How long ZooKeeper may be out of reach before {@link ZkLock.lost} fires. Must be shorter than the session timeout.
-   * @default 6000, for the default session timeout of 10 s
+   * @default 6000, for the default session timeout of 10 s, and the `serverPauseMs` of the connection
    */
   readonly safeSuspendedMs?: number | undefined;
 }
@@ -72,7 +72,7 @@ export class ZkLock {
     this.#zk = zk;
     this.#clock = clock;
     this.#ephemeral = ephemeral;
-    this.#safeSuspendedMs = options.safeSuspendedMs ?? DEFAULT_SAFE_SUSPENDED_MS;
+    this.#safeSuspendedMs = options.safeSuspendedMs ?? DEFAULT_SAFE_SUSPENDED_MS + (zk.serverPauseMs ?? 0);
     const onEntryGone = (entryPath: string) => this.#onEntryGone(entryPath);
     this.#queue = new LockQueue(zk, root, { identifier, ephemeral, clock, onEntryGone });
     this.#lost = AbortSignal.abort(new LockLostError(root, 'it was never obtained'));

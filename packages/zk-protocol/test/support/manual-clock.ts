@@ -46,6 +46,12 @@ export class ManualClock implements Clock {
     this.nowMs = endMs;
   }
 
+  /** The process is stopped for so long: what is due meanwhile fires at its end. */
+  pause(ms: number): void {
+    this.nowMs += ms;
+    this.advance(0);
+  }
+
   private next(endMs: number): Timer | undefined {
     return [...this.timers].filter(({ atMs }) => atMs <= endMs).sort((a, b) => a.atMs - b.atMs)[0];
   }

@@ -82,6 +82,7 @@ describe('findEmbeddedServer', () => {
     expect(found).toEqual({
       servers: [{ host: '127.0.0.1', port: server.port }],
       auth: [{ scheme: 'digest', auth: login }],
+      serverPauseMs: 60_000,
     });
     expect(await isDirectoryInUse(embeddedDataDir(dir))).toBe(false);
     expect(await findEmbeddedServer([dir])).toBeUndefined();

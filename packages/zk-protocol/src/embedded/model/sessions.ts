@@ -55,6 +55,13 @@ export class SessionTable {
       .sort((a, b) => a.expiresAtMs - b.expiresAtMs || (a.id < b.id ? -1 : 1));
   }
 
+  /** Gives every session time in which no session could be heard, but no more than its full timeout from now. */
+  prolong(ms: number, nowMs: number): void {
+    for (const session of this.sessions.values()) {
+      session.expiresAtMs = Math.min(session.expiresAtMs + Math.ceil(ms), nowMs + session.timeoutMs);
+    }
+  }
+
   /** Gives every session its full timeout from now: no session could be heard while the server was down. */
   restart(nowMs: number): void {
     for (const session of this.sessions.values()) session.expiresAtMs = nowMs + session.timeoutMs;

@@ -46,7 +46,7 @@ export class Dispatcher implements ConnectionHandler {
   ) {
     this.gate = new ConnectionGate(limits, logger);
     this.startedAtMs = steadyNow(clock);
-    this.timer = new DeadlineTimer(clock, () => this.onDeadline());
+    this.timer = new DeadlineTimer(clock, (pauseMs) => this.onDeadline(pauseMs));
   }
 
   get lastBatch(): number {
@@ -244,10 +244,15 @@ export class Dispatcher implements ConnectionHandler {
     connection.sendReply(xid, reply);
   }
 
-  private onDeadline(): void {
+  private onDeadline(pauseMs: number): void {
     const { store } = this;
     if (store === undefined) return;
-    const { outcomes, expired } = store.model.passTime(momentOf(this.clock));
+    const now = momentOf(this.clock);
+    if (pauseMs > 0) {
+      this.logger.warn('This process was paused; sessions get that much more time', { pauseMs: Math.round(pauseMs) });
+      store.model.sessions.prolong(pauseMs, now.steadyMs);
+    }
+    const { outcomes, expired } = store.model.passTime(now);
     for (const outcome of outcomes) this.record(outcome);
     for (const connection of expired) this.byModel.get(connection)?.close('the session expired');
     if (store.durableBatch >= store.lastBatch) this.onDurable();
