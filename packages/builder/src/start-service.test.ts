@@ -60,7 +60,7 @@ beforeAll(async () => {
   await writeFile(
     configFile,
     `
-webapp: {port: 0, listen_address: 127.0.0.1}
+builder-webapp: {port: 0}
 zookeeper-servers: [{host: ${host}, port: ${port}}]
 images-dir: ${join(directory, 'images')}
 build-log-dir: ${join(directory, 'logs')}
@@ -120,6 +120,24 @@ describe('the web server of a builder', () => {
         .slice(0, columns.split(',').length)
         .join(),
     ).toBe(columns);
+  });
+
+  it.each([
+    ['no token', {}, 401],
+    ['a wrong token', { authorization: 'Bearer guessed-guessed-guessed' }, 401],
+    ['a token', { authorization: `Bearer ${TOKEN}` }, 200],
+  ])('gives build logs to a request with %s the status %s', async (_, headers: Record<string, string>, status) => {
+    const build = `debian-${'0'.repeat(32)}`;
+    await writeFile(join(directory, 'logs', `${build}.log`), 'said');
+
+    const response = await fetch(`http://127.0.0.1:${service.web?.port}/image-log?build=${build}`, { headers });
+
+    expect(response.status).toBe(status);
+    expect((await response.text()) === 'said').toBe(status === 200);
+  });
+
+  it('is on loopback unless the configuration has another address', () => {
+    expect(service.web?.host).toBe('127.0.0.1');
   });
 
   it('is ready once it builds', async () => {

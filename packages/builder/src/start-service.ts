@@ -90,6 +90,7 @@ export function createService(surroundings: ServiceSurroundings<BuilderArguments
   return assembleService(surroundings, {
     name: COMMAND_LINE.name,
     programDir: import.meta.dirname,
+    webapp: 'builderWebapp',
     embedded: 'find',
     metrics,
     createRuntime({ zk, config, registry, logger, clock, hostname, version, args, env }) {

@@ -23,14 +23,16 @@ afterEach(async () => {
 });
 
 /** A builder in a process of its own, whose builds wait for a file `gate`. */
-async function start(cloud = ''): Promise<World> {
+async function start(cloud = '', secure?: string): Promise<World> {
   const gate = '/proc/self/cwd/gate';
   const of = (world = await World.start({
     diskimages: `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n  env-vars: {WAIT_FOR: ${gate}, MANIFEST: '1'}\n`,
-    top: 'webapp: {port: 0, listen_address: 127.0.0.1}',
+    top: 'builder-webapp: {port: 0}',
     cloud,
   }));
-  await processes.webBuilder(of);
+  const secureFile = join(of.dir, 'secure.yaml');
+  if (secure !== undefined) await writeFile(secureFile, secure);
+  await processes.webBuilder(of, ...(secure === undefined ? [] : ['-s', secureFile]));
   return of;
 }
 
@@ -177,6 +179,29 @@ describe('the commands', () => {
     const none = await nodepoolElsewhere(of, 'image-log', 'nothing');
     expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('no builder has a build of it') as string });
   });
+
+  it(
+    'show the log of a build on another machine to those who have a token, where tokens are configured',
+    LIMITS,
+    async () => {
+      const of = await start('', 'api-tokens: [{name: alice, token: a-token-that-is-hard-to-guess}]\n');
+      await webUrl(of);
+      await writeFile(join(of.dir, 'gate'), '');
+      await ready(of);
+      const wrong = join(of.dir, 'wrong.yaml');
+      await writeFile(wrong, 'api-tokens: [{name: bob, token: some-other-token-of-bob}]\n');
+
+      const nobody = await nodepoolElsewhere(of, 'image-log', 'debian');
+      const bob = await nodepoolElsewhere(of, '-s', wrong, 'image-log', 'debian');
+      const alice = await nodepoolElsewhere(of, '-s', join(of.dir, 'secure.yaml'), 'image-log', 'debian');
+
+      expect(nobody).toMatchObject({ code: 1, stdout: '' });
+      expect(nobody.stderr).toContain('demands a token: name a secure file with api-tokens (-s)');
+      expect(bob).toMatchObject({ code: 1, stdout: '' });
+      expect(bob.stderr).toContain('is not among those of the builder');
+      expect(alice).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit code: 0') as string });
+    },
+  );
 
   it('image-diff shows what two builds differ in', LIMITS, async () => {
     const of = await start();

@@ -39,7 +39,7 @@ describe('the metrics of a builder', () => {
     const daemon = (statsd = await startStatsd());
     const of = (world = await World.start({
       diskimages: `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n- name: idle\n  pause: true\n`,
-      top: 'webapp: {port: 0, listen_address: 127.0.0.1}',
+      top: 'builder-webapp: {port: 0}',
     }));
     await of.zk.ensurePath(imageBuildRequestPath('idle'));
     const args = [BUILDER, '-f', '-c', await of.processConfig(), '--build-workers', '2', '--upload-workers', '3'];

@@ -11,6 +11,7 @@ export type {
   EmbeddedAccess,
   HistorySettings,
   ApiToken,
+  WebappConfig,
   WebhookConfig,
   WebhookEvent,
   ZooKeeperDigest,

@@ -16,6 +16,7 @@ import type { CommonArguments } from './arguments.js';
 import type { EmbeddedZooKeeper } from './embedded-zookeeper.js';
 import { logConfigWarnings } from './log-config-warnings.js';
 import type { ServiceSurroundings } from './program.js';
+import type { WebappKey } from './reloader.js';
 import type { DaemonRuntime } from './runtime.js';
 import { DaemonService } from './service.js';
 import type { MetricsSource } from './web/metrics-route.js';
@@ -33,6 +34,8 @@ export interface ServicePlan<Args extends CommonArguments> {
   readonly name: string;
   /** Folder of the program: drivers installed beside it are found. */
   readonly programDir: string;
+  /** Key of the configuration that says where it answers the web. */
+  readonly webapp: WebappKey;
   /** Without `zookeeper-servers`: run the embedded server, or use the one that runs on this machine. */
   readonly embedded: 'run' | 'find';
   readonly metrics: MetricsSource & { close(): Promise<void> };
@@ -64,7 +67,7 @@ export async function assembleService<Args extends CommonArguments>(
     ...{ name: plan.name, config, zk, embedded, clock, logger, version, hostname, profileDirs },
     runtime: plan.createRuntime({ ...surroundings, config, zk, registry }),
     metrics: plan.metrics,
-    webapp: args.webapp,
+    webapp: args.webapp ? plan.webapp : undefined,
     loadConfig: load,
     applyConfig: (next) => {
       const { servers } = configuredConnection(next.zookeeper);

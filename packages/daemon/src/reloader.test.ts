@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '@nodepool/core';
 import type { Config, LogFields, Logger } from '@nodepool/core';
-import { Reloader } from './reloader.js';
+import { Reloader, type WebappKey } from './reloader.js';
 
 function config(changes: Partial<Config> = {}): Config {
   return {
     file: '/etc/nodepool/nodepool.yaml',
     zookeeper: { servers: [], tls: undefined, digest: undefined, sessionTimeoutMs: 10_000, embeddedAccess: 'owner' },
     webapp: { port: 8005, listenAddress: '0.0.0.0' },
+    builderWebapp: { port: 8006, listenAddress: '127.0.0.1' },
     elementsDir: undefined,
     imagesDir: undefined,
     buildLogDir: '',
@@ -24,7 +25,7 @@ function config(changes: Partial<Config> = {}): Config {
   };
 }
 
-function harness(load: (signal: AbortSignal) => Promise<Config>) {
+function harness(load: (signal: AbortSignal) => Promise<Config>, webapp?: WebappKey) {
   const lines: [string, LogFields | undefined][] = [];
   const record = (message: string, fields?: LogFields) => lines.push([message, fields]);
   const logger: Logger = { ...silentLogger, info: record, warn: record, error: record };
@@ -32,6 +33,7 @@ function harness(load: (signal: AbortSignal) => Promise<Config>) {
   const initial = config();
   const reloader = new Reloader({
     initial,
+    webapp,
     load,
     apply: (next) => {
       applied.push(next);
@@ -115,12 +117,14 @@ describe('reload', () => {
   it('names settings that need a restart', async () => {
     const { zookeeper } = config();
     const servers = [{ host: 'zk1', port: 2181, chroot: undefined }];
-    const next = config({ webapp: { port: 1, listenAddress: '::' }, zookeeper: { ...zookeeper, servers } });
-    const { reloader, lines } = harness(() => Promise.resolve(next));
+    const address = { port: 1, listenAddress: '::' };
+    const next = config({ webapp: address, builderWebapp: address, zookeeper: { ...zookeeper, servers } });
+    const { reloader, lines } = harness(() => Promise.resolve(next), 'builderWebapp');
 
     await reloader.reload();
 
     const settings = lines.map(([, fields]) => fields?.['setting']);
-    expect(settings).toEqual(expect.arrayContaining(['webapp', 'zookeeper-servers']));
+    expect(settings).toEqual(expect.arrayContaining(['builder-webapp', 'zookeeper-servers']));
+    expect(settings).not.toContain('webapp');
   });
 });

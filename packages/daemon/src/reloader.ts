@@ -12,10 +12,15 @@ export interface ReloadStatus {
   readonly publicError: string | undefined;
 }
 
+/** Where in the configuration a service finds the address of its web server. */
+export type WebappKey = 'webapp' | 'builderWebapp';
+
 /** What a {@link Reloader} works with. */
 export interface ReloaderOptions {
   /** The configuration the service started with. */
   readonly initial: Config;
+  /** What of it is in use; `undefined`: no web server. */
+  readonly webapp: WebappKey | undefined;
   /** Reads the files. Rejects when they are not valid; the signal says that newer files have come meanwhile. */
   readonly load: (signal: AbortSignal) => Promise<Config>;
   /** Puts a configuration in force. */
@@ -42,12 +47,14 @@ function describePlaces(error: unknown): string {
 /** A load was given up for a newer one. */
 class SupersededError extends Error {}
 
+const WEBAPP_NAMES: Readonly<Record<WebappKey, string>> = { webapp: 'webapp', builderWebapp: 'builder-webapp' };
+
 /** Values that are read once, and how to tell that they changed. */
-function changesNeedingRestart(before: Config, after: Config): string[] {
+function changesNeedingRestart(before: Config, after: Config, webapp: WebappKey | undefined): string[] {
   const changed = (name: string, pick: (config: Config) => unknown) =>
     JSON.stringify(pick(before)) === JSON.stringify(pick(after)) ? [] : [name];
   return [
-    ...changed('webapp', (config) => config.webapp),
+    ...(webapp === undefined ? [] : changed(WEBAPP_NAMES[webapp], (config) => config[webapp])),
     ...changed('zookeeper-tls', (config) => config.zookeeper.tls),
     ...changed('embedded-zookeeper-access', (config) => config.zookeeper.embeddedAccess),
     ...changed('zookeeper-timeout', (config) => config.zookeeper.sessionTimeoutMs),
@@ -105,10 +112,10 @@ export class Reloader {
   }
 
   async #reloadOnce(): Promise<void> {
-    const { logger, apply, now } = this.#options;
+    const { logger, apply, now, webapp } = this.#options;
     try {
       const config = await this.#load();
-      for (const name of changesNeedingRestart(this.#config, config)) {
+      for (const name of changesNeedingRestart(this.#config, config, webapp)) {
         logger.warn('A changed setting takes effect at the next start', { setting: name });
       }
       logConfigWarnings(config, logger);

@@ -4,7 +4,7 @@ import type { Config, Logger } from '@nodepool/core';
 import { CpuProfiler } from './cpu-profile.js';
 import type { EmbeddedZooKeeper } from './embedded-zookeeper.js';
 import { createHealthReport } from './health.js';
-import { Reloader } from './reloader.js';
+import { Reloader, type WebappKey } from './reloader.js';
 import type { DaemonRuntime } from './runtime.js';
 import { describeProcess } from './state-dump.js';
 import { trimHeap } from './trim-heap.js';
@@ -29,8 +29,8 @@ export interface ServiceParts {
   readonly logger: Logger;
   readonly version: string;
   readonly hostname: string;
-  /** Run the web server. */
-  readonly webapp: boolean;
+  /** Key of the configuration that says where to answer the web; `undefined`: nowhere. */
+  readonly webapp: WebappKey | undefined;
   /** Directories for CPU profiles, best first. */
   readonly profileDirs: readonly string[];
   /** Reads the configuration again; the signal gives up waiting for drivers. */
@@ -64,6 +64,7 @@ export class DaemonService {
     this.#profiler = new CpuProfiler(parts.name, parts.profileDirs);
     this.#reloader = new Reloader({
       initial: parts.config,
+      webapp: parts.webapp,
       load: (signal) => parts.loadConfig(signal),
       apply: async (config) => {
         await parts.applyConfig(config);
@@ -96,7 +97,7 @@ export class DaemonService {
   /** Begins answering the web, so that `/ready` can say what is missing. @throws NODEPOOL_WEB_LISTEN */
   async listen(): Promise<void> {
     const { config, webapp, clock, logger, name, version, hostname, runtime } = this.#parts;
-    if (!webapp) return;
+    if (webapp === undefined) return;
     this.#pages = new ServiceWeb({
       ...{ clock, logger: logger.child({}, 'web'), name, version, hostname },
       api: runtime.api(),
@@ -104,8 +105,9 @@ export class DaemonService {
       health: () => this.#health(),
     });
     this.#web = await startWebServer({
-      host: config.webapp.listenAddress,
-      port: config.webapp.port,
+      host: config[webapp].listenAddress,
+      port: config[webapp].port,
+      tokens: () => this.#reloader.config.apiTokens,
       routes: this.#routes(),
       application: this.#pages.application,
       clock,

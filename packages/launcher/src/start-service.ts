@@ -134,6 +134,7 @@ export function createService(surroundings: ServiceSurroundings<LauncherArgument
   return assembleService(surroundings, {
     name: COMMAND_LINE.name,
     programDir: import.meta.dirname,
+    webapp: 'webapp',
     embedded: 'run',
     metrics,
     createRuntime({ zk, config, registry, logger, clock, hostname, version, args, env }) {

@@ -33,6 +33,7 @@ export function makeConfig(spec: ConfigSpec, drivers: ReadonlyMap<string, Driver
     file: 'nodepool.yaml',
     zookeeper: { servers: [], tls: undefined, digest: undefined, sessionTimeoutMs: 10_000, embeddedAccess: 'owner' },
     webapp: { port: 0, listenAddress: '' },
+    builderWebapp: { port: 0, listenAddress: '' },
     elementsDir: undefined,
     imagesDir: undefined,
     buildLogDir: '',

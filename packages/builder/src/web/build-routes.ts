@@ -13,7 +13,8 @@ interface AskedBuild {
 
 /**
  * What a builder has on its disk of a build, for `nodepool` on other machines:
- * - `/image-log?build=<image>-<build id>&offset=<bytes>`: its log from there on, in parts; an empty part is the end so far
+ * - `/image-log?build=<image>-<build id>&offset=<bytes>`: its log from there on, in parts; an empty part is the end so far;
+ *   with a token, where tokens are configured
  * - `/image-contents?build=<image>-<build id>`: sizes of its files, packages and repositories in it
  */
 export function createBuildRoutes(config: () => Config): RouteTable {
@@ -30,7 +31,7 @@ export function createBuildRoutes(config: () => Config): RouteTable {
     return { status: 200, contentType: 'application/json', body: buildContentsToJson(found) };
   });
   return new Map([
-    ['/image-log', log],
+    ['/image-log', { ...log, needsToken: true }],
     ['/image-contents', contents],
   ]);
 }

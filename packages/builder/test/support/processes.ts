@@ -21,9 +21,9 @@ export class Processes {
     return this.add(spawn(process.execPath, args, { stdio: 'ignore', env: { ...process.env, TMPDIR: of.dir } }));
   }
 
-  /** The builder with its web application, in the folder of this world. */
-  async webBuilder(of: World): Promise<ChildProcess> {
-    const args = [BUILDER, '-f', '-c', await of.processConfig(), '--drain-timeout', '10'];
+  /** The builder with its web application, in the folder of this world. @param more - further arguments */
+  async webBuilder(of: World, ...more: string[]): Promise<ChildProcess> {
+    const args = [BUILDER, '-f', '-c', await of.processConfig(), '--drain-timeout', '10', ...more];
     const env = { ...process.env, TMPDIR: of.dir };
     return this.add(spawn(process.execPath, args, { stdio: 'ignore', cwd: of.dir, env }));
   }

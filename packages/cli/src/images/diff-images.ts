@@ -73,6 +73,6 @@ async function contentsOf(
   }
   throw new CliError(
     `No builder has answered with the contents of build ${id} of ${image}: it was made by ${builder ?? 'an unknown builder'}, ` +
-      'which must run, with a web server that can be reached from here, and have the files',
+      'which must run, answer on an address that can be reached from here (builder-webapp), and have the files',
   );
 }

@@ -23,6 +23,8 @@ interface Followed {
   readonly image: string;
   /** Where builders of this machine write logs. */
   readonly logDir: string;
+  /** For builders that demand one. */
+  readonly token: string | undefined;
 }
 
 /**
@@ -46,7 +48,7 @@ export async function followBuild(context: CliContext, followed: Followed): Prom
 async function follow(
   context: CliContext,
   stored: StoredImages,
-  { image, logDir }: Followed,
+  { image, logDir, token }: Followed,
   signal: AbortSignal,
 ): Promise<number> {
   const entry = () => stored.images.get(image);
@@ -56,7 +58,7 @@ async function follow(
   const last = lastMs === undefined ? '' : `; the last one took ${formatAge(lastMs)}`;
   tell(`Build ${building.id} of ${image} has begun on ${building.builder ?? 'an unknown builder'}${last}`);
   const latest = () => entry()?.builds.get(building.id);
-  const log = { file: buildLogFile(logDir, image, building.id), build: `${image}-${building.id}` };
+  const log = { file: buildLogFile(logDir, image, building.id), build: `${image}-${building.id}`, token };
   const tail = new BuildLogTail({ ...context, zk: stored.zk }, log, signal);
   try {
     await showUntilEnd(context, { tail, building, latest, lastMs, signal });

@@ -7,16 +7,26 @@ import type { Tail } from './log-tail.js';
 const ASK_MS = 1_000;
 const FIND_MS = 3_000;
 
+/** Where the log of a build is. */
+export interface BuildLog {
+  /** `<image>-<build id>`. */
+  readonly build: string;
+  /** On this machine, if it is here. */
+  readonly file: string;
+  /** For builders that demand one. */
+  readonly token: string | undefined;
+}
+
 /** A log that a builder on another machine writes, read through its web server. */
 export class RemoteLogTail implements Tail {
   #url: string | undefined;
   #offset = 0;
   #nextMs = 0;
 
-  /** @param build - `<image>-<build id>` */
+  /** @param log - its build is `<image>-<build id>` */
   constructor(
     private readonly source: RecordSource,
-    private readonly build: string,
+    private readonly log: Omit<BuildLog, 'file'>,
     private readonly signal: AbortSignal,
   ) {}
 
@@ -46,8 +56,8 @@ export class RemoteLogTail implements Tail {
   }
 
   #ask(url: string): Promise<Buffer | undefined> {
-    const path = `/image-log?${new URLSearchParams({ build: this.build, offset: String(this.#offset) }).toString()}`;
-    return askBuilder(this.source, url, path, asBytes);
+    const path = `/image-log?${new URLSearchParams({ build: this.log.build, offset: String(this.#offset) }).toString()}`;
+    return askBuilder(this.source, url, path, asBytes, this.log.token);
   }
 
   async #show(part: Buffer): Promise<void> {
@@ -61,13 +71,9 @@ export class BuildLogTail implements Tail {
   readonly #local: LogTail;
   readonly #remote: RemoteLogTail;
 
-  constructor(
-    source: RecordSource,
-    { file, build }: { readonly file: string; readonly build: string },
-    signal: AbortSignal,
-  ) {
-    this.#local = new LogTail(file, signal);
-    this.#remote = new RemoteLogTail(source, build, signal);
+  constructor(source: RecordSource, log: BuildLog, signal: AbortSignal) {
+    this.#local = new LogTail(log.file, signal);
+    this.#remote = new RemoteLogTail(source, log, signal);
   }
 
   /** @param isLast - nothing more will be written */

@@ -16,7 +16,7 @@ export async function requestBuild(
 ): Promise<number> {
   const config = await loadConnectionConfig(context);
   checkImage(config, image);
-  if (follow) return followBuild(context, { image, logDir: config.buildLogDir });
+  if (follow) return followBuild(context, { image, logDir: config.buildLogDir, token: config.apiTokens[0]?.token });
   await withImages(context, async ({ zk, images }) => {
     await createFlag(zk, imageBuildRequestPath(image));
     if (images.get(image)?.paused === true) tell(pausedHint(image));

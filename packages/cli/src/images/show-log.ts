@@ -23,14 +23,14 @@ export interface LogSubject {
 
 /** `nodepool image-log`: the log of a build, of this machine or from its builder; with `follow` until the build ends. */
 export async function showLog(context: CliContext, { name, follow }: LogSubject): Promise<void> {
-  const { buildLogDir } = await loadConnectionConfig(context);
+  const { buildLogDir, apiTokens } = await loadConnectionConfig(context);
   const interrupts = new Interrupts();
   try {
     const found = await findLog(buildLogDir, name);
     const tail = found && new LogTail(found.file, interrupts.signal);
     try {
       if (!found || !tail || !(await tail.copyNew())) {
-        await showRemote(context, { buildLogDir, name, follow }, interrupts.signal);
+        await showRemote(context, { buildLogDir, token: apiTokens[0]?.token, name, follow }, interrupts.signal);
       } else if (follow) {
         await withImages(context, ({ images }) => copyUntilEnd(context, tail, { ...found, images }, interrupts.signal));
       }
@@ -48,15 +48,21 @@ interface NamedBuild {
   readonly buildId: string;
 }
 
+/** What the configuration says about logs. */
+interface RemoteAccess {
+  readonly buildLogDir: string;
+  readonly token: string | undefined;
+}
+
 /** The log is with a builder on another machine. */
 function showRemote(
   context: CliContext,
-  { buildLogDir, name, follow }: LogSubject & { readonly buildLogDir: string },
+  { buildLogDir, token, name, follow }: LogSubject & RemoteAccess,
   signal: AbortSignal,
 ): Promise<void> {
   return withImages(context, async ({ zk, images }) => {
     const build = newestBuild(images, name);
-    const tail = build && new RemoteLogTail({ ...context, zk }, `${build.image}-${build.id}`, signal);
+    const tail = build && new RemoteLogTail({ ...context, zk }, { build: `${build.image}-${build.id}`, token }, signal);
     if (!build || !tail || !(await tail.copyNew())) throw missing(images, buildLogDir, name);
     if (follow) await copyUntilEnd(context, tail, { image: build.image, buildId: build.id, images }, signal);
   });
@@ -101,7 +107,7 @@ function missing(images: StoredImages['images'], logDir: string, name: string): 
   if (builders.length === 0) return new CliError(`${text}, and no builder has a build of it: see dib-image-list`);
   return new CliError(
     `${text}, and no builder has answered with it: it was built by ${builders.join(', ')}. Look in the build-log-dir there, ` +
-      'or start that builder with a web server that can be reached from here',
+      'or let that builder answer on an address that can be reached from here, with builder-webapp in its configuration',
   );
 }
 

@@ -46,6 +46,7 @@ function describeMap<T>(
 const SETTING_NAMES = {
   zookeeper: 'ZooKeeper settings',
   webapp: 'web server settings',
+  builderWebapp: 'web server settings of builders',
   elementsDir: 'elements-dir',
   imagesDir: 'images-dir',
   buildLogDir: 'build-log-dir',

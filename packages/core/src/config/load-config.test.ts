@@ -14,6 +14,7 @@ describe('what a configuration says', () => {
     expect(config).toMatchObject({
       zookeeper: { servers: [], tls: undefined, sessionTimeoutMs: 10_000, embeddedAccess: 'owner' },
       webapp: { port: 8005, listenAddress: '0.0.0.0' },
+      builderWebapp: { port: 8006, listenAddress: '127.0.0.1' },
       buildLogDir: '/var/log/nodepool/builds',
       buildLogRetention: 7,
       maxHoldAgeMs: 0,

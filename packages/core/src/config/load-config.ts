@@ -14,7 +14,7 @@ import { checkSchema } from './schema-validator.js';
 import type { SourceDocument } from './source-document.js';
 import { didYouMean } from '../text/suggest.js';
 import { SECURE_SCHEMA, TOP_LEVEL_SCHEMA } from './top-level-schema.js';
-import type { Config, ConfigMode, LabelConfig } from '../contract/config.js';
+import type { Config, ConfigMode, LabelConfig, WebappConfig } from '../contract/config.js';
 import { checkWrittenValues, takeEnvVarsAsWritten } from './written-values.js';
 import { readApiTokens, readWebhooks } from './web-access.js';
 import { readZooKeeperSettings, type Section } from './zookeeper-settings.js';
@@ -156,10 +156,15 @@ function readSecureEnvVars(
   return envVars;
 }
 
+function readWebapp(value: Json | undefined, defaults: WebappConfig): WebappConfig {
+  const { port, listen_address: address } = mapOf(value);
+  return { port: numberOf(port) ?? defaults.port, listenAddress: textOf(address) ?? defaults.listenAddress };
+}
+
 function readScalars(top: JsonObject) {
-  const webapp = mapOf(top['webapp']);
   return {
-    webapp: { port: numberOf(webapp['port']) ?? 8005, listenAddress: textOf(webapp['listen_address']) ?? '0.0.0.0' },
+    webapp: readWebapp(top['webapp'], { port: 8005, listenAddress: '0.0.0.0' }),
+    builderWebapp: readWebapp(top['builder-webapp'], { port: 8006, listenAddress: '127.0.0.1' }),
     elementsDir: textOf(top['elements-dir']),
     imagesDir: textOf(top['images-dir']),
     buildLogDir: textOf(top['build-log-dir']) ?? '/var/log/nodepool/builds',

@@ -46,7 +46,18 @@ export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
         port: integer('Port to listen on; 0: any free one', { default: 8005 }, { minimum: 0, maximum: 65535 }),
         listen_address: text('Address to listen on', { default: '0.0.0.0' }),
       }),
-      description: 'Web server of a service',
+      description: 'Web server of the launcher',
+      'x-default': 'as below',
+      'x-restart': true,
+    },
+    'builder-webapp': {
+      ...section('Web server of the builder', {
+        port: integer('Port to listen on; 0: any free one', { default: 8006 }, { minimum: 0, maximum: 65535 }),
+        listen_address: text('Address to listen on; others than loopback let other machines read build logs', {
+          default: '127.0.0.1',
+        }),
+      }),
+      description: 'Web server of the builder',
       'x-default': 'as below',
       'x-restart': true,
     },

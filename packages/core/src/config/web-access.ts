@@ -40,7 +40,7 @@ const secret = (description: string) => ({ type: 'string', minLength: SHORTEST_S
 /** Keys that only the secure file has. */
 export const WEB_SECRETS = {
   'api-tokens': list(
-    'Who may write through the web API; without any it only reads',
+    'Who may write through the web API and read build logs; without any nobody writes, and logs are open',
     section(
       'API token',
       { name: name('Who has the token, for the audit lines in the log'), token: secret('Bearer token') },

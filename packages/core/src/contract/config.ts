@@ -161,11 +161,20 @@ export interface HistorySettings {
   readonly maxAgeMs: number;
 }
 
+/** Where a service answers the web. */
+export interface WebappConfig {
+  /** 0: any free one. */
+  readonly port: number;
+  readonly listenAddress: string;
+}
+
 /** Everything `nodepool.yaml` and the secure file say, validated, with defaults filled in. Immutable. */
 export interface Config {
   readonly file: string;
   readonly zookeeper: ZooKeeperSettings;
-  readonly webapp: { port: number; listenAddress: string };
+  /** Of the launcher. */
+  readonly webapp: WebappConfig;
+  readonly builderWebapp: WebappConfig;
   readonly elementsDir: string | undefined;
   readonly imagesDir: string | undefined;
   readonly buildLogDir: string;

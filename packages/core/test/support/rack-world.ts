@@ -31,6 +31,7 @@ export const rackConfig: Config = {
   file: 'nodepool.yaml',
   zookeeper: { servers: [], tls: undefined, digest: undefined, sessionTimeoutMs: 10_000, embeddedAccess: 'owner' },
   webapp: { port: 0, listenAddress: '' },
+  builderWebapp: { port: 0, listenAddress: '' },
   elementsDir: undefined,
   imagesDir: undefined,
   buildLogDir: '',

@@ -54,6 +54,8 @@ export interface FileAnswer {
 /** An answer read from a file for each call, from all query parameters, the same for every `Accept`. */
 export interface FileRoute {
   readonly kind: 'file';
+  /** Where `api-tokens` are configured, only for those who have one. Default: for everybody. */
+  readonly needsToken?: boolean;
   answer(parameters: URLSearchParams): Promise<FileAnswer>;
 }
 

@@ -3,8 +3,10 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { NodepoolError } from '@nodepool/zk-protocol';
 import type { Clock } from '@nodepool/zk-protocol';
-import type { Logger } from '@nodepool/core';
+import type { ApiToken, Logger } from '@nodepool/core';
 import { negotiate } from './accept.js';
+import { ApiError } from './api/api-error.js';
+import { authorize } from './api/authorize.js';
 import { ComputeBudget } from './compute-budget.js';
 import { CACHE_MS, ResponseCache } from './response-cache.js';
 import type { CachedBody } from './response-cache.js';
@@ -23,6 +25,8 @@ export interface WebServerOptions {
   /** `0` chooses a free one. */
   readonly port: number;
   readonly routes: RouteTable;
+  /** Who may read what {@link FileRoute.needsToken} protects; without any, everybody. */
+  readonly tokens?: (() => readonly ApiToken[]) | undefined;
   /** Answers what no route does. Default: 404. */
   readonly application?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   readonly clock: Clock;
@@ -129,6 +133,19 @@ function answerQuery(request: IncomingMessage, target: Target, route: QueryRoute
   return { status, headers: { 'Cache-Control': 'no-store', Vary: 'Accept', 'Content-Type': contentType }, body };
 }
 
+/** @returns why this request may not read the route; `undefined`: it may */
+function refusal(request: IncomingMessage, route: FileRoute, tokens: readonly ApiToken[]): Answer | undefined {
+  if (route.needsToken !== true || tokens.length === 0) return undefined;
+  try {
+    authorize(request.headers.authorization, tokens);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const answer = plain(error.status, error.message);
+    return { ...answer, headers: { ...answer.headers, 'WWW-Authenticate': 'Bearer', 'Cache-Control': 'no-store' } };
+  }
+}
+
 async function answerFile(route: FileRoute, { parameters }: Target): Promise<Answer> {
   const { status, contentType, body } = await route.answer(parameters);
   return { status, headers: { 'Cache-Control': 'no-store', 'Content-Type': contentType }, body };
@@ -141,7 +158,7 @@ async function answerRequest(request: IncomingMessage, web: Web): Promise<Answer
   if (!route) return plain(404, 'Not found');
   if (route.kind === 'listing') return answerListing(request, target, route, web);
   if (route.kind === 'query') return answerQuery(request, target, route, web);
-  if (route.kind === 'file') return answerFile(route, target);
+  if (route.kind === 'file') return refusal(request, route, web.options.tokens?.() ?? []) ?? answerFile(route, target);
   return answerLive(route, clock.now());
 }
 
@@ -179,7 +196,7 @@ function listen(server: Server, host: string, port: number): Promise<void> {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const reason =
         error.code === 'EADDRINUSE'
-          ? 'the address is in use; stop the other process, set webapp.port, or start with --no-webapp'
+          ? 'the address is in use; stop the other process, set webapp.port (of a builder: builder-webapp.port), or start with --no-webapp'
           : error.message;
       reject(new NodepoolError('NODEPOOL_WEB_LISTEN', `cannot listen on ${host}:${port}: ${reason}`, { cause: error }));
     });
