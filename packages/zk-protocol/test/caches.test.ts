@@ -14,6 +14,7 @@ import type { NodeId, NodeRecord } from '../src/records/types.js';
 import { newLockEntryPrefix } from '../src/recipes/lock-entries.js';
 import { recordingLogger, until } from './support.js';
 import { ManualClock } from './support/manual-clock.js';
+import { whileReading } from './support/while-reading.js';
 
 let server: ZooKeeperHandle;
 let chroot = 0;
@@ -68,22 +69,6 @@ async function watchNodes(options: Partial<NodeCacheOptions> = {}): Promise<Watc
   nodes.onChange((change) => changes.push(change));
   nodes.onLockChange((id, contenders) => locks.push([id, contenders]));
   return { zk, other, nodes, changes, locks, logger };
-}
-
-/** A session whose reads are answered only when something else has happened. */
-function whileReading(zk: ZooKeeper, happen: () => Promise<void>): ZooKeeper {
-  const multiRead: ZooKeeper['multiRead'] = async (operations) => {
-    const results = await zk.multiRead(operations);
-    await happen();
-    return results;
-  };
-  return new Proxy(zk, {
-    get(target, key) {
-      if (key === 'multiRead') return multiRead;
-      const value: unknown = Reflect.get(target, key, target);
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-    },
-  });
 }
 
 describe('the node cache', () => {

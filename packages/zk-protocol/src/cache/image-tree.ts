@@ -59,7 +59,10 @@ export class ImageTree {
   readonly #options: ImageTreeOptions;
   readonly #images = new Map<string, MutableEntry>();
   readonly #dirty = new Set<string>();
+  /** The last read under way of each path. Of those that an event named since it was sent, the answer may be older. */
+  readonly #reading = new Map<string, object>();
   #isReading = false;
+  #rebuilds = 0;
   #readsUnderWay = 0;
   #unsubscribe: (() => void) | undefined;
   #ready = false;
@@ -102,7 +105,7 @@ export class ImageTree {
   /** Resolves when everything that was written before the call, by whomever, can be seen here. */
   async settle(): Promise<void> {
     do await this.#options.zk.sync(IMAGES_ROOT);
-    while (this.#dirty.size > 0 || this.#isReading);
+    while (this.#dirty.size > 0 || this.#isReading || this.#rebuilds > 0);
   }
 
   stop(): void {
@@ -117,6 +120,7 @@ export class ImageTree {
   readonly #onEvent = (event: WatchEvent): void => {
     const shape = classifyPath(event.path);
     if ('image' in shape) {
+      this.#reading.delete(event.path);
       if (event.type === 'deleted') this.#forget(event.path, shape);
       else this.#mark(event.path);
       return;
@@ -132,15 +136,18 @@ export class ImageTree {
 
   async #rebuild(): Promise<void> {
     const { logger } = this.#options;
+    this.#rebuilds += 1;
     try {
-      const found = new Set(await this.#findRecords());
-      for (const path of this.#knownPaths()) if (!found.has(path)) this.#forget(path, classifyPath(path) as ImageShape);
-      for (const path of found) this.#dirty.add(path);
+      // What is missing there is read all the same: it may have come since.
+      const found = await this.#findRecords();
+      for (const path of [...found, ...this.#knownPaths()]) this.#dirty.add(path);
       await this.#readDirty();
       this.#ready = true;
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
       logger.debug('Reading images was interrupted; the next connection tries again', { error });
+    } finally {
+      this.#rebuilds -= 1;
     }
   }
 
@@ -211,8 +218,12 @@ export class ImageTree {
   async #readDirty(): Promise<void> {
     while (this.#dirty.size > 0) {
       const paths = [...this.#dirty];
+      const read = {};
       this.#dirty.clear();
+      for (const path of paths) this.#reading.set(path, read);
       for (const result of await this.#readAll(paths, 'data')) {
+        if (this.#reading.get(result.path) !== read) continue;
+        this.#reading.delete(result.path);
         const shape = classifyPath(result.path) as ImageShape;
         if (result.read === 'data') this.#apply(result.path, shape, result.data, result.stat);
         else this.#forget(result.path, shape);
