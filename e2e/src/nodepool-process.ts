@@ -44,6 +44,12 @@ export class NodepoolProcess {
     );
   }
 
+  /** Starts a shell with job control in a terminal. */
+  static startShellInTerminal(): NodepoolProcess {
+    const args = ['--quiet', '--return', '--command', 'bash --norc --noprofile -i', '/dev/null'];
+    return new NodepoolProcess(spawn('script', args, { stdio: STDIO }));
+  }
+
   get pid(): number {
     return this.child.pid ?? 0;
   }

@@ -6,20 +6,21 @@ import { tell } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import type { Interrupts } from '../terminal/interrupts.js';
 import type { Lease } from '../lease/lease.js';
+import { CommandGuard } from './command-guard.js';
 import { GroupSignals } from './group-signals.js';
 import type { GroupSignal } from './group-signals.js';
 
 const NOT_FOUND_STATUS = 127;
 const NOT_EXECUTABLE_STATUS = 126;
 const LOST_STATUS = 1;
-/** What a command whose nodes are lost gets to end by itself. */
-const KILL_AFTER_MS = 5000;
 
 /** A command to run with nodes. */
 export interface ChildCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Directory of files for the command; removed with it when this process is killed. */
+  readonly directory: string;
 }
 
 /** What a command runs under. */
@@ -45,53 +46,62 @@ function waitForExit(child: ChildProcess, program: string): Promise<number> {
 }
 
 /** Spawning throws what the kernel refuses at once, such as a name with a null byte or too many arguments. */
-function start({ program, args, env }: ChildCommand): ChildProcess | number {
+function start({ program, args, env }: ChildCommand, guard: CommandGuard): ChildProcess | number {
   try {
-    return spawn(program, args, { stdio: 'inherit', env });
+    const child = spawn(program, args, { stdio: 'inherit', env: { ...env, ...guard.env } });
+    guard.watch(child.pid);
+    return child;
   } catch (error) {
     tell(`nodepool: cannot run ${program}: ${error instanceof Error ? error.message : String(error)}`);
     return NOT_EXECUTABLE_STATUS;
   }
 }
 
-/** Ends the command when its nodes are not ours any more. @returns to be called when it has ended */
-function endWhenLost(child: ChildProcess, { clock, lease }: CommandSurroundings): () => void {
-  let cancelKill = () => {};
-  const onLost = () => {
-    tell('nodepool: the nodes are no longer ours: a lock or the session with ZooKeeper is gone; ending the command');
-    child.kill('SIGTERM');
-    cancelKill = clock.setTimer(KILL_AFTER_MS, () => child.kill('SIGKILL'));
+/**
+ * Ends the command when its nodes are lost, or when nothing would end it after us.
+ * @returns to be called at the command's exit: waits until the rest of it has ended, too; true when it was ended
+ */
+function endWhenLost(guard: CommandGuard, { lease }: CommandSurroundings): () => Promise<boolean> {
+  let ending: Promise<void> | undefined;
+  const end = (why: string) => {
+    if (ending) return;
+    tell(`nodepool: ${why}; ending the command`);
+    ending = guard.end();
   };
+  const onLost = () => end('the nodes are no longer ours: a lock or the session with ZooKeeper is gone');
   lease.lost.addEventListener('abort', onLost, { once: true });
-  return () => {
+  guard.onKilled(() => end('the process that ends the command with nodepool was killed'));
+  return async () => {
     lease.lost.removeEventListener('abort', onLost);
-    cancelKill();
+    await ending;
+    return ending !== undefined;
   };
 }
 
 /**
  * Runs a command while the nodes are held, and passes signals on that the command has not got by itself.
- * @returns its exit status as a shell would give it; 1 when the nodes were lost meanwhile
+ * @returns its exit status as a shell would give it; 1 when it was ended because the nodes were lost meanwhile
  * @throws the reason why it must not be started: an interrupt, or nodes that are lost already
  */
 export async function runChildCommand(command: ChildCommand, surroundings: CommandSurroundings): Promise<number> {
   const { clock, lease, interrupts } = surroundings;
+  const guard = await CommandGuard.start(command.directory, command.env['PATH']);
   const group = await GroupSignals.start(clock);
   try {
     // From here to the start nothing waits, so no signal and no loss can come between.
     interrupts.signal.throwIfAborted();
     if (lease.lost.aborted) throw new CliError('The nodes were lost before the command could be started');
-    const child = start(command);
+    const child = start(command, guard);
     if (typeof child === 'number') return child;
     interrupts.divert((signal) => {
       void group.wasForGroup(signal as GroupSignal).then((forGroup) => forGroup || child.kill(signal));
     });
-    const done = endWhenLost(child, surroundings);
+    const wasEnded = endWhenLost(guard, surroundings);
     const status = await waitForExit(child, command.program);
-    done();
-    return lease.lost.aborted ? LOST_STATUS : status;
+    return (await wasEnded()) ? LOST_STATUS : status;
   } finally {
     interrupts.divert(undefined);
+    guard.dismiss();
     group.stop();
   }
 }

@@ -34,7 +34,7 @@ function sizeOf(variables: Readonly<Record<string, string>>): number {
 export function nodeEnvironment(
   requestId: string,
   nodes: readonly JsonObject[],
-  files: Omit<RunFiles, 'remove'>,
+  files: Omit<RunFiles, 'directory' | 'remove'>,
 ): Record<string, string> {
   const text = JSON.stringify(nodes);
   const facts = factsOf(nodes);

@@ -19,7 +19,8 @@ async function runWithNodes(
   const files = await writeRunFiles(lease.nodes);
   try {
     const nodes = nodeEnvironment(lease.requestId, describeNodes(lease.nodes), files);
-    return await runChildCommand({ program, args, env: { ...env, ...nodes } }, { clock, lease, interrupts });
+    const command = { program, args, env: { ...env, ...nodes }, directory: files.directory };
+    return await runChildCommand(command, { clock, lease, interrupts });
   } finally {
     await files.remove();
   }

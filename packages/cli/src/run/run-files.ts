@@ -1,6 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { knownHostsLines } from '../lease/connection-details.js';
 import { describeNodes } from '../lease/describe-lease.js';
 import type { LeasedNode } from '../lease/lease.js';
@@ -8,6 +8,8 @@ import { createInventory } from './inventory.js';
 
 /** Files a command gets beside its environment. */
 export interface RunFiles {
+  /** Holds all of them and nothing else. */
+  readonly directory: string;
   /** Ansible inventory. */
   readonly inventoryFile: string;
   readonly knownHostsFile: string;
@@ -16,9 +18,18 @@ export interface RunFiles {
   remove(): Promise<void>;
 }
 
+/** What ssh takes as it is in `UserKnownHostsFile`: it splits at blanks, and expands `%` and `$`. */
+const PLAIN_PATH = /^[\w./@:+-]+$/;
+
+/** `TMPDIR`, unless `ssh -o UserKnownHostsFile=` cannot name a file in it. */
+function temporaryDirectory(): string {
+  const directory = resolve(tmpdir());
+  return PLAIN_PATH.test(directory) ? directory : '/tmp';
+}
+
 /** Writes nodes, inventory and host keys into a new directory only this user can read. */
 export async function writeRunFiles(nodes: readonly LeasedNode[]): Promise<RunFiles> {
-  const directory = await mkdtemp(join(tmpdir(), 'nodepool-run-'));
+  const directory = await mkdtemp(join(temporaryDirectory(), 'nodepool-run-'));
   const remove = () => rm(directory, { recursive: true, force: true });
   const knownHostsFile = join(directory, 'known_hosts');
   const inventoryFile = join(directory, 'inventory.json');
@@ -32,7 +43,7 @@ export async function writeRunFiles(nodes: readonly LeasedNode[]): Promise<RunFi
     await remove();
     throw error;
   }
-  return { inventoryFile, knownHostsFile, nodesFile, remove };
+  return { directory, inventoryFile, knownHostsFile, nodesFile, remove };
 }
 
 async function writeJson(file: string, value: unknown): Promise<void> {

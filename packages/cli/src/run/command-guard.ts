@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { CliError } from '../command/errors.js';
+import { endProcesses } from './end-processes.js';
+
+/** From `src` as well as from `dist`. */
+const PROGRAM = fileURLToPath(new URL('../../dist/run/command-guard-main.js', import.meta.url));
+
+/**
+ * A process that ends a command with everything it has started when its nodes are lost, and when this process is killed:
+ * the guard reads a pipe, which the system closes with this process, whatever ends it. It has a session of its own, so
+ * that no signal of the terminal reaches it, while the command stays in the terminal's foreground.
+ */
+export class CommandGuard {
+  /** Environment of the command; marks whatever the command starts, also after its parent has ended. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly #marker: string;
+  readonly #process: ChildProcess;
+  readonly #ended: Promise<void>;
+  #pid: number | undefined;
+  #isDismissed = false;
+
+  private constructor(marker: string, guard: ChildProcess) {
+    this.#marker = marker;
+    this.#process = guard;
+    this.#ended = new Promise((resolve) => guard.once('exit', () => resolve()));
+    const [name = '', value = ''] = marker.split('=');
+    this.env = { [name]: value };
+  }
+
+  /**
+   * Starts it.
+   * @param directory - what it removes when this process is killed
+   * @throws CliError no process can be started
+   */
+  static async start(directory: string, path: string | undefined): Promise<CommandGuard> {
+    const marker = `NODEPOOL_RUN_${randomUUID().replaceAll('-', '')}=1`;
+    const guard = spawn(process.execPath, [PROGRAM, marker, directory], {
+      ...{ cwd: '/', detached: true, env: { PATH: path } },
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    try {
+      await once(guard, 'spawn');
+    } catch (error) {
+      throw new CliError('Cannot start the process that ends the command with nodepool', { cause: error });
+    }
+    guard.stdin?.on('error', () => {}); // it has ended: `onKilled` tells
+    return new CommandGuard(marker, guard);
+  }
+
+  /** Tells it the command, which on systems other than Linux is what it knows the command's processes by. */
+  watch(pid: number | undefined): void {
+    this.#pid = pid;
+    if (pid !== undefined) this.#send(`command ${pid}`);
+  }
+
+  /** Calls back when somebody has killed the guard. */
+  onKilled(report: () => void): void {
+    void this.#ended.then(() => {
+      if (!this.#isDismissed) report();
+    });
+  }
+
+  /** Ends the command. @returns when nothing of it runs any more, or the rest could not be ended, which the guard says */
+  async end(): Promise<void> {
+    this.#isDismissed = true;
+    this.#send('end');
+    await this.#ended;
+    if (this.#process.exitCode !== 0) await endProcesses({ marker: this.#marker, pid: this.#pid });
+  }
+
+  /** Lets the guard go; the command has ended. */
+  dismiss(): void {
+    this.#isDismissed = true;
+    this.#send('done');
+  }
+
+  #send(line: string): void {
+    this.#process.stdin?.write(`${line}\n`);
+  }
+}

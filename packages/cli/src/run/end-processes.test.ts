@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { endProcesses } from './end-processes.js';
+import { readPs, readProcesses } from './process-table.js';
+
+const MARKER = 'NODEPOOL_RUN_test=1';
+/** Prints the pid of each process it makes, and keeps them running. */
+const IGNORES_TERM = `trap '' TERM; echo $$; while :; do sleep 0.1; done`;
+
+/** Starts a shell. @returns its pid, and those that it and its children print */
+async function startShell(script: string, lines: number, env: Record<string, string> = {}) {
+  const shell = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } });
+  const pids: number[] = [];
+  for await (const text of shell.stdout.setEncoding('utf8') as AsyncIterable<string>) {
+    pids.push(...text.trim().split('\n').map(Number));
+    if (pids.length === lines) break;
+  }
+  const all = [...pids, shell.pid ?? 0];
+  onTestFinished(async () => {
+    for (const pid of await running(all)) process.kill(pid, 'SIGKILL');
+  });
+  return { pid: shell.pid ?? 0, pids, exit: once(shell, 'exit') };
+}
+
+/** Those that run; ended ones stay in the system's table until their parents have asked for their status. */
+async function running(pids: readonly number[]): Promise<number[]> {
+  const all = (await readPs()).map(({ pid }) => pid);
+  return pids.filter((pid) => all.includes(pid));
+}
+
+describe('endProcesses', () => {
+  it('ends grandchildren that ignore SIGTERM', async () => {
+    const { pid, pids } = await startShell(`sh -c "${IGNORES_TERM.replace('$$', '\\$\\$')}" & wait`, 1);
+
+    const left = await endProcesses({ marker: MARKER, pid });
+
+    expect(left).toEqual([]);
+    expect(await running([pid, ...pids])).toEqual([]);
+  });
+
+  it.runIf(process.platform === 'linux')('ends a daemon in a session of its own by its environment', async () => {
+    const script = `setsid sh -c "${IGNORES_TERM.replace('$$', '\\$\\$')}" &`;
+    const { pids, exit } = await startShell(script, 1, { NODEPOOL_RUN_test: '1' });
+    await exit;
+    expect(await running(pids)).toEqual(pids);
+
+    const left = await endProcesses({ marker: MARKER });
+
+    expect(left).toEqual([]);
+    expect(await running(pids)).toEqual([]);
+  });
+
+  it('lets a process end by itself first, also a stopped one', async () => {
+    const { pid, exit } = await startShell(`trap 'exit 5' TERM; echo 1; while :; do sleep 0.01; done`, 1);
+    process.kill(pid, 'SIGSTOP');
+
+    await endProcesses({ marker: MARKER, pid });
+
+    expect(await exit).toEqual([5, null]);
+  });
+
+  it('finds descendants without any look at environments, as on macOS', async () => {
+    const { pid, pids } = await startShell(`sh -c 'echo $$; exec sleep 1000' & wait`, 1);
+
+    const left = await endProcesses({ marker: MARKER, pid }, readPs);
+
+    expect(left).toEqual([]);
+    expect(await running([pid, ...pids])).toEqual([]);
+  });
+
+  it('touches no other process', async () => {
+    const other = await startShell('echo 1; exec sleep 1000', 1, { NODEPOOL_RUN_other: '1' });
+
+    expect(await endProcesses({ marker: MARKER })).toEqual([]);
+
+    expect(await running([other.pid])).toEqual([other.pid]);
+  });
+});
+
+describe.each([
+  ['this system', () => readProcesses(MARKER)],
+  ['ps', readPs],
+])('the process table of %s', (_name, read) => {
+  it('has this process and its parent, once each', async () => {
+    const found = (await read()).filter(({ pid }) => pid === process.pid);
+
+    expect(found).toMatchObject([{ parentPid: process.ppid, isMarked: false }]);
+    expect(found[0]?.started).not.toBe('');
+  });
+});
