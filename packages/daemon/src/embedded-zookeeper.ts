@@ -36,7 +36,7 @@ function isAddressInUse(error: unknown): boolean {
 
 /** The port of the last run first, so that clients find the server where it was. */
 async function startOnFirstFreePort(
-  options: Pick<EmbeddedServerOptions, 'dataDir' | 'login' | 'logger'>,
+  options: Pick<EmbeddedServerOptions, 'dataDir' | 'login' | 'logger' | 'onLost'>,
   lastPort: number | undefined,
 ) {
   const { startEmbeddedServer } = await import('@nodepool/zk-protocol/embedded');
@@ -51,6 +51,13 @@ async function startOnFirstFreePort(
   return startEmbeddedServer({ ...options, host: HOST, port: 0 });
 }
 
+/** Without its database a service has nothing to do: the error ends the process, which a supervisor starts again. */
+function endProcess(error: Error): void {
+  setImmediate(() => {
+    throw error;
+  });
+}
+
 async function start(stateDir: string, access: EmbeddedAccess, logger: Logger) {
   let found: string | undefined;
   const lastPort = readEmbeddedServerInfo(stateDir)?.port;
@@ -59,7 +66,7 @@ async function start(stateDir: string, access: EmbeddedAccess, logger: Logger) {
     await removeEmbeddedServerInfo(stateDir);
     return (found = await ensureEmbeddedLogin(stateDir, access));
   };
-  const options = { dataDir: embeddedDataDir(stateDir), login, logger };
+  const options = { dataDir: embeddedDataDir(stateDir), login, logger, onLost: endProcess };
   const server = await startOnFirstFreePort(options, lastPort);
   try {
     await writeEmbeddedServerInfo(stateDir, { host: server.host, port: server.port, pid: process.pid }, access);

@@ -3,7 +3,7 @@ import { backoffMs } from '../../base/backoff.js';
 import { type Clock, delay, systemClock } from '../../base/clock.js';
 import { EmbeddedServerError } from '../contract/errors.js';
 import { ServerModel } from '../model/server-model.js';
-import { lockDirectory } from '../storage/directory-lock.js';
+import { DirectoryLock } from '../storage/directory-lock.js';
 import { nodeFileSystem } from '../storage/file-system.js';
 import { Store, type StoreOptions } from '../storage/store.js';
 import type { EmbeddedLogger } from '../contract/logger.js';
@@ -39,14 +39,14 @@ export class RunningServer implements EmbeddedServer {
   private readonly logger: EmbeddedLogger;
   private readonly dispatcher: Dispatcher;
   private readonly listener: Server;
-  private readonly storeOptions: StoreOptions;
+  private readonly storeOptions: Omit<StoreOptions, 'lock' | 'onFailure'>;
   private readonly maxConnections: number;
   private readonly stopping = new AbortController();
   private store: Store | undefined;
   private lastModel = new ServerModel();
   private recovery: Promise<void> | undefined;
   private closed: Promise<void> | undefined;
-  private unlock: (() => Promise<void>) | undefined;
+  private lock: DirectoryLock | undefined;
 
   constructor(private readonly options: EmbeddedServerOptions) {
     this.host = options.host ?? '127.0.0.1';
@@ -62,7 +62,6 @@ export class RunningServer implements EmbeddedServer {
       logger: this.logger,
       createModel: () => new ServerModel(options),
       onDurable: () => this.dispatcher.onDurable(),
-      onFailure: (error) => this.onWriteFailure(error),
     };
     const configuration = {
       dataDir: options.dataDir,
@@ -88,10 +87,12 @@ export class RunningServer implements EmbeddedServer {
   }
 
   async start(): Promise<void> {
-    this.unlock = await lockDirectory(this.options.dataDir);
+    const lock = await DirectoryLock.take(this.options.dataDir);
+    this.lock = lock;
+    lock.onLost = (error) => this.onWriteFailure(lock, error);
     try {
       this.dispatcher.login = await this.readLogin();
-      const store = await this.openStore();
+      const store = await this.openStore(lock);
       try {
         await this.listen();
       } catch (error) {
@@ -126,7 +127,7 @@ export class RunningServer implements EmbeddedServer {
     await this.recovery;
     await this.store?.close();
     await listening;
-    await this.unlock?.();
+    await this.lock?.release();
   }
 
   private async readLogin(): Promise<Login | undefined> {
@@ -135,9 +136,9 @@ export class RunningServer implements EmbeddedServer {
     return text === undefined ? undefined : new Login(text);
   }
 
-  private async openStore(): Promise<Store> {
+  private async openStore(lock: DirectoryLock): Promise<Store> {
     try {
-      return await Store.open(this.storeOptions);
+      return await Store.open(this.optionsWith(lock));
     } catch (error) {
       if (error instanceof EmbeddedServerError) throw error;
       throw new EmbeddedServerError(
@@ -176,40 +177,71 @@ export class RunningServer implements EmbeddedServer {
     this.dispatcher.add(new ClientConnection(socket, this.dispatcher, this.dispatcher.login === undefined));
   }
 
-  private onWriteFailure(error: unknown): void {
-    this.logger.error('Embedded ZooKeeper cannot write its data; clients are turned away until it can', {
-      dataDir: this.options.dataDir,
-      error,
-    });
+  private optionsWith(lock: DirectoryLock): StoreOptions {
+    return { ...this.storeOptions, lock, onFailure: (error) => this.onWriteFailure(lock, error) };
+  }
+
+  private onWriteFailure(lock: DirectoryLock, error: unknown): void {
     const failed = this.store;
+    if (failed === undefined) return;
     this.store = undefined;
+    const { dataDir } = this.options;
+    const lost = asLost(error, dataDir);
+    if (lost === undefined) {
+      this.logger.error('Embedded ZooKeeper cannot write its data; clients are turned away until it can', {
+        dataDir,
+        error,
+      });
+    }
     this.dispatcher.suspend('the server cannot write its data');
-    if (this.closed === undefined) this.recovery = this.recover(failed, error);
+    if (lost !== undefined) this.giveUp(failed, lost);
+    else if (this.closed === undefined) this.recovery = this.recover(lock, failed, error);
     else this.recovery = closeQuietly(failed, this.logger);
+  }
+
+  /** Never serves again: what it would read from the directory now is not what it acknowledged. */
+  private giveUp(failed: Store | undefined, error: EmbeddedServerError): void {
+    this.logger.error('Embedded ZooKeeper stops: its data directory is lost', { dataDir: error.path, error });
+    this.recovery = closeQuietly(failed, this.logger);
+    if (this.closed === undefined) this.options.onLost?.(error);
   }
 
   /**
    * Goes back to what is on disk. After a full disk serves again as soon as there is some space, after any other failure
    * when the disk takes a fresh snapshot: what it says about the files it has is then not to be believed.
    */
-  private async recover(failed: Store | undefined, cause: unknown): Promise<void> {
+  private async recover(lock: DirectoryLock, failed: Store, cause: unknown): Promise<void> {
     await closeQuietly(failed, this.logger);
     for (let failures = 0; !this.stopping.signal.aborted; failures++) {
       try {
         await delay(this.clock, backoffMs(failures, RETRY), this.stopping.signal);
-        const store =
-          failed !== undefined && isOutOfSpace(cause)
-            ? await Store.reopen(this.storeOptions, failed)
-            : await Store.open(this.storeOptions, { fresh: true });
+        const store = isOutOfSpace(cause)
+          ? await Store.reopen(this.optionsWith(lock), failed)
+          : await Store.open(this.optionsWith(lock), { fresh: true });
         this.useStore(store);
         this.logger.info('Embedded ZooKeeper can write again and serves', { dataDir: this.options.dataDir });
         return;
       } catch (error) {
         if (this.stopping.signal.aborted) return;
+        const lost = asLost(error, this.options.dataDir);
+        if (lost !== undefined) {
+          this.giveUp(undefined, lost);
+          return;
+        }
         this.logger.warn('Embedded ZooKeeper still cannot write its data', { dataDir: this.options.dataDir, error });
       }
     }
   }
+}
+
+/** The error of a directory, or of a file in it, that is gone; `undefined` for others. */
+function asLost(error: unknown, path: string): EmbeddedServerError | undefined {
+  if (error instanceof EmbeddedServerError) return error.code === 'ZK_EMBEDDED_LOST' ? error : undefined;
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return undefined;
+  const message =
+    `embedded ZooKeeper: cannot continue to use ${path}: a file of it was removed while this server ran ` +
+    `(${messageOf(error)}). Restore it from a backup, and start again`;
+  return new EmbeddedServerError('ZK_EMBEDDED_LOST', message, { path, cause: error });
 }
 
 /** Only what the operating system refused can be put right by an operator. */

@@ -1,4 +1,5 @@
 import type { EmbeddedLogger } from '../contract/logger.js';
+import type { EmbeddedServerError } from '../contract/errors.js';
 import type { Clock } from '../../base/clock.js';
 import type { FileSystem } from '../storage/file-system.js';
 
@@ -34,6 +35,8 @@ export interface EmbeddedServerOptions {
   maxSessionTimeoutMs?: number;
   /** @default the machine's */
   fileSystem?: FileSystem;
+  /** Called when the server had to stop, as its folder was removed or taken over by another server. */
+  onLost?: (error: EmbeddedServerError) => void;
 }
 
 /** A running embedded server. */
@@ -42,7 +45,7 @@ export interface EmbeddedServer {
   readonly port: number;
   /** `host:port`, as a client wants it. */
   readonly connectString: string;
-  /** False while the disk does not take writes: clients are turned away until it does. */
+  /** False while the disk does not take writes: clients are turned away until it does. False for good once the folder is lost. */
   readonly isServing: boolean;
   /** Closes connections, writes what is left and frees port and folder. Sessions live on in the data. Safe to repeat. */
   close(): Promise<void>;

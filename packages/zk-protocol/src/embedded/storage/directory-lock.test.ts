@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { lockDirectory } from './directory-lock.js';
+import { DirectoryLock } from './directory-lock.js';
 import { compileServer } from '../../../test/embedded/compiled-server.js';
 
 /** A PID (and mount, and user) namespace of its own, as a container has; killing `unshare` kills what runs in it. */
@@ -93,16 +93,14 @@ describe('lock of a data directory', () => {
 
   it('lets at most one of many in that start at once, again and again', async () => {
     for (let round = 0; round < 5; round++) {
-      const attempts = await Promise.allSettled(Array.from({ length: 8 }, () => lockDirectory(dataDir)));
+      const attempts = await Promise.allSettled(Array.from({ length: 8 }, () => DirectoryLock.take(dataDir)));
       const locked = attempts.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []));
-      await Promise.all(locked.map((unlock) => unlock()));
+      await Promise.all(locked.map((lock) => lock.release()));
 
       expect(locked).toHaveLength(1);
     }
     expect((await readdir(dataDir)).filter((name) => name.startsWith('server.'))).toEqual([]);
-    await (
-      await lockDirectory(dataDir)
-    )();
+    await (await DirectoryLock.take(dataDir)).release();
   });
 
   it('takes over a claim of another boot that no process touches, and respects one that is touched', async () => {
@@ -111,22 +109,35 @@ describe('lock of a data directory', () => {
     await writeFile(path, JSON.stringify({ pid: 1, host: 'other', bootId: 'another' }));
     const beat = setInterval(() => void utimes(path, new Date(), new Date()), 1000);
 
-    const refused = await lockDirectory(dataDir).catch((error: unknown) => error);
+    const refused = await DirectoryLock.take(dataDir).catch((error: unknown) => error);
     clearInterval(beat);
-    const unlock = await lockDirectory(dataDir);
-    await unlock();
+    const lock = await DirectoryLock.take(dataDir);
+    await lock.release();
 
     expect(refused).toMatchObject({ message: expect.stringContaining('process 1 of other') as string });
     await expect(readFile(path)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
+  it('takes over many claims that say nothing in the time of one', async () => {
+    const tokens = Array.from({ length: 5 }, (_, index) => `${index}0000000-0000-4000-8000-000000000000`);
+    await Promise.all(tokens.map((token) => writeFile(join(dataDir, `server.${token}.lock`), '')));
+
+    const beganMs = performance.now();
+    const lock = await DirectoryLock.take(dataDir);
+    const tookMs = performance.now() - beganMs;
+    await lock.release();
+
+    expect(tookMs).toBeLessThan(2 * SILENCE_MS);
+    expect(await readdir(dataDir)).toEqual([]);
+  });
+
   it('holds in a directory whose path is too long for a socket', async () => {
     const deep = join(dataDir, 'd'.repeat(100), 'e'.repeat(100));
     await mkdir(deep, { recursive: true });
-    const unlock = await lockDirectory(deep);
+    const lock = await DirectoryLock.take(deep);
 
     const refused = await start([], deep);
-    await unlock();
+    await lock.release();
     const successor = await start([], deep);
 
     expect(refused).toMatchObject({ serves: false });

@@ -23,27 +23,119 @@ interface Claim {
   readonly bootId?: string;
 }
 
+/** How long a proof that the directory is ours is good for. Others take over only after {@link SILENCE_MS}. */
+const PROOF_MS = 2 * HEARTBEAT_MS;
+
 /**
  * Keeps a second server off a data directory, also one of another container. Each server that wants it puts a claim of its
  * own there, a file and a socket that answers while the process lives, and then looks for others: of two that come at the
  * same time at least one sees the other. The claim of a server that died is removed; its name is never used again.
  *
- * A claim of another machine (or of before a reboot) cannot be asked: its holder touches the file each second.
- * @returns a function that frees the directory
- * @throws {EmbeddedServerError} `ZK_EMBEDDED_LOCKED`, or `ZK_EMBEDDED_IO` when the directory cannot be written
+ * A claim of another machine (or of before a reboot) cannot be asked: its holder touches the file each second. A holder
+ * that was stopped for longer finds its claim gone, and has to stop serving.
  */
-export async function lockDirectory(directory: string): Promise<() => Promise<void>> {
-  const token = randomUUID();
-  const unclaim = await claim(directory, token);
-  try {
-    for (const other of await readClaims(directory)) {
-      if (other.token !== token) await waitUntilGone(directory, other, token);
-    }
-    return unclaim;
-  } catch (error) {
-    await unclaim();
-    throw error;
+export class DirectoryLock {
+  /** Called once, when the lock is found to be lost. */
+  onLost: ((error: EmbeddedServerError) => void) | undefined;
+  #proof = timesNow();
+  #asking: Promise<void> | undefined;
+  #cancelBeat: CancelTimer = () => undefined;
+
+  private constructor(
+    readonly directory: string,
+    private readonly token: string,
+    private readonly sign: LifeSign | undefined,
+  ) {
+    this.#beat();
   }
+
+  /**
+   * Takes the directory, and makes it where it is missing.
+   * @throws {EmbeddedServerError} `ZK_EMBEDDED_LOCKED`, or `ZK_EMBEDDED_IO` when the directory cannot be written
+   */
+  static async take(directory: string): Promise<DirectoryLock> {
+    const token = randomUUID();
+    const lock = new DirectoryLock(directory, token, await claim(directory, token));
+    try {
+      const others = (await readClaims(directory)).filter((other) => other.token !== token);
+      await Promise.all(others.map((other) => waitUntilGone(directory, other, token)));
+      return lock;
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+  }
+
+  /** Whether no other server can have taken the directory since the last look. */
+  get isCertain(): boolean {
+    const { steadyMs, wallMs } = timesNow();
+    // Steady time stands still while the machine sleeps, and wall time jumps.
+    return steadyMs - this.#proof.steadyMs < PROOF_MS && Math.abs(wallMs - this.#proof.wallMs) < PROOF_MS;
+  }
+
+  /**
+   * Resolves when the directory is certainly ours.
+   * @throws {EmbeddedServerError} `ZK_EMBEDDED_LOST`; the operating system's error when it cannot be told
+   */
+  async confirm(): Promise<void> {
+    if (!this.isCertain) await this.#ask();
+  }
+
+  /** Frees the directory. */
+  async release(): Promise<void> {
+    this.#cancelBeat();
+    this.onLost = undefined;
+    await rm(claimPath(this.directory, this.token), { force: true });
+    await this.sign?.close();
+  }
+
+  #beat(): void {
+    this.#cancelBeat = systemClock.setTimer(HEARTBEAT_MS, () => {
+      // A beat that fails leaves the lock uncertain: the next write or answer asks again.
+      this.#ask().catch(() => undefined);
+      this.#beat();
+    });
+  }
+
+  /** Touches the claim, which only works while it is there. */
+  #ask(): Promise<void> {
+    this.#asking ??= this.#touch().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #touch(): Promise<void> {
+    const times = timesNow();
+    const date = new Date();
+    try {
+      await utimes(claimPath(this.directory, this.token), date, date);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      const lost = await this.#lost(error);
+      this.#cancelBeat();
+      this.onLost?.(lost);
+      this.onLost = undefined;
+      throw lost;
+    }
+    this.#proof = times;
+  }
+
+  async #lost(cause: unknown): Promise<EmbeddedServerError> {
+    const { directory } = this;
+    const [other] = await readClaims(directory).catch(() => []);
+    const reason = other
+      ? `${describe(other)} took it over while this process did not run`
+      : 'its files were removed while this server ran';
+    const message =
+      `embedded ZooKeeper: cannot continue to use ${directory}: ${reason}. ` +
+      'Keep the data directory on a disk that only this machine uses; restore it from a backup if it was removed, and start again';
+    return new EmbeddedServerError('ZK_EMBEDDED_LOST', message, { path: directory, cause });
+  }
+}
+
+function timesNow() {
+  return { steadyMs: steadyNow(systemClock), wallMs: systemClock.now() };
 }
 
 /**
@@ -65,37 +157,23 @@ export async function isDirectoryInUse(directory: string): Promise<boolean | und
   }
 }
 
-async function claim(directory: string, token: string): Promise<() => Promise<void>> {
-  const path = claimPath(directory, token);
+/** Puts a claim into the directory. */
+async function claim(directory: string, token: string): Promise<LifeSign | undefined> {
   let sign: LifeSign | undefined;
-  let cancel: CancelTimer = () => undefined;
-  const unclaim = async () => {
-    cancel();
-    await rm(path, { force: true });
-    await sign?.close();
-  };
   try {
     await makeDirectory(directory, 0o700);
     sign = await LifeSign.open(directory, signName(token));
     const content = { pid: process.pid, host: hostname(), bootId: bootId() };
-    await writeFile(path, JSON.stringify(content), { mode: 0o600, flag: 'wx' });
+    await writeFile(claimPath(directory, token), JSON.stringify(content), { mode: 0o600, flag: 'wx' });
+    return sign;
   } catch (error) {
-    await unclaim();
+    await rm(claimPath(directory, token), { force: true });
+    await sign?.close();
     const message =
       `embedded ZooKeeper: cannot use ${directory}: ${(error as Error).message}. ` +
       'Check that it is writable, and that there is space left on its disk';
     throw new EmbeddedServerError('ZK_EMBEDDED_IO', message, { path: directory, cause: error });
   }
-  const beat = () => {
-    cancel = systemClock.setTimer(HEARTBEAT_MS, () => {
-      const now = new Date();
-      // A beat that fails is no matter: for processes of this machine the socket answers.
-      utimes(path, now, now).catch(() => undefined);
-      beat();
-    });
-  };
-  beat();
-  return unclaim;
 }
 
 /** Returns once the other claim is void. @throws when it is not, and ours has to give way */

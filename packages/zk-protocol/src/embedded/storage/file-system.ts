@@ -1,4 +1,4 @@
-import { constants, writeSync } from 'node:fs';
+import { constants, fstatSync, writeSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { makeDirectory } from '../../base/make-directory.js';
 
@@ -12,7 +12,7 @@ export interface StorageFile {
   write(bytes: Buffer, position: number): Promise<void>;
   /** Writes a few bytes at the position before it returns. A process that is killed afterwards does not lose them. */
   writeNow(bytes: Buffer, position: number): void;
-  /** Returns once everything written is on stable storage. */
+  /** Returns once everything written is on stable storage. Rejects when the file was removed meanwhile. */
   sync(): Promise<void>;
   truncate(length: number): Promise<void>;
   close(): Promise<void>;
@@ -72,7 +72,12 @@ function storageFile(handle: fs.FileHandle): StorageFile {
     writeNow: (bytes, position) => {
       writeSync(handle.fd, bytes, 0, bytes.length, position);
     },
-    sync: () => handle.datasync(),
+    sync: async () => {
+      await handle.datasync();
+      if (fstatSync(handle.fd).nlink === 0) {
+        throw Object.assign(new Error('ENOENT: the file was removed while it was open'), { code: 'ENOENT' });
+      }
+    },
     truncate: (length) => handle.truncate(length),
     close: () => handle.close(),
   };

@@ -10,6 +10,9 @@ import { Random } from '../../../test/embedded/random.js';
 const DIRECTORY = '/data';
 const ACKNOWLEDGED = '/data/acknowledged';
 
+/** A lock that is never lost. */
+const HELD = { isCertain: true, confirm: () => Promise.resolve() };
+
 interface LogLine {
   level: string;
   message: string;
@@ -29,6 +32,7 @@ async function openStore(fs: MemoryFileSystem, options: { snapshotEvery?: number
       fsync: true,
       snapshotEvery: options.snapshotEvery ?? 1_000_000,
       logger: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+      lock: HELD,
       createModel: () => new Model(),
       onDurable: () => undefined,
       onFailure: (error) => failures.push(error),
@@ -42,6 +46,7 @@ async function reopenStore(fs: MemoryFileSystem, failed: Store): Promise<Store> 
   const options = {
     ...{ directory: DIRECTORY, fs, fsync: true, snapshotEvery: 1_000_000, createModel: () => new Model() },
     ...{
+      lock: HELD,
       logger: { debug() {}, info() {}, warn() {}, error() {} },
       onDurable: () => undefined,
       onFailure: () => undefined,

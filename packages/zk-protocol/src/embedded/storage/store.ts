@@ -4,6 +4,7 @@ import type { Transaction } from '../model/transactions.js';
 import type { EmbeddedLogger } from '../contract/logger.js';
 import { AcknowledgedFile, acknowledgedPath } from './acknowledged.js';
 import { DataDirectory } from './data-directory.js';
+import type { DirectoryLock } from './directory-lock.js';
 import type { FileSystem } from './file-system.js';
 import { writeSnapshot } from './snapshot-file.js';
 import { SnapshotSource } from './snapshot-source.js';
@@ -28,6 +29,7 @@ export interface StoreOptions {
   fsync: boolean;
   snapshotEvery: number;
   logger: EmbeddedLogger;
+  lock: Pick<DirectoryLock, 'isCertain' | 'confirm'>;
   createModel: () => ServerModel;
   onDurable: () => void;
   onFailure: (error: unknown) => void;
@@ -37,6 +39,7 @@ export interface StoreOptions {
 export class Store {
   private snapshot: Promise<void> | undefined;
   private isClosing = false;
+  private isConfirming = false;
 
   private constructor(
     readonly model: ServerModel,
@@ -74,13 +77,18 @@ export class Store {
   }
 
   private static async load(options: StoreOptions, fresh: boolean): Promise<Store> {
-    const { fs, fsync, logger, onDurable, onFailure } = options;
+    const { fs, fsync, logger, lock, onDurable, onFailure } = options;
+    await lock.confirm();
     await fs.makeDirectory(options.directory);
     const directory = new DataDirectory(fs, options.directory, logger);
     const loaded = await directory.load(options.createModel);
     if (fresh) await writeWhole(fs, directory, loaded.model);
     const position = fresh ? directory.freshLog(loaded.model) : loaded.position;
-    const log = await TransactionLog.open({ fs, directory: options.directory, fsync, onDurable, onFailure }, position);
+    const confirm = () => lock.confirm();
+    const log = await TransactionLog.open(
+      { fs, directory: directory.path, fsync, confirm, onDurable, onFailure },
+      position,
+    );
     // Only now: what was read may have been in the machine's memory alone.
     log.acknowledged = await openAcknowledged(options, loaded.model, position);
     if (fresh) await directory.prune(1);
@@ -93,8 +101,11 @@ export class Store {
     return this.log.lastBatch;
   }
 
+  /** Less than any batch while another server may have taken the directory over: then nothing may be answered. */
   get durableBatch(): number {
-    return this.log.durableBatch;
+    if (this.options.lock.isCertain) return this.log.durableBatch;
+    void this.confirm();
+    return -1;
   }
 
   get pendingBytes(): number {
@@ -124,11 +135,24 @@ export class Store {
   async close(): Promise<void> {
     this.isClosing = true;
     await this.snapshot;
-    if (this.logged.bytes >= STOP_LOG_BYTES && (await this.log.settled())) {
+    if (this.logged.bytes >= STOP_LOG_BYTES && this.options.lock.isCertain && (await this.log.settled())) {
       this.beginSnapshot();
       await this.snapshot;
     }
     await this.log.close();
+  }
+
+  private async confirm(): Promise<void> {
+    if (this.isConfirming) return;
+    this.isConfirming = true;
+    try {
+      await this.options.lock.confirm();
+      this.options.onDurable();
+    } catch (error) {
+      this.options.onFailure(error);
+    } finally {
+      this.isConfirming = false;
+    }
   }
 
   private beginSnapshot(): void {
@@ -142,7 +166,7 @@ export class Store {
   }
 
   private async writeSnapshot(source: SnapshotSource): Promise<void> {
-    const { fs, logger } = this.options;
+    const { fs, logger, lock } = this.options;
     const path = this.directory.snapshotPath(source.zxid);
     const temporary = `${path}.tmp`;
     // The snapshot holds what the log has not made durable yet; it must not exist before the log has.
@@ -151,6 +175,7 @@ export class Store {
       await writeSnapshot(fs, temporary, source);
       if (!(await logged)) throw new Error('the log could not be written');
       if (this.isClosing) await this.log.createFile();
+      await lock.confirm();
       await fs.rename(temporary, path);
       await fs.syncDirectory(this.directory.path);
       await this.directory.prune(KEPT_SNAPSHOTS);

@@ -20,6 +20,8 @@ export interface TransactionLogOptions {
   directory: string;
   /** False trades durability against a power cut for speed; a killed process still loses nothing. */
   fsync: boolean;
+  /** Resolves while the directory is ours; a batch is neither written nor acknowledged otherwise. */
+  confirm: () => Promise<void>;
   /** Called after each batch that became durable. */
   onDurable: () => void;
   /** Called once, when a write failed; the log is unusable from then on. */
@@ -184,8 +186,10 @@ export class TransactionLog {
     if (this.file === undefined) throw new Error('the log has no open file');
     const { path, firstZxid } = newFile ?? this.end;
     const start = newFile === undefined ? (this.end.offset ?? LOG_MAGIC.length) : LOG_MAGIC.length;
+    await this.options.confirm();
     await this.file.write(records.finish(), start);
     if (this.options.fsync) await this.file.sync();
+    await this.options.confirm();
     const offset = start + records.length;
     this.end = { path, firstZxid, offset };
     this.acknowledged?.note({ zxid: lastZxid, logZxid: firstZxid, offset });
