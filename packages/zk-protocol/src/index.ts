@@ -5,6 +5,7 @@ export type { BackoffOptions } from './base/backoff.js';
 export { orAbort } from './base/or-abort.js';
 export { makeDirectory, makeDirectorySync } from './base/make-directory.js';
 export { checkOwnDirectory, checkSharedPlace, makePrivateDirectory } from './base/own-directory.js';
+export { escapeControlCharacters, escapeForTerminal, isPlain } from './base/visible-text.js';
 export { NodepoolError, isNodepoolError } from './base/errors.js';
 export type {
   Acl,

@@ -1,3 +1,4 @@
+import { escapeForTerminal } from '@nodepool/zk-protocol';
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
 import type { GlobalOptions } from './global-options.js';
@@ -14,14 +15,19 @@ export interface CliContext {
   readonly kept?: { zk: ZooKeeper | undefined };
 }
 
-/** Writes a text and a line end to standard output. */
-export function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+/** A text that may have been written by others, for standard output: it cannot drive a terminal. A pipe gets it as it is. */
+export function forOutput(text: string): string {
+  return process.stdout.isTTY ? escapeForTerminal(text) : text;
+}
+
+/** Writes a text and a line end to standard output. @param prefix - of our own, such as a word in a colour */
+export function print(text: string, prefix = ''): void {
+  process.stdout.write(`${prefix}${forOutput(text)}\n`);
 }
 
 /** Writes a line for the person at the terminal, beside what a pipe would get. */
 export function tell(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${escapeForTerminal(text)}\n`);
 }
 
 /** The machine's clock, with timers that keep the process alive: a command that waits is not done. */

@@ -36,7 +36,7 @@ export async function examine(context: CliContext): Promise<number> {
 function printText(context: CliContext, findings: readonly Finding[]): void {
   const isColoured = usesColour(process.stdout.isTTY, context.env);
   for (const { severity, text, remedy } of findings) {
-    print(`${coloured(severity, severity === 'error' ? 'red' : 'yellow', isColoured)}: ${text}\n  ${remedy}`);
+    print(`: ${text}\n  ${remedy}`, coloured(severity, severity === 'error' ? 'red' : 'yellow', isColoured));
   }
   if (findings.length === 0) print('Nothing is wrong.');
 }

@@ -1,6 +1,6 @@
 import type { RecordSource } from '../connection/fetch-records.js';
 import { asBytes, askBuilder, builderUrls } from './ask-builders.js';
-import { LogTail, writePart } from './log-tail.js';
+import { LogOutput, LogTail } from './log-tail.js';
 import type { Tail } from './log-tail.js';
 
 /** How often builders are asked for new lines, and how often for a log that none of them has. */
@@ -22,13 +22,16 @@ export class RemoteLogTail implements Tail {
   #url: string | undefined;
   #offset = 0;
   #nextMs = 0;
+  readonly #output: LogOutput;
 
   /** @param log - its build is `<image>-<build id>` */
   constructor(
     private readonly source: RecordSource,
     private readonly log: Omit<BuildLog, 'file'>,
     private readonly signal: AbortSignal,
-  ) {}
+  ) {
+    this.#output = new LogOutput(signal);
+  }
 
   /** @param isLast - nothing more will be written: asks although it has just asked */
   async copyNew(isLast = false): Promise<boolean> {
@@ -62,7 +65,7 @@ export class RemoteLogTail implements Tail {
 
   async #show(part: Buffer): Promise<void> {
     this.#offset += part.length;
-    await writePart(part, this.signal);
+    await this.#output.write(part);
   }
 }
 

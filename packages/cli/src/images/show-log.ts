@@ -95,14 +95,15 @@ async function namesIn(directory: string): Promise<string[]> {
   try {
     return await readdir(directory);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'EACCES') return [];
     throw new CliError(`Cannot read the logs of builds: ${(error as Error).message}`, { cause: error });
   }
 }
 
 /** Says where the log may be. */
 function missing(images: StoredImages['images'], logDir: string, name: string): CliError {
-  const text = `No log of ${name} is in ${logDir} of this machine`;
+  const text = `No log of ${name} that you may read is in ${logDir} of this machine`;
   const builders = [...new Set(buildsNamed(images, name).flatMap(({ builder }) => builder ?? []))].sort();
   if (builders.length === 0) return new CliError(`${text}, and no builder has a build of it: see dib-image-list`);
   return new CliError(

@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 import { delay } from '@nodepool/zk-protocol';
-import { tell, type CliContext } from '../command/context.js';
+import { forOutput, tell, type CliContext } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import { Interrupts } from '../terminal/interrupts.js';
 import { GrowingFile } from './growing-file.js';
@@ -23,7 +23,7 @@ export interface LogsArguments {
 /** `nodepool logs`: what a launcher of this machine has logged about a node or request. */
 export async function showLogs(context: CliContext, { id, file, follow }: LogsArguments): Promise<void> {
   const interrupts = new Interrupts();
-  const filter = new LineFilter(id, (text) => process.stdout.write(text));
+  const filter = new LineFilter(id, (text) => process.stdout.write(forOutput(text)));
   const { signal } = interrupts;
   try {
     const path = file ?? ((await isAbsent(DEFAULT_FILE)) ? undefined : DEFAULT_FILE);

@@ -1,3 +1,4 @@
+import { escapeControlCharacters } from '@nodepool/zk-protocol';
 import { durationText } from '../explain/timeline-text.js';
 import type { ErrorLine, LaunchLine, PoolLine, ProviderLine, RequestLine } from './overview.js';
 import { join, type Joined, type Snapshot } from './snapshot.js';
@@ -26,7 +27,7 @@ export function renderSnapshot(snapshot: Snapshot, { columns, rows }: Room): str
   const head = headLines(snapshot, joined);
   const lines =
     rows !== undefined && rows < FEWEST_ROWS ? head : [...head, ...fitSections(snapshot, joined, rows, head.length)];
-  return lines.slice(0, rows).map((line) => cut(line, columns));
+  return lines.slice(0, rows).map((line) => cut(escapeControlCharacters(line), columns));
 }
 
 function headLines(snapshot: Snapshot, { nodes, waiting, pending }: Joined): string[] {

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import type { ConfigChange, PartChange, RequestChange } from '../launcher/preview/types.js';
-import { escapeControlCharacters } from './python-text.js';
+import { escapeControlCharacters } from '@nodepool/zk-protocol';
 
 /** What a new configuration would do, as `nodepool plan --json` gives it. */
 export function configChangeToJson(change: ConfigChange): JsonObject {

@@ -1,7 +1,7 @@
 import type { LaunchExplanation, PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
 import { labelsToText } from '../launcher/plan/texts.js';
 import { formatAge } from './age.js';
-import { escapeControlCharacters } from './python-text.js';
+import { escapeControlCharacters } from '@nodepool/zk-protocol';
 import { summarizeExplanation } from './explanation-summary.js';
 
 type Action = PoolExplanation['action'];

@@ -1,4 +1,4 @@
-import { isPlain } from './python-text.js';
+import { isPlain } from '@nodepool/zk-protocol';
 
 function width(text: string): number {
   return isPlain(text) ? text.length : Array.from(text).length;
