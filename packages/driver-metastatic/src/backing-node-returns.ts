@@ -195,7 +195,7 @@ export class BackingNodeReturns {
         await context.committer.commit([setNode(withNode(backing.record, { userData }, context.clock.now()))]);
       } catch (error) {
         if (!isZooKeeperError(error, 'ZK_BAD_VERSION')) throw error;
-        await context.zk.sync('/'); // what was written in between is on its way
+        await context.nodes.settle(); // what was written in between is on its way
       }
     }
     return 'later';

@@ -450,6 +450,43 @@ describe('what becomes of a node of others', () => {
   });
 });
 
+describe('a cache that has settled', () => {
+  it('shows what was written before, however long it takes to read that', async () => {
+    const [zk, other] = await Promise.all([session(), session()]);
+    await other.ensurePath('/nodepool/nodes');
+    const path = await other.create(NODE_CREATE_PATH, node(), { sequential: true });
+    const slow = whileReading(zk, async () => {
+      for (let i = 0; i < 5; i++) await zk.sync('/');
+    });
+    const nodes = createNodeCache({ zk: slow, clock: systemClock, logger: recordingLogger() });
+    stops.push(() => nodes.stop());
+    await nodes.start();
+    const state = () => nodes.get(idOf(path))?.state;
+
+    await other.setData(path, node({ state: 'in-use' }));
+    await zk.sync('/');
+    const synced = state();
+    await nodes.settle();
+
+    expect([synced, state()]).toEqual(['ready', 'in-use']);
+  });
+
+  it('shows what others have made while own commits were under way', async () => {
+    const { zk, other, nodes } = await watchNodes();
+    const committer = createCommitter(zk, [nodes]);
+    const own = { op: 'create', path: NODE_CREATE_PATH, data: node(), sequential: true } as const;
+
+    for (let i = 0; i < 10; i++) {
+      const commit = committer.commit([own]);
+      const path = await other.create(NODE_CREATE_PATH, node({ state: 'in-use' }), { sequential: true });
+      const later = committer.commit([own]);
+      await nodes.settle();
+      expect(nodes.get(idOf(path))?.state).toBe('in-use');
+      await Promise.all([commit, later]);
+    }
+  });
+});
+
 describe('what others do with a node while they have its lock', () => {
   /** A node with a lock directory, which others use; changes of it are theirs. */
   async function watchUsed() {

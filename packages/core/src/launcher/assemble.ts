@@ -154,7 +154,7 @@ function makeRegistry({ zk, clock, hostname, version }: LauncherOptions, parts: 
     isConfigured: (provider) => inForce.config().providers.has(provider),
     changed: () => parts.pools.reconsiderAll(),
   });
-  const candidates = new PoolCandidates({ zk, hostname, version, registry, outlook });
+  const candidates = new PoolCandidates({ components, hostname, version, registry, outlook });
   const shared = new SharedPools({ registry, candidates });
   registry.onChange(({ before, after }) => {
     // some of its nodes may be ours, or be left to others after it

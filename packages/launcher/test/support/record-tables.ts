@@ -18,6 +18,7 @@ export function tableCache<T>(records: Record<string, T>): RecordCache<T> {
     playbackQueue: 0,
     hasUnread: false,
     catchUp: () => Promise.resolve(),
+    settle: () => Promise.resolve(),
     onChange: () => () => {},
     onReady: () => () => {},
   };

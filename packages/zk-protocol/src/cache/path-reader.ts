@@ -133,12 +133,16 @@ export class PathReader {
     else if (underWay?.answer === 'read-later') underWay.answer = 'read-again';
   }
 
-  /** Reads at once what has been marked for later. Resolves when it is known; not while the connection is away. */
+  /**
+   * Reads at once what has been marked for later. Resolves when everything that was marked before the call is known; not while
+   * the connection is away.
+   */
   async catchUp(): Promise<void> {
-    const underWay = [...this.#reading].filter(([, { answer }]) => answer === 'read-later').map(([path]) => path);
-    const paths = [...this.#later.keys(), ...underWay];
-    for (const path of paths) this.hurry(path);
-    while (!this.#stopped && paths.some((path) => this.isPending(path))) {
+    for (const path of [...this.#later.keys(), ...this.#reading.keys()]) this.hurry(path);
+    let paths = [...this.#dirty.keys(), ...this.#reading.keys()];
+    for (;;) {
+      paths = paths.filter((path) => this.isPending(path));
+      if (paths.length === 0 || this.#stopped) return;
       await new Promise<void>((resolve) => this.#waiters.push(resolve));
     }
   }

@@ -164,6 +164,13 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
 
   readonly catchUp = (): Promise<void> => this.#reader.catchUp();
 
+  async settle(): Promise<void> {
+    const { zk } = this.#options;
+    await zk.sync('/'); // the events of all that was written before come before its answer
+    if (this.#own.deferred > 0) await zk.sync('/'); // and with this one it is known which of them are ours
+    await this.#reader.catchUp();
+  }
+
   onChange(listener: (change: RecordChange<T>) => void): () => void {
     return this.#records.onChange(listener);
   }

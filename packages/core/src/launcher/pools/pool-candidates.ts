@@ -3,8 +3,8 @@ import {
   uuidHex,
   type LauncherId,
   type PoolComponentRecord,
+  type RecordCache,
   type RequestRecord,
-  type ZooKeeper,
 } from '@nodepool/zk-protocol';
 import type { Config } from '../../contract/config.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
@@ -15,7 +15,7 @@ import { shortName } from './short-name.js';
 
 /** Where the candidates are looked up. */
 export interface PoolCandidatesOptions {
-  readonly zk: Pick<ZooKeeper, 'sync'>;
+  readonly components: Pick<RecordCache<unknown>, 'settle'>;
   /** Fully qualified name of this host. */
   readonly hostname: string;
   readonly version: string;
@@ -90,7 +90,7 @@ export class PoolCandidates {
    */
   async isRefusedByAll(request: RequestRecord, besides?: LauncherId): Promise<boolean> {
     if (!this.seemsRefusedByAll(request, besides)) return false;
-    await this.#options.zk.sync('/'); // with its answer all events of before
+    await this.#options.components.settle();
     return this.seemsRefusedByAll(request, besides);
   }
 

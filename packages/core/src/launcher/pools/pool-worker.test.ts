@@ -55,7 +55,7 @@ class Pool {
     const registry = new PoolRegistry(components);
     this.started = components.start();
     const candidates = new PoolCandidates({
-      ...{ zk, hostname: 'nl01', version: '1', registry },
+      ...{ components, hostname: 'nl01', version: '1', registry },
       outlook: { isCompleteFor: () => true },
     });
     this.runner = new ProviderRunner(

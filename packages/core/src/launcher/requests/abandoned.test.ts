@@ -1,4 +1,12 @@
-import { nodeLockPath, requestLockPath, type RequestId } from '@nodepool/zk-protocol';
+import {
+  encodeNode,
+  newNode,
+  nodeLockPath,
+  nodePath,
+  requestLockPath,
+  type NodeId,
+  type RequestId,
+} from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
 import { removeAbandonedLocks } from './abandoned.js';
@@ -37,6 +45,23 @@ describe('removing locks that were left behind', () => {
     await world.clock.run(remove(world.zk.sessionEpoch));
 
     expect(await entries()).toEqual([1, 1]);
+  });
+
+  it('takes those of nodes that were given to the request just before', async () => {
+    const { world, lock, remove, entries } = await locked();
+    const [id] = [...world.services.mirror.allocatedTo(REQUEST)];
+    const store = (allocatedTo: RequestId | null) =>
+      world.other.setData(
+        nodePath(id as NodeId),
+        encodeNode(newNode({ state: 'ready', labels: ['a'], allocatedTo }, 0)),
+      );
+    await world.clock.run(store(null));
+    await world.pass(100);
+    await lock(world.zk);
+
+    await world.clock.run(Promise.all([store(REQUEST), remove(world.zk.sessionEpoch)]));
+
+    expect(await entries()).toEqual([0, 0]);
   });
 
   it('takes none of a new session', async () => {

@@ -9,6 +9,8 @@ import {
 import type { Services } from '../mirror/services.js';
 
 const RETRY_MS = 1_000;
+/** So many attempts may well fail while the connection is unsteady. */
+const QUIET_ATTEMPTS = 5;
 
 /** Whose locks to look through. */
 export interface Abandoned {
@@ -28,13 +30,13 @@ export async function removeAbandonedLocks(
   epoch: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const { zk, clock, mirror } = services;
-  while (!signal.aborted && zk.sessionEpoch === epoch && zk.state !== 'CLOSED') {
+  const { zk, clock, mirror, logger } = services;
+  for (let attempt = 1; !signal.aborted && zk.sessionEpoch === epoch && zk.state !== 'CLOSED'; attempt++) {
     try {
       await zk.whenConnected(signal);
       if (zk.sessionEpoch !== epoch) return; // what is there now is of the new session
       await mirror.nodes.whenReady(signal);
-      await zk.sync('/'); // and with its answer all events of before
+      await mirror.nodes.settle(); // what the lost write made is ours to remove
       const all = new Set([...nodes, ...(request === undefined ? [] : mirror.allocatedTo(request))]);
       if (request !== undefined) await removeOwnEntries(services, requestLockPath(request));
       await Promise.all([...all].map((id) => removeOwnEntries(services, nodeLockPath(id))));
@@ -42,6 +44,13 @@ export async function removeAbandonedLocks(
     } catch (error) {
       if (signal.aborted) return;
       if (!isZooKeeperError(error)) throw error;
+      const level = attempt <= QUIET_ATTEMPTS ? 'debug' : 'warn';
+      logger[level]('Cannot remove locks that were left behind; trying again', {
+        requestId: request,
+        nodes,
+        attempt,
+        error,
+      });
       // An abort ends the wait, and with it the loop.
       await delay(clock, RETRY_MS, signal).catch(() => undefined);
     }

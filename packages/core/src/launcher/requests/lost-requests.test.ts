@@ -3,14 +3,20 @@ import {
   encodeRequest,
   newNode,
   newRequest,
+  NODE_CREATE_PATH,
+  nodeLockPath,
   nodePath,
   requestLockPath,
   requestPath,
   REQUESTS_ROOT,
+  ZooKeeperError,
+  type Committer,
+  type NodeId,
   type RequestId,
 } from '@nodepool/zk-protocol';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { OTHERS_PROVIDER, ServiceWorld } from '../../../test/support/service-world.js';
+import type { Services } from '../mirror/services.js';
 import { LostRequests } from './lost-requests.js';
 
 describe('a request that another launcher has accepted', () => {
@@ -121,5 +127,73 @@ describe('a request that another launcher has accepted', () => {
 
     const stat = await world.clock.run(world.other.exists(requestPath(id)));
     expect(stat?.version).toBe(2);
+  });
+});
+
+describe('a lost request with hundreds of nodes', () => {
+  const COUNT = 250;
+  let world: ServiceWorld;
+  let id: RequestId;
+
+  beforeEach(async () => {
+    world = await ServiceWorld.open();
+    const { other, clock } = world;
+    const body = encodeRequest(newRequest({ state: 'pending', labels: ['a'] }, clock.now()));
+    const path = await clock.run(other.create(`${REQUESTS_ROOT}/200-`, body, { sequential: true }));
+    id = path.slice(REQUESTS_ROOT.length + 1) as RequestId;
+    const node = encodeNode(newNode({ state: 'ready', labels: ['a'], allocatedTo: id }, clock.now()));
+    const made = Array.from({ length: COUNT }, () => other.create(NODE_CREATE_PATH, node, { sequential: true }));
+    await clock.run(Promise.all(made));
+    await world.pass(1_000);
+  });
+
+  /** @param fails - the commits that do, by number */
+  function watchCommits(fails: readonly number[]): { services: Services; sizes: number[] } {
+    const sizes: number[] = [];
+    const commit: Committer['commit'] = (operations) => {
+      sizes.push(operations.length);
+      const lost = new ZooKeeperError('ZK_CONNECTION_LOSS', 'the connection was lost');
+      return fails.includes(sizes.length) ? Promise.reject(lost) : world.services.committer.commit(operations);
+    };
+    return { services: { ...world.services, committer: { commit } }, sizes };
+  }
+
+  const left = () => world.services.mirror.allocatedTo(id).size;
+  const state = () => world.services.mirror.requests.get(id)?.state;
+
+  it('is reset in transactions that ZooKeeper takes', async () => {
+    const { services, sizes } = watchCommits([]);
+
+    await world.clock.run(new LostRequests(services, () => false).checkAll());
+
+    expect([state(), left()]).toEqual(['requested', 0]);
+    expect(Math.max(...sizes)).toBeLessThan(COUNT);
+  });
+
+  it('stays lost when only some of its nodes could be let go, and is reset with the rest of them', async () => {
+    const { services } = watchCommits([2]);
+
+    await world.clock.run(new LostRequests(services, () => false).checkAll());
+    const between = [state(), left()];
+    await world.pass(1_000);
+
+    expect(between).toEqual(['pending', 150]);
+    expect([state(), left()]).toEqual(['requested', 0]);
+  });
+
+  it('is warned of when it cannot be reset after some attempts', async () => {
+    const lines: string[] = [];
+    const logger = { ...world.services.logger, warn: (message: string) => void lines.push(message) };
+    const [node] = [...world.services.mirror.allocatedTo(id)];
+    const lock = nodeLockPath(node as NodeId);
+    await world.clock.run(world.other.ensurePath(`${lock}/0123__lock__0000000000`));
+    new LostRequests({ ...world.services, logger }, () => false).check(id).catch(() => undefined);
+
+    await world.pass(1_000);
+    const early = lines.length;
+    await world.pass(60_000);
+
+    expect(early).toBe(0);
+    expect(new Set(lines)).toEqual(new Set(['Lost request cannot be reset yet']));
   });
 });

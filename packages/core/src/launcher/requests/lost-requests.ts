@@ -8,12 +8,15 @@ import {
   type RequestId,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
+import { NODES_PER_TRANSACTION } from './allocation.js';
 import { proveUnlocked, setRequest } from './request-writes.js';
 import { UNALLOCATED } from './release.js';
 import type { Services } from '../mirror/services.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from './transaction.js';
 
 const RETRY = { firstMs: 100, longestMs: 30_000 };
+/** So many attempts may well fail: another process is at work on the request or one of its nodes. */
+const QUIET_ATTEMPTS = 5;
 
 /**
  * Finds accepted requests whose launcher has gone, or has let go of them, and returns them to the queue: a request is lost
@@ -98,7 +101,8 @@ export class LostRequests {
       }
       const attempt = this.#checking.get(id) ?? 0;
       this.#checking.set(id, attempt + 1);
-      logger.debug('Lost request cannot be reset yet', { requestId: id, error });
+      const level = attempt < QUIET_ATTEMPTS ? 'debug' : 'warn';
+      logger[level]('Lost request cannot be reset yet', { requestId: id, attempts: attempt + 1, error });
       clock.setTimer(backoffMs(attempt, RETRY, random), () => {
         if (this.#stop.signal.aborted) return;
         void this.#try(id);
@@ -109,17 +113,18 @@ export class LostRequests {
 
   async #reset(id: RequestId): Promise<boolean> {
     const { mirror, committer, logger, clock } = this.#services;
-    // a mirror that is being rebuilt may not show all nodes of the request; once it is complete all are checked again
-    if (!mirror.nodes.ready || !mirror.requests.ready) return false;
-    const request = mirror.requests.get(id);
-    if (request?.state !== 'pending' || this.#isOurs(id)) return false;
-    const [entries] = await Promise.all([this.#lockEntries(id), mirror.nodes.catchUp()]);
+    if (!this.#lostRequest(id)) return false;
+    // In this order: what the last holder of the lock wrote is seen when the lock is seen without one.
+    const [entries] = await Promise.all([this.#lockEntries(id), mirror.requests.settle(), mirror.nodes.settle()]);
     if (entries !== undefined && entries.length > 0) return false;
+    const request = this.#lostRequest(id);
+    if (!request) return false;
     const nodes = [...mirror.allocatedTo(id)]
       .map((node) => mirror.nodes.get(node))
       .filter((node) => node !== undefined);
-    const transaction = this.#resetTransaction(request, nodes, entries !== undefined, clock.now());
-    await transaction.commit(committer);
+    for (const transaction of this.#resetTransactions(request, nodes, entries !== undefined, clock.now())) {
+      await transaction.commit(committer);
+    }
     logger.info('Reset lost request: the launcher that had accepted it is gone', {
       requestId: id,
       eventId: request.eventId,
@@ -128,23 +133,39 @@ export class LostRequests {
     return true;
   }
 
-  #resetTransaction(
+  /** A mirror that is being rebuilt may not show all nodes of a request; once it is complete all are checked again. */
+  #lostRequest(id: RequestId): RequestRecord | undefined {
+    const { nodes, requests } = this.#services.mirror;
+    if (!nodes.ready || !requests.ready || this.#isOurs(id)) return undefined;
+    const request = requests.get(id);
+    return request?.state === 'pending' ? request : undefined;
+  }
+
+  /**
+   * Each of them proves that no process has the request, and the last one resets it: after a crash in between it is lost
+   * still, with fewer nodes.
+   */
+  *#resetTransactions(
     request: RequestRecord,
     nodes: readonly NodeRecord[],
     directoryExists: boolean,
     now: number,
-  ): Transaction<'lock' | 'request' | 'node'> {
+  ): Generator<Transaction<'lock' | 'request' | 'node'>> {
     const { mirror } = this.#services;
     const root = requestLockPath(request.id);
-    const transaction = new Transaction<'lock' | 'request' | 'node'>();
-    transaction.add('lock', ...proveUnlocked(root, directoryExists));
-    for (const node of nodes) {
-      if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('node', removeLockDirectory(node));
-      transaction.add('node', setNode(withNode(node, changesOfLost(node), now)));
+    for (let at = 0; ; at += NODES_PER_TRANSACTION) {
+      const transaction = new Transaction<'lock' | 'request' | 'node'>();
+      transaction.add('lock', ...proveUnlocked(root, directoryExists));
+      for (const node of nodes.slice(at, at + NODES_PER_TRANSACTION)) {
+        if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('node', removeLockDirectory(node));
+        transaction.add('node', setNode(withNode(node, changesOfLost(node), now)));
+      }
+      const isLast = at + NODES_PER_TRANSACTION >= nodes.length;
+      const reset = withRequest(request, { state: 'requested', nodeIds: [] }, now, 'launcher');
+      if (isLast) transaction.add('request', setRequest(reset));
+      yield transaction;
+      if (isLast) return;
     }
-    const reset = withRequest(request, { state: 'requested', nodeIds: [] }, now, 'launcher');
-    transaction.add('request', setRequest(reset));
-    return transaction;
   }
 
   async #lockEntries(id: RequestId): Promise<string[] | undefined> {

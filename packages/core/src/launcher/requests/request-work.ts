@@ -185,7 +185,7 @@ export class RequestWork {
   /** Another process wrote the request although we hold its lock: the work continues from what it says now. */
   async rereadRequest(): Promise<void> {
     const before = this.#request.stat?.version;
-    await this.services.zk.sync('/');
+    await this.services.mirror.requests.settle();
     this.#refreshRequest();
     if (this.#request.stat?.version === before) throw new Error('the request was changed while locked');
   }
