@@ -28,6 +28,35 @@ function promised(labels: readonly string[]) {
   return { usage, settle, room };
 }
 
+describe('what a pool and its provider use', () => {
+  const pool = (name: string, ...labels: string[]) => ({
+    name,
+    labels: new Map(labels.map((label) => [label, { name: label }])),
+  });
+
+  it('has no nodes in it of pools and labels that have left the configuration', () => {
+    const usage = new Usage(() => need);
+    usage.change(undefined, nodeOf({ id: '1' as NodeId, labels: ['a'] }));
+    usage.change(undefined, nodeOf({ id: '2' as NodeId, labels: ['removed'] }));
+    usage.change(undefined, nodeOf({ id: '3' as NodeId, labels: ['a'], pool: 'removed' }));
+
+    expect(usage.ofPool('p', pool('main', 'a', 'b'))).toEqual(need);
+    expect(usage.ofProvider('p', [pool('main', 'a', 'b'), pool('other', 'a')])).toEqual(need);
+    expect(usage.ofProvider('p', [pool('main', 'a', 'removed'), pool('removed', 'a')])).toEqual({
+      instances: 3,
+      cores: 12,
+    });
+  });
+
+  it('has a node in it until it is gone', () => {
+    const usage = new Usage(() => need);
+    usage.change(undefined, nodeOf());
+    usage.change(nodeOf(), undefined);
+
+    expect(usage.ofPool('p', pool('main', 'a'))).toEqual({ instances: 0, cores: 0 });
+  });
+});
+
 describe('what a tenant uses', () => {
   it('has in it what an accepted request will get, and its nodes only once', () => {
     const { usage, settle, room } = promised(['a', 'b']);

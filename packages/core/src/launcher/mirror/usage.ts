@@ -1,16 +1,17 @@
 import type { NodeRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
+import type { PoolConfig } from '../../contract/provider-config.js';
 import { accumulate, storedPart } from '../../contract/resources.js';
 import { UsagePromises, type PromisedNode } from './usage-promises.js';
 
 const NOTHING: Resources = Object.freeze({});
 
 /**
- * Running totals of what nodes use, by provider, pool and tenant; a change of one node costs the same whether there are
+ * Running totals of what nodes use, by pool and label, and by tenant; a change of one node costs the same whether there are
  * ten nodes or ten thousand. Of what no record tells nothing is counted here.
  */
 export class Usage {
-  readonly #providers = new Map<string, Resources>();
-  readonly #pools = new Map<string, Resources>();
+  /** By pool, then by the first label of the nodes. */
+  readonly #pools = new Map<string, Map<string, Resources>>();
   readonly #tenants = new Map<string, Resources>();
   /** What each node was counted as: a label's need can change with the configuration, what was added cannot. */
   readonly #counted = new Map<string, Resources>();
@@ -54,12 +55,22 @@ export class Usage {
     return () => this.#capacityListeners.delete(listener);
   }
 
-  ofProvider(provider: string): Resources {
-    return this.#providers.get(provider) ?? NOTHING;
+  /**
+   * What the nodes of a provider use. As with the original, nodes of pools and labels that have left the configuration do not
+   * count against quotas and ceilings.
+   * @param pools - those of the configuration
+   */
+  ofProvider(provider: string, pools: Iterable<Pick<PoolConfig, 'name' | 'labels'>>): Resources {
+    const sum: Resources = {};
+    for (const pool of pools) this.#addPool(sum, provider, pool);
+    return sum;
   }
 
-  ofPool(provider: string, pool: string): Resources {
-    return this.#pools.get(poolKey(provider, pool)) ?? NOTHING;
+  /** As {@link ofProvider}, of one pool. */
+  ofPool(provider: string, pool: Pick<PoolConfig, 'name' | 'labels'>): Resources {
+    const sum: Resources = {};
+    this.#addPool(sum, provider, pool);
+    return sum;
   }
 
   /**
@@ -70,10 +81,19 @@ export class Usage {
     return this.#tenants.get(tenant) ?? NOTHING;
   }
 
+  #addPool(sum: Resources, provider: string, { name, labels }: Pick<PoolConfig, 'name' | 'labels'>): void {
+    for (const [label, amount] of this.#pools.get(poolKey(provider, name)) ?? []) {
+      if (labels.has(label)) accumulate(sum, amount);
+    }
+  }
+
   #count(node: NodeRecord, need: Resources, factor: 1 | -1): void {
-    if (node.provider !== null) {
-      add(this.#providers, node.provider, need, factor);
-      if (node.pool !== null) add(this.#pools, poolKey(node.provider, node.pool), need, factor);
+    const [label] = node.labels;
+    if (node.provider !== null && node.pool !== null && label !== undefined) {
+      const key = poolKey(node.provider, node.pool);
+      let ofPool = this.#pools.get(key);
+      if (!ofPool) this.#pools.set(key, (ofPool = new Map<string, Resources>()));
+      add(ofPool, label, need, factor);
     }
     if (node.tenantName !== null) add(this.#tenants, node.tenantName, need, factor);
   }

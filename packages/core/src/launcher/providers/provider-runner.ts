@@ -171,13 +171,14 @@ export class ProviderRunner {
   }
 
   usedByProvider(): Resources {
-    const { usage } = this.#services.mirror;
-    return sumOf(usage.ofProvider(this.name), this.#ledger.promised, this.#unstored());
+    const used = this.#services.mirror.usage.ofProvider(this.name, this.config.pools.values());
+    return sumOf(used, this.#ledger.promised, this.#unstored());
   }
 
   usedByPool(pool: string): Resources {
-    const { usage } = this.#services.mirror;
-    return sumOf(usage.ofPool(this.name, pool), this.#ledger.promisedByPool.get(pool), this.#unstored(pool));
+    const configured = this.config.pools.get(pool);
+    const used = configured ? this.#services.mirror.usage.ofPool(this.name, configured) : {};
+    return sumOf(used, this.#ledger.promisedByPool.get(pool), this.#unstored(pool));
   }
 
   /** What all nodes of the provider, or of one pool, use of that which no record tells, those about to be made included. */
@@ -185,7 +186,7 @@ export class ProviderRunner {
     const used: Resources = {};
     for (const { pool, label, nodes } of this.#services.mirror.labelUse.ofProvider(this.name)) {
       const config = only === undefined || pool === only ? this.config.pools.get(pool) : undefined;
-      if (config) accumulate(used, unstoredPart(this.needOf(label, config)), nodes);
+      if (config?.labels.has(label)) accumulate(used, unstoredPart(this.needOf(label, config)), nodes);
     }
     return used;
   }
