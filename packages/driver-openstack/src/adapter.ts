@@ -21,6 +21,7 @@ import { Cached } from './cached.js';
 import { CapacityMemory } from './capacity-memory.js';
 import { OpenStackClient } from './client/client.js';
 import type { Server, ServerOrder } from './client/compute.js';
+import type { RefusedLogins } from './client/refused-logins.js';
 import type { Transport } from './client/transport.js';
 import { CloudFacts } from './cloud-facts.js';
 import type { OpenStackLabel, OpenStackPool, OpenStackProvider } from './config.js';
@@ -37,6 +38,8 @@ import { serverOrder, zoneFor } from './server-order.js';
 export interface AdapterParts {
   /** Default: over the network. */
   readonly transport?: Transport | undefined;
+  /** Default: known to this adapter alone. */
+  readonly logins?: RefusedLogins | undefined;
 }
 
 /** One list a second at the most; ten seconds while nothing happens. */
@@ -60,7 +63,7 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
   readonly #hasIpv6 = hasGlobalIpv6();
 
   /** @throws {ConfigError} there is no such cloud; the provider is made again later */
-  constructor(config: OpenStackProvider, context: AdapterContext, { transport }: AdapterParts = {}) {
+  constructor(config: OpenStackProvider, context: AdapterContext, { transport, logins }: AdapterParts = {}) {
     const { clock, logger, metrics } = context;
     if (!config.settings) throw new ConfigError(config.cloudProblem ?? `cloud "${config.cloud}" is not known`);
     const random = () => context.random();
@@ -76,6 +79,7 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
       metrics,
       requestsPerSecond,
       random,
+      logins,
     });
     this.#client = client;
     this.#shared = new TaskManager(`${name} shared`, { clock, logger, random, maxParallel: SHARED_CALLS });
@@ -156,8 +160,10 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
   }
 
   async deleteResource(resource: Resource, signal: AbortSignal): Promise<void> {
-    if (resource.type === 'instance') await this.#client.compute.deleteServer(resource.id, signal);
-    else await this.#leftovers.delete(resource, signal);
+    if (resource.type === 'instance') {
+      if (this.#mayHaveFloatingIps) await this.#releaseUnmarked(resource.id, signal);
+      await this.#client.compute.deleteServer(resource.id, signal);
+    } else await this.#leftovers.delete(resource, signal);
   }
 
   getQuotaLimits(signal: AbortSignal): Promise<Resources> {
@@ -219,6 +225,13 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
     return [...this.#config.pools.values()].some(({ autoFloatingIp }) => autoFloatingIp);
   }
 
+  /** Those that carry a mark are found by it once the server is gone. */
+  async #releaseUnmarked(serverId: string, signal: AbortSignal): Promise<void> {
+    const order = { provider: this.#config.name, nodeId: undefined, serverId };
+    const { unmarked } = await this.#floatingIps.toRelease(order, signal);
+    for (const ip of unmarked) await this.#floatingIps.remove(ip, signal);
+  }
+
   async #makeOrder(order: CreateOrder<OpenStackLabel, OpenStackPool>): Promise<ServerOrder> {
     const made = await serverOrder(order, this.#config, this.#facts);
     const isFull = (zone: string | null): boolean => this.#capacity.isFull(zone, made.flavorId);
@@ -247,6 +260,7 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
     const hasVolumes = servers.some(({ volumeIds }) => volumeIds.length > 0);
     return {
       settings: this.#client.settings,
+      region: this.#config.region,
       networks,
       flavors: new Map(flavors.flatMap((flavor) => [[flavor.id, flavor] as const, [flavor.name, flavor] as const])),
       volumeSizes: hasVolumes ? await this.#sizesOf(servers) : new Map(),

@@ -1,6 +1,6 @@
 import { BlockList, isIPv4 } from 'node:net';
 import type { CloudSettings, NetworkHint } from './client/clouds/types.js';
-import type { Server, ServerAddress } from './client/compute.js';
+import type { Server } from './client/compute.js';
 import type { Network, Port, Subnet } from './client/network.js';
 
 /** What the networks of a cloud are good for. Names and ids alike stand for a network. */
@@ -117,7 +117,8 @@ function interfaceAddress(
 ): string | undefined {
   if (view.defaultInterface !== undefined) {
     const there = addresses.filter(({ network }) => network === nameOf(view, view.defaultInterface));
-    const chosen = there.find(({ version }) => version === 4) ?? there[0];
+    const ipv6 = hasIpv6 && !forceIpv4 ? there.find(({ version }) => version === 6) : undefined;
+    const chosen = ipv6 ?? there.find(({ version }) => version === 4) ?? there[0];
     if (chosen) return chosen.address;
   }
   if (isPrivate && known.privateIpv4 !== undefined) return known.privateIpv4;
@@ -133,12 +134,12 @@ function nameOf(view: NetworkView, idOrName: string | undefined): string | undef
 function publicV4(server: Pick<Server, 'addresses' | 'accessIpv4'>, view: NetworkView): string | undefined {
   if (server.accessIpv4 !== undefined) return server.accessIpv4;
   const ours = server.addresses.filter(({ version }) => version === 4);
-  const inside = (entry: ServerAddress): boolean => view.internalV4.has(entry.network);
   return (
     ours.find(({ network, type }) => type !== 'floating' && view.externalV4.has(network)) ??
     ours.find(({ type }) => type === 'floating') ??
     ours.find(({ network }) => network === 'public') ??
-    ours.find((entry) => isGlobal(entry.address) && !inside(entry))
+    // also in networks that look internal: projects do not see what a provider network is a piece of
+    ours.find(({ address }) => isGlobal(address))
   )?.address;
 }
 
@@ -162,11 +163,11 @@ function privateV4({ addresses }: Pick<Server, 'addresses'>, view: NetworkView):
   )?.address;
 }
 
+/** As in Python's `ipaddress.is_private`, by which the original judges: 100.64.0.0/10 counts as public. */
 const NOT_GLOBAL = new BlockList();
 for (const [net, bits] of [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
   ['127.0.0.0', 8],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],

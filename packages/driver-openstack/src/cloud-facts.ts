@@ -93,7 +93,7 @@ export class CloudFacts {
    * @throws {ConfigError} one does not exist, or its name is that of several
    */
   async networkIds(pool: OpenStackPool, label: OpenStackLabel): Promise<readonly string[] | 'auto'> {
-    const names = label.networks.length > 0 ? label.networks : pool.networks;
+    const names = label.networks ?? pool.networks;
     const view = await this.networks();
     if (names.length > 0) return names.map((name) => networkId(view.networks, name, label.name));
     const usual = this.#client.settings.networks.find((hint) => hint.defaultInterface);

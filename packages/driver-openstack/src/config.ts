@@ -36,8 +36,8 @@ export interface OpenStackLabel extends StateMachineLabelConfig {
   readonly flavorName: string | undefined;
   readonly keyName: string | undefined;
   readonly userData: string | undefined;
-  /** Names or ids; empty: those of the pool. */
-  readonly networks: readonly string[];
+  /** Names or ids; `undefined`: those of the pool. */
+  readonly networks: readonly string[] | undefined;
   readonly bootFromVolume: boolean;
   readonly volumeGb: number;
   readonly volumeType: string | undefined;
@@ -66,6 +66,7 @@ export interface OpenStackProvider extends StateMachineProviderConfig {
   readonly cloudImages: ReadonlyMap<string, OpenStackCloudImage>;
   readonly diskimages: ReadonlyMap<string, OpenStackDiskimage>;
   readonly cloud: string;
+  /** `region-name`; `undefined`: the region is that of the cloud, and not written into records. */
   readonly region: string | undefined;
   /** How to reach the cloud; `undefined`: `clouds.yaml` does not tell, for the reason in `cloudProblem`. */
   readonly settings: CloudSettings | undefined;
@@ -123,7 +124,7 @@ export function readProviderConfig(
     cloudImages: completed(entry['cloud-images'], common.cloudImages, readCloudImage),
     diskimages: completed(entry['diskimages'], common.diskimages, readDiskimage),
     cloud,
-    region: region ?? settings?.region,
+    region,
     settings,
     cloudProblem: problem,
     // a changed clouds.yaml makes another provider of it
@@ -194,7 +195,7 @@ function readLabel(label: StateMachineLabelConfig, entry: JsonObject): OpenStack
     flavorName: textOr(entry['flavor-name'], undefined),
     keyName: textOr(entry['key-name'], undefined),
     userData: textOr(entry['userdata'], undefined),
-    networks: textsOf(entry['networks']),
+    networks: entry['networks'] === undefined ? undefined : textsOf(entry['networks']),
     bootFromVolume: entry['boot-from-volume'] === true,
     volumeGb: numberOr(entry['volume-size'], DEFAULT_VOLUME_GB),
     volumeType: textOr(entry['volume-type'], undefined),

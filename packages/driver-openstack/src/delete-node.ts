@@ -2,6 +2,8 @@ import {
   createStateMachine,
   done,
   goto,
+  NODE_ID_TAG,
+  PROVIDER_TAG,
   wait,
   type Handlers,
   type MachineRun,
@@ -58,7 +60,11 @@ export const deleteHandlers = {
         : { name: 'submitting', externalId, refusals: 0 },
     ),
   'releasing-floating-ips': async ({ externalId }, { floatingIps, provider, nodeId }, run) => {
-    if (nodeId !== undefined) await floatingIps.removeOf(provider, nodeId, run.signal);
+    const { ours, unmarked } = await floatingIps.toRelease({ provider, nodeId, serverId: externalId }, run.signal);
+    for (const ip of ours) await floatingIps.remove(ip, run.signal);
+    const tags = unmarked.length === 0 ? undefined : (await run.instances.find(externalId))?.metadata;
+    const isOurs = tags?.[PROVIDER_TAG] === provider && (nodeId === undefined || tags[NODE_ID_TAG] === nodeId);
+    if (isOurs) for (const ip of unmarked) await floatingIps.remove(ip, run.signal);
     return goto({ name: 'submitting', externalId, refusals: 0 });
   },
   submitting: submitDeletion,

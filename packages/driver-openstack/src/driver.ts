@@ -1,5 +1,6 @@
 import { defineStateMachineDriver, type AdapterContext, type Driver } from '@nodepool/core';
 import { OpenStackAdapter } from './adapter.js';
+import { RefusedLogins } from './client/refused-logins.js';
 import type { Transport } from './client/transport.js';
 import { CloudFileCache, readProviderConfig, type OpenStackProvider } from './config.js';
 import { schema } from './schema.js';
@@ -15,13 +16,15 @@ export interface OpenStackDriverOptions {
 /** Makes the driver, perhaps with a cloud in the same process. */
 export function createOpenStackDriver({ transport, env }: OpenStackDriverOptions = {}): Driver {
   const files = new CloudFileCache();
+  const logins = new RefusedLogins();
   return defineStateMachineDriver<OpenStackProvider>({
     name: 'openstack',
     schema,
     managesImages: true,
     reset: () => files.reset(),
     getProviderConfig: (entry, context) => readProviderConfig(entry, env ? { ...context, env } : context, files),
-    getAdapter: (config, context) => new OpenStackAdapter(config, context, { transport: transport?.(config, context) }),
+    getAdapter: (config, context) =>
+      new OpenStackAdapter(config, context, { logins, transport: transport?.(config, context) }),
   });
 }
 

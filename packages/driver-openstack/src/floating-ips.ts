@@ -80,10 +80,14 @@ export class FloatingIps {
     return { ...server, addresses: [...server.addresses, shown] };
   }
 
-  /** Deletes what was made for a node. */
-  async removeOf(provider: string, nodeId: string, signal: AbortSignal): Promise<void> {
-    const ours = (await this.list(signal)).filter((ip) => isOf(ip, provider, nodeId));
-    for (const ip of ours) await this.remove(ip, signal);
+  /** What was made for a node, and what is on its server without a mark. @param nodeId - `undefined`: its record is gone */
+  async toRelease(
+    { provider, nodeId, serverId }: { provider: string; nodeId: string | undefined; serverId: string },
+    signal: AbortSignal,
+  ): Promise<{ readonly ours: readonly FloatingIp[]; readonly unmarked: readonly FloatingIp[] }> {
+    const all = await this.list(signal);
+    const ours = all.filter((ip) => isOf(ip, provider, nodeId));
+    return { ours, unmarked: await this.#unmarkedOn(serverId, all, signal) };
   }
 
   /** Deletes one of ours. One that is gone counts as deleted. */
@@ -93,6 +97,17 @@ export class FloatingIps {
     } catch (error) {
       if (!isOpenStackError(error, 'not-found')) throw error;
     }
+  }
+
+  /** Those without a mark that are attached to a server: the original makes such, and deletes them with the server. */
+  async #unmarkedOn(serverId: string, all: readonly FloatingIp[], signal: AbortSignal): Promise<readonly FloatingIp[]> {
+    const unmarked = all.filter(
+      ({ portId, description }) => portId !== undefined && tagsIn(description)[PROVIDER_TAG] === undefined,
+    );
+    if (unmarked.length === 0) return [];
+    const ports = await this.#shared.list('ports', (own) => this.#client.network.ports({}, own), { signal });
+    const own = new Set(ports.filter(({ deviceId }) => deviceId === serverId).map(({ id }) => id));
+    return unmarked.filter(({ portId }) => own.has(portId ?? ''));
   }
 
   #isFree(ip: FloatingIp, provider: string, networkId: string): boolean {

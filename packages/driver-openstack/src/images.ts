@@ -22,6 +22,8 @@ export interface ImagesOptions {
 const MD5 = 'owner_specified.openstack.md5';
 const SHA256 = 'owner_specified.openstack.sha256';
 const OBJECT = 'owner_specified.openstack.object';
+/** Of the tags by which an image is known as ours. */
+const OWN_PREFIX = 'nodepool_';
 const LOOK_MS = 1_000;
 const CLEAN_UP_MS = 60_000;
 /** Read, sent and told of in one piece. */
@@ -43,6 +45,9 @@ export class Images {
     const { client, clock, timeoutMs } = this.#options;
     const same = await this.#sameImage(upload, signal);
     if (same) {
+      // It belongs to this upload from now on, also for those who look for leaks by its marks.
+      const marks = Object.entries(upload.metadata).filter(([name]) => name.startsWith(OWN_PREFIX));
+      await client.image.setProperties(same.id, Object.fromEntries(marks), signal);
       await upload.onCreated?.(same.id);
       return same.id;
     }

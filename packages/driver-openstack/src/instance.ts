@@ -11,6 +11,8 @@ export interface OpenStackInstance extends Instance {
 
 /** What is needed to understand what a cloud shows of a server. */
 export interface InstanceContext {
+  /** `region-name` of the provider. */
+  readonly region: string | undefined;
   readonly settings: CloudSettings;
   readonly networks: NetworkView;
   /** By id and by name. */
@@ -31,12 +33,13 @@ export function toInstance(server: Server, context: InstanceContext): OpenStackI
     ready: server.status === 'ACTIVE' && addresses.interfaceIp !== undefined,
     deleted: GONE.has(server.status),
     interfaceIp: addresses.interfaceIp ?? null,
-    publicIpv4: addresses.publicIpv4 ?? null,
-    publicIpv6: addresses.publicIpv6 ?? null,
-    privateIpv4: addresses.privateIpv4 ?? null,
+    // as the original writes it where there is none
+    publicIpv4: addresses.publicIpv4 ?? '',
+    publicIpv6: addresses.publicIpv6 ?? '',
+    privateIpv4: addresses.privateIpv4 ?? '',
     metadata: server.metadata,
     cloud: context.settings.name,
-    region: context.settings.region ?? null,
+    region: context.region ?? null,
     az: server.zone ?? null,
     hostId: server.hostId ?? null,
     resources: resourcesOf(server, context),

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { VirtualClock } from '@nodepool/core/testing';
 import { OpenStackError, type OpenStackClient } from '../src/client/index.js';
 import { FakeOpenStack } from './fake/fake-openstack.js';
+import { RefusedLogins } from '../src/client/refused-logins.js';
 import { connect, type LogLine, type TestClientOptions } from './support/client.js';
 
 const NEVER = new AbortController().signal;
@@ -96,6 +97,44 @@ describe('tokens', () => {
     expect(JSON.stringify([error.message, lines])).not.toContain('hunter2');
   });
 
+  it('are asked for again only after a pause that grows when the credentials were refused', async () => {
+    const clock = new VirtualClock();
+    await cloud.close();
+    cloud = await new FakeOpenStack(clock).listen();
+    const logins = new RefusedLogins();
+    const auth = { auth_url: cloud.authUrl, username: 'x', password: 'hunter2', project_name: 'p' };
+    const attempts = async () => {
+      const api = client({ entry: { auth }, clock, logins });
+      await failureOf(api.connect(NEVER));
+      return cloud.count('POST', /^identity/);
+    };
+
+    const counts = [await attempts(), await attempts()];
+    await clock.advance(60_000);
+    counts.push(await attempts(), await attempts());
+    await clock.advance(60_000);
+    counts.push(await attempts());
+    await clock.advance(60_000);
+    counts.push(await attempts());
+
+    expect(counts).toEqual([1, 1, 2, 2, 2, 3]);
+    const error = await failureOf(client({ entry: { auth }, clock, logins }).connect(NEVER));
+    expect(error.message).toMatch(
+      /401.*no attempt for another 240 s, so that the user is not locked out: correct clouds\.yaml$/,
+    );
+    expect(error.kind).toBe('unauthorized');
+  });
+
+  it('are asked for at once with corrected credentials, and by other clouds', async () => {
+    const logins = new RefusedLogins();
+    const wrong = { auth_url: cloud.authUrl, username: 'nodepool', password: 'hunter2', project_name: 'ci' };
+    await failureOf(client({ entry: { auth: wrong }, logins }).connect(NEVER));
+
+    await client({ logins }).connect(NEVER);
+
+    expect(cloud.count('POST', /^identity/)).toBe(2);
+  });
+
   it('need no scope with an application credential', async () => {
     const auth = { auth_url: cloud.authUrl, application_credential_id: 'a', application_credential_secret: 'secret' };
     const api = client({ entry: { auth_type: 'v3applicationcredential', auth } });
@@ -116,6 +155,21 @@ describe('lists', () => {
     expect(new Set(servers.map(({ id }) => id)).size).toBe(57);
     expect(images).toHaveLength(61);
     expect(cloud.count('GET', /^compute\/servers\/detail/)).toBe(6);
+  });
+
+  it('whose markers repeat after some pages are an error', async () => {
+    const pages = ['a', 'b', 'a', 'b'].map((marker) => ({
+      images: [{ id: marker, name: marker }],
+      next: `/v2/images?marker=${marker}`,
+    }));
+    for (const body of pages) {
+      const headers = { 'content-type': 'application/json' };
+      cloud.faults.push({ path: /v2\/images/, times: 1, status: 200, headers, body: JSON.stringify(body) });
+    }
+
+    const error = await failureOf(client().image.images({}, NEVER));
+
+    expect(error.message).toContain('circles (marker a)');
   });
 
   it('that go round in circles are an error', async () => {
@@ -202,6 +256,7 @@ describe('errors', () => {
       { status: 302, headers: { location: 'https://elsewhere.example/x' }, body: '' },
       /elsewhere\.example/,
     ],
+    ['an answer without an end', { endless: true }, /the answer is larger than 64 MiB/],
     ['nothing at all', { reset: true }, /could not be made/],
   ])('%s is an error that says so', async (_what, fault, message) => {
     cloud.faults.push({ path: /servers\/detail/, ...fault });

@@ -104,7 +104,7 @@ describe('a node', () => {
       ...{
         az: 'north',
         cloud: 'fake',
-        region: 'RegionOne',
+        region: null,
         username: 'zuul',
         publicIpv4: expect.stringMatching(/^198\.51\./) as unknown,
       },
@@ -136,6 +136,32 @@ describe('a node', () => {
     expect(state).toBe('failed');
     expect(error?.message).toContain('cloud-init');
     expect(world.counted).toEqual(['error.keyscan']);
+  });
+});
+
+describe('what a record has of a server', () => {
+  it('is its region only with region-name, and an empty text for each address it lacks', async () => {
+    await setUp();
+    const { region, publicIpv6 } = await world.launchReady();
+    await setUp({ entry: { 'region-name': 'RegionOne' } });
+    const named = await world.launchReady();
+
+    expect([region, publicIpv6]).toEqual([null, '']);
+    expect(named.region).toBe('RegionOne');
+  });
+});
+
+describe('the networks of a label', () => {
+  it.each([
+    ['those of the pool', {}, 'public'],
+    ['its own', { networks: ['private'] }, 'private'],
+    ['what Nova chooses when it names none', { networks: [] }, 'private'],
+  ])('are %s', async (_what, label, network) => {
+    await setUp({ label, pool: { 'auto-floating-ip': false } });
+    await world.launchReady();
+
+    const [port] = world.cloud.state.ports.values();
+    expect(port?.networkId).toBe(`net-${network}`);
   });
 });
 

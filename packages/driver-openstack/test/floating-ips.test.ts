@@ -105,6 +105,45 @@ describe('floating IPs', () => {
     expect(state).toBe('aborted');
   });
 
+  it('that the original has made, without a mark, are deleted with their node', async () => {
+    await setUp(onPrivate);
+    const node = await world.launchReady();
+    const [ip] = world.cloud.state.floatingIps.values();
+    if (ip) ip.description = '';
+    const foreign = world.cloud.state.addPort('net-private', { deviceId: 'other-server', deviceOwner: 'compute:nova' });
+    const kept = [
+      world.cloud.state.addFloatingIp({ portId: foreign.id, status: 'ACTIVE' }).id,
+      world.cloud.state.addFloatingIp().id,
+    ];
+
+    await world.during(world.cleanUp(node));
+
+    expect([...world.cloud.state.floatingIps.keys()]).toEqual(kept);
+  });
+
+  it('that the original has made are deleted with a leaked server', async () => {
+    await setUp(onPrivate);
+    const node = await world.launchReady();
+    for (const ip of world.cloud.state.floatingIps.values()) ip.description = '';
+    world.nodes.delete(node.id);
+
+    await world.findLeaks();
+
+    expect([world.cloud.state.servers.size, world.cloud.state.floatingIps.size]).toEqual([0, 0]);
+  });
+
+  it('of a server that is not ours are not deleted, whatever a record says', async () => {
+    await setUp(onPrivate);
+    const node = await world.launchReady();
+    const [server] = world.cloud.state.servers.values();
+    for (const ip of world.cloud.state.floatingIps.values()) ip.description = '';
+    if (server) Object.assign(server.metadata, { nodepool_provider_name: 'another' });
+
+    await world.during(world.cleanUp(node));
+
+    expect(world.cloud.state.floatingIps.size).toBe(1);
+  });
+
   it('without an answer are not made twice', async () => {
     await setUp(onPrivate);
     world.cloud.faults.push({ method: 'POST', path: /floatingips/, times: 1, after: true, reset: true });

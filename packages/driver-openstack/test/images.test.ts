@@ -69,6 +69,37 @@ describe('an upload', () => {
     expect(cloud.count('PUT', /image/)).toBe(1);
   });
 
+  it('marks an image that was there already as its own, before it is told of', async () => {
+    await images.upload(upload, NEVER);
+    const told: unknown[] = [];
+    const onCreated = () => {
+      told.push(ours()[0]?.['nodepool_upload_id']);
+      return Promise.resolve();
+    };
+    const metadata = { ...upload.metadata, nodepool_build_id: 'b2', nodepool_upload_id: 'u2', min_disk: '4' };
+
+    await images.upload({ ...upload, metadata, onCreated }, NEVER);
+
+    expect(told).toEqual(['u2']);
+    expect(ours()).toEqual([
+      expect.objectContaining({ nodepool_build_id: 'b2', nodepool_upload_id: 'u2', kernel: '6' }),
+    ]);
+  });
+
+  it('gives what Glance does not take as texts in its own form, and keeps format and visibility that are configured', async () => {
+    const configured = { min_disk: '20', min_ram: '512', protected: 'True', tags: '["ci"]', visibility: 'community' };
+    const metadata = { ...upload.metadata, ...configured, container_format: 'ovf', hw_qemu_guest_agent: 'True' };
+
+    await images.upload({ ...upload, metadata }, NEVER);
+
+    expect(ours()).toEqual([
+      expect.objectContaining({
+        ...{ min_disk: 20, min_ram: 512, protected: true, tags: ['ci'], visibility: 'community' },
+        ...{ container_format: 'ovf', disk_format: 'qcow2', hw_qemu_guest_agent: 'True', name: 'debian-1' },
+      }),
+    ]);
+  });
+
   it('of a file that is not what was built leaves nothing', async () => {
     await expect(images.upload({ ...upload, md5: '0'.repeat(32) }, NEVER)).rejects.toThrow(
       /image\.qcow2" is not what was built: its md5 is \w{32}, and should be 0{32}/,

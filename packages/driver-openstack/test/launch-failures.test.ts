@@ -28,6 +28,17 @@ describe('failures of a launch', () => {
     expect(servers()).toEqual([]);
   });
 
+  it.each([400, 403, 413, 500])('an order refused with %i for quota waits, and no attempt counts', async (status) => {
+    await setUp({ entry: { 'launch-retries': 1 } });
+    const body = JSON.stringify({ badRequest: { code: status, message: 'Quota exceeded for instances: Requested 1' } });
+    const headers = { 'content-type': 'application/json' };
+    world.cloud.faults.push({ method: 'POST', path: /compute\/servers$/, times: 1, status, headers, body });
+
+    const { state } = await world.during(world.launch());
+
+    expect(state).toBe('aborted');
+  });
+
   it('a zone without room is left for another, and for a while not asked again', async () => {
     await setUp(
       { pool: { 'availability-zones': ['north', 'south'] } },

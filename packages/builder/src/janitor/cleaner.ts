@@ -17,6 +17,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { BUILD_ID_TAG, PROVIDER_TAG, UPLOAD_ID_TAG, type Provider } from '@nodepool/core';
 import type { Surroundings } from '../context/surroundings.js';
+import { isOfAnotherUpload } from '../upload/shared-image.js';
 import { RETIRED_KEY, type CleanupStep } from '../plan/plan-cleanup.js';
 
 /** What a {@link Cleaner} asks of its janitor. */
@@ -121,6 +122,7 @@ export class Cleaner {
   async #deleteInCloud(upload: UploadRecord): Promise<void> {
     const { provider: name, externalId, state } = upload;
     if (externalId === null && state === 'failed') return;
+    if (isOfAnotherUpload(this.surroundings.tree, upload)) return;
     const { providers, clock } = this.surroundings;
     const late = new AbortController();
     const cancel = clock.setTimer(DELETE_LIMIT_MS, () =>

@@ -9,12 +9,14 @@ import {
   type UploadRecord,
 } from '@nodepool/zk-protocol';
 import { NodepoolError, type Provider, type ProviderImages } from '@nodepool/core';
+import { propertyTexts } from '@nodepool/core/service';
 import type { Progress } from '../context/progress.js';
 import { readChecksums } from '../files/checksums.js';
 import { imageFile } from '../files/image-files.js';
 import type { PlannedUpload } from '../plan/plan-uploads.js';
 import type { Surroundings } from '../context/surroundings.js';
 import { validateUpload } from '../validate/validate-upload.js';
+import { isOfAnotherUpload } from './shared-image.js';
 import { convertImage } from './convert-image.js';
 import { UploadProgress } from './upload-progress.js';
 import { runCheck } from '../tool/run-check.js';
@@ -58,7 +60,7 @@ export async function uploadImage(surroundings: Surroundings, order: UploadOrder
     logger.info('Upload is ready', { ...fields, externalId, durationMs: clock.now() - startedMs });
     return record.current;
   } catch (error) {
-    await undo(provider, record, error);
+    await undo(surroundings, provider, record, error);
     throw error;
   }
 }
@@ -155,7 +157,7 @@ function metadataOf(
   { image, buildId, uploadId, provider }: { image: string; buildId: string; uploadId: string; provider: string },
 ): Record<string, string> {
   return {
-    ...textValues(config().diskimages.get(image)?.metadata ?? {}),
+    ...propertyTexts(config().diskimages.get(image)?.metadata ?? {}),
     ...settings.diskimages.get(image)?.metadata,
     nodepool_build_id: buildId,
     nodepool_upload_id: uploadId,
@@ -189,7 +191,12 @@ async function runHook(
 }
 
 /** Takes a failed upload away. What cannot be removed now keeps its id in a record that the janitor works on. */
-async function undo(provider: Provider, record: StoredUpload, error: unknown): Promise<void> {
+async function undo(
+  { tree }: Pick<Surroundings, 'tree'>,
+  provider: Provider,
+  record: StoredUpload,
+  error: unknown,
+): Promise<void> {
   const reason = error instanceof Error ? error.message : String(error);
   const { externalId } = record.current;
   try {
@@ -198,7 +205,9 @@ async function undo(provider: Provider, record: StoredUpload, error: unknown): P
       return;
     }
     await record.update({ state: 'deleting' }, reason);
-    await provider.deleteImage?.(externalId, AbortSignal.timeout(60_000));
+    if (!isOfAnotherUpload(tree, record.current)) {
+      await provider.deleteImage?.(externalId, AbortSignal.timeout(60_000));
+    }
     await record.update({ state: 'failed', externalId: null, externalName: null, format: null }, reason);
   } catch (problem) {
     // The record stands as it was stored last, and the janitor continues from there.
@@ -209,11 +218,4 @@ async function undo(provider: Provider, record: StoredUpload, error: unknown): P
 /** Fills in `{name}` fields; unknown ones stay as they are. */
 export function formatName(format: string, fields: Readonly<Record<string, string>>): string {
   return format.replace(/\{(\w+)\}/g, (all, name: string) => fields[name] ?? all);
-}
-
-/** Clouds know texts alone. */
-function textValues(map: Readonly<Record<string, unknown>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(map).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
-  );
 }

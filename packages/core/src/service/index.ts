@@ -1,3 +1,6 @@
+/* Images in clouds */
+export { propertyTexts } from '../config/property-texts.js';
+
 /* Waiting, but not indefinitely */
 export { unfinishedAfter } from '../async/unfinished-after.js';
 

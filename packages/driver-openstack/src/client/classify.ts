@@ -2,7 +2,7 @@ import type { Json } from '@nodepool/zk-protocol';
 import { isObject } from './clouds/merge.js';
 import type { ServiceName } from './clouds/types.js';
 import { OpenStackError, type FailureKind } from './errors.js';
-import { kindOfText } from './fault-texts.js';
+import { kindOfText, saysQuota } from './fault-texts.js';
 import type { TransportResponse } from './transport.js';
 
 /** The call an answer belongs to. */
@@ -54,6 +54,7 @@ export function requestIdOf(headers: TransportResponse['headers']): string | und
 
 function kindOf(status: number, reason: string | undefined, retryAfterMs: number | undefined): FailureKind {
   const said = reason === undefined ? undefined : kindOfText(reason);
+  if (reason !== undefined && saysQuota(reason)) return 'quota';
   if (said !== undefined && (status === 403 || status === 409 || status === 413)) return said;
   if (status === 503 && retryAfterMs !== undefined) return 'rate';
   const known = BY_STATUS[status];

@@ -31,6 +31,14 @@ const TABLE: readonly (readonly [RegExp, FaultMeaning])[] = [
   [/invalid (imageref|flavorref|image|flavor|key_name)/i, 'not-found'],
 ];
 
+/** Texts that mean quota with whatever status they come: services disagree about it. */
+const QUOTA_UNDER_ANY_STATUS = /quota exceeded|number of ports exceeded/i;
+
+/** Whether an answer of any status says that the quota is used up. */
+export function saysQuota(text: string): boolean {
+  return QUOTA_UNDER_ANY_STATUS.test(text);
+}
+
 /** What a fault or an error text means; `undefined`: a failure like any other. */
 export function kindOfText(text: string): FaultMeaning | undefined {
   return TABLE.find(([pattern]) => pattern.test(text))?.[1];

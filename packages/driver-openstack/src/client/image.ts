@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { JsonObject } from '@nodepool/zk-protocol';
+import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { isObject } from './clouds/merge.js';
 import { isOpenStackError } from './errors.js';
 import { numberIn, textIn, textsOf } from './read-values.js';
@@ -56,14 +56,31 @@ export class ImageApi {
   /** Makes an image without data. */
   async createImage(order: ImageOrder, signal: AbortSignal): Promise<Image | undefined> {
     const body: JsonObject = {
-      ...order.properties,
-      name: order.name,
-      disk_format: order.format,
       container_format: 'bare',
       visibility: 'private',
+      ...Object.fromEntries(Object.entries(order.properties).map(([name, value]) => [name, typed(name, value)])),
+      name: order.name,
+      disk_format: order.format,
     };
     const answer = await this.#service.call({ lane: 'create', method: 'POST', path: '/images', body, signal });
     return isObject(answer.body) ? readImage(answer.body)[0] : undefined;
+  }
+
+  /** Changes properties of an image, and adds those that it lacks. */
+  async setProperties(id: string, changes: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    const body = Object.entries(changes).map(([name, value]) => ({
+      op: 'add', // replaces as well: https://www.rfc-editor.org/rfc/rfc6902#section-4.1
+      path: `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+      value,
+    }));
+    await this.#service.call({
+      lane: 'change',
+      method: 'PATCH',
+      path: `/images/${encodeURIComponent(id)}`,
+      headers: { 'content-type': 'application/openstack-images-v2.1-json-patch' },
+      body,
+      signal,
+    });
   }
 
   /** Sends the data of an image, in one request. */
@@ -85,6 +102,13 @@ export class ImageApi {
   async deleteImage(id: string, signal: AbortSignal): Promise<void> {
     await this.#service.call({ lane: 'delete', method: 'DELETE', path: `/images/${encodeURIComponent(id)}`, signal });
   }
+}
+
+/** Attributes of images that Glance does not take as texts. */
+function typed(name: string, value: string): Json {
+  if (name === 'min_disk' || name === 'min_ram') return /^\d+$/.test(value) ? Number(value) : value;
+  if (name === 'protected') return /^true$/i.test(value);
+  return name === 'tags' && value.startsWith('[') ? (JSON.parse(value) as Json) : value;
 }
 
 function readImage(image: JsonObject): Image[] {

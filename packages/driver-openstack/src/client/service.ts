@@ -18,7 +18,7 @@ export interface ServiceCall {
   /** Below the root, e.g. `/servers/detail`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>> | undefined;
-  readonly body?: JsonObject | undefined;
+  readonly body?: JsonObject | Json[] | undefined;
   readonly stream?: { readonly data: Readable; readonly length: number } | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The call needs this version; the lowest one without. */

@@ -9,6 +9,7 @@ import { startCallDeadline } from './deadline.js';
 import { isOpenStackError } from './errors.js';
 import type { Token } from './keystone.js';
 import { Lanes, type Lane } from './lanes.js';
+import { RefusedLogins } from './refused-logins.js';
 import { TokenSource, type TokenAnswer } from './token-source.js';
 import type { Transport, TransportResponse } from './transport.js';
 import { untilAbort } from './until-abort.js';
@@ -25,6 +26,8 @@ export interface SessionOptions {
   /** Calls per second to each service; `undefined`: no limit. */
   readonly requestsPerSecond?: number | undefined;
   readonly userAgent?: string | undefined;
+  /** Credentials that were refused, shared by all clients of a process. Default: known to this client alone. */
+  readonly logins?: RefusedLogins | undefined;
   /** Number in [0, 1). */
   readonly random: () => number;
 }
@@ -38,7 +41,7 @@ export interface SessionCall {
   readonly url: string;
   /** Below the root of the service; what the call is named by in metrics. */
   readonly path: string;
-  readonly body?: JsonObject | undefined;
+  readonly body?: JsonObject | Json[] | undefined;
   /** Sent as it is, not as JSON; cannot be repeated. */
   readonly stream?: { readonly data: Readable; readonly length: number } | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -77,7 +80,8 @@ export class Session {
     this.settings = options.settings;
     this.#userAgent = options.userAgent ?? 'nodepool';
     this.#lanes = new Lanes({ ...options, requestsPerSecond: options.requestsPerSecond });
-    this.#tokens = new TokenSource(options.settings, options.clock, (url, body) => this.#fetchToken(url, body));
+    const logins = options.logins ?? new RefusedLogins();
+    this.#tokens = new TokenSource(options.settings, options.clock, logins, (url, body) => this.#fetchToken(url, body));
   }
 
   /** Aborted when the session is closed; for what several callers share. */

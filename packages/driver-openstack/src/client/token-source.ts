@@ -1,8 +1,9 @@
 import type { Clock, Json } from '@nodepool/zk-protocol';
 import { isOpenStackError } from './errors.js';
-import type { CloudSettings } from './clouds/types.js';
+import type { CloudAuth, CloudSettings } from './clouds/types.js';
 import { ConfigError } from '@nodepool/core';
 import { errorWithoutAnswer } from './classify.js';
+import type { RefusedLogins } from './refused-logins.js';
 import { readToken, tokenRequest, type Token } from './keystone.js';
 
 /** An answer of Keystone. */
@@ -23,14 +24,21 @@ const EARLY_SHARE = 0.2;
 export class TokenSource {
   readonly #settings: CloudSettings;
   readonly #clock: Clock;
+  readonly #logins: RefusedLogins;
   readonly #fetch: (url: string, body: string) => Promise<TokenAnswer>;
   #token: Token | undefined;
   #fetching: Promise<Token> | undefined;
 
   /** @param fetch - sends `POST <url>`; must have a deadline of its own, as callers come and go */
-  constructor(settings: CloudSettings, clock: Clock, fetch: (url: string, body: string) => Promise<TokenAnswer>) {
+  constructor(
+    settings: CloudSettings,
+    clock: Clock,
+    logins: RefusedLogins,
+    fetch: (url: string, body: string) => Promise<TokenAnswer>,
+  ) {
     this.#settings = settings;
     this.#clock = clock;
+    this.#logins = logins;
     this.#fetch = fetch;
   }
 
@@ -54,6 +62,18 @@ export class TokenSource {
     if (this.#token === token) this.#token = undefined;
   }
 
+  async #login(url: string, auth: CloudAuth): Promise<TokenAnswer> {
+    this.#logins.check(auth, this.#clock);
+    try {
+      const answer = await this.#fetch(url, JSON.stringify(tokenRequest(auth)));
+      this.#logins.accepted(auth);
+      return answer;
+    } catch (error) {
+      if (isOpenStackError(error, 'unauthorized')) this.#logins.refused(auth, error, this.#clock);
+      throw error;
+    }
+  }
+
   #isOld({ issuedMs, expiresMs }: Token): boolean {
     if (expiresMs === Infinity) return false;
     const early = Math.min(EARLY_MS, (expiresMs - issuedMs) * EARLY_SHARE);
@@ -69,7 +89,7 @@ export class TokenSource {
     const { auth } = this.#settings;
     if (auth.authUrl === undefined) throw new ConfigError(`cloud "${this.#settings.name}" has no auth_url`);
     const url = `${identityUrl(auth.authUrl)}/auth/tokens`;
-    const answer = await this.#fetch(url, JSON.stringify(tokenRequest(auth)));
+    const answer = await this.#login(url, auth);
     const token = readToken(answer.token, answer.body, this.#clock.now());
     if (!token) {
       const call = { service: 'identity', method: 'POST', path: '/v3/auth/tokens' } as const;

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { Agent, request as undiciRequest } from 'undici';
+import { Agent, errors, request as undiciRequest } from 'undici';
 import { ConfigError } from '@nodepool/core';
 import type { CloudSettings } from './clouds/types.js';
 import type { Transport, TransportRequest, TransportResponse } from './transport.js';
 
 /** No answer of an API is that large; a server that never ends one must not fill the memory. */
-const LARGEST_ANSWER = 256 * 1024 * 1024;
+const LARGEST_ANSWER_MIB = 64;
 const CONNECT_TIMEOUT_MS = 20_000;
 
 /**
@@ -24,6 +24,7 @@ class UndiciTransport implements Transport {
       // no limit of its own: the lanes have theirs, and one for all would let hanging deletions keep a list waiting
       headersTimeout: 0, // every call has its own deadline
       bodyTimeout: 0,
+      maxResponseSize: LARGEST_ANSWER_MIB * 1024 * 1024,
       connect: {
         timeout: CONNECT_TIMEOUT_MS,
         rejectUnauthorized: verify,
@@ -35,19 +36,15 @@ class UndiciTransport implements Transport {
   }
 
   async send({ method, url, headers, body, signal }: TransportRequest): Promise<TransportResponse> {
-    const answer = await undiciRequest(url, {
-      dispatcher: this.#agent,
-      method,
-      headers,
-      body: body ?? null,
-      signal,
-    });
-    const length = Number(answer.headers['content-length'] ?? 0);
-    if (length > LARGEST_ANSWER) {
-      answer.body.destroy();
-      throw new Error(`the answer has ${length} bytes, more than any answer should have`);
+    const options = { dispatcher: this.#agent, method, headers, body: body ?? null, signal };
+    try {
+      const answer = await undiciRequest(url, options);
+      return { status: answer.statusCode, headers: flatten(answer.headers), text: await answer.body.text() };
+    } catch (cause) {
+      if (!(cause instanceof errors.ResponseExceededMaxSizeError)) throw cause;
+      const message = `the answer is larger than ${LARGEST_ANSWER_MIB} MiB: is this the API of the service?`;
+      throw new errors.ResponseExceededMaxSizeError(message);
     }
-    return { status: answer.statusCode, headers: flatten(answer.headers), text: await answer.body.text() };
   }
 
   async close(): Promise<void> {

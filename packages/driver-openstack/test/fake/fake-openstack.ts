@@ -3,6 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { delay, systemClock, type Clock, type JsonObject } from '@nodepool/zk-protocol';
 import { compute } from './compute.js';
 import { object, Refusal, text, type FakeAnswer, type FakeRequest } from './http.js';
@@ -28,6 +29,8 @@ export interface Fault {
   readonly reset?: boolean;
   /** Never answer. */
   readonly silent?: boolean;
+  /** Answer with text that never ends; over HTTP alone. */
+  readonly endless?: boolean;
 }
 
 /** One call that arrived. */
@@ -133,6 +136,7 @@ export class FakeOpenStack {
     const answer = (): FakeAnswer => this.#answer(service, { method, url, path, headers, raw });
     if (fault?.after) answer();
     if (fault?.reset) throw new Dropped();
+    if (fault?.endless) return { status: 200, endless: true };
     if (fault?.status !== undefined) {
       return {
         status: fault.status,
@@ -227,6 +231,11 @@ export class FakeOpenStack {
       const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
       const url = new URL(request.url ?? '/', this.#base);
       const answer = await this.handle(request.method ?? 'GET', url, headers, Buffer.concat(chunks));
+      if (answer.endless) {
+        response.writeHead(answer.status, { 'content-type': 'application/json' });
+        Readable.from(endless()).pipe(response);
+        return;
+      }
       const body = bodyText(answer);
       response.writeHead(answer.status, {
         'content-type': 'application/json',
@@ -238,6 +247,11 @@ export class FakeOpenStack {
       request.socket.destroy();
     }
   }
+}
+
+function* endless(): Generator<Buffer> {
+  const piece = Buffer.alloc(1_048_576, ' ');
+  for (;;) yield piece;
 }
 
 /** The body of an answer as it goes over the wire. */

@@ -19,6 +19,8 @@ export interface FakeAnswer {
   readonly headers?: Record<string, string>;
   /** Text is sent as it is. */
   readonly body?: Json | string | undefined;
+  /** Followed by text that never ends. */
+  readonly endless?: boolean | undefined;
 }
 
 /** The refusal of a service, in its own form. */

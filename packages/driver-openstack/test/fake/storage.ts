@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { JsonObject } from '@nodepool/zk-protocol';
+import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import type { FakeCloudState, FakeVolume } from './state.js';
 import { object, page, Refusal, type FakeAnswer, type FakeRequest } from './http.js';
 
@@ -12,6 +12,7 @@ export function image(state: FakeCloudState, request: FakeRequest): FakeAnswer {
   }
   if (path === '/v2/images' && method === 'GET') return listImages(state, request);
   if (path === '/v2/images' && method === 'POST') {
+    checkImage(request.body);
     const made = state.addImage('', { ...request.body, status: 'queued', size: null, checksum: null });
     return { status: 201, body: made };
   }
@@ -32,8 +33,46 @@ export function image(state: FakeCloudState, request: FakeRequest): FakeAnswer {
     return { status: 204 };
   }
   if (method === 'DELETE') {
+    // https://docs.openstack.org/api-ref/image/v2/#delete-image
+    if (found['protected'] === true) throw new Refusal(403, `Image ${id} is protected and cannot be deleted.`);
     state.images.delete(id);
     return { status: 204 };
+  }
+  if (method === 'PATCH') return patchImage(found, request);
+  return { status: 200, body: found };
+}
+
+/** https://docs.openstack.org/api-ref/image/v2/#create-image, request parameters; further properties are texts. */
+const IMAGE_TYPES: Readonly<Record<string, (value: Json) => boolean>> = {
+  min_disk: Number.isInteger,
+  min_ram: Number.isInteger,
+  protected: (value) => typeof value === 'boolean',
+  os_hidden: (value) => typeof value === 'boolean',
+  tags: (value) => Array.isArray(value) && value.every((tag) => typeof tag === 'string'),
+  visibility: (value) => ['public', 'private', 'shared', 'community'].includes(value as string),
+  container_format: (value) =>
+    ['ami', 'ari', 'aki', 'bare', 'ovf', 'ova', 'docker', 'compressed'].includes(value as string),
+};
+
+function checkImage(body: JsonObject): void {
+  for (const [name, value] of Object.entries(body)) {
+    const fits = IMAGE_TYPES[name] ?? ((one: Json) => typeof one === 'string');
+    if (fits(value)) continue;
+    throw new Refusal(400, `Provided object does not match schema 'image': ${JSON.stringify(value)} in ${name}`);
+  }
+}
+
+/** https://docs.openstack.org/api-ref/image/v2/#update-image */
+function patchImage(found: JsonObject, { headers, raw }: FakeRequest): FakeAnswer {
+  if (headers['content-type'] !== 'application/openstack-images-v2.1-json-patch') {
+    throw new Refusal(415, 'Content type is not supported');
+  }
+  const changes = JSON.parse(raw.toString()) as { op: string; path: string; value: Json }[];
+  for (const { op, path, value } of changes) {
+    const name = path.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');
+    if (op === 'replace' && !(name in found)) throw new Refusal(409, `Property ${name} does not exist.`);
+    checkImage({ [name]: value });
+    found[name] = value;
   }
   return { status: 200, body: found };
 }

@@ -1,3 +1,4 @@
+import type { RefusedLogins } from '../../src/client/refused-logins.js';
 import { OpenStackClient, readCloud, type CloudSettings } from '../../src/client/index.js';
 import type { Logger, OperationMetrics } from '@nodepool/core';
 import { systemClock, type Clock, type JsonObject } from '@nodepool/zk-protocol';
@@ -29,6 +30,7 @@ export interface TestClientOptions {
   readonly lines?: LogLine[];
   readonly metrics?: OperationMetrics;
   readonly requestsPerSecond?: number;
+  readonly logins?: RefusedLogins;
 }
 
 /** A client of a fake cloud, over HTTP. */
@@ -41,5 +43,6 @@ export function connect(cloud: FakeOpenStack, options: TestClientOptions = {}): 
     metrics: options.metrics,
     requestsPerSecond: options.requestsPerSecond,
     random: () => 0.5,
+    logins: options.logins,
   });
 }

@@ -29,6 +29,13 @@ describe('what state-machine drivers read alike', () => {
     expect(main?.ignoreProviderQuota).toBe(true);
   });
 
+  it('has no limit of volumes with 0, as the original has it', () => {
+    const pools = [{ name: 'main', 'max-cores': 0, 'max-volumes': 0, 'max-volume-gb': 0, labels: [] }];
+    const main = readStateMachineProvider({ ...entry, pools }, { driverName: 'x' }).pools.get('main');
+
+    expect(main?.maxResources).toEqual({ cores: 0 });
+  });
+
   it('says what builders upload, to drivers that manage images', () => {
     const file = {
       ...entry,
@@ -44,7 +51,7 @@ describe('what state-machine drivers read alike', () => {
       uploadTimeoutMs: 3_600_000,
       postUploadHook: undefined,
       diskimages: new Map([
-        ['built', { name: 'built', pause: true, metadata: { os: 'linux', cores: '4', kvm: 'true' } }],
+        ['built', { name: 'built', pause: true, metadata: { os: 'linux', cores: '4', kvm: 'True' } }],
       ]),
     });
   });

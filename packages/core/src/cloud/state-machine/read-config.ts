@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { readCommonPool, readCommonProvider } from '../../config/common-values.js';
+import { propertyTexts } from '../../config/property-texts.js';
 import { mapOf, namedEntries, numberOf, textOf, textsOf } from '../../config/raw-values.js';
 import type { ProviderConfigContext } from '../../contract/driver.js';
 import type { ProviderImages } from '../../contract/provider-config.js';
@@ -13,6 +14,8 @@ import type {
 } from './types.js';
 
 const LIMITED = ['cores', 'ram', 'volumes', 'volume-gb'];
+/** Of these the original takes 0 for no limit. */
+const ZERO_IS_NONE = new Set(['volumes', 'volume-gb']);
 
 /** How a driver's configuration differs from the usual. */
 export interface ReadStateMachineProviderOptions {
@@ -70,7 +73,8 @@ function readPool(
     maxResources: Object.fromEntries(
       LIMITED.flatMap((name) => {
         const limit = numberOf(entry[`max-${name}`]);
-        return limit === undefined || limit === -1 ? [] : [[name, limit]];
+        const isNone = limit === undefined || limit === -1 || (limit === 0 && ZERO_IS_NONE.has(name));
+        return isNone ? [] : [[name, limit]];
       }),
     ),
     azs: zones.length > 0 ? zones : undefined,
@@ -118,7 +122,7 @@ function readImages(entry: JsonObject, { imageFormat }: ReadStateMachineProvider
   const diskimages = namedEntries(entry['diskimages']).map((image) => ({
     name: image.name,
     pause: image.entry['pause'] === true,
-    metadata: textValues(mapOf(image.entry['meta'])),
+    metadata: propertyTexts(mapOf(image.entry['meta'])),
   }));
   return {
     format: imageFormat ?? 'qcow2',
@@ -127,13 +131,6 @@ function readImages(entry: JsonObject, { imageFormat }: ReadStateMachineProvider
     postUploadHook: textOf(entry['post-upload-hook']),
     diskimages: new Map(diskimages.map((image) => [image.name, image])),
   };
-}
-
-/** Clouds know texts alone: `true` and `4` are written as such. */
-function textValues(map: JsonObject): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(map).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
-  );
 }
 
 function readConnection(entry: JsonObject): Pick<ImageConnection, 'connectionType' | 'connectionPort'> {

@@ -85,8 +85,8 @@ export const STATE_MACHINE_SCHEMAS = {
     'max-servers': limit('Ceiling of nodes at a time; 0 switches the pool off'),
     'max-cores': limit('Ceiling of cores in use; -1: none'),
     'max-ram': limit('Ceiling of memory in use, in MiB; -1: none'),
-    'max-volumes': limit('Ceiling of volumes; -1: none'),
-    'max-volume-gb': limit('Ceiling of the size of all volumes, in GB; -1: none'),
+    'max-volumes': limit('Ceiling of volumes; -1 or 0: none'),
+    'max-volume-gb': limit('Ceiling of the size of all volumes, in GB; -1 or 0: none'),
     'ignore-provider-quota': {
       type: 'boolean',
       description: 'Whether only the ceilings of the pool count, and not the quota of the cloud',

@@ -1,0 +1,19 @@
+import type { ImageTree, UploadRecord } from '@nodepool/zk-protocol';
+
+/**
+ * Whether another upload uses the same image in the cloud. Names without a timestamp make two uploads of the same data one
+ * image: it stays until the last of them goes.
+ */
+export function isOfAnotherUpload(
+  { images }: Pick<ImageTree, 'images'>,
+  { image, buildId, provider, id, externalId }: UploadRecord,
+): boolean {
+  if (externalId === null) return false;
+  return [...images.values()].some(({ uploads }) =>
+    [...uploads.values()].some((other) => {
+      const isSame =
+        other.image === image && other.buildId === buildId && other.provider === provider && other.id === id;
+      return !isSame && other.provider === provider && other.externalId === externalId && other.state !== 'deleting';
+    }),
+  );
+}
