@@ -70,7 +70,13 @@ const labels = object(
       description: 'Machine type, or several: the next one serves where the one before is out of stock',
     },
     'volume-type': { ...text, description: 'Type of the boot disk', default: 'pd-standard' },
-    'volume-size': { type: 'integer', minimum: 1, description: 'Size of the boot disk, in GiB', default: 10 },
+    'volume-size': {
+      type: 'integer',
+      minimum: 1,
+      'x-tolerates': { minimum: 'the cloud will refuse it' },
+      description: 'Size of the boot disk, in GiB',
+      default: 10,
+    },
     spot: { ...flag, description: 'Whether instances are Spot VMs, cheaper and taken away at need', default: false },
     'max-run-duration': {
       ...{ type: 'integer', minimum: 30, maximum: 10_368_000 },

@@ -85,7 +85,7 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
     managesImages: false,
     launchTimeoutMs: numberOr(entry['launch-timeout'], 3600) * 1000,
     bootTimeoutMs: numberOr(entry['boot-timeout'], 120) * 1000,
-    launchRetries: numberOr(entry['launch-retries'], 3),
+    launchRetries: Math.max(1, numberOr(entry['launch-retries'], 3)),
   };
 }
 
@@ -95,9 +95,9 @@ function readLabel(label: JsonObject, pool: JsonObject, path: Path): MetastaticL
     name: textOf(label['name']),
     backingLabel: textOf(label['backing-label']),
     maxParallelJobs: numberOr(label['max-parallel-jobs'], 1),
-    graceTimeMs: numberOr(label['grace-time'], 60) * 1000,
-    minRetentionTimeMs: numberOr(label['min-retention-time'], 0) * 1000,
-    maxAgeMs: typeof maxAge === 'number' ? maxAge * 1000 : undefined,
+    graceTimeMs: Math.max(0, numberOr(label['grace-time'], 60)) * 1000,
+    minRetentionTimeMs: Math.max(0, numberOr(label['min-retention-time'], 0)) * 1000,
+    maxAgeMs: typeof maxAge === 'number' && maxAge > 0 ? maxAge * 1000 : undefined,
     hostKeyChecking: (label['host-key-checking'] ?? pool['host-key-checking']) === true,
     path,
   };

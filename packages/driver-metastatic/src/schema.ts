@@ -1,7 +1,7 @@
 import { type JsonSchema, STATE_MACHINE_SCHEMAS } from '@nodepool/core';
 
 const count = { type: 'integer', minimum: 1 };
-const seconds = { type: 'integer', minimum: 0 };
+const seconds = { type: 'integer', minimum: 0, 'x-tolerates': { minimum: 'taken as 0' } };
 const text = { type: 'string', minLength: 1 };
 const { provider, label } = STATE_MACHINE_SCHEMAS;
 
@@ -29,8 +29,9 @@ const labelSchema = {
       default: 0,
     },
     'max-age': {
-      ...count,
-      description: 'Age from which a backing node gets no more jobs, in seconds',
+      type: 'integer',
+      minimum: 0,
+      description: 'Age from which a backing node gets no more jobs, in seconds; 0: no limit',
       'x-default': 'no limit',
     },
     'host-key-checking': {

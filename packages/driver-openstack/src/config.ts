@@ -131,7 +131,7 @@ export function readProviderConfig(
     equalityExtra: settings ? createHash('sha256').update(JSON.stringify(settings)).digest('hex') : null,
     callsPerSecond: rateSeconds > 0 ? 1 / rateSeconds : undefined,
     cleanFloatingIps: entry['clean-floating-ips'] === true,
-    portCleanupMs: numberOr(entry['port-cleanup-interval'], DEFAULT_PORT_CLEANUP_S) * 1_000,
+    portCleanupMs: Math.max(0, numberOr(entry['port-cleanup-interval'], DEFAULT_PORT_CLEANUP_S)) * 1_000,
     imageUploadTimeoutMs: numberOr(entry['image-upload-timeout'], DEFAULT_UPLOAD_TIMEOUT_S) * 1_000,
   };
 }

@@ -38,6 +38,7 @@ const cloudImage = {
     ['name'],
   ),
   not: { required: ['image-id', 'image-name'] },
+  'x-tolerates': { not: 'the image-id counts' },
 };
 
 const label = {
@@ -47,7 +48,7 @@ const label = {
       ...STATE_MACHINE_SCHEMAS.label,
       ...STATE_MACHINE_SCHEMAS.diskimageLabel,
       'min-ram': key(
-        { type: 'integer', minimum: 0 },
+        { type: 'integer', minimum: 0, 'x-tolerates': { minimum: 'any flavor serves' } },
         'Memory that is needed, in MiB: the smallest flavor that has it',
         0,
       ),
@@ -60,7 +61,11 @@ const label = {
       ),
       userdata: key({ type: 'string', 'x-secret': true }, 'User data for cloud-init', 'none'),
       'boot-from-volume': key(flag, 'Whether servers boot from a new volume, which goes with them', false),
-      'volume-size': key({ type: 'integer', minimum: 1 }, 'Size of that volume, in GB', 50),
+      'volume-size': key(
+        { type: 'integer', minimum: 1, 'x-tolerates': { minimum: 'the cloud will refuse it' } },
+        'Size of that volume, in GB',
+        50,
+      ),
       'volume-type': key(text, 'Type of that volume; needs version 2.67 of the compute API', 'that of the cloud'),
       'server-group': key(text, 'Name or id of a server group', 'none'),
       'instance-properties': key(map, 'Further metadata of servers', 'none'),
@@ -75,6 +80,10 @@ const label = {
   ),
   oneOf: [{ required: ['diskimage'] }, { required: ['cloud-image'] }],
   anyOf: [{ required: ['min-ram'] }, { required: ['flavor-name'] }],
+  'x-tolerates': {
+    oneOf: 'of both the diskimage counts, and without either nothing can be launched',
+    anyOf: 'the smallest flavor serves',
+  },
 };
 
 const zone = { oneOf: [text, { type: 'null' }] };
@@ -106,22 +115,26 @@ export const schema: JsonSchema = {
     ...STATE_MACHINE_SCHEMAS.provider,
     cloud: { ...text, description: 'Cloud in `clouds.yaml`' },
     rate: key(
-      { type: 'number', minimum: 0, 'x-numeric-text': true },
+      { type: 'number', minimum: 0, 'x-numeric-text': true, 'x-tolerates': { minimum: 'no limit' } },
       'Seconds between two calls to one service; 0: no limit',
       1,
     ),
     'region-name': key(text, 'Region', 'that of the cloud'),
-    'nodepool-id': key({ type: ['string', 'null'] }, 'Without effect: accepted, as the original has it', 'none'),
+    'nodepool-id': key({ type: 'string' }, 'Without effect: accepted, as the original has it', 'none'),
     'image-name-format': key(text, 'Name of uploaded images', '`{image_name}-{timestamp}`'),
     'post-upload-hook': key(text, 'Program that the builder runs after an upload', 'none'),
-    'image-upload-timeout': key({ type: 'integer', minimum: 1 }, 'Time limit of an upload, in seconds', 3_600),
+    'image-upload-timeout': key(
+      { type: 'integer', minimum: 1, 'x-tolerates': { minimum: 'each upload fails at once' } },
+      'Time limit of an upload, in seconds',
+      3_600,
+    ),
     'clean-floating-ips': key(
       flag,
       'Whether every floating IP that is attached to nothing is deleted, whoever made it',
       false,
     ),
     'port-cleanup-interval': key(
-      { type: 'integer', minimum: 0 },
+      { type: 'integer', minimum: 0, 'x-tolerates': { minimum: 'no port is deleted' } },
       'How long a port of a former server of ours is down before it is deleted, in seconds; 0: it never is',
       600,
     ),

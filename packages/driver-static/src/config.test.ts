@@ -103,10 +103,10 @@ describe('readProviderConfig', () => {
     expect(problems[0]?.message).toContain('label "huge" is not defined');
   });
 
-  it('reports a host key without its type', () => {
+  it('warns about a host key without its type, which no host has', () => {
     const { problems } = onlyHost({ name: 'h1', labels: 'small', 'host-key': 'AAAA' });
 
-    expect(problems).toMatchObject([{ path: 'pools.0.nodes.0.host-key', severity: 'error' }]);
+    expect(problems).toMatchObject([{ path: 'pools.0.nodes.0.host-key', severity: 'warning' }]);
   });
 
   it('warns about a host without labels', () => {
@@ -115,16 +115,16 @@ describe('readProviderConfig', () => {
     expect(problems).toMatchObject([{ path: 'pools.0.nodes.0.labels', severity: 'warning' }]);
   });
 
-  it('reports a pool name used twice', () => {
-    const { problems } = load({
+  it('takes the last of two pools with one name', () => {
+    const { config } = load({
       name: 'rack',
       pools: [
-        { name: 'a', nodes: [] },
-        { name: 'a', nodes: [] },
+        { name: 'a', 'max-servers': 1, nodes: [] },
+        { name: 'a', 'max-servers': 2, nodes: [] },
       ],
     });
 
-    expect(problems).toMatchObject([{ path: 'pools.1.name', severity: 'error' }]);
+    expect(config.pools.get('a')?.maxServers).toBe(2);
   });
 
   it('reads the common keys', () => {

@@ -57,11 +57,7 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
   objects(entry['pools']).forEach((pool, index) => {
     const path: EntryPath = ['pools', index];
     const read = readPool(pool, path, context);
-    if (pools.has(read.name)) {
-      context.problem([...path, 'name'], `pool "${read.name}" is defined twice: give one of them another name`);
-    } else {
-      pools.set(read.name, read);
-    }
+    pools.set(read.name, read);
   });
   return {
     name: textOr(entry['name'], ''),
@@ -130,7 +126,7 @@ function readHost(node: JsonObject, path: EntryPath, context: ProviderConfigCont
     timeoutMs: numberOr(node['timeout'], 5) * 1000,
     hostKeyChecking: node['host-key-checking'] !== false,
     hostKeys: readHostKeys(node['host-key'], [...path, 'host-key'], context),
-    maxParallelJobs: numberOr(node['max-parallel-jobs'], 1),
+    maxParallelJobs: Math.max(0, numberOr(node['max-parallel-jobs'], 1)),
     path,
   };
 }
@@ -148,15 +144,20 @@ function readLabels(value: Json | undefined, path: EntryPath, context: ProviderC
   return [...new Set(names)];
 }
 
-/** Keys are often pasted with the comment that follows them in a `.pub` file; only type and key count. */
+/**
+ * Keys are often pasted with the comment that follows them in a `.pub` file; only type and key count. The original takes a
+ * text of another form, and no host has such a key.
+ */
 function readHostKeys(value: Json | undefined, path: EntryPath, context: ProviderConfigContext): string[] {
-  return textsOf(value).map((text, index) => {
+  const texts = value === '' ? [] : textsOf(value);
+  return texts.map((text, index) => {
     const [type = '', key] = text.trim().split(/\s+/);
     if (key === undefined) {
       const place = Array.isArray(value) ? [...path, index] : path;
       context.problem(
         place,
-        'a host key has the form "<type> <base64>", e.g. "ssh-ed25519 AAAA...", as ssh-keyscan shows it',
+        'no host has this key, expected the form "<type> <base64>", e.g. "ssh-ed25519 AAAA...", as ssh-keyscan shows it',
+        'warning',
       );
     }
     return `${type} ${key ?? ''}`;

@@ -1,6 +1,12 @@
 import type { JsonSchema } from '@nodepool/core';
 
-const port = { type: 'integer', minimum: 1, maximum: 65535 };
+const unusable = 'nothing can connect to it';
+const port = {
+  type: 'integer',
+  minimum: 1,
+  maximum: 65535,
+  'x-tolerates': { minimum: unusable, maximum: unusable },
+};
 const textOrTexts = { type: ['string', 'array'], items: { type: 'string' } };
 
 /** One entry of `pools[].nodes`: a host. */
@@ -25,6 +31,7 @@ const nodeSchema = {
     timeout: {
       type: 'integer',
       minimum: 1,
+      'x-tolerates': { minimum: 'every check of the host fails at once' },
       description: 'Time limit for checking the host, in seconds',
       default: 5,
     },
@@ -51,6 +58,7 @@ const nodeSchema = {
     'max-parallel-jobs': {
       type: 'integer',
       minimum: 0,
+      'x-tolerates': { minimum: 'taken as 0' },
       description: 'Slots: how many jobs may use the host at a time',
       default: 1,
     },

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 import type { FileCheck } from './file-check.js';
-import { namedEntries } from './raw-values.js';
+import { countingEntries } from './raw-values.js';
 
 /**
  * Warns of labels that no pool of the file offers. Another launcher's pool may: so it is no error. Says nothing of labels
@@ -8,7 +8,7 @@ import { namedEntries } from './raw-values.js';
  */
 export function checkLabelsAreOffered(top: JsonObject, { document, labels, providers, problems }: FileCheck): void {
   const offered = new Set([...providers.values()].flatMap(({ pools }) => [...pools.values()].flatMap(labelNames)));
-  for (const { index, name } of namedEntries(top['labels'])) {
+  for (const { index, name } of countingEntries(top['labels'])) {
     const minReady = labels.get(name)?.minReady ?? 0;
     if (offered.has(name) || minReady < 0) continue;
     const effect =

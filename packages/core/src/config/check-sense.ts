@@ -1,29 +1,17 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import type { ProviderConfig } from '../contract/provider-config.js';
 import type { ProblemCollector } from './problems.js';
-import { listOf, mapOf, namedEntries, numberOf } from './raw-values.js';
+import { countingEntries, listOf, mapOf, namedEntries, numberOf } from './raw-values.js';
 import type { SourceDocument } from './source-document.js';
-import type { ConfigMode, ConfigProblem } from '../contract/config.js';
 import type { YamlPath } from '../contract/yaml-path.js';
 
 /** Where values stand, and where to report. */
 export interface SenseCheck {
   readonly document: SourceDocument;
-  readonly mode: ConfigMode;
   readonly problems: ProblemCollector;
 }
 
-/** What is wrong with a number that the schema has let pass. */
-interface Finding {
-  readonly message: string;
-  /** It has a meaning, if not the one that was meant; otherwise whoever validates hears of an error. */
-  readonly isTolerated: boolean;
-}
-
-/**
- * Reports numbers that cannot be meant, such as a negative limit. A service continues with them, as services always
- * have: to it they are warnings.
- */
+/** Warns of numbers that cannot be meant, such as a negative limit, which the original takes. */
 export function checkSense(top: JsonObject, check: SenseCheck): void {
   inEach(top, 'labels', { 'min-ready': minReady, 'max-ready-age': age('ready nodes are never too old') }, check);
   inEach(top, 'diskimages', { 'rebuild-age': duration, 'build-timeout': duration }, check);
@@ -35,9 +23,9 @@ export function checkSense(top: JsonObject, check: SenseCheck): void {
   }
 }
 
-/** Reports limits of pools that cannot be meant. @param config - what the driver made of the entry */
+/** Warns of limits of pools that cannot be meant. @param config - what the driver made of the entry */
 export function checkPoolLimits(config: ProviderConfig, entry: JsonObject, index: number, check: SenseCheck): void {
-  for (const pool of namedEntries(entry['pools'])) {
+  for (const pool of countingEntries(entry['pools'])) {
     const path = ['providers', index, 'pools', pool.index];
     report(pool.entry['max-servers'], maxServers, [...path, 'max-servers'], check);
     for (const [name, limit] of Object.entries(config.pools.get(pool.name)?.maxResources ?? {})) {
@@ -46,20 +34,16 @@ export function checkPoolLimits(config: ProviderConfig, entry: JsonObject, index
   }
 }
 
-type Rule = (value: number) => Finding | undefined;
+/** Says what is wrong with a number. */
+type Rule = (value: number) => string | undefined;
 
 const minReady: Rule = (value) =>
-  value >= -1
-    ? undefined
-    : { message: `${value} keeps no standby nodes, as 0 does; to switch the label off write -1`, isTolerated: true };
+  value >= -1 ? undefined : `${value} keeps no standby nodes, as 0 does; to switch the label off write -1`;
 
-const maxHoldAge: Rule = (value) =>
-  value >= 0 ? undefined : { message: `${value} means no limit: write 0, or leave it out`, isTolerated: true };
+const maxHoldAge: Rule = (value) => (value >= 0 ? undefined : `${value} means no limit: write 0, or leave it out`);
 
 const maxServers: Rule = (value) =>
-  value >= 0
-    ? undefined
-    : { message: `${value} switches the pool off, as 0 does; for no limit leave it out`, isTolerated: true };
+  value >= 0 ? undefined : `${value} switches the pool off, as 0 does; for no limit leave it out`;
 
 const tenantLimit = negative(
   (value) => `${value} gives the tenant nothing; write 0 for nothing, or leave it out for no limit`,
@@ -72,7 +56,7 @@ function age(meaning: string): Rule {
 }
 
 function negative(describe: (value: number) => string): Rule {
-  return (value) => (value >= 0 ? undefined : { message: describe(value), isTolerated: false });
+  return (value) => (value >= 0 ? undefined : describe(value));
 }
 
 function inEach(top: JsonObject, list: string, rules: Readonly<Record<string, Rule>>, check: SenseCheck): void {
@@ -81,10 +65,8 @@ function inEach(top: JsonObject, list: string, rules: Readonly<Record<string, Ru
   }
 }
 
-function report(value: Json | undefined, rule: Rule, path: YamlPath, { document, mode, problems }: SenseCheck): void {
+function report(value: Json | undefined, rule: Rule, path: YamlPath, { document, problems }: SenseCheck): void {
   const number = numberOf(value);
-  const finding = number === undefined ? undefined : rule(number);
-  if (finding === undefined) return;
-  const severity: ConfigProblem['severity'] = finding.isTolerated || mode === 'service' ? 'warning' : 'error';
-  problems.add(document, path, finding.message, { severity });
+  const message = number === undefined ? undefined : rule(number);
+  if (message !== undefined) problems.add(document, path, message, { severity: 'warning' });
 }

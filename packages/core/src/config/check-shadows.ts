@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '@nodepool/zk-protocol';
 import type { PoolConfig } from '../contract/provider-config.js';
 import type { FileCheck } from './file-check.js';
-import { namedEntries } from './raw-values.js';
+import { countingEntries, namedEntries } from './raw-values.js';
 
 /**
  * Warns of pools that another pool of their provider leaves nothing to do: it offers the same labels in the same way, goes
@@ -10,10 +10,10 @@ import { namedEntries } from './raw-values.js';
  * no quota to share.
  */
 export function checkShadows(top: JsonObject, { providers, drivers, document, problems }: FileCheck): void {
-  for (const { index, name, entry } of namedEntries(top['providers'])) {
+  for (const { index, name, entry } of countingEntries(top['providers'])) {
     const provider = providers.get(name);
     if (provider === undefined || drivers.get(name)?.capabilities.launches !== true) continue;
-    const pools = namedEntries(entry['pools']).flatMap((place) => {
+    const pools = countingEntries(entry['pools']).flatMap((place) => {
       const pool = provider.pools.get(place.name);
       return pool === undefined ? [] : [{ ...place, pool }];
     });

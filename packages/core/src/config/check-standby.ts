@@ -1,7 +1,7 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 import type { PoolConfig } from '../contract/provider-config.js';
 import type { FileCheck } from './file-check.js';
-import { namedEntries } from './raw-values.js';
+import { countingEntries } from './raw-values.js';
 
 /**
  * Warns of standby nodes for which there can never be capacity: more of a label than all its pools may have, or more of
@@ -12,7 +12,7 @@ export function checkStandby(top: JsonObject, check: FileCheck): void {
     [...provider.pools.values()].map((pool) => ({ provider: provider.name, pool })),
   );
   const alone = new Map<PoolConfig, { provider: string; sum: number; labels: string[] }>();
-  for (const { index, name } of namedEntries(top['labels'])) {
+  for (const { index, name } of countingEntries(top['labels'])) {
     const wanted = check.labels.get(name)?.minReady ?? 0;
     const offering = pools.filter(({ pool }) => pool.labels.has(name));
     const [first] = offering;
@@ -36,8 +36,8 @@ function reportCrowd(
   top: JsonObject,
   { pool, provider, sum, labels }: { pool: PoolConfig; provider: string; sum: number; labels: readonly string[] },
 ): void {
-  const entry = namedEntries(top['providers']).find(({ name }) => name === provider);
-  const place = namedEntries(entry?.entry['pools']).find(({ name }) => name === pool.name);
+  const entry = countingEntries(top['providers']).find(({ name }) => name === provider);
+  const place = countingEntries(entry?.entry['pools']).find(({ name }) => name === pool.name);
   const path = ['providers', entry?.index ?? 0, 'pools', place?.index ?? 0, 'max-servers'];
   const message =
     `the standby nodes of ${labels.map((name) => `"${name}"`).join(', ')}, which only this pool offers, are ${sum} together: ` +

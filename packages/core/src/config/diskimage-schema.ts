@@ -1,10 +1,10 @@
 import type { JsonSchema } from '../contract/driver.js';
-import { flag, freeMap, integer, name, section, text, texts } from './schema-parts.js';
+import { flag, freeMap, integer, name, section, texts } from './schema-parts.js';
 
 /** Environment of an image build. */
 export const ENV_VARS: JsonSchema = freeMap(
   'Environment of the build, added to that of the parent; never shown',
-  { type: 'string', 'x-secret': true },
+  { type: 'string', 'x-secret': true, 'x-as-written': true },
   { otherwise: 'none', examples: [{ DIB_CHECKSUM: '1' }] },
 );
 
@@ -35,7 +35,7 @@ export const DISKIMAGE: JsonSchema = section(
   {
     name: name('Name of the image, unique in the file', { examples: ['debian-12'] }),
     abstract: flag('Whether this is only a parent for others, and never built', { default: false }),
-    parent: text('Image whose values are taken over where this one has none', { otherwise: 'none' }),
+    parent: name('Image whose values are taken over where this one has none', { otherwise: 'none' }),
     formats: texts('Formats to build besides those that providers need', { otherwise: 'none', examples: [['qcow2']] }),
     'keep-formats': texts('Formats kept on disk in spite of `delete-after-upload`', { otherwise: 'none' }),
     'delete-after-upload': flag('Whether local files are deleted once they are uploaded everywhere', {
@@ -55,9 +55,9 @@ export const DISKIMAGE: JsonSchema = section(
     }),
     'env-vars': ENV_VARS,
     pause: flag('Whether builds are paused; a child of a paused image is paused too', { default: false }),
-    username: text('User that jobs log in as', { default: 'zuul' }),
-    'python-path': text('Python that Ansible uses on nodes', { default: 'auto' }),
-    'shell-type': text('Shell that Ansible uses on nodes', { otherwise: "Ansible's own" }),
+    username: name('User that jobs log in as', { default: 'zuul' }),
+    'python-path': name('Python that Ansible uses on nodes', { default: 'auto' }),
+    'shell-type': name('Shell that Ansible uses on nodes', { otherwise: "Ansible's own" }),
     builders: texts('Builders that may build it, by host name', { otherwise: 'all of them' }),
     validate: {
       ...VALIDATION,
@@ -70,7 +70,7 @@ export const DISKIMAGE: JsonSchema = section(
         'Gives a new build 5, 25, and then 100 % of the launches; it is withdrawn when more of its launches fail than of the previous build',
       'x-default': 'all launches at once',
     },
-    'dib-cmd': text('Command that builds the image', { default: 'disk-image-create' }),
+    'dib-cmd': name('Command that builds the image', { default: 'disk-image-create' }),
     metadata: freeMap('Metadata of uploads; not inherited', true, { otherwise: 'none' }),
   },
   ['name'],

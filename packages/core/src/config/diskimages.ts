@@ -1,7 +1,8 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import type { ProblemCollector } from './problems.js';
 import { mapOf, namedEntries, numberOf, textOf, textsOf } from './raw-values.js';
-import type { SourceDocument } from './source-document.js';
+import { pythonNumber } from './python-number.js';
+import type { SourceDocument, WrittenScalar } from './source-document.js';
 import { didYouMean } from '../text/suggest.js';
 import type { DiskimageCanary, DiskimageConfig, DiskimageValidation } from '../contract/config.js';
 
@@ -55,7 +56,7 @@ export function readDiskimages(
     const chain = parentChain(item, entries, document, problems);
     if (chain === undefined) continue;
     let image: DiskimageConfig = { name: item.name, abstract: false, parent: undefined, ...DEFAULTS };
-    for (const { entry } of chain) image = applyEntry(image, entry);
+    for (const link of chain) image = applyEntry(image, link, document);
     warnOfLostMetadata(item, chain, document, problems);
     images.set(item.name, {
       ...image,
@@ -99,7 +100,8 @@ function parentChain(
 }
 
 /** One generation: own values over inherited ones, by the rule each key has. */
-function applyEntry(image: DiskimageConfig, entry: JsonObject): DiskimageConfig {
+function applyEntry(image: DiskimageConfig, { index, entry }: Entry, document: SourceDocument): DiskimageConfig {
+  const release = document.scalarAt(['diskimages', index, 'release']);
   const formats = textsOf(entry['formats']);
   const keepFormats = textsOf(entry['keep-formats']);
   return {
@@ -109,7 +111,7 @@ function applyEntry(image: DiskimageConfig, entry: JsonObject): DiskimageConfig 
     deleteAfterUpload: booleanOr(entry['delete-after-upload'], image.deleteAfterUpload),
     rebuildAgeMs: secondsOr(entry['rebuild-age'], image.rebuildAgeMs),
     buildTimeoutMs: secondsOr(entry['build-timeout'], image.buildTimeoutMs),
-    release: releaseText(entry['release']) ?? image.release,
+    release: releaseText(entry['release'], release) ?? image.release,
     elements: [...image.elements, ...textsOf(entry['elements'])],
     envVars: { ...image.envVars, ...(mapOf(entry['env-vars']) as Record<string, string>) },
     pause: image.pause || entry['pause'] === true,
@@ -151,8 +153,9 @@ function secondsOr(value: Json | undefined, inheritedMs: number): number {
   return seconds === 0 ? inheritedMs : seconds * 1000;
 }
 
-function releaseText(value: Json | undefined): string | undefined {
-  return typeof value === 'number' ? String(value) : textOf(value);
+/** The environment of a build has a number as Python writes it. */
+function releaseText(value: Json | undefined, written: WrittenScalar | undefined): string | undefined {
+  return typeof value === 'number' ? pythonNumber(value, written?.text) : textOf(value);
 }
 
 /** Everything else is inherited, so people expect it of metadata too. */

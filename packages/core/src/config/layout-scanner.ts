@@ -59,7 +59,7 @@ export class LayoutScanner {
     return this.#plain();
   }
 
-  /** `---`, `...` and directives; nothing goes on over them. */
+  /** `---`, `...` and directives, where every value ends. */
   #marker(): boolean {
     if (this.#peek() === '%') this.#toLineEnd();
     else this.#at += 3;
@@ -186,7 +186,7 @@ export class LayoutScanner {
     return true;
   }
 
-  /** Goes on over lines that are indented, whatever they begin with. */
+  /** Continues over lines that are indented, whatever they begin with. */
   #plain(): boolean {
     this.#noteStart();
     for (;;) {

@@ -15,7 +15,7 @@ import type { SourceDocument } from './source-document.js';
 import { didYouMean } from '../text/suggest.js';
 import { SECURE_SCHEMA, TOP_LEVEL_SCHEMA } from './top-level-schema.js';
 import type { Config, ConfigMode, LabelConfig, WebappConfig } from '../contract/config.js';
-import { checkWrittenValues, takeEnvVarsAsWritten } from './written-values.js';
+import { checkWrittenValues } from './written-values.js';
 import { readApiTokens, readWebhooks } from './web-access.js';
 import { readZooKeeperSettings, type Section } from './zookeeper-settings.js';
 
@@ -50,14 +50,13 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     orAbort(drivers.reset(), signal),
   ]);
   const documents = secure === undefined ? [main] : [main, secure];
-  for (const document of documents) takeEnvVarsAsWritten(mapOf(document.value), document, problems);
 
   const top = checkedTopLevel(main, TOP_LEVEL_SCHEMA, { mode, problems, reveal: true });
   const secureTop = secure && checkedTopLevel(secure, SECURE_SCHEMA, { mode, problems, reveal: false });
   const secureSource = secure && secureTop && { document: secure, top: secureTop };
   const zookeeper = readZooKeeper({ document: main, top }, secureSource, problems);
-  reportTopLevelDuplicates(top, main, problems);
-  checkSense(top, { document: main, mode, problems });
+  reportTopLevelDuplicates(top, main, mode, problems);
+  checkSense(top, { document: main, problems });
   const labels = readLabels(top['labels']);
   const secureEnvVars = secureSource && readSecureEnvVars(secureSource, top, problems);
   const diskimages = readDiskimages(top['diskimages'], secureEnvVars ?? new Map(), main, problems);
@@ -118,15 +117,21 @@ function checkedTopLevel(
   return mapOf(value);
 }
 
-function reportTopLevelDuplicates(top: JsonObject, document: SourceDocument, problems: ProblemCollector): void {
+/** Services of the original take the last of several entries with one name, and its validator refuses diskimages alone. */
+function reportTopLevelDuplicates(
+  top: JsonObject,
+  document: SourceDocument,
+  mode: ConfigMode,
+  problems: ProblemCollector,
+): void {
   const lists = [
-    { key: 'labels', noun: 'label', nameKey: 'name' },
-    { key: 'diskimages', noun: 'diskimage', nameKey: 'name' },
-    { key: 'tenant-resource-limits', noun: 'tenant', nameKey: 'tenant-name' },
-    { key: 'webhooks', noun: 'webhook', nameKey: 'name' },
+    { key: 'labels', noun: 'label', nameKey: 'name', lastCounts: true },
+    { key: 'diskimages', noun: 'diskimage', nameKey: 'name', lastCounts: mode === 'service' },
+    { key: 'tenant-resource-limits', noun: 'tenant', nameKey: 'tenant-name', lastCounts: true },
+    { key: 'webhooks', noun: 'webhook', nameKey: 'name', lastCounts: false },
   ];
-  for (const { key, noun, nameKey } of lists) {
-    reportDuplicates(top[key], { noun, document, path: [key], key: nameKey }, problems);
+  for (const { key, noun, nameKey, lastCounts } of lists) {
+    reportDuplicates(top[key], { noun, document, path: [key], key: nameKey, lastCounts }, problems);
   }
 }
 

@@ -33,6 +33,15 @@ describe('a file of a version before 3', () => {
 
   it.each([
     ['keys left behind', 'targets: []\nproviders: [{name: p, pools: []}]\n'],
+    [
+      'keys left behind in its labels',
+      'labels: [{name: a, image: i, providers: [{name: p}]}]\nproviders: [{name: p, cloud: c, pools: [{name: m}]}]\n',
+    ],
+    [
+      'keys left behind in labels of a file for builders',
+      'labels: [{name: a, image: i, providers: [{name: p}]}]\nproviders: [{name: p, diskimages: [{name: i}]}]\n',
+    ],
+    ['a stray key of its labels', 'labels: [{name: a, providers: [{name: p}]}]\n'],
     ["a driver's own key of an old name", 'providers: [{name: p, driver: rack, images: []}]\n'],
     ['nothing', '{}'],
   ])('is not told by %s', (_name, yaml) => {

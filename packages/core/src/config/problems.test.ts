@@ -121,13 +121,14 @@ providers:
   driver: plain
 `;
 
-    expect((await errorLinesOf({ yaml })).map((line) => line.split(': provider "')[0])).toEqual([
-      'nodepool.yaml:4:3: providers[1].name',
-      'nodepool.yaml:5:9: providers[2].name',
+    const said = (await linesAbout({ yaml })).filter((line) => line.includes('already'));
+    expect(said).toEqual([
+      'nodepool.yaml:4:3: providers[1].name: warning: provider "p" is already defined in line 3, the last one counts: remove the other',
+      'nodepool.yaml:5:9: providers[2].name: warning: provider "p" is already defined in line 3, the last one counts: remove the other',
     ]);
   });
 
-  it('do not confuse what the driver says about the first', async () => {
+  it('do not confuse what the driver says about the last', async () => {
     const yaml = `labels: []
 providers:
 - {name: p, driver: talkative, cloud: c}
@@ -135,7 +136,7 @@ providers:
 `;
 
     expect(await errorLinesOf({ yaml, drivers: registryOf(talkative) })).toContain(
-      'nodepool.yaml:3:10: providers[0].name: "p" is compared',
+      'nodepool.yaml:4:10: providers[1].name: "p" is compared',
     );
   });
 });
@@ -173,7 +174,7 @@ describe('files that are in use', () => {
   it('numbers in the environment of images: as they are written, with a warning that does not show them', async () => {
     const yaml =
       'diskimages:\n- {name: i, env-vars: {A: 0755, B: 1_0, C: yes, D: "1", E: 12345678901234567890123456}}\n';
-    const config = await loadWritten({ yaml, secure: 'diskimages: [{name: i, env-vars: {S: 42}}]', mode: 'validate' });
+    const config = await loadWritten({ yaml, secure: 'diskimages: [{name: i, env-vars: {S: 42}}]' });
 
     expect(config.diskimages.get('i')?.envVars).toEqual({
       A: '0755',
@@ -183,13 +184,15 @@ describe('files that are in use', () => {
       E: '12345678901234567890123456',
       S: '42',
     });
-    expect(config.warnings.map(({ path, message }) => `${path}: ${message}`)).toEqual([
-      'diskimages[0].env-vars.A: this number is taken as the text that stands here: put it in quotes',
-      'diskimages[0].env-vars.B: this number is taken as the text that stands here: put it in quotes',
-      'diskimages[0].env-vars.C: this boolean is taken as the text that stands here: put it in quotes',
-      'diskimages[0].env-vars.E: this number is taken as the text that stands here: put it in quotes',
-      'diskimages[0].env-vars.S: this number is taken as the text that stands here: put it in quotes',
+    const said = config.warnings.filter(({ path }) => path.includes('env-vars'));
+    expect(said.map(({ path, message }) => `${path}: ${message}`)).toEqual([
+      'diskimages[0].env-vars.A: expected text, got a number (put it in quotes): taken as the text that stands here',
+      'diskimages[0].env-vars.B: expected text, got a number (put it in quotes): taken as the text that stands here',
+      'diskimages[0].env-vars.C: expected text, got a boolean (put it in quotes): taken as the text that stands here',
+      'diskimages[0].env-vars.E: expected text, got a number (put it in quotes): taken as the text that stands here',
+      'diskimages[0].env-vars.S: expected text, got a number (put it in quotes): taken as the text that stands here',
     ]);
+    expect(await errorLinesOf({ yaml, mode: 'validate' })).toHaveLength(4);
   });
 });
 
@@ -239,14 +242,22 @@ labels:
 tenant-resource-limits: [{tenant-name: t, max-ram: .inf}]
 `;
 
-    expect(await errorLinesOf({ yaml })).toEqual([
+    expect(await errorLinesOf({ yaml, mode: 'validate' })).toEqual([
       'nodepool.yaml:1:15: max-hold-age: expected an integer, got text "08" (with a leading zero it is no number: write 8)',
       'nodepool.yaml:2:22: build-log-retention: expected an integer, got text "1e3" (with an exponent it is no number here: write 1000)',
       'nodepool.yaml:3:13: images-dir: expected text, got the number 0755 (put it in quotes)',
       'nodepool.yaml:5:10: labels[0].name: expected text, got the number 12345678901234567890123456 (put it in quotes)',
-      'nodepool.yaml:5:49: labels[0].min-ready: the number has too many digits to be kept, expected at most 9007199254740991: put it in quotes if it is text',
       'nodepool.yaml:6:24: labels[1].min-ready: expected an integer, got text "7" (write it without quotes)',
       'nodepool.yaml:7:52: tenant-resource-limits[0].max-ram: expected an integer, got the number .inf',
+    ]);
+    expect(await linesAbout({ yaml })).toEqual([
+      'nodepool.yaml:1:15: max-hold-age: warning: expected an integer, got text "08" (with a leading zero it is no number: write 8): taken as 8',
+      'nodepool.yaml:2:22: build-log-retention: expected an integer, got text "1e3" (with an exponent it is no number here: write 1000)',
+      'nodepool.yaml:3:13: images-dir: warning: expected text, got the number 0755 (put it in quotes): taken as "493"',
+      'nodepool.yaml:5:10: labels[0].name: warning: expected text, got the number 12345678901234567890123456 (put it in quotes): taken as "12345678901234567890123456"',
+      'nodepool.yaml:5:49: labels[0].min-ready: warning: the number has too many digits to be kept and is taken as 1.2345678901234568e+25: put it in quotes if it is text',
+      'nodepool.yaml:6:24: labels[1].min-ready: warning: expected an integer, got text "7" (write it without quotes): taken as 7',
+      'nodepool.yaml:7:52: tenant-resource-limits[0].max-ram: warning: expected an integer, got the number .inf: taken as it is',
     ]);
   });
 

@@ -21,7 +21,7 @@ export interface CheckContext {
 export function checkPools(entry: JsonObject, provider: number, context: CheckContext): void {
   const { document, problems } = context;
   const path = ['providers', provider, 'pools'];
-  reportDuplicates(entry['pools'], { noun: 'pool', document, path }, problems);
+  reportDuplicates(entry['pools'], { noun: 'pool', document, path, lastCounts: true }, problems);
   for (const [index, pool] of listOf(entry['pools']).entries()) {
     const { labels } = mapOf(pool);
     const labelsPath = [...path, index, 'labels'];
@@ -71,12 +71,13 @@ function checkImageReference(
   }
 }
 
-/** A provider's `diskimages` refer to the top-level list; neither list may repeat a name. */
+/** A provider's `diskimages` refer to the top-level list. */
 export function checkProviderDiskimages(entry: JsonObject, provider: number, context: CheckContext): void {
   const { document, diskimages, problems } = context;
   const path = ['providers', provider];
   for (const list of ['diskimages', 'cloud-images']) {
-    reportDuplicates(entry[list], { noun: list.slice(0, -1), document, path: [...path, list] }, problems);
+    const what = { noun: list.slice(0, -1), document, path: [...path, list], lastCounts: true };
+    reportDuplicates(entry[list], what, problems);
   }
   for (const { index, name } of namedEntries(entry['diskimages'])) {
     const image = diskimages.get(name);

@@ -45,12 +45,13 @@ export interface ReadProviders {
 
 /** Reads all provider entries, those in error left out and reported. */
 export async function readProviders(reading: ProviderReading, list: readonly JsonObject[]): Promise<ReadProviders> {
-  reportDuplicates([...list], { noun: 'provider', document: reading.document, path: ['providers'] }, reading.problems);
   const drivers = await findDrivers(reading, list);
   const read = list.flatMap((entry, index) => {
     const provider = readProvider(reading, drivers.get(driverNameOf(entry)), entry, index);
     return provider === undefined ? [] : [provider];
   });
+  const names = { noun: 'provider', document: reading.document, path: ['providers'], lastCounts: true };
+  reportDuplicates([...list], names, reading.problems);
   checkAcrossProviders(reading, read);
   const whole = read.filter(({ repaired }) => !repaired);
   return {
@@ -141,7 +142,7 @@ function reportAbout(reading: ProviderReading, index: number, repaired: Repaired
 function checkAcrossProviders(reading: ProviderReading, read: readonly ReadProvider[]): void {
   const { document, problems } = reading;
   for (const driver of new Set(read.map((provider) => provider.driver))) {
-    const own = firstOfEachName(read.filter((provider) => provider.driver === driver));
+    const own = lastOfEachName(read.filter((provider) => provider.driver === driver));
     const report: ProblemReporter = (name, path, message, severity = 'error') => {
       const provider = own.get(name);
       if (provider === undefined) problems.add(document, ['providers'], message, { severity });
@@ -159,9 +160,7 @@ function checkAcrossProviders(reading: ProviderReading, read: readonly ReadProvi
   }
 }
 
-/** Drivers tell providers by name: a second one of the same name, which is an error already, is not compared. */
-function firstOfEachName(read: readonly ReadProvider[]): Map<string, ReadProvider> {
-  const byName = new Map<string, ReadProvider>();
-  for (const provider of read) if (!byName.has(provider.config.name)) byName.set(provider.config.name, provider);
-  return byName;
+/** Drivers tell providers by name; of several with one name the last counts. */
+function lastOfEachName(read: readonly ReadProvider[]): Map<string, ReadProvider> {
+  return new Map(read.map((provider) => [provider.config.name, provider]));
 }

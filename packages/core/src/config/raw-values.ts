@@ -36,3 +36,8 @@ export function namedEntries(
     return name === undefined ? [] : [{ index, name, entry }];
   });
 }
+
+/** As {@link namedEntries}, without those that do not count: of several with one name the last one does. */
+export function countingEntries(value: Json | undefined): { index: number; name: string; entry: JsonObject }[] {
+  return [...new Map(namedEntries(value).map((item) => [item.name, item])).values()];
+}

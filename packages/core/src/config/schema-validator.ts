@@ -3,6 +3,10 @@ import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { DriverError } from '../contract/errors.js';
 import type { JsonSchema } from '../contract/driver.js';
 import type { ProblemCollector } from './problems.js';
+import { describeValue } from './describe-value.js';
+import { checkExactKinds } from './exact-kinds.js';
+import { isRequiredBy, readingOf, type Reading } from './lenient-values.js';
+import { mapOf } from './raw-values.js';
 import { toSentence } from './schema-sentences.js';
 import type { SourceDocument } from './source-document.js';
 import { pointerToPath, valueAt } from './value-path.js';
@@ -35,21 +39,63 @@ export interface SchemaFault {
   readonly path: YamlPath;
 }
 
-/** Checks a value and reports everything wrong with it. @returns whether there was no error; most unknown keys in a service are none */
+/**
+ * Checks a value and reports everything wrong with it. What the original reads all the same becomes what it reads, with a
+ * warning.
+ * @returns whether there was no error; unknown keys in a service are none
+ */
 export function checkSchema(check: SchemaCheck): boolean {
   let hasErrors = false;
-  for (const fault of schemaFaults(check.schema, check.value))
-    hasErrors = report(check, fault) === 'error' || hasErrors;
+  for (const fault of readAsTheOriginal(check)) hasErrors = report(check, fault) === 'error' || hasErrors;
+  if (check.mode === 'validate') checkExactKinds(check.schema, check.value, check.path, check);
   return !hasErrors;
 }
 
 /** What breaks a schema, without what follows from it. @param value - changed in place, as for {@link checkSchema} */
 export function schemaFaults(schema: JsonSchema, value: Json): SchemaFault[] {
   const validate = compile(schema);
-  let isValid = validate(value);
-  if (!isValid && takeUsualSlips(value, validate.errors ?? [])) isValid = validate(value);
-  if (isValid) return [];
+  if (validate(value)) return [];
   return mostTelling(validate.errors ?? []).map((error) => ({ error, path: pointerToPath(value, error.instancePath) }));
+}
+
+/** More than one round is needed where a value is seen only after another has changed. */
+const MOST_ROUNDS = 20;
+
+/** Changes values in place into what the original reads. @returns what still breaks the schema, values that stay included */
+function readAsTheOriginal(check: SchemaCheck): SchemaFault[] {
+  let faults = schemaFaults(check.schema, check.value);
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const changed = faults.filter((fault) => applyReading(check, fault));
+    if (changed.length === 0) break;
+    faults = schemaFaults(check.schema, check.value);
+  }
+  return faults;
+}
+
+/** @returns whether the value has changed */
+function applyReading(check: SchemaCheck, fault: SchemaFault): boolean {
+  const { error, path } = fault;
+  const reading = readingFor(check, fault);
+  const key = path.at(-1);
+  const parent = valueAt(check.value, path.slice(0, -1));
+  if (reading === undefined || reading.value === error.data || key === undefined) return false;
+  if (parent === undefined || parent === null || typeof parent !== 'object') return false;
+  if (reading.isUsual !== true) report(check, fault);
+  if (reading.value === undefined) Reflect.deleteProperty(parent, key);
+  else (parent as JsonObject)[key] = reading.value;
+  return true;
+}
+
+function readingFor(check: SchemaCheck, { error, path }: SchemaFault): Reading | undefined {
+  const key = path.at(-1);
+  const fault = {
+    error,
+    written: check.document.scalarAt([...check.path, ...path]),
+    isRequired: typeof key === 'string' && isRequiredBy(check.schema, error.schemaPath, key),
+    isListed: typeof key === 'number',
+    isOfProvider: check.path.length > 0,
+  };
+  return readingOf(fault, check.mode);
 }
 
 /** Compiles a driver's schema early. @throws {DriverError} the schema itself is wrong */
@@ -94,44 +140,30 @@ function createAjv(options: Pick<Options, 'meta' | 'validateSchema'>): Ajv {
   created.addKeyword({ keyword: 'x-restart', schemaType: 'boolean' });
   created.addKeyword({ keyword: 'x-loss', schemaType: 'string' });
   created.addKeyword({ keyword: 'x-numeric-text', schemaType: 'boolean' });
+  created.addKeyword({ keyword: 'x-as-written', schemaType: 'boolean' });
+  created.addKeyword({ keyword: 'x-tolerates', schemaType: 'object' });
   return created;
 }
 
-function report(check: SchemaCheck, { error, path: below }: SchemaFault): 'error' | 'warning' {
+function report(check: SchemaCheck, fault: SchemaFault): 'error' | 'warning' {
   const { document, mode, problems } = check;
-  const path = [...check.path, ...below];
-  const sentence = toSentence(error, {
-    reveal: check.reveal && !document.isFromEnvironment(path),
-    written: document.scalarAt(path),
-  });
-  const severity = sentence.isIgnorable && mode === 'service' ? 'warning' : 'error';
-  if (sentence.key === undefined) problems.add(document, path, sentence.message, { severity });
-  else problems.add(document, [...path, sentence.key], sentence.message, { severity, atKey: true });
+  const path = [...check.path, ...fault.path];
+  const reveal = check.reveal && !document.isFromEnvironment(path);
+  const sentence = toSentence(fault.error, { reveal, written: document.scalarAt(path) });
+  const reading = readingFor(check, fault);
+  const isTolerated = reading !== undefined || (sentence.isIgnorable && mode === 'service');
+  const severity = isTolerated ? 'warning' : 'error';
+  const isShown = reveal && mapOf(fault.error.parentSchema)['x-secret'] !== true;
+  const message = reading === undefined ? sentence.message : `${sentence.message}: ${meaningOf(reading, isShown)}`;
+  if (sentence.key === undefined) problems.add(document, path, message, { severity });
+  else problems.add(document, [...path, sentence.key], message, { severity, atKey: true });
   return severity;
 }
 
-/** Changes what has always been taken for a number into one. @returns whether anything changed */
-function takeUsualSlips(root: Json, errors: readonly ErrorObject[]): boolean {
-  let changed = false;
-  for (const error of errors) {
-    const number = error.keyword === 'type' ? numberMeantBy(error) : undefined;
-    const path = pointerToPath(root, error.instancePath);
-    const key = path.at(-1);
-    const parent = valueAt(root, path.slice(0, -1));
-    if (number === undefined || key === undefined || parent === null || typeof parent !== 'object') continue;
-    (parent as JsonObject)[key] = number;
-    changed = true;
-  }
-  return changed;
-}
-
-/** `true` has always passed for 1, and the text of a number where the schema says so. */
-function numberMeantBy({ data, schema, parentSchema }: ErrorObject): number | undefined {
-  const types = [schema as string | string[]].flat();
-  if (typeof data === 'boolean') return types.includes('integer') ? Number(data) : undefined;
-  const takesText = parentSchema?.['x-numeric-text'] === true;
-  if (!takesText || typeof data !== 'string' || data.trim() === '') return undefined;
-  return Number.isFinite(Number(data)) ? Number(data) : undefined;
+function meaningOf({ value, meaning }: Reading, reveal: boolean): string {
+  if (meaning !== undefined) return meaning;
+  if (value === undefined) return 'taken as if the key were not there';
+  return `taken as ${reveal ? JSON.stringify(value) : describeValue(value, false)}`;
 }
 
 /**

@@ -44,6 +44,7 @@ const cloudImage = {
     ['name'],
   ),
   not: { required: ['image-id', 'image-name'] },
+  'x-tolerates': { not: 'the image-id counts' },
 };
 
 const label = {
@@ -68,13 +69,17 @@ const label = {
       userdata: unused({ type: 'string' }),
       networks: unused(texts),
       'boot-from-volume': unused(flag),
-      'volume-size': unused({ type: 'integer', minimum: 1 }),
+      'volume-size': unused({ type: 'integer' }),
       'dynamic-instance-properties': unused(map),
     },
     ['name'],
   ),
   oneOf: [{ required: ['diskimage'] }, { required: ['cloud-image'] }],
   anyOf: [{ required: ['min-ram'] }, { required: ['flavor-name'] }],
+  'x-tolerates': {
+    oneOf: 'of both the diskimage counts, and without either nothing can be launched',
+    anyOf: 'the smallest flavor serves',
+  },
 };
 
 const pool = object(

@@ -52,7 +52,7 @@ export function readStateMachineProvider(
     images: options.managesImages === true ? readImages(entry, options) : undefined,
     launchTimeoutMs: secondsOr(entry['launch-timeout'], 3_600_000),
     bootTimeoutMs: secondsOr(entry['boot-timeout'], options.bootTimeoutMs ?? 60_000),
-    launchRetries: numberOf(entry['launch-retries']) ?? 3,
+    launchRetries: Math.max(1, numberOf(entry['launch-retries']) ?? 3),
     requestsPerSecond: requestsPerSecond(numberOf(entry['rate']), options),
     cloudImages: new Map(images.map((image) => [image.name, image])),
     diskimages: new Map(diskimages.map((image) => [image.name, image])),
@@ -139,9 +139,9 @@ function readConnection(entry: JsonObject): Pick<ImageConnection, 'connectionTyp
   return { connectionType, connectionPort: numberOf(entry['connection-port']) ?? defaultPort };
 }
 
-/** Without a rate there is no limit, and neither with 0. */
+/** Without a rate there is no limit, and neither with 0 or less. */
 function requestsPerSecond(rate: number | undefined, options: ReadStateMachineProviderOptions): number | undefined {
-  if (options.rate !== 'seconds-between-calls' || rate === undefined) return rate;
+  if (rate === undefined || options.rate !== 'seconds-between-calls') return rate && Math.max(0, rate);
   return rate > 0 ? 1 / rate : undefined;
 }
 

@@ -14,6 +14,7 @@ const connection = {
     type: 'integer',
     minimum: 1,
     maximum: 65535,
+    'x-tolerates': { minimum: 'nothing can connect to it', maximum: 'nothing can connect to it' },
     description: 'Port that jobs connect to',
     'x-default': '22; 5986 for `winrm`',
   },
@@ -29,18 +30,21 @@ export const STATE_MACHINE_SCHEMAS = {
     'boot-timeout': {
       type: 'integer',
       minimum: 1,
+      'x-tolerates': { minimum: 'host keys are given up at once' },
       description: 'Time limit for the host keys of a new instance, in seconds',
       default: 60,
     },
     'launch-timeout': {
       type: 'integer',
       minimum: 1,
+      'x-tolerates': { minimum: 'each attempt fails at once' },
       description: 'Time limit of one launch attempt, in seconds',
       default: 3600,
     },
     'launch-retries': {
       type: 'integer',
       minimum: 1,
+      'x-tolerates': { minimum: 'one attempt is made' },
       description: 'Attempts before a launch has failed',
       default: 3,
     },
@@ -48,6 +52,7 @@ export const STATE_MACHINE_SCHEMAS = {
       type: 'number',
       'x-numeric-text': true, // as files have it that were written for the original
       minimum: 0,
+      'x-tolerates': { minimum: 'no limit' },
       description: 'Ceiling of API calls per second; 0: none',
       'x-default': 'no limit',
     },
@@ -121,6 +126,7 @@ export const STATE_MACHINE_SCHEMAS = {
     name: name('Name of a label of the top-level list'),
     'cloud-image': {
       type: 'string',
+      minLength: 1,
       description: 'Image that is in the cloud already, of `cloud-images`',
       'x-default': 'none',
     },
@@ -139,6 +145,7 @@ export const STATE_MACHINE_SCHEMAS = {
   diskimageLabel: {
     diskimage: {
       type: 'string',
+      minLength: 1,
       description: "Image that the builder uploads, of the provider's `diskimages`",
       'x-default': 'none',
     },

@@ -1,0 +1,72 @@
+import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import type { YamlPath } from '../contract/yaml-path.js';
+import type { ProblemCollector } from './problems.js';
+import { mapOf } from './raw-values.js';
+import type { SourceDocument, WrittenScalar } from './source-document.js';
+
+/** What is compared with its schema. */
+export interface KindCheck {
+  readonly document: SourceDocument;
+  readonly problems: ProblemCollector;
+  /** Whether values may be quoted in messages. */
+  readonly reveal: boolean;
+}
+
+/** What PyYAML makes a date of. */
+const DATE = /^\d{4}-\d\d?-\d\d?(?:(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::\d\d)?))?)?$/;
+
+/**
+ * Reports values of kinds that JSON does not tell apart and the original's validator does: `5.0` where an integer is
+ * wanted, and a date where text is.
+ */
+export function checkExactKinds(
+  schema: Json | undefined,
+  value: Json | undefined,
+  path: YamlPath,
+  check: KindCheck,
+): void {
+  if (value === null || value === undefined || typeof value === 'boolean') return;
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) checkExactKinds(mapOf(schema)['items'], item, [...path, index], check);
+  } else if (typeof value === 'object') {
+    for (const [key, item] of Object.entries(value)) {
+      checkExactKinds(schemaOfKey(mapOf(schema), key), item, [...path, key], check);
+    }
+  } else {
+    checkScalar(mapOf(schema), value, path, check);
+  }
+}
+
+function schemaOfKey(schema: JsonObject, key: string): Json | undefined {
+  const properties = mapOf(schema['properties']);
+  return Object.hasOwn(properties, key) ? properties[key] : schema['additionalProperties'];
+}
+
+function checkScalar(
+  schema: JsonObject,
+  value: string | number,
+  path: YamlPath,
+  { document, problems, reveal }: KindCheck,
+): void {
+  const types = [schema['type'] ?? []].flat();
+  const kind = kindOf(value, types, document.scalarAt(path));
+  if (kind === undefined) return;
+  const isShown = reveal && schema['x-secret'] !== true && !document.isFromEnvironment(path);
+  const { wanted, got, remedy } = kind;
+  problems.add(document, path, `expected ${wanted}, got ${isShown ? got : 'something else'} (${remedy})`);
+}
+
+function kindOf(
+  value: string | number,
+  types: readonly Json[],
+  written: WrittenScalar | undefined,
+): { wanted: string; got: string; remedy: string } | undefined {
+  if (written?.isPlain !== true) return undefined;
+  const { text } = written;
+  const isFloat = typeof value === 'number' && Number.isInteger(value) && text.includes('.');
+  if (isFloat && types.includes('integer')) {
+    return { wanted: 'an integer', got: `the number ${text}`, remedy: `write ${value}` };
+  }
+  const isDate = typeof value === 'string' && DATE.test(text) && types.includes('string');
+  return isDate ? { wanted: 'text', got: `the date ${text}`, remedy: 'put it in quotes' } : undefined;
+}
