@@ -203,3 +203,17 @@ describe('what a launcher tells', () => {
     expect(launcher.pools).toMatchObject([{ provider: 'rack', pool: 'main', waiting: 1, handling: 0 }]);
   });
 });
+
+it('looks for leaked resources every minute, although such a look never ends in another provider', async () => {
+  let looks = 0;
+  const hanging = new Promise<void>(() => undefined);
+  world = new RackWorld({ cleanupLeakedResources: () => (looks++ === 0 ? hanging : Promise.resolve()) });
+  const [rack] = rackConfig.providers.values();
+  if (!rack) throw new Error('there is no provider');
+  const providers = new Map(['rack', 'other'].map((name) => [name, { ...rack, name }]));
+  await world.startLauncher({ ...rackConfig, providers });
+
+  await world.settle(12_500); // 250 s
+
+  expect(looks).toBe(5); // one that hangs, and four of the other provider
+});

@@ -57,11 +57,8 @@ export class Sweeps {
     metrics?.sweepFound('waiting-request', woken);
     metrics?.sweepFound('deletion', deletions);
     metrics?.sweepFound('standby-node', standby);
-    const tasks = [
-      lost.checkAll().then((found) => metrics?.sweepFound('lost-request', found)),
-      leftovers.sweep(),
-      providers.cleanupLeakedResources(life.signal),
-    ];
+    void providers.cleanupLeakedResources(life.signal); // a cloud that hangs delays nobody else's next sweep
+    const tasks = [lost.checkAll().then((found) => metrics?.sweepFound('lost-request', found)), leftovers.sweep()];
     for (const result of await Promise.allSettled(tasks)) {
       if (result.status === 'rejected') logger.warn('A periodic clean-up failed', { error: result.reason as unknown });
     }

@@ -1,4 +1,4 @@
-import { nodeLockPath, nodePath } from '@nodepool/zk-protocol';
+import { nodeLockPath, nodePath, type RequestId } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import type { Provider } from '../../contract/driver.js';
 import { ServiceWorld } from '../../../test/support/service-world.js';
@@ -100,4 +100,35 @@ describe('a node that another launcher is the first to take back', () => {
 
     expect(world.clock.pendingTimers).toBeLessThan(before);
   });
+});
+
+describe('a record that its launcher is about to lock', () => {
+  async function newRecord(clockOfOthersMs: number) {
+    const world = await ServiceWorld.open();
+    const reaper = new Reaper(world.services, {
+      providerOf: () => provider as Provider,
+      isActive: () => true,
+      isOthersFirst: () => false,
+    });
+    const stateTimeMs = world.clock.now() + clockOfOthersMs;
+    const id = await world.createNode({ state: 'init', allocatedTo: '200-0000000001' as RequestId, stateTimeMs });
+    return { world, reaper, exists: () => world.clock.run(world.other.exists(nodePath(id))) };
+  }
+
+  it.each([-3_600_000, 0, 3_600_000])(
+    'is kept for a minute when the clock of its launcher is %i ms off',
+    async (ms) => {
+      const { world, reaper, exists } = await newRecord(ms);
+
+      await world.pass(50_000);
+      reaper.sweep();
+      await world.pass(1_000);
+      expect(await exists()).toBeDefined();
+
+      await world.pass(30_000);
+      reaper.sweep();
+      await world.pass(1_000);
+      expect(await exists()).toBeUndefined();
+    },
+  );
 });

@@ -29,6 +29,8 @@ export class Reaper {
   readonly #takeBack: TakeBack;
   /** Pools that left the registry, and when. */
   readonly #gone = new Map<string, number>();
+  /** Records that no launcher has locked and no request wants, and since when that is known. */
+  readonly #neverLocked = new Map<NodeId, number>();
   readonly #stop = new AbortController();
   readonly #unsubscribe: () => void;
   readonly #running = new Set<Promise<void>>();
@@ -42,7 +44,7 @@ export class Reaper {
     this.#turns = new OthersTurns(clock, (id) => this.consider(id));
     this.#takeBack = new TakeBack(services, port, this.#stop.signal);
     this.#surroundings = {
-      nowMs: () => clock.now(),
+      seenForMs: ({ id }) => this.#seenForMs(id),
       isLocked: ({ id }) => mirror.nodes.contenders(id) > 0,
       requestOf: ({ allocatedTo }) => (allocatedTo === null ? undefined : mirror.requests.get(allocatedTo)),
       hasLauncherLeft: (launcherId) => this.#gone.has(launcherId),
@@ -50,7 +52,11 @@ export class Reaper {
     };
     setMaxListeners(0, this.#stop.signal); // one for each deletion under way
     this.#unsubscribe = services.mirror.listen({
-      onNode: ({ id, after }) => (after ? this.consider(after.id) : this.#turns.forget(id as NodeId)),
+      onNode: ({ id, after }) => {
+        if (after?.state !== 'init') this.#neverLocked.delete(id as NodeId);
+        if (after) this.consider(after.id);
+        else this.#turns.forget(id as NodeId);
+      },
       onLock: (id, contenders) => contenders === 0 && this.consider(id),
       onRequest: ({ id, after }) => {
         if (holdsNodes(after)) return;
@@ -120,6 +126,13 @@ export class Reaper {
     });
     this.#running.add(run);
     return true;
+  }
+
+  #seenForMs(id: NodeId): number {
+    const nowMs = this.#services.clock.now();
+    const sinceMs = this.#neverLocked.get(id) ?? nowMs;
+    this.#neverLocked.set(id, sinceMs);
+    return nowMs - sinceMs;
   }
 
   /** Starts nothing new and resolves when what is under way has ended. */

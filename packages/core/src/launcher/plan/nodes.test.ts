@@ -13,7 +13,7 @@ function node(changes: Partial<NodeRecord>): NodeRecord {
 /** Unlocked, without a request, of a provider that this launcher has. */
 function around(changes: Partial<NodeSurroundings> = {}): NodeSurroundings {
   return {
-    nowMs: () => NOW_MS,
+    seenForMs: () => 0,
     isLocked: () => false,
     requestOf: () => undefined,
     hasLauncherLeft: () => false,
@@ -64,12 +64,12 @@ describe('judgeNode', () => {
 
   it('deletes a record that was never locked, at once when its launcher has left', () => {
     const young = node({ state: 'init', allocatedTo, launcher: 'gone' });
-    const old = { ...young, stateTimeMs: NOW_MS - NEVER_LOCKED_MS - 1 };
+    const longSeen = { seenForMs: () => NEVER_LOCKED_MS + 1 };
 
     expect(judgeNode(young, around())).toBe('keep');
     expect(judgeNode(young, around({ hasLauncherLeft: (id) => id === 'gone' }))).toBe('delete');
-    expect(judgeNode(old, around())).toBe('delete');
-    expect(judgeNode(old, withRequest('pending'))).toBe('keep');
+    expect(judgeNode(young, around(longSeen))).toBe('delete');
+    expect(judgeNode(young, around({ ...longSeen, requestOf: () => ({ state: 'pending' }) }))).toBe('keep');
   });
 });
 

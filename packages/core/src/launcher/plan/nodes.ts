@@ -12,7 +12,8 @@ export type NodeVerdict = 'keep' | 'deallocate' | 'delete';
 
 /** What surrounds a node and decides on it. The methods are asked only as far as the answers matter. */
 export interface NodeSurroundings {
-  nowMs(): number;
+  /** How long this process has known that the record is in state `init` and wanted by no request; clocks of others differ. */
+  seenForMs(node: NodeRecord): number;
   /** Some process holds the node's lock or waits for it. */
   isLocked(node: NodeRecord): boolean;
   /** The request that `allocated_to` names; `undefined` when it is gone. */
@@ -44,9 +45,9 @@ function judgeUnlocked(node: NodeRecord, around: NodeSurroundings): NodeVerdict 
 }
 
 /** The launcher died before it could lock the record; a living one needs a moment for that, not a minute. */
-function wasNeverLocked({ state, stateTimeMs, launcher }: NodeRecord, around: NodeSurroundings): boolean {
-  if (state !== 'init') return false;
-  return around.hasLauncherLeft(launcher ?? '') || around.nowMs() - stateTimeMs > NEVER_LOCKED_MS;
+function wasNeverLocked(node: NodeRecord, around: NodeSurroundings): boolean {
+  if (node.state !== 'init') return false;
+  return around.hasLauncherLeft(node.launcher ?? '') || around.seenForMs(node) > NEVER_LOCKED_MS;
 }
 
 /** Whether nodes allocated to the request belong to it: not once it is gone, back in the queue, or refused by all pools. */

@@ -600,3 +600,42 @@ describe('a handler whose session is over', () => {
     expect(await work.entries(nodeLockPath(id))).toHaveLength(1);
   });
 });
+
+describe('a request whose handler fails while records are being made for it', () => {
+  it('is declined, and no node stays locked', async () => {
+    const work = await Work.begin(['a', 'a', 'b']);
+    const first = await work.world.createNode({});
+    const second = await work.world.createNode({});
+    let isBroken = false;
+    const acceptsNode = () => {
+      if (isBroken) throw new Error('the driver is broken');
+      return true;
+    };
+    const launched: string[] = [];
+    const launch = (order: LaunchOrder) => (launched.push(order.node.id), ready(order));
+    work.accept(
+      [
+        ['a', first],
+        ['a', WAIT],
+        ['b', WAIT],
+      ],
+      { acceptsNode, launch },
+    );
+    await work.world.pass(1_000);
+
+    isBroken = true;
+    const given = work.assign([
+      ['a', second],
+      ['b', LAUNCH],
+    ]);
+    work.handler.resume(given);
+    const outcome = await work.outcome();
+    await work.world.pass(1_000);
+
+    expect(outcome).toBe('declined');
+    expect(launched).toEqual([]);
+    const nodes = [...work.world.services.mirror.nodes.values()];
+    expect(nodes).toHaveLength(3);
+    for (const { id } of nodes) expect([id, await work.entries(nodeLockPath(id))]).toEqual([id, []]);
+  });
+});

@@ -95,6 +95,8 @@ export class RequestHandler {
     }
     logger.error('Declining request after an unexpected error', { error });
     if (!work.isHeld) return 'busy';
+    work.abandon(asError(error)); // what is being made is made, and given back with the rest
+    if (!(await work.launches.settled())) return 'abandoned';
     try {
       const text = `unexpected error: ${asError(error).message}`;
       const why = reason('label-unavailable', text, "see the launcher's log");

@@ -60,11 +60,11 @@ export class Launches {
     const epoch = services.zk.sessionEpoch;
     const making = stored ? beginBuilding(services, stored) : createNodes(services, this.draft(request, parts));
     const made = await this.#track(making);
-    if (this.#options.end.cause) return; // what was made is left to whoever cleans up after the handler
     const recorded = made.flatMap(({ node, entry }, i) => {
       const part = parts[i];
       return part ? [Object.assign(part, { node, entry })] : [];
     });
+    if (this.#options.end.cause) return; // what was made is left to whoever cleans up after the handler
     await this.#launchAll(recorded, async (part) => {
       const { node, planned } = part;
       part.planned = undefined;
@@ -94,9 +94,17 @@ export class Launches {
     );
   }
 
-  /** Resolves when no record is being made any more, so that all there will be can be seen. */
-  async settled(): Promise<void> {
-    while (this.#creating.size > 0) await Promise.allSettled(this.#creating);
+  /**
+   * Resolves when no record is being made any more, so that all there will be can be seen.
+   * @returns whether all that was being made is known to the parts
+   */
+  async settled(): Promise<boolean> {
+    let isKnown = true;
+    while (this.#creating.size > 0) {
+      const ended = await Promise.allSettled(this.#creating);
+      isKnown &&= ended.every(({ status }) => status === 'fulfilled');
+    }
+    return isKnown;
   }
 
   #track<T>(creation: Promise<T>): Promise<T> {
