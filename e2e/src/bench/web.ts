@@ -40,7 +40,7 @@ export async function measureWeb(): Promise<Finding[]> {
   try {
     await launcher.whenReady();
     const found = await findEmbeddedServer([join(directory, 'state')]);
-    const zk = await connect({ servers: found?.servers ?? '', auth: found?.auth });
+    const zk = await connect({ servers: found?.servers ?? '' });
     await addNodes(zk, 5_000);
     await whenNodes(launcher, 5_000);
     const findings = await measurePage(launcher);

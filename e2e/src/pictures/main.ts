@@ -37,7 +37,7 @@ async function main(): Promise<void> {
   try {
     await launcher.whenReady();
     const found = await findEmbeddedServer([join(directory, 'state')]);
-    const zk = await connect({ servers: found?.servers ?? '', auth: found?.auth });
+    const zk = await connect({ servers: found?.servers ?? '' });
     for (let n = 0; n < 8; n++) {
       const labels = n % 3 === 0 ? ['debian-large'] : ['debian-small'];
       const request = newRequest({ labels, tenantName: 'example', requestor: 'zuul' }, Date.now() - n * 1_000);

@@ -21,7 +21,7 @@ import {
 import type { LauncherId, NodeFields, RequestFields, ZooKeeper } from '@nodepool/zk-protocol';
 import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import type { EmbeddedServer } from '@nodepool/zk-protocol/embedded';
-import { embeddedDataDir, ensureEmbeddedLogin, writeEmbeddedServerInfo } from '@nodepool/core/config';
+import { embeddedDataDir, embeddedSocket, writeEmbeddedServerInfo } from '@nodepool/core/config';
 import { nodepool, type Outcome } from './program.js';
 
 /** Id of the pool that {@link Installation.registerRack} registers. */
@@ -40,14 +40,10 @@ export class Installation {
     const directory = await mkdtemp(join(tmpdir(), 'nodepool-cli-'));
     const stateDir = join(directory, 'state');
     await mkdir(stateDir);
-    const login = (await ensureEmbeddedLogin(stateDir, 'owner')) ?? '';
-    const server = await startEmbeddedServer({ dataDir: embeddedDataDir(stateDir), fsync: false, login });
-    await writeEmbeddedServerInfo(stateDir, { host: server.host, port: server.port, pid: process.pid });
-    return new Installation(
-      directory,
-      server,
-      await connect({ servers: server.connectString, auth: [{ scheme: 'digest', auth: login }] }),
-    );
+    const socket = { path: embeddedSocket(stateDir), mode: 0o600 };
+    const server = await startEmbeddedServer({ dataDir: embeddedDataDir(stateDir), fsync: false, socket });
+    await writeEmbeddedServerInfo(stateDir, { socket: socket.path, pid: process.pid });
+    return new Installation(directory, server, await connect({ servers: server.connectString }));
   }
 
   file(name: string): string {

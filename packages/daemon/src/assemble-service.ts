@@ -99,7 +99,7 @@ async function startEmbedded(
 ): Promise<EmbeddedZooKeeper> {
   const { startEmbeddedZooKeeper } = await import('./embedded-zookeeper.js');
   const stateDir = args.stateDir ?? defaultStateDir({ env, uid: process.getuid?.(), home: homedir() });
-  return startEmbeddedZooKeeper(stateDir, config.zookeeper.embeddedAccess, logger.child({}, 'zk'));
+  return startEmbeddedZooKeeper(stateDir, config.zookeeper, logger.child({}, 'zk'));
 }
 
 /** @throws ConfigError when no embedded server runs here */
@@ -109,15 +109,11 @@ async function embeddedConnection(
   own: EmbeddedZooKeeper | undefined,
 ): Promise<ConfiguredConnection> {
   const configured = configuredConnection(config.zookeeper);
-  if (own) {
-    const { host, port, login } = own;
-    const auth = [...(configured.auth ?? []), ...(login === undefined ? [] : [{ scheme: 'digest', auth: login }])];
-    return { ...configured, servers: [{ host, port }], auth };
-  }
+  if (own) return { ...configured, ...own.connection };
   const places = { env, uid: process.getuid?.(), home: homedir() };
   const directories = args.stateDir === undefined ? stateDirCandidates(places) : [args.stateDir];
   const found = await findEmbeddedServer(directories);
-  if (found) return { ...configured, ...found, auth: [...(configured.auth ?? []), ...found.auth] };
+  if (found) return { ...configured, ...found };
   throw new ConfigError(
     `${config.file} names no zookeeper-servers, and no launcher of this machine runs an embedded server ` +
       `(looked in ${directories.join(', ')}): start nodepool-launcher first, or name its --state-dir`,

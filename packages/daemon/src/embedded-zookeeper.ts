@@ -6,49 +6,59 @@ import {
   NodepoolError,
 } from '@nodepool/zk-protocol';
 import type { EmbeddedServerOptions } from '@nodepool/zk-protocol/embedded';
-import type { EmbeddedAccess, Logger } from '@nodepool/core';
+import type { EmbeddedAccess, Logger, ZooKeeperSettings } from '@nodepool/core';
 import {
+  embeddedConnection,
+  type EmbeddedConnection,
   embeddedDataDir,
+  embeddedSocket,
   ensureEmbeddedLogin,
   readEmbeddedServerInfo,
+  removeEmbeddedLogin,
   removeEmbeddedServerInfo,
   writeEmbeddedServerInfo,
 } from '@nodepool/core/config';
 
 /** The zero-install ZooKeeper of this process. */
 export interface EmbeddedZooKeeper {
-  readonly host: string;
-  readonly port: number;
-  /** What clients have to prove, `user:password`; `undefined` when it serves everybody. */
-  readonly login: string | undefined;
+  /** How clients of this process reach it. */
+  readonly connection: EmbeddedConnection;
   /** Ends the server; everything acknowledged is on disk already. */
   close(): Promise<void>;
 }
 
+/** What the configuration says of the embedded server. */
+export type EmbeddedSettings = Pick<ZooKeeperSettings, 'embeddedAccess' | 'embeddedPort'>;
+
 const REMEDY = 'choose a directory that only this user may write to with --state-dir';
 const HOST = '127.0.0.1';
 const DEFAULT_PORT = 2181;
+const SOCKET_MODES: Readonly<Record<EmbeddedAccess, number>> = { owner: 0o600, group: 0o660, anyone: 0o666 };
 
 function isAddressInUse(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return [error, cause].some((each) => each instanceof Error && 'code' in each && each.code === 'EADDRINUSE');
 }
 
-/** The port of the last run first, so that clients find the server where it was. */
-async function startOnFirstFreePort(
-  options: Pick<EmbeddedServerOptions, 'dataDir' | 'login' | 'logger' | 'onLost'>,
-  lastPort: number | undefined,
-) {
+/** TCP ports to try, best first; `undefined`: none is needed. */
+function portsFor({ embeddedAccess, embeddedPort }: EmbeddedSettings, stateDir: string): (number | undefined)[] {
+  if (embeddedPort !== undefined) return [embeddedPort];
+  if (embeddedAccess !== 'anyone') return [undefined];
+  // The port of the last run first, so that clients find the server where it was.
+  const lastPort = readEmbeddedServerInfo(stateDir)?.port ?? DEFAULT_PORT;
+  return [...new Set([lastPort, DEFAULT_PORT, 0])];
+}
+
+async function startOnFirstFreePort(options: EmbeddedServerOptions, ports: readonly (number | undefined)[]) {
   const { startEmbeddedServer } = await import('@nodepool/zk-protocol/embedded');
-  const ports = [...new Set([lastPort ?? DEFAULT_PORT, DEFAULT_PORT])];
-  for (const port of ports) {
+  for (const port of ports.slice(0, -1)) {
     try {
-      return await startEmbeddedServer({ ...options, host: HOST, port });
+      return await startEmbeddedServer({ ...options, port });
     } catch (error) {
       if (!isAddressInUse(error)) throw error;
     }
   }
-  return startEmbeddedServer({ ...options, host: HOST, port: 0 });
+  return startEmbeddedServer({ ...options, port: ports.at(-1) });
 }
 
 /** Without its database a service has nothing to do: the error ends the process, which a supervisor starts again. */
@@ -58,50 +68,59 @@ function endProcess(error: Error): void {
   });
 }
 
-async function start(stateDir: string, access: EmbeddedAccess, logger: Logger) {
-  let found: string | undefined;
-  const lastPort = readEmbeddedServerInfo(stateDir)?.port;
-  const login = async () => {
-    // What an earlier server left would send clients to a port that may be anybody's by now.
+async function start(stateDir: string, settings: EmbeddedSettings, logger: Logger) {
+  const { embeddedAccess: access } = settings;
+  const ports = portsFor(settings, stateDir);
+  const prepare = async () => {
+    // What an earlier server left would send tools to a port that may be anybody's by now.
     await removeEmbeddedServerInfo(stateDir);
-    return (found = await ensureEmbeddedLogin(stateDir, access));
+    if (access !== 'anyone' && settings.embeddedPort !== undefined) return ensureEmbeddedLogin(stateDir, access);
+    await removeEmbeddedLogin(stateDir);
+    return undefined;
   };
-  const options = { dataDir: embeddedDataDir(stateDir), login, logger, onLost: endProcess };
-  const server = await startOnFirstFreePort(options, lastPort);
+  const socket = { path: embeddedSocket(stateDir), mode: SOCKET_MODES[access] };
+  const options = {
+    dataDir: embeddedDataDir(stateDir),
+    login: prepare,
+    logger,
+    host: HOST,
+    socket,
+    onLost: endProcess,
+  };
+  const server = await startOnFirstFreePort(options, ports);
   try {
-    await writeEmbeddedServerInfo(stateDir, { host: server.host, port: server.port, pid: process.pid }, access);
+    const tcp = ports[0] === undefined ? {} : { host: server.host, port: server.port };
+    await writeEmbeddedServerInfo(stateDir, { socket: socket.path, ...tcp, pid: process.pid }, access);
+    return { server, address: { socket: socket.path, ...tcp } };
   } catch (error) {
     await server.close();
     throw error;
   }
-  return { server, login: found };
 }
 
 /**
- * Starts the embedded server on loopback with its data below `stateDir`, and makes it known there.
+ * Starts the embedded server with its socket and its data below `stateDir`, and makes it known there.
  * @throws NODEPOOL_STATE_DIR when another process runs a server in this directory, or the directory cannot be used;
  * NODEPOOL_UNSAFE_DIRECTORY when another user may exchange what is in it
  */
 export async function startEmbeddedZooKeeper(
   stateDir: string,
-  access: EmbeddedAccess,
+  settings: EmbeddedSettings,
   logger: Logger,
 ): Promise<EmbeddedZooKeeper> {
   checkOwnDirectory(stateDir, REMEDY);
   checkSharedPlace(embeddedDataDir(stateDir), REMEDY);
   try {
     await makeDirectory(stateDir, 0o755);
-    const { server, login } = await start(stateDir, access, logger);
+    const { server, address } = await start(stateDir, settings, logger);
     logger.info('No zookeeper-servers configured: running the embedded ZooKeeper server of this machine', {
-      address: `${server.host}:${server.port}`,
+      ...address,
       stateDir,
-      access,
+      access: settings.embeddedAccess,
       toMove: 'export its content with any ZooKeeper client, start an ensemble, and list it under zookeeper-servers',
     });
     return {
-      host: server.host,
-      port: server.port,
-      login,
+      connection: embeddedConnection(stateDir),
       async close() {
         await removeEmbeddedServerInfo(stateDir);
         await server.close();

@@ -57,6 +57,7 @@ function changesNeedingRestart(before: Config, after: Config, webapp: WebappKey 
     ...(webapp === undefined ? [] : changed(WEBAPP_NAMES[webapp], (config) => config[webapp])),
     ...changed('zookeeper-tls', (config) => config.zookeeper.tls),
     ...changed('embedded-zookeeper-access', (config) => config.zookeeper.embeddedAccess),
+    ...changed('embedded-zookeeper-port', (config) => config.zookeeper.embeddedPort),
     ...changed('zookeeper-timeout', (config) => config.zookeeper.sessionTimeoutMs),
     ...changed('zookeeper-servers', (config) => config.zookeeper.servers.length > 0),
     ...changed('zookeeper-servers[].chroot', (config) => config.zookeeper.servers.at(-1)?.chroot),

@@ -1,11 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { writeEmbeddedServerInfo } from '@nodepool/core/config';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 const PROGRAM = fileURLToPath(new URL('../bin/nodepool-launcher.js', import.meta.url));
@@ -66,16 +64,6 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** A port on loopback that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 async function startLauncher(fault: string): Promise<ChildProcess> {
   output = '';
   const nodes = [{ name: 'fake-1', labels: ['small'], 'host-key-checking': false, username: 'root' }];
@@ -90,9 +78,6 @@ async function startLauncher(fault: string): Promise<ChildProcess> {
   const file = join(dir, 'nodepool.yaml');
   await writeFile(file, JSON.stringify(config));
   const stateDir = join(dir, 'state');
-  const port = await freePort();
-  await mkdir(stateDir);
-  await writeEmbeddedServerInfo(stateDir, { host: '127.0.0.1', port, pid: 0 }); // as if the last run had used it
   const args = [PROGRAM, '-f', '-c', file, '--state-dir', stateDir];
   return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
 }

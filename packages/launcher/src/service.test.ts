@@ -1,15 +1,27 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { connect, systemClock } from '@nodepool/zk-protocol';
 import { silentLogger } from '@nodepool/core';
 import type { LogFields, Logger } from '@nodepool/core';
-import { findEmbeddedServer, readEmbeddedServerInfo } from '@nodepool/core/config';
+import { embeddedSocket, findEmbeddedServer, readEmbeddedServerInfo } from '@nodepool/core/config';
 import type { DaemonService } from '@nodepool/daemon';
 import { createService } from './start-service.js';
 
 const YAML = 'webapp:\n  port: 0\n  listen_address: 127.0.0.1\nlabels:\n  - name: small\n';
+
+/** A port on loopback that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
 
 describe('launcher service without zookeeper-servers', () => {
   let directory: string;
@@ -54,20 +66,38 @@ describe('launcher service without zookeeper-servers', () => {
     await rm(directory, { recursive: true });
   });
 
-  it('demands a login of every client, which the programs of its user find by themselves', async () => {
+  it('serves programs of its user on a socket, and on no port', async () => {
+    const stateDir = join(directory, 'state');
+    const found = await findEmbeddedServer([stateDir]);
+    const member = await connect({ ...found, servers: found?.servers ?? '' });
+
+    const children = await member.getChildren('/');
+    await member.close();
+
+    expect(children).toContain('zookeeper');
+    expect(readEmbeddedServerInfo(stateDir)).toEqual({ socket: embeddedSocket(stateDir), pid: process.pid });
+    expect((await stat(embeddedSocket(stateDir))).mode & 0o777).toBe(0o600);
+    await expect(stat(join(stateDir, 'embedded-zookeeper.login'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('demands a login on the port that the configuration asks for', async () => {
+    await service.stop(1000);
+    const wanted = await freePort();
+    await writeFile(configFile, `${YAML}embedded-zookeeper-port: ${wanted}\n`);
+    service = await create();
     const stateDir = join(directory, 'state');
     const { port = 0 } = readEmbeddedServerInfo(stateDir) ?? {};
-    const found = await findEmbeddedServer([stateDir]);
+    const auth = (await readFile(join(stateDir, 'embedded-zookeeper.login'), 'utf8')).trim();
     const stranger = await connect({ servers: `127.0.0.1:${port}` });
-    const member = await connect({ servers: `127.0.0.1:${port}`, auth: found?.auth });
+    const member = await connect({ servers: `127.0.0.1:${port}`, auth: [{ scheme: 'digest', auth }] });
 
     const refused = await stranger.setData('/', 'x').catch((error: unknown) => error);
     const children = await member.getChildren('/');
     await Promise.all([stranger.close(), member.close()]);
 
+    expect(port).toBe(wanted);
     expect(refused).toMatchObject({ code: 'ZK_NO_AUTH' });
     expect(children).toContain('zookeeper');
-    expect(((await stat(join(stateDir, 'embedded-zookeeper.login'))).mode & 0o777).toString(8)).toBe('600');
   });
 
   it('serves everybody when the configuration says so, and keeps a second launcher off', async () => {
@@ -114,7 +144,7 @@ describe('launcher service without zookeeper-servers', () => {
     await service.start();
     await service.stop(1000);
 
-    expect(running).toMatchObject({ host: '127.0.0.1', pid: process.pid });
+    expect(running).toMatchObject({ pid: process.pid });
     expect(readEmbeddedServerInfo(join(directory, 'state'))).toBeUndefined();
   });
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { startEmbeddedServer } from '../src/embedded/index.js';
 import { OpCode } from '../src/embedded/model/constants.js';
 import type { RunningServer } from '../src/embedded/server/start.js';
@@ -16,8 +16,8 @@ describe('a pause of the process', () => {
   let dataDir: string;
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'nodepool-pause-'));
+    onTestEnd(() => rm(dataDir, { recursive: true }));
   });
-  afterEach(() => rm(dataDir, { recursive: true }));
 
   async function start(clock: ManualClock, port = 0): Promise<RunningServer> {
     const server = (await startEmbeddedServer({ dataDir, clock, port })) as RunningServer;

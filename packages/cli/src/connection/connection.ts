@@ -9,7 +9,9 @@ import { loadConnectionConfig } from './config.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 
-/** The embedded server of this machine, with the login that it demands. */
+const DEFAULT_SESSION_TIMEOUT_MS = 10_000;
+
+/** The embedded server of this machine. */
 async function embeddedServer({ options, env }: CliContext) {
   const surroundings = { env, uid: process.getuid?.(), home: homedir() };
   const directories = options.stateDir === undefined ? stateDirCandidates(surroundings) : [options.stateDir];
@@ -36,18 +38,14 @@ async function findServers(context: CliContext): Promise<ConfiguredConnection> {
   const config = await loadIfPresent(context);
   const configured = config && configuredConnection(config.zookeeper);
   if (configured && configured.servers.length > 0) return configured;
-  const { auth, ...found } = await embeddedServer(context);
-  return {
-    ...configured,
-    ...found,
-    auth: [...(configured?.auth ?? []), ...auth],
-    tls: undefined,
-    sessionTimeoutMs: configured?.sessionTimeoutMs ?? 10_000,
-  };
+  return { sessionTimeoutMs: DEFAULT_SESSION_TIMEOUT_MS, ...configured, ...(await embeddedServer(context)) };
 }
 
 function describeServers({ servers, tls }: ConfiguredConnection): string {
-  const addresses = servers.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`);
+  const addresses = servers.map(({ host, port }) => {
+    if (host.startsWith('/')) return host;
+    return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  });
   return `${addresses.join(', ')}${tls ? ' (TLS)' : ''}`;
 }
 

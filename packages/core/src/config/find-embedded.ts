@@ -1,15 +1,22 @@
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
-import { checkSharedPlace } from '@nodepool/zk-protocol';
+import { checkSharedPlace, checkUnixSocket, isNodepoolError, NodepoolError } from '@nodepool/zk-protocol';
 import type { ConfiguredConnection } from './zookeeper-options.js';
-import { readEmbeddedLogin } from './state-dir/embedded-login.js';
-import { type EmbeddedServerInfo, readEmbeddedServerInfo } from './state-dir/state-dir.js';
+import {
+  embeddedSocket,
+  type EmbeddedServerInfo,
+  isProcessRunning,
+  readEmbeddedServerInfo,
+} from './state-dir/state-dir.js';
 
 /**
  * How long clients wait for a paused embedded server before they give up their session. No other server could end it
  * meanwhile, and this one does not end it for its own pause.
  */
-export const EMBEDDED_SERVER_PAUSE_MS = 60_000;
+const EMBEDDED_SERVER_PAUSE_MS = 60_000;
+
+/** A connection to an embedded server. */
+export type EmbeddedConnection = Required<Pick<ConfiguredConnection, 'servers' | 'tls' | 'serverPauseMs'>>;
 
 /** Folder of the embedded server's data below a state directory. */
 export function embeddedDataDir(stateDir: string): string {
@@ -17,41 +24,61 @@ export function embeddedDataDir(stateDir: string): string {
 }
 
 /**
- * How a client reaches the embedded server of one of these state directories, with the login that it demands.
+ * How a client reaches the embedded server of one of these state directories: through its Unix socket, which nobody else can
+ * replace. The permissions of the socket are the login.
  * @returns `undefined` when none of them has a running server
  * @throws NODEPOOL_STATE_DIR when there is one, and this user may not use it; NODEPOOL_UNSAFE_DIRECTORY
  */
-export async function findEmbeddedServer(
-  stateDirs: readonly string[],
-): Promise<Required<Pick<ConfiguredConnection, 'servers' | 'auth' | 'serverPauseMs'>> | undefined> {
+export async function findEmbeddedServer(stateDirs: readonly string[]): Promise<EmbeddedConnection | undefined> {
   for (const stateDir of stateDirs) {
     const info = readEmbeddedServerInfo(stateDir);
-    if (info !== undefined) checkSharedPlace(embeddedDataDir(stateDir), 'name another --state-dir');
-    if (info === undefined || !(await isRunning(stateDir, info))) continue;
-    const login = readEmbeddedLogin(stateDir);
-    return {
-      servers: [{ host: info.host, port: info.port }],
-      auth: login === undefined ? [] : [{ scheme: 'digest', auth: login }],
-      serverPauseMs: EMBEDDED_SERVER_PAUSE_MS,
-    };
+    if (info === undefined) continue;
+    checkSharedPlace(embeddedDataDir(stateDir), 'name another --state-dir');
+    if (await isServing(stateDir, info)) return embeddedConnection(stateDir);
   }
   return undefined;
 }
 
-/** A server that died may have left its port to anybody, who must not be told the login: its data directory knows. */
-async function isRunning(stateDir: string, info: EmbeddedServerInfo): Promise<boolean> {
-  const { isDirectoryInUse } = await import('@nodepool/zk-protocol/embedded');
-  return (await isDirectoryInUse(embeddedDataDir(stateDir))) ?? isAnswering(info);
+/** How a client of the embedded server in this state directory is made. */
+export function embeddedConnection(stateDir: string): EmbeddedConnection {
+  return {
+    servers: [{ host: embeddedSocket(stateDir), port: 0 }],
+    tls: undefined,
+    serverPauseMs: EMBEDDED_SERVER_PAUSE_MS,
+  };
 }
 
-function isAnswering({ host, port }: EmbeddedServerInfo): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = createConnection({ host, port });
-    const end = (answers: boolean) => {
+async function isServing(stateDir: string, info: EmbeddedServerInfo): Promise<boolean> {
+  const path = embeddedSocket(stateDir);
+  if (info.socket === undefined) {
+    if (!isProcessRunning(info.pid)) return false;
+    throw unusable(stateDir, `process ${info.pid} runs it with an earlier version`, 'restart the launcher');
+  }
+  try {
+    checkUnixSocket(path);
+    await connectOnce(path);
+    return true;
+  } catch (error) {
+    if (isNodepoolError(error)) throw error;
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    if (['ENOENT', 'ENOTDIR', 'ECONNREFUSED'].includes(code)) return false;
+    const remedy = "run this as the launcher's user, or set embedded-zookeeper-access to group or anyone there";
+    throw unusable(stateDir, message, remedy, error);
+  }
+}
+
+function connectOnce(path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = createConnection({ path });
+    socket.once('connect', () => {
       socket.destroy();
-      resolve(answers);
-    };
-    socket.once('connect', () => end(true));
-    socket.once('error', () => end(false));
+      resolve();
+    });
+    socket.once('error', reject);
   });
+}
+
+function unusable(stateDir: string, problem: string, remedy: string, cause?: unknown): NodepoolError {
+  const message = `cannot use the embedded ZooKeeper server of ${stateDir}: ${problem}; ${remedy}`;
+  return new NodepoolError('NODEPOOL_STATE_DIR', message, { cause });
 }

@@ -20,12 +20,13 @@ export type { DriverRegistry, LoadedDriver } from './discovery/registry-types.js
 /* Where services keep their state, and the connection to ZooKeeper. */
 export type { ConfiguredConnection } from './zookeeper-options.js';
 export { configuredConnection } from './zookeeper-options.js';
-export { ensureEmbeddedLogin } from './state-dir/embedded-login.js';
-export { embeddedDataDir, findEmbeddedServer } from './find-embedded.js';
+export { ensureEmbeddedLogin, removeEmbeddedLogin } from './state-dir/embedded-login.js';
+export { embeddedConnection, embeddedDataDir, type EmbeddedConnection, findEmbeddedServer } from './find-embedded.js';
 export type { EmbeddedServerInfo, StateDirSurroundings } from './state-dir/state-dir.js';
 export {
   defaultStateDir,
   isProcessRunning,
+  embeddedSocket,
   readEmbeddedServerInfo,
   removeEmbeddedServerInfo,
   stateDirCandidates,

@@ -101,6 +101,7 @@ function readZooKeeper(main: TopLevel, secure: TopLevel | undefined, problems: P
       digest: section('zookeeper-digest').value,
       timeout: main.top['zookeeper-timeout'],
       access: main.top['embedded-zookeeper-access'],
+      port: main.top['embedded-zookeeper-port'],
     },
     problems,
   );

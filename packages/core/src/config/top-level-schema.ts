@@ -68,8 +68,16 @@ export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
       type: 'string',
       enum: ['owner', 'group', 'anyone'],
       description:
-        "Who may use the embedded server: the launcher's user (`owner`), its group too (`group`), or whoever reaches the port (`anyone`)",
+        "Who may use the embedded server: the launcher's user (`owner`), its group too (`group`), or every user of the machine (`anyone`)",
       default: 'owner',
+      'x-restart': true,
+    },
+    'embedded-zookeeper-port': {
+      ...integer(
+        'TCP port of the embedded server on loopback, for programs that cannot use its socket; they log in, except with `anyone`',
+        { otherwise: 'none; with `anyone` 2181 or a free one' },
+        { minimum: 1, maximum: 65535 },
+      ),
       'x-restart': true,
     },
     'zookeeper-timeout': {

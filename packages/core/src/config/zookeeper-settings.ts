@@ -14,7 +14,7 @@ export interface Section {
   readonly value: Json | undefined;
 }
 
-/** Reads the keys that begin with `zookeeper-`, and `embedded-zookeeper-access`, from wherever they were found. */
+/** Reads the keys that begin with `zookeeper-`, and `embedded-zookeeper-`, from wherever they were found. */
 export function readZooKeeperSettings(
   sections: {
     servers: Section;
@@ -22,6 +22,7 @@ export function readZooKeeperSettings(
     digest: Json | undefined;
     timeout: Json | undefined;
     access: Json | undefined;
+    port?: Json | undefined;
   },
   problems: ProblemCollector,
 ): ZooKeeperSettings {
@@ -30,7 +31,8 @@ export function readZooKeeperSettings(
   if (tls === undefined) warnOfPlainText(servers, sections.servers.document, problems);
   const sessionTimeoutMs = (numberOf(sections.timeout) ?? DEFAULT_TIMEOUT_SECONDS) * 1000;
   const embeddedAccess = sections.access === 'group' || sections.access === 'anyone' ? sections.access : 'owner';
-  return { servers, tls, digest: readDigest(sections.digest), sessionTimeoutMs, embeddedAccess };
+  const embeddedPort = numberOf(sections.port);
+  return { servers, tls, digest: readDigest(sections.digest), sessionTimeoutMs, embeddedAccess, embeddedPort };
 }
 
 function readDigest(value: Json | undefined): ZooKeeperDigest | undefined {

@@ -50,7 +50,7 @@ export interface ZooKeeperDigest {
 
 /**
  * Who may use the embedded server (`embedded-zookeeper-access`): processes of the launcher's user, those of its group as
- * well, or everybody who reaches its port.
+ * well, or every user of this machine.
  */
 export type EmbeddedAccess = 'owner' | 'group' | 'anyone';
 
@@ -64,6 +64,8 @@ export interface ZooKeeperSettings {
   sessionTimeoutMs: number;
   /** Who of this machine may use the embedded server. Default `owner`. */
   embeddedAccess: EmbeddedAccess;
+  /** TCP port of the embedded server on loopback (`embedded-zookeeper-port`). */
+  embeddedPort?: number | undefined;
 }
 
 /** A top-level `labels[]` entry. */

@@ -1,7 +1,8 @@
 import { lookup } from 'node:dns';
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectSocket, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { type Clock, steadyNow } from '../base/clock.js';
+import { checkUnixSocket, isSocketPath } from '../base/unix-socket.js';
 import type { ServerList, Target } from './server-list.js';
 import { formatServer } from './servers.js';
 import { serverName } from './tls.js';
@@ -80,6 +81,10 @@ class DialAttempt {
     this.#cancelDeadline = clock.setTimer(deadlineMs, () => {
       this.#fail(new Error(this.#silenceMessage(deadlineMs)));
     });
+    if (isSocketPath(target.host)) {
+      setImmediate(() => this.#openUnixSocket(target.host));
+      return;
+    }
     if (target.address !== undefined || isIP(target.host) !== 0) {
       this.#open(target.address ?? target.host);
       return;
@@ -107,14 +112,31 @@ class DialAttempt {
     this.#stage = 'TCP connect';
     const socket =
       tls === undefined
-        ? connectTcp({ host: address, port: target.port, noDelay: true })
+        ? connectSocket({ host: address, port: target.port, noDelay: true })
         : connectTls({ ...tls, host: address, port: target.port, servername: serverName(tls, target.host) });
+    this.#use(socket, tls !== undefined);
+  }
+
+  /** Its directory admits nobody else as the server, so there is no TLS. */
+  #openUnixSocket(path: string): void {
+    if (this.#settled) return;
+    this.#stage = 'Unix socket connect';
+    try {
+      checkUnixSocket(path);
+    } catch (error) {
+      this.#fail(error as Error);
+      return;
+    }
+    this.#use(connectSocket({ path }), false);
+  }
+
+  #use(socket: Socket, isTls: boolean): void {
     this.#socket = socket;
     socket.setNoDelay(true);
     socket.on('connect', () => {
-      this.#stage = tls === undefined ? 'session request' : 'TLS handshake';
+      this.#stage = isTls ? 'TLS handshake' : 'session request';
     });
-    socket.once(tls === undefined ? 'connect' : 'secureConnect', () => this.#request(socket));
+    socket.once(isTls ? 'secureConnect' : 'connect', () => this.#request(socket));
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
     socket.on('error', (error: Error) => this.#fail(error));
     socket.on('close', () => this.#fail(new Error(this.#closedMessage())));

@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { isSocketPath } from '../base/unix-socket.js';
 import { ZooKeeperError } from './contract/errors.js';
 import type { ServerAddress } from './contract/types.js';
 
@@ -10,13 +11,15 @@ export interface Ensemble {
 
 const PLAIN_PORT = 2181;
 const TLS_PORT = 2281;
+const UNIX = 'unix:';
 
 /**
- * Reads `h1:p1,h2:p2/chroot`. The chroot may stand on the last entry or, the same, on several; IPv6 literals stand in
+ * Reads `h1:p1,h2:p2/chroot`, or `unix:/path` for a server on a Unix socket. The chroot may stand on the last entry or, the same, on several; IPv6 literals stand in
  * brackets; the port defaults to 2281 with TLS and 2181 without.
  * @throws ZK_BAD_ARGUMENTS
  */
 export function parseConnectString(text: string, options: { tls?: boolean } = {}): Ensemble {
+  if (text.startsWith(UNIX)) return toEnsemble([{ host: text.slice(UNIX.length), port: 0 }]);
   const servers = text
     .split(',')
     .map((entry) => entry.trim())
@@ -30,7 +33,7 @@ export function toEnsemble(servers: readonly ServerAddress[]): Ensemble {
   if (servers.length === 0) throw badArguments('the list of ZooKeeper servers is empty: name at least one host:port');
   let chroot = '';
   for (const server of servers) {
-    if (server.host === '' || !Number.isInteger(server.port) || server.port < 1 || server.port > 65_535) {
+    if (!isAddress(server)) {
       throw badArguments(`ZooKeeper server "${server.host}:${server.port}": want a host and a port from 1 to 65535`);
     }
     const own = normalizeChroot(server.chroot);
@@ -45,8 +48,14 @@ export function toEnsemble(servers: readonly ServerAddress[]): Ensemble {
   return { servers: servers.map(({ host, port }) => ({ host: stripBrackets(host), port })), chroot };
 }
 
-/** `host:port`, with brackets around IPv6. */
+function isAddress({ host, port }: ServerAddress): boolean {
+  if (isSocketPath(host)) return port === 0;
+  return host !== '' && Number.isInteger(port) && port >= 1 && port <= 65_535;
+}
+
+/** `host:port`, with brackets around IPv6; `unix:/path`. */
 export function formatServer(server: { host: string; port: number }): string {
+  if (isSocketPath(server.host)) return UNIX + server.host;
   return `${isIPv6(server.host) ? `[${server.host}]` : server.host}:${server.port}`;
 }
 

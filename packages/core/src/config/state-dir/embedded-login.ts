@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NodepoolError } from '@nodepool/zk-protocol';
-import type { EmbeddedAccess } from '../../contract/config.js';
 
 const USER = 'nodepool';
 const SECRET_BYTES = 24;
@@ -13,19 +11,20 @@ function loginFile(stateDir: string): string {
   return join(stateDir, 'embedded-zookeeper.login');
 }
 
+/** Removes the login of this state directory; fine when there is none. */
+export async function removeEmbeddedLogin(stateDir: string): Promise<void> {
+  await rm(loginFile(stateDir), { force: true });
+}
+
 /**
- * The login that the embedded server of this state directory demands, made at the first call and kept from then on. The
- * file's permissions are set to what `access` says each time.
- * @returns `user:password`; `undefined` for `anyone`, and the file is removed
+ * The login that the embedded server of this state directory demands on TCP, made at the first call and kept from then on.
+ * The file's permissions are set to what `access` says each time.
+ * @returns `user:password`
  * @throws NODEPOOL_STATE_DIR when the file cannot be written or holds something else
  */
-export async function ensureEmbeddedLogin(stateDir: string, access: EmbeddedAccess): Promise<string | undefined> {
+export async function ensureEmbeddedLogin(stateDir: string, access: 'owner' | 'group'): Promise<string> {
   const file = loginFile(stateDir);
   try {
-    if (access === 'anyone') {
-      await rm(file, { force: true });
-      return undefined;
-    }
     await createLogin(file);
     await chmod(file, access === 'group' ? 0o640 : 0o600);
     return checked(file, await readFile(file, 'utf8'));
@@ -49,23 +48,6 @@ async function createLogin(file: string): Promise<void> {
     // Nothing half written may stay: it would be taken for the login.
     await rm(file, { force: true });
     throw error;
-  }
-}
-
-/**
- * The login for the embedded server of this state directory.
- * @returns `user:password`; `undefined` when that server serves everybody
- * @throws NODEPOOL_STATE_DIR when this user may not read it
- */
-export function readEmbeddedLogin(stateDir: string): string | undefined {
-  const file = loginFile(stateDir);
-  try {
-    return checked(file, readFileSync(file, 'utf8'));
-  } catch (error) {
-    if (error instanceof NodepoolError) throw error;
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    const remedy = "run this as the launcher's user, or set embedded-zookeeper-access to group or anyone there";
-    throw unusable(file, (error as Error).message, remedy, error);
   }
 }
 

@@ -35,14 +35,22 @@ export function stateDirCandidates(surroundings: StateDirSurroundings): string[]
 
 /** How the other programs on this machine reach the embedded ZooKeeper server. */
 export interface EmbeddedServerInfo {
-  readonly host: string;
-  readonly port: number;
+  /** Path of its Unix socket; servers of earlier versions had none. */
+  readonly socket?: string;
+  /** Loopback address, if it listens on TCP as well. */
+  readonly host?: string;
+  readonly port?: number;
   /** Process that runs the server. */
   readonly pid: number;
 }
 
 function infoFile(stateDir: string): string {
   return join(stateDir, 'embedded-zookeeper.json');
+}
+
+/** The Unix socket of the embedded server, in a directory of its own. */
+export function embeddedSocket(stateDir: string): string {
+  return join(stateDir, 'zookeeper-socket', 'socket');
 }
 
 const MODES: Readonly<Record<EmbeddedAccess, number>> = { owner: 0o600, group: 0o640, anyone: 0o644 };
@@ -68,8 +76,8 @@ export async function removeEmbeddedServerInfo(stateDir: string): Promise<void> 
 
 function isInfo(value: unknown): value is EmbeddedServerInfo {
   if (typeof value !== 'object' || value === null) return false;
-  const { host, port, pid } = value as Record<string, unknown>;
-  return typeof host === 'string' && Number.isInteger(port) && Number.isInteger(pid);
+  const { socket, host, port, pid } = value as Record<string, unknown>;
+  return Number.isInteger(pid) && (typeof socket === 'string' || (typeof host === 'string' && Number.isInteger(port)));
 }
 
 /**

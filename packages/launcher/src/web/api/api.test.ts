@@ -103,7 +103,7 @@ beforeAll(async () => {
   });
   await service.start();
   const embedded = await findEmbeddedServer([join(directory, 'state')]);
-  zk = await connect({ servers: embedded?.servers ?? '', auth: embedded?.auth });
+  zk = await connect({ servers: embedded?.servers ?? '' });
   await vi.waitFor(async () => expect(await nodes()).toHaveLength(1), { timeout: 50_000 });
 });
 

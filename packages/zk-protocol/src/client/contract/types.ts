@@ -1,7 +1,8 @@
 /** One server of the ensemble. */
 export interface ServerAddress {
-  /** Host name or IP address, IPv6 without brackets. */
+  /** Host name or IP address, IPv6 without brackets; or the absolute path of a Unix socket. */
   host: string;
+  /** 0 for a Unix socket. */
   port: number;
   /** Path prefix; when several servers carry one it must be the same. */
   chroot?: string | undefined;

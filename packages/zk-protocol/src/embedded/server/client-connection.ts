@@ -82,9 +82,10 @@ export class ClientConnection implements ModelConnection {
     isTrusted: boolean,
   ) {
     this.isTrusted = isTrusted;
-    const ip = (socket.remoteAddress ?? 'unknown').replace(/^::ffff:/, '');
+    const { remoteAddress, remotePort } = socket;
+    const ip = (remoteAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
     this.ip = ip;
-    this.address = `${ip}:${socket.remotePort ?? 0}`;
+    this.address = remoteAddress === undefined ? 'Unix socket' : `${ip}:${remotePort ?? 0}`;
     this.auth = [{ scheme: 'ip', id: ip }];
     this.outbox = new Outbox(socket);
     socket.setNoDelay(true);

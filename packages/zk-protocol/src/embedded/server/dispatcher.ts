@@ -99,7 +99,7 @@ export class Dispatcher implements ConnectionHandler {
       connection.sendText(NOT_SERVING);
       return;
     }
-    if (this.login !== undefined && !tellsNoSecrets(command)) {
+    if (!connection.isTrusted && !tellsNoSecrets(command)) {
       connection.sendText(`${command} is not answered: this server serves only clients that have logged in\n`);
       return;
     }

@@ -1,4 +1,4 @@
-import { createServer, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { backoffMs } from '../../base/backoff.js';
 import { type Clock, delay, systemClock } from '../../base/clock.js';
 import { EmbeddedServerError } from '../contract/errors.js';
@@ -10,6 +10,7 @@ import type { EmbeddedLogger } from '../contract/logger.js';
 import type { EmbeddedServer, EmbeddedServerOptions } from './types.js';
 import { ClientConnection } from './client-connection.js';
 import { Dispatcher } from './dispatcher.js';
+import { Listeners } from './listeners.js';
 import { Login } from './login.js';
 
 const DEFAULT_SNAPSHOT_EVERY = 100_000;
@@ -33,12 +34,10 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
 
 /** The server behind {@link startEmbeddedServer}. Tests of this package look at its model. */
 export class RunningServer implements EmbeddedServer {
-  readonly host: string;
-  port: number;
   private readonly clock: Clock;
   private readonly logger: EmbeddedLogger;
   private readonly dispatcher: Dispatcher;
-  private readonly listener: Server;
+  private readonly listeners: Listeners;
   private readonly storeOptions: Omit<StoreOptions, 'lock' | 'onFailure'>;
   private readonly maxConnections: number;
   private readonly stopping = new AbortController();
@@ -49,8 +48,6 @@ export class RunningServer implements EmbeddedServer {
   private lock: DirectoryLock | undefined;
 
   constructor(private readonly options: EmbeddedServerOptions) {
-    this.host = options.host ?? '127.0.0.1';
-    this.port = options.port ?? 0;
     this.clock = options.clock ?? systemClock;
     this.logger = options.logger ?? silent;
     this.maxConnections = options.maxClientConnections ?? DEFAULT_MAX_CONNECTIONS;
@@ -71,11 +68,19 @@ export class RunningServer implements EmbeddedServer {
     const perAddress = options.maxConnectionsPerAddress ?? Math.ceil(this.maxConnections * ONE_ADDRESS_SHARE);
     const limits = { total: this.maxConnections, perAddress };
     this.dispatcher = new Dispatcher(undefined, this.clock, this.logger, configuration, limits);
-    this.listener = createServer({ noDelay: true }, (socket) => this.onSocket(socket));
+    this.listeners = new Listeners(options, this.logger, (socket, isLocal) => this.onSocket(socket, isLocal));
+  }
+
+  get host(): string {
+    return this.listeners.host;
+  }
+
+  get port(): number {
+    return this.listeners.port;
   }
 
   get connectString(): string {
-    return `${this.host.includes(':') ? `[${this.host}]` : this.host}:${this.port}`;
+    return this.listeners.connectString;
   }
 
   get model(): ServerModel {
@@ -94,7 +99,7 @@ export class RunningServer implements EmbeddedServer {
       this.dispatcher.login = await this.readLogin();
       const store = await this.openStore(lock);
       try {
-        await this.listen();
+        await this.listeners.listen();
       } catch (error) {
         await store.close();
         throw error;
@@ -119,9 +124,7 @@ export class RunningServer implements EmbeddedServer {
 
   private async stop(): Promise<void> {
     this.stopping.abort(new Error('the server is closing'));
-    const listening = new Promise<void>((resolve) => {
-      this.listener.close(() => resolve());
-    });
+    const listening = this.listeners.close();
     await this.store?.settled();
     this.dispatcher.suspend('the server is closing');
     await this.recovery;
@@ -149,32 +152,14 @@ export class RunningServer implements EmbeddedServer {
     }
   }
 
-  private listen(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const onError = (error: Error) => {
-        const address = this.connectString;
-        const message = `embedded ZooKeeper: cannot listen on ${address}: ${error.message}. Choose another port`;
-        reject(new EmbeddedServerError('ZK_EMBEDDED_LISTEN', message, { path: this.options.dataDir, cause: error }));
-      };
-      this.listener.once('error', onError);
-      this.listener.listen(this.port, this.host, () => {
-        this.listener.off('error', onError);
-        this.listener.on('error', (error) => this.logger.warn('Listening socket failed', { error }));
-        const address = this.listener.address();
-        if (address !== null && typeof address === 'object') this.port = address.port;
-        resolve();
-      });
-    });
-  }
-
   private useStore(store: Store): void {
     this.store = store;
     this.lastModel = store.model;
     this.dispatcher.serve(store);
   }
 
-  private onSocket(socket: Socket): void {
-    this.dispatcher.add(new ClientConnection(socket, this.dispatcher, this.dispatcher.login === undefined));
+  private onSocket(socket: Socket, isLocal: boolean): void {
+    this.dispatcher.add(new ClientConnection(socket, this.dispatcher, isLocal || this.dispatcher.login === undefined));
   }
 
   private optionsWith(lock: DirectoryLock): StoreOptions {

@@ -9,14 +9,19 @@ export interface EmbeddedServerOptions {
   dataDir: string;
   /** @default '127.0.0.1' */
   host?: string;
-  /** 0 takes a free one. @default 0 */
-  port?: number;
+  /** 0 takes a free one. @default 0, with a `socket` no TCP port at all */
+  port?: number | undefined;
+  /**
+   * Unix socket, in a directory of its own. Its permissions decide who may use it; its clients need no login. What is at this
+   * path is replaced.
+   */
+  socket?: { path: string; mode: number };
   /** @default the machine's */
   clock?: Clock;
   /** @default silent */
   logger?: EmbeddedLogger;
   /**
-   * `user:password` that every client has to prove by digest authentication before it may do anything.
+   * `user:password` that every client on TCP has to prove by digest authentication before it may do anything.
    * A function is called once this server alone has the folder.
    * @default none: everybody who reaches the port may do everything
    */
@@ -42,8 +47,9 @@ export interface EmbeddedServerOptions {
 /** A running embedded server. */
 export interface EmbeddedServer {
   readonly host: string;
+  /** 0 when it does not listen on TCP. */
   readonly port: number;
-  /** `host:port`, as a client wants it. */
+  /** `host:port`, or `unix:/path` when there is a socket: as a client wants it. */
   readonly connectString: string;
   /** False while the disk does not take writes: clients are turned away until it does. False for good once the folder is lost. */
   readonly isServing: boolean;

@@ -1,0 +1,66 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type EmbeddedServer, startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
+import { chmodSync, mkdirSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { embeddedDataDir, findEmbeddedServer } from './find-embedded.js';
+import { embeddedSocket, writeEmbeddedServerInfo } from './state-dir/state-dir.js';
+
+describe('findEmbeddedServer', () => {
+  let dir: string;
+  let server: EmbeddedServer | undefined;
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'nodepool-find-'));
+  });
+  afterEach(async () => {
+    await server?.close();
+    server = undefined;
+    await rm(dir, { recursive: true });
+  });
+
+  async function start(): Promise<EmbeddedServer> {
+    const socket = { path: embeddedSocket(dir), mode: 0o600 };
+    server = await startEmbeddedServer({ dataDir: embeddedDataDir(dir), socket });
+    await writeEmbeddedServerInfo(dir, { socket: socket.path, pid: process.pid });
+    return server;
+  }
+
+  it('gives the socket of a server that runs, wherever its directory is looked for', async () => {
+    const running = await start();
+
+    const found = await findEmbeddedServer([join(dir, 'missing'), dir]);
+    await running.close();
+
+    expect(found).toEqual({
+      servers: [{ host: embeddedSocket(dir), port: 0 }],
+      tls: undefined,
+      serverPauseMs: 60_000,
+    });
+    expect(await findEmbeddedServer([dir])).toBeUndefined();
+  });
+
+  it('is not misled by what a killed server left', async () => {
+    await writeEmbeddedServerInfo(dir, { socket: embeddedSocket(dir), pid: process.pid });
+    mkdirSync(dirname(embeddedSocket(dir)), { mode: 0o700 });
+
+    expect(await findEmbeddedServer([dir])).toBeUndefined();
+  });
+
+  it('does not use a socket that other users could have put there', async () => {
+    await start();
+    chmodSync(dirname(embeddedSocket(dir)), 0o770);
+
+    await expect(findEmbeddedServer([dir])).rejects.toMatchObject({ code: 'NODEPOOL_UNSAFE_DIRECTORY' });
+  });
+
+  it('names the remedy for a server without a socket, which an earlier version runs', async () => {
+    const info = { host: '127.0.0.1', port: 2181, pid: process.pid };
+    await writeFile(join(dir, 'embedded-zookeeper.json'), JSON.stringify(info));
+
+    await expect(findEmbeddedServer([dir])).rejects.toMatchObject({
+      code: 'NODEPOOL_STATE_DIR',
+      message: expect.stringContaining('restart the launcher') as string,
+    });
+  });
+});
