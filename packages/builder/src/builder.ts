@@ -1,4 +1,11 @@
-import { ImageTree, newComponent, withComponent, type ImageChange, type ZkLock } from '@nodepool/zk-protocol';
+import {
+  ensureDatabaseId,
+  ImageTree,
+  newComponent,
+  withComponent,
+  type ImageChange,
+  type ZkLock,
+} from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import { Registration } from '@nodepool/core/launcher';
 import { lastBuildMs, unfinishedAfter } from '@nodepool/core/service';
@@ -30,6 +37,7 @@ export class Builder {
   #parts: { builds: Builds; uploads: Uploads; janitor: Janitor; surroundings: Surroundings } | undefined;
   #cancelSweep: (() => void) | undefined;
   #id: ZkLock | undefined;
+  #databaseId: string | undefined;
   readonly #imageListeners = new Set<(image: string) => void>();
   #stopping = false;
   readonly #report = new ActivityReport(() => this.#reportActivity());
@@ -61,6 +69,11 @@ export class Builder {
   /** Lasting id of the builder; `undefined` before it has started. */
   get id(): string | undefined {
     return this.#parts?.surroundings.builderId;
+  }
+
+  /** Id of the database; `undefined` before it has been read. */
+  get databaseId(): string | undefined {
+    return this.#databaseId;
   }
 
   get tree(): ImageTree {
@@ -105,6 +118,11 @@ export class Builder {
     return this.#parts?.janitor.failing ?? [];
   }
 
+  /** Images that carry the name of a provider and are not proven to belong to this database. They are never deleted. */
+  get alienResources(): Janitor['aliens'] {
+    return this.#parts?.janitor.aliens ?? [];
+  }
+
   /**
    * Resolves when builds and uploads are looked after.
    * @param webUrl - where this builder answers the web, for others to find in the registry; default: nowhere
@@ -113,13 +131,13 @@ export class Builder {
   async start(webUrl?: string): Promise<void> {
     const { zk, logger } = this.#options;
     const surroundings = await this.#surroundings();
+    this.#databaseId = await ensureDatabaseId(zk);
     await surroundings.providers.reconfigure(this.#config);
     const builds = new Builds(surroundings, this.#options.buildWorkers);
     const uploads = new Uploads(surroundings, this.#options.uploadWorkers);
     const isInUse = (buildId: string) =>
       uploads.isReading(buildId) || builds.running.some((progress) => progress.buildId === buildId);
     const janitor = new Janitor(surroundings, { isInUse });
-    await zk.whenConnected();
     this.#id = await holdBuilderId(surroundings);
     await removeLeftovers(surroundings.tmpRoot, logger);
     await this.#registration.register();
@@ -203,6 +221,7 @@ export class Builder {
     return prepareSurroundings(this.#options, {
       tree: this.#tree,
       config: () => this.#config,
+      databaseId: () => this.#databaseId,
       activityChanged: () => this.#report.soon(),
       workEnded: () => this.#onWorkEnded(),
     });

@@ -103,7 +103,19 @@ export function createService(surroundings: ServiceSurroundings<BuilderArguments
         packageDir: join(import.meta.dirname, '..'),
         events: metrics.builder,
         contextOf: (provider) =>
-          contextFor({ zk, clock, logger, hostname, random, env, config: () => builder.config }, provider),
+          contextFor(
+            {
+              zk,
+              clock,
+              logger,
+              hostname,
+              random,
+              env,
+              config: () => builder.config,
+              databaseId: () => builder.databaseId,
+            },
+            provider,
+          ),
       });
       return builderRuntime(builder, zk, clock);
     },

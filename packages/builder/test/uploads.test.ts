@@ -1,6 +1,15 @@
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemClock, type Clock } from '@nodepool/zk-protocol';
+import {
+  buildPath,
+  encodeBuild,
+  encodeUpload,
+  newBuild,
+  newUpload,
+  systemClock,
+  uploadPath,
+  type Clock,
+} from '@nodepool/zk-protocol';
 import { ensureDebianPackages } from '@nodepool/test-servers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { MAKE_IMAGE, World, type WorldOptions } from './support/world.js';
@@ -192,5 +201,45 @@ describe('what is no longer needed', () => {
     expect(await of.cloudImages()).toHaveLength(1);
     expect(await of.files()).toContain('notes.txt');
     expect(of.happened.filter((text) => text.startsWith('sweep'))).toEqual([]);
+  });
+
+  it('gets the id of the database when a record of a builder that wrote none has it', async () => {
+    const of = await start();
+    await of.leakImage({ nodepool_database_id: undefined });
+    const [image] = await of.cloudImages();
+    const key = { image: 'debian', buildId: 'f'.repeat(32), provider: 'sky', id: '0000000007' };
+    const fields = { state: 'ready', externalId: image?.externalId ?? null, externalName: 'leaked' } as const;
+    const build = newBuild({ image: key.image, id: key.buildId }, { state: 'ready', formats: ['qcow2'] }, 0);
+    const path = uploadPath(key.image, key.buildId, key.provider, key.id);
+    await of.zk.ensurePath(path);
+    await of.zk.setData(path, encodeUpload(newUpload(key, fields, Date.now())));
+    await of.zk.setData(buildPath(key.image, key.buildId), encodeBuild(build));
+
+    const builder = await of.builder({ clock: hurried(60_000, 300) });
+
+    const marked = async () => (await of.cloudImages()).find(({ name }) => name === 'leaked')?.metadata;
+    await vi.waitFor(
+      async () => expect(await marked()).toMatchObject({ nodepool_database_id: builder.databaseId }),
+      WAIT,
+    );
+    expect(builder.alienResources).toEqual([]);
+  });
+
+  it.each([
+    ['without an id of a database', undefined],
+    ['with the id of another database', 'f'.repeat(32)],
+  ])('stays in the cloud %s, and is reported', async (_what, databaseId) => {
+    const of = await start();
+    await of.leakImage({ nodepool_database_id: databaseId });
+    await of.leakImage();
+    const builder = await of.builder({ clock: hurried(60_000, 300) });
+    await settled(of, READY);
+    const leaked = async () => (await of.cloudImages()).filter(({ name }) => name === 'leaked');
+
+    await vi.waitFor(async () => expect(await leaked()).toHaveLength(1), WAIT); // the one of this database is gone
+
+    expect((await leaked())[0]?.metadata['nodepool_database_id']).toBe(databaseId);
+    expect(of.said.join()).toContain('see "nodepool adopt sky"');
+    expect(builder.alienResources).toMatchObject([{ provider: 'sky', type: 'image', name: 'leaked', databaseId }]);
   });
 });

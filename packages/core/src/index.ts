@@ -28,6 +28,7 @@ export type {
   JsonSchema,
   LaunchOrder,
   LaunchResult,
+  AlienResource,
   LeakedResource,
   NodeRequestHandler,
   NodeRequestHandlerNotifications,
@@ -80,7 +81,14 @@ export type {
 export type { LaunchSubject, OperationMetrics } from './contract/operation-metrics.js';
 export type { ImageSource, LaunchAttempt, UploadChoice } from './contract/images.js';
 export type { Instance, InstanceChange, InstanceView, Resource } from './contract/instance.js';
-export { BUILD_ID_TAG, NODE_ID_TAG, POOL_TAG, PROVIDER_TAG, UPLOAD_ID_TAG } from './contract/instance.js';
+export {
+  BUILD_ID_TAG,
+  DATABASE_ID_TAG,
+  NODE_ID_TAG,
+  POOL_TAG,
+  PROVIDER_TAG,
+  UPLOAD_ID_TAG,
+} from './contract/instance.js';
 export { RateLimitedError, isRateLimited } from './contract/errors.js';
 
 /* Reading and checking the configuration of a driver */
@@ -127,6 +135,7 @@ export { StateMachineHandler } from './cloud/state-machine/handler.js';
 /* Calls to a cloud, and drivers in five calls */
 export type { CallOptions, RunnableTask, TaskManagerOptions } from './cloud/task-manager/task-manager.js';
 export type { QueuedTask } from './cloud/task-manager/task-queue.js';
+export { databaseTag, isOurs } from './cloud/ownership/ownership.js';
 export { TaskManager } from './cloud/task-manager/task-manager.js';
 export { Task } from './cloud/task-manager/task.js';
 export type { RateLimiterOptions } from './cloud/task-manager/rate-limiter.js';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { isNodepoolError, type NodeRecord } from '@nodepool/zk-protocol';
-import { ProviderHarness, type BenchOptions } from './provider-harness.js';
+import { DATABASE_ID, ProviderHarness, type BenchOptions } from './provider-harness.js';
 
 let running: ProviderHarness | undefined;
 
@@ -244,11 +244,20 @@ describe('a cloud that lies', () => {
     const { cloud } = harness;
     cloud.leak();
     cloud.leak({ metadata: { nodepool_provider_name: 'another', nodepool_node_id: '0000000007' } });
-    cloud.leak({ metadata: { nodepool_provider_name: 'provider', nodepool_node_id: '0000000007' } });
+    const named = { nodepool_provider_name: 'provider', nodepool_node_id: '0000000007' };
+    const ours = cloud.leak({ metadata: { ...named, nodepool_database_id: DATABASE_ID } });
+    cloud.leak({ metadata: named });
+    cloud.leak({ metadata: { ...named, nodepool_database_id: 'f'.repeat(32) } });
 
     await harness.findLeaks();
 
-    expect([...cloud.list()].map(({ metadata }) => metadata['nodepool_provider_name'])).toEqual([undefined, 'another']);
+    expect([...cloud.list()].map(({ metadata }) => metadata['nodepool_provider_name'])).toEqual([
+      undefined,
+      'another',
+      'provider',
+      'provider',
+    ]);
+    expect([...cloud.list()].map(({ id }) => id)).not.toContain(ours.id);
   });
 
   it('settles in the end, whatever it does', async () => {

@@ -7,6 +7,9 @@ import { seededRandom, VirtualClock } from './virtual-clock.js';
 
 const NEVER = new AbortController().signal;
 
+/** Id of the database that the provider works for. */
+export const DATABASE_ID = 'da7aba5e'.repeat(4);
+
 /** A provider entry with one pool `main` and one label `small`. */
 export function entry(cloudSettings: JsonObject = {}, changes: JsonObject = {}): JsonObject {
   return {
@@ -122,7 +125,11 @@ export class ProviderHarness {
       metrics,
       hostname: 'launcher.example',
       nodes: { ready: true, get: (id: string) => this.nodes.get(id), onChange: () => () => {} },
-      zk: { exists: (path: string) => Promise.resolve(this.nodes.get(path.slice(path.lastIndexOf('/') + 1))) },
+      databaseId: DATABASE_ID,
+      zk: {
+        exists: (path: string) => Promise.resolve(this.nodes.get(path.slice(path.lastIndexOf('/') + 1))),
+        getData: () => Promise.resolve({ data: Buffer.from(DATABASE_ID) }),
+      },
       ownNodes: () => this.nodes.values(),
       capacityChanged: () => {},
       random: seededRandom(seed + 1),

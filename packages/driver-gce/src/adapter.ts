@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ConfigError, isNodepoolError } from '@nodepool/core';
+import { ConfigError, DATABASE_ID_TAG, isNodepoolError } from '@nodepool/core';
 import type {
   Adapter,
   AdapterContext,
@@ -20,14 +20,11 @@ import { deleteMachine } from './delete-node.js';
 import { readHostKeys } from './host-keys.js';
 import { insertBody } from './insert-body.js';
 import { toInstance, type GceInstance } from './instance.js';
-import { carries, Ownership } from './ownership.js';
+import { asLabels, carries, Ownership } from './ownership.js';
 import { OwnResources } from './own-resources.js';
 import { Preemptions } from './preemptions.js';
 import { largest, Quotas, total } from './quota.js';
 import { Stock, type Placement } from './stock.js';
-
-/** Names the database whose services made something. */
-const DATABASE_ID_TAG = 'nodepool_database_id';
 
 type Order = CreateOrder<GceLabelConfig, GcePoolConfig>;
 
@@ -60,7 +57,12 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     this.#context = context;
     this.#reads = reads;
     this.#ownership = new Ownership(config.name, config.pools.keys());
-    this.#own = new OwnResources({ client, ownership: this.#ownership, ownNodes: () => context.ownNodes() });
+    this.#own = new OwnResources({
+      client,
+      ownership: this.#ownership,
+      ownNodes: () => context.ownNodes(),
+      databaseId: context.databaseId,
+    });
     this.#catalog = new Catalog(client, context.clock, this.#end.signal);
     this.#stock = new Stock(context.clock);
     this.#preemptions = new Preemptions(config.name, client, context);
@@ -124,7 +126,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     return Promise.all(own.map((shown) => this.#toInstance(shown)));
   }
 
-  /** Instances, and disks that hang on none, in all zones. */
+  /** Instances and disks, in all zones. */
   async listResources(signal: AbortSignal): Promise<readonly Resource[]> {
     if (this.#usesSpot()) await this.#preemptions.report(this.#zones, signal);
     const { instances, disks } = await this.#own.find(signal);
@@ -132,10 +134,12 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     for (const { name, zone } of instances) {
       this.#listed.set(name, [...(this.#listed.get(name) ?? []), nameOf(zone)]);
     }
-    const free = disks.filter(({ users }) => !users?.length);
     return [
       ...instances.map(({ name, labels }) => this.#resource('instance', name, labels)),
-      ...free.map(({ zone, name, labels }) => this.#resource('disk', `${nameOf(zone)}/${name}`, labels)),
+      ...disks.map(({ zone, name, labels, users: [user] = [] }): Resource => {
+        const resource = this.#resource('disk', `${nameOf(zone)}/${name}`, labels);
+        return user === undefined ? resource : { ...resource, instanceId: nameOf(user), inUse: true };
+      }),
     ];
   }
 
@@ -148,6 +152,17 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     for (const zone of this.#listed.get(id) ?? []) {
       await this.#client.deleteInstance(zone, id, randomUUID(), signal).catch(unlessNotFound);
     }
+  }
+
+  async tagResource(
+    { type, id }: Resource,
+    tags: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const labels = asLabels(tags);
+    const [diskZone = '', diskName = ''] = id.split('/');
+    if (type === 'disk') return this.#client.labelDisk(diskZone, diskName, labels, signal);
+    for (const zone of this.#listed.get(id) ?? []) await this.#client.labelInstance(zone, id, labels, signal);
   }
 
   /** Limits less what others use. What we use is looked at before and after: it may change meanwhile. */

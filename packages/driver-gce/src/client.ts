@@ -17,6 +17,9 @@ export interface ComputeClient {
   /** @param requestId - a UUID: the same one never makes two instances */
   insertInstance(zone: string, body: JsonObject, requestId: string, signal: AbortSignal): Promise<ApiOperation>;
   deleteInstance(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<ApiOperation>;
+  /** Adds labels and keeps the others. */
+  labelInstance(zone: string, name: string, labels: Labels, signal: AbortSignal): Promise<void>;
+  labelDisk(zone: string, name: string, labels: Labels, signal: AbortSignal): Promise<void>;
   /** With its metadata. */
   getInstance(zone: string, name: string, signal: AbortSignal): Promise<ApiInstance | undefined>;
   /** Without metadata, which may be large. */
@@ -47,6 +50,7 @@ export interface ComputeClient {
   close(): Promise<void>;
 }
 
+type Labels = Readonly<Record<string, string>>;
 type Tasks = Pick<TaskManager, 'call' | 'report' | 'now'>;
 
 /** Where the calls go. */
@@ -123,6 +127,29 @@ class RestClient implements ComputeClient {
   async deleteDisk(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<void> {
     const query = { requestId, fields: OPERATION };
     await this.#call('disks.delete', { verb: 'DELETE', path: this.#path(zone, 'disks', name), query }, signal);
+  }
+
+  labelInstance(zone: string, name: string, labels: Labels, signal: AbortSignal): Promise<void> {
+    return this.#label('instances', this.#path(zone, 'instances', name), labels, signal);
+  }
+
+  labelDisk(zone: string, name: string, labels: Labels, signal: AbortSignal): Promise<void> {
+    return this.#label('disks', this.#path(zone, 'disks', name), labels, signal);
+  }
+
+  /** The fingerprint makes the call fail if somebody has changed the labels since they were read. */
+  async #label(kind: string, path: string, added: Labels, signal: AbortSignal): Promise<void> {
+    const { labels, labelFingerprint = '' } = await this.#get<{ labels?: Labels; labelFingerprint?: string }>(
+      `${kind}.get`,
+      path,
+      signal,
+      'labels,labelFingerprint',
+    );
+    const call: HttpCall = {
+      ...{ verb: 'POST', path: `${path}/setLabels`, query: { fields: OPERATION } },
+      body: { labels: { ...labels, ...added }, labelFingerprint },
+    };
+    await this.#call(`${kind}.setLabels`, call, signal);
   }
 
   getOperation(zone: string, name: string, signal: AbortSignal): Promise<ApiOperation> {

@@ -1,4 +1,4 @@
-import { NODE_ID_TAG, PROVIDER_TAG, type NodeRecord, type Resources } from '@nodepool/core';
+import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, type NodeRecord, type Resources } from '@nodepool/core';
 import { nameOf, type ApiDisk, type ApiInstance } from './api.js';
 import type { ComputeClient } from './client.js';
 import type { GceInstance } from './instance.js';
@@ -8,6 +8,7 @@ import { carries, type Ownership } from './ownership.js';
 export interface OwnResourcesOptions {
   readonly client: Pick<ComputeClient, 'listAllInstances' | 'listAllDisks' | 'getInstance'>;
   readonly ownership: Ownership;
+  readonly databaseId: string | undefined;
   /** Records of the provider's nodes. */
   readonly ownNodes: () => Iterable<NodeRecord>;
 }
@@ -51,21 +52,28 @@ export class OwnResources {
 
   /**
    * The zone of a node's instance; `undefined`: there is none. Lists do not show an instance of the original, which sets no
-   * labels, and may show another of the same name in another zone: then its metadata says whose it is.
+   * labels, and may show another of the same name in another zone: then its metadata says whose it is. One of another database
+   * is not the node's, though it has the same name: node ids count from zero in each.
    */
   async zoneOf({ name, listed, node, zones }: Wanted, signal: AbortSignal): Promise<string | undefined> {
     const { client, ownership } = this.#options;
     const marks = { [PROVIDER_TAG]: ownership.provider, ...(node && { [NODE_ID_TAG]: node.id }) };
     const az = node?.az;
-    const isListed = listed && carries(listed.metadata, marks);
+    const isListed = listed && carries(listed.metadata, marks) && this.#isOfDatabase(listed.metadata, node);
     if (isListed && (typeof az !== 'string' || listed.az === az)) return listed.az;
     const all = new Set([...zones, ...this.#zones]);
     for (const zone of typeof az === 'string' && all.has(az) ? new Set([az, ...all]) : all) {
       const found = await client.getInstance(zone, name, signal);
       const tags = Object.fromEntries(found?.metadata?.items?.map(({ key, value = '' }) => [key, value]) ?? []);
-      if (carries(tags, marks)) return zone;
+      if (carries(tags, marks) && this.#isOfDatabase({ ...tags, ...found?.labels }, node)) return zone;
     }
     return isListed ? listed.az : undefined;
+  }
+
+  /** Without the id of a database, the record has to prove it: an address is stored only of an instance that was made for it. */
+  #isOfDatabase(tags: Readonly<Record<string, string>>, node: NodeRecord | undefined): boolean {
+    const databaseId = tags[DATABASE_ID_TAG];
+    return databaseId === undefined ? typeof node?.interfaceIp === 'string' : databaseId === this.#options.databaseId;
   }
 
   /** Instances that the original has made: their records count for them, so that they are no use by others. */

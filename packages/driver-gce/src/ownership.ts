@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { NODE_ID_TAG, POOL_TAG, PROVIDER_TAG } from '@nodepool/core';
+import { DATABASE_ID_TAG, NODE_ID_TAG, POOL_TAG, PROVIDER_TAG } from '@nodepool/core';
 
 /** https://cloud.google.com/compute/docs/labeling-resources#requirements, without what is not ASCII. */
 const LABEL = /^[a-z0-9_-]{1,63}$/;
@@ -49,10 +49,12 @@ export class Ownership {
   /** The tags of something that is ours. */
   tagsOf(labels: Labels = {}): Record<string, string> {
     const pool = labels[POOL_TAG] ?? '';
+    const databaseId = labels[DATABASE_ID_TAG];
     return {
       [PROVIDER_TAG]: this.provider,
       [POOL_TAG]: this.#pools.get(pool) ?? pool,
       [NODE_ID_TAG]: labels[NODE_ID_TAG] ?? '',
+      ...(databaseId !== undefined && { [DATABASE_ID_TAG]: databaseId }),
     };
   }
 }

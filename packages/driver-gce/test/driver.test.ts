@@ -1,7 +1,7 @@
 import { isNodepoolError } from '@nodepool/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { JsonObject, NodeRecord } from '@nodepool/core';
-import { ProviderWorld, type WorldOptions } from './provider-world.js';
+import { DATABASE_ID, ProviderWorld, type WorldOptions } from './provider-world.js';
 
 const worlds: ProviderWorld[] = [];
 
@@ -72,6 +72,7 @@ describe('an instance', () => {
                 nodepool_node_id: '0000000001',
                 nodepool_pool_name: 'main',
                 nodepool_provider_name: 'google',
+                nodepool_database_id: DATABASE_ID,
               },
             },
           },
@@ -84,6 +85,7 @@ describe('an instance', () => {
           nodepool_node_id: '0000000001',
           nodepool_pool_name: 'main',
           nodepool_provider_name: 'google',
+          nodepool_database_id: DATABASE_ID,
           nodepool_attempt: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
         },
         metadata: {
@@ -92,6 +94,7 @@ describe('an instance', () => {
             { key: 'nodepool_node_id', value: '0000000001' },
             { key: 'nodepool_pool_name', value: 'main' },
             { key: 'nodepool_provider_name', value: 'google' },
+            { key: 'nodepool_database_id', value: DATABASE_ID },
           ],
         },
       },
@@ -357,7 +360,12 @@ describe('what is left over', () => {
     const { node: other } = await world.launch();
     world.fake.cloud.state.disks.set('us-central1-a/np0000000002-data', {
       ...{ zone: 'us-central1-a', name: 'np0000000002-data', sizeGib: 10, type: 'pd-ssd', user: undefined },
-      labels: { nodepool_provider_name: 'google', nodepool_node_id: '0000000002', nodepool_pool_name: 'main' },
+      labels: {
+        nodepool_provider_name: 'google',
+        nodepool_node_id: '0000000002',
+        nodepool_pool_name: 'main',
+        nodepool_database_id: DATABASE_ID,
+      },
     });
     world.nodes.delete(other.id);
 
@@ -448,7 +456,7 @@ describe('what is left over', () => {
   it('is not what another database has made for a node of the same number: it is neither used nor deleted', async () => {
     const former = await start();
     const { node: old } = await former.launch();
-    const world = await start({ fake: former.fake });
+    const world = await start({ fake: former.fake, databaseId: 'f'.repeat(32) });
 
     const { state, node, error } = await world.launch();
     await world.cleanUp(node);
@@ -456,6 +464,37 @@ describe('what is left over', () => {
     expect([state, node.externalId, old.externalId]).toEqual(['failed', null, 'np0000000001']);
     expect(String(error)).toMatch(/"np0000000001" exists in us-central1-a and is not this provider's/);
     expect(world.fake.instances.map(({ status }) => status)).toEqual(['RUNNING']);
+  });
+
+  it('is not what was made before there were ids of databases, for a node of the same number', async () => {
+    const former = await start({ databaseId: undefined });
+    await former.launch();
+    const world = await start({ fake: former.fake });
+
+    const { state, node } = await world.launch();
+    await world.cleanUp({ ...node, externalId: 'np0000000001' }); // a launcher that died before it knew better
+    await world.findLeaks();
+
+    expect(state).toBe('failed');
+    expect(world.fake.instances.map(({ status }) => status)).toEqual(['RUNNING']);
+    expect(world.provider.alienResources?.()).toMatchObject([{ id: 'np0000000001' }, { type: 'disk' }]);
+  });
+
+  it('that was made before there were ids of databases gets one by its record, and other labels stay', async () => {
+    const former = await start({ databaseId: undefined });
+    const { node } = await former.launch();
+    const world = await start({ fake: former.fake });
+    world.nodes.set(node.id, node);
+
+    await world.findLeaks();
+
+    const [instance] = world.fake.instances;
+    const marks = { nodepool_node_id: node.id, nodepool_provider_name: 'google', nodepool_database_id: DATABASE_ID };
+    expect(instance?.shown['labels']).toMatchObject({ ...marks, nodepool_attempt: expect.any(String) as string });
+    expect([...world.fake.cloud.state.disks.values()].map(({ labels }) => labels)).toMatchObject([marks]);
+    expect(world.provider.alienResources?.()).toEqual([]);
+    await world.cleanUp(node);
+    expect(world.fake.instances).toEqual([]);
   });
 
   it('is not what has its name in another zone', async () => {
@@ -547,7 +586,12 @@ describe('more than 500 instances', () => {
     const { node } = await world.launch();
     for (let i = 0; i < 1_100; i++) {
       const name = `np1${String(i).padStart(9, '0')}`;
-      const labels = { nodepool_provider_name: 'google', nodepool_node_id: name.slice(2), nodepool_pool_name: 'main' };
+      const labels = {
+        nodepool_provider_name: 'google',
+        nodepool_node_id: name.slice(2),
+        nodepool_pool_name: 'main',
+        nodepool_database_id: DATABASE_ID,
+      };
       world.fake.cloud.insert(
         'us-central1-a',
         {

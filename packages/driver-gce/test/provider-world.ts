@@ -12,6 +12,9 @@ import { FakeCompute, TOKEN, type FakeComputeOptions } from '@nodepool/fake-comp
 import type { LaunchResult, Logger, LogFields, Provider, ProviderContext } from '@nodepool/core';
 import { COMPUTE_V1, createGceDriver, createHttp } from '../src/index.js';
 
+/** Id of the database that the provider works for. */
+export const DATABASE_ID = 'da7aba5e'.repeat(4);
+
 const NEVER = new AbortController().signal;
 
 export const LABEL: JsonObject = { name: 'small', 'cloud-image': 'debian', 'instance-type': 'e2-standard-2' };
@@ -20,6 +23,8 @@ export interface WorldOptions {
   readonly cloud?: Partial<FakeComputeOptions>;
   /** A cloud that another world has started, and ends. */
   readonly fake?: FakeCompute;
+  /** Id of its database; `undefined` in this place: made before there was one. Default: always the same. */
+  readonly databaseId?: string | undefined;
   /** Keys of the provider entry. */
   readonly entry?: JsonObject;
   /** Keys of the only pool. */
@@ -51,7 +56,10 @@ export class ProviderWorld {
   readonly written: { path: string; body: JsonObject }[] = [];
   #nextNode = 1;
 
+  readonly #databaseId: string | undefined;
+
   private constructor(fake: FakeCompute, options: WorldOptions) {
+    this.#databaseId = 'databaseId' in options ? options.databaseId : DATABASE_ID;
     this.fake = fake;
     fake.setFamily('debian-cloud', 'debian-12', 'debian-12-v1');
     const driver = createGceDriver({
@@ -168,7 +176,11 @@ export class ProviderWorld {
           return Promise.resolve([]);
         },
       },
-      zk: { exists: (path: string) => Promise.resolve(this.nodes.get(path.slice(path.lastIndexOf('/') + 1))) },
+      databaseId: this.#databaseId,
+      zk: {
+        exists: (path: string) => Promise.resolve(this.nodes.get(path.slice(path.lastIndexOf('/') + 1))),
+        getData: () => Promise.resolve({ data: Buffer.from(this.#databaseId ?? '') }),
+      },
       ownNodes: () => this.nodes.values(),
       capacityChanged: () => {},
       random: () => 0,

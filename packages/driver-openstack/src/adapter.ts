@@ -30,7 +30,7 @@ import { deleteMachine } from './delete-node.js';
 import { FloatingIps } from './floating-ips.js';
 import { Images } from './images.js';
 import { toInstance, type InstanceContext, type OpenStackInstance } from './instance.js';
-import { Leftovers } from './leftovers.js';
+import { Leftovers, timeOf } from './leftovers.js';
 import { limitsOf } from './limits.js';
 import { serverOrder, zoneFor } from './server-order.js';
 
@@ -87,7 +87,10 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
     this.#floatingIps = new FloatingIps(client, this.#shared, () => this.#facts.networks());
     this.#capacity = new CapacityMemory(clock);
     this.#images = new Images({ client, clock, logger, provider: name, timeoutMs: config.imageUploadTimeoutMs });
-    this.#leftovers = new Leftovers({ client, config, clock, logger, metrics, floatingIps: this.#floatingIps });
+    this.#leftovers = new Leftovers({
+      ...{ client, config, clock, logger, metrics, floatingIps: this.#floatingIps },
+      databaseId: context.databaseId,
+    });
     this.#volumeSizes = new Cached(clock, VOLUME_LIFE_MS, async (signal) => {
       const volumes = (await client.volume.exists(signal)) ? await client.volume.volumes(signal) : [];
       return new Map(volumes.map(({ id, sizeGb }) => [id, sizeGb]));
@@ -129,6 +132,7 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
       floatingIps: this.#floatingIps,
       mayHaveFloatingIps: this.#mayHaveFloatingIps,
       provider: this.#config.name,
+      databaseId: this.#context.databaseId,
       nodeId: node?.id,
     });
   }
@@ -154,8 +158,10 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
     return [
       ...instances
         .filter(({ deleted }) => !deleted)
-        .map(({ externalId, metadata }) => ({ type: 'instance', id: externalId, metadata })),
-      ...(await this.#leftovers.resources(signal)),
+        .map(({ externalId, metadata, server: { name, createdAt } }) => ({
+          ...{ type: 'instance', id: externalId, name, metadata, createdMs: timeOf(createdAt) },
+        })),
+      ...(await this.#leftovers.resources(instances, signal)),
     ];
   }
 
@@ -164,6 +170,11 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
       if (this.#mayHaveFloatingIps) await this.#releaseUnmarked(resource.id, signal);
       await this.#client.compute.deleteServer(resource.id, signal);
     } else await this.#leftovers.delete(resource, signal);
+  }
+
+  async tagResource(resource: Resource, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    if (resource.type === 'instance') await this.#client.compute.mark(resource.id, tags, signal);
+    else await this.#leftovers.tag(resource, tags, signal);
   }
 
   getQuotaLimits(signal: AbortSignal): Promise<Resources> {
@@ -227,7 +238,8 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
 
   /** Those that carry a mark are found by it once the server is gone. */
   async #releaseUnmarked(serverId: string, signal: AbortSignal): Promise<void> {
-    const order = { provider: this.#config.name, nodeId: undefined, serverId };
+    const { databaseId } = this.#context;
+    const order = { provider: this.#config.name, databaseId, nodeId: undefined, serverId };
     const { unmarked } = await this.#floatingIps.toRelease(order, signal);
     for (const ip of unmarked) await this.#floatingIps.remove(ip, signal);
   }

@@ -30,6 +30,7 @@ export interface DeleteContext {
   /** Servers of this provider may have floating IPs of ours. */
   readonly mayHaveFloatingIps: boolean;
   readonly provider: string;
+  readonly databaseId: string | undefined;
   /** `undefined`: its record is gone. */
   readonly nodeId: string | undefined;
 }
@@ -59,8 +60,9 @@ export const deleteHandlers = {
         ? { name: 'releasing-floating-ips', externalId }
         : { name: 'submitting', externalId, refusals: 0 },
     ),
-  'releasing-floating-ips': async ({ externalId }, { floatingIps, provider, nodeId }, run) => {
-    const { ours, unmarked } = await floatingIps.toRelease({ provider, nodeId, serverId: externalId }, run.signal);
+  'releasing-floating-ips': async ({ externalId }, { floatingIps, provider, databaseId, nodeId }, run) => {
+    const owner = { provider, databaseId, nodeId, serverId: externalId };
+    const { ours, unmarked } = await floatingIps.toRelease(owner, run.signal);
     for (const ip of ours) await floatingIps.remove(ip, run.signal);
     const tags = unmarked.length === 0 ? undefined : (await run.instances.find(externalId))?.metadata;
     const isOurs = tags?.[PROVIDER_TAG] === provider && (nodeId === undefined || tags[NODE_ID_TAG] === nodeId);

@@ -1,4 +1,4 @@
-import { LaunchError, NODE_ID_TAG, PROVIDER_TAG, type TaskManager } from '@nodepool/core';
+import { DATABASE_ID_TAG, isOurs, LaunchError, NODE_ID_TAG, type TaskManager } from '@nodepool/core';
 import { portForFloatingIp, type NetworkView } from './addresses.js';
 import type { OpenStackClient } from './client/client.js';
 import type { Server } from './client/compute.js';
@@ -9,15 +9,22 @@ import { markFor, tagsIn } from './mark.js';
 /** For whom a floating IP is attached. */
 export interface FloatingIpOrder {
   readonly provider: string;
-  /** Tags of the node. */
+  /** Tags of the node, with the id of the database. */
   readonly tags: Readonly<Record<string, string>>;
   /** Name or id of the network it is to come from; `undefined`: the one there is. */
   readonly pool: string | undefined;
 }
 
+/** The node that floating IPs were made for. */
+export interface FloatingIpOwner {
+  readonly provider: string;
+  readonly databaseId: string | undefined;
+  readonly nodeId: string | undefined;
+}
+
 /**
- * Floating IPs of ours: each carries our mark in its description from the moment it is made, and only those that do are
- * ever deleted. One list serves everybody who looks at the same time.
+ * Floating IPs of ours: each carries our mark, with the id of the database, in its description from the moment it is made, and
+ * only those that do are ever deleted or used again. One list serves everybody who looks at the same time.
  */
 export class FloatingIps {
   readonly #client: OpenStackClient;
@@ -52,11 +59,12 @@ export class FloatingIps {
     const target = portForFloatingIp(server.id, ports, view);
     if (!target) throw noPort(server, ports, view);
     const known = await this.list(signal);
-    const own = known.find((ip) => isOf(ip, order.provider, order.tags[NODE_ID_TAG]));
+    const databaseId = order.tags[DATABASE_ID_TAG];
+    const own = known.find((ip) => isOf(ip, { ...order, databaseId, nodeId: order.tags[NODE_ID_TAG] }));
     if (own?.portId === target.port.id) return own;
     const mark = markFor(order.tags);
     const networkId = floatingNetworkId(view, order.pool);
-    const free = own ?? known.find((ip) => this.#isFree(ip, order.provider, networkId));
+    const free = own ?? known.find((ip) => this.#isFree(ip, order.provider, databaseId, networkId));
     const reused = free && (await this.#reuse(free, target, mark, signal));
     if (reused) return reused;
     const wanted = { networkId, portId: target.port.id, fixedAddress: target.address, description: mark };
@@ -82,11 +90,11 @@ export class FloatingIps {
 
   /** What was made for a node, and what is on its server without a mark. @param nodeId - `undefined`: its record is gone */
   async toRelease(
-    { provider, nodeId, serverId }: { provider: string; nodeId: string | undefined; serverId: string },
+    { serverId, ...owner }: FloatingIpOwner & { readonly serverId: string },
     signal: AbortSignal,
   ): Promise<{ readonly ours: readonly FloatingIp[]; readonly unmarked: readonly FloatingIp[] }> {
     const all = await this.list(signal);
-    const ours = all.filter((ip) => isOf(ip, provider, nodeId));
+    const ours = all.filter((ip) => isOf(ip, owner));
     return { ours, unmarked: await this.#unmarkedOn(serverId, all, signal) };
   }
 
@@ -99,10 +107,10 @@ export class FloatingIps {
     }
   }
 
-  /** Those without a mark that are attached to a server: the original makes such, and deletes them with the server. */
+  /** Those without the id of a database that are attached to a server: the original makes such, as did earlier versions. */
   async #unmarkedOn(serverId: string, all: readonly FloatingIp[], signal: AbortSignal): Promise<readonly FloatingIp[]> {
     const unmarked = all.filter(
-      ({ portId, description }) => portId !== undefined && tagsIn(description)[PROVIDER_TAG] === undefined,
+      ({ portId, description }) => portId !== undefined && tagsIn(description)[DATABASE_ID_TAG] === undefined,
     );
     if (unmarked.length === 0) return [];
     const ports = await this.#shared.list('ports', (own) => this.#client.network.ports({}, own), { signal });
@@ -110,9 +118,9 @@ export class FloatingIps {
     return unmarked.filter(({ portId }) => own.has(portId ?? ''));
   }
 
-  #isFree(ip: FloatingIp, provider: string, networkId: string): boolean {
+  #isFree(ip: FloatingIp, provider: string, databaseId: string | undefined, networkId: string): boolean {
     if (ip.portId !== undefined || ip.networkId !== networkId || this.#taken.has(ip.id)) return false;
-    return tagsIn(ip.description)[PROVIDER_TAG] === provider && ip.revision !== undefined;
+    return isOurs(tagsIn(ip.description), provider, databaseId) && ip.revision !== undefined;
   }
 
   /** @returns `undefined`: another process has taken it meanwhile */
@@ -135,9 +143,9 @@ export class FloatingIps {
   }
 }
 
-function isOf({ description }: FloatingIp, provider: string, nodeId: string | undefined): boolean {
+function isOf({ description }: FloatingIp, { provider, databaseId, nodeId }: FloatingIpOwner): boolean {
   const tags = tagsIn(description);
-  return tags[PROVIDER_TAG] === provider && nodeId !== undefined && tags[NODE_ID_TAG] === nodeId;
+  return isOurs(tags, provider, databaseId) && nodeId !== undefined && tags[NODE_ID_TAG] === nodeId;
 }
 
 function noPort({ id, name }: Server, ports: readonly Port[], view: NetworkView): LaunchError {

@@ -2,7 +2,14 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Transform } from 'node:stream';
-import { PROVIDER_TAG, TimeoutError, type ImageUpload, type Logger, type ProviderImage } from '@nodepool/core';
+import {
+  DATABASE_ID_TAG,
+  PROVIDER_TAG,
+  TimeoutError,
+  type ImageUpload,
+  type Logger,
+  type ProviderImage,
+} from '@nodepool/core';
 import { delay, type Clock } from '@nodepool/zk-protocol';
 import { startCallDeadline } from './client/deadline.js';
 import type { OpenStackClient } from './client/client.js';
@@ -107,7 +114,7 @@ export class Images {
       (image) =>
         image.name === name &&
         image.status === 'active' &&
-        image.properties[PROVIDER_TAG] === metadata[PROVIDER_TAG] &&
+        [PROVIDER_TAG, DATABASE_ID_TAG].every((tag) => image.properties[tag] === metadata[tag]) &&
         (md5 === undefined || image.properties[MD5] === md5) &&
         (sha256 === undefined || image.properties[SHA256] === sha256),
     );

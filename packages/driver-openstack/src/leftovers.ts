@@ -1,4 +1,11 @@
-import { BUILD_ID_TAG, PROVIDER_TAG, type Logger, type OperationMetrics, type Resource } from '@nodepool/core';
+import {
+  BUILD_ID_TAG,
+  NotFoundError,
+  PROVIDER_TAG,
+  type Logger,
+  type OperationMetrics,
+  type Resource,
+} from '@nodepool/core';
 import type { Clock } from '@nodepool/zk-protocol';
 import type { OpenStackClient } from './client/client.js';
 import { isOpenStackError } from './client/errors.js';
@@ -6,7 +13,7 @@ import type { FloatingIp } from './client/network.js';
 import type { OpenStackProvider } from './config.js';
 import type { FloatingIps } from './floating-ips.js';
 import type { OpenStackInstance } from './instance.js';
-import { tagsIn } from './mark.js';
+import { markFor, tagsIn } from './mark.js';
 import { PortCleanup } from './port-cleanup.js';
 
 /** What is looked through. */
@@ -17,7 +24,10 @@ export interface LeftoversOptions {
   readonly logger: Logger;
   readonly metrics: OperationMetrics | undefined;
   readonly floatingIps: FloatingIps;
+  readonly databaseId: string | undefined;
 }
+
+type Tags = Readonly<Record<string, string>>;
 
 const VOLUME = 'volume';
 const FLOATING_IP = 'floatingip';
@@ -26,8 +36,8 @@ const IMAGE = 'image';
 const DETACHED = new Set(['available', 'error', 'error_deleting']);
 
 /**
- * What servers leave behind besides themselves: volumes, floating IPs and images with our tags, which core judges by the
- * records, and ports, which cannot be tagged and are judged here.
+ * What servers leave behind besides themselves: volumes, floating IPs and images with the provider's tag, which core judges
+ * by the records, and ports, which carry no tags and are judged by the servers that they belonged to.
  */
 export class Leftovers {
   readonly #options: LeftoversOptions;
@@ -37,8 +47,8 @@ export class Leftovers {
 
   constructor(options: LeftoversOptions) {
     this.#options = options;
-    const { config, clock } = options;
-    this.#ports = new PortCleanup({ clock, provider: config.name, intervalMs: config.portCleanupMs });
+    const { config, clock, databaseId } = options;
+    this.#ports = new PortCleanup({ clock, provider: config.name, databaseId, intervalMs: config.portCleanupMs });
   }
 
   /** Notes which servers there are. */
@@ -51,9 +61,12 @@ export class Leftovers {
     this.#ports.noted(instance);
   }
 
-  /** Everything with our tags but servers. Ports and, where it is asked for, unmarked floating IPs are deleted on the way. */
-  async resources(signal: AbortSignal): Promise<readonly Resource[]> {
-    const found = await Promise.all([this.#volumes(signal), this.#floatingIps(signal), this.#images(signal)]);
+  /**
+   * Everything with the provider's tag but servers. Ports and, where it is asked for, unmarked floating IPs are deleted on the
+   * way.
+   */
+  async resources(servers: readonly OpenStackInstance[], signal: AbortSignal): Promise<readonly Resource[]> {
+    const found = await Promise.all([this.#volumes(signal), this.#floatingIps(servers, signal), this.#images(signal)]);
     await this.#cleanPorts(signal);
     return found.flat();
   }
@@ -70,6 +83,18 @@ export class Leftovers {
     }
   }
 
+  /** Adds tags to one of them. */
+  async tag({ type, id }: Resource, tags: Tags, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options;
+    if (type === VOLUME) await client.volume.mark(id, tags, signal);
+    else if (type === IMAGE) await client.image.setProperties(id, tags, signal);
+    else if (type === FLOATING_IP) {
+      const ip = await client.network.floatingIp(id, signal);
+      if (!ip) throw new NotFoundError(`floating IP ${id} is gone`);
+      await client.network.describeFloatingIp(id, markFor({ ...tagsIn(ip.description), ...tags }), signal);
+    }
+  }
+
   async #volumes(signal: AbortSignal): Promise<Resource[]> {
     const { client, config } = this.#options;
     const isUsed = [...config.pools.values()].some((pool) =>
@@ -79,20 +104,24 @@ export class Leftovers {
     const volumes = await client.volume.volumes(signal);
     return volumes
       .filter(({ metadata }) => metadata[PROVIDER_TAG] === config.name)
-      .filter(({ serverIds, status }) => serverIds.length === 0 && DETACHED.has(status))
-      .map(({ id, metadata }) => ({ type: VOLUME, id, metadata }));
+      .map(({ id, metadata, serverIds, status }) => {
+        const inUse = serverIds.length > 0 || !DETACHED.has(status);
+        return { type: VOLUME, id, metadata, instanceId: serverIds[0], inUse };
+      });
   }
 
-  async #floatingIps(signal: AbortSignal): Promise<Resource[]> {
+  async #floatingIps(servers: readonly OpenStackInstance[], signal: AbortSignal): Promise<Resource[]> {
     const { client, config, floatingIps } = this.#options;
     const { floatingIpSource, hasNetwork } = client.settings;
     const isUsed = config.cleanFloatingIps || [...config.pools.values()].some((pool) => pool.autoFloatingIp);
     if (!isUsed || floatingIpSource !== 'neutron' || !hasNetwork || !(await client.network.exists(signal))) return [];
     const all = await floatingIps.list(signal);
     if (config.cleanFloatingIps) await this.#cleanUnmarked(all, signal);
-    return all.flatMap(({ id, description }) => {
+    return all.flatMap(({ id, address, description }) => {
       const metadata = tagsIn(description);
-      return metadata[PROVIDER_TAG] === config.name ? [{ type: FLOATING_IP, id, metadata }] : [];
+      if (metadata[PROVIDER_TAG] !== config.name) return [];
+      const at = servers.find(({ server }) => server.addresses.some((one) => one.address === address));
+      return [{ type: FLOATING_IP, id, name: address, metadata, instanceId: at?.externalId }];
     });
   }
 
@@ -116,7 +145,9 @@ export class Leftovers {
     const images = await client.image.images({}, signal);
     return images
       .filter(({ properties }) => properties[PROVIDER_TAG] === config.name && properties[BUILD_ID_TAG] !== undefined)
-      .map(({ id, properties }) => ({ type: IMAGE, id, metadata: properties }));
+      .map(({ id, name, createdAt, properties }) => ({
+        ...{ type: IMAGE, id, name, metadata: properties, createdMs: timeOf(createdAt) },
+      }));
   }
 
   async #cleanPorts(signal: AbortSignal): Promise<void> {
@@ -136,4 +167,10 @@ export class Leftovers {
       metrics?.leaked?.(config.name, 'ports');
     }
   }
+}
+
+/** A time as OpenStack writes it; `undefined` where it says none. */
+export function timeOf(text: string): number | undefined {
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? undefined : ms;
 }

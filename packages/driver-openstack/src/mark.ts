@@ -1,12 +1,13 @@
 import type { Json } from '@nodepool/zk-protocol';
-import { NODE_ID_TAG, POOL_TAG, PROVIDER_TAG } from '@nodepool/core';
+import { DATABASE_ID_TAG, NODE_ID_TAG, POOL_TAG, PROVIDER_TAG } from '@nodepool/core';
 
 /** The description by which a floating IP of ours is known again, as Neutron keeps it: at most 255 characters. */
 export function markFor(tags: Readonly<Record<string, string>>): string {
-  const mark = Object.fromEntries([PROVIDER_TAG, NODE_ID_TAG, POOL_TAG].map((tag) => [tag, tags[tag] ?? '']));
-  const text = JSON.stringify(mark);
-  if (text.length <= 255) return text;
-  return JSON.stringify({ [PROVIDER_TAG]: mark[PROVIDER_TAG], [NODE_ID_TAG]: mark[NODE_ID_TAG] });
+  const short = { [PROVIDER_TAG]: tags[PROVIDER_TAG] ?? '', [NODE_ID_TAG]: tags[NODE_ID_TAG] ?? '' };
+  const databaseId = tags[DATABASE_ID_TAG];
+  const database = databaseId === undefined ? {} : { [DATABASE_ID_TAG]: databaseId };
+  const text = JSON.stringify({ ...short, ...database, [POOL_TAG]: tags[POOL_TAG] ?? '' });
+  return text.length <= 255 ? text : JSON.stringify({ ...short, ...database });
 }
 
 /** The tags in a description; none in one that is not ours. */

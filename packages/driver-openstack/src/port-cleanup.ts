@@ -1,4 +1,4 @@
-import { NODE_ID_TAG, PROVIDER_TAG, type Instance } from '@nodepool/core';
+import { isOurs, NODE_ID_TAG, type Instance } from '@nodepool/core';
 import type { Clock } from '@nodepool/zk-protocol';
 import type { Port } from './client/network.js';
 
@@ -6,18 +6,17 @@ import type { Port } from './client/network.js';
 export interface PortCleanupOptions {
   readonly clock: Clock;
   readonly provider: string;
+  readonly databaseId: string | undefined;
   /** How long a port has to be down. */
   readonly intervalMs: number;
 }
 
 /** Ids of servers are remembered up to this number; the oldest give way. */
 const MOST_SERVERS = 100_000;
-/** Tag of ports of ours, where somebody sets one. */
-const PORT_TAG = 'nodepool';
 
 /**
- * Finds ports that servers of ours have left: they are down twice, an interval apart, and belonged to a server that
- * carried our tag, which is gone. Ports of other owners, without an owner, or of bare metal are never touched.
+ * Finds ports that servers of ours have left: they are down twice, an interval apart, and belonged to a server that was seen
+ * to carry the tags of this provider and this database, and is gone. Ports of other owners, without an owner, or of bare metal are never touched.
  */
 export class PortCleanup {
   readonly #options: PortCleanupOptions;
@@ -39,7 +38,8 @@ export class PortCleanup {
 
   /** Notes one server, which may not live until the next list. */
   noted({ externalId, metadata }: Instance): void {
-    if (metadata[PROVIDER_TAG] !== this.#options.provider || metadata[NODE_ID_TAG] === undefined) return;
+    const { provider, databaseId } = this.#options;
+    if (!isOurs(metadata, provider, databaseId) || metadata[NODE_ID_TAG] === undefined) return;
     this.#present.add(externalId);
     this.#ours.delete(externalId);
     this.#ours.add(externalId);
@@ -71,9 +71,8 @@ export class PortCleanup {
     return left;
   }
 
-  #isLeft({ status, deviceId, deviceOwner, vnicType, tags }: Port): boolean {
+  #isLeft({ status, deviceId, deviceOwner, vnicType }: Port): boolean {
     if (status !== 'DOWN' || !deviceOwner.startsWith('compute:') || vnicType === 'baremetal') return false;
-    const wasOurs = this.#ours.has(deviceId) || tags.includes(`${PORT_TAG}:${this.#options.provider}`);
-    return wasOurs && !this.#present.has(deviceId);
+    return this.#ours.has(deviceId) && !this.#present.has(deviceId);
   }
 }

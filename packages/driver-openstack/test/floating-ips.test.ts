@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { ProviderWorld } from './support/provider-world.js';
+import { DATABASE_ID, type ProviderWorld } from './support/provider-world.js';
 import { secondNetwork, useWorlds } from './support/use-worlds.js';
 
 let world: ProviderWorld;
 const setUp = useWorlds((made) => (world = made));
+
+const OURS = {
+  nodepool_provider_name: 'sky',
+  nodepool_node_id: '0000009999',
+  nodepool_database_id: DATABASE_ID,
+};
 
 describe('floating IPs', () => {
   const onPrivate = {
@@ -69,19 +75,21 @@ describe('floating IPs', () => {
 
   it('of ours that are free are used again, those of others never', async () => {
     await setUp(onPrivate);
-    const description = JSON.stringify({ nodepool_provider_name: 'sky', nodepool_node_id: '0000009999' });
+    const description = JSON.stringify(OURS);
     const ours = world.cloud.state.addFloatingIp({ description });
     world.cloud.state.addFloatingIp({ description: 'web server' });
+    const { nodepool_database_id: _id, ...unproven } = OURS;
+    world.cloud.state.addFloatingIp({ description: JSON.stringify(unproven) });
     const node = await world.launchReady();
 
     expect(node.publicIpv4).toBe(ours.address);
-    expect(world.cloud.state.floatingIps.size).toBe(2);
+    expect(world.cloud.state.floatingIps.size).toBe(3);
     expect(world.cloud.count('POST', /floatingips/)).toBe(0);
   });
 
   it('that are taken from under our hands are left, and another is made', async () => {
     await setUp(onPrivate);
-    const description = JSON.stringify({ nodepool_provider_name: 'sky', nodepool_node_id: '0000009999' });
+    const description = JSON.stringify(OURS);
     const ours = world.cloud.state.addFloatingIp({ description });
     world.cloud.faults.push({
       method: 'PUT',

@@ -1,6 +1,6 @@
 // A project full of other people's resources, in a cloud that ignores every filter: none of them is lost.
 import { afterEach, describe, expect, it } from 'vitest';
-import { ProviderWorld, type WorldOptions } from './support/provider-world.js';
+import { DATABASE_ID, ProviderWorld, type WorldOptions } from './support/provider-world.js';
 import { text } from './fake/http.js';
 import type { FakePort } from './fake/state.js';
 
@@ -9,7 +9,10 @@ afterEach(async () => {
   await world.end();
 });
 
-const OURS = { nodepool_provider_name: 'sky', nodepool_node_id: '0000009999', nodepool_pool_name: 'main' };
+const NAMED = { nodepool_provider_name: 'sky', nodepool_node_id: '0000009999', nodepool_pool_name: 'main' };
+const OURS = { ...NAMED, nodepool_database_id: DATABASE_ID };
+/** Of another database, whose nodes have the same numbers. */
+const OTHERS = { ...NAMED, nodepool_node_id: '0000000001', nodepool_database_id: 'f'.repeat(32) };
 const onVolume = { label: { 'boot-from-volume': true }, pool: { networks: ['private'] } };
 const IMAGES = { diskimages: [{ name: 'build' }], 'cloud-images': [{ name: 'debian' }] };
 
@@ -53,6 +56,8 @@ function addForeign(): void {
   addServer('foreign-1', {});
   addServer('foreign-2', { nodepool_provider_name: 'other', nodepool_node_id: '0000000001' });
   addServer('foreign-3', { nodepool_node_id: '0000000001' });
+  addServer('unproven', NAMED);
+  addServer('others', OTHERS);
   const ports: Partial<FakePort>[] = [
     { status: 'DOWN', deviceOwner: '' },
     { status: 'DOWN', deviceOwner: 'compute:nova', deviceId: 'unknown-server' },
@@ -61,19 +66,28 @@ function addForeign(): void {
     { status: 'ACTIVE', deviceOwner: 'compute:nova', deviceId: 'foreign-1' },
   ];
   for (const port of ports) state.addPort('net-private', port);
-  for (const description of ['', 'web', '{"nodepool_provider_name":"other"}', '{"nodepool_provider_name"'])
-    state.addFloatingIp({ description });
-  for (const [i, provider] of ['', 'other'].entries()) {
+  const marks = [
+    '{"nodepool_provider_name":"other"}',
+    '{"nodepool_provider_name"',
+    ...[NAMED, OTHERS].map((tags) => JSON.stringify(tags)),
+  ];
+  for (const description of ['', 'web', ...marks]) state.addFloatingIp({ description });
+  const owners = [{ nodepool_provider_name: '' }, { nodepool_provider_name: 'other' }, NAMED, OTHERS];
+  for (const [i, metadata] of owners.entries()) {
     state.volumes.set(`foreign-volume-${i}`, {
       id: `foreign-volume-${i}`,
       size: 1,
       status: 'available',
-      metadata: { nodepool_provider_name: provider },
+      metadata,
       serverId: undefined,
       keep: true,
     });
   }
   state.addImage('foreign', { visibility: 'private' });
+  for (const tags of [NAMED, OTHERS]) {
+    const { nodepool_node_id: _node, ...owner } = tags;
+    state.addImage('named', { ...owner, nodepool_build_id: 'b', nodepool_upload_id: 'u' });
+  }
   state.addImage('other', { nodepool_provider_name: 'other', nodepool_build_id: 'b', nodepool_upload_id: 'u' });
 }
 

@@ -72,6 +72,7 @@ export class TestLauncher {
         throw new Error('the static driver does not look at the whole configuration');
       },
       ownNodes: () => [...nodes.values()].filter((node) => node.provider === 'rack'),
+      databaseId: undefined,
       capacityChanged: () => {},
       random: () => 0.5,
     };

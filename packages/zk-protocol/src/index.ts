@@ -82,6 +82,7 @@ export {
   CONTROLS_ROOT,
   IMAGES_ROOT,
   COMPONENTS_ROOT,
+  DATABASE_ID_PATH,
   LEGACY_LAUNCHERS_ROOT,
   STATS_ELECTION_PATH,
 } from './records/paths.js';
@@ -111,5 +112,6 @@ export { isLockContention, lockFailure, lockOps, unlockOps } from './recipes/loc
 export type { AcquireOptions, LockHolder, ZkLockOptions } from './recipes/lock.js';
 export { ZkLock } from './recipes/lock.js';
 export { Election } from './recipes/election.js';
+export { ensureDatabaseId, readDatabaseId } from './recipes/database-id.js';
 export { removeControl, storeControl } from './recipes/store-control.js';
 export { LockLostError, LockTimeoutError } from './recipes/errors.js';

@@ -17,6 +17,8 @@ export interface Surroundings {
   readonly tree: ImageTree;
   /** Fully qualified name of this host. */
   readonly hostname: string;
+  /** Id of the database, which images carry as a tag. */
+  readonly databaseId: () => string | undefined;
   /** Lasting id of this builder. */
   readonly builderId: string;
   /** Where images and their logs go; both exist. */

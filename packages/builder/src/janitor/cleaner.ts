@@ -15,7 +15,7 @@ import {
   type BuildRecord,
   type UploadRecord,
 } from '@nodepool/zk-protocol';
-import { BUILD_ID_TAG, PROVIDER_TAG, UPLOAD_ID_TAG, type Provider } from '@nodepool/core';
+import { BUILD_ID_TAG, isOurs, UPLOAD_ID_TAG, type Provider } from '@nodepool/core';
 import type { Surroundings } from '../context/surroundings.js';
 import { isOfAnotherUpload } from '../upload/shared-image.js';
 import { RETIRED_KEY, type CleanupStep } from '../plan/plan-cleanup.js';
@@ -164,14 +164,15 @@ export class Cleaner {
     { provider: name, buildId, id }: UploadRecord,
     signal: AbortSignal,
   ): Promise<string[]> {
+    const { tree, databaseId } = this.surroundings;
     const images = (await provider.listImages?.(signal)) ?? [];
     const recorded = new Set(
-      [...this.surroundings.tree.images.values()].flatMap(({ uploads }) =>
+      [...tree.images.values()].flatMap(({ uploads }) =>
         [...uploads.values()].flatMap((one) => (one.provider === name ? [one.externalId] : [])),
       ),
     );
     return images.flatMap(({ externalId, metadata }) =>
-      metadata[PROVIDER_TAG] === name &&
+      isOurs(metadata, name, databaseId()) &&
       metadata[BUILD_ID_TAG] === buildId &&
       metadata[UPLOAD_ID_TAG] === id &&
       !recorded.has(externalId)

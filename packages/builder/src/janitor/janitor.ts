@@ -42,6 +42,11 @@ export class Janitor {
     setMaxListeners(0, this.#stop.signal); // one for each call to a provider: all are looked at for leaks at once
   }
 
+  /** Images in the clouds that are not proven to belong to this database. */
+  get aliens(): LeakedUploads['aliens'] {
+    return this.#leaks.aliens;
+  }
+
   /** Deletions that keep failing, and why. */
   get failing(): readonly { readonly name: string; readonly attempts: number; readonly error: string }[] {
     return [...this.#failing].map(([name, failure]) => ({ name, ...failure }));

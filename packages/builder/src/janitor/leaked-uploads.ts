@@ -1,15 +1,29 @@
-import { BUILD_ID_TAG, PROVIDER_TAG, UPLOAD_ID_TAG, type ProviderImage } from '@nodepool/core';
+import { databaseTag, type AlienResource, type Provider, type ProviderImage, type Resource } from '@nodepool/core';
+import { Aliens, judgeAll, type Verdict } from '@nodepool/core/service';
+import { readDatabaseId } from '@nodepool/zk-protocol';
 import type { Surroundings } from '../context/surroundings.js';
 
-/** Finds images in the clouds that carry a provider's tags and that no record speaks of: their builder was killed. */
+/**
+ * Finds images in the clouds that carry a provider's tags and that no record speaks of: their builder was killed. Only those
+ * with the id of this database are removed; the others are reported.
+ */
 export class LeakedUploads {
   readonly #seen = new Map<string, ReadonlySet<string>>();
   readonly #looking = new Set<string>();
+  readonly #aliens = new Map<string, Aliens>();
 
   constructor(
     private readonly surroundings: Surroundings,
     private readonly signal: AbortSignal,
   ) {}
+
+  /** Images that carry the name of a provider and are not proven to belong to this database. */
+  get aliens(): readonly (AlienResource & { readonly provider: string })[] {
+    const { providers } = this.surroundings.config();
+    return [...this.#aliens].flatMap(([provider, { all }]) =>
+      providers.has(provider) ? all.map((resource) => ({ ...resource, provider })) : [],
+    );
+  }
 
   /** Removes what the look before has seen too. A provider that has not answered yet is left out. Never rejects. */
   async look(): Promise<void> {
@@ -25,14 +39,7 @@ export class LeakedUploads {
     const { providers, logger } = this.surroundings;
     try {
       const provider = await providers.use(name, this.signal);
-      const leaked = ((await provider?.listImages?.(this.signal)) ?? []).filter((image) => this.#isLeaked(name, image));
-      const before = this.#seen.get(name);
-      this.#seen.set(name, new Set(leaked.map(({ externalId }) => externalId)));
-      for (const { externalId } of leaked) {
-        if (before?.has(externalId) !== true) continue;
-        logger.warn('Leaked image is removed', { provider: name, externalId });
-        await provider?.deleteImage?.(externalId, this.signal);
-      }
+      if (provider) await this.#lookThrough(name, provider);
     } catch (error) {
       if (!this.signal.aborted) logger.warn('Cannot look for leaked images', { provider: name, error });
     } finally {
@@ -40,17 +47,64 @@ export class LeakedUploads {
     }
   }
 
-  #isLeaked(provider: string, { metadata, externalId }: ProviderImage): boolean {
-    const { [PROVIDER_TAG]: owner, [BUILD_ID_TAG]: buildId, [UPLOAD_ID_TAG]: uploadId } = metadata;
-    if (owner !== provider || buildId === undefined || uploadId === undefined) return false;
-    const { tree } = this.surroundings;
-    if (!tree.ready) return false;
-    return ![...tree.images.values()].some(({ uploads }) =>
-      [...uploads.values()].some(
-        (upload) =>
-          upload.provider === provider &&
-          (upload.externalId === externalId || (upload.buildId === buildId && upload.id === uploadId)),
-      ),
-    );
+  async #lookThrough(name: string, provider: Provider): Promise<void> {
+    const { logger, zk, databaseId } = this.surroundings;
+    const verdicts = [...this.#judge(name, (await provider.listImages?.(this.signal)) ?? [])];
+    const those = (wanted: Verdict) => verdicts.flatMap(([image, verdict]) => (verdict === wanted ? [image] : []));
+    const leaked = those('leaked');
+    const before = this.#seen.get(name);
+    this.#seen.set(name, new Set(leaked.map(({ id }) => id)));
+    this.#aliensOf(name).saw(those('alien'));
+    await this.#tagAll(provider, those('recorded'));
+    const again = leaked.filter(({ id }) => before?.has(id) === true);
+    if (again.length > 0 && (await readDatabaseId(zk)) !== databaseId()) {
+      logger.warn('Leaked images are kept: the database has another id than at the start; restart this builder');
+      return;
+    }
+    for (const { id } of again) {
+      logger.warn('Leaked image is removed', { provider: name, externalId: id });
+      await provider.deleteImage?.(id, this.signal);
+    }
+  }
+
+  #judge(provider: string, images: readonly ProviderImage[]): Map<Resource, Verdict> {
+    const { tree, databaseId } = this.surroundings;
+    const uploads = [...tree.images.values()].flatMap((image) => [...image.uploads.values()]);
+    const resources = images.map(({ externalId, name, metadata }) => ({
+      type: 'image',
+      id: externalId,
+      name,
+      metadata,
+    }));
+    return judgeAll(resources, {
+      provider,
+      databaseId: databaseId(),
+      nodes: new Map(),
+      images: {
+        ready: tree.ready,
+        hasUpload: (buildId, uploadId) =>
+          uploads.some((one) => one.provider === provider && one.buildId === buildId && one.id === uploadId),
+        hasImage: (_provider, externalId) =>
+          uploads.some((one) => one.provider === provider && one.externalId === externalId),
+      },
+    });
+  }
+
+  /** Uploaded before the database had an id, or by a builder that writes none. */
+  async #tagAll(provider: Provider, images: readonly Resource[]): Promise<void> {
+    const { databaseId, logger } = this.surroundings;
+    if (!provider.tagResource) return;
+    for (const image of images) {
+      await provider.tagResource(image, databaseTag(databaseId()), this.signal);
+      const fields = { provider: provider.config.name, externalId: image.id };
+      logger.info('Tagged the image of an existing upload with the database id', fields);
+    }
+  }
+
+  #aliensOf(provider: string): Aliens {
+    const { clock, logger } = this.surroundings;
+    const known = this.#aliens.get(provider) ?? new Aliens({ provider, clock, logger: logger.child({ provider }) });
+    this.#aliens.set(provider, known);
+    return known;
   }
 }

@@ -16,6 +16,8 @@ export interface ContextSurroundings {
   readonly random: () => number;
   readonly config: () => Config;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Id of the database; known before providers are made. */
+  readonly databaseId: () => string | undefined;
 }
 
 /** What a driver is given to run a provider for a builder: it serves no requests, so its caches stay empty. */
@@ -25,6 +27,7 @@ export function contextFor(surroundings: ContextSurroundings, { name }: Provider
   const requests = createRequestCache({ zk, clock, logger });
   return {
     ...{ zk, clock, nodes, requests, hostname, random, config, env },
+    databaseId: surroundings.databaseId(),
     logger: logger.child({ provider: name }),
     committer: createCommitter(zk, [nodes, requests]),
     ownNodes: () => [],

@@ -8,7 +8,7 @@ import {
   withUpload,
   type UploadRecord,
 } from '@nodepool/zk-protocol';
-import { NodepoolError, type Provider, type ProviderImages } from '@nodepool/core';
+import { databaseTag, NodepoolError, type Provider, type ProviderImages } from '@nodepool/core';
 import { propertyTexts } from '@nodepool/core/service';
 import type { Progress } from '../context/progress.js';
 import { readChecksums } from '../files/checksums.js';
@@ -152,7 +152,7 @@ const at = ({ image, buildId, provider, id: uploadId }: UploadRecord, startedMs:
 
 /** What the image carries in the cloud: what is configured, and whose it is. */
 function metadataOf(
-  { config }: Surroundings,
+  { config, databaseId }: Surroundings,
   settings: ProviderImages,
   { image, buildId, uploadId, provider }: { image: string; buildId: string; uploadId: string; provider: string },
 ): Record<string, string> {
@@ -162,6 +162,7 @@ function metadataOf(
     nodepool_build_id: buildId,
     nodepool_upload_id: uploadId,
     nodepool_provider_name: provider,
+    ...databaseTag(databaseId()),
   };
 }
 

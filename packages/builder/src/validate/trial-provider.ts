@@ -54,6 +54,7 @@ function onlyThis(upload: UploadRecord): ImageSource {
     newestUpload: (image, provider) => (image === upload.image && provider === upload.provider ? upload : undefined),
     // Nothing in the cloud may be taken for leaked by one who knows so little.
     hasUpload: () => true,
+    hasImage: () => true,
   };
 }
 

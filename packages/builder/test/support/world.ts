@@ -14,7 +14,14 @@ import {
   type Provider,
   type ProviderImage,
 } from '@nodepool/core';
-import { connect, ImageTree, systemClock, type BuildRecord, type ZooKeeper } from '@nodepool/zk-protocol';
+import {
+  ensureDatabaseId,
+  connect,
+  ImageTree,
+  systemClock,
+  type BuildRecord,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
 import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import { mountsBelow } from '../../src/tool/mounts.js';
 import { ImageProviders } from '../../src/providers/image-providers.js';
@@ -109,10 +116,14 @@ export class World {
     const shared = { zk, clock: systemClock, logger: this.#logger, random: () => 0.5, hostname: 'nb01.example.com' };
     const { imagesDir = this.imagesDir, buildLogDir = this.config.buildLogDir, ...options } = changes;
     const config = { ...this.config, imagesDir, buildLogDir };
-    const builder = new Builder({
+    const builder: Builder = new Builder({
       ...{ ...shared, config, registry: this.registry, version: '1', buildWorkers: 1, uploadWorkers: 4 },
       ...{ tmpDir: this.dir, packageDir: this.dir, env: process.env, events },
-      contextOf: (config) => contextFor({ ...shared, config: () => this.config, env: process.env }, config),
+      contextOf: (config) =>
+        contextFor(
+          { ...shared, config: () => this.config, env: process.env, databaseId: () => builder.databaseId },
+          config,
+        ),
       ...this.options.builder,
       ...options,
     });
@@ -169,15 +180,19 @@ export class World {
     return (await (await this.#provider()).listImages?.(AbortSignal.timeout(50_000))) ?? [];
   }
 
-  /** An image without a record. @param tags - besides or in place of its usual ones */
-  async leakImage(tags: Readonly<Record<string, string>> = {}): Promise<void> {
+  /** An image without a record. @param tags - besides or in place of its usual ones; `undefined`: without that tag */
+  async leakImage(tags: Readonly<Record<string, string | undefined>> = {}): Promise<void> {
     const { zk } = this;
-    const metadata = {
+    const all: Readonly<Record<string, string | undefined>> = {
       nodepool_provider_name: 'sky',
+      nodepool_database_id: await ensureDatabaseId(zk),
       nodepool_build_id: 'f'.repeat(32),
       nodepool_upload_id: '0000000007',
       ...tags,
     };
+    const metadata = Object.fromEntries(
+      Object.entries(all).filter((one): one is [string, string] => one[1] !== undefined),
+    );
     const upload = {
       image: 'debian',
       name: 'leaked',
@@ -193,7 +208,8 @@ export class World {
 
   async #provider(): Promise<Provider> {
     const shared = { zk: this.zk, clock: systemClock, logger: silentLogger, random: () => 0.5, hostname: 'test' };
-    const context = { ...shared, config: () => this.config, env: process.env };
+    const databaseId = await ensureDatabaseId(this.zk);
+    const context = { ...shared, config: () => this.config, env: process.env, databaseId: () => databaseId };
     const providers = new ImageProviders(this.registry, (config) => contextFor(context, config), silentLogger);
     this.#ends.push(() => providers.stop());
     await providers.reconfigure(this.config);

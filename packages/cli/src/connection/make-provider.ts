@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { createCommitter, createNodeCache, createRequestCache } from '@nodepool/zk-protocol';
+import { createCommitter, createNodeCache, createRequestCache, readDatabaseId } from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config, Provider, ProviderConfig, ProviderContext } from '@nodepool/core';
 import type { DriverRegistry } from '@nodepool/core/config';
@@ -30,6 +30,7 @@ export async function makeProvider(
   const driver = await registry.get(provider.driverName);
   const forDriver: ProviderContext = {
     ...{ zk, clock, nodes, requests, env, logger, hostname: hostname(), random: Math.random },
+    databaseId: await readDatabaseId(zk),
     config: () => config,
     committer: createCommitter(zk, [nodes, requests]),
     ownNodes: () => [],

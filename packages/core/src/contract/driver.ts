@@ -15,6 +15,7 @@ import type { Config, ConfigProblem, DiskimageConfig, LabelConfig } from './conf
 import type { Logger } from './logger.js';
 import type { OperationMetrics } from './operation-metrics.js';
 import type { ImageSource } from './images.js';
+import type { Resource } from './instance.js';
 
 /**
  * Version of the contract in this file. A driver package declares the one it was written for. It is also the major version of
@@ -117,6 +118,11 @@ export interface ProviderConfigContext {
 /** Services a provider works with. They live as long as the launcher. */
 export interface ProviderContext {
   readonly zk: ZooKeeper;
+  /**
+   * Random id of the database: what is made carries it as {@link DATABASE_ID_TAG}, and only what carries it is deleted without
+   * a record. `undefined` in a command on a database that has none yet: then nothing is proven to belong to it.
+   */
+  readonly databaseId: string | undefined;
   readonly clock: Clock;
   /** Already carries the provider's name. */
   readonly logger: Logger;
@@ -199,12 +205,27 @@ export interface Provider extends ProviderNotifications {
    * waits.
    */
   hindrances?(pool: string, label: string): readonly string[];
-  /** Deletes resources tagged as this provider's that no record knows. Called every minute. */
+  /**
+   * Deletes resources with the tags of this provider and this database that no record knows. Called at the start and every
+   * minute. Never deletes what carries another database id, or none.
+   */
   cleanupLeakedResources(signal: AbortSignal): Promise<void>;
   /**
    * What the last look found that no record knows, and is still there: in memory, for people. Missing: the driver does not tell.
    */
   leakedResources?(): readonly LeakedResource[];
+  /**
+   * Resources that carry the provider's tag, but neither the id of this database nor a record in it, as the last look found
+   * them: in memory, for people. Missing: the driver does not report them.
+   */
+  alienResources?(): readonly AlienResource[];
+  /** All taggable resources of the cloud, for `nodepool adopt`. Missing: only images can be adopted. */
+  listResources?(signal: AbortSignal): Promise<readonly Resource[]>;
+  /**
+   * Adds tags to a resource that exists, and keeps its others. Used to add the database id to resources of existing records
+   * after an upgrade, and by `nodepool adopt`. Missing: resources keep the tags they were made with.
+   */
+  tagResource?(resource: Resource, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void>;
   /** Labels found permanently unusable. */
   errorLabels(): ReadonlySet<string>;
   /** Quota of the provider; missing for drivers without quota. */
@@ -232,6 +253,21 @@ export interface LeakedResource {
   readonly sinceMs: number;
   /** Why it could not be deleted; `undefined`: that was not tried yet. */
   readonly error: string | undefined;
+}
+
+/** A resource with the provider's tag that is not proven to belong to this database. It is reported and never deleted. */
+export interface AlienResource {
+  /** As in `Resource`, e.g. `instance`. */
+  readonly type: string;
+  readonly id: string;
+  /** Its name in the cloud; `undefined` where the driver does not say. */
+  readonly name: string | undefined;
+  /** Node, build and database that its tags name. */
+  readonly nodeId: string | undefined;
+  readonly buildId: string | undefined;
+  readonly databaseId: string | undefined;
+  /** When it was made, where the cloud says so; else when it was found first. */
+  readonly sinceMs: number;
 }
 
 /** An image as a cloud shows it. */

@@ -13,6 +13,8 @@ export interface ImageSource {
   chooseUpload?(image: string, attempt: LaunchAttempt): Promise<UploadChoice> | undefined;
   /** Whether a record of this upload exists, whatever its state. */
   hasUpload(buildId: string, uploadId: string): boolean;
+  /** Whether a record of an upload to the provider has this external id, whatever its state. */
+  hasImage(provider: string, externalId: string): boolean;
 }
 
 /** An attempt to launch a node. */

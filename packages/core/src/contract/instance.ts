@@ -47,6 +47,14 @@ export interface Resource {
   readonly pluralMetricName?: string | undefined;
   readonly metadata: Readonly<Record<string, string>>;
   readonly id: string;
+  /** Its name in the cloud, for people. */
+  readonly name?: string | undefined;
+  /** When the cloud says that it was made. */
+  readonly createdMs?: number | undefined;
+  /** External id of the instance that it is attached to. It is that of the node if the resource is the node's own. */
+  readonly instanceId?: string | undefined;
+  /** In use by something that exists: listed so that it can be tagged, but never deleted as leaked. Default: false. */
+  readonly inUse?: boolean | undefined;
 }
 
 /** Something the cloud said about one instance without being asked. */
@@ -71,6 +79,11 @@ export interface InstanceView<I extends Instance = Instance> {
 export const NODE_ID_TAG = 'nodepool_node_id';
 /** Tag that names the pool. */
 export const POOL_TAG = 'nodepool_pool_name';
+/**
+ * Tag that holds the random id of the database whose services made the resource: see `ensureDatabaseId`. It alone proves that
+ * a resource without a record may be deleted.
+ */
+export const DATABASE_ID_TAG = 'nodepool_database_id';
 /** Tag that names the provider: resources without it, or with another, are never touched. */
 export const PROVIDER_TAG = 'nodepool_provider_name';
 /** Tags of an uploaded image. */

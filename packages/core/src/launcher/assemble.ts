@@ -201,6 +201,7 @@ function makeServing(options: LauncherOptions, parts: LauncherParts): ServingPar
   });
   const providers = new ProviderSet(services, options.registry, {
     ...{ images, config, ...removal },
+    databaseId: () => life.databaseId,
     capacityChanged: (provider, pool) => pools.capacityChanged(provider, pool),
     ...cloudsIn(steering),
     providerStarted: ({ name }) => {

@@ -10,7 +10,7 @@ import {
   type RequestCache,
 } from '@nodepool/zk-protocol';
 import type { Config } from '../contract/config.js';
-import type { LeakedResource } from '../contract/driver.js';
+import type { AlienResource, LeakedResource } from '../contract/driver.js';
 import type { PoolLoad } from '../contract/pool-load.js';
 import { nodeNote } from '../images/notes.js';
 import { assemble, type LauncherParts } from './assemble.js';
@@ -55,9 +55,9 @@ export class Launcher {
    */
   async start(webUrl?: string): Promise<void> {
     const { services, life, components, controlCache, images, registration } = this.#parts;
-    const { outlook, metrics, sweeps } = this.#parts;
+    const { outlook, metrics, sweeps, providers } = this.#parts;
     const { zk, logger } = services;
-    await ensureRoots(zk, life.signal);
+    life.databaseId = await ensureRoots(zk, life.signal);
     this.#epoch = zk.sessionEpoch;
     const caches = [this.nodes, this.requests, components, controlCache, images];
     await Promise.all(caches.map((cache) => cache.start()));
@@ -70,6 +70,7 @@ export class Launcher {
     outlook.begin([...this.requests.values()].map(({ id }) => id));
     metrics?.start();
     this.#lookAtEverything();
+    void providers.cleanupLeakedResources(life.signal); // tags what was made before there was a database id
     sweeps.schedule();
   }
 
@@ -180,6 +181,11 @@ export class Launcher {
     return missing;
   }
 
+  /** Random id of the database; `undefined` before the start has read it. */
+  get databaseId(): string | undefined {
+    return this.#parts.life.databaseId;
+  }
+
   /** Orders of operators that are in force. */
   get controls(): readonly ControlRecord[] {
     return this.#parts.controls.inForce;
@@ -218,6 +224,11 @@ export class Launcher {
   /** What was found in clouds that no record knows. It is deleted when it is found again. */
   get leakedResources(): readonly (LeakedResource & { readonly provider: string })[] {
     return this.#parts.providers.leakedResources();
+  }
+
+  /** What carries the name of a provider and is not proven to belong to this database. It is never deleted. */
+  get alienResources(): readonly (AlienResource & { readonly provider: string })[] {
+    return this.#parts.providers.alienResources();
   }
 
   /** Deletions that keep failing. */

@@ -7,6 +7,8 @@ export class LifeCycle implements Activity {
   readonly #zk: Pick<ZooKeeper, 'state'>;
   readonly #caches: readonly { readonly ready: boolean }[];
   readonly #stop = new AbortController();
+  /** Random id of the database; known once the start has read it. */
+  databaseId: string | undefined;
   /** Every provider that could start has started. */
   isStarted = false;
   /** Nothing more is accepted. */

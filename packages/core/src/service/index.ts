@@ -4,6 +4,12 @@ export { propertyTexts } from '../config/property-texts.js';
 /* Waiting, but not indefinitely */
 export { unfinishedAfter } from '../async/unfinished-after.js';
 
+/* What in a cloud belongs to this database */
+export type { Evidence, Verdict } from '../cloud/ownership/judge.js';
+export { judgeAll } from '../cloud/ownership/judge.js';
+export type { AliensOptions } from '../cloud/ownership/aliens.js';
+export { Aliens } from '../cloud/ownership/aliens.js';
+
 /* Trial of new builds, and the way back */
 export type { Canary, Uses } from '../images/canary.js';
 export type { LaunchCounts } from '../images/rates.js';

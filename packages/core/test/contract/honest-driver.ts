@@ -112,8 +112,9 @@ const createHandlers: CreateHandlers = {
     }
   },
   looking: async (_state, { cloud, order }) => {
-    const own = order.metadata['nodepool_node_id'];
-    const found = (await cloud.all()).find(({ tags }) => tags['nodepool_node_id'] === own);
+    const isOwn = (tags: Machine['tags']) =>
+      Object.entries(order.metadata).every(([key, value]) => tags[key] === value);
+    const found = (await cloud.all()).find(({ tags }) => isOwn(tags));
     if (found) return goto({ name: 'waiting', externalId: found.id });
     return failed(new LaunchError('network', 'the cloud did not answer'));
   },

@@ -1,7 +1,7 @@
 import type { RequestId } from '@nodepool/zk-protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Harness } from '../../src/testing/harness/harness.js';
-import { NODE_ID_TAG, PROVIDER_TAG } from '../../src/index.js';
+import { databaseTag, NODE_ID_TAG, PROVIDER_TAG } from '../../src/index.js';
 import { honestDriver, invalidConfigs, validConfig } from '../contract/honest-driver.js';
 import { TestCloud } from '../contract/test-cloud.js';
 
@@ -59,8 +59,9 @@ describe('much at the same time', () => {
       [PROVIDER_TAG]: 'test',
       [NODE_ID_TAG]: String(9_000 + i).padStart(10, '0'),
     });
-    for (let i = 0; i < MANY; i++) await cloud.create(ofUnknownNode(i), 'a');
-    await harness.startLauncher();
+    const { launcher } = await harness.startLauncher();
+    const { databaseId } = launcher;
+    for (let i = 0; i < MANY; i++) await cloud.create({ ...ofUnknownNode(i), ...databaseTag(databaseId) }, 'a');
 
     await harness.until(() => cloud.machines.size === 0, 'all of them are gone');
 

@@ -12,6 +12,9 @@ import type {
 import { type VirtualClock } from '../../src/testing/index.js';
 import { poolConfig } from './pool-config.js';
 
+/** Id of the database that the provider works for. */
+export const DATABASE_ID = 'da7aba5e'.repeat(4);
+
 /** A provider with one pool `main` and one label `small`, each changed as asked. */
 export function providerConfig(
   changes: Partial<StateMachineProviderConfig> = {},
@@ -61,6 +64,8 @@ export class LaunchWorld {
   readonly config: StateMachineProviderConfig;
   readonly provider: StateMachineProvider;
   capacityChanges = 0;
+  /** What ZooKeeper holds as the id of the database now. */
+  storedDatabaseId = DATABASE_ID;
   nodesReady = true;
   /** Node ids that only ZooKeeper knows. */
   readonly unseen = new Set<string>();
@@ -166,7 +171,11 @@ export class LaunchWorld {
       metrics,
       hostname: 'launcher.example',
       nodes: new NodesInMemory(this),
-      zk: { exists: (path: string) => Promise.resolve(this.#exists(path) ? {} : undefined) },
+      databaseId: DATABASE_ID,
+      zk: {
+        exists: (path: string) => Promise.resolve(this.#exists(path) ? {} : undefined),
+        getData: () => Promise.resolve({ data: Buffer.from(this.storedDatabaseId) }),
+      },
       ownNodes: () => this.nodes.values(),
       capacityChanged: () => void this.capacityChanges++,
       random: () => this.random(),

@@ -5,7 +5,6 @@ import {
   goto,
   isNodepoolError,
   LaunchError,
-  NODE_ID_TAG,
   wait,
   type Handlers,
   type Instance,
@@ -68,7 +67,8 @@ async function findLost(
   run: MachineRun<TemplateInstance>,
 ): Promise<Step<CreateState, Instance>> {
   const machines = await client.list(run.signal);
-  const own = machines.find(({ tags }) => tags[NODE_ID_TAG] === order.tags[NODE_ID_TAG]);
+  // All tags: the id of a node is its own only together with the provider's name and the id of the database.
+  const own = machines.find(({ tags }) => Object.entries(order.tags).every(([tag, value]) => tags[tag] === value));
   if (own) return goto({ name: 'waiting-for-instance', externalId: own.id });
   return failed(new LaunchError('network', `machine "${order.name}": the cloud did not answer, and made nothing`));
 }

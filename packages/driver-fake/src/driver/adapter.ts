@@ -75,14 +75,20 @@ export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakeP
   async listResources(signal: AbortSignal): Promise<readonly Resource[]> {
     const [instances, images] = await Promise.all([this.#client.list(signal), this.#client.listImages(signal)]);
     return [
-      ...Array.from(instances, ({ id, metadata }) => ({ type: 'instance', id, metadata })),
-      ...images.map(({ id, metadata }) => ({ type: 'image', id, metadata })),
+      ...Array.from(instances, ({ id, name, metadata, createdMs }) => ({
+        ...{ type: 'instance', id, name, metadata, createdMs },
+      })),
+      ...images.map(({ id, name, metadata }) => ({ type: 'image', id, name, metadata })),
     ];
   }
 
   async deleteResource({ type, id }: Resource, signal: AbortSignal): Promise<void> {
     if (type === 'image') await this.#client.removeImage(id, signal);
     else await this.#client.remove(id, signal);
+  }
+
+  tagResource({ id }: Resource, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    return this.#call('compute.POST.metadata', (own) => this.#client.tag(id, tags, own), signal);
   }
 
   async getQuotaLimits(signal: AbortSignal): Promise<Resources> {

@@ -1,5 +1,6 @@
 import {
   createStateMachine,
+  DATABASE_ID_TAG,
   done,
   failed,
   goto,
@@ -83,13 +84,14 @@ async function submitInstance(_state: CreateState, context: CreateContext, run: 
   }
 }
 
-/** Continues with an instance that carries the node's tag. */
+/** Continues with an instance that carries the node's tag, and that of the database: each counts its nodes from zero. */
 async function adopt(context: CreateContext, run: Run): Promise<CreateStep | undefined> {
   const { client, order } = context;
   const nodeId = order.metadata[NODE_ID_TAG] ?? '';
   const find = (signal: AbortSignal) => client.find(NODE_ID_TAG, nodeId, signal);
   const found = await context.call('compute.GET.servers', find, run.signal);
-  const usable = found.find(({ status }) => status === 'active' || status === 'building');
+  const own = found.filter(({ metadata }) => metadata[DATABASE_ID_TAG] === order.metadata[DATABASE_ID_TAG]);
+  const usable = own.find(({ status }) => status === 'active' || status === 'building');
   return usable && accept(usable, context);
 }
 

@@ -37,6 +37,7 @@ export interface Server {
   readonly hostId: string | undefined;
   readonly flavor: ServerFlavor;
   readonly volumeIds: readonly string[];
+  readonly createdAt: string;
   /** Why its status is `ERROR`. Lists lack it on some clouds: read the server then. */
   readonly fault: string | undefined;
 }
@@ -114,6 +115,12 @@ export class Compute {
       signal,
     });
     return textIn(objectIn(body, 'server'), 'id');
+  }
+
+  /** Adds metadata to a server. @throws {OpenStackError} `not-found` */
+  async mark(id: string, metadata: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    const path = `/servers/${part(id)}/metadata`;
+    await this.#service.call({ lane: 'change', method: 'POST', path, body: { metadata: { ...metadata } }, signal });
   }
 
   /** Deletes a server. @throws {OpenStackError} `not-found`, `conflict` */
@@ -246,6 +253,7 @@ function readServer(server: JsonObject): Server[] {
         ramMib: numberIn(flavor, 'ram'),
       },
       volumeIds: objectsIn(server, 'os-extended-volumes:volumes_attached').flatMap((one) => textIn(one, 'id') ?? []),
+      createdAt: textIn(server, 'created') ?? '',
       fault: textIn(objectIn(server, 'fault'), 'message'),
     },
   ];

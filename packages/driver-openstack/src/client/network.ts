@@ -150,6 +150,12 @@ export class NetworkApi {
     return readFloatingIp(objectIn(body, 'floatingip'))[0];
   }
 
+  /** Replaces the description of a floating IP, and leaves it where it is. */
+  async describeFloatingIp(id: string, description: string, signal: AbortSignal): Promise<void> {
+    const path = `/floatingips/${encodeURIComponent(id)}`;
+    await this.#service.call({ lane: 'change', method: 'PUT', path, body: { floatingip: { description } }, signal });
+  }
+
   async deleteFloatingIp(id: string, signal: AbortSignal): Promise<void> {
     const path = `/floatingips/${encodeURIComponent(id)}`;
     await this.#service.call({ lane: 'delete', method: 'DELETE', path, signal });

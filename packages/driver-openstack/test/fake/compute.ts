@@ -14,10 +14,14 @@ export function compute(state: FakeCloudState, request: FakeRequest): FakeAnswer
   if (path === '/os-availability-zone') return zones(state);
   if (path === '/os-server-groups')
     return { status: 200, body: { server_groups: [{ id: 'group-1', name: 'spread' }] } };
-  const match = /^\/servers\/([^/]+)(\/action)?$/.exec(path);
+  const match = /^\/servers\/([^/]+)(\/action|\/metadata)?$/.exec(path);
   const server = match && state.servers.get(match[1] ?? '');
   if (!match) throw new Refusal(404, 'The resource could not be found.');
   if (!server) throw new Refusal(404, `Instance ${match[1]} could not be found.`);
+  if (match[2] === '/metadata') {
+    server.metadata = { ...server.metadata, ...object(request.body['metadata']) };
+    return { status: 200, body: { metadata: server.metadata } };
+  }
   if (match[2] !== undefined) return { status: 200, body: { output: state.console } };
   if (method === 'GET') return { status: 200, body: { server: show(state, server, true) } };
   if (method === 'DELETE') return deleteServer(state, server);

@@ -80,7 +80,7 @@ function floatingIps(state: FakeCloudState, request: FakeRequest, id: string | u
     throw new Refusal(412, `RevisionNumberConstraintFailed: expected ${wanted}, is ${ip.revision}`);
   }
   if (typeof order['description'] === 'string') ip.description = order['description'];
-  attach(state, ip, text(order['port_id']) || null, text(order['fixed_ip_address']) || null);
+  if ('port_id' in order) attach(state, ip, text(order['port_id']) || null, text(order['fixed_ip_address']) || null);
   return { status: 200, body: { floatingip: showFloatingIp(ip) } };
 }
 

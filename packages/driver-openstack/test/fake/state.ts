@@ -7,7 +7,7 @@ export interface FakeServer {
   readonly name: string;
   status: string;
   taskState: string | null;
-  readonly metadata: JsonObject;
+  metadata: JsonObject;
   readonly flavorId: string;
   readonly imageId: string;
   readonly zone: string;

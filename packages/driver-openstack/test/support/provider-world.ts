@@ -11,6 +11,9 @@ import { FakeOpenStack } from '../fake/fake-openstack.js';
 import { keepLines, type LogLine } from './client.js';
 import { InProcessTransport } from './in-process.js';
 
+/** Id of the database that the provider works for. */
+export const DATABASE_ID = 'da7aba5e'.repeat(4);
+
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
 export const LABEL = { name: 'small', 'cloud-image': 'debian', 'min-ram': 2_048 };
@@ -156,7 +159,11 @@ export class ProviderWorld {
       clock: this.#time,
       logger: keepLines(this.lines),
       nodes: { ready: true, get: (id: string) => this.nodes.get(id) },
-      zk: { exists: () => Promise.resolve(undefined) },
+      databaseId: DATABASE_ID,
+      zk: {
+        exists: () => Promise.resolve(undefined),
+        getData: () => Promise.resolve({ data: Buffer.from(DATABASE_ID) }),
+      },
       ownNodes: () => this.nodes.values(),
       capacityChanged: () => undefined,
       random: () => 0,

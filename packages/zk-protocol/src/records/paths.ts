@@ -17,6 +17,8 @@ export const COMPONENTS_ROOT = '/nodepool/components';
 export const LEGACY_LAUNCHERS_ROOT = '/nodepool/launchers';
 /** Orders of operators about providers, pools, labels and images: `<kind>/<name>` each. Ours; others ignore it. */
 export const CONTROLS_ROOT = '/nodepool/controls';
+/** Random id of the database, made once: see `ensureDatabaseId`. Ours; others ignore it. */
+export const DATABASE_ID_PATH = '/nodepool/database-id';
 /** Lock directory that elects the launcher which reports statistics. */
 export const STATS_ELECTION_PATH = '/nodepool/elections/stats';
 

@@ -1,10 +1,16 @@
+import { createHash } from 'node:crypto';
 import type { JsonObject } from '@nodepool/zk-protocol';
 import type { Cloud } from './cloud.js';
 import type { StoredDisk, StoredInstance, StoredOperation } from './cloud-state.js';
 
+/** Changes with each change of the labels. */
+export function labelFingerprint(labels: JsonObject = {}): string {
+  return createHash('sha256').update(JSON.stringify(labels)).digest('base64').slice(0, 12);
+}
+
 /** An instance as the API shows it. */
 export function showInstance({ shown, status }: StoredInstance): JsonObject {
-  return { ...shown, status };
+  return { ...shown, status, labelFingerprint: labelFingerprint(shown['labels'] as JsonObject | undefined) };
 }
 
 /** A disk as the API shows it. */
@@ -17,6 +23,7 @@ export function showDisk(cloud: Cloud, { zone, name, sizeGib, type, labels, user
     sizeGb: String(sizeGib),
     type: cloud.url(`zones/${zone}/diskTypes/${type}`),
     labels,
+    labelFingerprint: labelFingerprint(labels),
     ...(user !== undefined && { users: [user] }),
   };
 }

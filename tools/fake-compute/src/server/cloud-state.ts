@@ -18,7 +18,7 @@ export interface StoredDisk {
   readonly name: string;
   readonly sizeGib: number;
   readonly type: string;
-  readonly labels: JsonObject;
+  labels: JsonObject;
   /** The instance it hangs on. */
   user: string | undefined;
 }

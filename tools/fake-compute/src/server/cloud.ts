@@ -84,6 +84,13 @@ export class Cloud {
     return operation;
   }
 
+  /** A change that takes effect at once. */
+  noteChange(type: string, zone: string, name: string): StoredOperation {
+    const operation = this.#begin(type, zone, name);
+    this.#end(operation, undefined);
+    return operation;
+  }
+
   deleteDisk(zone: string, name: string): StoredOperation {
     const key = `${zone}/${name}`;
     const disk = this.state.disks.get(key);

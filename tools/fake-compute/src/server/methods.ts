@@ -1,7 +1,7 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
 import type { CheckedRequest } from '../check/exchange-checker.js';
 import { readFilter } from '../check/filter.js';
-import { showDisk, showInstance, showOperation, showQuotas } from './answers.js';
+import { labelFingerprint, showDisk, showInstance, showOperation, showQuotas } from './answers.js';
 import { ApiError, invalid, notFound } from './api-error.js';
 import type { Cloud } from './cloud.js';
 import type { StoredOperation } from './cloud-state.js';
@@ -46,6 +46,11 @@ export const METHODS: Readonly<Record<string, Method>> = {
     const instances = [...cloud.state.instances.values()].map((one) => [one.zone, showInstance(one)] as const);
     return aggregate('compute#instanceAggregatedList', 'instances', instances, request, context);
   },
+  'Instances.SetLabels': (request, { cloud }) => {
+    const { zone, name, shown } = instanceOf(request, cloud);
+    shown['labels'] = newLabels(shown['labels'] as JsonObject | undefined, request);
+    return showOperation(cloud, cloud.noteChange('setLabels', zone, name));
+  },
   'Instances.GetGuestAttributes': (request, { cloud }) => getGuestAttributes(request, cloud),
   'Instances.GetSerialPortOutput': (request, { cloud }) => {
     const { name } = instanceOf(request, cloud);
@@ -56,6 +61,12 @@ export const METHODS: Readonly<Record<string, Method>> = {
     checkProject(request, cloud);
     const disks = [...cloud.state.disks.values()].map((disk) => [disk.zone, showDisk(cloud, disk)] as const);
     return aggregate('compute#diskAggregatedList', 'disks', disks, request, context);
+  },
+  'Disks.Get': (request, { cloud }) => showDisk(cloud, diskOf(request, cloud, 'disk')),
+  'Disks.SetLabels': (request, { cloud }) => {
+    const disk = diskOf(request, cloud, 'resource');
+    disk.labels = newLabels(disk.labels, request);
+    return showOperation(cloud, cloud.noteChange('setLabels', disk.zone, disk.name));
   },
   'Disks.Delete': (request, { cloud }) =>
     once(request, cloud, () => cloud.deleteDisk(zoneOf(request, cloud), request.params['disk'] ?? '')),
@@ -141,6 +152,22 @@ function instanceOf(request: CheckedRequest, cloud: Cloud) {
   const instance = cloud.state.instances.get(`${zone}/${name}`);
   if (instance) return instance;
   throw notFound(`projects/${cloud.project}/zones/${zone}/instances/${name}`);
+}
+
+function diskOf(request: CheckedRequest, cloud: Cloud, parameter: string) {
+  const zone = zoneOf(request, cloud);
+  const name = request.params[parameter] ?? '';
+  const disk = cloud.state.disks.get(`${zone}/${name}`);
+  if (disk) return disk;
+  throw notFound(`projects/${cloud.project}/zones/${zone}/disks/${name}`);
+}
+
+/** Replaces all labels; https://cloud.google.com/compute/docs/labeling-resources#labelFingerprint: only those that were read. */
+function newLabels(labels: JsonObject | undefined, { body = {} }: CheckedRequest): JsonObject {
+  if (body['labelFingerprint'] !== labelFingerprint(labels)) {
+    throw new ApiError(412, 'conditionNotMet', 'Labels fingerprint either invalid or resource labels have changed');
+  }
+  return (body['labels'] ?? {}) as JsonObject;
 }
 
 function operationOf(request: CheckedRequest, cloud: Cloud): StoredOperation {

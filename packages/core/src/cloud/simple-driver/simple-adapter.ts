@@ -94,6 +94,17 @@ export abstract class SimpleTaskManagerAdapter<
   /** All instances of the project, ours or not. */
   abstract listInstances(taskManager: TaskManager, signal: AbortSignal): Promise<readonly SimpleTaskManagerInstance[]>;
 
+  /**
+   * Adds tags to an instance and keeps its others. Missing: instances keep the tags they were made with, so that those of
+   * another database cannot be handed over to this one.
+   */
+  tagInstance?(
+    taskManager: TaskManager,
+    externalId: string,
+    tags: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<void>;
+
   /** What the cloud allows. Default: everything. */
   getQuotaLimits(_taskManager: TaskManager, _signal: AbortSignal): Promise<Resources> {
     return Promise.resolve({});

@@ -21,6 +21,7 @@ import {
   ListInstancesTask,
   QuotaForLabelTask,
   QuotaLimitsTask,
+  TagInstanceTask,
 } from './simple-tasks.js';
 import { TaskManager } from '../task-manager/task-manager.js';
 import type { Task } from '../task-manager/task.js';
@@ -103,6 +104,10 @@ function simpleAdapter(adapter: SimpleTaskManagerAdapter, manager: TaskManager):
         .filter(({ deleted }) => !deleted)
         .map(({ externalId, metadata }): Resource => ({ type: 'instance', id: externalId, metadata })),
     deleteResource: ({ id }, signal) => deleteInstance(id, signal),
+    ...(adapter.tagInstance && {
+      tagResource: ({ id }: Resource, tags: Readonly<Record<string, string>>, signal: AbortSignal) =>
+        run(new TagInstanceTask({ adapter, externalId: id, tags }), signal),
+    }),
     getQuotaLimits: (signal) => run(new QuotaLimitsTask({ adapter }), signal),
     getQuotaForLabel: (label, _pool, signal) => run(new QuotaForLabelTask({ adapter, label }), signal),
   };

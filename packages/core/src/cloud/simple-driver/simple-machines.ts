@@ -1,6 +1,6 @@
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import { LaunchError } from '../../contract/errors.js';
-import { NODE_ID_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
+import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
 import { createStateMachine } from '../operations/state-machine.js';
 import { done, failed, goto, wait } from '../operations/steps.js';
 import type { Handlers, MachineRun, StateMachine, Step } from '../../contract/state-machine.js';
@@ -117,5 +117,5 @@ export function simpleDeleteMachine(externalId: string, calls: Pick<SimpleCalls,
 }
 
 function isSame({ metadata, deleted }: Instance, wanted: Readonly<Record<string, string>>): boolean {
-  return !deleted && metadata[NODE_ID_TAG] === wanted[NODE_ID_TAG] && metadata[PROVIDER_TAG] === wanted[PROVIDER_TAG];
+  return !deleted && [NODE_ID_TAG, PROVIDER_TAG, DATABASE_ID_TAG].every((tag) => metadata[tag] === wanted[tag]);
 }

@@ -30,6 +30,17 @@ export class DeleteInstanceTask extends Task<OfAdapter & { readonly externalId: 
   }
 }
 
+/** `tagInstance` of a simple adapter that has it. */
+export class TagInstanceTask extends Task<
+  OfAdapter & { readonly externalId: string; readonly tags: Readonly<Record<string, string>> },
+  void
+> {
+  override async main(manager: TaskManager, signal: AbortSignal): Promise<void> {
+    const { adapter, externalId, tags } = this.args;
+    await adapter.tagInstance?.(manager, externalId, tags, signal);
+  }
+}
+
 /** `listInstances` of a simple adapter. */
 export class ListInstancesTask extends Task<OfAdapter, readonly SimpleTaskManagerInstance[]> {
   override async main(manager: TaskManager, signal: AbortSignal): Promise<readonly SimpleTaskManagerInstance[]> {

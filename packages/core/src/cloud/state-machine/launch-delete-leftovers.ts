@@ -1,7 +1,8 @@
 import { backoffMs, delay, isNodepoolError, orAbort } from '@nodepool/zk-protocol';
 import { startDeadline, type Deadline } from '../../async/deadline.js';
 import { CapacityError } from '../../contract/errors.js';
-import { NODE_ID_TAG, PROVIDER_TAG } from '../../contract/instance.js';
+import { NODE_ID_TAG } from '../../contract/instance.js';
+import { isOurs } from '../ownership/ownership.js';
 import { runMachine } from '../operations/run-machine.js';
 import type { LaunchStepTo } from './launch-stage.js';
 import type { LaunchWork } from './launch-work.js';
@@ -56,9 +57,9 @@ async function deleteOne(work: LaunchWork, externalId: string, signal: AbortSign
 
 /** The cloud may have made an instance whose id never arrived here: it carries the node's tags. */
 async function findUnknown(work: LaunchWork, signal: AbortSignal): Promise<void> {
-  const { instances, config } = work.services;
+  const { instances, config, databaseId } = work.services;
   for (const { externalId, metadata, deleted } of await instances.list(instances.mark(), signal)) {
-    if (deleted || metadata[NODE_ID_TAG] !== work.node.id || metadata[PROVIDER_TAG] !== config.name) continue;
+    if (deleted || metadata[NODE_ID_TAG] !== work.node.id || !isOurs(metadata, config.name, databaseId)) continue;
     work.leftovers.add(externalId);
     if (work.node.externalId !== externalId) await work.store({ externalId });
   }

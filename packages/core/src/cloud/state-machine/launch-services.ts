@@ -10,6 +10,8 @@ import type { Adapter, StateMachineProviderConfig } from './types.js';
 export interface LaunchServices {
   readonly config: StateMachineProviderConfig;
   readonly adapter: Adapter;
+  /** Id of the database, which everything carries that is made. */
+  readonly databaseId: string | undefined;
   readonly instances: InstanceList;
   readonly images: ImageSource | undefined;
   readonly scans: ScanQueue;

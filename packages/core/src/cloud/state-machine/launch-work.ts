@@ -5,6 +5,7 @@ import type { UploadChoice } from '../../contract/images.js';
 import { NODE_ID_TAG, POOL_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
 import type { Logger } from '../../contract/logger.js';
 import type { RunMachineOptions } from '../operations/run-machine.js';
+import { databaseTag } from '../ownership/ownership.js';
 import type { LaunchServices } from './launch-services.js';
 import type { NodeImage } from './node-fields.js';
 import type { StateMachineLabelConfig, StateMachinePoolConfig } from './types.js';
@@ -107,6 +108,7 @@ export class LaunchWork {
       [NODE_ID_TAG]: this.#node.id,
       [POOL_TAG]: this.pool.name,
       [PROVIDER_TAG]: this.services.config.name,
+      ...databaseTag(this.services.databaseId),
     };
   }
 }

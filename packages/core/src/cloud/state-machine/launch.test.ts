@@ -53,6 +53,7 @@ function setUpTrial(failures: number, createMs?: number) {
   const images: ImageSource = {
     ready: true,
     hasUpload: () => true,
+    hasImage: () => true,
     newestUpload: () => uploadOf('old').upload,
     chooseUpload: (_image, { mayTry }) => {
       const build = mayTry ? 'new' : 'old';

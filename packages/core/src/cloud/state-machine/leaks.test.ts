@@ -1,35 +1,66 @@
 import { describe, expect, it } from 'vitest';
 import { newNode, type NodeId, type NodeRecord, type NodeState } from '@nodepool/zk-protocol';
 import { silentLogger } from '../../contract/logger.js';
-import { NODE_ID_TAG, PROVIDER_TAG, type Resource } from '../../contract/instance.js';
+import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, type Resource } from '../../contract/instance.js';
 import { LeakFinder, type LeakFinderOptions } from './leaks.js';
 
 const NODE = '0000000007' as NodeId;
+const DATABASE = 'a'.repeat(32);
+const OTHER_DATABASE = 'b'.repeat(32);
+const NAMED = { [PROVIDER_TAG]: 'cloud', [NODE_ID_TAG]: NODE };
+const OURS = { ...NAMED, [DATABASE_ID_TAG]: DATABASE };
 
 /** A cloud that shows these resources, and the node they are tagged for. */
-function look(state: NodeState, ids: readonly string[]) {
+function look(state: NodeState, ids: readonly string[], metadata: Resource['metadata'] = OURS) {
+  return lookAt(
+    state,
+    ids.map((id) => ({ type: 'instance', id, metadata })),
+  );
+}
+
+function lookAt(state: NodeState, resources: Resource[]) {
   const node: NodeRecord = { ...newNode({ state, provider: 'cloud', externalId: 'own' }, 0), id: NODE };
-  const tags = { [PROVIDER_TAG]: 'cloud', [NODE_ID_TAG]: NODE };
-  const resources: Resource[] = ids.map((id) => ({ type: 'instance', id, metadata: tags }));
   const deleted: string[] = [];
+  const tagged: string[] = [];
+  const lines: string[] = [];
+  const stored = { databaseId: DATABASE };
+  const records = new Map<string, NodeRecord>([[NODE, node]]);
   let nowMs = 0;
   const options = {
     provider: 'cloud',
+    databaseId: DATABASE,
     adapter: {
       listResources: () => Promise.resolve(resources),
       deleteResource: ({ id }: Resource) =>
         id === 'stubborn' ? Promise.reject(new Error('no')) : Promise.resolve(void deleted.push(id)),
+      tagResource: (resource: Resource, tags: Resource['metadata']) => {
+        tagged.push(`${resource.id} ${JSON.stringify(tags)}`);
+        const at = resources.indexOf(resource);
+        resources[at] = { ...resource, metadata: { ...resource.metadata, ...tags } };
+        return Promise.resolve();
+      },
     },
-    nodes: { ready: true, get: (id: string) => (id === NODE ? node : undefined) },
-    zk: { exists: () => Promise.resolve(undefined) },
+    nodes: { ready: true, get: (id: string) => records.get(id) },
+    zk: {
+      exists: () => Promise.resolve(undefined),
+      getData: () => Promise.resolve({ data: Buffer.from(stored.databaseId) }),
+    },
     clock: { now: () => ++nowMs },
     images: undefined,
-    logger: silentLogger,
+    logger: {
+      ...silentLogger,
+      warn: (line: string) => void lines.push(line),
+      info: (line: string) => void lines.push(line),
+    },
     metrics: undefined,
     deleted: () => undefined,
   };
   const finder = new LeakFinder(options as unknown as LeakFinderOptions);
-  return { deleted, resources, found: () => finder.found, run: () => finder.run(new AbortController().signal) };
+  return {
+    ...{ deleted, tagged, lines, stored, records, resources, finder },
+    found: () => finder.found,
+    run: () => finder.run(new AbortController().signal),
+  };
 }
 
 describe('a second instance of one node', () => {
@@ -74,5 +105,98 @@ describe('what has been found', () => {
     ]);
     expect(second).toEqual([first[0], { ...sighting, id: 'stubborn', sinceMs: 2, error: 'no' }]);
     expect(cloud.found()).toEqual([]);
+  });
+});
+
+describe('what is not proven to be ours', () => {
+  const tagsOf = (changes: Record<string, string>) => ({ ...NAMED, ...changes });
+
+  it.each<[string, Record<string, string>]>([
+    ['without a database id and a record', tagsOf({ [NODE_ID_TAG]: '0000000099' })],
+    ['with another database id', tagsOf({ [NODE_ID_TAG]: '0000000099', [DATABASE_ID_TAG]: OTHER_DATABASE })],
+    ['without a database id, tagged for a node that has another instance', NAMED],
+    ['with another database id, whose node has the same number', tagsOf({ [DATABASE_ID_TAG]: OTHER_DATABASE })],
+  ])('is reported and never deleted: %s', async (_what, metadata) => {
+    const cloud = lookAt('in-use', [
+      { type: 'instance', id: 'own', metadata: OURS },
+      { type: 'instance', id: 'alien', name: 'np7', createdMs: 5, metadata },
+    ]);
+
+    for (let i = 0; i < 3; i++) await cloud.run();
+
+    expect([cloud.deleted, cloud.tagged, cloud.found()]).toEqual([[], [], []]);
+    const { [NODE_ID_TAG]: nodeId, [DATABASE_ID_TAG]: databaseId } = metadata;
+    const shown = { type: 'instance', id: 'alien', name: 'np7', nodeId, buildId: undefined, databaseId, sinceMs: 5 };
+    expect(cloud.finder.aliens).toEqual([shown]);
+  });
+
+  it('is said once, and again when there are others', async () => {
+    const cloud = look('in-use', ['one'], { ...NAMED, [NODE_ID_TAG]: '0000000099' });
+    for (let i = 0; i < 3; i++) await cloud.run();
+    const first = cloud.lines.length;
+    cloud.resources.push({ type: 'instance', id: 'two', metadata: { ...NAMED, [NODE_ID_TAG]: '0000000098' } });
+    await cloud.run();
+    const atFirstSight = cloud.finder.aliens.length;
+    await cloud.run();
+    cloud.resources.splice(0);
+    await cloud.run();
+
+    expect([first, atFirstSight, cloud.finder.aliens.length]).toEqual([1, 1, 0]);
+    expect(cloud.lines).toHaveLength(3);
+    expect(cloud.lines[0]).toContain('nodepool adopt cloud');
+  });
+
+  it('is everything when the database was emptied or replaced under the service', async () => {
+    const cloud = look('in-use', ['one'], { ...OURS, [NODE_ID_TAG]: '0000000099' });
+    cloud.stored.databaseId = OTHER_DATABASE;
+
+    for (let i = 0; i < 3; i++) await cloud.run();
+
+    expect(cloud.deleted).toEqual([]);
+    expect(cloud.found()).toMatchObject([{ id: 'one', error: expect.stringContaining('restart') as string }]);
+  });
+});
+
+describe('what was made before there was a database id', () => {
+  const volume = (instanceId: string | undefined) => ({
+    ...{ type: 'volume', id: 'volume', metadata: NAMED, instanceId, inUse: true },
+  });
+
+  it('gets it where a record proves it, once', async () => {
+    const cloud = lookAt('in-use', [{ type: 'instance', id: 'own', metadata: NAMED }, volume('own')]);
+
+    for (let i = 0; i < 3; i++) await cloud.run();
+
+    const tag = `{"${DATABASE_ID_TAG}":"${DATABASE}"}`;
+    expect(cloud.tagged).toEqual([`own ${tag}`, `volume ${tag}`]);
+    expect([cloud.deleted, cloud.finder.aliens]).toEqual([[], []]);
+  });
+
+  it.each<[string, NodeState, Resource]>([
+    ['while its node is being made', 'building', { type: 'instance', id: 'own', metadata: NAMED }],
+    ['when it is attached to nothing', 'in-use', volume(undefined)],
+    ['when it is attached to something else', 'in-use', volume('other')],
+    [
+      'when it is of another database',
+      'in-use',
+      { type: 'instance', id: 'own', metadata: { ...NAMED, [DATABASE_ID_TAG]: OTHER_DATABASE } },
+    ],
+  ])('is left as it is %s', async (_when, state, resource) => {
+    const cloud = lookAt(state, [resource]);
+
+    for (let i = 0; i < 3; i++) await cloud.run();
+
+    expect([cloud.tagged, cloud.deleted, cloud.finder.aliens]).toEqual([[], [], []]);
+  });
+
+  it('is deleted as ours once it was tagged and its record is gone', async () => {
+    const cloud = look('in-use', ['own'], NAMED);
+    await cloud.run();
+    cloud.records.clear();
+
+    await cloud.run();
+    await cloud.run();
+
+    expect(cloud.deleted).toEqual(['own']);
   });
 });

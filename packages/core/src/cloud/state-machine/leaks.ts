@@ -1,19 +1,31 @@
-import { isNodepoolError, nodePath, type Clock, type NodeId, type ZooKeeper } from '@nodepool/zk-protocol';
+import {
+  isNodepoolError,
+  nodePath,
+  readDatabaseId,
+  type Clock,
+  type NodeId,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
-import type { LeakedResource, ProviderContext } from '../../contract/driver.js';
+import type { AlienResource, LeakedResource, ProviderContext } from '../../contract/driver.js';
 import type { Logger } from '../../contract/logger.js';
 import type { ImageSource } from '../../contract/images.js';
-import { BUILD_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, UPLOAD_ID_TAG, type Resource } from '../../contract/instance.js';
+import { NODE_ID_TAG, type Resource } from '../../contract/instance.js';
 import type { OperationMetrics } from '../../contract/operation-metrics.js';
+import { Aliens } from '../ownership/aliens.js';
+import { judgeAll, type Evidence, type Verdict } from '../ownership/judge.js';
+import { databaseTag } from '../ownership/ownership.js';
 import type { Adapter } from './types.js';
 
 /** What leaks are told by. */
 export interface LeakFinderOptions {
   readonly provider: string;
+  /** Id of the database; nothing is deleted without it. */
+  readonly databaseId: string | undefined;
   readonly adapter: Adapter;
   readonly nodes: ProviderContext['nodes'];
   readonly images: ImageSource | undefined;
-  readonly zk: Pick<ZooKeeper, 'exists'>;
+  readonly zk: Pick<ZooKeeper, 'exists' | 'getData'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
   readonly metrics: OperationMetrics | undefined;
@@ -24,19 +36,23 @@ export interface LeakFinderOptions {
 /** A number of ten digits, as node ids are. */
 const NODE_ID = /^\d{10}$/;
 
-/** Nodes in these states make no more instances. */
-const SETTLED: ReadonlySet<string> = new Set(['ready', 'in-use', 'hold', 'used']);
-
 /**
- * Finds resources that carry the provider's tag although no record knows them, and second instances of one node, and
- * deletes those that it has found twice in a row. Without the tag, or with another provider's, nothing is ever touched.
+ * Finds resources of this database that no record knows, and second instances of one node, and deletes those that it has found
+ * twice in a row. What carries the provider's name without proof is reported and never deleted. Resources of records that
+ * were made without the id of the database get it.
  */
 export class LeakFinder {
   readonly #options: LeakFinderOptions;
+  readonly #evidence: Evidence;
+  readonly #aliens: Aliens;
+  /** Could not be tagged; said once. */
+  readonly #untaggable = new Set<string>();
   #suspects = new Map<string, LeakedResource>();
 
   constructor(options: LeakFinderOptions) {
     this.#options = options;
+    this.#evidence = options;
+    this.#aliens = new Aliens(options);
   }
 
   /** What the last look found. */
@@ -44,21 +60,29 @@ export class LeakFinder {
     return [...this.#suspects.values()];
   }
 
+  /** What carries the provider's name and is not proven to belong to this database. */
+  get aliens(): readonly AlienResource[] {
+    return this.#aliens.all;
+  }
+
   /** One look. Rejects when the resources cannot be listed. */
   async run(signal: AbortSignal): Promise<void> {
     const { adapter, nodes } = this.#options;
     if (!nodes.ready) return; // without the records everything would look leaked
+    const verdicts = [...judgeAll(await adapter.listResources(signal), this.#evidence)];
+    const those = (...wanted: Verdict[]) =>
+      verdicts.flatMap(([resource, verdict]) => (wanted.includes(verdict) ? [resource] : []));
     const suspects = new Map<string, LeakedResource>();
     const leaked: Resource[] = [];
-    const resources = await adapter.listResources(signal);
-    const owners = new Set(resources.filter((resource) => this.#isOwn(resource)).map(nodeIdOf));
-    for (const resource of resources) {
-      if (!this.#isUnknown(resource) && !(owners.has(nodeIdOf(resource)) && this.#isTwin(resource))) continue;
+    for (const resource of those('leaked', 'twin')) {
+      if (resource.inUse === true) continue;
       const known = this.#suspects.get(keyOf(resource));
       suspects.set(keyOf(resource), known ?? this.#sighting(resource));
       if (known) leaked.push(resource);
     }
     this.#suspects = suspects;
+    this.#aliens.saw(those('alien'));
+    await this.#tagAll(those('recorded'), signal);
     for (const resource of leaked) {
       signal.throwIfAborted();
       const error = await this.#delete(resource, signal);
@@ -71,29 +95,25 @@ export class LeakFinder {
     return { type, id, nodeId: metadata[NODE_ID_TAG], sinceMs: this.#options.clock.now(), error: undefined };
   }
 
-  #isUnknown({ metadata }: Resource): boolean {
-    const { provider, nodes, images } = this.#options;
-    if (metadata[PROVIDER_TAG] !== provider) return false;
-    const nodeId = metadata[NODE_ID_TAG];
-    if (nodeId !== undefined) return nodes.get(nodeId)?.provider !== provider;
-    const buildId = metadata[BUILD_ID_TAG];
-    const uploadId = metadata[UPLOAD_ID_TAG];
-    if (buildId === undefined || uploadId === undefined || images?.ready !== true) return false;
-    return !images.hasUpload(buildId, uploadId);
-  }
-
-  /** The very instance of a node. */
-  #isOwn({ type, id, metadata }: Resource): boolean {
-    return type === 'instance' && this.#options.nodes.get(metadata[NODE_ID_TAG] ?? '')?.externalId === id;
-  }
-
-  /** A second instance of a node that has its own: its order took effect after another had been placed. */
-  #isTwin(resource: Resource): boolean {
-    const { provider, nodes } = this.#options;
-    const node = nodes.get(nodeIdOf(resource));
-    if (resource.type !== 'instance' || resource.metadata[PROVIDER_TAG] !== provider) return false;
-    if (node?.provider !== provider || node.externalId === null) return false;
-    return SETTLED.has(node.state) && node.externalId !== resource.id;
+  /** Made before the database had an id, or by a service that writes none. */
+  async #tagAll(resources: readonly Resource[], signal: AbortSignal): Promise<void> {
+    const { adapter, databaseId, logger } = this.#options;
+    if (!adapter.tagResource || databaseId === undefined) return;
+    let tagged = 0;
+    for (const resource of resources) {
+      signal.throwIfAborted();
+      try {
+        await adapter.tagResource(resource, databaseTag(databaseId), signal);
+        tagged++;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        if (isNodepoolError(error, 'NODEPOOL_NOT_FOUND') || this.#untaggable.has(keyOf(resource))) continue;
+        this.#untaggable.add(keyOf(resource));
+        const fields = { type: resource.type, id: resource.id, nodeId: resource.metadata[NODE_ID_TAG], error };
+        logger.warn('Failed to tag a resource with the database id; retrying at each look', fields);
+      }
+    }
+    if (tagged > 0) logger.info('Tagged resources of existing records with the database id', { count: tagged });
   }
 
   /** @returns why it could not be deleted, or nothing */
@@ -102,7 +122,8 @@ export class LeakFinder {
     const fields = { type: resource.type, id: resource.id, nodeId: resource.metadata[NODE_ID_TAG] };
     try {
       if (await this.#isKnownAfterAll(resource)) return undefined;
-      if (!this.#isUnknown(resource) && !this.#isTwin(resource)) return undefined;
+      const reason = await this.#whyNotDeleted();
+      if (reason !== undefined) return reason;
       logger.warn('Deleting a leaked resource', fields);
       await adapter.deleteResource(resource, signal);
     } catch (error) {
@@ -118,18 +139,31 @@ export class LeakFinder {
   }
 
   /** What is deleted is lost, so the last word is ZooKeeper's own and not that of its copy here. */
-  async #isKnownAfterAll({ metadata }: Resource): Promise<boolean> {
-    const nodeId = metadata[NODE_ID_TAG];
-    if (nodeId === undefined || !NODE_ID.test(nodeId)) return false;
-    const exists = (await this.#options.zk.exists(nodePath(nodeId as NodeId))) !== undefined;
-    return exists && this.#options.nodes.get(nodeId) === undefined;
+  async #isKnownAfterAll(resource: Resource): Promise<boolean> {
+    const { nodes, zk } = this.#options;
+    const nodeId = resource.metadata[NODE_ID_TAG];
+    if (nodeId !== undefined && NODE_ID.test(nodeId)) {
+      const exists = (await zk.exists(nodePath(nodeId as NodeId))) !== undefined;
+      if (exists && nodes.get(nodeId) === undefined) return true;
+    }
+    const own = nodes.get(nodeId ?? '')?.externalId;
+    const shown: Resource[] = typeof own === 'string' ? [{ ...resource, type: 'instance', id: own }] : [];
+    const verdict = judgeAll([resource, ...shown], this.#evidence).get(resource);
+    return verdict !== 'leaked' && verdict !== 'twin';
+  }
+
+  /** A database that was emptied or replaced under a running service knows nothing of what the service has made. */
+  async #whyNotDeleted(): Promise<string | undefined> {
+    const { databaseId, zk } = this.#options;
+    const stored = await readDatabaseId(zk);
+    if (stored === databaseId) return undefined;
+    return (
+      `the id of the database is ${stored ?? 'gone'} and was ${String(databaseId)} at the start: its records prove nothing; ` +
+      'restart this service'
+    );
   }
 }
 
 function keyOf({ type, id }: Resource): string {
   return `${type} ${id}`;
-}
-
-function nodeIdOf({ metadata }: Resource): string {
-  return metadata[NODE_ID_TAG] ?? '';
 }

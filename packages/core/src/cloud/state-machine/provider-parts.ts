@@ -37,7 +37,7 @@ export function makeParts(
   adapter: Adapter,
   instances: InstanceList,
 ): ProviderParts {
-  const { clock, metrics, images, nodes, zk } = context;
+  const { clock, metrics, images, nodes, zk, databaseId } = context;
   const logger = context.logger.child({}, LOGGER_NAMES.stateMachine(config.name));
   const random = () => context.random();
   const changed = () => context.capacityChanged();
@@ -48,6 +48,7 @@ export function makeParts(
   const quota = new ProviderQuota({
     ...shared,
     provider: config.name,
+    databaseId,
     instances,
     needs,
     settled: () => zones.settled,
@@ -55,7 +56,7 @@ export function makeParts(
     ownNodes: () => context.ownNodes(),
   });
   const leaks = new LeakFinder({
-    ...{ provider: config.name, adapter, nodes, images, zk, clock, logger, metrics },
+    ...{ provider: config.name, databaseId, adapter, nodes, images, zk, clock, logger, metrics },
     deleted: ({ id }) => quota.leakDeleted(id),
   });
   return { needs, zones, readiness, quota, leaks };
@@ -69,10 +70,11 @@ export function makeServices(
   instances: InstanceList,
   parts: StateMachineProviderParts,
 ): LaunchServices {
-  const { clock, metrics, images } = context;
+  const { clock, metrics, images, databaseId } = context;
   return {
     config,
     adapter,
+    databaseId,
     instances,
     images,
     scans: new ScanQueue(),

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ProviderContext } from '../../contract/driver.js';
 import { ConfigError, ProviderUnavailableError, QuotaError } from '../../contract/errors.js';
-import { NODE_ID_TAG, PROVIDER_TAG } from '../../contract/instance.js';
-import { LaunchWorld, providerConfig } from '../../../test/support/launch-world.js';
+import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG } from '../../contract/instance.js';
+import { DATABASE_ID, LaunchWorld, providerConfig } from '../../../test/support/launch-world.js';
 import { MemoryCloud, type CloudBehaviour } from '../../../test/support/memory-cloud.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
 import type { Adapter, StateMachineProviderConfig } from './types.js';
@@ -31,7 +31,11 @@ async function setUp(setting: Setting = {}) {
   return { clock, cloud, bench, provider: bench.provider, main: config.pools.get('main') };
 }
 
-const ours = (nodeId: string) => ({ [NODE_ID_TAG]: nodeId, [PROVIDER_TAG]: 'cloud' });
+const ours = (nodeId: string) => ({
+  [NODE_ID_TAG]: nodeId,
+  [PROVIDER_TAG]: 'cloud',
+  [DATABASE_ID_TAG]: DATABASE_ID,
+});
 
 afterEach(async () => {
   await bench?.end();
@@ -289,7 +293,7 @@ describe('the readiness of a label', () => {
 describe('a managed image', () => {
   it('gives the launch its id, and the node its login data and path', async () => {
     const upload = { image: 'debian', buildId: 'b1', id: '0000000007', externalId: 'img-1', username: 'admin' };
-    const images = { ready: true, newestUpload: () => upload as never, hasUpload: () => true };
+    const images = { ready: true, newestUpload: () => upload as never, hasUpload: () => true, hasImage: () => true };
     const { bench } = await setUp({
       config: { managesImages: true },
       label: { diskimage: 'debian', cloudImage: undefined },

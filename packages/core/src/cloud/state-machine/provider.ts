@@ -1,5 +1,6 @@
 import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
 import type {
+  AlienResource,
   LeakedResource,
   ImageUpload,
   LaunchOrder,
@@ -10,6 +11,7 @@ import type {
   ProviderImage,
   QuotaSupport,
 } from '../../contract/driver.js';
+import type { Resource } from '../../contract/instance.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { InstanceList } from '../operations/instance-list.js';
@@ -51,6 +53,7 @@ export class StateMachineProvider implements Provider {
   readonly uploadImage?: Provider['uploadImage'];
   readonly deleteImage?: Provider['deleteImage'];
   readonly listImages?: Provider['listImages'];
+  readonly tagResource?: Provider['tagResource'];
   #idle = false;
   #joined: Promise<void> | undefined;
 
@@ -76,6 +79,7 @@ export class StateMachineProvider implements Provider {
     this.#services = makeServices(config, context, adapter, instances, parts);
     if (adapter.uploadImage) this.uploadImage = (upload, signal) => this.#upload(upload, signal);
     if (adapter.listImages) this.listImages = (signal, options) => this.#listImages(signal, options);
+    if (adapter.tagResource) this.tagResource = (resource, tags, signal) => this.#tag(resource, tags, signal);
     if (adapter.deleteImage) this.deleteImage = (externalId, signal) => this.#deleteImage(externalId, signal);
   }
 
@@ -140,6 +144,14 @@ export class StateMachineProvider implements Provider {
     return this.#leaks.found;
   }
 
+  alienResources(): readonly AlienResource[] {
+    return this.#leaks.aliens;
+  }
+
+  listResources(signal: AbortSignal): Promise<readonly Resource[]> {
+    return this.#track(this.adapter.listResources(signal));
+  }
+
   nodeDeletedNotification(node: NodeRecord): void {
     this.adapter.nodeDeletedNotification?.(node);
   }
@@ -186,6 +198,10 @@ export class StateMachineProvider implements Provider {
   ): Promise<readonly ProviderImage[]> {
     const { adapter } = this;
     return adapter.listImages ? this.#track(adapter.listImages(signal, options)) : [];
+  }
+
+  async #tag(resource: Resource, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    await this.#track(Promise.resolve(this.adapter.tagResource?.(resource, tags, signal)));
   }
 
   async #deleteImage(externalId: string, signal: AbortSignal): Promise<void> {

@@ -4,7 +4,7 @@ import type { ProviderContext, QuotaSupport } from '../../contract/driver.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { Logger } from '../../contract/logger.js';
 import type { InstanceList } from '../operations/instance-list.js';
-import { NODE_ID_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
+import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, type Instance } from '../../contract/instance.js';
 import { startDeadline } from '../../async/deadline.js';
 import type { LabelNeeds } from './label-needs.js';
 import { QuotaEstimate } from './quota-estimate.js';
@@ -14,6 +14,7 @@ import type { Adapter } from './types.js';
 /** Sources of a provider's quota. */
 export interface ProviderQuotaOptions {
   readonly provider: string;
+  readonly databaseId: string | undefined;
   readonly adapter: Adapter;
   readonly instances: InstanceList;
   readonly needs: LabelNeeds;
@@ -208,7 +209,9 @@ export class ProviderQuota implements QuotaSupport {
 
   #isOurs({ metadata }: Instance, isKnown: (nodeId: string) => boolean): boolean {
     const nodeId = metadata[NODE_ID_TAG];
-    return metadata[PROVIDER_TAG] === this.#options.provider && nodeId !== undefined && isKnown(nodeId);
+    const { provider, databaseId } = this.#options;
+    if ((metadata[DATABASE_ID_TAG] ?? databaseId) !== databaseId) return false; // another database has nodes of this number
+    return metadata[PROVIDER_TAG] === provider && nodeId !== undefined && isKnown(nodeId);
   }
 }
 

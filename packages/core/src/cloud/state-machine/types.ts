@@ -130,6 +130,11 @@ export interface Adapter<
   listResources(signal: AbortSignal): Promise<readonly Resource[]>;
   /** Deletes a leaked resource. One that is gone counts as deleted. */
   deleteResource(resource: Resource, signal: AbortSignal): Promise<void>;
+  /**
+   * Adds tags to a resource and keeps its others. Missing: resources keep the tags they were made with, so that those of
+   * another origin can never be cleaned up here. @throws {NotFoundError} it is gone
+   */
+  tagResource?(resource: Resource, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void>;
   /** What the cloud allows in total; missing names are unlimited. Default: unlimited. */
   getQuotaLimits?(signal: AbortSignal): Promise<Resources>;
   /** What one node of the label needs. Default: one instance. @throws {ConfigError} the label can never work */

@@ -117,7 +117,7 @@ export class Observer {
   #contextFor({ name }: ProviderConfig, config: Config, services: Services): ProviderContext {
     const { zk, clock, committer, hostname, logger, random } = services;
     return {
-      ...{ zk, clock, committer, hostname, random },
+      ...{ zk, clock, committer, hostname, random, databaseId: undefined },
       nodes: this.nodes,
       requests: this.requests,
       logger: logger.child({ provider: name }),

@@ -1,5 +1,6 @@
 import {
   COMPONENTS_ROOT,
+  ensureDatabaseId,
   isZooKeeperError,
   LEGACY_LAUNCHERS_ROOT,
   NODES_ROOT,
@@ -13,14 +14,15 @@ const ROOTS = [NODES_ROOT, REQUESTS_ROOT, REQUEST_LOCKS_ROOT, COMPONENTS_ROOT, L
 /**
  * Makes the directories of a launcher, as soon as there is a connection, and again when it breaks meanwhile: a server that is
  * slow for a moment does not end a launcher that starts.
+ * @returns the id of the database, which is made with them
  * @throws the reason of the signal
  */
-export async function ensureRoots(zk: ZooKeeper, signal: AbortSignal): Promise<void> {
+export async function ensureRoots(zk: ZooKeeper, signal: AbortSignal): Promise<string> {
   for (;;) {
     await zk.whenConnected(signal);
     try {
       await Promise.all(ROOTS.map((path) => zk.ensurePath(path)));
-      return;
+      return await ensureDatabaseId(zk, signal);
     } catch (error) {
       if (!isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED')) throw error;
     }

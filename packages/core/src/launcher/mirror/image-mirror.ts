@@ -92,6 +92,15 @@ export class ImageMirror implements ImageSource {
     return false;
   }
 
+  hasImage(provider: string, externalId: string): boolean {
+    for (const { uploads } of this.#tree.images.values()) {
+      for (const upload of uploads.values()) {
+        if (upload.provider === provider && upload.externalId === externalId) return true;
+      }
+    }
+    return false;
+  }
+
   /** Resolves when all uploads are known. Reads them again by itself after a broken connection. */
   start(): Promise<void> {
     return this.#tree.start();

@@ -6,7 +6,7 @@ import {
   type LauncherId,
 } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
-import { NODE_ID_TAG, PROVIDER_TAG } from '../../index.js';
+import { databaseTag, NODE_ID_TAG, PROVIDER_TAG } from '../../index.js';
 import { Harness } from '../../testing/harness/harness.js';
 import { honestDriver, invalidConfigs, validConfig } from '../../../test/contract/honest-driver.js';
 import { TestCloud } from '../../../test/contract/test-cloud.js';
@@ -21,7 +21,7 @@ it('finds what a killed launcher had ordered within seconds of its end, and not 
     ...{ driver: honestDriver(() => cloud), cloud: () => cloud, validConfig: entry, invalidConfigs },
     file: { labels: ['small', 'large'].map((name) => ({ name, 'min-ready': 0 })) },
   });
-  const { zk } = await harness.startLauncher();
+  const { zk, launcher } = await harness.startLauncher();
   const body = newPoolComponent({
     ...{ name: 'main', providerName: provider, launcherId: 'killed' as LauncherId, hostname: 'nl02' },
     ...{ state: 'running', version: '1', supportedLabels: ['small'], priority: 100, paused: false },
@@ -32,7 +32,8 @@ it('finds what a killed launcher had ordered within seconds of its end, and not 
   });
   const pool = await harness.during(created, 'the pool of another launcher registers');
   await harness.pass(SWEEP_MS + 1_000);
-  const order = cloud.create({ [PROVIDER_TAG]: provider, [NODE_ID_TAG]: '0000000099' }, null);
+  const tags = { [PROVIDER_TAG]: provider, [NODE_ID_TAG]: '0000000099', ...databaseTag(launcher.databaseId) };
+  const order = cloud.create(tags, null);
   await harness.during(order, 'an instance is ordered whose id is never stored');
 
   await harness.during(zk.delete(pool), 'the other launcher is gone');

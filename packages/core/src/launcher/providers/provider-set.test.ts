@@ -82,6 +82,7 @@ beforeEach(async () => {
 function openSet(of: Driver): ProviderSet {
   return new ProviderSet(world.services, registryOf(of), {
     images: {} as ProviderContext['images'] & object,
+    databaseId: () => undefined,
     config: () => config,
     capacityChanged: (name, pool) => void asked.push(`capacity ${name}/${pool ?? ''}`),
     avoidsZone: () => false,

@@ -4,7 +4,7 @@ import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import { sameProviderConfig } from '../../config/compare.js';
 import type { Config } from '../../contract/config.js';
 import type { DriverRegistry } from '../../config/discovery/registry-types.js';
-import type { LeakedResource, Provider, ProviderContext } from '../../contract/driver.js';
+import type { AlienResource, LeakedResource, Provider, ProviderContext } from '../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
 import type { ConfigSource, NodeRemoval } from '../mirror/ports.js';
 import { loggingAs, type Services } from '../mirror/services.js';
@@ -24,6 +24,8 @@ const LEAST_LOOK_GAP_MS = 5_000;
 export interface ProviderSetPort extends NodeRemoval, Pick<ConfigSource, 'config'> {
   /** Uploads of managed images. */
   readonly images: ImageSource;
+  /** Random id of the database; known before providers are made. */
+  databaseId(): string | undefined;
   /** Capacity appeared that no record shows. */
   capacityChanged(provider: string, pool?: string): void;
   /** A call to the cloud of a provider has ended. @param error - with which it failed */
@@ -95,6 +97,13 @@ export class ProviderSet {
   leakedResources(): (LeakedResource & { readonly provider: string })[] {
     return [...this.#runners.values()].flatMap(({ name, provider }) =>
       (provider.leakedResources?.() ?? []).map((resource) => ({ ...resource, provider: name })),
+    );
+  }
+
+  /** What providers found in their clouds that is not proven to belong to this database. */
+  alienResources(): (AlienResource & { readonly provider: string })[] {
+    return [...this.#runners.values()].flatMap(({ name, provider }) =>
+      (provider.alienResources?.() ?? []).map((resource) => ({ ...resource, provider: name })),
     );
   }
 
@@ -282,6 +291,7 @@ export class ProviderSet {
       random,
       metrics,
       closing,
+      databaseId: this.#port.databaseId(),
       images: this.#port.images,
       nodes: mirror.nodes,
       requests: mirror.requests,

@@ -65,7 +65,7 @@ export class Harness {
     return new Harness(cloud, new TestConfiguration(drivers, toJson(entry), toJson(options.file ?? {}), cloud.clock));
   }
 
-  /** Another installation, with a ZooKeeper of its own, in the same cloud. None of its providers has a name of ours. */
+  /** Another installation, with a ZooKeeper of its own, in the same cloud. @param name - of its provider */
   neighbour(name: string): Harness {
     const harness = new Harness(this.cloud, this.configuration.renamed(name), this.violations);
     harness.#ownsCloud = false;

@@ -106,10 +106,13 @@ function watchProvider(provider: Provider, watch: DriverWatch): Whole<Provider> 
     labelCapacity: provider.labelCapacity?.bind(provider),
     cleanupLeakedResources: (signal) => provider.cleanupLeakedResources(signal),
     leakedResources: provider.leakedResources?.bind(provider),
+    alienResources: provider.alienResources?.bind(provider),
     errorLabels: () => provider.errorLabels(),
     uploadImage: provider.uploadImage?.bind(provider),
     deleteImage: provider.deleteImage?.bind(provider),
     listImages: provider.listImages?.bind(provider),
+    listResources: provider.listResources?.bind(provider),
+    tagResource: provider.tagResource?.bind(provider),
     nodeDeletedNotification: provider.nodeDeletedNotification?.bind(provider),
     successorOf: provider.successorOf?.bind(provider),
   };

@@ -1,4 +1,4 @@
-import { classifyPath, type JsonObject, type ZooKeeper } from '@nodepool/zk-protocol';
+import { classifyPath, DATABASE_ID_PATH, type JsonObject, type ZooKeeper } from '@nodepool/zk-protocol';
 import type { TransactionListener } from '@nodepool/zk-protocol/in-process';
 import { nodeEntry, parseBody, requestEntry, slotKey, type NodeEntry, type RequestEntry } from './entries.js';
 
@@ -29,6 +29,7 @@ const STRUCTURE = [
  */
 export class InvariantChecker {
   readonly nodes = new Map<string, NodeEntry>();
+  #hasDatabaseId = false;
   readonly requests = new Map<string, RequestEntry>();
   /** Lock directory to entries and their sessions, in queue order. */
   readonly locks = new Map<string, Map<string, bigint>>();
@@ -115,10 +116,17 @@ export class InvariantChecker {
         this.#component(change, who);
         return;
       default:
+        if (change.path === DATABASE_ID_PATH) return this.#databaseIdOnce(change, who);
         if (!STRUCTURE.some((pattern) => pattern.test(change.path))) {
           this.#violate(`${who} ${change.change}s a znode that does not belong there: ${change.path}`);
         }
     }
+  }
+
+  /** Everything in the clouds is known by it. */
+  #databaseIdOnce({ change }: TreeChange, who: string): void {
+    if (change !== 'create' || this.#hasDatabaseId) this.#violate(`${who} ${change}s the id of the database again`);
+    this.#hasDatabaseId = true;
   }
 
   #component(change: TreeChange, who: string): void {

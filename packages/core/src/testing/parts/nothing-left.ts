@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { DATABASE_ID_TAG, NODE_ID_TAG } from '../../contract/instance.js';
 import { launches, type ContractPart, type PartTest } from '../harness/part.js';
 
 /** Several looks for leaks. */
@@ -63,6 +64,40 @@ const tests: readonly PartTest[] = [
       await neighbour.close();
 
       assert.deepEqual(after, before, 'only what carries the tag of the own provider may be deleted as leaked');
+    },
+  },
+  {
+    name: 'keeps what a launcher with another database made under the same name of the provider',
+    run: async ({ harness }) => {
+      const { provider } = await harness.startLauncher();
+      const [label] = await harness.configuration.labels();
+      await harness.take([label]);
+      const before = await harness.resources.ids();
+      const neighbour = harness.neighbour(provider.config.name);
+      await neighbour.startLauncher();
+      await neighbour.pass(SWEEPS_MS);
+      const after = await harness.resources.ids();
+      await neighbour.close();
+
+      assert.deepEqual(after, before, 'only what carries the id of the own database may be deleted as leaked');
+    },
+  },
+  {
+    name: 'marks all that it makes with the id of the database',
+    run: async ({ harness }) => {
+      const { provider, launcher } = await harness.startLauncher();
+      const [label] = await harness.configuration.labels();
+      const { nodes } = await harness.take([label]);
+      if (!provider.listResources) return; // what it makes has no tags
+      const listing = provider.listResources(new AbortController().signal);
+      const made = (await harness.during(listing, 'the resources are listed')).filter(
+        ({ metadata }) => metadata[NODE_ID_TAG] === nodes[0]?.id,
+      );
+
+      assert.ok(made.length > 0, 'listResources shows what was made for the node, with its tags');
+      for (const { type, id, metadata } of made) {
+        assert.equal(metadata[DATABASE_ID_TAG], launcher.databaseId, `${type} ${id} carries ${DATABASE_ID_TAG}`);
+      }
     },
   },
 ];

@@ -1,6 +1,15 @@
 import { goto } from '../../../src/index.js';
 import { honestDriver } from '../honest-driver.js';
-import { CREATION, DELETION, IN_USE, differing, providerWith, type BrokenDriver } from './broken-driver.js';
+import {
+  CREATION,
+  DELETION,
+  IN_USE,
+  MARKS,
+  OTHER_DATABASE,
+  differing,
+  providerWith,
+  type BrokenDriver,
+} from './broken-driver.js';
 
 /** Flaws that break the part "nothing left" of the contract. */
 export const NOTHING_LEFT: readonly BrokenDriver[] = [
@@ -29,6 +38,7 @@ export const NOTHING_LEFT: readonly BrokenDriver[] = [
     also: [
       IN_USE,
       'nothing left: keeps what another installation made in the same cloud',
+      OTHER_DATABASE,
       'shutdown: finishes what is under way when it is stopped in peace',
     ],
     make: providerWith((_provider, cloud) => ({
@@ -42,6 +52,7 @@ export const NOTHING_LEFT: readonly BrokenDriver[] = [
   {
     flaw: 'takes what others made for its own',
     breaks: 'nothing left: keeps what another installation made in the same cloud',
+    also: [OTHER_DATABASE],
     make: (current) => {
       const driver = honestDriver(current);
       return {
@@ -52,11 +63,41 @@ export const NOTHING_LEFT: readonly BrokenDriver[] = [
               listResources: async (signal) =>
                 (await honest.listResources(signal)).map((one) => ({
                   ...one,
-                  metadata: { ...one.metadata, nodepool_provider_name: config.name },
+                  metadata: {
+                    ...one.metadata,
+                    nodepool_provider_name: config.name,
+                    nodepool_database_id: context.databaseId ?? '',
+                  },
                 })),
             }),
           }).getProvider(config, context),
       };
     },
+  },
+  {
+    flaw: 'takes what another database made for its own',
+    breaks: OTHER_DATABASE,
+    make: differing({
+      adapter: (honest, _cloud, { databaseId = '' }) => ({
+        listResources: async (signal) =>
+          (await honest.listResources(signal)).map((one) => ({
+            ...one,
+            metadata: { ...one.metadata, nodepool_database_id: databaseId },
+          })),
+      }),
+    }),
+  },
+  {
+    flaw: 'makes instances without the tags that it does not know',
+    breaks: MARKS,
+    also: [CREATION, 'errors: makes no second instance when the answer to a creation is lost'],
+    make: differing({
+      create: {
+        start: async (_state, { cloud, order }) => {
+          const { nodepool_database_id: _unknown, ...known } = order.metadata;
+          return goto({ name: 'waiting', externalId: await cloud.create(known, order.az) });
+        },
+      },
+    }),
   },
 ];

@@ -1,12 +1,13 @@
 import { goto, wait } from '../../../src/index.js';
 import { honestDriver } from '../honest-driver.js';
-import { CREATION, DELETION, IN_USE, differing, type BrokenDriver } from './broken-driver.js';
+import { CREATION, DELETION, IN_USE, differing, type BrokenDriver, MARKS, OTHER_DATABASE } from './broken-driver.js';
 
 /** Flaws that break the part "restart" of the contract. */
 export const RESTART: readonly BrokenDriver[] = [
   {
     flaw: 'loses the tags of what may be leaked',
     breaks: CREATION,
+    also: [MARKS],
     make: differing({
       adapter: (honest) => ({
         listResources: async (signal) => (await honest.listResources(signal)).map((one) => ({ ...one, metadata: {} })),
@@ -16,7 +17,7 @@ export const RESTART: readonly BrokenDriver[] = [
   {
     flaw: 'deletes only what it remembers to have made',
     breaks: DELETION,
-    also: [CREATION, 'errors: makes no second instance when the answer to a creation is lost'],
+    also: [CREATION, MARKS, 'errors: makes no second instance when the answer to a creation is lost'],
     make: (current) => {
       const driver = honestDriver(current);
       return {
@@ -47,7 +48,7 @@ export const RESTART: readonly BrokenDriver[] = [
   {
     flaw: 'tidies up when it starts',
     breaks: IN_USE,
-    also: ['nothing left: keeps what another installation made in the same cloud'],
+    also: ['nothing left: keeps what another installation made in the same cloud', OTHER_DATABASE],
     make: differing({
       adapter: (_honest, cloud) => ({
         start: async () => {

@@ -24,6 +24,8 @@ export interface CloudCalls {
   /** A part of its data has been sent; `share` is that part of the whole, `isLast` makes the image whole. */
   sendImage: [of: { readonly id: string; readonly share: number; readonly isLast: boolean }, nothing: null];
   removeImage: [id: string, nothing: null];
+  /** Adds tags to an instance or an image, which keeps its others. */
+  tag: [of: { readonly id: string; readonly tags: Readonly<Record<string, string>> }, nothing: null];
   configure: [of: { readonly owner: string; readonly settings: JsonObject }, changed: boolean];
   /** The calls below are the operator's: they never fail by chance and take no time. */
   show: [nothing: null, status: CloudStatus];
@@ -69,6 +71,10 @@ const CALLS: CallTable = {
   },
   removeImage(cloud, id) {
     cloud.removeImage(id);
+    return null;
+  },
+  tag(cloud, { id, tags }) {
+    cloud.tag(id, tags);
     return null;
   },
   configure: (cloud, { owner, settings }) => cloud.configure(owner, settings),

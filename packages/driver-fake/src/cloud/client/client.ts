@@ -56,6 +56,8 @@ export interface CloudClient {
   list(signal?: AbortSignal): Promise<Iterable<CloudInstance>>;
   /** Instances that carry a tag. */
   find(name: string, value: string, signal?: AbortSignal): Promise<readonly CloudInstance[]>;
+  /** Adds tags to an instance or an image. */
+  tag(id: string, tags: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<void>;
   limits(signal?: AbortSignal): Promise<JsonObject>;
   zones(signal?: AbortSignal): Promise<readonly string[]>;
   flavor(order: Pick<InstanceOrder, 'flavor' | 'minRam'>, signal?: AbortSignal): Promise<Flavor | undefined>;
@@ -124,6 +126,10 @@ class MirroringClient implements CloudClient {
 
   find(name: string, value: string, signal?: AbortSignal): Promise<readonly CloudInstance[]> {
     return this.#call('find', { name, value }, signal);
+  }
+
+  async tag(id: string, tags: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<void> {
+    await this.#call('tag', { id, tags }, signal);
   }
 
   limits(signal?: AbortSignal): Promise<JsonObject> {

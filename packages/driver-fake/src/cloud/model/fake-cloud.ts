@@ -129,6 +129,16 @@ export class FakeCloud {
     return image;
   }
 
+  /**
+   * Adds tags to an instance or an image.
+   * @throws {CloudFailure} `not-found`
+   */
+  tag(id: string, tags: Readonly<Record<string, string>>): void {
+    const image = this.#images.get(id);
+    if (image) this.#keepImage({ ...image, metadata: { ...image.metadata, ...tags } });
+    else if (!this.#instances.tag(id, tags)) throw new CloudFailure('not-found', `${id} does not exist`);
+  }
+
   /** Forgets an image; fine when there is none. */
   removeImage(id: string): void {
     if (this.#images.remove(id)) this.#options.save?.({ kind: 'image-gone', id });

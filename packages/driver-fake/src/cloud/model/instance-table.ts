@@ -122,6 +122,15 @@ export class InstanceTable {
     this.#publish(live);
   }
 
+  /** Adds tags to an instance that is shown. @returns whether there is one */
+  tag(id: string, tags: Readonly<Record<string, string>>): boolean {
+    const live = this.visible(id);
+    if (!live) return false;
+    const { instance } = live.record;
+    this.update(live, { instance: { ...instance, metadata: { ...instance.metadata, ...tags } } });
+    return true;
+  }
+
   /** Plans what happens next; `undefined`: nothing more. */
   schedule(live: LiveInstance, transition: Transition | undefined, afterMs = 0): void {
     if (transition) this.#plan(live, transition, afterMs);

@@ -1,6 +1,12 @@
 import type { Clock, NodeRecord, RecordCache, RequestRecord } from '@nodepool/zk-protocol';
 import { DriverError } from '../../../contract/errors.js';
-import type { LeakedResource, NodeRequestHandler, Provider, QuotaSupport } from '../../../contract/driver.js';
+import type {
+  AlienResource,
+  LeakedResource,
+  NodeRequestHandler,
+  Provider,
+  QuotaSupport,
+} from '../../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../../contract/provider-config.js';
 import type { Logger } from '../../../contract/logger.js';
 import { ContractViolationLog } from './contract-violation-log.js';
@@ -36,7 +42,12 @@ const REQUIRED = [
 
 /** Every method, the optional ones too: one that is forgotten here would be lost to all drivers. */
 type WholeProvider = Provider &
-  Required<Omit<Provider, 'quota' | 'startImages' | 'uploadImage' | 'deleteImage' | 'listImages'>>;
+  Required<
+    Omit<
+      Provider,
+      'quota' | 'startImages' | 'uploadImage' | 'deleteImage' | 'listImages' | 'listResources' | 'tagResource'
+    >
+  >;
 
 const isBoolean = (answer: unknown) => typeof answer === 'boolean';
 
@@ -182,6 +193,10 @@ export class GuardedProvider implements WholeProvider {
 
   leakedResources(): readonly LeakedResource[] {
     return this.#violations.ask('leakedResources', [], () => this.#provider?.leakedResources?.() ?? [], Array.isArray);
+  }
+
+  alienResources(): readonly AlienResource[] {
+    return this.#violations.ask('alienResources', [], () => this.#provider?.alienResources?.() ?? [], Array.isArray);
   }
 
   errorLabels(): ReadonlySet<string> {

@@ -1,0 +1,76 @@
+import type { Clock } from '@nodepool/zk-protocol';
+import type { AlienResource } from '../../contract/driver.js';
+import { BUILD_ID_TAG, DATABASE_ID_TAG, NODE_ID_TAG, type Resource } from '../../contract/instance.js';
+import type { Logger } from '../../contract/logger.js';
+
+/** Ids in one line of the log. */
+const MOST_NAMED = 20;
+
+/** Options of {@link Aliens}. */
+export interface AliensOptions {
+  readonly provider: string;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly logger: Logger;
+}
+
+/** The alien resources of one provider, from look to look. */
+export class Aliens {
+  readonly #options: AliensOptions;
+  /** At the last look; `undefined` before the first one. */
+  #seen: ReadonlyMap<string, AlienResource> | undefined;
+  #reported: ReadonlyMap<string, AlienResource> = new Map();
+
+  constructor(options: AliensOptions) {
+    this.#options = options;
+  }
+
+  /** Those that are reported. */
+  get all(): readonly AlienResource[] {
+    return [...this.#reported.values()];
+  }
+
+  /**
+   * Notes what a look found. After the first look, a resource is reported once two looks in a row have seen it: its record may
+   * have gone together with the resource itself. Logs when the set changes.
+   */
+  saw(resources: readonly Resource[]): void {
+    const before = this.#seen;
+    const seen = new Map(
+      resources.map((resource) => {
+        const key = `${resource.type} ${resource.id}`;
+        return [key, describeAlien(resource, before?.get(key)?.sinceMs ?? this.#options.clock.now())] as const;
+      }),
+    );
+    this.#seen = seen;
+    const reported = new Map([...seen].filter(([key]) => before?.has(key) ?? true));
+    const isSame =
+      reported.size === this.#reported.size && [...reported.keys()].every((key) => this.#reported.has(key));
+    this.#reported = reported;
+    if (!isSame) this.#log(reported);
+  }
+
+  #log(reported: ReadonlyMap<string, AlienResource>): void {
+    const { logger, provider } = this.#options;
+    if (reported.size === 0) {
+      logger.info('No alien resources are left in the cloud');
+      return;
+    }
+    const fields = { count: reported.size, resources: [...reported.keys()].slice(0, MOST_NAMED) };
+    logger.warn(
+      'Resources carry the name of this provider but belong to no record of this database; they are not deleted: ' +
+        `see "nodepool adopt ${provider}"`,
+      fields,
+    );
+  }
+}
+
+/** What people see of an alien resource. @param firstMs - when it was found first */
+export function describeAlien({ type, id, name, metadata, createdMs }: Resource, firstMs: number): AlienResource {
+  return {
+    ...{ type, id, name },
+    nodeId: metadata[NODE_ID_TAG],
+    buildId: metadata[BUILD_ID_TAG],
+    databaseId: metadata[DATABASE_ID_TAG],
+    sinceMs: createdMs ?? firstMs,
+  };
+}

@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import { isZooKeeperError } from '../client/contract/errors.js';
+import type { ZooKeeper } from '../client/contract/types.js';
+import { RecordError } from '../records/errors.js';
+import { DATABASE_ID_PATH, NODEPOOL_ROOT } from '../records/paths.js';
+
+const BYTES = 16;
+const DATABASE_ID = /^[0-9a-f]{32}$/;
+
+/**
+ * Reads the random id of the database.
+ * @returns `undefined`: no service of this system has started on it yet
+ * @throws {RecordError} the znode holds something else
+ */
+export async function readDatabaseId(zk: Pick<ZooKeeper, 'getData'>): Promise<string | undefined> {
+  let data: Buffer;
+  try {
+    ({ data } = await zk.getData(DATABASE_ID_PATH));
+  } catch (error) {
+    if (isZooKeeperError(error, 'ZK_NO_NODE')) return undefined;
+    throw error;
+  }
+  const text = data.toString('utf8');
+  if (DATABASE_ID.test(text)) return text;
+  throw new RecordError(
+    DATABASE_ID_PATH,
+    `it holds ${JSON.stringify(text.slice(0, 80))} instead of 32 hexadecimal digits; restore the id that resources in ` +
+      'the clouds carry as tag nodepool_database_id, or delete the znode to get a new one',
+  );
+}
+
+/**
+ * Reads the id of the database, and makes it when there is none. It never changes afterwards. Waits for a connection, and
+ * starts again when it breaks.
+ * @throws {RecordError} the znode holds something else; or the reason of the signal
+ */
+export async function ensureDatabaseId(zk: ZooKeeper, signal?: AbortSignal): Promise<string> {
+  for (;;) {
+    await zk.whenConnected(signal);
+    try {
+      const known = await readDatabaseId(zk);
+      if (known !== undefined) return known;
+      await zk.ensurePath(NODEPOOL_ROOT);
+      await zk.create(DATABASE_ID_PATH, randomBytes(BYTES).toString('hex'));
+    } catch (error) {
+      // Of several services that start at once, one makes it, and all read it.
+      if (!isZooKeeperError(error, 'ZK_NODE_EXISTS', 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED')) throw error;
+    }
+  }
+}
