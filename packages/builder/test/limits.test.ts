@@ -20,7 +20,7 @@ describe('a builder', () => {
     world = await World.start({ diskimages: image('debian') });
     const small = join(world.dir, 'small');
     await mkdir(small);
-    await run('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', small]);
+    await run('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=0755', 'tmpfs', small]);
     try {
       const builder = await world.builder({ imagesDir: small });
       await writeFile(join(world.dir, 'logs', `debian-${'a'.repeat(32)}.log`), 'of an earlier build');

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -34,6 +34,18 @@ describe('pid file', () => {
     await held.release();
 
     expect((mode & 0o777).toString(8)).toBe('644');
+  });
+
+  it('is not made behind a link that every user could have made', async () => {
+    const [shared, victim] = [join(dir, 'shared'), join(dir, 'victim')];
+    await Promise.all([mkdir(shared), mkdir(victim)]);
+    await chmod(shared, 0o1777);
+    await symlink(victim, join(shared, 'run'));
+
+    const error: unknown = await takePidFile(join(shared, 'run', 'nodepool.pid')).catch((reason: unknown) => reason);
+
+    expect(error).toMatchObject({ code: 'NODEPOOL_UNSAFE_DIRECTORY' });
+    expect(await readdir(victim)).toEqual([]);
   });
 
   it('is refused while its process runs', async () => {

@@ -1,5 +1,5 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -98,6 +98,21 @@ describe('launcher service without zookeeper-servers', () => {
     expect(port).toBe(wanted);
     expect(refused).toMatchObject({ code: 'ZK_NO_AUTH' });
     expect(children).toContain('zookeeper');
+  });
+
+  it('keeps no records where every user may write, and programs do not look for a login there', async () => {
+    await service.stop(1000);
+    const [state, victim] = [join(directory, 'state'), join(directory, 'victim')];
+    await chmod(state, 0o1777);
+    await expect(create()).rejects.toMatchObject({ code: 'NODEPOOL_UNSAFE_DIRECTORY' });
+
+    await rename(join(state, 'zookeeper'), victim);
+    await symlink(victim, join(state, 'zookeeper'));
+    await writeFile(join(state, 'embedded-zookeeper.json'), '{"host": "127.0.0.1", "port": 1, "pid": 1}');
+    await expect(findEmbeddedServer([state])).rejects.toMatchObject({ code: 'NODEPOOL_UNSAFE_DIRECTORY' });
+
+    await chmod(state, 0o755);
+    service = await create();
   });
 
   it('serves everybody when the configuration says so, and keeps a second launcher off', async () => {

@@ -1,4 +1,14 @@
-import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { tempDir } from '../../test/support/temp-dir.js';
@@ -18,6 +28,20 @@ const messages = (file: string) =>
     .map((line) => line.replace(/^.* INFO nodepool: /, ''));
 
 describe('a log file', () => {
+  it('is not written through a link that every user could have made', () => {
+    const [shared, victim] = [tempDir(), join(tempDir(), 'victim')];
+    chmodSync(shared, 0o1777);
+    writeFileSync(victim, '');
+    const file = join(shared, 'nodepool.log');
+    symlinkSync(victim, file);
+
+    expect(() => createLogging({ destination: { file } })).toThrow(
+      /is a link in a directory that every user may write/,
+    );
+
+    expect(readFileSync(victim, 'utf8')).toBe('');
+  });
+
   it('is opened anew when another program has moved it', () => {
     const file = join(tempDir(), 'log', 'nodepool.log');
     let reopened = 0;

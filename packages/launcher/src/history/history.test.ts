@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -81,6 +81,17 @@ describe('the files', () => {
       state: 'withdrawn',
       intervals: [{ cause: 'label-quota', text: 'rack/main: 1 of "small" needed, 0 free' }],
     });
+  });
+
+  it('are not written where every user may write', async () => {
+    await mkdir(directory);
+    await chmod(directory, 0o777);
+
+    await pass('100-0000000001');
+
+    expect(await files()).toEqual([]);
+    const [, { error } = {}] = said.find(([message]) => message.startsWith('The history cannot be written')) ?? [];
+    expect(error).toMatchObject({ code: 'NODEPOOL_UNSAFE_DIRECTORY' });
   });
 
   it('are read while a request is still open, and cut-off lines are passed over', async () => {
