@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { request as httpRequest } from 'node:http';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -206,6 +208,33 @@ describe('the past', () => {
     expect(seams).not.toContain(false);
     expect(fulfilled).toMatchObject({ state: 'fulfilled', labels: ['small'], silent: [] });
     expect(await timeline(`nodes/${fulfilled.nodes[0]}`)).toMatchObject({ kind: 'node', request: first });
+  });
+
+  it('asks other launchers only so often for the timelines that strangers want', async () => {
+    let asked = 0;
+    const other = createServer((_request, response) => {
+      asked++;
+      response.end(JSON.stringify({ launcher: 'nl02', runs: [] }));
+    }).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}/`;
+    const record = { hostname: 'nl02', kind: 'launcher', model_api: 1, state: 'running', version: '1', web_url: url };
+    const path = await zk.create('/nodepool/components/launcher/nl02-', Buffer.from(JSON.stringify(record)), {
+      ephemeral: true,
+      sequential: true,
+    });
+    const wanted = (id: number) => get(`/api/v1/requests/300-${String(id).padStart(10, '0')}/timeline`);
+    await vi.waitFor(async () => void (await wanted(0), expect(asked).toBe(1)), { timeout: 50_000, interval: 600 });
+    asked = 0;
+
+    const statuses: number[] = [];
+    for (let id = 1; id <= 60; id++) statuses.push((await wanted(id)).status);
+    await zk.delete(path);
+    other.close();
+
+    expect(new Set(statuses)).toEqual(new Set([404, 429]));
+    expect(asked).toBe(statuses.filter((status) => status === 404).length);
+    expect(asked).toBeLessThan(50);
   });
 });
 

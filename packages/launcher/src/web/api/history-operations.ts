@@ -1,6 +1,7 @@
 import { isPoolComponent, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { ApiError, listOf, orNull, record, ref, TEXT, TIME, type ApiCall, type ApiOperation } from '@nodepool/daemon';
-import { askLaunchers, runsToJson } from '../../history/ask-launchers.js';
+import { runsToJson } from '../../history/ask-launchers.js';
+import { LauncherQuestions } from '../../history/launcher-questions.js';
 import { timelineOf } from '../../history/timeline.js';
 import { filter } from './parameters.js';
 import type { LauncherApiSources } from './sources.js';
@@ -59,6 +60,7 @@ export function historyOperations(sources: LauncherApiSources): ApiOperation[] {
   const shared = { method: 'GET', pathParameters: { id: ID } } as const;
   const timeline = { ...shared, answer: ref('Timeline'), errors: { 404: 'No launcher has it on record' } } as const;
   const limited = limitReaders();
+  const questions = new LauncherQuestions(sources.clock);
   return [
     {
       ...{ method: 'GET', id: 'getHistoryPage', path: '/history/pages/{page}' },
@@ -76,12 +78,12 @@ export function historyOperations(sources: LauncherApiSources): ApiOperation[] {
     {
       ...{ ...timeline, id: 'getRequestTimeline', path: '/requests/{id}/timeline' },
       summary: 'What a request waited for, from its creation on, as all launchers tell it',
-      handle: ({ path: { id = '' } }) => limited(() => joinedTimeline(sources, 'request', id)),
+      handle: ({ path: { id = '' } }) => limited(() => joinedTimeline(sources, questions, 'request', id)),
     },
     {
       ...{ ...timeline, id: 'getNodeTimeline', path: '/nodes/{id}/timeline' },
       summary: 'The states of a node, as all launchers tell it',
-      handle: ({ path: { id = '' } }) => limited(() => joinedTimeline(sources, 'node', id)),
+      handle: ({ path: { id = '' } }) => limited(() => joinedTimeline(sources, questions, 'node', id)),
     },
   ];
 }
@@ -119,9 +121,16 @@ async function historyPage(
   return { launcher: hostname, base_time: baseMs / 1000, lines: [...lines], next };
 }
 
-async function joinedTimeline(sources: LauncherApiSources, kind: 'request' | 'node', id: string): Promise<Json> {
+async function joinedTimeline(
+  sources: LauncherApiSources,
+  questions: LauncherQuestions,
+  kind: 'request' | 'node',
+  id: string,
+): Promise<Json> {
   const { history, hostname } = sources;
-  const [own, others] = await Promise.all([history.read(id), askLaunchers(otherLaunchers(sources), id)]);
+  const answers = questions.ask(otherLaunchers(sources), id);
+  if (!answers) throw new ApiError(429, 'busy', 'Too many timelines are read; ask again');
+  const [own, others] = await Promise.all([history.read(id), answers]);
   const runs = [...own.map((run) => ({ ...run, launcher: hostname })), ...others.flatMap((other) => other.runs)];
   const timeline = timelineOf(kind, id, runs);
   const silent = others.flatMap(({ url, error }) => (error === null ? [] : [{ url, error }]));
