@@ -1,6 +1,7 @@
 import { closestWord } from './closest.js';
 import type { Command, Values } from './command/command.js';
-import { findCommand, optionsOf } from './find-command.js';
+import { optionsOf } from './find-command.js';
+import type { FoundCommand } from './find-command.js';
 import { usageWords } from './help/option-rows.js';
 
 type Commands = readonly Command<unknown>[];
@@ -19,8 +20,7 @@ export function unknownCommandText(name: string, commands: Commands): string {
 }
 
 /** What yargs complains of, in one line that says what is expected. */
-export function complaintText(message: string, argv: readonly string[], commands: Commands): string {
-  const { command } = findCommand(argv, commands);
+export function complaintText(message: string, { argv, command }: FoundCommand, commands: Commands): string {
   return (
     describeUnknown(message, argv, command, commands) ??
     describeChoice(message, command) ??

@@ -1,44 +1,77 @@
 import type { Command } from './command/command.js';
 import { GENERAL_OPTIONS, READING_OPTIONS } from './command/global-options.js';
 import type { OptionDefinition } from './command/command.js';
+import { UsageError } from './command/usage-error.js';
 
 const takesValue = ({ type }: OptionDefinition) => type !== 'boolean';
 
+type OptionTable = Readonly<Record<string, OptionDefinition>>;
+
+function namesOf(table: OptionTable): [string, OptionDefinition][] {
+  return Object.entries(table).flatMap(([name, option]) => {
+    const names = [name, option.alias ?? []].flat();
+    if (option.type === 'boolean' && option.default === true) names.push(`no-${name}`);
+    return names.map((each): [string, OptionDefinition] => [each, option]);
+  });
+}
+
 /** Every option that a command takes, by its names; without a command, the general ones. */
 export function optionsOf(command: Command<unknown> | undefined): ReadonlyMap<string, OptionDefinition> {
-  const tables = [GENERAL_OPTIONS, command?.options ?? {}, command?.reads === true ? READING_OPTIONS : {}];
-  const options = new Map<string, OptionDefinition>();
-  for (const [name, option] of tables.flatMap((table) => Object.entries<OptionDefinition>(table))) {
-    for (const each of [name, option.alias ?? []].flat()) options.set(each, option);
-    if (option.type === 'boolean' && option.default === true) options.set(`no-${name}`, option);
-  }
-  return options;
+  const tables: OptionTable[] = [
+    GENERAL_OPTIONS,
+    command?.options ?? {},
+    command?.reads === true ? READING_OPTIONS : {},
+  ];
+  return new Map(tables.flatMap(namesOf));
+}
+
+/**
+ * Most command lines have no abbreviation, and need not load what completes them.
+ * @throws UsageError an abbreviation that could stand for several options
+ */
+async function expand(word: string, command: Command<unknown> | undefined): Promise<string> {
+  const known = optionsOf(command);
+  if (!word.startsWith('--') || known.has(word.slice(2))) return word;
+  const { ambiguousOptionText, expandOption } = await import('@nodepool/core/service');
+  const own = namesOf(command?.options ?? {}).map(([name]) => name);
+  const expanded = expandOption(word, [own, known.keys()]);
+  if ('ambiguous' in expanded) throw new UsageError(ambiguousOptionText(word, expanded.ambiguous));
+  return expanded.word;
+}
+
+/** What a command line is about. */
+export interface FoundCommand {
+  readonly command: Command<unknown> | undefined;
+  readonly wantsHelp: boolean;
+  /** The command line with abbreviated options written out. */
+  readonly argv: readonly string[];
 }
 
 /**
  * The command that a command line names, and whether it asks for help. Options before the command may have values.
+ * An option of the command itself is meant before a general one that begins with the same letters.
  * @param argv - without node and script
+ * @throws UsageError an abbreviation that could stand for several options
  */
-export function findCommand(
+export async function findCommand(
   argv: readonly string[],
   commands: readonly Command<unknown>[],
-): { readonly command: Command<unknown> | undefined; readonly wantsHelp: boolean } {
+): Promise<FoundCommand> {
   const end = argv.indexOf('--');
-  const words = end < 0 ? argv : argv.slice(0, end);
+  const words = end < 0 ? [...argv] : argv.slice(0, end);
   let command: Command<unknown> | undefined;
   let wantsHelp = false;
-  let options = optionsOf(undefined);
   for (let index = 0; index < words.length; index++) {
-    const word = words[index] ?? '';
+    const word = await expand(words[index] ?? '', command);
+    words[index] = word;
     if (word === '--help' || word === '-h') wantsHelp = true;
     else if (word.startsWith('-')) {
-      const option = options.get(word.replace(/^--?/, ''));
+      const option = optionsOf(command).get(word.replace(/^--?/, ''));
       if (option && takesValue(option) && option.requiresArg === true) index++;
     } else if (command === undefined) {
       command = commands.find(({ name }) => name === word);
-      if (!command) return { command, wantsHelp };
-      options = optionsOf(command);
+      if (!command) break;
     }
   }
-  return { command, wantsHelp };
+  return { command, wantsHelp, argv: end < 0 ? words : [...words, ...argv.slice(end)] };
 }

@@ -48,6 +48,35 @@ describe('command line of nodepool', () => {
     expect((await command(...argv)).command).toEqual(expected);
   });
 
+  it.each([
+    [['--deb', 'list', '--d'], { name: 'list', detail: true }],
+    [['delete', '--n', '0000000042'], { name: 'delete', id: '0000000042', now: true }],
+    [['erase', 'rack', '--f'], { name: 'erase', provider: 'rack', force: true }],
+    [
+      ['image-delete', '--p', 'p', '--im=i', '--build', 'b', '--u', 'u'],
+      { name: 'image-delete', provider: 'p', image: 'i', buildId: 'b', uploadId: 'u' },
+    ],
+  ])('understands the abbreviated options of %j', async (argv, expected) => {
+    const line = await command(...argv);
+
+    expect(line.command).toEqual(expected);
+    expect(line.log.debug).toBe(argv.includes('--deb'));
+  });
+
+  it('leaves what follows -- as it is', async () => {
+    const { command: run } = await command('run', 'small', '--', 'git', '--ver');
+
+    expect(run).toMatchObject({ command: ['git', '--ver'] });
+  });
+
+  it.each([
+    [['--st', 'list'], 'ambiguous option --st: could be --strict, --state-dir'],
+    [['image-list', '--f=json'], 'ambiguous option --f: could be --format, --fields'],
+  ])('refuses the ambiguous abbreviation in %j', async (argv, text) => {
+    await expect(parse(...argv)).rejects.toThrow(text);
+    await expect(parse(...argv)).rejects.toBeInstanceOf(UsageError);
+  });
+
   it('takes options before and after the command', async () => {
     const { options, log } = await command('-c', 'a.yaml', '--debug', 'list', '--json', '-s', 'b.yaml', '--strict');
 
@@ -76,7 +105,7 @@ describe('command line of nodepool', () => {
   it.each([
     [['list', '--fromat', 'json'], 'unknown option --fromat, did you mean --format?'],
     [['hold', '1', '--extned', '1h'], 'unknown option --extned, did you mean --extend?'],
-    [['list', '--no-header'], 'unknown option --no-header, did you mean --no-headers?'],
+    [['list', '--no-heeders'], 'unknown option --no-heeders, did you mean --no-headers?'],
     [['-C', 'x.yaml', 'list'], 'unknown option -C, did you mean -c?'],
     [['list', '--colour'], 'unknown option --colour'],
     [['--detial', 'list'], 'unknown option --detial, did you mean --detail?'],

@@ -7,6 +7,7 @@ import { UsageError } from './command/usage-error.js';
 import { COMMANDS } from './commands/index.js';
 import { complaintText, emptyWordText, unknownCommandText } from './complaint.js';
 import { findCommand } from './find-command.js';
+import type { FoundCommand } from './find-command.js';
 
 /** What the command line says. */
 export type CommandLine =
@@ -17,7 +18,7 @@ export type CommandLine =
  * A parser for the one command that is called. It knows nothing that only its own help would show: laying that out, which
  * it does whether somebody wants it or not, takes longer than everything else.
  */
-async function createParser(argv: readonly string[]): Promise<Argv> {
+async function createParser({ argv, command }: FoundCommand): Promise<Argv> {
   const { default: yargs } = await import('yargs');
   const parser = yargs([...argv])
     .scriptName('nodepool')
@@ -28,7 +29,6 @@ async function createParser(argv: readonly string[]): Promise<Argv> {
     .help(false)
     .strict()
     .exitProcess(false);
-  const { command } = findCommand(argv, COMMANDS);
   if (!command) return parser;
   const { name, usage } = command;
   return parser.command(usage === undefined ? name : `${name} ${usage}`, false, (own) => addOptions(own, command));
@@ -69,13 +69,13 @@ async function helpLine(command: Command<unknown> | undefined, exitStatus: numbe
  */
 export async function parseCommandLine(argv: readonly string[], version: string): Promise<CommandLine> {
   if (argv.length === 0) return helpLine(undefined, 1);
-  const found = findCommand(argv, COMMANDS);
+  const found = await findCommand(argv, COMMANDS);
   if (found.wantsHelp) return helpLine(found.command, 0);
-  const parser = (await createParser(argv)).fail((message: string | null, error: Error | undefined) => {
+  const parser = (await createParser(found)).fail((message: string | null, error: Error | undefined) => {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(complaintText(message ?? error?.message ?? 'cannot be understood', argv, COMMANDS));
+    throw new UsageError(complaintText(message ?? error?.message ?? 'cannot be understood', found, COMMANDS));
   });
-  const values = (await parser.parseAsync([...argv], {}, () => undefined)) as Values;
+  const values = (await parser.parseAsync([...found.argv], {}, () => undefined)) as Values;
   if (flag(values, 'version')) return { kind: 'print', text: `Nodepool version: ${version}`, exitStatus: 0 };
   const name = values._[0];
   if (name === undefined) return helpLine(undefined, 1);

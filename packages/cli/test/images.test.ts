@@ -242,8 +242,11 @@ describe('nodepool dib-image-delete', () => {
     expect((await call('dib-image-delete', 'debian-12-9', '--strict')).status).toBe(1);
   });
 
-  it.each(['debian', '-1', 'debian-'])('refuses %j, which is no id of a build', async (id) => {
-    expect((await call('dib-image-delete', '--', id)).status).toBe(2);
+  it.each(['debian', 'debian-'])('refuses %j, which is no id of a build, with status 1', async (id) => {
+    const { status, stderr } = await call('dib-image-delete', id);
+
+    expect(status).toBe(1);
+    expect(stderr).toBe(`nodepool: "${id}" is no id of a build: those are IMAGE-BUILD, as dib-image-list shows them\n`);
   });
 
   it('keeps members of others', async () => {

@@ -50,6 +50,14 @@ describe('the commands of Nodepool', () => {
     ],
     [['alien-image-list'], ['Provider', 'Name', 'Image ID']],
     [
+      ['alien-image-list', 'unknown'],
+      ['Provider', 'Name', 'Image ID'],
+    ],
+    [
+      ['list', '--det'],
+      [...NODE_COLUMNS, ...MORE_NODE_COLUMNS],
+    ],
+    [
       ['info', 'rack'],
       ['Image Name', 'Build ID', 'Upload IDs'],
     ],

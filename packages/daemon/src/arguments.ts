@@ -1,5 +1,6 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import yargs, { type Options } from 'yargs';
+import { ambiguousOptionText, expandOption } from '@nodepool/core/service';
 import { NodepoolError } from '@nodepool/zk-protocol';
 
 /** What every service's command line says, paths made absolute. */
@@ -128,6 +129,20 @@ function createParser<Args extends CommonArguments>(line: CommandLine<Args>, arg
     .wrap(100);
 }
 
+/** Writes out the names of long options that are abbreviated. @throws UsageError for one that could stand for several */
+function expandOptions<Args extends CommonArguments>(line: CommandLine<Args>, argv: readonly string[]): string[] {
+  const options = serviceOptions(line);
+  const negated = Object.keys(options).filter((name) => options[name]?.default === true);
+  const known = [...Object.keys(options), ...negated.map((name) => `no-${name}`)];
+  const refused = Object.keys(line.refused).flatMap((name) => [name, `no-${name}`]);
+  return argv.map((word) => {
+    if (refused.includes(word.slice(2))) return word;
+    const expanded = expandOption(word, [known]);
+    if ('ambiguous' in expanded) throw new UsageError(ambiguousOptionText(word, expanded.ambiguous));
+    return expanded.word;
+  });
+}
+
 function checkRefused(refused: Readonly<Record<string, string>>, parsed: ParsedOptions): void {
   for (const [name, reason] of Object.entries(refused)) {
     const value = parsed[name];
@@ -161,14 +176,15 @@ function toCommonArguments(parsed: ParsedOptions, { home, cwd }: ParseSurroundin
 
 /**
  * Understands the command line of a service.
- * @param argv - without node and script
+ * @param words - without node and script
  * @throws UsageError
  */
 export async function parseCommandLine<Args extends CommonArguments>(
   line: CommandLine<Args>,
-  argv: readonly string[],
+  words: readonly string[],
   surroundings: ParseSurroundings,
 ): Promise<Args | PrintAndExit> {
+  const argv = expandOptions(line, words);
   const parser = createParser(line, argv).fail((message: string | null, error: Error | undefined) => {
     throw new UsageError(message ?? error?.message ?? 'unknown option');
   });

@@ -37,6 +37,13 @@ describe('command line of nodepool-launcher', () => {
     expect(await parse('-d')).toMatchObject({ foreground: true, debug: true });
   });
 
+  it('understands abbreviated options', async () => {
+    expect(await parse('-f', '--no', '--dr=5', '--state', 's')).toMatchObject({
+      ...{ webapp: false, drainTimeoutMs: 5_000, stateDir: '/srv/s' },
+    });
+    await expect(parse('--re')).rejects.toBeInstanceOf(UsageError);
+  });
+
   it('prints its version in the established form', async () => {
     expect(await parse('--version')).toEqual({ print: 'Nodepool version: 1.2.3' });
   });

@@ -14,7 +14,7 @@ import { withImages } from './with-images.js';
 export async function listAlienImages(context: CliContext, args: { provider: string | undefined }): Promise<void> {
   const registry = createDriverRegistry(driverPlaces(context.options.configFile));
   const config = await loadFullConfig(context, registry);
-  const chosen = choose(config, args.provider);
+  const chosen = choose(context, config, args.provider);
   const interrupts = new Interrupts();
   try {
     const rows = await withImages(context, async ({ zk, images }) => {
@@ -42,14 +42,15 @@ export async function listAlienImages(context: CliContext, args: { provider: str
   }
 }
 
-/** Providers that manage images, or the one that was named. */
-function choose(config: Config, name: string | undefined): ProviderConfig[] {
+/** Providers that manage images, or the one that was named; none when there is no such provider, as in the original. */
+function choose({ options, logger }: CliContext, config: Config, name: string | undefined): ProviderConfig[] {
   if (name === undefined) return [...config.providers.values()].filter(({ images }) => images !== undefined);
   const provider = config.providers.get(name);
-  if (!provider) {
-    throw new CliError(`${config.file} has no provider ${name}, it has ${[...config.providers.keys()].join(', ')}`);
-  }
-  return [provider];
+  if (provider) return [provider];
+  const problem = `${config.file} has no provider ${name}, it has ${[...config.providers.keys()].join(', ')}`;
+  if (options.strict) throw new CliError(problem);
+  logger.warn(problem);
+  return [];
 }
 
 /** A cloud that cannot be asked is warned of, and hides no other. */

@@ -17,6 +17,10 @@ export { canaryOf, isInService, newCanary, withCanary, withoutCanary } from '../
 export { buildNote, canaryPercent, failureNote, imageNotes, withdrawnNote } from '../images/notes.js';
 export { providersWithout, withdrawal } from '../images/withdrawal.js';
 
+/* Command lines */
+export type { ExpandedOption } from '../text/expand-option.js';
+export { ambiguousOptionText, expandOption } from '../text/expand-option.js';
+
 /* Logging */
 export { buildLogFile, parseBuildLogName } from '../logging/build-log-file.js';
 export type { Logging, LoggingOptions } from '../logging/create-logging.js';
