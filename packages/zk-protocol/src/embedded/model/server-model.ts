@@ -10,7 +10,7 @@ import type { Moment } from './moment.js';
 import { applyMulti } from './multi.js';
 import type { Notification, Outcome, Reply, ReplyBody } from './replies.js';
 import type { MultiPart, Request } from './requests.js';
-import { type Session, SessionTable } from './sessions.js';
+import { type OfferedSession, type Session, SessionTable } from './sessions.js';
 import type { Change, Transaction } from './transactions.js';
 import { Watches } from './watches.js';
 import { statOf } from './znode.js';
@@ -69,22 +69,33 @@ export class ServerModel {
   }
 
   /**
-   * Opens a session for the connection. The timeout is held to the limits.
+   * Makes up a session that does not exist until {@link openSession}. The timeout is held to the limits.
    * @param password - 16 bytes that cannot be guessed
    */
+  offerSession(wanted: { timeoutMs: number; password: Buffer }, at: Moment): OfferedSession {
+    const timeoutMs = Math.min(Math.max(wanted.timeoutMs, this.minSessionTimeoutMs), this.maxSessionTimeoutMs);
+    const byTime = BigInt(at.wallMs) << 12n;
+    this.newestSessionId = byTime > this.newestSessionId ? byTime : this.newestSessionId + 1n;
+    return { id: this.newestSessionId, timeoutMs, password: wanted.password };
+  }
+
+  /** Opens an offered session for the connection. */
+  openSession(connection: ModelConnection, offered: OfferedSession, at: Moment): Outcome {
+    const { id: sessionId, timeoutMs, password } = offered;
+    const committed = this.commit([{ change: 'createSession', sessionId, timeoutMs, password }], at);
+    bind(this.existingSession(sessionId), connection, at);
+    return { reply: this.reply(), ...committed };
+  }
+
+  /** Offers a session and opens it. */
   createSession(
     connection: ModelConnection,
     wanted: { timeoutMs: number; password: Buffer },
     at: Moment,
   ): { session: Session; outcome: Outcome } {
-    const timeoutMs = Math.min(Math.max(wanted.timeoutMs, this.minSessionTimeoutMs), this.maxSessionTimeoutMs);
-    const byTime = BigInt(at.wallMs) << 12n;
-    const sessionId = byTime > this.newestSessionId ? byTime : this.newestSessionId + 1n;
-    const change: Change = { change: 'createSession', sessionId, timeoutMs, password: wanted.password };
-    const committed = this.commit([change], at);
-    const session = this.existingSession(sessionId);
-    bind(session, connection, at);
-    return { session, outcome: { reply: this.reply(), ...committed } };
+    const offered = this.offerSession(wanted, at);
+    const outcome = this.openSession(connection, offered, at);
+    return { session: this.existingSession(offered.id), outcome };
   }
 
   /**

@@ -1,11 +1,15 @@
 import type { ModelConnection } from './connection.js';
 
-/** A client's session. */
-export interface Session {
+/** What a client knows of its session. */
+export interface OfferedSession {
   readonly id: bigint;
   readonly timeoutMs: number;
   /** 16 bytes that prove a re-attaching client is the same. */
   readonly password: Buffer;
+}
+
+/** A client's session. */
+export interface Session extends OfferedSession {
   /** When it ends, in steady time, unless its client is heard of. */
   expiresAtMs: number;
   connection: ModelConnection | undefined;

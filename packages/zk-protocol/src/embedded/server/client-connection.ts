@@ -2,7 +2,8 @@ import type { Socket } from 'node:net';
 import type { CancelTimer } from '../../base/clock.js';
 import { type AuthId, type ModelConnection } from '../model/connection.js';
 import type { Notification, Reply } from '../model/replies.js';
-import { OpCode, Xid } from '../model/constants.js';
+import { MAX_PACKET_BYTES, OpCode, Xid } from '../model/constants.js';
+import type { OfferedSession } from '../model/sessions.js';
 import { decodeRequest } from '../wire/decode-request.js';
 import { encodeConnectResponse, encodeEvent, encodeReply } from '../wire/encode-reply.js';
 import type { JuteWriter } from '../wire/jute-writer.js';
@@ -57,6 +58,9 @@ const PAUSE_AT_BYTES = 1024 * 1024;
 /** Events cannot be held back, so a client that never reads is cut off in the end. */
 const CUT_OFF_AT_BYTES = 64 * 1024 * 1024;
 
+/** Before the login: what one packet may hold, and what may wait for the client. */
+const STRANGER_BYTES = 16 * 1024;
+
 const COMMAND = /^[a-z]{4}$/;
 
 /** One socket: cuts it into packets, reads them, and sends replies and events. */
@@ -65,13 +69,13 @@ export class ClientConnection implements ModelConnection {
   readonly auth: AuthId[];
   readonly ip: string;
   readonly address: string;
-  /** Whether it may do anything: it proved the server's login, or there is none. */
-  isTrusted: boolean;
+  /** A session that begins with the login. */
+  offered: OfferedSession | undefined;
   received = 0;
   sent = 0;
-  /** Ends the wait for a ConnectRequest, or for the client to hang up. */
+  /** Ends the wait for a ConnectRequest, for the login, or for the client to hang up. */
   cancelDeadline: CancelTimer | undefined;
-  private readonly frames = new FrameSplitter();
+  private readonly frames: FrameSplitter;
   private readonly outbox: Outbox;
   private phase: 'new' | 'connected' | 'closing' | 'closed' = 'new';
   private isPaused = false;
@@ -79,9 +83,9 @@ export class ClientConnection implements ModelConnection {
   constructor(
     private readonly socket: Socket,
     private readonly handler: ConnectionHandler,
-    isTrusted: boolean,
+    private trusted: boolean,
   ) {
-    this.isTrusted = isTrusted;
+    this.frames = new FrameSplitter(trusted ? MAX_PACKET_BYTES : STRANGER_BYTES);
     const { remoteAddress, remotePort } = socket;
     const ip = (remoteAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
     this.ip = ip;
@@ -98,9 +102,16 @@ export class ClientConnection implements ModelConnection {
     socket.on('close', () => this.close('the connection ended'));
   }
 
-  /** True until a ConnectRequest was accepted. */
-  get isNew(): boolean {
-    return this.phase === 'new';
+  /** Whether it may do anything: it proved the server's login, or there is none. */
+  get isTrusted(): boolean {
+    return this.trusted;
+  }
+
+  /** It proved the login. */
+  trust(): void {
+    this.trusted = true;
+    this.frames.maxPacketBytes = MAX_PACKET_BYTES;
+    this.cancelDeadline?.();
   }
 
   get isClosed(): boolean {
@@ -116,9 +127,9 @@ export class ClientConnection implements ModelConnection {
     return this.outbox.bytes;
   }
 
-  sendConnectResponse(session: { timeoutMs: number; id: bigint; password: Buffer }, request: ConnectRequest): void {
+  sendConnectResponse(session: OfferedSession, request: ConnectRequest): void {
     this.phase = 'connected';
-    this.cancelDeadline?.();
+    if (this.trusted) this.cancelDeadline?.();
     this.queue((writer) => encodeConnectResponse(writer, session, request.hasReadOnlyFlag));
   }
 
@@ -184,7 +195,7 @@ export class ClientConnection implements ModelConnection {
   }
 
   private get isBackedUp(): boolean {
-    return this.handler.isBusy || this.outbox.bytes > PAUSE_AT_BYTES;
+    return this.handler.isBusy || this.outbox.bytes > (this.trusted ? PAUSE_AT_BYTES : STRANGER_BYTES);
   }
 
   private pause(): void {

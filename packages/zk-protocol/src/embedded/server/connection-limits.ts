@@ -6,6 +6,9 @@ const MAX_HELD_BYTES = 128 * 1024 * 1024;
 /** Counting what every client holds is dear; it is done once for so many bytes queued. */
 const LOOK_EVERY_BYTES = 8 * 1024 * 1024;
 
+/** Connections that have not logged in; each holds some kilobytes. */
+const MAX_STRANGERS = 100;
+
 /** How many connections there may be. */
 export interface ConnectionLimits {
   total: number;
@@ -27,6 +30,7 @@ export class ConnectionGate {
   /** Lets a connection in. One that has not logged in makes room for it where there is none. */
   admit(connection: ClientConnection): boolean {
     const { ip } = connection;
+    if (!connection.isTrusted) this.limitStrangers();
     const isFull = () =>
       this.connections.size >= this.limits.total || (this.byAddress.get(ip) ?? 0) >= this.limits.perAddress;
     while (isFull()) {
@@ -38,6 +42,12 @@ export class ConnectionGate {
     this.connections.add(connection);
     this.byAddress.set(ip, (this.byAddress.get(ip) ?? 0) + 1);
     return true;
+  }
+
+  /** A new one takes the place of the oldest, which should have logged in by now. */
+  private limitStrangers(): void {
+    const strangers = [...this.connections].filter(({ isTrusted }) => !isTrusted);
+    if (strangers.length >= MAX_STRANGERS) strangers[0]?.close('too many clients have not logged in');
   }
 
   /** The connection is closed. Safe to repeat. */

@@ -16,6 +16,8 @@ import type { Login } from './login.js';
 const PASSWORD_BYTES = 16;
 /** A connection that says nothing is closed after this time. */
 const HANDSHAKE_MS = 30_000;
+/** Where there is a login, a connection that has not logged in after this time is closed. */
+const LOGIN_MS = 5_000;
 /** One that has been told everything and does not hang up is closed after this time. */
 const CLOSING_MS = 5_000;
 /** With more than this waiting for the disk, clients that send are not read until it has caught up. */
@@ -79,8 +81,8 @@ export class Dispatcher implements ConnectionHandler {
       return;
     }
     this.byModel.set(connection, connection);
-    connection.cancelDeadline = this.clock.setTimer(HANDSHAKE_MS, () => {
-      if (connection.isNew) connection.close('the client did not introduce itself in time');
+    connection.cancelDeadline = this.clock.setTimer(connection.isTrusted ? HANDSHAKE_MS : LOGIN_MS, () => {
+      connection.close(connection.isTrusted ? 'the client did not introduce itself' : 'the client did not log in');
     });
   }
 
@@ -129,18 +131,28 @@ export class Dispatcher implements ConnectionHandler {
       return;
     }
     if (request.sessionId === 0n) {
-      if (!store.model.takesSessions) {
-        connection.close('there are too many sessions');
-        return;
-      }
-      const password = randomBytes(PASSWORD_BYTES);
-      const opened = store.model.createSession(connection, { timeoutMs: request.timeoutMs, password }, now);
-      this.record(opened.outcome);
-      connection.sendConnectResponse(opened.session, request);
+      const { timeoutMs } = request;
+      connection.offered = store.model.offerSession({ timeoutMs, password: randomBytes(PASSWORD_BYTES) }, now);
+      const { offered } = connection;
+      if (connection.isTrusted && !this.openOffered(store, connection)) return;
+      connection.sendConnectResponse(offered, request);
     } else {
       this.attach(store, connection, request, now);
     }
     this.waiting.add(connection);
+  }
+
+  /** Begins the session that the connection was offered, if any. @returns whether the connection goes on */
+  private openOffered(store: Store, connection: ClientConnection): boolean {
+    const { offered } = connection;
+    if (offered === undefined) return true;
+    connection.offered = undefined;
+    if (!store.model.takesSessions) {
+      connection.close('there are too many sessions');
+      return false;
+    }
+    this.record(store.model.openSession(connection, offered, momentOf(this.clock)));
+    return true;
   }
 
   onAuth(connection: ClientConnection, scheme: string, credentials: Buffer): void {
@@ -148,7 +160,8 @@ export class Dispatcher implements ConnectionHandler {
     if (store === undefined) return;
     this.received++;
     if (this.login?.isProvedBy(scheme, credentials) === true) {
-      connection.isTrusted = true;
+      connection.trust();
+      if (!this.openOffered(store, connection)) return;
       this.sendReply(connection, Xid.auth, { reply: { zxid: 0, error: ErrorCode.ok }, events: [] });
       return;
     }
@@ -168,10 +181,15 @@ export class Dispatcher implements ConnectionHandler {
     const { store } = this;
     if (store === undefined) return;
     this.received++;
-    const allowed = connection.isTrusted || NEEDS_NO_LOGIN.has(request.op) ? request : NOT_LOGGED_IN;
-    const outcome = store.model.apply(connection, allowed, momentOf(this.clock));
-    this.record(outcome);
-    this.sendReply(connection, xid, outcome);
+    const isAllowed = connection.isTrusted || NEEDS_NO_LOGIN.has(request.op);
+    if (connection.offered === undefined) {
+      const outcome = store.model.apply(connection, isAllowed ? request : NOT_LOGGED_IN, momentOf(this.clock));
+      this.record(outcome);
+      this.sendReply(connection, xid, outcome);
+    } else {
+      const error = isAllowed ? ErrorCode.ok : ErrorCode.noAuth;
+      this.sendReply(connection, xid, { reply: { zxid: store.model.lastZxid, error }, events: [] });
+    }
     if (request.op === 'closeSession') {
       connection.endWhenSent();
       store.model.detach(connection);

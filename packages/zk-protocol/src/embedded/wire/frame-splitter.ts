@@ -11,7 +11,8 @@ export class FrameSplitter {
   private at = 0;
   private needed = LENGTH_BYTES;
 
-  constructor(private readonly maxPacketBytes = MAX_PACKET_BYTES) {}
+  /** @param maxPacketBytes - may be changed at any time */
+  constructor(public maxPacketBytes = MAX_PACKET_BYTES) {}
 
   /** Takes the next bytes of the stream. */
   push(chunk: Buffer): void {
