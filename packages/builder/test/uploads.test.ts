@@ -60,6 +60,14 @@ describe('several builders on one ZooKeeper', () => {
     expect(sides.filter((names) => names.some((name) => name.endsWith('.qcow2')))).toHaveLength(1);
   });
 
+  it('name images as str.format of Python does', async () => {
+    const of = await start({ sky: "image-name-format: 'ci-{image_name:.3}-{upload_id!r:>12}'\n" });
+    await of.builder();
+    await settled(of, READY);
+
+    expect((await of.cloudImages()).map(({ name }) => name)).toEqual(["ci-deb-'0000000001'"]);
+  });
+
   it('with one id are refused, and the other one is named', async () => {
     const of = await start();
     await of.builder();

@@ -52,6 +52,7 @@ export type { Clock, CancelTimer, Json, JsonObject, NodeRecord, RequestRecord, R
 export { delay, isNodepoolError, NodepoolError, orAbort } from '@nodepool/zk-protocol';
 export type { Logger, LogFields } from './contract/logger.js';
 export { silentLogger } from './contract/logger.js';
+export { formatTemplate, templateProblem } from './text/python-format.js';
 export type { CoreError, CoreErrorCode, CoreErrorOptions, LaunchErrorReason } from './contract/errors.js';
 export {
   CapacityError,

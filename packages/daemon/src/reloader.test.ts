@@ -66,7 +66,7 @@ describe('reload', () => {
 
     expect(lines).toContainEqual([
       'Configuration warning',
-      { path: 'labels[0].x', problem: 'unknown key "x"', file: position.file, line: 7 },
+      { path: 'labels[0].x', problem: 'unknown key "x"', file: position.file, line: 7, column: 3 },
     ]);
   });
 

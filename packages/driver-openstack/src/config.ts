@@ -12,7 +12,8 @@ import {
 import { readCloudFiles } from './client/clouds/find-files.js';
 import { readCloud } from './client/clouds/read-cloud.js';
 import type { CloudFiles, CloudSettings } from './client/clouds/types.js';
-import { completed, numberOr, objectOr, textOr, textsOf, textValues } from './config-values.js';
+import { problemOfTemplate } from './fill-template.js';
+import { completed, numberOr, objectOr, objectsOf, textOr, textsOf, textValues } from './config-values.js';
 
 /** An image that is already in the cloud. */
 export interface OpenStackCloudImage extends CloudImageConfig {
@@ -116,6 +117,7 @@ export function readProviderConfig(
   });
   const rateSeconds = numberOr(entry['rate'], DEFAULT_RATE_S);
   warnOfOldKeys(entry, context);
+  checkTemplates(entry, context);
   return {
     ...common,
     // this driver paces its calls itself, service by service
@@ -171,6 +173,19 @@ function warnOfOldKeys(entry: JsonObject, context: ProviderConfigContext): void 
       'clean-floating-ips deletes every floating IP of the project that is attached to nothing, whoever made it: use it ' +
       'only in a project of its own. Those that nodepool made are deleted without it';
     context.problem(['clean-floating-ips'], message, 'warning');
+  }
+}
+
+/** A property that cannot be filled in is left out at each launch, as the original does. */
+function checkTemplates(entry: JsonObject, context: ProviderConfigContext): void {
+  for (const [poolIndex, pool] of objectsOf(entry['pools']).entries()) {
+    for (const [labelIndex, label] of objectsOf(pool['labels']).entries()) {
+      for (const [key, template] of Object.entries(textValues(objectOr(label['dynamic-instance-properties'])))) {
+        const problem = problemOfTemplate(template);
+        const path = ['pools', poolIndex, 'labels', labelIndex, 'dynamic-instance-properties', key];
+        if (problem !== undefined) context.problem(path, `${problem}: instances do not get this property`, 'warning');
+      }
+    }
   }
 }
 

@@ -1,21 +1,34 @@
-import type { Json } from '@nodepool/zk-protocol';
-import type { RequestRecord } from '@nodepool/core';
+import { formatTemplate, templateProblem, type Json, type RequestRecord } from '@nodepool/core';
 
 /**
- * Fills a template as Python's `str.format` does: `{request.id}`, `{request.requestor_data[node_request_id]}`; `{{` and
- * `}}` stand for braces. Known of the request: `id`, `labels`, `requestor`, `requestor_data`, `relative_priority`,
+ * Fills a template as Python's `str.format` does: `{request.id}`, `{request.requestor_data[node_request_id]}`,
+ * `{request.requestor:>10}`. Known of the request: `id`, `labels`, `requestor`, `requestor_data`, `relative_priority`,
  * `event_id`, `created_time` and `tenant_name`.
- * @throws {Error} something that is not there is asked for, or a brace is not closed
+ * @throws {Error} the template asks for something that does not exist, or uses something that is not supported
  */
 export function fillTemplate(template: string, request: RequestRecord): string {
-  const values = valuesOf(request);
-  const text = template.replaceAll(/\{\{|\}\}|\{([^{}]*)\}|[{}]/g, (match, expression: string | undefined) => {
-    if (match === '{{' || match === '}}') return match.charAt(0);
-    if (expression === undefined) throw new Error(`"${template}" has a brace without its other half`);
-    return pythonText(lookUp(expression, { request: values }));
-  });
-  return text;
+  return formatTemplate(template, { request: valuesOf(request) });
 }
+
+/** What keeps a template from being filled for any request, in words; `undefined`: nothing. */
+export function problemOfTemplate(template: string): string | undefined {
+  const asked = [...template.matchAll(/requestor_data\[([^\]]+)\]/g)].map(([, key]) => [key, EXAMPLE]);
+  // what a requestor writes is its own matter, so everything below it is taken for there
+  const isOpen = /requestor_data\[[^\]]*\][.[]/.test(template);
+  const examples = { ...EXAMPLES, requestor_data: Object.fromEntries(asked) as Record<string, Json> };
+  return isOpen ? undefined : templateProblem(template, { request: examples });
+}
+
+const EXAMPLE = 'example';
+const EXAMPLES = {
+  id: EXAMPLE,
+  labels: Array<Json>(100).fill(EXAMPLE),
+  requestor: EXAMPLE,
+  relative_priority: 1,
+  event_id: EXAMPLE,
+  created_time: 1.5,
+  tenant_name: EXAMPLE,
+};
 
 function valuesOf(request: RequestRecord): Record<string, Json> {
   return {
@@ -28,35 +41,4 @@ function valuesOf(request: RequestRecord): Record<string, Json> {
     created_time: request.createdTimeMs === null ? null : request.createdTimeMs / 1_000,
     tenant_name: request.tenantName,
   };
-}
-
-/** E.g. `request.requestor_data[tenant]`. */
-function lookUp(expression: string, root: Json): Json {
-  const path = [...expression.matchAll(/(?:^|\.)([A-Za-z_]\w*)|\[([^\]]*)\]/g)];
-  const isWhole = path.map(([part]) => part).join('') === expression && path.length > 0;
-  if (!isWhole) throw new Error(`"{${expression}}" cannot be understood: write e.g. {request.id}`);
-  let value: Json | undefined = root;
-  for (const [, name, index] of path) value = member(value, name ?? index ?? '');
-  if (value === undefined) throw new Error(`"{${expression}}" does not exist`);
-  return value;
-}
-
-function member(value: Json | undefined, key: string): Json | undefined {
-  if (Array.isArray(value)) return value[Number(key)];
-  if (typeof value !== 'object' || value === null) return undefined;
-  return Object.hasOwn(value, key) ? value[key] : undefined;
-}
-
-/** As Python writes values into texts. */
-function pythonText(value: Json, isInner = false): string {
-  if (value === null) return 'None';
-  if (typeof value === 'boolean') return value ? 'True' : 'False';
-  if (typeof value === 'string') return isInner ? `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'` : value;
-  if (Array.isArray(value)) return `[${value.map((item) => pythonText(item, true)).join(', ')}]`;
-  if (typeof value === 'object') {
-    return `{${Object.entries(value)
-      .map(([key, item]) => `'${key}': ${pythonText(item, true)}`)
-      .join(', ')}}`;
-  }
-  return String(value);
 }

@@ -15,6 +15,7 @@ describe('the order for a server', () => {
       'dynamic-instance-properties': {
         tenant: '{request.tenant_name}',
         who: '{request.requestor_data[a]}',
+        wide: '{request.tenant_name:->6}{{}}',
         broken: '{request.nothing}',
       },
     };
@@ -28,7 +29,15 @@ describe('the order for a server', () => {
       ...{ name: `np${node.id}`, flavorId: 'f-2', keyName: 'ci', configDrive: true, securityGroups: ['ssh', 'web'] },
       hints: { group: 'group-1' },
       metadata: {
-        ...{ groups: 'mine', team: 'infra', size: '3', tenant: 'acme', who: "[1, 'b']", nodepool_image_name: 'debian' },
+        ...{
+          groups: 'mine',
+          team: 'infra',
+          size: '3',
+          tenant: 'acme',
+          who: "[1, 'b']",
+          wide: '--acme{}',
+          nodepool_image_name: 'debian',
+        },
         ...{ nodepool_node_id: node.id, nodepool_provider_name: 'sky', nodepool_pool_name: 'main' },
       },
     });

@@ -8,7 +8,14 @@ import {
   withUpload,
   type UploadRecord,
 } from '@nodepool/zk-protocol';
-import { databaseTag, NodepoolError, type Provider, type ProviderImages } from '@nodepool/core';
+import {
+  ConfigError,
+  databaseTag,
+  formatTemplate,
+  NodepoolError,
+  type Provider,
+  type ProviderImages,
+} from '@nodepool/core';
 import { propertyTexts } from '@nodepool/core/service';
 import type { Progress } from '../context/progress.js';
 import { readChecksums } from '../files/checksums.js';
@@ -116,7 +123,7 @@ async function sendImage(
   const { build, format } = planned;
   const { id: uploadId } = record.current;
   const { md5, sha256 } = await readChecksums(file);
-  const name = formatName(settings.nameFormat, {
+  const name = nameOfImage(settings.nameFormat, {
     image_name: build.image,
     upload_id: uploadId,
     timestamp: String(Math.floor(startedMs / 1_000)),
@@ -216,7 +223,12 @@ async function undo(
   }
 }
 
-/** Fills in `{name}` fields; unknown ones stay as they are. */
-export function formatName(format: string, fields: Readonly<Record<string, string>>): string {
-  return format.replace(/\{(\w+)\}/g, (all, name: string) => fields[name] ?? all);
+/** @throws {ConfigError} the format asks for something that does not exist */
+function nameOfImage(format: string, fields: Readonly<Record<string, string>>): string {
+  try {
+    return formatTemplate(format, fields);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ConfigError(`image-name-format "${format}": ${reason}`, [], { cause });
+  }
 }

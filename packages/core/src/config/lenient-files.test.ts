@@ -253,3 +253,29 @@ describe('what the validator of the original tells apart', () => {
     expect(await linesAbout({ yaml: 'labels: [{name: a, min-ready: true}]', drivers, mode: 'validate' })).toEqual([]);
   });
 });
+
+describe('templates', () => {
+  it('with format specifications load without a word', async () => {
+    const image = openstack("image-name-format: '{image_name:>12}-{timestamp!s:.5}-{{x}}'");
+    const property = label("diskimage: i, min-ram: 1, dynamic-instance-properties: {a: '{request.id:>20}'}");
+
+    expect(await saidInService(image)).toEqual([]);
+    expect(await saidInService(property)).toEqual([]);
+  });
+
+  it('that cannot be filled are warnings at their place', async () => {
+    const image = openstack("image-name-format: '{image_name}-{timestamp:%Y}'");
+    const property = label(
+      "diskimage: i, min-ram: 1, dynamic-instance-properties: {a: '{request.nope}', b: '{request.requestor_data[x][y]}'}",
+    );
+
+    expect(await saidInService(image)).toEqual([
+      'nodepool.yaml:4:67: providers[0].image-name-format: warning: "{timestamp:%Y}" is not supported: "%Y" is no format of a text: uploads to this provider fail',
+    ]);
+    expect(await saidInService(property)).toEqual([
+      expect.stringMatching(
+        /^nodepool\.yaml:4:144: providers\[0\]\.pools\[0\]\.labels\[0\]\.dynamic-instance-properties\.a: warning: "\{request\.nope\}" does not exist, expected \{request\.id\}.*: instances do not get this property$/,
+      ),
+    ]);
+  });
+});

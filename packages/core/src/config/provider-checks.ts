@@ -5,6 +5,7 @@ import type { ProblemCollector } from './problems.js';
 import { listOf, mapOf, namedEntries, numberOf, textOf } from './raw-values.js';
 import { PLACEHOLDER } from './repair-entry.js';
 import type { SourceDocument } from './source-document.js';
+import { templateProblem } from '../text/python-format.js';
 import { didYouMean } from '../text/suggest.js';
 import type { DiskimageConfig, LabelConfig } from '../contract/config.js';
 import { formatPath } from '../contract/yaml-path.js';
@@ -89,6 +90,20 @@ export function checkProviderDiskimages(entry: JsonObject, provider: number, con
       problems.add(document, where, `diskimage "${name}" is abstract, expected one that is built`);
     }
   }
+}
+
+const IMAGE_NAME_FIELDS = { image_name: 'image', upload_id: '0000000001', timestamp: '1700000000' };
+
+/** Uploads fail when their name cannot be made, in the original too. */
+export function checkImageNames(
+  { images }: ProviderConfig,
+  provider: number,
+  { document, problems }: Pick<CheckContext, 'document' | 'problems'>,
+): void {
+  const problem = images === undefined ? undefined : templateProblem(images.nameFormat, IMAGE_NAME_FIELDS);
+  if (problem === undefined) return;
+  const path = ['providers', provider, 'image-name-format'];
+  problems.add(document, path, `${problem}: uploads to this provider fail`, { severity: 'warning' });
 }
 
 /** A net under the drivers: every label a pool offers must be known, wherever the driver read it from. */

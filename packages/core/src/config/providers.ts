@@ -8,7 +8,13 @@ import { ANY_PROVIDER_SCHEMA } from './compose-schema.js';
 import { reportDuplicates } from './duplicates.js';
 import { driverNameOf, findDrivers } from './find-drivers.js';
 import type { ProblemCollector } from './problems.js';
-import { checkPools, checkPoolLabelsAreKnown, checkProviderDiskimages, warnOfIdleProvider } from './provider-checks.js';
+import {
+  checkImageNames,
+  checkPools,
+  checkPoolLabelsAreKnown,
+  checkProviderDiskimages,
+  warnOfIdleProvider,
+} from './provider-checks.js';
 import { providerSchema } from './provider-schema.js';
 import { type RepairedEntry, repairEntry } from './repair-entry.js';
 import { checkSchema } from './schema-validator.js';
@@ -90,6 +96,7 @@ function readWithDriver(
   if (config === undefined) return undefined;
   checkPoolLabelsAreKnown(config, entry, index, reading);
   checkPoolLimits(config, entry, index, reading);
+  checkImageNames(config, index, reading);
   if (repaired === undefined) warnOfIdleProvider(config, entry, index, reading);
   return { index, driver, config, repaired };
 }
