@@ -70,6 +70,11 @@ export class FrameProxy {
     this.#trap = { remaining: n, action, fired: false };
   }
 
+  /** Packets that are still to come until the one waited for. */
+  get remaining(): number {
+    return this.#trap?.remaining ?? 0;
+  }
+
   /** Whether the packet waited for has come. */
   get hasFired(): boolean {
     return this.#trap?.fired ?? false;

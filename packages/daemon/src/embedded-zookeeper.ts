@@ -117,7 +117,7 @@ export async function startEmbeddedZooKeeper(
       ...address,
       stateDir,
       access: settings.embeddedAccess,
-      toMove: 'export its content with any ZooKeeper client, start an ensemble, and list it under zookeeper-servers',
+      toMove: 'nodepool move-to-ensemble copies its content to an ensemble',
     });
     return {
       connection: embeddedConnection(stateDir),
@@ -134,6 +134,12 @@ export async function startEmbeddedZooKeeper(
 function explain(stateDir: string, error: unknown): unknown {
   if (isNodepoolError(error, 'ZK_EMBEDDED_LOCKED')) {
     const message = `${error.message}: several launchers need zookeeper-servers in their configuration, or each its own --state-dir`;
+    return new NodepoolError('NODEPOOL_STATE_DIR', message, { cause: error });
+  }
+  if (isNodepoolError(error, 'ZK_EMBEDDED_MOVED')) {
+    const message =
+      `${error.message}: list those servers under zookeeper-servers; ` +
+      `or use this database again with: nodepool --state-dir ${stateDir} move-to-ensemble --undo`;
     return new NodepoolError('NODEPOOL_STATE_DIR', message, { cause: error });
   }
   if (error instanceof NodepoolError) return error;

@@ -29,6 +29,7 @@ import { infoCommand } from './info.js';
 import { labelsCommand } from './labels.js';
 import { listCommand } from './list.js';
 import { logsCommand } from './logs.js';
+import { moveToEnsembleCommand } from './move-to-ensemble.js';
 import { planCommand } from './plan.js';
 import { replayCommand } from './replay.js';
 import { requestListCommand } from './request-list.js';
@@ -77,6 +78,7 @@ export const COMMANDS: readonly Command<unknown>[] = [
   replayCommand,
   configSchemaCommand,
   driversCommand,
+  moveToEnsembleCommand,
   imageLogCommand,
   imageDiffCommand,
   completionCommand(() => COMMANDS),

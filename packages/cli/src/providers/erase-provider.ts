@@ -1,9 +1,9 @@
-import { createInterface } from 'node:readline/promises';
 import { buildProviderPath, buildsPath, IMAGES_ROOT, nodePath } from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { withZooKeeper } from '../connection/connection.js';
 import { print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
+import { isConfirmed } from '../terminal/confirm.js';
 import { fetchNodeRows, ifPresent, mapPipelined } from '../connection/fetch-records.js';
 
 /**
@@ -12,9 +12,12 @@ import { fetchNodeRows, ifPresent, mapPipelined } from '../connection/fetch-reco
  */
 export async function eraseProvider(context: CliContext, args: { provider: string; force: boolean }): Promise<void> {
   const { provider, force } = args;
-  if (!force && !(await isConfirmed(provider))) {
-    print('Aborting. No data erased.');
-    return;
+  if (!force) {
+    print('\nWARNING! This action is not reversible!');
+    if (!(await isConfirmed(`Erase ZooKeeper data for provider ${provider}?`))) {
+      print('Aborting. No data erased.');
+      return;
+    }
   }
   await withZooKeeper(context, async (zk) => {
     print(`Erasing build data for ${provider}...`);
@@ -23,22 +26,6 @@ export async function eraseProvider(context: CliContext, args: { provider: strin
     const nodes = (await fetchNodeRows({ ...context, zk })).filter(({ node }) => node.provider === provider);
     await mapPipelined(nodes, ({ node }) => ifPresent(zk.deleteRecursive(nodePath(node.id))));
   });
-}
-
-/** The end of the input is a no. */
-async function isConfirmed(provider: string): Promise<boolean> {
-  print('\nWARNING! This action is not reversible!');
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
-  try {
-    const answer = await Promise.race([
-      terminal.question(`Erase ZooKeeper data for provider ${provider}? [N/y] `),
-      ended,
-    ]);
-    return answer.toLowerCase() === 'y';
-  } finally {
-    terminal.close();
-  }
 }
 
 async function eraseBuilds(zk: ZooKeeper, provider: string): Promise<void> {

@@ -22,6 +22,7 @@ export type { ConfiguredConnection } from './zookeeper-options.js';
 export { configuredConnection } from './zookeeper-options.js';
 export { ensureEmbeddedLogin, removeEmbeddedLogin } from './state-dir/embedded-login.js';
 export { embeddedConnection, embeddedDataDir, type EmbeddedConnection, findEmbeddedServer } from './find-embedded.js';
+export { formatZooKeeperServers } from './zookeeper-settings.js';
 export type { EmbeddedServerInfo, StateDirSurroundings } from './state-dir/state-dir.js';
 export {
   defaultStateDir,

@@ -5,6 +5,7 @@ import { EmbeddedServerError } from '../contract/errors.js';
 import { ServerModel } from '../model/server-model.js';
 import { DirectoryLock } from '../storage/directory-lock.js';
 import { nodeFileSystem } from '../storage/file-system.js';
+import { refuseMoved } from '../storage/move-note.js';
 import { Store, type StoreOptions } from '../storage/store.js';
 import type { EmbeddedLogger } from '../contract/logger.js';
 import type { EmbeddedServer, EmbeddedServerOptions } from './types.js';
@@ -96,6 +97,7 @@ export class RunningServer implements EmbeddedServer {
     this.lock = lock;
     lock.onLost = (error) => this.onWriteFailure(lock, error);
     try {
+      await refuseMoved(this.options.dataDir);
       this.dispatcher.login = await this.readLogin();
       const store = await this.openStore(lock);
       try {

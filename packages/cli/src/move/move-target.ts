@@ -1,0 +1,84 @@
+import { isZooKeeperError, MultiError, NODEPOOL_ROOT } from '@nodepool/zk-protocol';
+import type { Operation, ZooKeeper } from '@nodepool/zk-protocol';
+import type { StoredZnode } from '@nodepool/zk-protocol/embedded';
+import { CliError } from '../command/errors.js';
+import { ifPresent } from '../connection/fetch-records.js';
+
+/**
+ * Random id of the database. A service that finds none makes one, and then takes no resource for its own that another
+ * database has marked. So it is copied last.
+ */
+export const DATABASE_ID_PATH = `${NODEPOOL_ROOT}/database-id`;
+/** There while a copy to the ensemble may be incomplete. */
+const MARKER = `${NODEPOOL_ROOT}/moving`;
+/** How many znodes a message names. */
+const NAMED = 3;
+
+/** The ensemble that a database is moved to. */
+export class MoveTarget {
+  constructor(
+    private readonly zk: ZooKeeper,
+    /** Of the move; marks what was copied by it. */
+    private readonly id: string,
+    private readonly servers: string,
+  ) {}
+
+  /** How far this move has got: `none` for an ensemble that is free. @throws CliError when it holds data of others */
+  async progress(): Promise<'none' | 'begun' | 'complete'> {
+    const marker = await ifPresent(this.zk.getData(MARKER));
+    const [id, state] = marker?.data.toString().split(' ') ?? [];
+    if (id === this.id && state === 'complete') return 'complete';
+    const occupants = await findOccupants(this.zk, NODEPOOL_ROOT);
+    const isUsed = occupants.some(({ path, isEphemeral }) => isEphemeral || path === DATABASE_ID_PATH);
+    if (id === this.id && !isUsed) return 'begun';
+    if (occupants.length === 0) return 'none';
+    const names = occupants.slice(0, NAMED).map(({ path }) => path);
+    throw new CliError(
+      `the ensemble ${this.servers} already holds data of Nodepool: ${names.join(', ')}` +
+        `${occupants.length > NAMED ? ', ...' : ''}. Nothing was changed there. Stop the services that use it, see ` +
+        `whether that data is needed, and delete ${NODEPOOL_ROOT} there; or configure another chroot`,
+    );
+  }
+
+  /** Removes what an interrupted copy left, and marks the ensemble. */
+  async begin(): Promise<void> {
+    await this.zk.ensurePath(NODEPOOL_ROOT);
+    if ((await this.zk.exists(MARKER)) === undefined) await this.zk.create(MARKER, `${this.id} begun`);
+    for (const child of await this.zk.getChildren(NODEPOOL_ROOT)) {
+      const path = `${NODEPOOL_ROOT}/${child}`;
+      if (path !== MARKER) await this.zk.deleteRecursive(path);
+    }
+  }
+
+  /** Creates the last znode, which makes the copy the database that it was, and marks the copy as complete. */
+  async complete(last: StoredZnode | undefined): Promise<void> {
+    const operations: Operation[] = last ? [{ op: 'create', path: last.path, data: last.data }] : [];
+    try {
+      await this.zk.multi([...operations, { op: 'set', path: MARKER, data: `${this.id} complete` }]);
+    } catch (error) {
+      if (!(error instanceof MultiError) || !isZooKeeperError(error, 'ZK_NODE_EXISTS')) throw error;
+      throw new CliError(
+        `a service was started on ${this.servers} before the copy was complete. Stop all services there, delete ${NODEPOOL_ROOT} there, ` +
+          'and repeat this command',
+        { cause: error },
+      );
+    }
+  }
+
+  /** Removes the mark. */
+  async forget(): Promise<void> {
+    await ifPresent(this.zk.delete(MARKER));
+  }
+}
+
+/** Records and registrations below a path, and what others have marked. Empty directories count for nothing. */
+async function findOccupants(zk: ZooKeeper, path: string): Promise<{ path: string; isEphemeral: boolean }[]> {
+  const found = await ifPresent(zk.getChildren2(path));
+  if (found === undefined) return [];
+  const { children, stat } = found;
+  const isEphemeral = stat.ephemeralOwner !== 0n;
+  const own = stat.dataLength > 0 || isEphemeral ? [{ path, isEphemeral }] : [];
+  const below: { path: string; isEphemeral: boolean }[] = [];
+  for (const child of children) below.push(...(await findOccupants(zk, `${path}/${child}`)));
+  return [...own, ...below];
+}

@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { isNodepoolError, NODEPOOL_ROOT } from '@nodepool/zk-protocol';
+import type { ZooKeeper } from '@nodepool/zk-protocol';
+import { StoredDatabase } from '@nodepool/zk-protocol/embedded';
+import type { MoveNote, StoredZnode } from '@nodepool/zk-protocol/embedded';
+import { embeddedDataDir, formatZooKeeperServers, stateDirCandidates } from '@nodepool/core/config';
+import { print, tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
+import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
+import { isConfirmed } from '../terminal/confirm.js';
+import { copyZnodes, verifyCopy } from './copy-znodes.js';
+import { DATABASE_ID_PATH, MoveTarget } from './move-target.js';
+
+/**
+ * `nodepool move-to-ensemble`: copies what the embedded server holds to the ensemble of the configuration, and marks the
+ * embedded database, so that no service starts on it. May be repeated after it was interrupted.
+ */
+export async function moveToEnsemble(context: CliContext, args: { undo: boolean; force: boolean }): Promise<void> {
+  const dataDir = await findDataDir(context);
+  const to = args.undo ? '' : await targetOf(context);
+  const database = await openDatabase(dataDir, context);
+  try {
+    if (args.undo) await undo(database, dataDir, args.force);
+    else await move(context, { database, dataDir, to });
+  } finally {
+    await database.close();
+  }
+}
+
+interface Move {
+  readonly database: StoredDatabase;
+  readonly dataDir: string;
+  /** The ensemble, as a connection string. */
+  readonly to: string;
+}
+
+async function move(context: CliContext, { database, dataDir, to }: Move): Promise<void> {
+  const note = await database.moveNote;
+  if (note !== undefined && note.to !== to) {
+    throw new CliError(
+      `${describe(dataDir, note)}, and the configuration names ${to}: name the same servers, or take that move back with --undo`,
+    );
+  }
+  const all = database.znodes();
+  const znodes = all.filter(({ path }) => path.startsWith(`${NODEPOOL_ROOT}/`));
+  if (znodes.length === 0) throw new CliError(`${dataDir} holds no data of Nodepool: name another --state-dir`);
+  const { id } = note ?? { id: randomUUID() };
+  await withZooKeeper(context, async (zk) => {
+    const target = new MoveTarget(zk, id, to);
+    if (note?.isDone !== true) {
+      await copy(zk, target, znodes, () => database.setMoveNote({ id, to, isDone: false }));
+      await database.setMoveNote({ id, to, isDone: true });
+    }
+    await target.forget();
+  });
+  print(`Moved ${znodes.length} znodes from ${dataDir} to ${to}.`);
+  tellOthers(all);
+  tell('Now list these servers under zookeeper-servers for each launcher, builder and Zuul, and start them.');
+}
+
+async function copy(
+  zk: ZooKeeper,
+  target: MoveTarget,
+  znodes: readonly StoredZnode[],
+  begun: () => Promise<void>,
+): Promise<void> {
+  const progress = await target.progress();
+  if (progress === 'complete') return;
+  await begun();
+  const last = znodes.find(({ path }) => path === DATABASE_ID_PATH);
+  const others = znodes.filter((znode) => znode !== last);
+  await target.begin();
+  tell(`Copying ${znodes.length} znodes...`);
+  await copyZnodes(zk, others);
+  await verifyCopy(zk, others);
+  await target.complete(last);
+}
+
+async function undo(database: StoredDatabase, dataDir: string, force: boolean): Promise<void> {
+  const note = await database.moveNote;
+  if (note === undefined) {
+    print(`The content of ${dataDir} was not moved.`);
+    return;
+  }
+  if (note.isDone && !force) {
+    print(`\nWARNING! Services that use ${note.to} must be stopped first.`);
+    print('Instances and images that were made since the move are deleted once services use this database again.');
+    if (!(await isConfirmed(`Use ${dataDir} again?`))) {
+      print('Aborting. Nothing was changed.');
+      return;
+    }
+  }
+  await database.setMoveNote(undefined);
+  print(`${dataDir} is used again. The copy stays at ${note.to}, in ${NODEPOOL_ROOT}.`);
+}
+
+function describe(dataDir: string, { to, isDone }: MoveNote): string {
+  return isDone ? `The content of ${dataDir} was moved to ${to}` : `A move of ${dataDir} to ${to} has been begun`;
+}
+
+/** Says what other programs have put there. */
+function tellOthers(all: readonly StoredZnode[]): void {
+  const roots = new Set(all.map(({ path }) => `/${path.split('/')[1] ?? ''}`));
+  for (const root of ['/', '/zookeeper', NODEPOOL_ROOT]) roots.delete(root);
+  if (roots.size > 0) tell(`Not copied, as other programs made it: ${[...roots].join(', ')}`);
+}
+
+async function targetOf(context: CliContext): Promise<string> {
+  const servers = (await loadIfPresent(context))?.zookeeper.servers ?? [];
+  if (servers.length > 0) return formatZooKeeperServers(servers);
+  throw new CliError(
+    `${context.options.configFile} names no zookeeper-servers: list the servers of the ensemble there, and repeat this command`,
+  );
+}
+
+async function findDataDir({ options, env }: CliContext): Promise<string> {
+  const surroundings = { env, uid: process.getuid?.(), home: homedir() };
+  const directories = options.stateDir === undefined ? stateDirCandidates(surroundings) : [options.stateDir];
+  for (const dataDir of directories.map(embeddedDataDir)) {
+    if (await isDirectory(dataDir)) return dataDir;
+  }
+  throw new CliError(
+    `no embedded server has left its data in ${directories.join(', ')}: name the launcher's --state-dir`,
+  );
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+async function openDatabase(dataDir: string, { logger }: CliContext): Promise<StoredDatabase> {
+  try {
+    return await StoredDatabase.open(dataDir, logger);
+  } catch (error) {
+    if (!isNodepoolError(error, 'ZK_EMBEDDED_LOCKED')) throw error;
+    throw new CliError(`${dataDir} is in use: stop the launcher, and the builder, first. ${error.message}`, {
+      cause: error,
+    });
+  }
+}
