@@ -1,18 +1,11 @@
-import {
-  ensureDatabaseId,
-  ImageTree,
-  newComponent,
-  withComponent,
-  type ImageChange,
-  type ZkLock,
-} from '@nodepool/zk-protocol';
+import { ensureDatabaseId, ImageTree, newComponent, withComponent, type ImageChange } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import { Registration } from '@nodepool/core/launcher';
 import { lastBuildMs, unfinishedAfter } from '@nodepool/core/service';
 import { ActivityReport, describeActivity, type ActivityFacts } from './activity.js';
 import { Builds, type BuildStatus } from './build/builds.js';
 import { removeLeftovers } from './tool/leftovers.js';
-import { holdBuilderId } from './context/unique-builder.js';
+import { BuilderIdLock } from './context/unique-builder.js';
 import type { ImageWork } from '@nodepool/core/service';
 import { toImageWork, type Progress } from './context/progress.js';
 import { Janitor } from './janitor/janitor.js';
@@ -36,7 +29,7 @@ export class Builder {
   #config: Config;
   #parts: { builds: Builds; uploads: Uploads; janitor: Janitor; surroundings: Surroundings } | undefined;
   #cancelSweep: (() => void) | undefined;
-  #id: ZkLock | undefined;
+  #id: BuilderIdLock | undefined;
   #databaseId: string | undefined;
   readonly #imageListeners = new Set<(image: string) => void>();
   #stopping = false;
@@ -58,7 +51,10 @@ export class Builder {
   /** What is not started yet, in an operator's words; empty when ready. */
   get notReady(): readonly string[] {
     if (!this.#parts) return ['builder is starting'];
-    return this.#tree.ready ? [] : ['images are not known'];
+    return [
+      ...(this.#tree.ready ? [] : ['images are not known']),
+      ...(this.#id?.held ? [] : ['another builder may have its id']),
+    ];
   }
 
   /** The configuration in force. */
@@ -93,14 +89,7 @@ export class Builder {
 
   /** The same as others show it. */
   get work(): ImageWork[] {
-    const { builds, uploads } = this.running;
-    const { hostname } = this.#options;
-    const expectedMs = (image: string) => lastBuildMs(this.#tree.images.get(image));
-    const running = [...builds, ...uploads].map((progress) =>
-      toImageWork(progress, hostname, expectedMs(progress.image)),
-    );
-    const failed = this.failingUploads.map((upload) => failedUploadToWork(upload, hostname));
-    return [...running, ...failed];
+    return workOf(this, this.#options.hostname);
   }
 
   /** What an image's build is doing or waiting for. */
@@ -138,7 +127,8 @@ export class Builder {
     const isInUse = (buildId: string) =>
       uploads.isReading(buildId) || builds.running.some((progress) => progress.buildId === buildId);
     const janitor = new Janitor(surroundings, { isInUse });
-    this.#id = await holdBuilderId(surroundings);
+    this.#id = new BuilderIdLock(surroundings, () => this.#lookAtAll());
+    await this.#id.take();
     await removeLeftovers(surroundings.tmpRoot, logger);
     await this.#registration.register();
     this.#parts = { builds, uploads, janitor, surroundings };
@@ -174,7 +164,7 @@ export class Builder {
     const { builds, uploads, janitor } = this.#parts;
     const cancel = clock.setTimer(deadlineMs - Math.min(ABORT_MS, deadlineMs / 2), () => builds.abort());
     const work = { builds: builds.drain(), uploads: uploads.stop(), deletions: janitor.stop() };
-    await this.#within(deadlineMs, work);
+    await endWithin(this.#options, deadlineMs, work);
     cancel();
   }
 
@@ -185,7 +175,11 @@ export class Builder {
     this.#tree.stop();
     const providers = this.#parts?.surroundings.providers.stop() ?? Promise.resolve();
     const id = this.#id?.release() ?? Promise.resolve();
-    await this.#within(ENDING_MS, { providers, 'the registration': this.#registration.remove(), 'the id': id });
+    await endWithin(this.#options, ENDING_MS, {
+      providers,
+      'the registration': this.#registration.remove(),
+      'the id': id,
+    });
   }
 
   /** After `stop`: resolves when all that had begun has ended and nothing more is written, however long that takes. */
@@ -195,26 +189,9 @@ export class Builder {
     await Promise.all([builds.drain(), uploads.stop(), janitor.stop(), surroundings.providers.stop()]);
   }
 
-  /** Waits no longer than that; what had not ended by then is said in the log, and cleaned up after the next start. */
-  async #within(limitMs: number, work: Readonly<Record<string, Promise<unknown>>>): Promise<void> {
-    const { clock, zk, logger } = this.#options;
-    const unfinished = await unfinishedAfter(limitMs, clock, new Map(Object.entries(work)));
-    if (unfinished.length === 0) return;
-    const zookeeper = zk.state === 'CONNECTED' ? 'connected' : 'away';
-    logger.warn('Not everything has ended in time; it is cleaned up after the next start', { unfinished, zookeeper });
-  }
-
   /** What the builder is doing, as lines for the log. */
   describe(): string[] {
-    const { builds, uploads } = this.running;
-    return [
-      `not ready: ${this.notReady.join(', ') || 'nothing'}`,
-      ...builds.map((progress) => `build ${JSON.stringify(progress)}`),
-      ...uploads.map((progress) => `upload ${JSON.stringify(progress)}`),
-      ...this.failingUploads.map((failing) => `failed upload ${JSON.stringify(failing)}`),
-      ...this.failingDeletions.map((failing) => `deletion ${JSON.stringify(failing)}`),
-      ...[...this.#config.diskimages.keys()].map((image) => `image ${image} ${JSON.stringify(this.status(image))}`),
-    ];
+    return linesOf(this);
   }
 
   #surroundings(): Promise<Surroundings> {
@@ -235,7 +212,7 @@ export class Builder {
 
   #onChange(image: string, { what }: ImageChange): void {
     for (const listener of this.#imageListeners) listener(image);
-    if (!this.#parts || this.#stopping || !this.#tree.ready) return;
+    if (!this.#parts || !this.#mayBegin || !this.#tree.ready) return;
     const { builds, uploads, janitor } = this.#parts;
     this.#report.soon();
     if (what === 'build-request') builds.forgetFailures(image);
@@ -246,7 +223,7 @@ export class Builder {
 
   #onWorkEnded(): void {
     this.#report.soon();
-    if (!this.#stopping) this.#parts?.janitor.clean();
+    if (this.#mayBegin) this.#parts?.janitor.clean();
   }
 
   /** Tells the metrics what each image is doing. */
@@ -262,8 +239,13 @@ export class Builder {
     events.imagesChanged(describeActivity(this.#config, this.#tree, this.running, facts), load);
   }
 
+  /** The images directory is this builder's alone, and it does not stop. */
+  get #mayBegin(): boolean {
+    return !this.#stopping && this.#id?.held === true;
+  }
+
   #lookAtAll(): void {
-    if (!this.#parts || this.#stopping) return;
+    if (!this.#parts || !this.#mayBegin) return;
     this.#report.soon();
     const { builds, uploads, janitor } = this.#parts;
     builds.considerAll();
@@ -277,13 +259,48 @@ export class Builder {
     if (!this.#parts || this.#stopping) return;
     const { builds, uploads, janitor } = this.#parts;
     this.#cancelSweep = clock.setTimer(SWEEP_MS, () => void this.#sweep());
+    if (!this.#mayBegin) return;
     const begunBefore = uploads.begun;
     if (builds.considerAll() > 0 && !isFirst) events.sweepFound('build');
     await uploads.consider();
-    if (this.#stopping) return;
+    if (!this.#mayBegin) return;
     if (uploads.begun > begunBefore && !isFirst) events.sweepFound('upload');
     janitor.clean(!isFirst);
     await janitor.findLeaks();
     this.#report.soon();
   }
+}
+
+/** Waits no longer than that; what had not ended by then is said in the log, and cleaned up after the next start. */
+async function endWithin(
+  { clock, zk, logger }: Pick<BuilderOptions, 'clock' | 'zk' | 'logger'>,
+  limitMs: number,
+  work: Readonly<Record<string, Promise<unknown>>>,
+): Promise<void> {
+  const unfinished = await unfinishedAfter(limitMs, clock, new Map(Object.entries(work)));
+  if (unfinished.length === 0) return;
+  const zookeeper = zk.state === 'CONNECTED' ? 'connected' : 'away';
+  logger.warn('Not everything has ended in time; it is cleaned up after the next start', { unfinished, zookeeper });
+}
+
+function workOf(builder: Builder, hostname: string): ImageWork[] {
+  const { builds, uploads } = builder.running;
+  const expectedMs = (image: string) => lastBuildMs(builder.tree.images.get(image));
+  const running = [...builds, ...uploads].map((progress) =>
+    toImageWork(progress, hostname, expectedMs(progress.image)),
+  );
+  return [...running, ...builder.failingUploads.map((upload) => failedUploadToWork(upload, hostname))];
+}
+
+function linesOf(builder: Builder): string[] {
+  const { builds, uploads } = builder.running;
+  const images = [...builder.config.diskimages.keys()];
+  return [
+    `not ready: ${builder.notReady.join(', ') || 'nothing'}`,
+    ...builds.map((progress) => `build ${JSON.stringify(progress)}`),
+    ...uploads.map((progress) => `upload ${JSON.stringify(progress)}`),
+    ...builder.failingUploads.map((failing) => `failed upload ${JSON.stringify(failing)}`),
+    ...builder.failingDeletions.map((failing) => `deletion ${JSON.stringify(failing)}`),
+    ...images.map((image) => `image ${image} ${JSON.stringify(builder.status(image))}`),
+  ];
 }

@@ -77,6 +77,23 @@ describe('several builders on one ZooKeeper', () => {
     );
   });
 
+  it('with one id are refused although the session of the other one has ended', async () => {
+    const of = await start();
+    const first = await of.builder();
+    const root = `/nodepool/builder-ids/${first.id}`;
+    const entries = () => of.zk.getChildren(root);
+    const [lost = ''] = await entries();
+
+    await of.zk.delete(`${root}/${lost}`); // as when the session ends
+    await vi.waitFor(async () => expect(await entries()).toHaveLength(1), WAIT);
+
+    expect(await entries()).not.toContain(lost);
+    await vi.waitFor(() => expect(first.notReady).toEqual([]), WAIT);
+    await expect(of.builder({ clock: hurried(40_000, 50), hostname: 'nb02.example.com' })).rejects.toThrow(
+      /a builder with the same id runs: nb01/,
+    );
+  });
+
   it('build only what they are meant to', async () => {
     const of = await start({ diskimages: `${DEBIAN}  builders: [nb02]\n` });
     const first = await of.builder();

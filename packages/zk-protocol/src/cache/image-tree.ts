@@ -140,7 +140,7 @@ export class ImageTree {
     try {
       // What is missing there is read all the same: it may have come since.
       const found = await this.#findRecords();
-      for (const path of [...found, ...this.#knownPaths()]) this.#dirty.add(path);
+      for (const path of [...found, ...pathsOf(this.#images.values())]) this.#dirty.add(path);
       await this.#readDirty();
       this.#ready = true;
     } catch (error) {
@@ -149,16 +149,6 @@ export class ImageTree {
     } finally {
       this.#rebuilds -= 1;
     }
-  }
-
-  #knownPaths(): string[] {
-    return [...this.#images.values()].flatMap(({ name, paused, buildRequestedMs, builds, uploads }) => [
-      `${IMAGES_ROOT}/${name}`,
-      ...(paused ? [`${IMAGES_ROOT}/${name}/pause`] : []),
-      ...(buildRequestedMs === undefined ? [] : [`${IMAGES_ROOT}/${name}/request-build`]),
-      ...[...builds.keys()].map((id) => `${IMAGES_ROOT}/${name}/builds/${id}`),
-      ...uploads.keys(),
-    ]);
   }
 
   /** Goes down the tree one level at a time: images, builds, providers, uploads. */
@@ -323,4 +313,15 @@ function lockOfEntry(
   if (path.startsWith(`${imageBuildLockPath(image)}/`)) return { image, what: 'build-lock' };
   if (provider === '' || !path.startsWith(`${uploadLockPath(image, buildId, provider)}/`)) return undefined;
   return { image, what: 'upload-lock' };
+}
+
+/** Paths of all records that are known. */
+function pathsOf(images: Iterable<ImageEntry>): string[] {
+  return [...images].flatMap(({ name, paused, buildRequestedMs, builds, uploads }) => [
+    `${IMAGES_ROOT}/${name}`,
+    ...(paused ? [`${IMAGES_ROOT}/${name}/pause`] : []),
+    ...(buildRequestedMs === undefined ? [] : [`${IMAGES_ROOT}/${name}/request-build`]),
+    ...[...builds.keys()].map((id) => `${IMAGES_ROOT}/${name}/builds/${id}`),
+    ...uploads.keys(),
+  ]);
 }

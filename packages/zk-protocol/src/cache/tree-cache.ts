@@ -87,7 +87,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     this.#own = new OwnWrites(
       (path) => this.#running && this.#layout.contains(path),
       (path) => this.#readAgain(path),
-      (path) => this.#othersCreated(path),
+      (path) => this.#recordChanged(this.#layout.classify(path), true),
     );
     this.#rebuild = new Rebuild({
       ...{ zk, clock, logger, layout: this.#layout, reader: this.#reader },
@@ -113,11 +113,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     this.#rebuild.cancel();
     this.#reader.stop();
     this.#readiness.set(false);
-    for (const root of this.#options.watchRoots) {
-      this.#options.zk.removeWatch(root, this.#onEvent).catch((error: unknown) => {
-        this.#options.logger.debug('Cannot remove a watch, it ends with the session', { path: root, error });
-      });
-    }
+    unwatch(this.#options, this.#onEvent);
   }
 
   get ready(): boolean {
@@ -197,14 +193,10 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     } else this.#recordChanged(path, event.type === 'created');
   };
 
-  #recordChanged({ id, path }: CachedPath, isNew: boolean): void {
-    this.#othersWork.recordChanged({ read: 'data', path, id }, isNew);
+  #recordChanged(cached: CachedPath | undefined, isNew: boolean): void {
+    if (cached?.kind !== 'record') return;
+    this.#othersWork.recordChanged({ read: 'data', path: cached.path, id: cached.id }, isNew);
     if (this.ready) this.#backlog.check(this.#reader.waiting);
-  }
-
-  #othersCreated(path: string): void {
-    const cached = this.#layout.classify(path);
-    if (cached?.kind === 'record') this.#recordChanged(cached, true);
   }
 
   #onLockEvent(path: CachedPath, exists: boolean): void {
@@ -313,6 +305,17 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
 
 function lockDirectoryOf(path: CachedPath): string {
   return path.kind === 'lock-entry' ? TreeLayout.lockDirectoryOf(path.path) : path.path;
+}
+
+function unwatch(
+  { zk, logger, watchRoots }: Pick<TreeCacheOptions<unknown>, 'zk' | 'logger' | 'watchRoots'>,
+  onEvent: (event: WatchEvent) => void,
+): void {
+  for (const path of watchRoots) {
+    zk.removeWatch(path, onEvent).catch((error: unknown) => {
+      logger.debug('Cannot remove a watch, it ends with the session', { path, error });
+    });
+  }
 }
 
 /** Adds a watch, however often the connection breaks. */
