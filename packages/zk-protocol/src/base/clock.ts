@@ -18,21 +18,28 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   steadyNow: () => performance.now(),
-  setTimer(ms, fn) {
-    const timer = setTimeout(fn, ms);
-    timer.unref();
-    return () => clearTimeout(timer);
-  },
+  setTimer: (ms, fn) => startTimer(ms, fn, (timer) => timer.unref()),
 };
 
 /** The machine's clock, with timers that keep the process alive: for waits that something depends on. */
 export const patientClock: Clock = {
   ...systemClock,
-  setTimer(ms, fn) {
-    const timer = setTimeout(fn, ms);
-    return () => clearTimeout(timer);
-  },
+  setTimer: (ms, fn) => startTimer(ms, fn, (timer) => timer.ref()),
 };
+
+/** The longest time that Node.js can wait in one go, 24.8 days; a longer one would end at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+function startTimer(ms: number, fn: () => void, prepare: (timer: NodeJS.Timeout) => void): CancelTimer {
+  let timer: NodeJS.Timeout;
+  const wait = (leftMs: number) => {
+    const next = leftMs > LONGEST_MS ? () => wait(leftMs - LONGEST_MS) : fn;
+    timer = setTimeout(next, Math.min(leftMs, LONGEST_MS));
+    prepare(timer);
+  };
+  wait(ms);
+  return () => clearTimeout(timer);
+}
 
 /** A timer that fires this much too late tells of a pause: the process was stopped, or its event loop was blocked. */
 export const PAUSE_MS = 1_000;
