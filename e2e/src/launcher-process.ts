@@ -9,7 +9,7 @@ export type LauncherProcess = ServiceProcess;
 /** Starts launchers. */
 export const LauncherProcess = {
   /**
-   * Starts one with `config` as nodepool.yaml (JSON is YAML) plus a web server on a free port; does not wait.
+   * Starts one with `config` as nodepool.yaml, see {@link ServiceProcess.start}; does not wait.
    * @param dir - a directory of its own
    * @param env - further environment variables
    * @param args - further arguments
@@ -17,7 +17,7 @@ export const LauncherProcess = {
   start(
     dir: string,
     name: string,
-    config: Record<string, unknown>,
+    config: Record<string, unknown> | string,
     env?: Record<string, string>,
     args?: readonly string[],
   ): Promise<LauncherProcess> {

@@ -17,8 +17,11 @@ export interface ServiceOptions {
   /** A directory of its own. */
   readonly dir: string;
   readonly name: string;
-  /** Written as nodepool.yaml (JSON is YAML), plus a web server on a free port. */
-  readonly config: Record<string, unknown>;
+  /**
+   * Written as nodepool.yaml (JSON is YAML), plus a web server on a free port. A string is written as it is, and finds that
+   * port as `%(NODEPOOL_WEB_PORT)`.
+   */
+  readonly config: Record<string, unknown> | string;
   /** Further environment variables. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** Further arguments. */
@@ -64,12 +67,13 @@ export class ServiceProcess {
     const common = commonOptions(configFile);
     const child = spawn(process.execPath, [program, '-d', ...common, '-p', join(dir, 'service.pid'), ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...env },
+      env: { ...process.env, NODEPOOL_WEB_PORT: String(port), ...env },
     });
     return new ServiceProcess(name, port, configFile, child);
   }
 
-  static #configText(config: Record<string, unknown>, port: number): string {
+  static #configText(config: Record<string, unknown> | string, port: number): string {
+    if (typeof config === 'string') return config;
     return `${JSON.stringify({ webapp: { port, listen_address: '127.0.0.1' }, ...config }, undefined, 2)}\n`;
   }
 
@@ -156,8 +160,7 @@ export class ServiceProcess {
 
   /** Puts another nodepool.yaml in the place of the present one, in one step; a string is written as it is. */
   async rewriteConfig(config: Record<string, unknown> | string): Promise<void> {
-    const text = typeof config === 'string' ? config : ServiceProcess.#configText(config, this.webPort);
-    await writeFile(`${this.configFile}.new`, text);
+    await writeFile(`${this.configFile}.new`, ServiceProcess.#configText(config, this.webPort));
     await rename(`${this.configFile}.new`, this.configFile);
   }
 

@@ -15,7 +15,7 @@ export interface Deadline {
 /** Made once: an error for each deadline would have its stack recorded for no reader. */
 const ENDED = new Error('the work under this deadline has ended');
 
-/** Starts a deadline `timeoutMs` milliseconds from now. */
+/** Starts a deadline `timeoutMs` milliseconds from now; without any time it is over at once. */
 export function startDeadline(clock: Clock, timeoutMs: number, signal: AbortSignal | undefined): Deadline {
   const controller = new AbortController();
   // Every connection of a scan listens.
@@ -23,11 +23,13 @@ export function startDeadline(clock: Clock, timeoutMs: number, signal: AbortSign
   const endsAt = clock.now() + timeoutMs;
   let expired = false;
   const onAbort = () => controller.abort(signal?.reason);
-  const cancel = clock.setTimer(timeoutMs, () => {
+  const expire = () => {
     expired = !controller.signal.aborted;
     controller.abort(new Error(`no answer within ${timeoutMs} ms`));
-  });
+  };
+  const cancel = clock.setTimer(timeoutMs, expire);
   if (signal?.aborted) onAbort();
+  else if (timeoutMs <= 0) expire();
   else signal?.addEventListener('abort', onAbort, { once: true });
   return {
     signal: controller.signal,
