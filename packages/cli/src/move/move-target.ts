@@ -1,14 +1,9 @@
-import { isZooKeeperError, MultiError, NODEPOOL_ROOT } from '@nodepool/zk-protocol';
+import { DATABASE_ID_PATH, isZooKeeperError, MultiError, NODEPOOL_ROOT } from '@nodepool/zk-protocol';
 import type { Operation, ZooKeeper } from '@nodepool/zk-protocol';
 import type { StoredZnode } from '@nodepool/zk-protocol/embedded';
 import { CliError } from '../command/errors.js';
 import { ifPresent } from '../connection/fetch-records.js';
 
-/**
- * Random id of the database. A service that finds none makes one, and then takes no resource for its own that another
- * database has marked. So it is copied last.
- */
-export const DATABASE_ID_PATH = `${NODEPOOL_ROOT}/database-id`;
 /** There while a copy to the ensemble may be incomplete. */
 const MARKER = `${NODEPOOL_ROOT}/moving`;
 /** How many znodes a message names. */
@@ -50,7 +45,10 @@ export class MoveTarget {
     }
   }
 
-  /** Creates the last znode, which makes the copy the database that it was, and marks the copy as complete. */
+  /**
+   * Creates the last znode, the id of the database, and marks the copy as complete. A service that was started before finds
+   * no id and makes one, and then takes no resource of the old database for its own.
+   */
   async complete(last: StoredZnode | undefined): Promise<void> {
     const operations: Operation[] = last ? [{ op: 'create', path: last.path, data: last.data }] : [];
     try {

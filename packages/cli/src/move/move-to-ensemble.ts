@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { isNodepoolError, NODEPOOL_ROOT } from '@nodepool/zk-protocol';
+import { DATABASE_ID_PATH, isNodepoolError, NODEPOOL_ROOT } from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { StoredDatabase } from '@nodepool/zk-protocol/embedded';
 import type { MoveNote, StoredZnode } from '@nodepool/zk-protocol/embedded';
@@ -12,7 +12,7 @@ import { CliError } from '../command/errors.js';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
 import { isConfirmed } from '../terminal/confirm.js';
 import { copyZnodes, verifyCopy } from './copy-znodes.js';
-import { DATABASE_ID_PATH, MoveTarget } from './move-target.js';
+import { MoveTarget } from './move-target.js';
 
 /**
  * `nodepool move-to-ensemble`: copies what the embedded server holds to the ensemble of the configuration, and marks the
