@@ -1,5 +1,6 @@
 import { isBacking, type InvariantChecker } from '@nodepool/core/testing';
 import { Scenario } from './scenario.js';
+import { cacheProblems } from './world/cache-check.js';
 import { Violation } from './world/violation.js';
 import { World } from './world/world.js';
 
@@ -126,7 +127,10 @@ function unsettled(world: World, scenario: Scenario): string[] {
   for (const fleet of scenario.fleets) problems.push(...fleet.unsettled(checker));
   problems.push(...wrongComponents(world, scenario));
   for (const launcher of scenario.launchers) {
-    const missing = launcher.running?.notReady ?? ['it does not run'];
+    const missing = [
+      ...(launcher.running?.notReady ?? ['it does not run']),
+      ...(launcher.running ? cacheProblems(launcher.running, checker) : []),
+    ];
     if (missing.length > 0) problems.push(`${launcher.name}: ${missing.join(', ')}`);
   }
   return problems;
