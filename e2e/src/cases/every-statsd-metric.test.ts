@@ -100,6 +100,9 @@ const COUNTERS = [
   ...LEAKED.map((type) => `nodepool.provider.sky.leaked.${type}`),
   ...['attempted', 'over_1000'].map((what) => `nodepool.task.sky.compute.GET.server.${what}`),
   'nodepool.task.sky.compute.POST.servers.failed',
+  'openstack.api.compute.GET.server.attempted',
+  'openstack.api.compute.GET.server.over_1000',
+  'openstack.api.compute.POST.servers.failed',
 ];
 
 const registry = registryOf(driver);
@@ -127,7 +130,9 @@ function report(metrics: Metrics): void {
   for (const result of RESULTS) metrics.launchEnded(result, 12, of);
   for (const type of LEAKED) metrics.leaked('sky', type);
   for (const call of DASHBOARD_CALLS) metrics.apiCall('sky', call, 2_000, '200');
-  metrics.apiCall('sky', 'compute.POST.servers', 5, 'error.network');
+  metrics.apiCall('sky', 'compute.GET.server', 2_000, '200', 'openstack.api');
+  metrics.apiCall('sky', 'compute.POST.servers', 5, 'error.network', 'openstack.api');
+  metrics.apiCall('sky', 'identity.GET.projects', 5, '200', 'nodepool.task.sky');
   const { builder } = metrics;
   builder.buildEnded('debian', { exitCode: 0, durationMs: 5 });
   builder.imageBuilt('debian', 'qcow2', 512);
@@ -170,5 +175,7 @@ it('arrives under its name and as its type', async () => {
 
   expect(missing(seen)).toEqual([]);
   expect(badLines).toBe(0);
+  expect(seen.timers['openstack.api.compute.GET.server.200']).toEqual([2_000]);
+  expect(seen.timers['nodepool.task.sky.identity.GET.projects.200']).toEqual([5]);
   expect(seen.timers['nodepool.launch.provider.sky.az1.ready']).toEqual([12]);
 });

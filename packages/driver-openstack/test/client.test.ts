@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { OperationMetrics } from '@nodepool/core';
 import { VirtualClock } from '@nodepool/core/testing';
 import { OpenStackError, type OpenStackClient } from '../src/client/index.js';
 import { FakeOpenStack } from './fake/fake-openstack.js';
@@ -346,6 +347,20 @@ describe('calls', () => {
     expect(orders()).toBe(50);
     stop.abort(new Error('enough'));
     expect((await ends).every(({ status }) => status === 'rejected')).toBe(true);
+  });
+
+  it('carry the prefix of their names in statsd, when the cloud has one', async () => {
+    const prefixes: unknown[] = [];
+    const apiCall = (...[, , , , prefix]: Parameters<NonNullable<OperationMetrics['apiCall']>>) =>
+      void prefixes.push(prefix);
+    const entry = { metrics: { statsd: { prefix: 'openstack.api' } } };
+
+    await client({ entry, metrics: { apiCall } }).compute.servers(NEVER);
+    expect(new Set(prefixes)).toEqual(new Set(['openstack.api']));
+    prefixes.length = 0;
+    await client({ metrics: { apiCall } }).compute.servers(NEVER);
+
+    expect(new Set(prefixes)).toEqual(new Set([undefined]));
   });
 
   it('leave one log line and one metric each', async () => {

@@ -12,8 +12,12 @@ export interface OperationMetrics {
   deleteEnded?(ms: number, of: { readonly provider: string }): void;
   /** A leaked resource was deleted. @param plural - metric-safe plural of its kind, e.g. `instances` */
   leaked?(provider: string, plural: string): void;
-  /** A call to the cloud ended. @param outcome - `ok`, or the metric of the error */
-  apiCall?(provider: string, call: string, ms: number, outcome: string): void;
+  /**
+   * A call to the cloud ended.
+   * @param outcome - `ok`, the status of the answer, or the metric of the error
+   * @param prefix - of further names in statsd, as the cloud's client library sends them
+   */
+  apiCall?(provider: string, call: string, ms: number, outcome: string, prefix?: string): void;
   /** The instances of a cloud were read, or could not be. @param ageMs - how old what is known of them is now */
   instanceListAge?(provider: string, ageMs: number): void;
   /** The launch of a node has come to another stage of an attempt, such as `creating` or `scanning`. */

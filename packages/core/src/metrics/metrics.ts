@@ -119,11 +119,12 @@ export class Metrics implements LauncherMetrics {
     this.#exposition.count('leaked', { provider, type: plural });
   }
 
-  apiCall(provider: string, call: string, ms: number, outcome: string): void {
+  apiCall(provider: string, call: string, ms: number, outcome: string, prefix?: string): void {
     this.#exposition.count('apiCalls', { provider, call, outcome });
     this.#exposition.observe('apiCallDuration', { provider, call }, ms);
     if (!this.#statsd) return;
-    const labels = { provider, call };
+    // with our own prefix, each call would count twice
+    const labels = { provider, call, prefix: prefix === `nodepool.task.${provider}` ? null : (prefix ?? null) };
     this.#statsd.report('apiCalls', labels, ms);
     this.#statsd.report('apiCallAttempted', labels);
     if (HTTP_STATUS.test(outcome)) this.#statsd.report('apiCallStatus', { ...labels, status: outcome }, ms);

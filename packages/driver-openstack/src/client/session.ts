@@ -196,7 +196,7 @@ export class Session {
   #report(call: string, called: CalledWith, ms: number, outcome: string, requestId?: string, error?: unknown): void {
     const { logger, metrics, name } = this.#options;
     const { service, method, path } = called;
-    metrics?.apiCall?.(name, call, ms, outcome);
+    metrics?.apiCall?.(name, call, ms, outcome, this.#options.settings.metricsPrefix);
     const status = error === undefined ? Number(outcome) : causeOf(error);
     // `requestId` would be that of a node request
     logger.debug('Called the cloud', { service, method, path, status, ms, cloudRequestId: requestId });

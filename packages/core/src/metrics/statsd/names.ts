@@ -43,7 +43,9 @@ export class NameTemplate {
   }
 }
 
-/** Results and calls are dotted on purpose. */
+/** Names that are dotted on purpose. */
+const DOTTED: ReadonlySet<LabelName> = new Set<LabelName>(['result', 'call', 'prefix']);
+
 function isOneLevel(name: LabelName, normalize: boolean): boolean {
-  return ESCAPED.has(name) || (normalize && name !== 'result' && name !== 'call');
+  return ESCAPED.has(name) || (normalize && !DOTTED.has(name));
 }

@@ -14,6 +14,7 @@ export type LabelName =
   | 'name'
   | 'outcome'
   | 'pool'
+  | 'prefix'
   | 'provider'
   | 'rc'
   | 'requestor'

@@ -18,7 +18,7 @@ describe('docs/metrics.md', () => {
     const known = new Set(
       definitions.flatMap(([, { statsd, prometheus }]) => [...(statsd?.names ?? []), prometheus?.name]),
     );
-    const named = [...documentation.matchAll(/^\|.*?`((?:nodepool|process|nodejs)[._][^`]+)`/gm)].map(
+    const named = [...documentation.matchAll(/^\|.*?`((?:nodepool|process|nodejs|<prefix>)[._][^`]+)`/gm)].map(
       ([, name]) => name,
     );
 
@@ -68,7 +68,7 @@ it('has every metric that Nodepool sends, and none of another name but calls to 
   const sent = Object.fromEntries(
     definitions
       .flatMap(([, { statsd }]) => (statsd?.names ?? []).map((name) => [name, statsd?.types] as const))
-      .filter(([name]) => !name.startsWith('nodepool.task.'))
+      .filter(([name]) => !name.startsWith('nodepool.task.') && !name.startsWith('<prefix>.'))
       .flatMap(([name, types]) => {
         const names = name.includes('<cache>') ? CACHES.map((cache) => name.replace('<cache>', cache)) : [name];
         return names.map((each) => [each, types] as const);

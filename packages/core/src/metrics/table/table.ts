@@ -156,15 +156,20 @@ const CALLS = {
   },
   apiCallStatus: {
     help: 'Calls to a cloud by status of the answer, for drivers that report it',
-    ...sent('when a call is answered', ['timer', 'counter'], 'nodepool.task.<provider>.<call>.<status>'),
+    ...sent(
+      'when a call is answered',
+      ['timer', 'counter'],
+      'nodepool.task.<provider>.<call>.<status>',
+      '<prefix>.<call>.<status>',
+    ),
   },
   apiCallAttempted: {
     help: 'Calls to a cloud, answered or not',
-    ...sent('when a call ends', ['counter'], 'nodepool.task.<provider>.<call>.attempted'),
+    ...sent('when a call ends', ['counter'], 'nodepool.task.<provider>.<call>.attempted', '<prefix>.<call>.attempted'),
   },
   apiCallFailed: {
     help: 'Calls to a cloud that ended with an error instead of an answer',
-    ...sent('when such a call ends', ['counter'], 'nodepool.task.<provider>.<call>.failed'),
+    ...sent('when such a call ends', ['counter'], 'nodepool.task.<provider>.<call>.failed', '<prefix>.<call>.failed'),
   },
   instanceListAge: {
     help: 'How old what is known of the instances is when they are read, also without success',
@@ -173,7 +178,12 @@ const CALLS = {
   },
   apiCallSlow: {
     help: 'Calls to a cloud that took longer than a second',
-    ...sent('when such a call ends', ['counter'], 'nodepool.task.<provider>.<call>.over_1000'),
+    ...sent(
+      'when such a call ends',
+      ['counter'],
+      'nodepool.task.<provider>.<call>.over_1000',
+      '<prefix>.<call>.over_1000',
+    ),
   },
 } as const satisfies Record<string, MetricDefinition>;
 

@@ -164,12 +164,33 @@ describe('an entry', () => {
     const { ignored } = readCloud(
       files(
         { auth, image_api_use_tasks: true, floating_ip_source: 'nova' },
-        { top: { metrics: { statsd: {} }, cache: {} } },
+        { top: { metrics: { statsd: { prefix: 'sdk', host: 'h' }, influxdb: {} }, cache: {}, other: {} } },
       ),
       'sky',
     );
 
-    expect(ignored).toEqual(['image_api_use_tasks', 'floating_ip_source: nova', 'metrics']);
+    expect(ignored).toEqual([
+      'image_api_use_tasks',
+      'floating_ip_source: nova',
+      'metrics.statsd.host',
+      'metrics.influxdb',
+      'other',
+    ]);
+  });
+
+  it.each([
+    [{}, {}, undefined],
+    [{}, { metrics: { statsd: { prefix: 'openstack.api' } } }, 'openstack.api'],
+    [
+      { metrics: { statsd: { prefix: 'nodepool.task.sky' } } },
+      { metrics: { statsd: { prefix: 'openstack.api' } } },
+      'nodepool.task.sky',
+    ],
+  ])('has the prefix of metrics from the entry %j, then from the file %j', (entry, top, expected) => {
+    const { settings, ignored } = readCloud(files({ auth, ...entry }, { top }), 'sky');
+
+    expect(settings.metricsPrefix).toBe(expected);
+    expect(ignored).toEqual([]);
   });
 
   it('has what is not supported named', () => {

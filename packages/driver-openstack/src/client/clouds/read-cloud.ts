@@ -53,6 +53,7 @@ export function readCloud(files: CloudFiles, name: string, region?: string): Rea
     useInternalNetwork: cloud['use_internal_network'] !== false,
     networks: readNetworks(cloud, name),
     serverListMs: serverListMs(files.top, cloud),
+    metricsPrefix: metricsPrefix(cloud) ?? metricsPrefix(files.top),
   };
   return { settings, ignored: [...unsupportedKeys(cloud), ...unsupportedTop(files.top)] };
 }
@@ -146,6 +147,11 @@ function serverListMs(top: JsonObject, cloud: JsonObject): number | undefined {
   const expiration = cache['expiration'];
   const ofServers = isObject(expiration) ? (expiration['server'] ?? expiration['servers']) : undefined;
   return secondsOf(ofServers);
+}
+
+function metricsPrefix({ metrics }: JsonObject): string | undefined {
+  const statsd = isObject(metrics) ? metrics['statsd'] : undefined;
+  return isObject(statsd) ? textOf(statsd['prefix']) : undefined;
 }
 
 function secondsOf(value: Json | undefined): number | undefined {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
+import { isObject } from './merge.js';
 
 /** Keys of an entry that have an effect. */
 const SUPPORTED = new Set([
@@ -33,11 +34,22 @@ const PER_SERVICE =
 export function unsupportedKeys(cloud: JsonObject): string[] {
   return Object.entries(cloud)
     .filter(([key, value]) => !SUPPORTED.has(key) && !HARMLESS.has(key) && !PER_SERVICE.test(key) && value !== false)
-    .map(([key]) => key)
+    .flatMap(([key]) => (key === 'metrics' ? unsupportedMetrics(cloud) : [key]))
     .concat(cloud['floating_ip_source'] === 'nova' ? ['floating_ip_source: nova'] : []);
 }
 
 /** Keys beside the clouds that are not supported. */
 export function unsupportedTop(top: JsonObject): string[] {
-  return Object.keys(top).filter((key) => key !== 'client' && key !== 'cache');
+  return Object.keys(top).flatMap((key) => {
+    if (key === 'metrics') return unsupportedMetrics(top);
+    return key === 'client' || key === 'cache' ? [] : [key];
+  });
+}
+
+/** Metrics go where those of Nodepool go; only their prefix is taken from here. */
+function unsupportedMetrics({ metrics }: JsonObject): string[] {
+  if (!isObject(metrics)) return ['metrics'];
+  const { statsd, ...others } = metrics;
+  const ofStatsd = isObject(statsd) ? Object.keys(statsd).filter((key) => key !== 'prefix') : [];
+  return [...ofStatsd.map((key) => `metrics.statsd.${key}`), ...Object.keys(others).map((key) => `metrics.${key}`)];
 }

@@ -74,6 +74,8 @@ export interface CloudSettings {
   readonly networks: readonly NetworkHint[];
   /** Shortest time between two lists of servers; `undefined`: not said. */
   readonly serverListMs: number | undefined;
+  /** What names of calls in statsd begin with, beside those of Nodepool; `undefined`: there are no others. */
+  readonly metricsPrefix: string | undefined;
 }
 
 /** The files of clouds, merged: what `clouds.yaml`, `secure.yaml` and `clouds-public.yaml` say. */

@@ -145,8 +145,8 @@ export class ActivityLog implements LauncherMetrics {
     for (const listener of this.#launchListeners) listener(...launch);
   }
 
-  apiCall(provider: string, call: string, ms: number, outcome: string): void {
-    this.#inner.apiCall?.(provider, call, ms, outcome);
+  apiCall(provider: string, call: string, ms: number, outcome: string, prefix?: string): void {
+    this.#inner.apiCall?.(provider, call, ms, outcome, prefix);
     const minute = this.#minute();
     let minutes = this.#calls.get(provider);
     if (!minutes) this.#calls.set(provider, (minutes = []));
