@@ -167,7 +167,7 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
 
   async deleteResource(resource: Resource, signal: AbortSignal): Promise<void> {
     if (resource.type === 'instance') {
-      if (this.#mayHaveFloatingIps) await this.#releaseUnmarked(resource.id, signal);
+      if (this.#mayHaveFloatingIps) await this.#floatingIps.removeUnmarkedOn(resource.id, signal);
       await this.#client.compute.deleteServer(resource.id, signal);
     } else await this.#leftovers.delete(resource, signal);
   }
@@ -234,14 +234,6 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
     const { floatingIpSource, isPrivate, hasNetwork } = this.#client.settings;
     if (floatingIpSource !== 'neutron' || isPrivate || !hasNetwork) return false;
     return [...this.#config.pools.values()].some(({ autoFloatingIp }) => autoFloatingIp);
-  }
-
-  /** Those that carry a mark are found by it once the server is gone. */
-  async #releaseUnmarked(serverId: string, signal: AbortSignal): Promise<void> {
-    const { databaseId } = this.#context;
-    const order = { provider: this.#config.name, databaseId, nodeId: undefined, serverId };
-    const { unmarked } = await this.#floatingIps.toRelease(order, signal);
-    for (const ip of unmarked) await this.#floatingIps.remove(ip, signal);
   }
 
   async #makeOrder(order: CreateOrder<OpenStackLabel, OpenStackPool>): Promise<ServerOrder> {

@@ -98,6 +98,12 @@ export class FloatingIps {
     return { ours, unmarked: await this.#unmarkedOn(serverId, all, signal) };
   }
 
+  /** Deletes what is on a leaked server without a mark. Those with one are found by it once the server is gone. */
+  async removeUnmarkedOn(serverId: string, signal: AbortSignal): Promise<void> {
+    const unmarked = await this.#unmarkedOn(serverId, await this.list(signal), signal);
+    for (const ip of unmarked) await this.remove(ip, signal);
+  }
+
   /** Deletes one of ours. One that is gone counts as deleted. */
   async remove(ip: FloatingIp, signal: AbortSignal): Promise<void> {
     try {
