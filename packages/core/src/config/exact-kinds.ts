@@ -17,7 +17,7 @@ const DATE = /^\d{4}-\d\d?-\d\d?(?:(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?(?:[ 
 
 /**
  * Reports values of kinds that JSON does not tell apart and the original's validator does: `5.0` where an integer is
- * wanted, and a date where text is.
+ * wanted, a date where text is, and a key that is not text.
  */
 export function checkExactKinds(
   schema: Json | undefined,
@@ -30,11 +30,19 @@ export function checkExactKinds(
     for (const [index, item] of value.entries()) checkExactKinds(mapOf(schema)['items'], item, [...path, index], check);
   } else if (typeof value === 'object') {
     for (const [key, item] of Object.entries(value)) {
+      checkKey(mapOf(schema), key, [...path, key], check);
       checkExactKinds(schemaOfKey(mapOf(schema), key), item, [...path, key], check);
     }
   } else {
     checkScalar(mapOf(schema), value, path, check);
   }
+}
+
+/** A map that takes any keys with values of one kind takes texts alone for keys; a map that takes anything takes any. */
+function checkKey(schema: JsonObject, key: string, path: YamlPath, { document, problems }: KindCheck): void {
+  const isOfOneKind = typeof schema['additionalProperties'] === 'object';
+  if (!isOfOneKind || document.isTextKey(path)) return;
+  problems.add(document, path, `the key "${key}" is not text, expected text: put it in quotes`, { atKey: true });
 }
 
 function schemaOfKey(schema: JsonObject, key: string): Json | undefined {

@@ -242,6 +242,15 @@ describe('what the validator of the original tells apart', () => {
     await expect(load(yaml)).resolves.toMatchObject({});
   });
 
+  it('keys that are not text: where all values are of one kind, and not where anything goes', async () => {
+    const yaml = 'diskimages: [{name: i, env-vars: {8: a, "9": b}, metadata: {7: c}}]';
+
+    expect(await refusals(yaml)).toEqual([
+      'nodepool.yaml:1:35: diskimages[0].env-vars.8: the key "8" is not text, expected text: put it in quotes',
+    ]);
+    expect((await load(yaml)).diskimages.get('i')).toMatchObject({ envVars: { 8: 'a', 9: 'b' }, metadata: { 7: 'c' } });
+  });
+
   it('writes the release of a build as Python does', async () => {
     const config = await load('diskimages: [{name: i, release: 9.0}, {name: j, release: 9}]');
 

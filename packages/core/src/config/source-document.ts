@@ -31,6 +31,8 @@ export interface SourceDocument {
   ownPositionOf(path: YamlPath): SourcePosition;
   /** The value as it was written; `undefined` for maps, lists and what is not there. */
   scalarAt(path: YamlPath): WrittenScalar | undefined;
+  /** Whether the key of a value is text as it was written, and not a number, boolean or nothing. */
+  isTextKey(path: YamlPath): boolean;
   /** Whether the value may hold text that came from an environment variable, and must not be shown. */
   isFromEnvironment(path: YamlPath): boolean;
 }
@@ -114,6 +116,11 @@ class ParsedDocument implements SourceDocument {
     const { value, depth } = this.#find(path);
     if (depth < path.length || !isScalar(value)) return undefined;
     return { text: value.source ?? String(value.value), isPlain: value.type === 'PLAIN' };
+  }
+
+  isTextKey(path: YamlPath): boolean {
+    const { key } = this.#find(path);
+    return isScalar(key) && typeof key.value === 'string';
   }
 
   isFromEnvironment(path: YamlPath): boolean {
