@@ -21,7 +21,7 @@ export async function watchCommand(
   try {
     for (let isFirst = true; !interrupts.signal.aborted; isFirst = false) {
       if (process.stdout.isTTY)
-        print(`${CLEAR_SCREEN}Every ${everyMs / 1000} s, ${new Date(context.clock.now()).toISOString()}`);
+        print(`Every ${everyMs / 1000} s, ${new Date(context.clock.now()).toISOString()}`, CLEAR_SCREEN);
       try {
         await run({ ...context, kept });
       } catch (error) {

@@ -20,7 +20,7 @@ export function forOutput(text: string): string {
   return process.stdout.isTTY ? escapeForTerminal(text) : text;
 }
 
-/** Writes a text and a line end to standard output. @param prefix - of our own, such as a word in a colour */
+/** Writes a text and a line end to standard output. @param prefix - of our own, such as a word in a colour, written as it is */
 export function print(text: string, prefix = ''): void {
   process.stdout.write(`${prefix}${forOutput(text)}\n`);
 }

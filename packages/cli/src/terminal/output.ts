@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import type { Json } from '@nodepool/zk-protocol';
 import { listingToLines, listingToObjects, listingToTable, toPythonJson } from '@nodepool/core/service';
 import type { Listing, TableSelection } from '@nodepool/core/service';
-import { print } from '../command/context.js';
+import { forOutput, print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { UsageError } from '../command/usage-error.js';
 
@@ -10,7 +10,7 @@ type OutputContext = Pick<CliContext, 'options' | 'clock'>;
 
 /** Writes a value for programs: YAML where that is asked for, else JSON in the form all listings use. */
 export function printValue({ options }: Pick<OutputContext, 'options'>, value: Json): void {
-  if (options.format === 'yaml') process.stdout.write(stringify(value, { lineWidth: 0 }));
+  if (options.format === 'yaml') process.stdout.write(forOutput(stringify(value, { lineWidth: 0 })));
   else print(toPythonJson(value));
 }
 

@@ -37,6 +37,18 @@ describe('a line of text', () => {
     expect(stdout()).toBe('INFO nodepool: [node: 1] one\nINFO nodepool:   two\n');
   });
 
+  it('has no control character of a text by others, which could drive a terminal', () => {
+    const { logger, stdout } = memoryLogging();
+
+    logger
+      .child({ provider: 'a\u009b2J' })
+      .warn('Said: \u001b[2J\u009bm', { reason: '\u009b2J', error: new Error('\u009bm') });
+
+    expect(stdout()).toBe(
+      'WARNING nodepool: Said: \\x1b[2J\\x9bm provider="a\\x9b2J" reason="\\x9b2J" error="\\x9bm"\n',
+    );
+  });
+
   it('shows an error with its causes, and its stack at debug level only', () => {
     const error = new Error('outer', { cause: Object.assign(new Error('inner'), { code: 'ECONNRESET' }) });
     const normal = memoryLogging();

@@ -1,5 +1,6 @@
 import { format as formatDate } from 'fecha';
 import { format, type Logform } from 'winston';
+import { escapeForTerminal } from '@nodepool/zk-protocol';
 import type { Clock } from '@nodepool/zk-protocol';
 import { LoggingError } from '../contract/errors.js';
 import { DEFAULT_DATE_MASK, dateMask } from './date-mask.js';
@@ -17,7 +18,7 @@ type Part = (info: Info, line: string) => string;
 
 /**
  * A winston format that writes lines as a printf-style format such as {@link DEFAULT_TEXT_FORMAT} says. Further lines of a
- * message get the same prefix and two blanks.
+ * message get the same prefix and two blanks. Control characters are made visible: clouds and users wrote a part of it.
  * @param clock - gives the lines their times
  * @param dateFormat - as for strftime; default `2026-11-21 09:00:00,123`
  * @throws {LoggingError} the format is in another style or has an unknown name
@@ -30,7 +31,7 @@ export function textFormat(template: string, clock: LineClock, dateFormat?: stri
     return text;
   };
   const lines = format.printf((info) => {
-    const message = messageOf(info);
+    const message = escapeForTerminal(messageOf(info));
     if (!message.includes('\n')) return write(info, message);
     const [first = '', ...others] = message.split('\n');
     return [write(info, first), ...others.map((line) => write(info, `  ${line}`))].join('\n');
