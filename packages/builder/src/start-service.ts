@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock, ImageEntry, ZooKeeper } from '@nodepool/zk-protocol';
 import {
+  alienToHealth,
   assembleService,
   createImageApi,
   createImageRoutes,
@@ -53,6 +54,7 @@ function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock): DaemonRu
       ...builder.running,
       failing_uploads: builder.failingUploads,
       failing_deletions: builder.failingDeletions,
+      alien_resources: builder.alienResources.map(alienToHealth),
     }),
     dump: () => builder.describe(),
     routes: () =>

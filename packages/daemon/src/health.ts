@@ -1,5 +1,5 @@
 import type { ZooKeeper } from '@nodepool/zk-protocol';
-import type { Config } from '@nodepool/core';
+import type { AlienResource, Config } from '@nodepool/core';
 import type { ReloadStatus } from './reloader.js';
 import type { DaemonRuntime } from './runtime.js';
 import { describeConnection } from './state-dump.js';
@@ -45,5 +45,14 @@ export function createHealthReport(facts: HealthFacts): HealthReport {
     },
     ...runtime.health(),
     memory_rss_bytes: process.memoryUsage.rss(),
+  };
+}
+
+/** An entry of `alien_resources` in `/healthz`. */
+export function alienToHealth(alien: AlienResource & { readonly provider: string }): Record<string, string | null> {
+  const { provider, type, id, name, nodeId, buildId, databaseId, sinceMs } = alien;
+  return {
+    ...{ provider, type, id, name: name ?? null, node: nodeId ?? null, build: buildId ?? null },
+    ...{ database: databaseId ?? null, since: new Date(sinceMs).toISOString() },
   };
 }

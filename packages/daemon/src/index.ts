@@ -20,6 +20,7 @@ export { assembleService } from './assemble-service.js';
 export type { DaemonRuntime } from './runtime.js';
 export type { ServiceParts } from './service.js';
 export { DaemonService } from './service.js';
+export { alienToHealth } from './health.js';
 export { createServiceMetrics } from './service-metrics.js';
 export { countBy } from './state-dump.js';
 

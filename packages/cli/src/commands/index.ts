@@ -1,4 +1,5 @@
 import type { Command } from '../command/command.js';
+import { adoptCommand } from './adopt.js';
 import { alienImageListCommand } from './alien-image-list.js';
 import { cancelCommand } from './cancel.js';
 import { completionCommand } from './completion.js';
@@ -74,6 +75,7 @@ export const COMMANDS: readonly Command<unknown>[] = [
   imageCommand,
   controlsCommand,
   doctorCommand,
+  adoptCommand,
   planCommand,
   replayCommand,
   configSchemaCommand,

@@ -39,6 +39,13 @@ export interface ServiceReport {
     readonly since: string;
     readonly error: string | null;
   }[];
+  /** What carries the name of a provider there and is not proven to belong to this database. */
+  readonly aliens: readonly {
+    readonly provider: string;
+    readonly type: string;
+    readonly id: string;
+    readonly name: string | null;
+  }[];
   /** What it has deleted in clouds because no record stood for it, since its start. */
   readonly leaks: readonly { readonly provider: string; readonly type: string; readonly count: number }[];
 }
@@ -89,6 +96,7 @@ interface Health {
   }[];
   readonly failing_uploads?: ServiceReport['failingUploads'];
   readonly leaked_resources?: ServiceReport['leaked'];
+  readonly alien_resources?: ServiceReport['aliens'];
 }
 
 interface LaunchHealth {
@@ -123,6 +131,7 @@ function read(health: Health): Omit<ServiceReport, 'url' | 'skewMs' | 'leaks'> {
     ),
     failingUploads: health.failing_uploads ?? [],
     leaked: health.leaked_resources ?? [],
+    aliens: health.alien_resources ?? [],
   };
 }
 

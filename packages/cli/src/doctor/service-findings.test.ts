@@ -9,6 +9,7 @@ const well: ServiceReport = {
     failingLaunches: [],
     failingDeletions: [],
     leaked: [],
+    aliens: [],
     leaks: [{ provider: 'rack', type: 'instances', count: 0 }],
   },
 };
@@ -59,4 +60,26 @@ it('tells of a service that does not answer', () => {
   const [found] = findServiceTroubles({ nowMs: 0, services: [{ url: 'http://nl01:8005', why: 'ECONNREFUSED' }] });
 
   expect(found?.text).toBe('the service at http://nl01:8005 is registered and does not answer: ECONNREFUSED');
+});
+
+it('tells once of alien resources that several services see, and how to go on', () => {
+  const alien = { provider: 'rack', type: 'instance', id: 'i-1', name: 'np1' };
+  const further = Array.from({ length: 12 }, (_, i) => ({ provider: 'sky', type: 'image', id: `m-${i}`, name: null }));
+  const services = [
+    { ...well, aliens: [alien] },
+    { ...well, hostname: 'nl02', aliens: [alien, ...further] },
+  ];
+
+  const found = findServiceTroubles({ services, nowMs: 100_000 });
+
+  expect(found).toMatchObject([
+    { severity: 'warning', remedy: 'nodepool adopt rack' },
+    { severity: 'warning', remedy: 'nodepool adopt sky' },
+  ]);
+  expect(found[0]?.text).toBe(
+    '1 alien resources carry the name of provider "rack" and have no record in this database: instance i-1 (np1); ' +
+      'they are not deleted',
+  );
+  expect(found[1]?.text).toContain('12 alien resources');
+  expect(found[1]?.text).toContain('image m-9 and 2 more');
 });

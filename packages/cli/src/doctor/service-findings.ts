@@ -5,10 +5,12 @@ import { error, warning, type Finding, type Situation } from './finding.js';
 /** Clocks that differ by more than this make ages and ends of holds and orders wrong. */
 const MOST_SKEW_MS = 5_000;
 const MS_PER_SECOND = 1_000;
+/** Alien resources in one finding. */
+const MOST_NAMED = 10;
 
 /** What registered launchers and builders say of themselves, and those that say nothing. */
 export function findServiceTroubles({ services, nowMs }: Pick<Situation, 'services' | 'nowMs'>): Finding[] {
-  return services.flatMap((service) => {
+  const troubles = services.flatMap((service) => {
     if ('why' in service) {
       const text = `the service at ${service.url} is registered and does not answer: ${service.why}`;
       return [warning(text, `curl ${service.url}/healthz, and its log`)];
@@ -21,6 +23,22 @@ export function findServiceTroubles({ services, nowMs }: Pick<Situation, 'servic
       ...imagesOf(service),
       ...leaksOf(service),
     ];
+  });
+  return [...troubles, ...aliensOf(services.flatMap((service) => ('why' in service ? [] : service.aliens)))];
+}
+
+/** Several services may see the same. */
+function aliensOf(aliens: ServiceReport['aliens']): Finding[] {
+  const byProvider = new Map<string, Map<string, string>>();
+  for (const { provider, type, id, name } of aliens) {
+    const known = byProvider.get(provider) ?? new Map<string, string>();
+    byProvider.set(provider, known.set(`${type} ${id}`, `${type} ${id}${name === null ? '' : ` (${name})`}`));
+  }
+  return [...byProvider].map(([provider, found]) => {
+    const named = [...found.values()].slice(0, MOST_NAMED);
+    const more = found.size > named.length ? ` and ${found.size - named.length} more` : '';
+    const text = `${found.size} alien resources carry the name of provider "${provider}" and have no record in this database: `;
+    return warning(`${text}${named.join(', ')}${more}; they are not deleted`, `nodepool adopt ${provider}`);
   });
 }
 

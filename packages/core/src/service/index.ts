@@ -7,6 +7,8 @@ export { unfinishedAfter } from '../async/unfinished-after.js';
 /* What in a cloud belongs to this database */
 export type { Evidence, Verdict } from '../cloud/ownership/judge.js';
 export { judgeAll } from '../cloud/ownership/judge.js';
+export type { Adoption, AdoptionOptions } from '../cloud/ownership/adopt.js';
+export { AlienAdoption } from '../cloud/ownership/adopt.js';
 export type { AliensOptions } from '../cloud/ownership/aliens.js';
 export { Aliens } from '../cloud/ownership/aliens.js';
 

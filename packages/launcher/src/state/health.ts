@@ -1,5 +1,6 @@
 import type { SteeringReport } from '@nodepool/core/launcher';
 import type { LauncherRuntime } from './runtime.js';
+import { alienToHealth } from '@nodepool/daemon';
 import { describeCaches } from './state-dump.js';
 
 /** What `/healthz` says of a launcher beside what it says of every service. */
@@ -20,6 +21,7 @@ export function launcherHealth(runtime: LauncherRuntime): Record<string, unknown
     leaked_resources: runtime.leakedResources.map(({ provider, type, id, nodeId, sinceMs, error }) => ({
       ...{ provider, type, id, node: nodeId ?? null, since: new Date(sinceMs).toISOString(), error: error ?? null },
     })),
+    alien_resources: runtime.alienResources.map(alienToHealth),
     failing_launches: runtime.failingLaunches.map(({ provider, report }) => ({
       provider,
       ...healthOf(report.provider),

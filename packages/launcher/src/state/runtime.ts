@@ -8,7 +8,7 @@ import type {
   RecordCache,
   RequestRecord,
 } from '@nodepool/zk-protocol';
-import type { Config, LeakedResource } from '@nodepool/core';
+import type { AlienResource, Config, LeakedResource } from '@nodepool/core';
 import type { ExplainSubject, PoolStatus, RequestExplanation, SteeringReport } from '@nodepool/core/launcher';
 
 /** What the service and its web server need of the part that serves requests. */
@@ -39,6 +39,8 @@ export interface LauncherRuntime {
   readonly drainingProviders: readonly { provider: string; nodes: number; sinceMs: number }[];
   /** What was found in clouds that no record knows; times in ms since the epoch. */
   readonly leakedResources: readonly (LeakedResource & { readonly provider: string })[];
+  /** What carries the name of a provider and is not proven to belong to this database; it is never deleted. */
+  readonly alienResources: readonly (AlienResource & { readonly provider: string })[];
   /** Deletions that keep failing. */
   readonly failingDeletions: readonly { nodeId: string; attempts: number; error: string | undefined }[];
   /** Orders of operators that are in force, in the order in which they were given. */
