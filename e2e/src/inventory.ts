@@ -17,6 +17,7 @@ export async function children(zk: ZooKeeper, path: string): Promise<string[]> {
 }
 
 const ROOT_CHILDREN = new Set([
+  'database-id',
   'controls',
   'nodes',
   'requests',

@@ -1,4 +1,4 @@
-import { NODE_ID_TAG, PROVIDER_TAG } from '@nodepool/core';
+import { DATABASE_ID_TAG, NODE_ID_TAG, POOL_TAG, PROVIDER_TAG } from '@nodepool/core';
 import {
   createCloudClient,
   FakeCloud,
@@ -61,6 +61,20 @@ export class SimulatedCloud {
     });
   }
 
+  /**
+   * Adds machines that carry the name of a provider and are not of this database: of another one, or made before there were
+   * ids. Their nodes have the numbers of ours.
+   */
+  plantAliens(provider: string): void {
+    if (!this.#random.chance(0.3)) return;
+    for (const databaseId of [undefined, 'f'.repeat(32)]) {
+      const nodeId = String(this.#random.int(0, 20)).padStart(10, '0');
+      const tags = { [PROVIDER_TAG]: provider, [NODE_ID_TAG]: nodeId, [POOL_TAG]: 'pool1' };
+      const metadata = databaseId === undefined ? tags : { ...tags, [DATABASE_ID_TAG]: databaseId };
+      this.#foreign.push(this.fake.leak({ name: `np${nodeId}`, metadata }).id);
+    }
+  }
+
   /** A launcher's client of it. */
   connect(clock: Clock): CloudClient {
     return createCloudClient(
@@ -121,7 +135,7 @@ export class SimulatedCloud {
     const problems: string[] = [];
     const shown = new Map([...this.fake.list()].map((instance) => [instance.id, instance]));
     for (const { id, metadata, status } of shown.values()) {
-      if (metadata[PROVIDER_TAG] !== provider) continue;
+      if (metadata[PROVIDER_TAG] !== provider || this.#foreign.includes(id)) continue;
       const nodeId = metadata[NODE_ID_TAG] ?? '';
       const node = nodes.get(nodeId);
       if (node?.body['external_id'] !== id)
@@ -191,6 +205,7 @@ export class SimulatedCloud {
     const nodeId = metadata[NODE_ID_TAG];
     if (nodeId === undefined || !this.isHonest || this.#excused.has(nodeId)) return;
     for (const other of this.fake.list()) {
+      if (this.#foreign.includes(other.id)) continue;
       const isOther = other.id !== id && other.metadata[NODE_ID_TAG] === nodeId && other.status !== 'deleting';
       if (isOther && other.status !== 'error') {
         this.#world.violate(new Violation(`${this.name}: instances ${other.id} and ${id} are both for node ${nodeId}`));
@@ -205,6 +220,12 @@ export class SimulatedCloud {
       this.#world.violate(new Violation(`${this.name}: somebody else's instance ${id} is deleted`));
     }
     const node = this.#world.checker.nodes.get(metadata?.[NODE_ID_TAG] ?? '');
+    const isProven = node?.body['external_id'] === id || metadata?.[DATABASE_ID_TAG] === this.#world.checker.databaseId;
+    if (metadata && !isProven) {
+      this.#world.violate(
+        new Violation(`${this.name}: ${id} is deleted, and neither a record nor its tags prove it ours`),
+      );
+    }
     if (node === undefined || node.body['external_id'] !== id || node.touched) return;
     const isPromised = node.state === 'ready' && node.allocatedTo !== null;
     if (isPromised || node.state === 'in-use' || node.state === 'hold') {

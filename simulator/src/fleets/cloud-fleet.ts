@@ -47,6 +47,7 @@ export class CloudFleet implements Fleet {
   ) {
     this.cloud = cloud;
     cloud.users++;
+    cloud.plantAliens(name);
     this.#labels = labels;
     this.#random = world.random.fork();
     const random = this.#random;

@@ -74,10 +74,13 @@ export class Launcher {
     sweeps.schedule();
   }
 
-  /** Puts another configuration in force without disturbing what did not change. */
-  reconfigure(config: Config): Promise<void> {
+  /**
+   * Puts another configuration in force without disturbing what did not change. The start takes the newest one: no provider is
+   * made before the id of the database is known.
+   */
+  async reconfigure(config: Config): Promise<void> {
     this.#newestConfig = config;
-    return this.#parts.changes.apply(config);
+    if (this.databaseId !== undefined) await this.#parts.changes.apply(config);
   }
 
   /**

@@ -29,7 +29,8 @@ const STRUCTURE = [
  */
 export class InvariantChecker {
   readonly nodes = new Map<string, NodeEntry>();
-  #hasDatabaseId = false;
+  /** Id of the database, once a service has made it. */
+  databaseId: string | undefined;
   readonly requests = new Map<string, RequestEntry>();
   /** Lock directory to entries and their sessions, in queue order. */
   readonly locks = new Map<string, Map<string, bigint>>();
@@ -124,9 +125,9 @@ export class InvariantChecker {
   }
 
   /** Everything in the clouds is known by it. */
-  #databaseIdOnce({ change }: TreeChange, who: string): void {
-    if (change !== 'create' || this.#hasDatabaseId) this.#violate(`${who} ${change}s the id of the database again`);
-    this.#hasDatabaseId = true;
+  #databaseIdOnce(change: TreeChange, who: string): void {
+    if (change.change === 'create' && this.databaseId === undefined) this.databaseId = change.data?.toString();
+    else this.#violate(`${who} ${change.change}s the id of the database again`);
   }
 
   #component(change: TreeChange, who: string): void {
