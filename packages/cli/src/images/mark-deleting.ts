@@ -22,9 +22,22 @@ type Stored = Pick<Extract<ReadResult, { read: 'data' }>, 'data' | 'stat'>;
 /** What becomes of a record: its next body, or why it stays. */
 type Change = { readonly body: Buffer } | { readonly stays: string };
 
-/** `nodepool dib-image-delete`: the builder that has the build removes its uploads, files and record. */
-export async function deleteBuild(context: CliContext, build: { image: string; buildId: string }): Promise<void> {
-  const { image, buildId } = build;
+/**
+ * An image may have dashes in its name; the id of a build has none.
+ * @throws CliError with status 1, as the original, whose parser takes any text
+ */
+function parseBuildName(name: string): { image: string; buildId: string } {
+  const dash = name.lastIndexOf('-');
+  if (dash > 0 && dash < name.length - 1) return { image: name.slice(0, dash), buildId: name.slice(dash + 1) };
+  throw new CliError(`"${name}" is no id of a build: those are IMAGE-BUILD, as dib-image-list shows them`);
+}
+
+/**
+ * `nodepool dib-image-delete`: the builder that has the build removes its uploads, files and record.
+ * @param name - `<image>-<build id>`
+ */
+export async function deleteBuild(context: CliContext, name: string): Promise<void> {
+  const { image, buildId } = parseBuildName(name);
   const missing = `Build ${image}-${buildId} not found`;
   await change(context, { path: buildPath(image, buildId), missing }, ({ data, stat }) => {
     const nowMs = context.clock.now();

@@ -39,7 +39,7 @@ describe('endProcesses', () => {
     expect(await running([pid, ...pids])).toEqual([]);
   });
 
-  it.runIf(process.platform === 'linux')('ends a daemon in a session of its own by its environment', async () => {
+  it('ends a daemon in a session of its own by its environment, where the system tells that', async () => {
     const script = `setsid sh -c "${IGNORES_TERM.replace('$$', '\\$\\$')}" &`;
     const { pids, exit } = await startShell(script, 1, { NODEPOOL_RUN_test: '1' });
     await exit;
@@ -48,7 +48,7 @@ describe('endProcesses', () => {
     const left = await endProcesses({ marker: MARKER });
 
     expect(left).toEqual([]);
-    expect(await running(pids)).toEqual([]);
+    expect(await running(pids)).toEqual(process.platform === 'linux' ? [] : pids);
   });
 
   it('lets a process end by itself first, also a stopped one', async () => {
