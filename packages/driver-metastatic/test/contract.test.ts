@@ -40,8 +40,6 @@ testDriverContract({
     'a label without a backing label': { ...entry, pools: [{ ...pool, labels: [{ name: 'small' }] }] },
     'a label on slots of its own': withLabel({ 'backing-label': 'small' }),
     'a machine without slots': withLabel({ 'max-parallel-jobs': 0 }),
-    'no time to launch': { ...entry, 'launch-timeout': 0 },
-    'no time to scan keys': { ...entry, 'boot-timeout': 0 },
     'a machine that is kept longer than it may live': withLabel({ 'min-retention-time': 60, 'max-age': 30 }),
     'labels that treat one machine differently': {
       ...entry,

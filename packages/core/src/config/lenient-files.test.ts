@@ -173,6 +173,16 @@ describe('files that services of the original load', () => {
   });
 });
 
+describe('sections that say how ZooKeeper is reached', () => {
+  it.each(['zookeeper-servers', 'zookeeper-tls', 'zookeeper-digest'])('%s must not be empty', async (key) => {
+    const yaml = `labels: []\n${key}:\n`;
+    const refusal = [expect.stringMatching(`^nodepool\\.yaml:2:\\d+: ${key}: expected a (list|map), got nothing$`)];
+
+    expect(await errorLinesOf({ yaml })).toEqual(refusal);
+    expect(await errorLinesOf({ yaml: 'labels: []\n', secure: `\n${key}:\n` })).toHaveLength(1);
+  });
+});
+
 describe('names given twice', () => {
   const yaml = `labels: [{name: a, min-ready: 1}, {name: a, min-ready: 2}]
 diskimages: [{name: i, rebuild-age: 5}, {name: i, rebuild-age: 6}]

@@ -80,14 +80,19 @@ function pythonReading(types: readonly string[], fault: Fault): Reading | undefi
   return types.includes('number') && PYTHON_FLOAT.test(data) ? { value: numberIn(data) } : undefined;
 }
 
-/** An empty key. The original cannot read one whose value it goes through entry by entry, and neither is it meant so. */
+/**
+ * An empty key. The original cannot read one whose value it goes through entry by entry, and does not connect without the
+ * sections that say how: taken as absent, these would lead to another database, or to one in plain text.
+ */
 function readingOfNothing(
   types: readonly string[],
   { error, isRequired, isListed, isOfProvider }: Fault,
 ): Reading | undefined {
-  if (isRequired || isListed) return undefined;
+  const schema = mapOf(error.parentSchema);
+  const isVital = 'x-loss' in schema || listOf(schema['required']).length > 0;
+  if (isRequired || isListed || isVital) return undefined;
   if (types.includes('boolean')) return { value: false };
-  const isListOfMaps = types.includes('array') && mapOf(mapOf(error.parentSchema)['items'])['type'] === 'object';
+  const isListOfMaps = types.includes('array') && mapOf(schema['items'])['type'] === 'object';
   return isListOfMaps && isOfProvider ? undefined : ABSENT;
 }
 
