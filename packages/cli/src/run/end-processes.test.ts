@@ -11,6 +11,7 @@ const IGNORES_TERM = `trap '' TERM; echo $$; while :; do sleep 0.1; done`;
 /** Starts a shell. @returns its pid, and those that it and its children print */
 async function startShell(script: string, lines: number, env: Record<string, string> = {}) {
   const shell = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } });
+  const exit = once(shell, 'exit');
   const pids: number[] = [];
   for await (const text of shell.stdout.setEncoding('utf8') as AsyncIterable<string>) {
     pids.push(...text.trim().split('\n').map(Number));
@@ -20,7 +21,7 @@ async function startShell(script: string, lines: number, env: Record<string, str
   onTestFinished(async () => {
     for (const pid of await running(all)) process.kill(pid, 'SIGKILL');
   });
-  return { pid: shell.pid ?? 0, pids, exit: once(shell, 'exit') };
+  return { pid: shell.pid ?? 0, pids, exit };
 }
 
 /** Those that run; ended ones stay in the system's table until their parents have asked for their status. */
