@@ -81,6 +81,16 @@ describe('nodepool run', () => {
     expect(run.stderr).toContain('the nodes are no longer ours');
   });
 
+  it('ends the command with its children when ZooKeeper cannot be reached', async () => {
+    const { run, proxy, running } = await start();
+
+    await proxy.stop();
+
+    expect(await run.end()).toBe(1);
+    expect(await running()).toEqual([]);
+    expect(run.stderr).toContain('the nodes are no longer ours');
+  });
+
   it('finishes what it began when it is killed while it ends the command', async () => {
     const { run, proxy, running, files } = await start();
     await proxy.expireSession();

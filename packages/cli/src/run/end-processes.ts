@@ -3,8 +3,8 @@ import { readProcesses } from './process-table.js';
 import type { ProcessEntry } from './process-table.js';
 
 /**
- * Time to end by itself. A lock counts as lost after 6 s without ZooKeeper, and other launchers use the nodes after the
- * session timeout of 10 s: SIGKILL must come before.
+ * Time to end by itself. A lock counts as lost after 6 s without ZooKeeper; other launchers use the nodes when the session
+ * ends, 10 s after the last ping. So SIGTERM comes before, and SIGKILL at most 3 s after that.
  */
 const KILL_AFTER_MS = 3_000;
 /** Time for SIGKILL to take effect; a process that hangs in the kernel or belongs to another user stays. */
