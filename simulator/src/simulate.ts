@@ -114,6 +114,13 @@ async function probe(world: World, scenario: Scenario): Promise<void> {
 function unsettled(world: World, scenario: Scenario): string[] {
   const { checker } = world;
   const problems: string[] = [];
+  for (const launcher of scenario.launchers) {
+    const missing = [
+      ...(launcher.running?.notReady ?? ['it does not run']),
+      ...(launcher.running ? cacheProblems(launcher.running, checker) : []),
+    ];
+    if (missing.length > 0) problems.push(`${launcher.name}: ${missing.join(', ')}`);
+  }
   for (const { id, state } of checker.requests.values()) problems.push(`request ${id} is ${state}`);
   for (const client of scenario.clients) if (client.active > 0) problems.push(`${client.active} jobs have not ended`);
   for (const node of checker.nodes.values()) {
@@ -126,13 +133,6 @@ function unsettled(world: World, scenario: Scenario): string[] {
   }
   for (const fleet of scenario.fleets) problems.push(...fleet.unsettled(checker));
   problems.push(...wrongComponents(world, scenario));
-  for (const launcher of scenario.launchers) {
-    const missing = [
-      ...(launcher.running?.notReady ?? ['it does not run']),
-      ...(launcher.running ? cacheProblems(launcher.running, checker) : []),
-    ];
-    if (missing.length > 0) problems.push(`${launcher.name}: ${missing.join(', ')}`);
-  }
   return problems;
 }
 
