@@ -96,7 +96,7 @@ export class Chaos {
   #silence(process: SimulatedProcess): void {
     const ms = this.#world.random.exponential(6_000);
     this.#world.trace.add('chaos', `nothing reaches ${process.name} for ${Math.round(ms)} ms`);
-    process.zk.hold(ms);
+    process.silence(ms);
   }
 
   #slow(process: SimulatedProcess): void {

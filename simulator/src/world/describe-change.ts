@@ -1,4 +1,4 @@
-import type { JsonObject } from '@nodepool/zk-protocol';
+import { DATABASE_ID_PATH, type JsonObject } from '@nodepool/zk-protocol';
 import type { TransactionListener } from '@nodepool/zk-protocol/in-process';
 
 type Change = Parameters<TransactionListener>[0]['changes'][number];
@@ -19,6 +19,7 @@ export function describeChange(change: Change): string {
     case 'setAcl':
       return `setAcl ${change.path}`;
     default:
+      if (change.path === DATABASE_ID_PATH) return `${change.change} ${short(change.path)}`; // random in each run
       return `${change.change} ${short(change.path)} ${digest(change.data)}`;
   }
 }

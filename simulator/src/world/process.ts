@@ -40,17 +40,27 @@ export class SimulatedProcess {
 
   /** Does not run for so many milliseconds. */
   stall(ms: number): void {
+    this.#noteStall(ms);
+    this.clock.stall(ms);
+  }
+
+  /** Hears nothing of ZooKeeper for so many milliseconds. */
+  silence(ms: number): void {
+    this.#noteStall(ms);
+    this.zk.hold(ms);
+  }
+
+  /** For how much of this time it did not run, or heard nothing of ZooKeeper: what it asked there was not answered. */
+  stalledMs(fromMs: number, untilMs: number): number {
+    const within = this.#stalls.map(({ beginMs, endMs }) => Math.min(endMs, untilMs) - Math.max(beginMs, fromMs));
+    return within.reduce((sum, ms) => sum + Math.max(ms, 0), 0);
+  }
+
+  #noteStall(ms: number): void {
     const beginMs = this.world.clock.now();
     const last = this.#stalls.at(-1);
     if (last && last.endMs >= beginMs) last.endMs = Math.max(last.endMs, beginMs + ms);
     else this.#stalls.push({ beginMs, endMs: beginMs + ms });
-    this.clock.stall(ms);
-  }
-
-  /** For how much of this time it did not run. */
-  stalledMs(fromMs: number, untilMs: number): number {
-    const within = this.#stalls.map(({ beginMs, endMs }) => Math.min(endMs, untilMs) - Math.max(beginMs, fromMs));
-    return within.reduce((sum, ms) => sum + Math.max(ms, 0), 0);
   }
 
   /** Dies without a word. */
