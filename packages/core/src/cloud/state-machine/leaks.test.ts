@@ -18,6 +18,21 @@ function look(state: NodeState, ids: readonly string[], metadata: Resource['meta
   );
 }
 
+/** A cloud with these resources that notes what is deleted and tagged. */
+function cloudOf(resources: Resource[], deleted: string[], tagged: string[]) {
+  return {
+    listResources: () => Promise.resolve(resources),
+    deleteResource: ({ id }: Resource) =>
+      id === 'stubborn' ? Promise.reject(new Error('no')) : Promise.resolve(void deleted.push(id)),
+    tagResource: (resource: Resource, tags: Resource['metadata']) => {
+      tagged.push(`${resource.id} ${JSON.stringify(tags)}`);
+      const at = resources.indexOf(resource);
+      resources[at] = { ...resource, metadata: { ...resource.metadata, ...tags } };
+      return Promise.resolve();
+    },
+  };
+}
+
 function lookAt(state: NodeState, resources: Resource[]) {
   const node: NodeRecord = { ...newNode({ state, provider: 'cloud', externalId: 'own' }, 0), id: NODE };
   const deleted: string[] = [];
@@ -29,17 +44,7 @@ function lookAt(state: NodeState, resources: Resource[]) {
   const options = {
     provider: 'cloud',
     databaseId: DATABASE,
-    adapter: {
-      listResources: () => Promise.resolve(resources),
-      deleteResource: ({ id }: Resource) =>
-        id === 'stubborn' ? Promise.reject(new Error('no')) : Promise.resolve(void deleted.push(id)),
-      tagResource: (resource: Resource, tags: Resource['metadata']) => {
-        tagged.push(`${resource.id} ${JSON.stringify(tags)}`);
-        const at = resources.indexOf(resource);
-        resources[at] = { ...resource, metadata: { ...resource.metadata, ...tags } };
-        return Promise.resolve();
-      },
-    },
+    adapter: cloudOf(resources, deleted, tagged),
     nodes: { ready: true, get: (id: string) => records.get(id) },
     zk: {
       exists: () => Promise.resolve(undefined),

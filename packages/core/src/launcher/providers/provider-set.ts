@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { NodeRecord, Resources } from '@nodepool/zk-protocol';
+import { asError } from '../../async/as-error.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import { sameProviderConfig } from '../../config/compare.js';
 import type { Config } from '../../contract/config.js';
@@ -19,6 +20,9 @@ import { ProviderRunner } from './provider-runner.js';
 import { Restarts } from './restarts.js';
 
 const LEAST_LOOK_GAP_MS = 5_000;
+
+/** Something in the cloud of a provider, with the provider's name. */
+type OfProvider<T> = T & { readonly provider: string };
 
 /** What providers learn from the launcher they run in. */
 export interface ProviderSetPort extends NodeRemoval, Pick<ConfigSource, 'config'> {
@@ -69,8 +73,7 @@ export class ProviderSet {
     this.#orphans = new OrphanLooks(services.clock);
     this.#registry = registry;
     this.#port = port;
-    const { clock, logger, random } = services;
-    this.#restarts = new Restarts({ clock, logger, random, restart: (name) => port.restart(name) });
+    this.#restarts = new Restarts({ ...services, restart: (name) => port.restart(name) });
     this.#nodesByProvider = new NodesByProvider(services.mirror.nodes, (name) => this.#draining.look(name));
     this.#draining = new DrainingProviders(services, {
       nodesOf: (name) => this.#nodesByProvider.of(name),
@@ -88,22 +91,24 @@ export class ProviderSet {
 
   /** Providers that could not be started, and why. */
   startErrors(): { provider: string; error: string }[] {
-    return [...this.#runners.values()]
-      .filter((runner) => runner.startError !== undefined)
-      .map((runner) => ({ provider: runner.name, error: runner.startError ?? '' }));
-  }
-
-  /** What providers found in their clouds that no record knows. */
-  leakedResources(): (LeakedResource & { readonly provider: string })[] {
-    return [...this.#runners.values()].flatMap(({ name, provider }) =>
-      (provider.leakedResources?.() ?? []).map((resource) => ({ ...resource, provider: name })),
+    return [...this.#runners.values()].flatMap(({ name, startError }) =>
+      startError === undefined ? [] : [{ provider: name, error: startError }],
     );
   }
 
-  /** What providers found in their clouds that is not proven to belong to this database. */
-  alienResources(): (AlienResource & { readonly provider: string })[] {
+  /** Resources that providers found in their clouds and that no record knows. */
+  leakedResources(): OfProvider<LeakedResource>[] {
+    return this.#eachOf((provider) => provider.leakedResources?.());
+  }
+
+  /** Resources that providers found in their clouds and that are not proven to belong to this database. */
+  alienResources(): OfProvider<AlienResource>[] {
+    return this.#eachOf((provider) => provider.alienResources?.());
+  }
+
+  #eachOf<T>(ask: (provider: Provider) => readonly T[] | undefined): OfProvider<T>[] {
     return [...this.#runners.values()].flatMap(({ name, provider }) =>
-      (provider.alienResources?.() ?? []).map((resource) => ({ ...resource, provider: name })),
+      (ask(provider) ?? []).map((found) => ({ ...found, provider: name })),
     );
   }
 
@@ -145,8 +150,7 @@ export class ProviderSet {
   close(): void {
     this.#restarts.stop();
     this.#isClosed = true;
-    const why = new Error('the launcher stops');
-    for (const closing of this.#closings.values()) closing.abort(why);
+    for (const closing of this.#closings.values()) closing.abort(new Error('the launcher stops'));
   }
 
   /** Makes the running providers those of the configuration. Resolves when each new one has tried to start. */
@@ -170,7 +174,8 @@ export class ProviderSet {
       if (config.providers.has(name)) continue;
       this.#runners.delete(name);
       this.#draining.add(runner);
-      this.#closeAllOf(name);
+      const why = new Error(`provider "${name}" left the configuration`);
+      for (const [other, closing] of this.#closings) if (other.name === name) closing.abort(why);
       runner.idle();
       this.#draining.look(name);
     }
@@ -192,9 +197,7 @@ export class ProviderSet {
   }
 
   /** Ends all providers; resolves when everything of them has ended. Safe to repeat. */
-  stop(): Promise<void> {
-    return (this.#stopped ??= this.#stopAll());
-  }
+  readonly stop = (): Promise<void> => (this.#stopped ??= this.#stopAll());
 
   async #stopAll(): Promise<void> {
     this.#orphans.stop();
@@ -216,10 +219,10 @@ export class ProviderSet {
   async cleanupLeakedResources(signal: AbortSignal, provider?: string): Promise<void> {
     const nowMs = this.#services.clock.now();
     const { logger } = loggingAs(this.#services, LOGGER_NAMES.cleanup);
+    const isDue = (name: string) => nowMs - (this.#leakLooks.get(name) ?? -Infinity) >= LEAST_LOOK_GAP_MS;
     await Promise.all(
       [...this.#runners.values()]
-        .filter(({ name, running }) => running && (provider === undefined || name === provider))
-        .filter(({ name }) => nowMs - (this.#leakLooks.get(name) ?? -Infinity) >= LEAST_LOOK_GAP_MS)
+        .filter(({ name, running }) => running && (provider ?? name) === name && isDue(name))
         .map(async (runner) => {
           this.#leakLooks.set(runner.name, nowMs);
           try {
@@ -244,8 +247,8 @@ export class ProviderSet {
       logger: logger.child({ provider: config.name }),
       onFault: (kind, error) => this.#faulted(runner, kind, error),
     });
-    const predecessor = this.#runners.get(config.name) ?? this.#draining.get(config.name);
-    const runner: ProviderRunner = new ProviderRunner(this.#services, { driver }, provider, predecessor);
+    const before = this.#runners.get(config.name) ?? this.#draining.get(config.name);
+    const runner: ProviderRunner = new ProviderRunner(this.#services, { driver }, provider, before);
     this.#closings.set(runner, closing);
     return runner;
   }
@@ -255,17 +258,10 @@ export class ProviderSet {
     const { name, config } = runner;
     const isInForce = this.#runners.get(name) === runner && !this.#isClosed;
     if (isInForce && this.#restarts.faulted(name, config.driverName, kind, error)) {
-      runner.suspend(
-        `${kind} of driver "${config.driverName}": ${error instanceof Error ? error.message : String(error)}`,
-      );
+      runner.suspend(`${kind} of driver "${config.driverName}": ${asError(error).message}`);
       return;
     }
     this.#services.logger.warn('A driver made another error that nothing catches', { provider: name, kind, error });
-  }
-
-  #closeAllOf(name: string): void {
-    const why = new Error(`provider "${name}" left the configuration`);
-    for (const [runner, closing] of this.#closings) if (runner.name === name) closing.abort(why);
   }
 
   #letGo(runner: ProviderRunner): void {

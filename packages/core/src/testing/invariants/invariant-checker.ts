@@ -42,11 +42,11 @@ export class InvariantChecker {
   readonly #watchers: NodeWatcher[] = [];
   readonly #componentWatchers: ComponentWatcher[] = [];
   readonly #failureWatchers: FailureWatcher[] = [];
-  readonly #report: (violation: string) => void;
+  readonly #violate: (violation: string) => void;
 
   /** @param report - called with each violation as it happens */
   constructor(report: (violation: string) => void) {
-    this.#report = report;
+    this.#violate = report;
   }
 
   /** Give this to the server. */
@@ -94,8 +94,7 @@ export class InvariantChecker {
   }
 
   #apply(change: Change, sessionId: bigint, who: string): void {
-    if (change.change === 'createSession' || change.change === 'closeSession') return;
-    if (change.change === 'setAcl') return;
+    if (!('path' in change) || change.change === 'setAcl') return;
     const shape = classifyPath(change.path);
     switch (shape.shape) {
       case 'node':
@@ -213,9 +212,8 @@ export class InvariantChecker {
       if (other.id === node.id || slotKey(other) !== key || other.touched || node.touched) continue;
       const isUsed = other.allocatedTo !== null && !['used', 'deleting', 'deleted'].includes(other.state);
       if (isUsed && this.#isInUse(other)) {
-        this.#violate(
-          `${who} hands out node ${node.id} while node ${other.id} (${other.state}) uses the same slot ${key}`,
-        );
+        const user = `node ${other.id} (${other.state})`;
+        this.#violate(`${who} hands out node ${node.id} while ${user} uses the same slot ${key}`);
       }
     }
   }
@@ -277,9 +275,5 @@ export class InvariantChecker {
 
   #name(sessionId: bigint | undefined): string {
     return sessionId === undefined ? 'nobody' : this.nameOf(sessionId);
-  }
-
-  #violate(text: string): void {
-    this.#report(text);
   }
 }
