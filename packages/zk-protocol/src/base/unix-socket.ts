@@ -18,10 +18,15 @@ export function isSocketPath(host: string): boolean {
  * directory above, this user, or root. No other user may have write permission on the directory.
  * @throws NODEPOOL_UNSAFE_DIRECTORY when another user could have put the socket there; the operating system's error
  */
-export function checkUnixSocket(path: string): void {
+export function checkUnixSocket(path: string, uid = process.geteuid?.()): void {
+  if (uid === undefined) return;
   const directory = dirname(path);
   const stats = lstatSync(directory);
-  checkDirectory(directory, stats, lstatSync(dirname(directory)).uid);
+  checkDirectory(directory, stats, [uid, ROOT, lstatSync(dirname(directory)).uid]);
+  if ((stats.mode & GROUP_OR_OTHERS_WRITE) !== 0) {
+    const mode = (stats.mode & 0o7777).toString(8);
+    throw unsafe(directory, `other users may write to ${JSON.stringify(directory)} (mode ${mode})`);
+  }
   const socket = lstatSync(path);
   if (!socket.isSocket()) throw unsafe(path, 'it is no socket');
   if (socket.uid !== stats.uid && socket.uid !== ROOT) throw unsafe(path, belongsToAnother(path, socket));
@@ -34,21 +39,16 @@ export function checkUnixSocket(path: string): void {
 export function makeSocketDirectory(path: string, mode: number): void {
   const directory = dirname(path);
   makeDirectorySync(directory, mode);
-  const stats = lstatSync(directory);
-  if (!stats.isDirectory() || !isOwn(stats)) checkDirectory(directory, stats);
+  const uid = process.geteuid?.();
+  if (uid !== undefined) checkDirectory(directory, lstatSync(directory), [uid]);
   chmodSync(directory, mode);
 }
 
-function checkDirectory(directory: string, stats: Stats, trusted?: number): void {
+function checkDirectory(directory: string, stats: Stats, owners: readonly number[]): void {
   if (!stats.isDirectory()) throw unsafe(directory, 'it is no directory');
-  const isTrusted = isOwn(stats) || (trusted !== undefined && [trusted, ROOT].includes(stats.uid));
-  if (!isTrusted) throw unsafe(directory, belongsToAnother(directory, stats));
-  if ((stats.mode & GROUP_OR_OTHERS_WRITE) === 0) return;
-  const mode = (stats.mode & 0o7777).toString(8);
-  throw unsafe(directory, `other users may write to ${JSON.stringify(directory)} (mode ${mode})`);
+  if (!owners.includes(stats.uid)) throw unsafe(directory, belongsToAnother(directory, stats));
 }
 
-const isOwn = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid();
 const belongsToAnother = (path: string, { uid }: Stats): string =>
   `${JSON.stringify(path)} belongs to another user (uid ${uid})`;
 

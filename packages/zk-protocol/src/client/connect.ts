@@ -92,8 +92,7 @@ export function startClient(options: ZooKeeperOptions, lastXid = 0): ZooKeeperCo
     serverPauseMs: options.serverPauseMs ?? 0,
     random: options.random ?? Math.random,
     lookup: options.lookup ?? systemLookup,
-    watches,
-    lastXid,
+    ...{ watches, lastXid },
     onState: (state) => shell.onConnectionManagerState(state),
   });
   shell.connectionManager = transport;

@@ -233,12 +233,7 @@ export class ZooKeeperClient implements ZooKeeperConnection {
 
   resetServers(servers: readonly ServerAddress[]): void {
     const ensemble = toEnsemble(servers);
-    if (ensemble.chroot !== this.#chroot) {
-      throw new ZooKeeperError(
-        'ZK_BAD_ARGUMENTS',
-        `new ZooKeeper servers have chroot "${ensemble.chroot}" instead of "${this.#chroot}": restart to change it`,
-      );
-    }
+    if (ensemble.chroot !== this.#chroot) throw chrootError(ensemble.chroot, this.#chroot);
     this.#transport.resetServers(ensemble.servers);
   }
 
@@ -315,4 +310,9 @@ function isWatchGone(error: unknown): boolean {
 
 function badArguments(path: string, why: string): ZooKeeperError {
   return new ZooKeeperError('ZK_BAD_ARGUMENTS', `create ${path}: ${why}`, { path });
+}
+
+function chrootError(chroot: string, current: string): ZooKeeperError {
+  const message = `new ZooKeeper servers have chroot "${chroot}" instead of "${current}": restart to change it`;
+  return new ZooKeeperError('ZK_BAD_ARGUMENTS', message);
 }

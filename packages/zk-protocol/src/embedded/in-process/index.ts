@@ -27,5 +27,5 @@ export type {
   WatcherType,
 } from '../model/requests.js';
 export type { ModelOptions } from '../model/server-model.js';
-export type { Session } from '../model/sessions.js';
+export type { OfferedSession, Session } from '../model/sessions.js';
 export type { Change, Transaction } from '../model/transactions.js';

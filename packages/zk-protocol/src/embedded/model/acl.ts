@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
 import type { Acl } from '../../client/contract/types.js';
-import type { AuthId } from './connection.js';
-import { MAX_ACL_ENTRIES } from './limits.js';
+import type { AuthId, ModelConnection } from './connection.js';
+import { MAX_ACL_ENTRIES, MAX_IDENTITIES } from './limits.js';
 
 /** Bits of {@link Acl.permissions}. */
 export const Permission = { read: 1, write: 2, create: 4, delete: 8, admin: 16, all: 31 } as const;
@@ -100,4 +100,18 @@ function parseNetwork(id: string): Network | undefined {
   const bits = bitsText === undefined ? maxBits : Number(bitsText);
   if (!Number.isInteger(bits) || bits < 0 || bits > maxBits || bitsText === '') return undefined;
   return { address, family, bits };
+}
+
+/**
+ * Proves an identity.
+ * @returns false for a scheme this server does not know and for one identity too many; the connection is then to be closed
+ */
+export function addIdentity({ auth }: ModelConnection, scheme: string, credentials: Buffer): boolean {
+  if (scheme === 'ip') return true;
+  if (scheme !== 'digest') return false;
+  const id = digestId(credentials.toString('utf8'));
+  if (auth.some((known) => known.scheme === scheme && known.id === id)) return true;
+  if (auth.length >= MAX_IDENTITIES) return false;
+  auth.push({ scheme, id });
+  return true;
 }

@@ -18,12 +18,10 @@ export class Expiry {
   ) {}
 
   /** Remembers since when a container is empty, and when a TTL znode was changed last. */
-  noteChanges(changes: readonly Change[], nowMs: number): void {
-    for (const change of changes) {
-      if (change.change === 'create' && change.owner !== 0n) this.noteTtl(change.path, ttlOf(change.owner), nowMs);
-      if (change.change === 'setData' && this.ttlEnds.has(change.path)) this.noteSetData(change.path, nowMs);
-      if (change.change === 'delete') this.noteDelete(change.path, nowMs);
-    }
+  noteChange(change: Change, nowMs: number): void {
+    if (change.change === 'create' && change.owner !== 0n) this.noteTtl(change.path, ttlOf(change.owner), nowMs);
+    if (change.change === 'setData' && this.ttlEnds.has(change.path)) this.noteSetData(change.path, nowMs);
+    if (change.change === 'delete') this.noteDelete(change.path, nowMs);
   }
 
   private noteTtl(path: string, ttlMs: number | undefined, nowMs: number): void {

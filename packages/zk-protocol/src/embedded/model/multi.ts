@@ -6,6 +6,7 @@ import { MAX_TRANSACTION_BYTES } from './limits.js';
 import { planWrite } from './planner.js';
 import type { MultiResult } from './replies.js';
 import type { MultiPart } from './requests.js';
+import type { Sliced } from './sliced.js';
 import { statOf } from './znode.js';
 
 /** What a multi did. One that failed changed nothing. */
@@ -17,12 +18,12 @@ export interface MultiOutcome {
 }
 
 /** Applies the parts in order, or none of them: the first that fails takes back those before it. */
-export function applyMulti(
+export function* applyMulti(
   tree: DataTree,
   parts: readonly MultiPart[],
   connection: ModelConnection,
   { zxid, timeMs }: { zxid: number; timeMs: number },
-): MultiOutcome {
+): Sliced<MultiOutcome> {
   const outcome: MultiOutcome = { results: [], changes: [], touched: [] };
   const undo: Undo[] = [];
   let size = 0;
@@ -31,7 +32,10 @@ export function applyMulti(
     if (typeof plan === 'object') size += sizeOfChange(plan);
     if (size > MAX_TRANSACTION_BYTES) plan = ErrorCode.marshalling;
     if (typeof plan === 'number') {
-      for (const revert of undo.reverse()) revert();
+      for (const revert of undo.reverse()) {
+        revert();
+        yield;
+      }
       return { results: failedResults(parts.length, outcome.results.length, plan), changes: [], touched: [] };
     }
     if (plan !== undefined) {
@@ -39,6 +43,7 @@ export function applyMulti(
       outcome.changes.push(plan);
     }
     outcome.results.push(resultOf(tree, part, plan?.path ?? part.path));
+    yield;
   }
   return outcome;
 }

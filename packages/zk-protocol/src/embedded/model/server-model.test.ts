@@ -1,3 +1,4 @@
+import { addIdentity } from './acl.js';
 import { describe, expect, it } from 'vitest';
 import { ErrorCode } from './constants.js';
 import { contentOf, createRequest, ModelDriver, OPEN, randomWrite } from '../../../test/embedded/model-driver.js';
@@ -171,7 +172,7 @@ describe('ServerModel', () => {
     const driver = new ModelDriver();
     const owner = driver.connect();
     const stranger = driver.connect();
-    driver.model.addAuth(owner, 'digest', Buffer.from('ann:secret'));
+    addIdentity(owner, 'digest', Buffer.from('ann:secret'));
     driver.apply(stranger, { op: 'addWatch', path: '/', mode: 'persistent-recursive' });
 
     const { events } = driver.apply(owner, {

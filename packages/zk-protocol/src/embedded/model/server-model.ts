@@ -1,16 +1,16 @@
 import { ErrorCode } from './constants.js';
-import { digestId } from './acl.js';
 import type { ModelConnection } from './connection.js';
 import { DataTree } from './data-tree.js';
 import { Expiry } from './expiry.js';
 import { planWrite, type WriteRequest } from './planner.js';
 import { Reads } from './reads.js';
-import { MAX_IDENTITIES, MAX_SESSIONS } from './limits.js';
+import { MAX_SESSIONS } from './limits.js';
 import type { Moment } from './moment.js';
 import { applyMulti } from './multi.js';
 import type { Notification, Outcome, Reply, ReplyBody } from './replies.js';
 import type { MultiPart, Request } from './requests.js';
 import { type OfferedSession, type Session, SessionTable } from './sessions.js';
+import { finish, type Sliced } from './sliced.js';
 import type { Change, Transaction } from './transactions.js';
 import { Watches } from './watches.js';
 import { statOf } from './znode.js';
@@ -20,6 +20,18 @@ export interface TimePassed {
   outcomes: Outcome[];
   /** Connections whose session ended; they are to be closed. */
   expired: ModelConnection[];
+}
+
+type WantedSession = Pick<OfferedSession, 'timeoutMs' | 'password'>;
+
+interface OpenedSession {
+  session: Session;
+  outcome: Outcome;
+}
+
+interface Committed {
+  events: Notification[];
+  transaction: Transaction;
 }
 
 /** Limits of a {@link ServerModel}; all in milliseconds. */
@@ -45,7 +57,6 @@ export class ServerModel {
   private readonly minSessionTimeoutMs: number;
   private readonly maxSessionTimeoutMs: number;
   private zxid = 0;
-  private newestSessionId = 0n;
 
   constructor(options: ModelOptions = {}) {
     this.minSessionTimeoutMs = options.minSessionTimeoutMs ?? 1000;
@@ -60,7 +71,7 @@ export class ServerModel {
 
   /** Largest session id ever given out. */
   get lastSessionId(): bigint {
-    return this.newestSessionId;
+    return this.sessions.lastId;
   }
 
   /** Whether another session may be opened. */
@@ -72,30 +83,24 @@ export class ServerModel {
    * Makes up a session that does not exist until {@link openSession}. The timeout is held to the limits.
    * @param password - 16 bytes that cannot be guessed
    */
-  offerSession(wanted: { timeoutMs: number; password: Buffer }, at: Moment): OfferedSession {
+  offerSession(wanted: WantedSession, at: Moment): OfferedSession {
     const timeoutMs = Math.min(Math.max(wanted.timeoutMs, this.minSessionTimeoutMs), this.maxSessionTimeoutMs);
-    const byTime = BigInt(at.wallMs) << 12n;
-    this.newestSessionId = byTime > this.newestSessionId ? byTime : this.newestSessionId + 1n;
-    return { id: this.newestSessionId, timeoutMs, password: wanted.password };
+    return { id: this.sessions.takeId(at.wallMs), timeoutMs, password: wanted.password };
   }
 
   /** Opens an offered session for the connection. */
   openSession(connection: ModelConnection, offered: OfferedSession, at: Moment): Outcome {
     const { id: sessionId, timeoutMs, password } = offered;
     const committed = this.commit([{ change: 'createSession', sessionId, timeoutMs, password }], at);
-    bind(this.existingSession(sessionId), connection, at);
+    bind(this.sessions.existing(sessionId), connection, at);
     return { reply: this.reply(), ...committed };
   }
 
   /** Offers a session and opens it. */
-  createSession(
-    connection: ModelConnection,
-    wanted: { timeoutMs: number; password: Buffer },
-    at: Moment,
-  ): { session: Session; outcome: Outcome } {
+  createSession(connection: ModelConnection, wanted: WantedSession, at: Moment): OpenedSession {
     const offered = this.offerSession(wanted, at);
     const outcome = this.openSession(connection, offered, at);
-    return { session: this.existingSession(offered.id), outcome };
+    return { session: this.sessions.existing(offered.id), outcome };
   }
 
   /**
@@ -122,23 +127,13 @@ export class ServerModel {
     if (session?.connection === connection) session.connection = undefined;
   }
 
-  /**
-   * Proves an identity.
-   * @returns false for a scheme this server does not know and for one identity too many; the connection is then to be closed
-   */
-  addAuth(connection: ModelConnection, scheme: string, credentials: Buffer): boolean {
-    if (scheme === 'ip') return true;
-    if (scheme !== 'digest') return false;
-    const id = digestId(credentials.toString('utf8'));
-    if (!connection.auth.some((known) => known.scheme === scheme && known.id === id)) {
-      if (connection.auth.length >= MAX_IDENTITIES) return false;
-      connection.auth.push({ scheme, id });
-    }
-    return true;
-  }
-
   /** Carries out one request of an attached connection. */
   apply(connection: ModelConnection, request: Request, at: Moment): Outcome {
+    return finish(this.applySliced(connection, request, at));
+  }
+
+  /** As {@link apply}, in slices. */
+  *applySliced(connection: ModelConnection, request: Request, at: Moment): Sliced<Outcome> {
     const session = this.sessions.get(connection.sessionId);
     if (session?.connection !== connection) {
       return { reply: this.reply(ErrorCode.sessionExpired), events: [] };
@@ -155,14 +150,14 @@ export class ServerModel {
       case 'setAcl':
         return this.write(request, connection, at);
       case 'multi':
-        return this.multi(request.parts, connection, at);
+        return yield* this.multi(request.parts, connection, at);
       case 'closeSession':
-        return this.closeSession(session, at);
+        return yield* this.closeSession(session, at);
       case 'refused':
         return this.refuse(request.error, request.isWrite, at);
       case 'setWatches': {
         const events: Notification[] = [];
-        this.watches.setAgain(this.tree, request, connection, events);
+        yield* this.watches.setAgain(this.tree, request, connection, events);
         return { reply: this.reply(), events };
       }
       default: {
@@ -175,10 +170,15 @@ export class ServerModel {
 
   /** Ends what is due: sessions that were not heard of, TTL znodes, empty containers. */
   passTime(at: Moment): TimePassed {
+    return finish(this.passTimeSliced(at));
+  }
+
+  /** As {@link passTime}, in slices. */
+  *passTimeSliced(at: Moment): Sliced<TimePassed> {
     const passed: TimePassed = { outcomes: [], expired: [] };
     for (const session of this.sessions.expired(at.steadyMs)) {
       if (session.connection !== undefined) passed.expired.push(session.connection);
-      passed.outcomes.push(this.closeSession(session, at));
+      passed.outcomes.push(yield* this.closeSession(session, at));
     }
     for (const path of this.expiry.due(at.steadyMs)) {
       const committed = this.commit([{ change: 'delete', path }], at);
@@ -217,7 +217,7 @@ export class ServerModel {
   /** Takes over counters read back from a snapshot. */
   restoreCounters(zxid: number, lastSessionId: bigint): void {
     this.zxid = zxid;
-    this.newestSessionId = lastSessionId;
+    this.sessions.lastId = lastSessionId;
   }
 
   private write(request: WriteRequest, connection: ModelConnection, at: Moment): Outcome {
@@ -235,15 +235,16 @@ export class ServerModel {
     return change === 'create' ? { kind: 'path-stat', path, stat: statOf(node) } : { kind: 'stat', stat: statOf(node) };
   }
 
-  private multi(parts: readonly MultiPart[], connection: ModelConnection, at: Moment): Outcome {
+  private *multi(parts: readonly MultiPart[], connection: ModelConnection, at: Moment): Sliced<Outcome> {
     const zxid = ++this.zxid;
-    const { results, changes, touched } = applyMulti(this.tree, parts, connection, { zxid, timeMs: at.wallMs });
+    const { results, changes, touched } = yield* applyMulti(this.tree, parts, connection, { zxid, timeMs: at.wallMs });
     const events: Notification[] = [];
     for (const [index, change] of changes.entries()) {
       const nodes = touched[index];
       if (nodes !== undefined) this.watches.trigger(change, nodes, events);
+      yield;
     }
-    this.expiry.noteChanges(changes, at.steadyMs);
+    for (const change of changes) this.expiry.noteChange(change, at.steadyMs);
     return {
       reply: this.reply(ErrorCode.ok, { kind: 'multi', results }),
       events,
@@ -251,9 +252,14 @@ export class ServerModel {
     };
   }
 
-  private closeSession(session: Session, at: Moment): Outcome {
-    const deletes = [...this.tree.ephemeralsOf(session.id)].map((path): Change => ({ change: 'delete', path }));
-    const committed = this.commit([...deletes, { change: 'closeSession', sessionId: session.id }], at);
+  private *closeSession(session: Session, at: Moment): Sliced<Outcome> {
+    const changes: Change[] = [];
+    for (const path of this.tree.ephemeralsOf(session.id)) {
+      changes.push({ change: 'delete', path });
+      yield;
+    }
+    changes.push({ change: 'closeSession', sessionId: session.id });
+    const committed = yield* this.commitSliced(changes, at);
     return { reply: this.reply(), ...committed };
   }
 
@@ -262,11 +268,18 @@ export class ServerModel {
     return { reply: this.reply(error), ...committed };
   }
 
-  private commit(changes: readonly Change[], at: Moment): { events: Notification[]; transaction: Transaction } {
+  private commit(changes: readonly Change[], at: Moment): Committed {
+    return finish(this.commitSliced(changes, at));
+  }
+
+  private *commitSliced(changes: readonly Change[], at: Moment): Sliced<Committed> {
     const zxid = ++this.zxid;
     const events: Notification[] = [];
-    for (const change of changes) this.applyChange(change, zxid, at, events);
-    this.expiry.noteChanges(changes, at.steadyMs);
+    for (const change of changes) {
+      this.applyChange(change, zxid, at, events);
+      this.expiry.noteChange(change, at.steadyMs);
+      yield;
+    }
     return { events, transaction: { zxid, timeMs: at.wallMs, changes } };
   }
 
@@ -274,18 +287,11 @@ export class ServerModel {
     if (change.change === 'createSession') {
       const { sessionId: id, timeoutMs, password } = change;
       this.sessions.add({ id, timeoutMs, password, expiresAtMs: at.steadyMs + timeoutMs, connection: undefined });
-      if (id > this.newestSessionId) this.newestSessionId = id;
     } else if (change.change === 'closeSession') {
       this.sessions.remove(change.sessionId);
     } else {
       this.watches.trigger(change, this.tree.apply(change, zxid, at.wallMs), events);
     }
-  }
-
-  private existingSession(id: bigint): Session {
-    const session = this.sessions.get(id);
-    if (session === undefined) throw new Error(`embedded ZooKeeper: session 0x${id.toString(16)} should exist`);
-    return session;
   }
 
   private reply(error: number = ErrorCode.ok, body?: ReplyBody): Reply {

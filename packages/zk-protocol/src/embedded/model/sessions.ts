@@ -18,6 +18,8 @@ export interface Session extends OfferedSession {
 /** The live sessions and when the next of them ends. */
 export class SessionTable {
   private readonly sessions = new Map<bigint, Session>();
+  /** Largest id ever given out. */
+  lastId = 0n;
   /** No session ends before this time. */
   earliestMs = Infinity;
 
@@ -33,8 +35,23 @@ export class SessionTable {
     return this.sessions.values();
   }
 
+  /** @throws {Error} there is none */
+  existing(id: bigint): Session {
+    const session = this.sessions.get(id);
+    if (session === undefined) throw new Error(`embedded ZooKeeper: session 0x${id.toString(16)} should exist`);
+    return session;
+  }
+
+  /** An id that was never given out. */
+  takeId(wallMs: number): bigint {
+    const byTime = BigInt(wallMs) << 12n;
+    this.lastId = byTime > this.lastId ? byTime : this.lastId + 1n;
+    return this.lastId;
+  }
+
   add(session: Session): void {
     this.sessions.set(session.id, session);
+    if (session.id > this.lastId) this.lastId = session.id;
     this.earliestMs = Math.min(this.earliestMs, session.expiresAtMs);
   }
 

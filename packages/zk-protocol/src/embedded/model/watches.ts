@@ -6,6 +6,7 @@ import type { DataTree, Touched, TreeChange } from './data-tree.js';
 import { parentOf } from './paths.js';
 import type { Notification } from './replies.js';
 import type { SetWatchesRequest, WatcherType } from './requests.js';
+import type { Sliced } from './sliced.js';
 import { WatchTable } from './watch-table.js';
 import type { Znode } from './znode.js';
 
@@ -57,26 +58,36 @@ export class Watches {
   }
 
   /** Sets watches again after a reconnect; for what changed in between the event is appended instead. */
-  setAgain(tree: DataTree, request: SetWatchesRequest, to: ModelConnection, events: Notification[]): void {
+  *setAgain(tree: DataTree, request: SetWatchesRequest, to: ModelConnection, events: Notification[]): Sliced<void> {
     const since = request.relativeZxid;
     for (const path of request.data) {
       const node = tree.get(path);
       if (node === undefined) events.push({ to, type: EventType.deleted, path });
       else if (node.mzxid > since) events.push({ to, type: EventType.changed, path });
       else this.data.add(path, to, 'one-shot');
+      yield;
     }
     for (const path of request.exist) {
       if (tree.get(path) !== undefined) events.push({ to, type: EventType.created, path });
       else this.data.add(path, to, 'one-shot');
+      yield;
     }
     for (const path of request.child) {
       const node = tree.get(path);
       if (node === undefined) events.push({ to, type: EventType.deleted, path });
       else if (node.pzxid > since) events.push({ to, type: EventType.children, path });
       else this.child.add(path, to, 'one-shot');
+      yield;
     }
-    for (const path of request.persistent) this.addPersistent(path, to, 'persistent');
-    for (const path of request.persistentRecursive) this.addPersistent(path, to, 'persistent-recursive');
+    for (const [paths, mode] of [
+      [request.persistent, 'persistent'],
+      [request.persistentRecursive, 'persistent-recursive'],
+    ] as const) {
+      for (const path of paths) {
+        this.addPersistent(path, to, mode);
+        yield;
+      }
+    }
   }
 
   private notifyParent(path: string, parent: Znode, events: Notification[]): void {

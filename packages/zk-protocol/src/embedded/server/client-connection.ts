@@ -45,7 +45,7 @@ export interface ConnectionHandler {
   onQueued(bytes: number): void;
   /** Latest log batch: what is sent now depends on it. */
   readonly lastBatch: number;
-  /** True while the disk is far behind: nothing more should be read from clients. */
+  /** True while the disk is far behind, or long work under way: nothing more should be read from clients. */
   readonly isBusy: boolean;
 }
 
@@ -188,7 +188,8 @@ export class ClientConnection implements ModelConnection {
     this.handler.onQueued(writer.length - before);
   }
 
-  private fail(error: unknown): void {
+  /** Closes because of an error of ours. */
+  fail(error: unknown): void {
     if (this.isClosed) return;
     this.handler.onError(this, error);
     this.close('an error of the server');
@@ -230,11 +231,14 @@ export class ClientConnection implements ModelConnection {
     const beganMs = performance.now();
     try {
       while (!this.isPaused && (this.phase === 'new' || this.phase === 'connected')) {
+        if (this.isBackedUp) {
+          this.pause();
+          break;
+        }
         const packet = this.frames.next();
         if (packet === undefined) break;
         this.onPacket(packet);
-        if (this.isBackedUp) this.pause();
-        else if (performance.now() - beganMs > TURN_MS) this.letOthersGoFirst();
+        if (performance.now() - beganMs > TURN_MS) this.letOthersGoFirst();
       }
       if (!this.isClosed) this.handler.onChunkEnd(this);
     } catch (error) {

@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.js';
 import type { EmbeddedLogger } from '../contract/logger.js';
 import type { ClientConnection } from './client-connection.js';
 
@@ -8,6 +9,11 @@ const LOOK_EVERY_BYTES = 8 * 1024 * 1024;
 
 /** Connections that have not logged in; each holds some kilobytes. */
 const MAX_STRANGERS = 100;
+
+/** A connection that says nothing is closed after this time. */
+const HANDSHAKE_MS = 30_000;
+/** Where there is a login, a connection that has not logged in after this time is closed. */
+const LOGIN_MS = 5_000;
 
 /** How many connections there may be. */
 export interface ConnectionLimits {
@@ -24,11 +30,25 @@ export class ConnectionGate {
 
   constructor(
     private readonly limits: ConnectionLimits,
+    private readonly clock: Clock,
     private readonly logger: EmbeddedLogger,
   ) {}
 
-  /** Lets a connection in. One that has not logged in makes room for it where there is none. */
+  /** Lets a connection in, for a while until it has introduced itself, or closes it. @returns whether it is in */
   admit(connection: ClientConnection): boolean {
+    if (!this.enter(connection)) {
+      this.logger.warn('Too many client connections, one is refused', { client: connection.address });
+      connection.close('too many connections');
+      return false;
+    }
+    connection.cancelDeadline = this.clock.setTimer(connection.isTrusted ? HANDSHAKE_MS : LOGIN_MS, () => {
+      connection.close(connection.isTrusted ? 'the client did not introduce itself' : 'the client did not log in');
+    });
+    return true;
+  }
+
+  /** Lets a connection in. One that has not logged in makes room for it where there is none. */
+  private enter(connection: ClientConnection): boolean {
     const { ip } = connection;
     if (!connection.isTrusted) this.limitStrangers();
     const isFull = () =>

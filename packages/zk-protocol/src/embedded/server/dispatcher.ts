@@ -1,43 +1,42 @@
 import { randomBytes } from 'node:crypto';
 import { type Clock, steadyNow } from '../../base/clock.js';
-import type { ModelConnection } from '../model/connection.js';
+import { addIdentity } from '../model/acl.js';
 import { type Moment, momentOf } from '../model/moment.js';
-import type { Notification, Outcome } from '../model/replies.js';
 import type { Request } from '../model/requests.js';
+import { finish, type Sliced } from '../model/sliced.js';
 import type { Store } from '../storage/store.js';
 import type { EmbeddedLogger } from '../contract/logger.js';
 import { ErrorCode, Xid } from '../model/constants.js';
 import type { ClientConnection, ConnectionHandler, ConnectRequest } from './client-connection.js';
 import { ConnectionGate, type ConnectionLimits } from './connection-limits.js';
+import { SlicedWork } from './sliced-work.js';
+import { Delivery } from './delivery.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { answerCommand, tellsNoSecrets } from './four-letter-words.js';
 import type { Login } from './login.js';
 
 const PASSWORD_BYTES = 16;
-/** A connection that says nothing is closed after this time. */
-const HANDSHAKE_MS = 30_000;
-/** Where there is a login, a connection that has not logged in after this time is closed. */
-const LOGIN_MS = 5_000;
 /** One that has been told everything and does not hang up is closed after this time. */
 const CLOSING_MS = 5_000;
 /** With more than this waiting for the disk, clients that send are not read until it has caught up. */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
 const NO_SESSION = { timeoutMs: 0, id: 0n, password: Buffer.alloc(PASSWORD_BYTES) };
+/** Requests that may take long. */
+const LONG = new Set<Request['op']>(['multi', 'setWatches', 'closeSession']);
 const NEEDS_NO_LOGIN = new Set<Request['op']>(['ping', 'closeSession']);
 const NOT_LOGGED_IN: Request = { op: 'refused', error: ErrorCode.noAuth, isWrite: false };
 const NOT_SERVING = 'This ZooKeeper instance is not currently serving requests\n';
 
 /** Carries requests to the model, changes to the log, and answers back once the log is durable. */
 export class Dispatcher implements ConnectionHandler {
-  private readonly byModel = new Map<ModelConnection, ClientConnection>();
-  private readonly waiting = new Set<ClientConnection>();
+  private readonly delivery = new Delivery();
   private readonly timer: DeadlineTimer;
   private received = 0;
-  private sent = 0;
   /** What clients have to prove; `undefined` serves everybody. */
   login: Login | undefined;
   private readonly startedAtMs: number;
   private readonly gate: ConnectionGate;
+  private readonly work = new SlicedWork(() => this.onWorkDone());
 
   constructor(
     private store: Store | undefined,
@@ -46,7 +45,7 @@ export class Dispatcher implements ConnectionHandler {
     private readonly configuration: Record<string, string | number>,
     limits: ConnectionLimits,
   ) {
-    this.gate = new ConnectionGate(limits, logger);
+    this.gate = new ConnectionGate(limits, clock, logger);
     this.startedAtMs = steadyNow(clock);
     this.timer = new DeadlineTimer(clock, (pauseMs) => this.onDeadline(pauseMs));
   }
@@ -56,7 +55,7 @@ export class Dispatcher implements ConnectionHandler {
   }
 
   get isBusy(): boolean {
-    return this.store !== undefined && this.store.pendingBytes > MAX_PENDING_BYTES;
+    return this.work.isBusy || (this.store !== undefined && this.store.pendingBytes > MAX_PENDING_BYTES);
   }
 
   /** Begins to serve a store's data. */
@@ -68,31 +67,21 @@ export class Dispatcher implements ConnectionHandler {
 
   /** Drops every connection, and whatever was to be sent, and turns clients away until {@link serve}. */
   suspend(reason: string): void {
+    // Half a transaction must not be in what is kept of the model.
+    this.work.finishNow();
     this.timer.stop();
     this.store = undefined;
-    this.waiting.clear();
+    this.delivery.clear();
     for (const connection of [...this.gate.connections]) connection.close(reason);
   }
 
   add(connection: ClientConnection): void {
-    if (!this.gate.admit(connection)) {
-      this.logger.warn('Too many client connections, one is refused', { client: connection.address });
-      connection.close('too many connections');
-      return;
-    }
-    this.byModel.set(connection, connection);
-    connection.cancelDeadline = this.clock.setTimer(connection.isTrusted ? HANDSHAKE_MS : LOGIN_MS, () => {
-      connection.close(connection.isTrusted ? 'the client did not introduce itself' : 'the client did not log in');
-    });
+    if (this.gate.admit(connection)) this.delivery.add(connection);
   }
 
   /** The log made progress: sends what waited for it. */
   onDurable(): void {
-    const durable = this.store?.durableBatch ?? 0;
-    for (const connection of this.waiting) {
-      connection.release(durable);
-      if (!connection.isWaiting) this.waiting.delete(connection);
-    }
+    this.delivery.release(this.store?.durableBatch ?? 0);
   }
 
   onCommand(connection: ClientConnection, command: string): void {
@@ -105,10 +94,12 @@ export class Dispatcher implements ConnectionHandler {
       connection.sendText(`${command} is not answered: this server serves only clients that have logged in\n`);
       return;
     }
-    const { received, sent, startedAtMs, configuration } = this;
-    const { connections } = this.gate;
-    const nowMs = steadyNow(this.clock);
-    const status = { model: store.model, connections, received, sent, startedAtMs, nowMs, configuration };
+    const { received, startedAtMs, configuration } = this;
+    const { sent } = this.delivery;
+    const status = {
+      ...{ model: store.model, connections: this.gate.connections, received, sent, startedAtMs, configuration },
+      nowMs: steadyNow(this.clock),
+    };
     connection.sendText(answerCommand(command, status) ?? `${command} is not a command of this server\n`);
   }
 
@@ -122,11 +113,8 @@ export class Dispatcher implements ConnectionHandler {
     this.received++;
     if (request.lastZxidSeen > store.model.lastZxid) {
       // Its session saw data that this server does not have: a lost or exchanged data directory.
-      this.logger.warn('Client has seen a later state than this server has; it is refused', {
-        client: connection.address,
-        clientZxid: request.lastZxidSeen,
-        serverZxid: store.model.lastZxid,
-      });
+      const zxids = { clientZxid: request.lastZxidSeen, serverZxid: store.model.lastZxid };
+      this.logger.warn('Refused client: it has seen a later state', { client: connection.address, ...zxids });
       connection.close('the client is ahead of this server');
       return;
     }
@@ -139,7 +127,7 @@ export class Dispatcher implements ConnectionHandler {
     } else {
       this.attach(store, connection, request, now);
     }
-    this.waiting.add(connection);
+    this.delivery.wait(connection);
   }
 
   /** Begins the session that the connection was offered, if any. @returns whether the connection goes on */
@@ -151,7 +139,7 @@ export class Dispatcher implements ConnectionHandler {
       connection.close('there are too many sessions');
       return false;
     }
-    this.record(store.model.openSession(connection, offered, momentOf(this.clock)));
+    finish(this.delivery.record(store, store.model.openSession(connection, offered, momentOf(this.clock))));
     return true;
   }
 
@@ -162,19 +150,19 @@ export class Dispatcher implements ConnectionHandler {
     if (this.login?.isProvedBy(scheme, credentials) === true) {
       connection.trust();
       if (!this.openOffered(store, connection)) return;
-      this.sendReply(connection, Xid.auth, { reply: { zxid: 0, error: ErrorCode.ok }, events: [] });
+      this.delivery.reply(connection, Xid.auth, { zxid: 0, error: ErrorCode.ok });
       return;
     }
-    const isKnown = store.model.addAuth(connection, scheme, credentials);
+    const isKnown = addIdentity(connection, scheme, credentials);
     const error = isKnown ? ErrorCode.ok : ErrorCode.authFailed;
-    this.sendReply(connection, Xid.auth, { reply: { zxid: 0, error }, events: [] });
+    this.delivery.reply(connection, Xid.auth, { zxid: 0, error });
     if (!isKnown) connection.endWhenSent();
   }
 
   /** Clients that want SASL hear a plain no; whether they continue without it is up to them. */
   onSasl(connection: ClientConnection, xid: number): void {
     this.received++;
-    this.sendReply(connection, xid, { reply: { zxid: 0, error: ErrorCode.authFailed }, events: [] });
+    this.delivery.reply(connection, xid, { zxid: 0, error: ErrorCode.authFailed });
   }
 
   onRequest(connection: ClientConnection, xid: number, request: Request): void {
@@ -183,28 +171,50 @@ export class Dispatcher implements ConnectionHandler {
     this.received++;
     const isAllowed = connection.isTrusted || NEEDS_NO_LOGIN.has(request.op);
     if (connection.offered === undefined) {
-      const outcome = store.model.apply(connection, isAllowed ? request : NOT_LOGGED_IN, momentOf(this.clock));
-      this.record(outcome);
-      this.sendReply(connection, xid, outcome);
+      const work = this.carryOut(store, connection, xid, isAllowed ? request : NOT_LOGGED_IN);
+      if (LONG.has(request.op)) this.work.begin(work);
+      else finish(work);
     } else {
       const error = isAllowed ? ErrorCode.ok : ErrorCode.noAuth;
-      this.sendReply(connection, xid, { reply: { zxid: store.model.lastZxid, error }, events: [] });
+      this.delivery.reply(connection, xid, { zxid: store.model.lastZxid, error });
     }
-    if (request.op === 'closeSession') {
+    if (request.op === 'closeSession' && connection.offered !== undefined) connection.endWhenSent();
+  }
+
+  private *carryOut(store: Store, connection: ClientConnection, xid: number, request: Request): Sliced<void> {
+    try {
+      const now = momentOf(this.clock);
+      const outcome = LONG.has(request.op)
+        ? yield* store.model.applySliced(connection, request, now)
+        : store.model.apply(connection, request, now);
+      yield* this.delivery.record(store, outcome);
+      this.delivery.reply(connection, xid, outcome.reply);
+      if (request.op !== 'closeSession') return;
       connection.endWhenSent();
       store.model.detach(connection);
+    } catch (error) {
+      connection.fail(error);
     }
   }
 
+  /** Everything that waited for long work continues. */
+  private onWorkDone(): void {
+    if (this.store === undefined) return;
+    this.onDurable();
+    this.store.snapshotIfDue();
+    this.arm();
+  }
+
   onUnknown(connection: ClientConnection, xid: number): void {
-    this.sendReply(connection, xid, { reply: { zxid: 0, error: ErrorCode.unimplemented }, events: [] });
+    this.delivery.reply(connection, xid, { zxid: 0, error: ErrorCode.unimplemented });
     connection.endWhenSent();
   }
 
   onChunkEnd(connection: ClientConnection): void {
     const { store } = this;
     if (store === undefined) return;
-    this.waiting.add(connection);
+    this.delivery.wait(connection);
+    if (this.work.isBusy) return;
     if (store.durableBatch >= store.lastBatch) this.onDurable();
     store.snapshotIfDue();
     this.timer.notLaterThan(store.model.earliestDeadlineMs);
@@ -225,9 +235,8 @@ export class Dispatcher implements ConnectionHandler {
 
   onClose(connection: ClientConnection, reason: string): void {
     this.gate.remove(connection);
-    this.byModel.delete(connection);
-    this.waiting.delete(connection);
-    this.store?.model.detach(connection);
+    this.delivery.remove(connection);
+    this.work.whenIdle(() => this.store?.model.detach(connection));
     this.logger.debug('Client connection closed', { client: connection.address, reason });
   }
 
@@ -239,40 +248,25 @@ export class Dispatcher implements ConnectionHandler {
       return;
     }
     const { session, replaced } = attached;
-    if (replaced !== undefined) this.byModel.get(replaced)?.close('the client came back on another connection');
+    if (replaced !== undefined) this.delivery.find(replaced)?.close('the client came back on another connection');
     connection.sendConnectResponse(session, request);
   }
 
-  /** Logs what an outcome changed and queues its events. */
-  private record({ transaction, events }: Outcome): void {
-    if (transaction !== undefined) this.store?.append(transaction);
-    for (const event of events) this.sendEvent(event);
-  }
-
-  private sendEvent(event: Notification): void {
-    const connection = this.byModel.get(event.to);
-    if (connection === undefined) return;
-    this.sent++;
-    this.waiting.add(connection);
-    connection.sendEvent(event);
-  }
-
-  private sendReply(connection: ClientConnection, xid: number, { reply }: Outcome): void {
-    this.sent++;
-    connection.sendReply(xid, reply);
-  }
-
   private onDeadline(pauseMs: number): void {
-    const { store } = this;
-    if (store === undefined) return;
+    this.work.whenIdle(() => {
+      if (this.store !== undefined) this.work.begin(this.passTime(this.store, pauseMs));
+    });
+  }
+
+  private *passTime(store: Store, pauseMs: number): Sliced<void> {
     const now = momentOf(this.clock);
     if (pauseMs > 0) {
       this.logger.warn('This process was paused; sessions get that much more time', { pauseMs: Math.round(pauseMs) });
       store.model.sessions.prolong(pauseMs, now.steadyMs);
     }
-    const { outcomes, expired } = store.model.passTime(now);
-    for (const outcome of outcomes) this.record(outcome);
-    for (const connection of expired) this.byModel.get(connection)?.close('the session expired');
+    const { outcomes, expired } = yield* store.model.passTimeSliced(now);
+    for (const outcome of outcomes) yield* this.delivery.record(store, outcome);
+    for (const connection of expired) this.delivery.find(connection)?.close('the session expired');
     if (store.durableBatch >= store.lastBatch) this.onDurable();
     store.snapshotIfDue();
     this.arm();
