@@ -1,10 +1,7 @@
-import {
-  checkOwnDirectory,
-  checkSharedPlace,
-  isNodepoolError,
-  makeDirectory,
-  NodepoolError,
-} from '@nodepool/zk-protocol';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { checkOwnDirectory, checkSharedPlace, isNodepoolError, NodepoolError } from '@nodepool/zk-protocol';
 import type { EmbeddedServerOptions } from '@nodepool/zk-protocol/embedded';
 import type { EmbeddedAccess, Logger, ZooKeeperSettings } from '@nodepool/core';
 import {
@@ -34,6 +31,9 @@ const REMEDY = 'choose a directory that only this user may write to with --state
 const HOST = '127.0.0.1';
 const DEFAULT_PORT = 2181;
 const SOCKET_MODES: Readonly<Record<EmbeddedAccess, number>> = { owner: 0o600, group: 0o660, anyone: 0o666 };
+/** What the users of the server need in the state directory; the mask may take the rest away. */
+const WAY_IN: Readonly<Record<EmbeddedAccess, number>> = { owner: 0, group: 0o050, anyone: 0o055 };
+const ENTER = 0o111;
 
 function isAddressInUse(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
@@ -98,6 +98,23 @@ async function start(stateDir: string, settings: EmbeddedSettings, logger: Logge
   }
 }
 
+/** Makes what is missing, open to those who may use the server. What exists stays as the operator has it. */
+async function makeStateDir(path: string, access: EmbeddedAccess): Promise<void> {
+  if (existsSync(path)) return;
+  await makeStateDir(dirname(path), access);
+  await mkdir(path, { mode: 0o755 });
+  const { mode } = await stat(path);
+  if ((mode | WAY_IN[access]) !== mode) await chmod(path, (mode | WAY_IN[access]) & 0o7777);
+}
+
+async function warnOfClosedWay(stateDir: string, access: EmbeddedAccess, logger: Logger): Promise<void> {
+  const { mode } = await stat(stateDir);
+  const needed = WAY_IN[access] & ENTER;
+  if ((mode & needed) === needed) return;
+  const remedy = `chmod ${access === 'group' ? 'g' : 'a'}+x ${stateDir}`;
+  logger.warn('Users of the embedded ZooKeeper server cannot enter the state directory', { stateDir, access, remedy });
+}
+
 /**
  * Starts the embedded server with its socket and its data below `stateDir`, and makes it known there.
  * @throws NODEPOOL_STATE_DIR when another process runs a server in this directory, or the directory cannot be used;
@@ -111,7 +128,8 @@ export async function startEmbeddedZooKeeper(
   checkOwnDirectory(stateDir, REMEDY);
   checkSharedPlace(embeddedDataDir(stateDir), REMEDY);
   try {
-    await makeDirectory(stateDir, 0o755);
+    await makeStateDir(stateDir, settings.embeddedAccess);
+    await warnOfClosedWay(stateDir, settings.embeddedAccess, logger);
     const { server, address } = await start(stateDir, settings, logger);
     logger.info('No zookeeper-servers configured: running the embedded ZooKeeper server of this machine', {
       ...address,

@@ -4,7 +4,12 @@ export { backoffMs } from './base/backoff.js';
 export type { BackoffOptions } from './base/backoff.js';
 export { orAbort } from './base/or-abort.js';
 export { makeDirectory, makeDirectorySync } from './base/make-directory.js';
-export { checkOwnDirectory, checkSharedPlace, makePrivateDirectory } from './base/own-directory.js';
+export {
+  checkOwnDirectory,
+  checkPlaceOfService,
+  checkSharedPlace,
+  makePrivateDirectory,
+} from './base/own-directory.js';
 export { escapeControlCharacters, escapeForTerminal, isPlain } from './base/visible-text.js';
 export { checkUnixSocket } from './base/unix-socket.js';
 export { NodepoolError, isNodepoolError } from './base/errors.js';

@@ -1,8 +1,9 @@
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
-import { checkSharedPlace, checkUnixSocket, isNodepoolError, NodepoolError } from '@nodepool/zk-protocol';
+import { checkPlaceOfService, checkUnixSocket, isNodepoolError, NodepoolError } from '@nodepool/zk-protocol';
 import type { ConfiguredConnection } from './zookeeper-options.js';
 import {
+  accessRemedy,
   embeddedSocket,
   type EmbeddedServerInfo,
   isProcessRunning,
@@ -33,7 +34,7 @@ export async function findEmbeddedServer(stateDirs: readonly string[]): Promise<
   for (const stateDir of stateDirs) {
     const info = readEmbeddedServerInfo(stateDir);
     if (info === undefined) continue;
-    checkSharedPlace(embeddedDataDir(stateDir), 'name another --state-dir');
+    checkPlaceOfService(embeddedDataDir(stateDir), 'name another --state-dir');
     if (await isServing(stateDir, info)) return embeddedConnection(stateDir);
   }
   return undefined;
@@ -62,8 +63,7 @@ async function isServing(stateDir: string, info: EmbeddedServerInfo): Promise<bo
     if (isNodepoolError(error)) throw error;
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (['ENOENT', 'ENOTDIR', 'ECONNREFUSED'].includes(code)) return false;
-    const remedy = "run this as the launcher's user, or set embedded-zookeeper-access to group or anyone there";
-    throw unusable(stateDir, message, remedy, error);
+    throw unusable(stateDir, message, accessRemedy(stateDir), error);
   }
 }
 

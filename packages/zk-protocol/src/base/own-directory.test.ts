@@ -2,11 +2,12 @@ import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlin
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { checkOwnDirectory, checkSharedPlace, makePrivateDirectory } from './own-directory.js';
+import { checkOwnDirectory, checkPlaceOfService, checkSharedPlace, makePrivateDirectory } from './own-directory.js';
 
 const OWN = process.geteuid?.() ?? 0;
 /** For whom everything that this process makes belongs to another user. */
 const SOMEBODY = OWN + 4_711;
+const OTHER = SOMEBODY + 1;
 const REMEDY = 'choose another';
 
 let base: string;
@@ -120,11 +121,11 @@ describe('checkSharedPlace', () => {
     symlinkSync(shared, link);
     for (const path of [
       shared,
-      open,
       link,
       join(link, 'gone'),
       join(shared, 'gone', 'x'),
-      directory(0o755, 'open', 'x'),
+      directory(0o755, 'shared', 'x'),
+      directory(0o775, 'grouped'),
     ])
       expect(check(path)).toBeUndefined();
     expect(check(directory(0o755, 'theirs'), 0)).toBeUndefined();
@@ -140,6 +141,41 @@ describe('checkSharedPlace', () => {
     );
   });
 
+  it('refuses a place below a directory in which every user may exchange everything', () => {
+    const reason = `other users may write to "${open}" (mode 777)`;
+    symlinkSync(open, join(base, 'link'));
+    for (const path of [open, join(open, 'gone'), directory(0o755, 'open', 'mine'), join(base, 'link', 'mine')])
+      expect(check(path)?.message).toContain(reason);
+  });
+
+  it.runIf(OWN === 0)('refuses a place whose way leads through a directory of another user, except for root', () => {
+    chownSync(base, OTHER, OTHER);
+    const path = join(directory(0o755, 'mine'), 'deep');
+    chownSync(join(base, 'mine'), SOMEBODY, -1);
+
+    expect(check(path, SOMEBODY)?.message).toContain(`"${base}" belongs to another user (uid ${OTHER})`);
+    chownSync(base, 0, 0);
+    expect(check(path, SOMEBODY)).toBeUndefined();
+    expect(check(path, 0)).toBeUndefined();
+    expect(check(path, OTHER)?.message).toContain(`"${join(base, 'mine')}" belongs to another user`);
+    expect(refusal(() => checkPlaceOfService(path, REMEDY, OTHER))).toBeUndefined();
+  });
+
+  it.runIf(OWN === 0)('takes a directory of another user that is for the own group', () => {
+    const path = directory(0o775, 'grouped');
+    chownSync(path, SOMEBODY, 0);
+
+    expect(check(join(path, 'file'), OTHER)).toBeUndefined();
+    chownSync(path, SOMEBODY, SOMEBODY);
+    expect(check(join(path, 'file'), OTHER)?.message).toContain('belongs to another user');
+  });
+
+  it.runIf(OWN === 0)('refuses a sticky directory of another user, who may exchange everything in it', () => {
+    chownSync(shared, SOMEBODY, -1);
+
+    expect(check(join(shared, 'mine'), 0)?.message).toContain(`"${shared}" belongs to another user`);
+  });
+
   it('ends for links that lead in a circle', () => {
     symlinkSync(join(base, 'b'), join(base, 'a'));
     symlinkSync(join(base, 'a'), join(base, 'b'));
@@ -151,10 +187,11 @@ describe('checkSharedPlace', () => {
 describe('checkOwnDirectory', () => {
   const check = (path: string) => refusal(() => checkOwnDirectory(path, REMEDY, OWN));
 
-  it('refuses a directory that every user may write to, but not one in it', () => {
+  it('refuses a directory that every user may write to, but not one in it that nobody else can exchange', () => {
     expect(check(open)?.message).toContain(`other users may write to "${open}" (mode 777)`);
     expect(check(shared)?.message).toContain('(mode 1777)');
-    expect(check(join(open, 'mine'))).toBeUndefined();
+    expect(check(join(shared, 'mine'))).toBeUndefined();
+    expect(check(join(open, 'mine'))?.message).toContain(`other users may write to "${open}" (mode 777)`);
     expect(check(directory(0o775, 'grouped'))).toBeUndefined();
   });
 });

@@ -4,6 +4,7 @@ import { NodepoolError } from './errors.js';
 import { makeDirectorySync } from './make-directory.js';
 
 const OTHERS_WRITE = 0o002;
+const GROUP_WRITE = 0o020;
 const GROUP_OR_OTHERS_WRITE = 0o022;
 /** In such a directory only the owner of an entry may rename or remove it. */
 const STICKY = 0o1000;
@@ -43,12 +44,28 @@ export function makePrivateDirectory(path: string, remedy: string, uid = process
 }
 
 /**
- * Checks a place that an operator has chosen. Below a directory that every user may write to, such as `/tmp`, it must belong
- * to this user or to root, and must not be reached through a link. What is missing is fine.
+ * Checks a place that an operator has chosen for files of a service. Below a directory that every user may write to, such as
+ * `/tmp`, it must belong to this user or to root, and must not be reached through a link; without the sticky bit no place
+ * below it is taken. The directories above belong to this user, to root, or to a user who lets an own group write to them;
+ * root takes those of any user. What is missing is fine.
  * @param remedy - what the user can do instead, for the error
  * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason
  */
 export function checkSharedPlace(path: string, remedy: string, uid = process.geteuid?.()): void {
+  if (uid === undefined) return;
+  refuse(
+    path,
+    firstReason(path, (step) => placeReason(step, uid)),
+    remedy,
+  );
+}
+
+/**
+ * Checks a place in which a program looks for a service, as {@link checkSharedPlace} does. The user who runs the service may
+ * be any one, and own the directories above.
+ * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason
+ */
+export function checkPlaceOfService(path: string, remedy: string, uid = process.geteuid?.()): void {
   if (uid === undefined) return;
   refuse(
     path,
@@ -65,7 +82,7 @@ export function checkSharedPlace(path: string, remedy: string, uid = process.get
 export function checkOwnDirectory(path: string, remedy: string, uid = process.geteuid?.()): void {
   if (uid === undefined) return;
   const isOpen = ({ stats, isLast }: Step) => isLast && stats.isDirectory() && (stats.mode & OTHERS_WRITE) !== 0;
-  const reason = (step: Step) => sharedReason(step, uid) ?? (isOpen(step) ? openTo(step) : undefined);
+  const reason = (step: Step) => placeReason(step, uid) ?? (isOpen(step) ? openTo(step) : undefined);
   refuse(path, firstReason(path, reason), remedy);
 }
 
@@ -91,11 +108,25 @@ function privateReason(step: Step, uid: number): string | undefined {
   return sharedReason(step, uid);
 }
 
+function placeReason(step: Step, uid: number): string | undefined {
+  const { stats, isLast } = step;
+  const isOfOthers = !isLast && stats.isDirectory() && !isTrusted(stats, uid);
+  return isOfOthers && uid !== ROOT && !isForOwnGroup(stats) ? owned(step) : sharedReason(step, uid);
+}
+
 function sharedReason(step: Step, uid: number): string | undefined {
   const { stats, parent } = step;
-  if (parent === undefined || (parent.mode & OTHERS_WRITE) === 0) return undefined;
-  if (!isTrusted(stats, uid)) return owned(step);
-  return stats.isSymbolicLink() ? `${quote(step)} is a link in a directory that every user may write to` : undefined;
+  if (parent !== undefined && (parent.mode & OTHERS_WRITE) !== 0) {
+    if (!isTrusted(stats, uid)) return owned(step);
+    if (stats.isSymbolicLink()) return `${quote(step)} is a link in a directory that every user may write to`;
+  }
+  if (!stats.isDirectory() || (stats.mode & OTHERS_WRITE) === 0) return undefined;
+  if ((stats.mode & STICKY) === 0) return openTo(step);
+  return isTrusted(stats, uid) ? undefined : owned(step); // The sticky bit does not keep the directory's owner off.
+}
+
+function isForOwnGroup({ gid, mode }: Stats): boolean {
+  return (mode & GROUP_WRITE) !== 0 && [process.getegid?.(), ...(process.getgroups?.() ?? [])].includes(gid);
 }
 
 const isTrusted = ({ uid: owner }: Stats, uid: number): boolean => owner === uid || owner === ROOT;

@@ -44,6 +44,14 @@ export interface EmbeddedServerInfo {
   readonly pid: number;
 }
 
+/** What a user can do who is kept off the embedded server of this directory. */
+export function accessRemedy(stateDir: string): string {
+  return (
+    "run this as the launcher's user, or set embedded-zookeeper-access to group or anyone there; " +
+    `if it is set, let those users enter ${stateDir} and every directory above it with chmod g+x or o+x`
+  );
+}
+
 function infoFile(stateDir: string): string {
   return join(stateDir, 'embedded-zookeeper.json');
 }
@@ -94,7 +102,7 @@ export function readEmbeddedServerInfo(stateDir: string): EmbeddedServerInfo | u
     if (error instanceof SyntaxError || ['ENOENT', 'ENOTDIR'].includes(code)) return undefined;
     const message =
       `cannot use ${file}, the address of the embedded ZooKeeper server: ${(error as Error).message}; ` +
-      "run this as the launcher's user, or set embedded-zookeeper-access to group or anyone there";
+      accessRemedy(stateDir);
     throw new NodepoolError('NODEPOOL_STATE_DIR', message, { cause: error });
   }
 }
