@@ -1,4 +1,4 @@
-import { closestWord } from './closest.js';
+import { closestWord } from './command/closest.js';
 import type { Command, Values } from './command/command.js';
 import { optionsOf } from './find-command.js';
 import type { FoundCommand } from './find-command.js';

@@ -35,7 +35,7 @@ export { startWebServer } from './web/server.js';
 export { createStatusRoutes } from './web/status-routes.js';
 
 /* The web API and the status page */
-export { ApiError } from './web/api/api-error.js';
+export { ApiError } from './web/api-error.js';
 export type { ApiEvent } from './web/api/events.js';
 export { createImageApi, imageNotice, imageToApi } from './web/api/image-api.js';
 export type { ApiCall, ApiOperation, ApiPart } from './web/api/operation.js';

@@ -17,7 +17,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { BUILD_ID_TAG, isOurs, UPLOAD_ID_TAG, type Provider } from '@nodepool/core';
 import type { Surroundings } from '../context/surroundings.js';
-import { isOfAnotherUpload } from '../upload/shared-image.js';
+import { isOfAnotherUpload } from '../context/shared-image.js';
 import { RETIRED_KEY, type CleanupStep } from '../plan/plan-cleanup.js';
 
 /** What a {@link Cleaner} asks of its janitor. */

@@ -23,7 +23,7 @@ import { imageFile } from '../files/image-files.js';
 import type { PlannedUpload } from '../plan/plan-uploads.js';
 import type { Surroundings } from '../context/surroundings.js';
 import { validateUpload } from '../validate/validate-upload.js';
-import { isOfAnotherUpload } from './shared-image.js';
+import { isOfAnotherUpload } from '../context/shared-image.js';
 import { convertImage } from './convert-image.js';
 import { UploadProgress } from './upload-progress.js';
 import { runCheck } from '../tool/run-check.js';

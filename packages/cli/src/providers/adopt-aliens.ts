@@ -5,7 +5,7 @@ import type { AlienResource, Config, Provider, ProviderConfig, Resource } from '
 import { createDriverRegistry } from '@nodepool/core/config';
 import { AlienAdoption, formatAge } from '@nodepool/core/service';
 import type { Evidence, Listing } from '@nodepool/core/service';
-import { closestWord } from '../closest.js';
+import { closestWord } from '../command/closest.js';
 import { print, tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';

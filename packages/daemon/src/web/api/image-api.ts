@@ -8,7 +8,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import { buildNote } from '@nodepool/core/service';
-import { ApiError } from './api-error.js';
+import { ApiError } from '../api-error.js';
 import { FLAG, listOf, orNull, record, ref, TEXT, TIME, type ApiOperation, type ApiPart } from './operation.js';
 
 const seconds = (ms: number) => ms / 1000;
