@@ -150,9 +150,8 @@ async function adoptAll(
       context.logger.warn(`${name} could not be tagged: ${describeError(error)}`);
     }
   }
-  tell(
-    `Adopted ${adopted} of ${chosen.length} resources; they are deleted once two looks of the clean-up have seen them.`,
-  );
+  const outlook = adopted === 0 ? '' : '; they are deleted once two looks of the clean-up have seen them';
+  tell(`Adopted ${adopted} of ${chosen.length} resources${outlook}.`);
   return failures === 0 ? 0 : 1;
 }
 

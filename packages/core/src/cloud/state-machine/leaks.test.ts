@@ -38,7 +38,8 @@ function lookAt(state: NodeState, resources: Resource[]) {
   const deleted: string[] = [];
   const tagged: string[] = [];
   const lines: string[] = [];
-  const stored = { databaseId: DATABASE };
+  const say = (line: string) => void lines.push(line);
+  const stored = { data: Buffer.from(DATABASE) };
   const records = new Map<string, NodeRecord>([[NODE, node]]);
   let nowMs = 0;
   const options = {
@@ -46,17 +47,10 @@ function lookAt(state: NodeState, resources: Resource[]) {
     databaseId: DATABASE,
     adapter: cloudOf(resources, deleted, tagged),
     nodes: { ready: true, get: (id: string) => records.get(id) },
-    zk: {
-      exists: () => Promise.resolve(undefined),
-      getData: () => Promise.resolve({ data: Buffer.from(stored.databaseId) }),
-    },
+    zk: { exists: () => Promise.resolve(undefined), getData: () => Promise.resolve(stored) },
     clock: { now: () => ++nowMs },
     images: undefined,
-    logger: {
-      ...silentLogger,
-      warn: (line: string) => void lines.push(line),
-      info: (line: string) => void lines.push(line),
-    },
+    logger: { ...silentLogger, warn: say, info: say },
     metrics: undefined,
     deleted: () => undefined,
   };
@@ -153,7 +147,7 @@ describe('what is not proven to be ours', () => {
 
   it('is everything when the database was emptied or replaced under the service', async () => {
     const cloud = look('in-use', ['one'], { ...OURS, [NODE_ID_TAG]: '0000000099' });
-    cloud.stored.databaseId = OTHER_DATABASE;
+    cloud.stored.data = Buffer.from(OTHER_DATABASE);
 
     for (let i = 0; i < 3; i++) await cloud.run();
 

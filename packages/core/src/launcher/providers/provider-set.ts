@@ -280,13 +280,7 @@ export class ProviderSet {
   #contextFor({ name, driverName }: ProviderConfig, closing: AbortSignal): ProviderContext {
     const { zk, clock, committer, mirror, hostname, logger, random, metrics } = this.#services;
     return {
-      zk,
-      clock,
-      committer,
-      hostname,
-      random,
-      metrics,
-      closing,
+      ...{ zk, clock, committer, hostname, random, metrics, closing },
       databaseId: this.#port.databaseId(),
       images: this.#port.images,
       nodes: mirror.nodes,

@@ -29,7 +29,6 @@ const STRUCTURE = [
  */
 export class InvariantChecker {
   readonly nodes = new Map<string, NodeEntry>();
-  /** Id of the database, once a service has made it. */
   databaseId: string | undefined;
   readonly requests = new Map<string, RequestEntry>();
   /** Lock directory to entries and their sessions, in queue order. */
@@ -116,17 +115,12 @@ export class InvariantChecker {
         this.#component(change, who);
         return;
       default:
-        if (change.path === DATABASE_ID_PATH) return this.#databaseIdOnce(change, who);
-        if (!STRUCTURE.some((pattern) => pattern.test(change.path))) {
+        if (change.path === DATABASE_ID_PATH && change.change === 'create' && this.databaseId === undefined) {
+          this.databaseId = change.data?.toString(); // once: everything in the clouds is known by it
+        } else if (!STRUCTURE.some((pattern) => pattern.test(change.path))) {
           this.#violate(`${who} ${change.change}s a znode that does not belong there: ${change.path}`);
         }
     }
-  }
-
-  /** Everything in the clouds is known by it. */
-  #databaseIdOnce(change: TreeChange, who: string): void {
-    if (change.change === 'create' && this.databaseId === undefined) this.databaseId = change.data?.toString();
-    else this.#violate(`${who} ${change.change}s the id of the database again`);
   }
 
   #component(change: TreeChange, who: string): void {
