@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLogger } from '@nodepool/core';
+import { tokenProof } from '@nodepool/core/service';
 import type { DaemonService } from '@nodepool/daemon';
 import {
   connect,
@@ -134,6 +135,21 @@ describe('the web server of a builder', () => {
 
     expect(response.status).toBe(status);
     expect((await response.text()) === 'said').toBe(status === 200);
+  });
+
+  it('gives build logs to who proves to have a token, without being told it', async () => {
+    const build = `debian-${'1'.repeat(32)}`;
+    await writeFile(join(directory, 'logs', `${build}.log`), 'said');
+    const target = `/image-log?build=${build}`;
+    const url = `http://127.0.0.1:${service.web?.port}${target}`;
+    const challenge = (await fetch(url)).headers.get('www-authenticate') ?? '';
+    const nonce = /Nodepool-Proof nonce="(\w+)"/.exec(challenge)?.[1] ?? '';
+
+    const response = await fetch(url, {
+      headers: { authorization: `Nodepool-Proof ${tokenProof(TOKEN, nonce, target)}` },
+    });
+
+    expect([response.status, await response.text()]).toEqual([200, 'said']);
   });
 
   it('is on loopback unless the configuration has another address', () => {

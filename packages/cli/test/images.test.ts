@@ -1,12 +1,20 @@
+import { once } from 'node:events';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   buildPath,
+  componentCreatePath,
+  componentsPath,
+  encodeComponent,
   encodeBuild,
   encodeUpload,
   imageBuildRequestPath,
   imagePausePath,
   newBuild,
+  newComponent,
   newUpload,
   uploadsPath,
   uploadPath,
@@ -380,4 +388,35 @@ describe('nodepool image-log', () => {
     });
     expect((await call('image-log', 'nothing')).stderr).toContain('no builder has a build of it');
   });
+
+  /** Who answers every question for a log with this, at the address of a builder of this machine. */
+  async function impostor(part: Buffer): Promise<void> {
+    const server = createServer((_, response) => response.end(part)).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const known = { kind: 'builder' as const, hostname: hostname(), state: 'running' as const, version: '1.0' };
+    const webUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await get().zk.ensurePath(componentsPath('builder'));
+    const record = encodeComponent({ ...newComponent(known), webUrl });
+    await get().zk.create(componentCreatePath('builder', hostname()), record, { sequential: true });
+    await createBuild({ builder: hostname() }, '0000000004');
+  }
+
+  it('ends when the same is answered wherever the log is read from', async () => {
+    await impostor(Buffer.from('nineteen bytes long'));
+
+    expect(await call('image-log', 'debian-12-0000000004')).toMatchObject({
+      status: 0,
+      stdout: 'nineteen bytes long',
+    });
+  });
+
+  it('ends with a log that has no end', async () => {
+    await impostor(Buffer.alloc(262_144, 'x'));
+
+    expect(await call('image-log', 'debian-12-0000000004')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('has more than 268435456 bytes') as string,
+    });
+  }, 60_000);
 });

@@ -1,11 +1,10 @@
 import { open } from 'node:fs/promises';
-
-const LARGEST_PART = 262_144;
+import { LOG_PART_BYTES } from '@nodepool/core/service';
 
 /**
  * Reads on in a log.
  * @param offset - in bytes
- * @returns what follows, up to 256 KiB; empty at the end of what is written so far; `undefined` without such a file
+ * @returns what follows, up to {@link LOG_PART_BYTES}; empty at the end of what is written so far; `undefined` without such a file
  */
 export async function readLogPart(file: string, offset: number): Promise<Buffer | undefined> {
   let handle;
@@ -16,8 +15,8 @@ export async function readLogPart(file: string, offset: number): Promise<Buffer 
     throw error;
   }
   try {
-    const buffer = Buffer.alloc(LARGEST_PART);
-    const { bytesRead } = await handle.read(buffer, 0, LARGEST_PART, offset);
+    const buffer = Buffer.alloc(LOG_PART_BYTES);
+    const { bytesRead } = await handle.read(buffer, 0, LOG_PART_BYTES, offset);
     return buffer.subarray(0, bytesRead);
   } finally {
     await handle.close();

@@ -1,3 +1,5 @@
+import { LOG_PART_BYTES } from '@nodepool/core/service';
+import { CliError } from '../command/errors.js';
 import type { RecordSource } from '../connection/fetch-records.js';
 import { asBytes, askBuilder, builderUrls } from './ask-builders.js';
 import { LogOutput, LogTail } from './log-tail.js';
@@ -6,6 +8,8 @@ import type { Tail } from './log-tail.js';
 /** How often builders are asked for new lines, and how often for a log that none of them has. */
 const ASK_MS = 1_000;
 const FIND_MS = 3_000;
+/** Whoever listens at the address of a builder may have no end. */
+const LARGEST_LOG_BYTES = 256 * 1024 * 1024;
 
 /** Where the log of a build is. */
 export interface BuildLog {
@@ -42,8 +46,7 @@ export class RemoteLogTail implements Tail {
       const part = await this.#ask(this.#url);
       if (!part)
         this.#url = undefined; // It is restarted, perhaps, and elsewhere.
-      else if (part.length === 0) break;
-      else await this.#show(part);
+      else if (await this.#show(part)) break;
     }
     this.#nextMs = clock.now() + (this.#url === undefined ? FIND_MS : ASK_MS);
     return this.#url !== undefined;
@@ -63,9 +66,15 @@ export class RemoteLogTail implements Tail {
     return askBuilder(this.source, url, path, asBytes, this.log.token);
   }
 
-  async #show(part: Buffer): Promise<void> {
+  /** @returns whether this was the end so far */
+  async #show(part: Buffer): Promise<boolean> {
     this.#offset += part.length;
+    if (this.#offset > LARGEST_LOG_BYTES) {
+      const what = `The log of ${this.log.build} from ${this.#url ?? 'its builder'} has more than ${LARGEST_LOG_BYTES} bytes`;
+      throw new CliError(`${what}; read the rest in the build-log-dir of its builder`);
+    }
     await this.#output.write(part);
+    return part.length < LOG_PART_BYTES;
   }
 }
 

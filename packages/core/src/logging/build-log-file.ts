@@ -2,6 +2,9 @@ import { join } from 'node:path';
 
 const LOG_NAME = /^(?<image>.+)-(?<buildId>[0-9a-f]{32}|\d{10})\.log$/;
 
+/** The largest part in which a builder shows a log; a smaller one is the last so far. */
+export const LOG_PART_BYTES = 262_144;
+
 /** Log of one build, in the `build-log-dir` of its builder. */
 export const buildLogFile = (logDir: string, image: string, buildId: string): string =>
   join(logDir, `${image}-${buildId}.log`);

@@ -24,7 +24,8 @@ export type { ExpandedOption } from '../text/expand-option.js';
 export { ambiguousOptionText, expandOption } from '../text/expand-option.js';
 
 /* Logging */
-export { buildLogFile, parseBuildLogName } from '../logging/build-log-file.js';
+export { buildLogFile, LOG_PART_BYTES, parseBuildLogName } from '../logging/build-log-file.js';
+export { tokenProof } from '../config/token-proof.js';
 export type { Logging, LoggingOptions } from '../logging/create-logging.js';
 export { createLogging } from '../logging/create-logging.js';
 export type { LogLevel } from '../logging/levels.js';

@@ -8,6 +8,7 @@ import { negotiate } from './accept.js';
 import { ApiError } from './api-error.js';
 import { authorize } from './authorize.js';
 import { ComputeBudget } from './compute-budget.js';
+import { hasProof, proofChallenge } from './proof.js';
 import { CACHE_MS, ResponseCache } from './response-cache.js';
 import type { CachedBody } from './response-cache.js';
 import type { FileRoute, ListingRoute, LiveRoute, QueryRoute, RouteQuery, RouteTable } from './routes.js';
@@ -134,15 +135,23 @@ function answerQuery(request: IncomingMessage, target: Target, route: QueryRoute
 }
 
 /** @returns why this request may not read the route; `undefined`: it may */
-function refusal(request: IncomingMessage, route: FileRoute, tokens: readonly ApiToken[]): Answer | undefined {
+function refusal(
+  request: IncomingMessage,
+  route: FileRoute,
+  { tokens: now, clock }: WebServerOptions,
+): Answer | undefined {
+  const tokens = now?.() ?? [];
   if (route.needsToken !== true || tokens.length === 0) return undefined;
+  const nowMs = clock.now();
+  if (hasProof(request.headers.authorization, { target: request.url ?? '/', tokens, nowMs })) return undefined;
   try {
     authorize(request.headers.authorization, tokens);
     return undefined;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const answer = plain(error.status, error.message);
-    return { ...answer, headers: { ...answer.headers, 'WWW-Authenticate': 'Bearer', 'Cache-Control': 'no-store' } };
+    const challenge = `Bearer, ${proofChallenge(nowMs)}`;
+    return { ...answer, headers: { ...answer.headers, 'WWW-Authenticate': challenge, 'Cache-Control': 'no-store' } };
   }
 }
 
@@ -158,7 +167,7 @@ async function answerRequest(request: IncomingMessage, web: Web): Promise<Answer
   if (!route) return plain(404, 'Not found');
   if (route.kind === 'listing') return answerListing(request, target, route, web);
   if (route.kind === 'query') return answerQuery(request, target, route, web);
-  if (route.kind === 'file') return refusal(request, route, web.options.tokens?.() ?? []) ?? answerFile(route, target);
+  if (route.kind === 'file') return refusal(request, route, web.options) ?? answerFile(route, target);
   return answerLive(route, clock.now());
 }
 
