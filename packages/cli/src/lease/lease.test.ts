@@ -203,6 +203,41 @@ describe('taking nodes from a launcher', () => {
     expect(await launcher.getChildren(REQUESTS_ROOT)).toEqual([]);
   });
 
+  it.each<[string, NodeFields]>([
+    ['host_keys', { hostKeys: ['ssh-ed25519 AAAA\n* ssh-ed25519 EVIL'] }],
+    ['host_keys', { hostKeys: ['@cert-authority * ssh-ed25519 AAAA'] }],
+    ['interface_ip', { interfaceIp: '-oProxyCommand=id' }],
+    ['public_ipv4', { publicIpv4: '192.0.2.1 *' }],
+    ['hostname', { hostname: 'host\u001b[2J' }],
+    ['username', { username: '-oProxyCommand=id' }],
+    ['username', { username: 'root\nevil' }],
+    ['username', { username: '$(id)' }],
+    ['connection_type', { connectionType: 'ssh -x' }],
+    ['connection_port', { connectionPort: 22.5 }],
+  ])('gives back, unused, a node whose %s is %j', async (field, fields) => {
+    const id = await createNode(fields);
+    const message = new RegExp(`^Node ${id} of rack is not used: its ${field} `);
+
+    const [outcome] = await Promise.allSettled([acquire(), fulfil([id])]);
+
+    expect(outcome).toMatchObject({ reason: { message: expect.stringMatching(message) as string } });
+    expect((await readNode(id))?.state).toBe('ready');
+    expect(await launcher.getChildren(nodeLockPath(id))).toEqual([]);
+    expect(await launcher.getChildren(REQUESTS_ROOT)).toEqual([]);
+  });
+
+  it.each<NodeFields>([
+    { interfaceIp: 'fe80::1%eth0', hostKeys: ['ssh-ed25519 AAAA+/==', 'sk-ssh-ed25519@openssh.com BBBB'] },
+    { hostname: 'node-1.example.org', username: 'EXAMPLE\\zuul', connectionType: 'winrm', connectionPort: 5986 },
+  ])('uses a node of %j', async (fields) => {
+    const id = await createNode(fields);
+
+    const [lease] = await Promise.all([acquire(), fulfil([id])]);
+
+    expect(lease.nodes).toHaveLength(1);
+    await lease.release();
+  });
+
   it('says why a request failed', async () => {
     const acquiring = acquire();
     const outcome = expect(acquiring).rejects.toThrow(/for small failed: label small is not here/);

@@ -3,6 +3,7 @@ import type { Clock, JsonObject, NodeId, NodeRecord, RequestRecord, ZooKeeper } 
 import { unfinishedAfter } from '@nodepool/core/service';
 import { CliError } from '../command/errors.js';
 import { inBatches } from '../connection/fetch-records.js';
+import { checkNode } from './check-node.js';
 import { lockNode } from './node-lock.js';
 import type { NodeLock } from './node-lock.js';
 import { deleteRequest } from './request.js';
@@ -67,6 +68,7 @@ class Taking {
     const lock = await lockNode(zk, clock, id, { owner, timeoutMs: LOCK_TIMEOUT_MS, signal });
     try {
       const node = await orAbort(readAllocated(this.context, id, this.request), signal);
+      checkNode(node);
       this.holdings[index] = { node, label: this.request.labels[index] ?? '', lock };
     } catch (error) {
       await unfinishedAfter(GIVE_UP_MS, clock, new Map([['lock', lock.release()]])).catch(() => undefined);
