@@ -129,7 +129,9 @@ function isForOwnGroup({ gid, mode }: Stats): boolean {
   return (mode & GROUP_WRITE) !== 0 && [process.getegid?.(), ...(process.getgroups?.() ?? [])].includes(gid);
 }
 
-const isTrusted = ({ uid: owner }: Stats, uid: number): boolean => owner === uid || owner === ROOT;
+/** In a user namespace without root, the system's files belong to the user whom the root directory shows. */
+const isTrusted = ({ uid: owner }: Stats, uid: number): boolean =>
+  owner === uid || owner === ROOT || owner === lstatSync(parse(resolve()).root).uid;
 const quote = ({ path }: Step): string => JSON.stringify(path);
 const owned = (step: Step): string => `${quote(step)} belongs to another user (uid ${step.stats.uid})`;
 const openTo = (step: Step): string =>
