@@ -177,3 +177,58 @@ describe('what is ours and left', () => {
     expect([...world.cloud.state.floatingIps.keys()]).toEqual([attached.id]);
   });
 });
+
+describe('what was made before the database had an id', () => {
+  const cloud = { networks: [{ name: 'private', routes_externally: false }] };
+  const label = { 'boot-from-volume': true };
+
+  it('gets it by the record of its node: server, volume in use and floating IP, which keep what else they say', async () => {
+    await setUp({ pool: { networks: ['private'] }, label, cloud });
+    const { state } = world.cloud;
+    const node = await world.launchReady();
+    const [server, volume, ip] = [...state.servers.values(), ...state.volumes.values(), ...state.floatingIps.values()];
+    if (!server || !('hints' in server) || !volume || !('size' in volume) || !ip || !('revision' in ip))
+      throw new Error();
+    const { nodepool_database_id: _server, ...oldServer } = server.metadata;
+    const { nodepool_database_id: _volume, ...oldVolume } = volume.metadata;
+    const { nodepool_database_id: _ip, ...oldMark } = JSON.parse(ip.description) as Record<string, string>;
+    [server.metadata, volume.metadata, ip.description] = [oldServer, oldVolume, JSON.stringify(oldMark)];
+    const { portId } = ip;
+
+    await world.findLeaks(1);
+
+    const tag = { nodepool_database_id: DATABASE_ID };
+    expect(server.metadata).toEqual({ ...oldServer, ...tag });
+    expect(volume.metadata).toEqual({ ...oldVolume, ...tag });
+    expect(JSON.parse(ip.description)).toEqual({ ...oldMark, ...tag });
+    expect(ip.portId).toBe(portId);
+    expect(world.provider.alienResources?.()).toEqual([]);
+    await world.during(world.cleanUp(node));
+    expect([state.servers.size, state.floatingIps.size]).toEqual([0, 0]);
+  });
+
+  it('gets it as a property of an image', async () => {
+    await setUp();
+    const image = world.cloud.state.addImage('named', { ...NAMED, team: 'infra' });
+    const id = text(image['id']);
+    const tags = { nodepool_database_id: DATABASE_ID };
+
+    await world.during(
+      world.provider.tagResource?.({ type: 'image', id, metadata: NAMED }, tags, new AbortController().signal) ??
+        Promise.reject(new Error('nothing can be tagged')),
+    );
+
+    expect(world.cloud.state.images.get(id)).toMatchObject({ ...NAMED, ...tags, team: 'infra' });
+  });
+
+  it('is listed as alien without a record', async () => {
+    await setUp();
+    addServer('unproven', NAMED);
+    await world.findLeaks(1);
+
+    expect(world.provider.alienResources?.()).toMatchObject([
+      { type: 'instance', id: 'unproven', name: 'np0000000001' },
+    ]);
+    expect(world.lines.some(({ message }) => message.includes('nodepool adopt sky'))).toBe(true);
+  });
+});
