@@ -21,8 +21,8 @@ testDriverContract({
   validConfig: entry,
   invalidConfigs: {
     'a host without a name': { ...entry, pools: [{ ...pool, nodes: [{ labels: ['small'] }] }] },
-    'a host key that is none': withHost({ 'host-key': 'AAAA' }),
-    'a port that does not exist': withHost({ 'connection-port': 70_000 }),
+    'slots that are no number': withHost({ 'max-parallel-jobs': 'many' }),
+    'a pool that is a text': { ...entry, pools: ['main'] },
     'two hosts that are the same': { ...entry, pools: [{ ...pool, nodes: [host, host] }] },
   },
   packageFile: new URL('../package.json', import.meta.url),
