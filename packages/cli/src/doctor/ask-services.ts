@@ -45,6 +45,8 @@ export interface ServiceReport {
     readonly type: string;
     readonly id: string;
     readonly name: string | null;
+    /** Id of the database that it carries; `null`: none. */
+    readonly database: string | null;
   }[];
   /** What it has deleted in clouds because no record stood for it, since its start. */
   readonly leaks: readonly { readonly provider: string; readonly type: string; readonly count: number }[];

@@ -63,8 +63,14 @@ it('tells of a service that does not answer', () => {
 });
 
 it('tells once of alien resources that several services see, and how to go on', () => {
-  const alien = { provider: 'rack', type: 'instance', id: 'i-1', name: 'np1' };
-  const further = Array.from({ length: 12 }, (_, i) => ({ provider: 'sky', type: 'image', id: `m-${i}`, name: null }));
+  const alien = { provider: 'rack', type: 'instance', id: 'i-1', name: 'np1', database: null };
+  const further = Array.from({ length: 12 }, (_, i) => ({
+    provider: 'sky',
+    type: 'image',
+    id: `m-${i}`,
+    name: null,
+    database: null,
+  }));
   const services = [
     { ...well, aliens: [alien] },
     { ...well, hostname: 'nl02', aliens: [alien, ...further] },
@@ -82,4 +88,13 @@ it('tells once of alien resources that several services see, and how to go on', 
   );
   expect(found[1]?.text).toContain('12 alien resources');
   expect(found[1]?.text).toContain('image m-9 and 2 more');
+});
+
+it('asks whether the database is the right one when resources carry the id of another', () => {
+  const alien = { provider: 'rack', type: 'instance', id: 'i-1', name: null, database: 'f'.repeat(32) };
+
+  const [found] = findServiceTroubles({ services: [{ ...well, aliens: [alien] }], nowMs: 100_000 });
+
+  expect(found?.text).toContain('and the id of another database: instance i-1; they are not deleted');
+  expect(found?.remedy).toContain('Correct zookeeper-servers or --state-dir');
 });

@@ -27,19 +27,32 @@ export function findServiceTroubles({ services, nowMs }: Pick<Situation, 'servic
   return [...troubles, ...aliensOf(services.flatMap((service) => ('why' in service ? [] : service.aliens)))];
 }
 
-/** Several services may see the same. */
+/** Several services may see the same. Resources of another database are in use there, unless that database was lost. */
 function aliensOf(aliens: ServiceReport['aliens']): Finding[] {
-  const byProvider = new Map<string, Map<string, string>>();
-  for (const { provider, type, id, name } of aliens) {
-    const known = byProvider.get(provider) ?? new Map<string, string>();
-    byProvider.set(provider, known.set(`${type} ${id}`, `${type} ${id}${name === null ? '' : ` (${name})`}`));
-  }
-  return [...byProvider].map(([provider, found]) => {
-    const named = [...found.values()].slice(0, MOST_NAMED);
-    const more = found.size > named.length ? ` and ${found.size - named.length} more` : '';
-    const text = `${found.size} alien resources carry the name of provider "${provider}" and have no record in this database: `;
-    return warning(`${text}${named.join(', ')}${more}; they are not deleted`, `nodepool adopt ${provider}`);
+  const providers = [...new Set(aliens.map(({ provider }) => provider))];
+  return providers.flatMap((provider) => {
+    const own = aliens.filter((alien) => alien.provider === provider);
+    const unmarked = own.filter(({ database }) => database === null);
+    const foreign = own.filter(({ database }) => database !== null);
+    return [
+      ...aliensFinding(unmarked, `and have no record in this database`, provider, `nodepool adopt ${provider}`),
+      ...aliensFinding(
+        foreign,
+        'and the id of another database',
+        provider,
+        'does this service use the wrong database? Correct zookeeper-servers or --state-dir; "nodepool adopt --force" would delete them',
+      ),
+    ];
   });
+}
+
+function aliensFinding(aliens: ServiceReport['aliens'], what: string, provider: string, remedy: string): Finding[] {
+  const names = aliens.map(({ type, id, name }) => `${type} ${id}${name === null ? '' : ` (${name})`}`);
+  const found = [...new Set(names)];
+  if (found.length === 0) return [];
+  const more = found.length > MOST_NAMED ? ` and ${found.length - MOST_NAMED} more` : '';
+  const text = `${found.length} alien resources carry the name of provider "${provider}" ${what}: `;
+  return [warning(`${text}${found.slice(0, MOST_NAMED).join(', ')}${more}; they are not deleted`, remedy)];
 }
 
 function clockOf({ hostname, skewMs }: ServiceReport): Finding[] {

@@ -98,15 +98,15 @@ async function listAndAdopt(context: CliContext, work: Work, signal: AbortSignal
   const chosen = aliens.filter(({ databaseId }) => args.force || databaseId === undefined);
   if (chosen.length < aliens.length) {
     const others = aliens.length - chosen.length;
-    tell(`${others} of them carry the id of another database: they are in use there. Taking them over needs --force.`);
+    tell(`${others} of them carry the id of another database, which may use them. Taking them over needs --force.`);
   }
   if (chosen.length === 0) return aliens.length === 0 ? 0 : 1;
-  if (!(await mayAdopt(work, chosen.length))) return 1;
+  if (!(await mayAdopt(work, chosen))) return 1;
   return adoptAll(context, adoption, chosen, { ...work, signal });
 }
 
 /** Says what would happen, and where. */
-async function mayAdopt({ provider, records, args }: Work, count: number): Promise<boolean> {
+async function mayAdopt({ provider, records, args }: Work, chosen: readonly AlienResource[]): Promise<boolean> {
   const { databaseId, nodes } = records;
   if (databaseId === undefined) {
     throw new CliError('nothing adopted: this database has no id yet; start a launcher on it first');
@@ -116,15 +116,24 @@ async function mayAdopt({ provider, records, args }: Work, count: number): Promi
       `nothing adopted: the driver of provider ${args.provider} cannot tag resources; delete them with the tools of the cloud`,
     );
   }
+  const own = [...nodes.values()].filter((node) => node.provider === args.provider).length;
+  tell(`This database (${databaseId}) has ${own} nodes of provider ${args.provider}.`);
+  const foreign = chosen.flatMap(({ databaseId: other }) => other ?? []);
+  if (foreign.length > 0) {
+    const owners = [...new Set(foreign)].join(', ');
+    tell(
+      `${foreign.length} of the ${chosen.length} resources carry the id of another database (${owners}), which may use them.`,
+    );
+  }
+  tell(
+    'WARNING! What is adopted is deleted by the launchers of this database within seconds or minutes, in use or not.',
+  );
   if (args.yes) return true;
   if (!process.stdin.isTTY) {
     tell('Nothing adopted: there is no terminal to ask at. Add --yes to adopt them.');
     return false;
   }
-  const own = [...nodes.values()].filter((node) => node.provider === args.provider).length;
-  print(`\nThis database (${databaseId}) has ${own} nodes of provider ${args.provider}.`);
-  print('WARNING! What is adopted is deleted by the launchers of this database within minutes, in use or not.');
-  if (await isConfirmed(`Adopt ${count} resources of provider ${args.provider}?`)) return true;
+  if (await isConfirmed(`Adopt ${chosen.length} resources of provider ${args.provider}?`)) return true;
   print('Nothing adopted.');
   return false;
 }

@@ -55,10 +55,13 @@ export class Aliens {
       logger.info('No alien resources are left in the cloud');
       return;
     }
-    const fields = { count: reported.size, resources: [...reported.keys()].slice(0, MOST_NAMED) };
+    const ofOtherDatabases = [...reported.values()].filter(({ databaseId }) => databaseId !== undefined).length;
+    const fields = { count: reported.size, ofOtherDatabases, resources: [...reported.keys()].slice(0, MOST_NAMED) };
+    const doubt =
+      ofOtherDatabases === 0 ? '' : 'does this service use the wrong database (zookeeper-servers, --state-dir)? ';
     logger.warn(
       'Resources carry the name of this provider but belong to no record of this database; they are not deleted: ' +
-        `see "nodepool adopt ${provider}"`,
+        `${doubt}See "nodepool adopt ${provider}"`,
       fields,
     );
   }

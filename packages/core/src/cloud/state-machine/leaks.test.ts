@@ -50,7 +50,7 @@ function lookAt(state: NodeState, resources: Resource[]) {
     zk: { exists: () => Promise.resolve(undefined), getData: () => Promise.resolve(stored) },
     clock: { now: () => ++nowMs },
     images: undefined,
-    logger: { ...silentLogger, warn: say, info: say },
+    logger: { ...silentLogger, error: say, warn: say, info: say },
     metrics: undefined,
     deleted: () => undefined,
   };
@@ -127,6 +127,17 @@ describe('what is not proven to be ours', () => {
     const { [NODE_ID_TAG]: nodeId, [DATABASE_ID_TAG]: databaseId } = metadata;
     const shown = { type: 'instance', id: 'alien', name: 'np7', nodeId, buildId: undefined, databaseId, sinceMs: 5 };
     expect(cloud.finder.aliens).toEqual([shown]);
+  });
+
+  it('is told of once when another database has claimed what a record of this one uses', async () => {
+    const cloud = look('in-use', ['own'], tagsOf({ [DATABASE_ID_TAG]: OTHER_DATABASE }));
+
+    for (let i = 0; i < 3; i++) await cloud.run();
+
+    expect(cloud.lines).toEqual([
+      'A resource in use here carries the id of another database, whose launchers may delete it',
+    ]);
+    expect(cloud.deleted).toEqual([]);
   });
 
   it('is said once, and again when there are others', async () => {

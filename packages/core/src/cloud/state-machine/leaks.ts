@@ -10,7 +10,7 @@ import { asError } from '../../async/as-error.js';
 import type { AlienResource, LeakedResource, ProviderContext } from '../../contract/driver.js';
 import type { Logger } from '../../contract/logger.js';
 import type { ImageSource } from '../../contract/images.js';
-import { NODE_ID_TAG, type Resource } from '../../contract/instance.js';
+import { DATABASE_ID_TAG, NODE_ID_TAG, type Resource } from '../../contract/instance.js';
 import type { OperationMetrics } from '../../contract/operation-metrics.js';
 import { Aliens } from '../ownership/aliens.js';
 import { judgeAll, type Evidence, type Verdict } from '../ownership/judge.js';
@@ -47,6 +47,8 @@ export class LeakFinder {
   readonly #aliens: Aliens;
   /** Could not be tagged; said once. */
   readonly #untaggable = new Set<string>();
+  /** Resources of our records that carry another database's id; said once. */
+  readonly #claimed = new Set<string>();
   #suspects = new Map<string, LeakedResource>();
 
   constructor(options: LeakFinderOptions) {
@@ -82,6 +84,7 @@ export class LeakFinder {
     }
     this.#suspects = suspects;
     this.#aliens.saw(those('alien'));
+    this.#warnOfClaims(those('kept'));
     await this.#tagAll(those('recorded'), signal);
     for (const resource of leaked) {
       signal.throwIfAborted();
@@ -93,6 +96,18 @@ export class LeakFinder {
 
   #sighting({ type, id, metadata }: Resource): LeakedResource {
     return { type, id, nodeId: metadata[NODE_ID_TAG], sinceMs: this.#options.clock.now(), error: undefined };
+  }
+
+  /** Resources of our records that carry the id of another database: its launchers may delete them. Says so once. */
+  #warnOfClaims(kept: readonly Resource[]): void {
+    const { databaseId, logger } = this.#options;
+    for (const resource of kept) {
+      const other = resource.metadata[DATABASE_ID_TAG];
+      if (other === undefined || other === databaseId || this.#claimed.has(keyOf(resource))) continue;
+      this.#claimed.add(keyOf(resource));
+      const fields = { type: resource.type, id: resource.id, nodeId: resource.metadata[NODE_ID_TAG], database: other };
+      logger.error('A resource in use here carries the id of another database, whose launchers may delete it', fields);
+    }
   }
 
   /** Made before the database had an id, or by a service that writes none. */
