@@ -181,6 +181,12 @@ describe('sections that say how ZooKeeper is reached', () => {
     expect(await errorLinesOf({ yaml })).toEqual(refusal);
     expect(await errorLinesOf({ yaml: 'labels: []\n', secure: `\n${key}:\n` })).toHaveLength(1);
   });
+
+  it('name at least one server', async () => {
+    expect(await errorLinesOf({ yaml: 'labels: []\nzookeeper-servers: []\n' })).toEqual([
+      expect.stringMatching(/^nodepool\.yaml:2:1: zookeeper-servers: the list is empty: name the servers, or leave/),
+    ]);
+  });
 });
 
 describe('names given twice', () => {

@@ -56,6 +56,10 @@ function readTls(value: Json | undefined): ZooKeeperTls | undefined {
 /** The chroot is the same for all servers, wherever in the list it was written. */
 function readServers(section: Section, defaultPort: number, problems: ProblemCollector): ZooKeeperServer[] {
   const entries = namedEntries(section.value, 'host');
+  if (Array.isArray(section.value) && section.value.length === 0) {
+    const fix = 'name the servers, or leave the key out to use the embedded server of this machine';
+    problems.add(section.document, ['zookeeper-servers'], `the list is empty: ${fix}`, { atKey: true });
+  }
   const chroots = entries.map(({ index, entry }) => readChroot(entry['chroot'], index, section.document, problems));
   const chroot = chroots.findLast((text) => text !== undefined);
   for (const [position, other] of chroots.entries()) {
