@@ -128,7 +128,7 @@ describe('nodepool move-to-ensemble', () => {
     const launcher = await launcherAt(place);
     await launcher.whenLogged(/its content was moved to .*zookeeper-servers.*move-to-ensemble --undo/);
     expect(launcher.log).toContain(to);
-    expect((await run()).stdout).toBe(stdout);
+    expect((await run()).stdout).toBe(`The content of ${embeddedDataDir(stateDir)} was moved to ${to} already.\n`);
   });
 
   it('can be repeated after a kill at any moment, and no half of a copy passes for the database', async () => {
@@ -194,14 +194,71 @@ describe('nodepool move-to-ensemble', () => {
     expect((await run()).stderr).toContain('already holds data of Nodepool');
   });
 
-  it('is taken back by --undo', async () => {
-    const { place, run } = await prepare();
+  it('is taken back by --undo, and the copy is another database then', async () => {
+    const { place, zk, run } = await prepare();
     await run();
 
-    const { status, stdout } = await run('--undo', '--force');
+    const { status, stdout } = await run('--undo', '--yes');
 
     expect(status).toBe(0);
     expect(stdout).toContain('is used again');
+    expect(await zk.exists('/nodepool/database-id')).toBeUndefined();
+    expect(await zk.exists('/nodepool/moving')).toBeUndefined();
     await (await launcherAt(place)).whenReady();
+  });
+
+  it('is not taken back while services use the ensemble, unless forced', async () => {
+    const { zk, run } = await prepare();
+    await run();
+    const user = await zk.create('/nodepool/components/builder/other-', '{}', { ephemeral: true, sequential: true });
+
+    const refused = await run('--undo', '--yes');
+
+    expect(refused).toMatchObject({ status: 1, stdout: '' });
+    expect(refused.stderr).toContain(user);
+    expect((await zk.getData('/nodepool/database-id')).data.toString()).toBe(DATABASE_ID);
+    const forced = await run('--undo', '--force');
+    expect(forced.stderr).toContain(user);
+    expect(forced).toMatchObject({ status: 0 });
+    expect(await zk.exists('/nodepool/database-id')).toBeUndefined();
+  });
+
+  it('is taken back without the ensemble only when forced, which says what must be true', async () => {
+    const { proxy, run } = await prepare();
+    await run();
+    await proxy.stop();
+
+    expect(await run('--undo', '--yes', '--connect-timeout', '1')).toMatchObject({ status: 1, stdout: '' });
+    const forced = await run('--undo', '--force', '--connect-timeout', '1');
+
+    expect(forced.stderr).toMatch(/No ZooKeeper server answered[^]*delete \/nodepool there/);
+    expect(forced).toMatchObject({ status: 0 });
+  });
+
+  it('keeps the id that a service on an interrupted copy has made', async () => {
+    const { proxy, zk, run } = await prepare();
+    const other = 'f'.repeat(32);
+    proxy.trap(60, async (): Promise<Verdict> => {
+      await zk.create('/nodepool/database-id', other);
+      return 'forward';
+    });
+    await run();
+
+    expect(await run('--undo', '--yes')).toMatchObject({ status: 0 });
+    expect((await zk.getData('/nodepool/database-id')).data.toString()).toBe(other);
+    expect(await zk.exists('/nodepool/moving')).toBeUndefined();
+  });
+
+  it('ends --undo with status 1 when nothing was moved, or nobody says yes', async () => {
+    const { zk, run } = await prepare();
+    const tooEarly = await run('--undo');
+    await run();
+    const unanswered = await run('--undo');
+
+    expect(tooEarly).toMatchObject({ status: 1, stdout: '' });
+    expect(tooEarly.stderr).toContain('was not moved');
+    expect(unanswered).toMatchObject({ status: 1 });
+    expect(unanswered.stderr).toContain('Add --yes');
+    expect(await zk.exists('/nodepool/database-id')).toBeDefined();
   });
 });

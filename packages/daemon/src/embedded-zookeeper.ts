@@ -157,7 +157,8 @@ function explain(stateDir: string, error: unknown): unknown {
   if (isNodepoolError(error, 'ZK_EMBEDDED_MOVED')) {
     const message =
       `${error.message}: list those servers under zookeeper-servers; ` +
-      `or use this database again with: nodepool --state-dir ${stateDir} move-to-ensemble --undo`;
+      `or use this database again with: nodepool -c FILE --state-dir ${stateDir} move-to-ensemble --undo ` +
+      '(FILE: the configuration that names those servers)';
     return new NodepoolError('NODEPOOL_STATE_DIR', message, { cause: error });
   }
   if (error instanceof NodepoolError) return error;

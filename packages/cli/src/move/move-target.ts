@@ -1,4 +1,12 @@
-import { DATABASE_ID_PATH, isZooKeeperError, MultiError, NODEPOOL_ROOT } from '@nodepool/zk-protocol';
+import {
+  COMPONENTS_ROOT,
+  componentPath,
+  componentsPath,
+  DATABASE_ID_PATH,
+  isZooKeeperError,
+  MultiError,
+  NODEPOOL_ROOT,
+} from '@nodepool/zk-protocol';
 import type { Operation, ZooKeeper } from '@nodepool/zk-protocol';
 import type { StoredZnode } from '@nodepool/zk-protocol/embedded';
 import { CliError } from '../command/errors.js';
@@ -67,6 +75,33 @@ export class MoveTarget {
   async forget(): Promise<void> {
     await ifPresent(this.zk.delete(MARKER));
   }
+
+  /** The launchers, builders and pools that are registered there, as paths. */
+  async users(): Promise<string[]> {
+    const users: string[] = [];
+    for (const kind of (await ifPresent(this.zk.getChildren(COMPONENTS_ROOT))) ?? []) {
+      const ids = (await ifPresent(this.zk.getChildren(componentsPath(kind)))) ?? [];
+      users.push(...ids.map((id) => componentPath(kind, id)));
+    }
+    return users;
+  }
+
+  /**
+   * Deletes the mark, and the id when it is that of the moved database: services that start there make a new one, and then
+   * take no resource of the moved database for their own.
+   */
+  async giveUp(databaseId: string | undefined): Promise<void> {
+    const operations: Operation[] = [];
+    const id = await ifPresent(this.zk.getData(DATABASE_ID_PATH));
+    const marker = await ifPresent(this.zk.getData(MARKER));
+    if (id?.data.toString() === databaseId) operations.push(...deletion(DATABASE_ID_PATH, id));
+    if (marker?.data.toString().split(' ')[0] === this.id) operations.push(...deletion(MARKER, marker));
+    if (operations.length > 0) await this.zk.multi(operations);
+  }
+}
+
+function deletion(path: string, read: { readonly stat: { readonly version: number } } | undefined): Operation[] {
+  return read ? [{ op: 'delete', path, version: read.stat.version }] : [];
 }
 
 /** Records and registrations below a path, and what others have marked. Empty directories count for nothing. */

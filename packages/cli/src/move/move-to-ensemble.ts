@@ -10,29 +10,42 @@ import { print, tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
-import { isConfirmed } from '../terminal/confirm.js';
 import { copyZnodes, verifyCopy } from './copy-znodes.js';
 import { MoveTarget } from './move-target.js';
+import { giveUpCopy } from './undo-move.js';
+
+/** What `nodepool move-to-ensemble` is asked for. */
+export interface MoveArguments {
+  readonly undo: boolean;
+  /** With `undo`: do not ask. */
+  readonly yes: boolean;
+  /** With `undo`: neither ask, nor heed who uses the ensemble or whether it answers. */
+  readonly force: boolean;
+}
 
 /**
  * `nodepool move-to-ensemble`: copies what the embedded server holds to the ensemble of the configuration, and marks the
  * embedded database, so that no service starts on it. May be repeated after it was interrupted.
  */
-export async function moveToEnsemble(context: CliContext, args: { undo: boolean; force: boolean }): Promise<void> {
+export async function moveToEnsemble(context: CliContext, args: MoveArguments): Promise<number> {
   const dataDir = await findDataDir(context);
   const to = args.undo ? '' : await targetOf(context);
   const database = await openDatabase(dataDir, context);
   try {
-    if (args.undo) await undo(database, dataDir, args.force);
-    else await move(context, { database, dataDir, to });
+    if (args.undo) return await undo(context, { database, dataDir }, args);
+    await move(context, { database, dataDir, to });
+    return 0;
   } finally {
     await database.close();
   }
 }
 
-interface Move {
+interface Place {
   readonly database: StoredDatabase;
   readonly dataDir: string;
+}
+
+interface Move extends Place {
   /** The ensemble, as a connection string. */
   readonly to: string;
 }
@@ -56,7 +69,8 @@ async function move(context: CliContext, { database, dataDir, to }: Move): Promi
     }
     await target.forget();
   });
-  print(`Moved ${znodes.length} znodes from ${dataDir} to ${to}.`);
+  if (note?.isDone === true) print(`The content of ${dataDir} was moved to ${to} already.`);
+  else print(`Moved ${znodes.length} znodes from ${dataDir} to ${to}.`);
   tellOthers(all);
   tell('Now list these servers under zookeeper-servers for each launcher, builder and Zuul, and start them.');
 }
@@ -79,22 +93,19 @@ async function copy(
   await target.complete(last);
 }
 
-async function undo(database: StoredDatabase, dataDir: string, force: boolean): Promise<void> {
+async function undo(context: CliContext, { database, dataDir }: Place, args: MoveArguments): Promise<number> {
   const note = await database.moveNote;
-  if (note === undefined) {
-    print(`The content of ${dataDir} was not moved.`);
-    return;
-  }
-  if (note.isDone && !force) {
-    print(`\nWARNING! Services that use ${note.to} must be stopped first.`);
-    print('Instances and images that were made since the move are deleted once services use this database again.');
-    if (!(await isConfirmed(`Use ${dataDir} again?`))) {
-      print('Aborting. Nothing was changed.');
-      return;
-    }
-  }
+  if (note === undefined) throw new CliError(`the content of ${dataDir} was not moved: nothing to take back`);
+  const databaseId = database
+    .znodes()
+    .find(({ path }) => path === DATABASE_ID_PATH)
+    ?.data.toString();
+  const configured = () => targetOf(context);
+  const { yes, force } = args;
+  if (!(await giveUpCopy(context, { note, dataDir, databaseId, configured, yes, force }))) return 1;
   await database.setMoveNote(undefined);
   print(`${dataDir} is used again. The copy stays at ${note.to}, in ${NODEPOOL_ROOT}.`);
+  return 0;
 }
 
 function describe(dataDir: string, { to, isDone }: MoveNote): string {
