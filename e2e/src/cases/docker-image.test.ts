@@ -27,6 +27,7 @@ beforeAll(async () => {
 }, LIMIT_MS);
 
 afterAll(async () => {
+  (await import('node:fs')).writeFileSync('/tmp/dk.out', (container?.output ?? 'none') + String(container?.hasEnded));
   await container?.kill();
   await registry.stop();
   await rm(folder, { recursive: true, force: true });
@@ -86,7 +87,7 @@ it(
 
     await expect
       .poll(async () => ({ ready: await isReady(), ended: image.hasEnded, output: image.output }), {
-        timeout: LIMIT_MS,
+        timeout: 100_000,
         interval: 250,
       })
       .toMatchObject({ ready: true, ended: false });

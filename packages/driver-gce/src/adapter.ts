@@ -48,7 +48,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
   /** All of the region, in which the quotas hold. */
   #regionZones: readonly string[] = [];
   /** Zones of our instances, when they were last looked for as resources. */
-  #listed = new Map<string, readonly string[]>();
+  #listed = new Map<string, readonly { readonly zone: string; readonly databaseId: string | undefined }[]>();
 
   /** @param reads - ended with the adapter */
   constructor(config: GceProviderConfig, client: ComputeClient, context: AdapterContext, reads: TaskManager) {
@@ -131,8 +131,9 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     if (this.#usesSpot()) await this.#preemptions.report(this.#zones, signal);
     const { instances, disks } = await this.#own.find(signal);
     this.#listed = new Map();
-    for (const { name, zone } of instances) {
-      this.#listed.set(name, [...(this.#listed.get(name) ?? []), nameOf(zone)]);
+    for (const { name, zone, labels } of instances) {
+      const place = { zone: nameOf(zone), databaseId: labels?.[DATABASE_ID_TAG] };
+      this.#listed.set(name, [...(this.#listed.get(name) ?? []), place]);
     }
     return [
       ...instances.map(({ name, labels }) => this.#resource('instance', name, labels)),
@@ -143,26 +144,30 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     ];
   }
 
-  async deleteResource({ type, id }: Resource, signal: AbortSignal): Promise<void> {
+  async deleteResource(resource: Resource, signal: AbortSignal): Promise<void> {
+    const { type, id } = resource;
     if (type === 'disk') {
       const [zone = '', name = ''] = id.split('/');
       await this.#client.deleteDisk(zone, name, randomUUID(), signal);
       return;
     }
-    for (const zone of this.#listed.get(id) ?? []) {
+    for (const zone of this.#zonesOf(resource)) {
       await this.#client.deleteInstance(zone, id, randomUUID(), signal).catch(unlessNotFound);
     }
   }
 
-  async tagResource(
-    { type, id }: Resource,
-    tags: Readonly<Record<string, string>>,
-    signal: AbortSignal,
-  ): Promise<void> {
+  /** Another installation may have an instance of the same name in another zone: names hold the number of the node alone. */
+  #zonesOf({ id, metadata }: Resource): string[] {
+    const places = this.#listed.get(id) ?? [];
+    return places.filter(({ databaseId }) => databaseId === metadata[DATABASE_ID_TAG]).map(({ zone }) => zone);
+  }
+
+  async tagResource(resource: Resource, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    const { type, id } = resource;
     const labels = asLabels(tags);
     const [diskZone = '', diskName = ''] = id.split('/');
     if (type === 'disk') return this.#client.labelDisk(diskZone, diskName, labels, signal);
-    for (const zone of this.#listed.get(id) ?? []) await this.#client.labelInstance(zone, id, labels, signal);
+    for (const zone of this.#zonesOf(resource)) await this.#client.labelInstance(zone, id, labels, signal);
   }
 
   /** Limits less what others use. What we use is looked at before and after: it may change meanwhile. */

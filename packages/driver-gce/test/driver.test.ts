@@ -497,6 +497,20 @@ describe('what is left over', () => {
     expect(world.fake.instances).toEqual([]);
   });
 
+  it('of another database that has the name of a leaked one in another zone stays, and keeps its id', async () => {
+    const world = await start({ entry: { zone: ['us-central1-a', 'us-central1-b'] } });
+    const labels = { nodepool_provider_name: 'google', nodepool_node_id: '0000000099', nodepool_pool_name: 'main' };
+    const theirs = { ...labels, nodepool_database_id: 'f'.repeat(32) };
+    insert(world, 'us-central1-a', { name: 'np0000000099', labels: { ...labels, nodepool_database_id: DATABASE_ID } });
+    insert(world, 'us-central1-b', { name: 'np0000000099', labels: theirs });
+
+    await world.findLeaks();
+    await world.findLeaks();
+
+    await expect.poll(() => world.fake.instances.map(({ zone }) => zone)).toEqual(['us-central1-b']);
+    expect(world.fake.instances[0]?.shown['labels']).toMatchObject(theirs);
+  });
+
   it('is not what has its name in another zone', async () => {
     const world = await start({ entry: { zone: ['us-central1-a', 'us-central1-b'] } });
     const labels = { nodepool_provider_name: 'google', nodepool_node_id: '0000000001', nodepool_pool_name: 'main' };

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { rmSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { endProcesses } from './end-processes.js';
 
@@ -8,9 +8,14 @@ const [marker = '', directory = ''] = process.argv.slice(2);
 let pid: number | undefined;
 let order = 'killed';
 
-/** Standard error may be a terminal that is gone. */
-process.stderr.on('error', () => {});
-const tell = (text: string) => process.stderr.write(`nodepool: ${text}\n`);
+/** The command has the same standard error, and `process.stderr` would make it non-blocking for both. */
+function tell(text: string): void {
+  try {
+    writeSync(2, `nodepool: ${text}\n`);
+  } catch {
+    // The terminal is gone.
+  }
+}
 
 for await (const line of createInterface({ input: process.stdin })) {
   const [word = '', value] = line.split(' ');
