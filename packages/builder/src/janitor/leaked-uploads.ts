@@ -95,9 +95,14 @@ export class LeakedUploads {
     const { databaseId, logger } = this.surroundings;
     if (!provider.tagResource) return;
     for (const image of images) {
-      await provider.tagResource(image, databaseTag(databaseId()), this.signal);
       const fields = { provider: provider.config.name, externalId: image.id };
-      logger.info('Tagged the image of an existing upload with the database id', fields);
+      try {
+        await provider.tagResource(image, databaseTag(databaseId()), this.signal);
+        logger.info('Tagged the image of an existing upload with the database id', fields);
+      } catch (error) {
+        if (this.signal.aborted) throw error;
+        logger.warn('Failed to tag an image with the database id; retrying at the next look', { ...fields, error });
+      }
     }
   }
 

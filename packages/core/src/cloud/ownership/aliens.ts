@@ -57,11 +57,10 @@ export class Aliens {
     }
     const ofOtherDatabases = [...reported.values()].filter(({ databaseId }) => databaseId !== undefined).length;
     const fields = { count: reported.size, ofOtherDatabases, resources: [...reported.keys()].slice(0, MOST_NAMED) };
-    const doubt =
-      ofOtherDatabases === 0 ? '' : 'does this service use the wrong database (zookeeper-servers, --state-dir)? ';
+    const doubt = '; does this service use the wrong database (zookeeper-servers, --state-dir)?';
     logger.warn(
       'Resources carry the name of this provider but belong to no record of this database; they are not deleted: ' +
-        `${doubt}See "nodepool adopt ${provider}"`,
+        `see "nodepool adopt ${provider}"${ofOtherDatabases === 0 ? '' : doubt}`,
       fields,
     );
   }

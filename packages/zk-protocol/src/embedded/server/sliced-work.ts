@@ -31,12 +31,12 @@ export class SlicedWork {
     else fn();
   }
 
-  /** Ends the work under way without another turn of the event loop. */
+  /** Ends the work in progress, and all that waited for it, without another turn of the event loop. */
   finishNow(): void {
-    const { work } = this;
-    if (work === undefined) return;
-    runUntil(work, Infinity);
-    this.done();
+    while (this.work !== undefined) {
+      runUntil(this.work, Infinity);
+      this.done();
+    }
   }
 
   private continueLater(): void {
