@@ -199,6 +199,7 @@ export class Builder {
       tree: this.#tree,
       config: () => this.#config,
       databaseId: () => this.#databaseId,
+      holdsId: () => this.#id?.held === true,
       activityChanged: () => this.#report.soon(),
       workEnded: () => this.#onWorkEnded(),
     });

@@ -9,7 +9,10 @@ import { ImageProviders } from './providers/image-providers.js';
 import { findSandbox } from './tool/sandbox.js';
 
 /** What of the surroundings changes while the builder runs. */
-type LiveSurroundings = Pick<Surroundings, 'tree' | 'config' | 'databaseId' | 'activityChanged' | 'workEnded'>;
+type LiveSurroundings = Pick<
+  Surroundings,
+  'tree' | 'config' | 'databaseId' | 'holdsId' | 'activityChanged' | 'workEnded'
+>;
 
 /**
  * Makes the builder's directories, finds out its lasting id and what its builds may use.

@@ -80,7 +80,8 @@ export class Builds {
   }
 
   #begin(): void {
-    if (this.#draining || !this.#surroundings.tree.ready) return;
+    const { tree, holdsId } = this.#surroundings;
+    if (this.#draining || !tree.ready || !holdsId()) return;
     for (const name of this.#waiting) {
       if (this.#running.size >= this.#workers) return;
       this.#waiting.delete(name);

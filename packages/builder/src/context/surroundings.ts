@@ -19,6 +19,8 @@ export interface Surroundings {
   readonly hostname: string;
   /** Id of the database, which images carry as a tag. */
   readonly databaseId: () => string | undefined;
+  /** False while another builder may have this one's id, and with it the images directory: nothing may begin. */
+  readonly holdsId: () => boolean;
   /** Lasting id of this builder. */
   readonly builderId: string;
   /** Where images and their logs go; both exist. */

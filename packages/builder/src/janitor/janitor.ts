@@ -87,7 +87,8 @@ export class Janitor {
 
   async #work(lane: string, isSweep: boolean): Promise<void> {
     let isUnannounced = isSweep;
-    while (this.#waiting.delete(lane) && !this.#stop.signal.aborted && this.#surroundings.tree.ready) {
+    const { tree, holdsId } = this.#surroundings;
+    while (this.#waiting.delete(lane) && !this.#stop.signal.aborted && tree.ready && holdsId()) {
       const steps = this.#plan().filter((step) => laneOf(step) === lane);
       for (const step of steps) {
         const isDue = this.#isDueByTime(step);

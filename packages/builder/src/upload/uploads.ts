@@ -104,8 +104,8 @@ export class Uploads {
   }
 
   async #begin(): Promise<void> {
-    const { tree, imagesDir, clock } = this.#surroundings;
-    if (!tree.ready) return;
+    const { tree, imagesDir, clock, holdsId } = this.#surroundings;
+    if (!tree.ready || !holdsId()) return;
     const files = await listBuildFiles(imagesDir);
     if (this.#stop.signal.aborted) return;
     const local = new Map([...files].map(([base, { formats }]) => [base, formats]));
