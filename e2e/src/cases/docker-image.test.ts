@@ -27,7 +27,6 @@ beforeAll(async () => {
 }, LIMIT_MS);
 
 afterAll(async () => {
-  (await import('node:fs')).writeFileSync('/tmp/dk.out', (container?.output ?? 'none') + String(container?.hasEnded));
   await container?.kill();
   await registry.stop();
   await rm(folder, { recursive: true, force: true });
@@ -87,7 +86,7 @@ it(
 
     await expect
       .poll(async () => ({ ready: await isReady(), ended: image.hasEnded, output: image.output }), {
-        timeout: 100_000,
+        timeout: LIMIT_MS,
         interval: 250,
       })
       .toMatchObject({ ready: true, ended: false });

@@ -25,7 +25,7 @@ interface Step {
 
 /**
  * Makes a directory for files that a privileged process trusts, mode 0700. One that exists is used only if it is a
- * directory of this user's, not a link, and nobody else could write to it or exchange it or a directory above it.
+ * directory of this user's, not a link, and no other user can write to it or replace it or a parent directory.
  * @param remedy - what the user can do instead, for the error
  * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason, before anything in it is touched; the operating system's error
  */
