@@ -28,7 +28,7 @@ export interface SshHost {
   readonly hostKeys: readonly string[];
   /** What the server logged since its last start. */
   readonly log: string;
-  /** Stops listening. Safe to repeat. */
+  /** Stops listening: when it resolves, connections are refused. Safe to repeat. */
   stop(): Promise<void>;
   /** Listens again with the same keys. */
   start(): Promise<void>;
@@ -112,7 +112,11 @@ class Host implements SshHost {
   }
 
   async stop(): Promise<void> {
-    await this.#process?.kill('SIGKILL');
+    if (!this.#process?.isRunning) return;
+    await this.#process.kill('SIGKILL');
+    // a child that was forked for a connection may hold the listening socket for a moment longer
+    const failure = (): string => `${this.address}:${this.port} still accepts connections after sshd was killed`;
+    await until(async () => !(await accepts(this.port, this.address)), failure);
   }
 
   async replaceKeys(): Promise<void> {
