@@ -47,6 +47,7 @@ export type {
   ProviderConfig,
   ProviderImages,
 } from './contract/provider-config.js';
+export type { Condition, ConditionKind, ConditionSeverity, FoundCondition } from './contract/condition.js';
 export { DRIVER_API_VERSION } from './contract/driver.js';
 export type { Clock, CancelTimer, Json, JsonObject, NodeRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
 export { delay, isNodepoolError, NodepoolError, orAbort } from '@nodepool/zk-protocol';

@@ -11,6 +11,7 @@ import type {
   ZooKeeper,
 } from '@nodepool/zk-protocol';
 import type { PoolConfig, PoolLabelConfig, ProviderConfig } from './provider-config.js';
+import type { FoundCondition } from './condition.js';
 import type { Config, ConfigProblem, DiskimageConfig, LabelConfig } from './config.js';
 import type { Logger } from './logger.js';
 import type { OperationMetrics } from './operation-metrics.js';
@@ -205,6 +206,12 @@ export interface Provider extends ProviderNotifications {
    * waits.
    */
   hindrances?(pool: string, label: string): readonly string[];
+  /**
+   * What is wrong now that only the driver knows: a flavor, image or network that does not exist, a host that does not answer, a
+   * login that is refused. Asked every few seconds, so it answers from what it knows without calling the cloud, and leaves out
+   * what has been found to be well again. `lastSeenMs` tells when it was last found to be so.
+   */
+  conditions?(): readonly FoundCondition[];
   /**
    * Deletes resources with the tags of this provider and this database that no record knows. Called at the start and every
    * minute. Never deletes what carries another database id, or none.

@@ -34,6 +34,7 @@ function fromRaw(kind: string, id: string, raw: JsonObject, stat: Stat | undefin
     version: text(raw.version, 'version'),
     modelApi: number(raw.model_api, 'model_api') ?? 0,
     webUrl: text(raw.web_url, 'web_url'),
+    conditions: Array.isArray(raw.conditions) ? raw.conditions.filter(isObject) : undefined,
     raw,
     stat,
   };
@@ -55,12 +56,18 @@ function poolFromRaw(common: ComponentRecord, raw: JsonObject): PoolComponentRec
   };
 }
 
+function isObject(value: Json): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** True for a pool, legacy registrations included. */
 export function isPoolComponent(component: ComponentRecord): component is PoolComponentRecord {
   return component.kind === 'pool' && 'launcherId' in component;
 }
 
-const KNOWN_KEYS: ReadonlySet<string> = new Set(['hostname', 'kind', 'model_api', 'state', 'version', 'web_url']);
+const KNOWN_KEYS: ReadonlySet<string> = new Set([
+  ...['conditions', 'hostname', 'kind', 'model_api', 'state', 'version', 'web_url'],
+]);
 const KNOWN_POOL_KEYS: ReadonlySet<string> = new Set([
   ...KNOWN_KEYS,
   ...['first_pool_pause_ms', 'health', 'id', 'name', 'paused', 'priority', 'provider_name', 'supported_labels'],
@@ -75,6 +82,7 @@ export function encodeComponent(component: ComponentRecord | PoolComponentRecord
     state: component.state,
     version: component.version,
     ...(component.webUrl && { web_url: component.webUrl }),
+    ...(component.conditions?.length && { conditions: [...component.conditions] }),
   };
   if (!isPoolComponent(component)) return sorted(body, component.raw, KNOWN_KEYS);
   body.id = component.launcherId;

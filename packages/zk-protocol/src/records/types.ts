@@ -134,6 +134,8 @@ export interface ComponentRecord extends RecordBase {
   readonly modelApi: number;
   /** Ours (`web_url`): where this launcher answers the web. */
   readonly webUrl?: string | null;
+  /** Ours (`conditions`): what this service has found to be wrong now, as `core` defines conditions. Missing: nothing. */
+  readonly conditions?: readonly JsonObject[] | undefined;
 }
 
 /** A running pool worker; legacy `/nodepool/launchers` entries appear as these too, with `legacy` set. */

@@ -106,6 +106,7 @@ function watchProvider(provider: Provider, watch: DriverWatch): Whole<Provider> 
     labelCapacity: provider.labelCapacity?.bind(provider),
     cleanupLeakedResources: (signal) => provider.cleanupLeakedResources(signal),
     leakedResources: provider.leakedResources?.bind(provider),
+    conditions: provider.conditions?.bind(provider),
     alienResources: provider.alienResources?.bind(provider),
     errorLabels: () => provider.errorLabels(),
     uploadImage: provider.uploadImage?.bind(provider),

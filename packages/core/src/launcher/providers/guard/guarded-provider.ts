@@ -1,4 +1,5 @@
 import type { Clock, NodeRecord, RecordCache, RequestRecord } from '@nodepool/zk-protocol';
+import type { FoundCondition } from '../../../contract/condition.js';
 import { DriverError } from '../../../contract/errors.js';
 import type {
   AlienResource,
@@ -193,6 +194,10 @@ export class GuardedProvider implements WholeProvider {
 
   leakedResources(): readonly LeakedResource[] {
     return this.#violations.ask('leakedResources', [], () => this.#provider?.leakedResources?.() ?? [], Array.isArray);
+  }
+
+  conditions(): readonly FoundCondition[] {
+    return this.#violations.ask('conditions', [], () => this.#provider?.conditions?.() ?? [], Array.isArray);
   }
 
   alienResources(): readonly AlienResource[] {
