@@ -54,13 +54,27 @@ describe('findEmbeddedServer', () => {
     await expect(findEmbeddedServer([dir])).rejects.toMatchObject({ code: 'NODEPOOL_UNSAFE_DIRECTORY' });
   });
 
-  it('names the remedy for a server without a socket, which an earlier version runs', async () => {
-    const info = { host: '127.0.0.1', port: 2181, pid: process.pid };
+  async function leaveOldInfo(port: number): Promise<void> {
+    const info = { host: '127.0.0.1', port, pid: process.pid };
     await writeFile(join(dir, 'embedded-zookeeper.json'), JSON.stringify(info));
+  }
+
+  it('names the remedy for a server without a socket, which an earlier version runs', async () => {
+    server = await startEmbeddedServer({ dataDir: embeddedDataDir(dir), port: 0 });
+    await leaveOldInfo(server.port);
 
     await expect(findEmbeddedServer([dir])).rejects.toMatchObject({
       code: 'NODEPOOL_STATE_DIR',
       message: expect.stringContaining('restart the launcher') as string,
     });
+  });
+
+  it('is not misled by what a killed server of an earlier version left, whose process id is in use again', async () => {
+    server = await startEmbeddedServer({ dataDir: embeddedDataDir(dir), port: 0 });
+    const { port } = server;
+    await server.close();
+    await leaveOldInfo(port);
+
+    expect(await findEmbeddedServer([dir])).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-import { createConnection } from 'node:net';
+import { createConnection, type NetConnectOpts } from 'node:net';
 import { join } from 'node:path';
 import { checkPlaceOfService, checkUnixSocket, isNodepoolError, NodepoolError } from '@nodepool/zk-protocol';
 import type { ConfiguredConnection } from './zookeeper-options.js';
@@ -51,25 +51,26 @@ export function embeddedConnection(stateDir: string): EmbeddedConnection {
 
 async function isServing(stateDir: string, info: EmbeddedServerInfo): Promise<boolean> {
   const path = embeddedSocket(stateDir);
-  if (info.socket === undefined) {
-    if (!isProcessRunning(info.pid)) return false;
-    throw unusable(stateDir, `process ${info.pid} runs it with an earlier version`, 'restart the launcher');
-  }
+  const isEarlierVersion = info.socket === undefined;
   try {
-    checkUnixSocket(path);
-    await connectOnce(path);
-    return true;
+    if (!isEarlierVersion) checkUnixSocket(path);
+    else if (!isProcessRunning(info.pid)) return false;
+    await connectOnce(isEarlierVersion ? { host: info.host, port: info.port ?? 0 } : { path });
   } catch (error) {
     if (isNodepoolError(error)) throw error;
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (['ENOENT', 'ENOTDIR', 'ECONNREFUSED'].includes(code)) return false;
     throw unusable(stateDir, message, accessRemedy(stateDir), error);
   }
+  if (isEarlierVersion) {
+    throw unusable(stateDir, `process ${info.pid} runs it with an earlier version`, 'restart the launcher');
+  }
+  return true;
 }
 
-function connectOnce(path: string): Promise<void> {
+function connectOnce(target: NetConnectOpts): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = createConnection({ path });
+    const socket = createConnection(target);
     socket.once('connect', () => {
       socket.destroy();
       resolve();
