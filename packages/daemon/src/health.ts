@@ -20,8 +20,8 @@ export interface HealthFacts {
 
 function statusOf({ draining, reload, zk, runtime }: HealthFacts): HealthReport['status'] {
   if (draining) return 'draining';
-  if (reload.error !== undefined || runtime.degraded || (zk.state !== 'CONNECTED' && zk.sessionId !== 0n))
-    return 'degraded';
+  const isConfigNotInForce = reload.error !== undefined || reload.restartNeeded.length > 0;
+  if (isConfigNotInForce || runtime.degraded || (zk.state !== 'CONNECTED' && zk.sessionId !== 0n)) return 'degraded';
   return runtime.notReady.length === 0 ? 'ok' : 'starting';
 }
 
@@ -40,6 +40,7 @@ export function createHealthReport(facts: HealthFacts): HealthReport {
       file: config.file,
       loaded_at: new Date(reload.loadedMs).toISOString(),
       error: reload.publicError ?? null,
+      restart_needed: reload.restartNeeded,
       warnings: config.warnings.length,
       providers: [...config.providers.keys()],
     },

@@ -54,7 +54,7 @@ describe('reload', () => {
 
     expect(applied).toEqual([next]);
     expect(reloader.config).toBe(next);
-    expect(reloader.status).toEqual({ loadedMs: 5, error: undefined });
+    expect(reloader.status).toEqual({ loadedMs: 5, error: undefined, restartNeeded: [] });
   });
 
   it('says where in which file each warning is', async () => {
@@ -126,5 +126,24 @@ describe('reload', () => {
     const settings = lines.map(([, fields]) => fields?.['setting']);
     expect(settings).toEqual(expect.arrayContaining(['builder-webapp', 'zookeeper-servers']));
     expect(settings).not.toContain('webapp');
+    expect(reloader.status.restartNeeded).toEqual(['builder-webapp', 'zookeeper-servers']);
+  });
+
+  it('compares settings that need a restart with those of the start, at each reload', async () => {
+    const { zookeeper } = config();
+    const digest = { user: 'u', password: 'p', protect: false };
+    const changed = config({ zookeeper: { ...zookeeper, digest } });
+    const answers = [changed, changed, config()];
+    const { reloader, lines } = harness(() => Promise.resolve(answers.shift() ?? config()));
+    const warnings: unknown[][] = [];
+
+    for (let count = 0; count < 3; count++) {
+      lines.length = 0;
+      await reloader.reload();
+      warnings.push(lines.flatMap(([, fields]) => fields?.['setting'] ?? []));
+    }
+
+    expect(warnings).toEqual([['zookeeper-digest'], ['zookeeper-digest'], []]);
+    expect(reloader.status.restartNeeded).toEqual([]);
   });
 });

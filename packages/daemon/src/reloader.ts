@@ -10,6 +10,8 @@ export interface ReloadStatus {
   readonly error: string | undefined;
   /** The same without any value of the files, for those who may not read them: only where the problems are. */
   readonly publicError: string | undefined;
+  /** Settings of the configuration in force that differ from those the service started with, and are read at a start only. */
+  readonly restartNeeded: readonly string[];
 }
 
 /** Where in the configuration a service finds the address of its web server. */
@@ -49,12 +51,13 @@ class SupersededError extends Error {}
 
 const WEBAPP_NAMES: Readonly<Record<WebappKey, string>> = { webapp: 'webapp', builderWebapp: 'builder-webapp' };
 
-/** Values that are read once, and how to tell that they changed. */
-function changesNeedingRestart(before: Config, after: Config, webapp: WebappKey | undefined): string[] {
+/** Settings that are read at a start only, and differ from those of the start. */
+function changesNeedingRestart({ initial: before, webapp }: ReloaderOptions, after: Config): string[] {
   const changed = (name: string, pick: (config: Config) => unknown) =>
     JSON.stringify(pick(before)) === JSON.stringify(pick(after)) ? [] : [name];
   return [
     ...(webapp === undefined ? [] : changed(WEBAPP_NAMES[webapp], (config) => config[webapp])),
+    ...changed('zookeeper-digest', (config) => config.zookeeper.digest),
     ...changed('zookeeper-tls', (config) => config.zookeeper.tls),
     ...changed('embedded-zookeeper-access', (config) => config.zookeeper.embeddedAccess),
     ...changed('embedded-zookeeper-port', (config) => config.zookeeper.embeddedPort),
@@ -80,7 +83,7 @@ export class Reloader {
   constructor(options: ReloaderOptions) {
     this.#options = options;
     this.#config = options.initial;
-    this.#status = { loadedMs: options.now(), error: undefined, publicError: undefined };
+    this.#status = { loadedMs: options.now(), error: undefined, publicError: undefined, restartNeeded: [] };
   }
 
   /** The configuration in force. */
@@ -113,20 +116,19 @@ export class Reloader {
   }
 
   async #reloadOnce(): Promise<void> {
-    const { logger, apply, now, webapp } = this.#options;
+    const { logger, apply, now } = this.#options;
     try {
       const config = await this.#load();
-      for (const name of changesNeedingRestart(this.#config, config, webapp)) {
-        logger.warn('A changed setting takes effect at the next start', { setting: name });
-      }
+      const restartNeeded = changesNeedingRestart(this.#options, config);
+      for (const setting of restartNeeded) logger.warn('A changed setting takes effect at the next start', { setting });
       logConfigWarnings(config, logger);
       await apply(config);
       this.#config = config;
-      this.#status = { loadedMs: now(), error: undefined, publicError: undefined };
+      this.#status = { loadedMs: now(), error: undefined, publicError: undefined, restartNeeded };
       logger.info('Configuration reloaded', { file: config.file });
     } catch (error) {
       if (error instanceof SupersededError) {
-        logger.info('Configuration changed once more while it was loaded; loading it anew');
+        logger.info('Configuration changed once more while it was loaded; loading it again');
         return;
       }
       this.#status = { ...this.#status, error: describe(error), publicError: describePlaces(error) };

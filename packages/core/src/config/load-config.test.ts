@@ -131,20 +131,20 @@ max-hold-age: never
     ]);
   });
 
-  it.each(['zookeeper-server', 'zookeeper_servers', 'zookeeperservers', 'zookeper-servers', 'Zookeeper-Servers'])(
-    'refuses %s in a running service too, in either file',
-    async (key) => {
-      const yaml = `labels: []\n${key}: [{host: zk1}]\n`;
-      const message =
-        `${key}: unknown key "${key}", did you mean "zookeeper-servers"? ` +
-        'Without it, services would use the embedded server of this machine';
+  it.each([
+    ...['zookeeper-server', 'zookeeper_servers', 'zookeeperservers', 'zookeper-servers', 'Zookeeper-Servers'],
+    ...['zk-servers', 'zk_server', 'zookeeper-hosts', 'zookeeper-host', 'zookeeper'],
+  ])('refuses %s in a running service too, in either file', async (key) => {
+    const yaml = `labels: []\n${key}: [{host: zk1}]\n`;
+    const message =
+      `${key}: unknown key "${key}", did you mean "zookeeper-servers"? ` +
+      'Without it, services would use the embedded server of this machine';
 
-      expect(await errorLinesOf({ yaml })).toEqual([`nodepool.yaml:2:1: ${message}`]);
-      expect(await errorLinesOf({ yaml: '{}', secure: `${key}: [{host: zk1}]` })).toEqual([
-        `secure.yaml:1:1: ${message}`,
-      ]);
-    },
-  );
+    expect(await errorLinesOf({ yaml })).toEqual([`nodepool.yaml:2:1: ${message}`]);
+    expect(await errorLinesOf({ yaml: '{}', secure: `${key}: [{host: zk1}]` })).toEqual([
+      `secure.yaml:1:1: ${message}`,
+    ]);
+  });
 
   it('ignores a near miss of zookeeper-servers beside the key itself in a running service', async () => {
     const config = await loadWritten({ yaml: 'zookeeper-servers: [{host: 127.0.0.1}]\nzookeeper-server: []' });

@@ -44,11 +44,25 @@ function unknownKey(error: ErrorObject, node: SchemaNode): SchemaSentence {
   const name = String(error.params['additionalProperty']);
   const properties = (node['properties'] ?? {}) as Readonly<Record<string, SchemaNode>>;
   const known = Object.keys(properties);
-  const nearest = nearestName(name, known);
+  const nearest = nearestKey(name, properties);
   const loss = nearest === undefined || nearest in (error.data as object) ? undefined : properties[nearest]?.['x-loss'];
   const consequence = typeof loss === 'string' ? ` ${loss}` : '';
-  const hint = didYouMean(name, known) || (known.length <= 12 ? `, expected one of ${known.join(', ')}` : '');
+  const hint = nearest === undefined ? expectation(known) : `, did you mean "${nearest}"?`;
   return { message: `unknown key "${name}"${hint}${consequence}`, key: name, isIgnorable: consequence === '' };
+}
+
+/** The known key that a mistyped one, or one of the names that other programs give it, is nearest to. */
+function nearestKey(name: string, properties: Readonly<Record<string, SchemaNode>>): string | undefined {
+  const names = Object.entries(properties).flatMap(([key, node]) => {
+    const others = (node['x-other-names'] ?? []) as readonly string[];
+    return [key, ...others].map((each): [string, string] => [each, key]);
+  });
+  const keyOf = new Map(names);
+  return keyOf.get(nearestName(name, keyOf.keys()) ?? '');
+}
+
+function expectation(known: readonly string[]): string {
+  return known.length <= 12 ? `, expected one of ${known.join(', ')}` : '';
 }
 
 /**

@@ -139,6 +139,7 @@ function createAjv(options: Pick<Options, 'meta' | 'validateSchema'>): Ajv {
   created.addKeyword({ keyword: 'x-default', schemaType: 'string' });
   created.addKeyword({ keyword: 'x-restart', schemaType: 'boolean' });
   created.addKeyword({ keyword: 'x-loss', schemaType: 'string' });
+  created.addKeyword({ keyword: 'x-other-names', schemaType: 'array' });
   created.addKeyword({ keyword: 'x-numeric-text', schemaType: 'boolean' });
   created.addKeyword({ keyword: 'x-as-written', schemaType: 'boolean' });
   created.addKeyword({ keyword: 'x-tolerates', schemaType: 'object' });

@@ -23,6 +23,7 @@ export const ZOOKEEPER_SECTIONS = {
       ),
       { otherwise: 'the embedded server of this machine' },
     ),
+    'x-other-names': ['zk-servers', 'zk-hosts', 'zookeeper', 'zookeeper-hosts', 'zookeeper-ensemble'],
     'x-loss': 'Without it, services would use the embedded server of this machine',
   },
   'zookeeper-tls': {
