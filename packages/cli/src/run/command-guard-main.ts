@@ -1,11 +1,13 @@
 import { rmSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { endProcesses } from './end-processes.js';
+import { findChild } from './process-table.js';
+import type { ProcessEntry } from './process-table.js';
 
-// The process that `CommandGuard` starts. Its standard input tells what to do; its end without a word means that
-// `nodepool run` was killed.
+// The process that `CommandGuard` starts. Its orders are lines of its standard input; the end of the input without an
+// order means that `nodepool run` was killed.
 const [marker = '', directory = ''] = process.argv.slice(2);
-let pid: number | undefined;
+let root: ProcessEntry | undefined;
 let order = 'killed';
 
 /** The command has the same standard error, and `process.stderr` would make it non-blocking for both. */
@@ -19,7 +21,7 @@ function tell(text: string): void {
 
 for await (const line of createInterface({ input: process.stdin })) {
   const [word = '', value] = line.split(' ');
-  if (word === 'command') pid = Number(value);
+  if (word === 'command') root = await findChild(Number(value), process.ppid);
   else {
     order = word;
     break;
@@ -27,7 +29,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 if (order === 'killed') tell('nodepool run was killed; ending the command');
 if (order !== 'done') {
-  const running = await endProcesses({ marker, pid });
+  const running = await endProcesses({ marker, root });
   for (const each of running) tell(`process ${each.pid} of the command could not be ended; end it by hand`);
   rmSync(directory, { recursive: true, force: true });
 }

@@ -5,6 +5,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { CliError } from '../command/errors.js';
 import { endProcesses } from './end-processes.js';
+import { findChild } from './process-table.js';
+import type { ProcessEntry } from './process-table.js';
 
 /** From `src` as well as from `dist`. */
 const PROGRAM = fileURLToPath(new URL('../../dist/run/command-guard-main.js', import.meta.url));
@@ -15,12 +17,12 @@ const PROGRAM = fileURLToPath(new URL('../../dist/run/command-guard-main.js', im
  * that no signal of the terminal reaches it, while the command stays in the terminal's foreground.
  */
 export class CommandGuard {
-  /** Environment of the command; marks whatever the command starts, also after its parent has ended. */
+  /** Environment of the command. It marks all processes that the command starts, also after their parents have ended. */
   readonly env: Readonly<Record<string, string>>;
   readonly #marker: string;
   readonly #process: ChildProcess;
   readonly #ended: Promise<void>;
-  #pid: number | undefined;
+  #root: Promise<ProcessEntry | undefined> | undefined;
   #isDismissed = false;
 
   private constructor(marker: string, guard: ChildProcess) {
@@ -51,25 +53,27 @@ export class CommandGuard {
     return new CommandGuard(marker, guard);
   }
 
-  /** Tells it the command, which on systems other than Linux is what it knows the command's processes by. */
+  /** Names the command. Where environments cannot be read, the guard finds the command's processes by their parents. */
   watch(pid: number | undefined): void {
-    this.#pid = pid;
-    if (pid !== undefined) this.#send(`command ${pid}`);
+    if (pid === undefined) return;
+    this.#root = findChild(pid, process.pid);
+    this.#root.catch(() => undefined); // reported by `end`, if that needs it
+    this.#send(`command ${pid}`);
   }
 
-  /** Calls back when somebody has killed the guard. */
+  /** Calls back when the guard was killed. */
   onKilled(report: () => void): void {
     void this.#ended.then(() => {
       if (!this.#isDismissed) report();
     });
   }
 
-  /** Ends the command. @returns when nothing of it runs any more, or the rest could not be ended, which the guard says */
+  /** Ends the command. @returns when all its processes have ended; the guard names those that cannot be ended */
   async end(): Promise<void> {
     this.#isDismissed = true;
     this.#send('end');
     await this.#ended;
-    if (this.#process.exitCode !== 0) await endProcesses({ marker: this.#marker, pid: this.#pid });
+    if (this.#process.exitCode !== 0) await endProcesses({ marker: this.#marker, root: await this.#root });
   }
 
   /** Lets the guard go; the command has ended. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { endProcesses } from './end-processes.js';
-import { readPs, readProcesses } from './process-table.js';
+import { findChild, readPs, readProcesses } from './process-table.js';
 
 const MARKER = 'NODEPOOL_RUN_test=1';
 /** Prints the pid of each process it makes, and keeps them running. */
@@ -34,7 +34,7 @@ describe('endProcesses', () => {
   it('ends grandchildren that ignore SIGTERM', async () => {
     const { pid, pids } = await startShell(`sh -c "${IGNORES_TERM.replace('$$', '\\$\\$')}" & wait`, 1);
 
-    const left = await endProcesses({ marker: MARKER, pid });
+    const left = await endProcesses({ marker: MARKER, root: await findChild(pid, process.pid) });
 
     expect(left).toEqual([]);
     expect(await running([pid, ...pids])).toEqual([]);
@@ -56,7 +56,7 @@ describe('endProcesses', () => {
     const { pid, exit } = await startShell(`trap 'exit 5' TERM; echo 1; while :; do sleep 0.01; done`, 1);
     process.kill(pid, 'SIGSTOP');
 
-    await endProcesses({ marker: MARKER, pid });
+    await endProcesses({ marker: MARKER, root: await findChild(pid, process.pid) });
 
     expect(await exit).toEqual([5, null]);
   });
@@ -64,10 +64,20 @@ describe('endProcesses', () => {
   it('finds descendants without any look at environments, as on macOS', async () => {
     const { pid, pids } = await startShell(`sh -c 'echo $$; exec sleep 1000' & wait`, 1);
 
-    const left = await endProcesses({ marker: MARKER, pid }, readPs);
+    const left = await endProcesses({ marker: MARKER, root: await findChild(pid, process.pid, readPs) }, readPs);
 
     expect(left).toEqual([]);
     expect(await running([pid, ...pids])).toEqual([]);
+  });
+
+  it('touches no process that has got the pid of the command', async () => {
+    const { pid } = await startShell('echo 1; exec sleep 1000', 1);
+    const root = await findChild(pid, process.pid);
+    if (!root) throw new Error('the shell has ended');
+
+    expect(await endProcesses({ marker: MARKER, root: { ...root, started: 'earlier' } })).toEqual([]);
+
+    expect(await running([pid])).toEqual([pid]);
   });
 
   it('touches no other process', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readProcesses } from './process-table.js';
-import type { ProcessEntry } from './process-table.js';
+import type { ProcessEntry, ReadProcesses } from './process-table.js';
 
 /**
  * Time to end by itself. A lock counts as lost after 6 s without ZooKeeper; other launchers use the nodes when the session
@@ -17,29 +17,25 @@ const EMPTY_LOOKS = 2;
 export interface CommandProcesses {
   /** Variable that only the environment of the command has, as `NAME=value`. */
   readonly marker: string;
-  /** The command itself, once it is started. */
-  readonly pid?: number | undefined;
+  /** The command itself, as it was after its start: its pid alone may belong to another process by now. */
+  readonly root?: ProcessEntry | undefined;
 }
 
-/** How processes are listed; tests use other ways. */
-export type ReadProcesses = (marker: string) => Promise<ProcessEntry[]>;
-
-const identityOf = ({ pid, started }: ProcessEntry) => `${pid} ${started}`;
+const identityOf = ({ pid, started }: Pick<ProcessEntry, 'pid' | 'started'>) => `${pid} ${started}`;
 
 /** Follows a command's processes, also after their parents have ended. */
 class Family {
   readonly #known = new Set<string>();
 
-  constructor(private readonly command: CommandProcesses) {}
+  constructor(root: ProcessEntry | undefined) {
+    if (root) this.#known.add(identityOf(root));
+  }
 
   /** The processes of the command that are running. */
   select(all: readonly ProcessEntry[]): ProcessEntry[] {
     const members = new Map<number, ProcessEntry>();
     const isMember = (entry: ProcessEntry) =>
-      entry.isMarked ||
-      entry.pid === this.command.pid ||
-      members.has(entry.parentPid) ||
-      this.#known.has(identityOf(entry));
+      entry.isMarked || members.has(entry.parentPid) || this.#known.has(identityOf(entry));
     for (let size = -1; size < members.size;) {
       size = members.size;
       for (const entry of all) if (isMember(entry)) members.set(entry.pid, entry);
@@ -66,7 +62,7 @@ export async function endProcesses(
   command: CommandProcesses,
   read: ReadProcesses = readProcesses,
 ): Promise<ProcessEntry[]> {
-  const family = new Family(command);
+  const family = new Family(command.root);
   const terminated = new Set<string>();
   const beganMs = performance.now();
   for (let emptyLooks = 0; ; await delay(LOOK_MS)) {

@@ -12,6 +12,9 @@ export interface ProcessEntry {
   readonly isMarked: boolean;
 }
 
+/** How processes are listed; tests use other ways. */
+export type ReadProcesses = (marker: string) => Promise<ProcessEntry[]>;
+
 /** State of a process that has ended and whose parent has not asked for its status yet. */
 const ZOMBIE = 'Z';
 /** Field of `/proc/PID/stat` with the time of the start, counted from the state, which follows the name. */
@@ -23,6 +26,19 @@ const STARTED_FIELD = 19;
  */
 export function readProcesses(marker: string): Promise<ProcessEntry[]> {
   return process.platform === 'linux' ? readProc(marker) : readPs();
+}
+
+/**
+ * A child as the process table has it, to be known again after its pid was given to another process.
+ * @returns `undefined` when it has ended
+ */
+export async function findChild(
+  pid: number,
+  parentPid: number,
+  read: ReadProcesses = readProcesses,
+): Promise<ProcessEntry | undefined> {
+  const all = await read('');
+  return all.find((entry) => entry.pid === pid && entry.parentPid === parentPid);
 }
 
 async function readProc(marker: string): Promise<ProcessEntry[]> {
