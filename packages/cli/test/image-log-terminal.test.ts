@@ -13,7 +13,7 @@ const BUILD = `debian-${'0123456789abcdef'.repeat(2)}`;
 const HOSTILE = 'good\u001b]0;title\u0007 \u001b[2J \u009b2J bad\rworse\n';
 
 /** Runs `nodepool image-log` of a log, with words before the command. @returns what it writes to standard output */
-async function imageLog(log: string, ...before: string[]): Promise<string> {
+async function imageLog(log: string | Buffer, ...before: string[]): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'nodepool-image-log-'));
   onTestFinished(() => rm(directory, { recursive: true }));
   const file = join(directory, 'nodepool.yaml');
@@ -39,6 +39,22 @@ it('image-log shows letters whole, wherever they are in a log', async () => {
   const letters = `${'x'.repeat(65_535)}ö${'漢'.repeat(50_000)}\n`;
 
   expect((await imageLog(letters, 'python3', TERMINAL)).replace(/\r\n/g, '\n')).toContain(letters);
+});
+
+it('image-log shows line ends of Windows as line ends, wherever they are in a log', async () => {
+  const shown = await imageLog(`${'x'.repeat(65_535)}\r\nnext\r\n`, 'python3', TERMINAL);
+
+  expect(shown.replace(/\r\n/g, '\n')).toContain('x\nnext\n');
+});
+
+it('image-log shows that a log ends within a letter', async () => {
+  const shown = await imageLog(
+    Buffer.concat([Buffer.from('cut here: '), Buffer.from('漢').subarray(0, 2)]),
+    'python3',
+    TERMINAL,
+  );
+
+  expect(shown).toContain('cut here: \ufffd');
 });
 
 it('image-log gives a pipe the log as it is', async () => {

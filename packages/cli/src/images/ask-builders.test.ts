@@ -26,7 +26,7 @@ it('says nothing about a builder that has no such thing', async () => {
 });
 
 it.each([
-  ['Bearer', /^Builder at URL demands a token: it wants the token itself/],
+  ['Bearer', /^Builder at URL demands a token: it accepts only the token itself/],
   ['Bearer, Nodepool-Proof nonce="ab"', /^Builder at URL demands a token: the first one of api-tokens/],
 ])('never tells its token to who demands one with %s', async (challenge, message) => {
   const heard: string[] = [];
@@ -47,6 +47,13 @@ it('does not read a part of a log without end', async () => {
 
   expect(said).toBeUndefined();
   expect(told).toEqual(['Builder at URL gives no answer that can be read: it is larger than 262144 bytes']);
+});
+
+it('does not read JSON without end', async () => {
+  const { said, told } = await ask((_, response) => response.end(`["${'x'.repeat(5_000_000)}"]`), asJson);
+
+  expect(said).toBeUndefined();
+  expect(told).toEqual(['Builder at URL gives no answer that can be read: it is larger than 4194304 bytes']);
 });
 
 it.each<[string, RequestListener, RegExp]>([

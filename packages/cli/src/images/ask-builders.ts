@@ -1,54 +1,64 @@
 import { hostname } from 'node:os';
+import type { Logger } from '@nodepool/core';
 import { LOG_PART_BYTES, tokenProof } from '@nodepool/core/service';
 import { CliError, describeError } from '../command/errors.js';
 import { fetchComponents } from '../connection/fetch-records.js';
 import type { RecordSource } from '../connection/fetch-records.js';
 import { toldUrls } from '../connection/web-urls.js';
 
-/** A builder that is busy or gone does not hold up the others for long. */
+/** A builder that is busy or gone delays the others by this much at most. */
 const ANSWER_MS = 3_000;
 
 const NO_TOKEN = 'name a secure file with api-tokens (-s)';
 const WRONG_TOKEN = 'the first one of api-tokens in the secure file is not among those of the builder';
 
-const OLD_BUILDER = 'it wants the token itself, which is not sent to whoever listens there: upgrade that builder';
+const OLD_BUILDER =
+  'it accepts only the token itself, which this command does not send, as another program may listen there: upgrade that builder';
+/** More than thousands of builds and uploads at a time. */
+const LARGEST_JSON_BYTES = 4 * 1024 * 1024;
 
-/** Where registered builders answer the web; older ones do not tell. */
+/** Web addresses of the registered builders; builders of older versions register none. */
 export async function builderUrls(source: RecordSource): Promise<string[]> {
   return toldUrls(await fetchComponents(source, 'builder'), hostname());
 }
 
-/** In which form an answer is wanted. */
+/** The form of an answer. */
 export interface AnswerForm<T> {
   readonly accept: string;
   readonly read: (response: Response) => Promise<T>;
 }
 
-/** Whatever JSON it is. */
-export const asJson: AnswerForm<unknown> = { accept: 'application/json', read: (response) => response.json() };
+/** Any JSON value. */
+export const asJson: AnswerForm<unknown> = {
+  accept: 'application/json',
+  read: async (response) => JSON.parse((await readBytes(response, LARGEST_JSON_BYTES)).toString()) as unknown,
+};
 /** A part of a log, which may be cut anywhere. */
 export const asBytes: AnswerForm<Buffer> = {
   accept: 'text/plain',
-  async read(response) {
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-      bytes += chunk.length;
-      if (bytes > LOG_PART_BYTES) throw new CliError(`it is larger than ${LOG_PART_BYTES} bytes`);
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks);
-  },
+  read: (response) => readBytes(response, LOG_PART_BYTES),
 };
+
+/** @throws CliError for a larger answer; the rest of it is not read */
+async function readBytes(response: Response, limit: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (bytes > limit) throw new CliError(`it is larger than ${limit} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
 
 /**
  * Asks one builder.
  * @param path - with its query
- * @param token - never sent, as anybody may listen there: proved when the builder demands one; that it is missing or wrong is mentioned
- * @returns `undefined` when it has no such thing, or gives no answer that can be read: the latter is mentioned
+ * @param token - never sent, as another program may listen there; a builder that demands a token gets a proof
+ * @returns `undefined` when the builder has no such thing (404), or after a warning: no readable answer, a missing or wrong token
  */
 export async function askBuilder<T>(
-  { logger }: Pick<RecordSource, 'logger'>,
+  { logger }: { readonly logger: Pick<Logger, 'warn'> },
   url: string,
   path: string,
   { accept, read }: AnswerForm<T>,

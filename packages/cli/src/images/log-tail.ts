@@ -6,7 +6,7 @@ import { forOutput } from '../command/context.js';
 
 const CHUNK = 65_536;
 
-/** A log that grows, wherever it is. */
+/** A log that grows: a file, or at a builder. */
 export interface Tail {
   /**
    * Writes what has been added since the last call to standard output.
@@ -20,12 +20,29 @@ export interface Tail {
 /** Writes parts of a log, which may end anywhere, no faster than they are taken. */
 export class LogOutput {
   readonly #decoder = new StringDecoder('utf8');
+  #rest = '';
 
   constructor(private readonly signal: AbortSignal) {}
 
   async write(part: Buffer): Promise<void> {
-    const text = process.stdout.isTTY ? forOutput(this.#decoder.write(part)) : part;
-    if (!process.stdout.write(text)) await once(process.stdout, 'drain', { signal: this.signal });
+    if (process.stdout.isTTY) await this.#show(this.#decoder.write(part), false);
+    else await this.#put(part);
+  }
+
+  /** Writes the rest: half a character, or a carriage return. */
+  async end(): Promise<void> {
+    if (!this.signal.aborted) await this.#show(this.#decoder.end(), true);
+  }
+
+  /** A carriage return at the end of a part waits for the next one, as it is part of a line end or is escaped. */
+  async #show(text: string, isLast: boolean): Promise<void> {
+    const all = this.#rest + text;
+    this.#rest = !isLast && all.endsWith('\r') ? '\r' : '';
+    await this.#put(forOutput(all.slice(0, all.length - this.#rest.length)));
+  }
+
+  async #put(part: Buffer | string): Promise<void> {
+    if (part.length > 0 && !process.stdout.write(part)) await once(process.stdout, 'drain', { signal: this.signal });
   }
 }
 
@@ -53,6 +70,7 @@ export class LogTail implements Tail {
   }
 
   async close(): Promise<void> {
+    await this.#output.end();
     await this.#handle?.close();
   }
 }

@@ -1,3 +1,4 @@
+import type { Logger } from '@nodepool/core';
 import { LOG_PART_BYTES } from '@nodepool/core/service';
 import { CliError } from '../command/errors.js';
 import type { RecordSource } from '../connection/fetch-records.js';
@@ -5,10 +6,10 @@ import { asBytes, askBuilder, builderUrls } from './ask-builders.js';
 import { LogOutput, LogTail } from './log-tail.js';
 import type { Tail } from './log-tail.js';
 
-/** How often builders are asked for new lines, and how often for a log that none of them has. */
+/** Interval of requests for new lines, and of searches for a log that no builder has yet. */
 const ASK_MS = 1_000;
 const FIND_MS = 3_000;
-/** Whoever listens at the address of a builder may have no end. */
+/** A program that listens at the address of a builder could send without end. */
 const LARGEST_LOG_BYTES = 256 * 1024 * 1024;
 
 /** Where the log of a build is. */
@@ -27,6 +28,7 @@ export class RemoteLogTail implements Tail {
   #offset = 0;
   #nextMs = 0;
   readonly #output: LogOutput;
+  readonly #logger: Pick<Logger, 'warn'>;
 
   /** @param log - its build is `<image>-<build id>` */
   constructor(
@@ -35,6 +37,7 @@ export class RemoteLogTail implements Tail {
     private readonly signal: AbortSignal,
   ) {
     this.#output = new LogOutput(signal);
+    this.#logger = warnOnce(source.logger);
   }
 
   /** @param isLast - nothing more will be written: asks although it has just asked */
@@ -45,7 +48,7 @@ export class RemoteLogTail implements Tail {
     while (this.#url !== undefined && !this.signal.aborted) {
       const part = await this.#ask(this.#url);
       if (!part)
-        this.#url = undefined; // It is restarted, perhaps, and elsewhere.
+        this.#url = undefined; // The builder may have been restarted at another address.
       else if (await this.#show(part)) break;
     }
     this.#nextMs = clock.now() + (this.#url === undefined ? FIND_MS : ASK_MS);
@@ -53,7 +56,7 @@ export class RemoteLogTail implements Tail {
   }
 
   close(): Promise<void> {
-    return Promise.resolve();
+    return this.#output.end();
   }
 
   async #find(): Promise<string | undefined> {
@@ -63,7 +66,7 @@ export class RemoteLogTail implements Tail {
 
   #ask(url: string): Promise<Buffer | undefined> {
     const path = `/image-log?${new URLSearchParams({ build: this.log.build, offset: String(this.#offset) }).toString()}`;
-    return askBuilder(this.source, url, path, asBytes, this.log.token);
+    return askBuilder({ logger: this.#logger }, url, path, asBytes, this.log.token);
   }
 
   /** @returns whether this was the end so far */
@@ -76,6 +79,17 @@ export class RemoteLogTail implements Tail {
     await this.#output.write(part);
     return part.length < LOG_PART_BYTES;
   }
+}
+
+/** Writes each warning once, although a builder is asked again and again. */
+function warnOnce(logger: Logger): Pick<Logger, 'warn'> {
+  const written = new Set<string>();
+  return {
+    warn(message) {
+      if (!written.has(message)) logger.warn(message);
+      written.add(message);
+    },
+  };
 }
 
 /** The log of a build: of this machine where it is here, else from its builder. */
@@ -93,7 +107,8 @@ export class BuildLogTail implements Tail {
     return (await this.#local.copyNew()) || this.#remote.copyNew(isLast);
   }
 
-  close(): Promise<void> {
-    return this.#local.close();
+  async close(): Promise<void> {
+    await this.#local.close();
+    await this.#remote.close();
   }
 }

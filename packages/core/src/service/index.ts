@@ -25,10 +25,12 @@ export { ambiguousOptionText, expandOption } from '../text/expand-option.js';
 
 /* Logging */
 export { buildLogFile, LOG_PART_BYTES, parseBuildLogName } from '../logging/build-log-file.js';
-export { tokenProof } from '../config/token-proof.js';
 export type { Logging, LoggingOptions } from '../logging/create-logging.js';
 export { createLogging } from '../logging/create-logging.js';
 export type { LogLevel } from '../logging/levels.js';
+
+/* Web */
+export { tokenProof } from '../web/token-proof.js';
 
 /* Metrics */
 export type { LaunchSubject, OperationMetrics } from '../contract/operation-metrics.js';
