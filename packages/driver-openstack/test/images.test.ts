@@ -100,6 +100,16 @@ describe('an upload', () => {
     ]);
   });
 
+  it.each(['[ci', 'ci', '7'])("fails with Glance's reason when its tags are %s", async (tags) => {
+    const metadata = { ...upload.metadata, tags };
+
+    await expect(images.upload({ ...upload, metadata }, NEVER)).rejects.toThrow(
+      /does not match schema 'image': .* in tags/,
+    );
+
+    expect(ours()).toEqual([]);
+  });
+
   it('of a file that is not what was built leaves nothing', async () => {
     await expect(images.upload({ ...upload, md5: '0'.repeat(32) }, NEVER)).rejects.toThrow(
       /image\.qcow2" is not what was built: its md5 is \w{32}, and should be 0{32}/,

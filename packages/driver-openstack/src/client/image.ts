@@ -108,7 +108,16 @@ export class ImageApi {
 function typed(name: string, value: string): Json {
   if (name === 'min_disk' || name === 'min_ram') return /^\d+$/.test(value) ? Number(value) : value;
   if (name === 'protected') return /^true$/i.test(value);
-  return name === 'tags' && value.startsWith('[') ? (JSON.parse(value) as Json) : value;
+  return name === 'tags' ? parsed(value) : value;
+}
+
+/** A text that is not JSON stays a text: Glance refuses it and says what it expects. */
+function parsed(value: string): Json {
+  try {
+    return JSON.parse(value) as Json;
+  } catch {
+    return value;
+  }
 }
 
 function readImage(image: JsonObject): Image[] {
