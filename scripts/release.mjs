@@ -103,14 +103,27 @@ function rehearseVersion(args) {
   }
 }
 
+/** Whether the registry has a version. @throws the registry did not say: only E404 means that it is missing */
+function isPublished(id) {
+  const { status, stdout, stderr } = spawnSync('npm', ['view', id, 'version'], { cwd: root, encoding: 'utf8' });
+  // A known package without this version is an answer with nothing in it.
+  if (status === 0) return stdout.trim() !== '';
+  if (/\bE404\b/.test(stderr)) return false;
+  throw new Error(`npm view ${id} failed: ${stderr.trim()}`);
+}
+
 /** Lists the versions that the registry does not have. */
 function rehearsePublish() {
-  for (const { manifest } of publishedPackages()) {
-    const id = `${manifest.name}@${manifest.version}`;
-    const { status, stdout } = spawnSync('npm', ['view', id, 'version'], { cwd: root, encoding: 'utf8' });
-    console.log(`${status === 0 && stdout.trim() !== '' ? 'is published' : 'would publish'} ${id}`);
+  try {
+    for (const { manifest } of publishedPackages()) {
+      const id = `${manifest.name}@${manifest.version}`;
+      console.log(`${isPublished(id) ? 'is published' : 'would publish'} ${id}`);
+    }
+    return 0;
+  } catch (error) {
+    console.error(`cannot tell what would be published: ${error.message}`);
+    return 1;
   }
-  return 0;
 }
 
 const [step, ...args] = process.argv.slice(2);
