@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ConfigError, DATABASE_ID_TAG, isNodepoolError } from '@nodepool/core';
+import { ConfigError, DATABASE_ID_TAG, isNodepoolError, sumResources } from '@nodepool/core';
 import type {
   Adapter,
   AdapterContext,
@@ -23,7 +23,7 @@ import { toInstance, type GceInstance } from './instance.js';
 import { asLabels, carries, Ownership } from './ownership.js';
 import { OwnResources } from './own-resources.js';
 import { Preemptions } from './preemptions.js';
-import { largest, Quotas, total } from './quota.js';
+import { largest, Quotas } from './quota.js';
 import { Stock, type Placement } from './stock.js';
 
 type Order = CreateOrder<GceLabelConfig, GcePoolConfig>;
@@ -249,7 +249,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     const isHere = ({ zone }: { readonly zone: string }) => this.#regionZones.includes(nameOf(zone));
     const own = await Promise.all(instances.filter(isHere).map((shown) => this.#toInstance(shown)));
     const unlabelled = await this.#own.recordedWithoutLabels(new Set(instances.map(({ name }) => name)), signal);
-    return total([
+    return sumResources([
       ...own.map(({ resources = {} }) => resources),
       ...disks.filter(isHere).map((disk) => this.#quotas.resourcesOfDisk(nameOf(disk.type ?? ''), Number(disk.sizeGb))),
       ...unlabelled.filter(isHere).map(({ resources }) => resources),

@@ -70,10 +70,3 @@ export function largest(one: Resources, other: Resources): Resources {
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
   return Object.fromEntries(Array.from(names, (name) => [name, Math.max(one[name] ?? 0, other[name] ?? 0)]));
 }
-
-/** All amounts together, of each resource. */
-export function total(all: readonly Resources[]): Resources {
-  const sum: Resources = {};
-  for (const [name, amount] of all.flatMap(Object.entries<number>)) sum[name] = (sum[name] ?? 0) + amount;
-  return sum;
-}

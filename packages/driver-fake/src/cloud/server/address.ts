@@ -41,7 +41,8 @@ export function addressOf(dir: string, listen?: string): ServerAddress {
 }
 
 /**
- * Makes the directory of a cloud, readable for this user only.
+ * Makes the directory of a cloud, readable for this user only. Unlike `makePrivateDirectory`, accepts a "state-dir" that the
+ * user's own group may write to, which is what a umask of 002 makes.
  * @throws {AddressError} it belongs to somebody else
  */
 export function ensureCloudDir(dir: string): void {
