@@ -210,7 +210,7 @@ const ROOMS = {
     janitor: ['plan', 'files', 'context'],
     '.': ['plan', 'files', 'tool', 'web', 'providers', 'context', 'build', 'validate', 'upload', 'janitor'],
   },
-  'packages/daemon': { watchdog: [], web: [], 'web/api': ['web'], '.': ['watchdog', 'web', 'web/api'] },
+  'packages/daemon': { web: [], 'web/api': ['web'], '.': ['web', 'web/api'] },
   'packages/launcher': {
     state: [],
     web: ['state'],

@@ -13,7 +13,6 @@ import type { DaemonService } from './service.js';
 import { ServiceManager } from './service-manager.js';
 import type { SignalActions } from './signals.js';
 import { handleUncaught } from './uncaught.js';
-import { startWatchdog } from './watchdog/watchdog.js';
 
 const KEEP_ALIVE_MS = 2 ** 30;
 
@@ -102,7 +101,6 @@ export async function runProcess<Args extends CommonArguments>(
       hostname,
       profileDirs: profileDirs(args, logFile, tmpdir()),
     });
-    startWatchdog(logging, { program: commandLine.name });
     startInBackground(service, logging);
     const manager = new ServiceManager({
       env: process.env,

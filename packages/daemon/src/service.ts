@@ -7,7 +7,6 @@ import { createHealthReport } from './health.js';
 import { Reloader, type WebappKey } from './reloader.js';
 import type { DaemonRuntime } from './runtime.js';
 import { describeProcess } from './state-dump.js';
-import { trimHeap } from './trim-heap.js';
 import { ServiceWeb } from './web/api/service-web.js';
 import { createMetricsRoute, type MetricsSource } from './web/metrics-route.js';
 import type { RouteTable } from './web/routes.js';
@@ -41,7 +40,6 @@ export interface ServiceParts {
 
 /** Addresses that stand for all of this machine. */
 const WILDCARDS = new Set(['0.0.0.0', '::']);
-const TRIM_AFTER_MS = 1_500;
 /**
  * Of the time for a stop, what is kept for closing connections: a session without an answering server takes a second.
  */
@@ -69,7 +67,6 @@ export class DaemonService {
       apply: async (config) => {
         await parts.applyConfig(config);
         await parts.runtime.reconfigure(config);
-        this.#trimSoon();
       },
       logger: parts.logger,
       now: () => parts.clock.now(),
@@ -123,14 +120,6 @@ export class DaemonService {
       program: name,
       durationMs: clock.now() - this.#startedMs,
       ...runtime.startedFields(),
-    });
-    this.#trimSoon();
-  }
-
-  /** After the rush that follows a start or a reload. */
-  #trimSoon(): void {
-    this.#parts.clock.setTimer(TRIM_AFTER_MS, () => {
-      if (!this.#draining) trimHeap();
     });
   }
 

@@ -1,7 +1,6 @@
 import { currentDriverScope } from '@nodepool/core/launcher';
 import type { FaultKind } from '@nodepool/core/launcher';
 import type { Logging } from '@nodepool/core/service';
-import { attributeMicrotasks } from './microtasks.js';
 
 const TEXTS: Readonly<Record<FaultKind, string>> = {
   'uncaught exception': 'Uncaught exception; the process exits',
@@ -23,7 +22,6 @@ export function handleUncaught(name: string, { logger, close }: Logging): void {
     close();
     process.exit(1);
   };
-  attributeMicrotasks();
   process.on('uncaughtException', onError('uncaught exception'));
   process.on('unhandledRejection', onError('unhandled rejection'));
 }

@@ -10,9 +10,8 @@ import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.
 import type { ConfigSource, NodeRemoval } from '../mirror/ports.js';
 import { loggingAs, type Services } from '../mirror/services.js';
 import type { ImageSource } from '../../contract/images.js';
-import type { FaultKind } from './guard/driver-scope.js';
+import { outOfDriverScope, type FaultKind } from './guard/driver-scope.js';
 import { GuardedProvider } from './guard/guarded-provider.js';
-import { scopeContext } from './guard/scoped-context.js';
 import { DrainingProviders, type DrainingStatus } from './draining-providers.js';
 import { NodesByProvider } from './nodes-by-provider.js';
 import { OrphanLooks } from './orphan-looks.js';
@@ -241,7 +240,7 @@ export class ProviderSet {
     setMaxListeners(0, closing.signal); // one for each launch a driver has under way
     const provider = new GuardedProvider({
       config,
-      make: (scope) => driver.getProvider(config, scopeContext(this.#contextFor(config, closing.signal), scope)),
+      make: () => driver.getProvider(config, this.#contextFor(config, closing.signal)),
       clock,
       nodes: this.#services.mirror.nodes,
       logger: logger.child({ provider: config.name }),
@@ -288,7 +287,7 @@ export class ProviderSet {
       logger: logger.child({ provider: name }, LOGGER_NAMES.driver(driverName)),
       config: () => this.#port.config(),
       ownNodes: () => this.#nodesByProvider.of(name),
-      capacityChanged: (pool) => this.#port.capacityChanged(name, pool),
+      capacityChanged: (pool) => outOfDriverScope(() => this.#port.capacityChanged(name, pool)),
       avoidsZone: (zone, label) => this.#port.avoidsZone(name, zone, label),
       apiAnswered: (error) => this.#port.apiAnswered(name, error),
     };

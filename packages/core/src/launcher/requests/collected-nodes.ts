@@ -1,7 +1,6 @@
 import type { NodeId, RequestRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import type { LazyAbort } from '../../async/lazy-abort.js';
-import { followSignal, SpareSignal } from '../../async/spare-signal.js';
 import type { NodeRequestHandler } from '../../contract/driver.js';
 import type { Logger } from '../../contract/logger.js';
 import type { Services } from '../mirror/services.js';
@@ -14,9 +13,6 @@ import { Transaction } from './transaction.js';
 const BUSY_NODE_PAUSE_MS = 50;
 /** Keeps the transaction that fulfils a request far below ZooKeeper's limit of 1 MiB. */
 const UNLOCKS_PER_TRANSACTION = 1_000;
-
-/** For checks of nodes, which most drivers answer at once. */
-const spareSignal = new SpareSignal();
 
 /** Whose nodes they are. */
 export interface CollectedNodesOptions {
@@ -77,10 +73,7 @@ export class CollectedNodes {
       }
       driver().nodeReusedNotification?.(part.node);
       const { node } = part;
-      const answer = spareSignal.ask(
-        (signal) => driver().checkReusableNode?.(node, signal) ?? true,
-        (own) => followSignal(end.signal, own),
-      );
+      const answer = driver().checkReusableNode?.(node, end.signal) ?? true;
       if (answer === true) part.state = 'ready';
       else void this.#awaitCheck(part, answer);
     }

@@ -3,8 +3,7 @@ import { DriverError, TimeoutError } from '../../../contract/errors.js';
 import type { LaunchOrder, LaunchResult, NodeRequestHandler } from '../../../contract/driver.js';
 import { newerOf } from '../../requests/store-node.js';
 import type { ContractViolationLog } from './contract-violation-log.js';
-import { outOfDriverScope } from './driver-scope.js';
-import { askWithSignal, inScopeWithSignal } from './scoped-signal.js';
+import { inDriverScope, outOfDriverScope } from './driver-scope.js';
 import { withTimeLimit } from '../../../async/time-limit.js';
 
 /** Longer than any launch is meant to take: drivers have limits of their own, this one is for those that hang. */
@@ -67,7 +66,7 @@ async function launch(
     ...(created && { created: () => outOfDriverScope(created) }),
   };
   try {
-    const started = inScopeWithSignal(violations.scope, signal, (own) => handler.launch?.(guarded, own));
+    const started = inDriverScope(violations.scope, async () => handler.launch?.(guarded, signal));
     const limited = withTimeLimit(clock, LAUNCH_LIMIT_MS, `launch of node ${node.id}`, started);
     const result = await untilAborted(limited, signal, clock);
     // what was stored as ready may be handed over, and changed by whoever has it
@@ -129,8 +128,8 @@ function checkNode(
     return false;
   };
   try {
-    const answer = askWithSignal(violations.scope, signal, (own) => handler.checkReusableNode?.(node, own));
-    return typeof answer === 'boolean' ? answer : answer.then((usable) => usable === true, refused);
+    const answer = inDriverScope(violations.scope, () => handler.checkReusableNode?.(node, signal));
+    return typeof answer === 'boolean' ? answer : Promise.resolve(answer).then((usable) => usable === true, refused);
   } catch (error) {
     return refused(error);
   }

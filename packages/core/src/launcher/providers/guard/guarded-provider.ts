@@ -12,7 +12,6 @@ import type { PoolConfig, ProviderConfig } from '../../../contract/provider-conf
 import type { Logger } from '../../../contract/logger.js';
 import { ContractViolationLog } from './contract-violation-log.js';
 import { inDriverScope, type DriverScope, type FaultKind } from './driver-scope.js';
-import { inScopeWithSignal, scopeSignal } from './scoped-signal.js';
 import { failingHandler, guardHandler } from './guarded-handler.js';
 import { GuardedQuota } from './guarded-quota.js';
 import { withTimeLimit } from '../../../async/time-limit.js';
@@ -21,7 +20,7 @@ import { withTimeLimit } from '../../../async/time-limit.js';
 export interface ProviderGuardOptions {
   readonly config: ProviderConfig;
   /** Makes the driver's provider; tried again by `start` when it fails. */
-  readonly make: (scope: DriverScope) => Provider | Promise<Provider>;
+  readonly make: () => Provider | Promise<Provider>;
   readonly clock: Clock;
   readonly nodes: Pick<RecordCache<NodeRecord>, 'get'>;
   /** Carries the provider's name. */
@@ -87,8 +86,7 @@ export class GuardedProvider implements WholeProvider {
   async start(signal: AbortSignal): Promise<void> {
     const provider = (this.#provider ??= await this.#make());
     if (this.#isIdle) return;
-    const scoped = scopeSignal(signal, this.#scope); // a provider may keep it for as long as it runs
-    await inDriverScope(this.#scope, () => provider.start(scoped.signal));
+    await inDriverScope(this.#scope, () => provider.start(signal));
   }
 
   idle(): void {
@@ -139,21 +137,10 @@ export class GuardedProvider implements WholeProvider {
   startNodeCleanup(node: NodeRecord, signal: AbortSignal): Promise<void> | undefined {
     const provider = this.#provider;
     if (!provider) throw new DriverError(this.#driver, `provider "${this.config.name}" could not be made yet`);
-    const scoped = scopeSignal(signal, this.#scope);
-    let cleanup: unknown;
-    try {
-      cleanup = inDriverScope(this.#scope, () => provider.startNodeCleanup(node, scoped.signal));
-    } finally {
-      if (cleanup === undefined) scoped.release();
-    }
+    const cleanup = inDriverScope(this.#scope, () => provider.startNodeCleanup(node, signal));
     if (cleanup === undefined) return undefined;
     const what = `deletion of node ${node.id} in provider "${this.config.name}"`;
-    return withTimeLimit(
-      this.#options.clock,
-      DELETE_LIMIT_MS,
-      what,
-      Promise.resolve(cleanup).finally(() => scoped.release()),
-    ).then(() => undefined);
+    return withTimeLimit(this.#options.clock, DELETE_LIMIT_MS, what, Promise.resolve(cleanup)).then(() => undefined);
   }
 
   ownsResource(node: NodeRecord): boolean {
@@ -185,7 +172,7 @@ export class GuardedProvider implements WholeProvider {
     const provider = this.#provider;
     if (!provider || this.#isLookingForLeaks) return;
     this.#isLookingForLeaks = true;
-    const look = inScopeWithSignal(this.#scope, signal, (own) => provider.cleanupLeakedResources(own)).finally(
+    const look = inDriverScope(this.#scope, async () => provider.cleanupLeakedResources(signal)).finally(
       () => (this.#isLookingForLeaks = false),
     );
     const what = `looking for leaked resources of provider "${this.config.name}"`;
@@ -239,9 +226,8 @@ export class GuardedProvider implements WholeProvider {
   }
 
   async #make(): Promise<Provider> {
-    const provider: Partial<Provider> | null | undefined = await inDriverScope(this.#scope, () =>
-      this.#options.make(this.#scope),
-    );
+    const { make } = this.#options;
+    const provider: Partial<Provider> | null | undefined = await inDriverScope(this.#scope, make);
     const lacking = REQUIRED.filter((method) => typeof provider?.[method] !== 'function');
     if (lacking.length === 0) return provider as Provider;
     const what = provider ? `a provider without ${lacking.join(', ')}` : String(provider);
