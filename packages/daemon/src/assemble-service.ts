@@ -1,14 +1,13 @@
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createZooKeeper, type ZooKeeperConnection } from '@nodepool/zk-protocol';
 import { ConfigError, type Config } from '@nodepool/core';
 import {
   configuredConnection,
   createDriverRegistry,
-  defaultStateDir,
   findEmbeddedServer,
   loadConfig,
   stateDirCandidates,
+  stateDirOf,
   type ConfiguredConnection,
   type DriverRegistry,
 } from '@nodepool/core/config';
@@ -98,7 +97,7 @@ async function startEmbedded(
   config: Config,
 ): Promise<EmbeddedZooKeeper> {
   const { startEmbeddedZooKeeper } = await import('./embedded-zookeeper.js');
-  const stateDir = args.stateDir ?? defaultStateDir({ env, uid: process.getuid?.(), home: homedir() });
+  const stateDir = stateDirOf({ stateDir: args.stateDir, env });
   return startEmbeddedZooKeeper(stateDir, config.zookeeper, logger.child({}, 'zk'));
 }
 
@@ -110,8 +109,7 @@ async function embeddedConnection(
 ): Promise<ConfiguredConnection> {
   const configured = configuredConnection(config.zookeeper);
   if (own) return { ...configured, ...own.connection };
-  const places = { env, uid: process.getuid?.(), home: homedir() };
-  const directories = args.stateDir === undefined ? stateDirCandidates(places) : [args.stateDir];
+  const directories = stateDirCandidates({ stateDir: args.stateDir, env });
   const found = await findEmbeddedServer(directories);
   if (found) return { ...configured, ...found };
   throw new ConfigError(

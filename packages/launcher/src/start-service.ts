@@ -1,7 +1,6 @@
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { Launcher } from '@nodepool/core/launcher';
-import { defaultStateDir } from '@nodepool/core/config';
+import { stateDirOf } from '@nodepool/core/config';
 import type { Config, Logger } from '@nodepool/core';
 import {
   assembleService,
@@ -115,7 +114,7 @@ type HistorySources = Pick<LauncherSurroundings, 'clock' | 'logger' | 'activity'
 };
 
 function startHistory({ clock, logger, activity, env, config, args }: HistorySources): History {
-  const stateDir = args.stateDir ?? defaultStateDir({ env, uid: process.getuid?.(), home: homedir() });
+  const stateDir = stateDirOf({ stateDir: args.stateDir, env });
   const history = new History({
     ...{ clock, logger: logger.child({}, 'history'), settings: config.history, metrics: activity },
     defaultDirectory: join(stateDir, 'history'),

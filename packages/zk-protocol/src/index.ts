@@ -36,7 +36,8 @@ export type { ZooKeeperOptions } from './client/connect.js';
 export type { Lookup } from './client/dial.js';
 export type { ZooKeeperTlsOptions } from './client/tls.js';
 export type { ZooKeeperLogger } from './client/logger.js';
-export { formatServer, parseConnectString, toEnsemble } from './client/servers.js';
+export { formatServer } from './base/server-address.js';
+export { parseConnectString, toEnsemble } from './client/servers.js';
 export type { Ensemble } from './client/servers.js';
 export type {
   Branded,

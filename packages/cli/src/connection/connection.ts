@@ -1,5 +1,4 @@
-import { homedir } from 'node:os';
-import { createZooKeeper } from '@nodepool/zk-protocol';
+import { createZooKeeper, formatServer } from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import { configuredConnection } from '@nodepool/core/config';
@@ -13,8 +12,7 @@ const DEFAULT_SESSION_TIMEOUT_MS = 10_000;
 
 /** The embedded server of this machine. */
 async function embeddedServer({ options, env }: CliContext) {
-  const surroundings = { env, uid: process.getuid?.(), home: homedir() };
-  const directories = options.stateDir === undefined ? stateDirCandidates(surroundings) : [options.stateDir];
+  const directories = stateDirCandidates({ stateDir: options.stateDir, env });
   const found = await findEmbeddedServer(directories);
   if (found) return found;
   throw new CliError(
@@ -42,11 +40,7 @@ async function findServers(context: CliContext): Promise<ConfiguredConnection> {
 }
 
 function describeServers({ servers, tls }: ConfiguredConnection): string {
-  const addresses = servers.map(({ host, port }) => {
-    if (host.startsWith('/')) return host;
-    return `${host.includes(':') ? `[${host}]` : host}:${port}`;
-  });
-  return `${addresses.join(', ')}${tls ? ' (TLS)' : ''}`;
+  return `${servers.map(formatServer).join(', ')}${tls ? ' (TLS)' : ''}`;
 }
 
 /**

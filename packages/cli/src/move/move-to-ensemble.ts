@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { DATABASE_ID_PATH, isNodepoolError, NODEPOOL_ROOT } from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { StoredDatabase } from '@nodepool/zk-protocol/embedded';
@@ -128,8 +127,7 @@ async function targetOf(context: CliContext): Promise<string> {
 }
 
 async function findDataDir({ options, env }: CliContext): Promise<string> {
-  const surroundings = { env, uid: process.getuid?.(), home: homedir() };
-  const directories = options.stateDir === undefined ? stateDirCandidates(surroundings) : [options.stateDir];
+  const directories = stateDirCandidates({ stateDir: options.stateDir, env });
   for (const dataDir of directories.map(embeddedDataDir)) {
     if (await isDirectory(dataDir)) return dataDir;
   }

@@ -23,13 +23,13 @@ export { configuredConnection } from './zookeeper-options.js';
 export { ensureEmbeddedLogin, removeEmbeddedLogin } from './state-dir/embedded-login.js';
 export { embeddedConnection, embeddedDataDir, type EmbeddedConnection, findEmbeddedServer } from './find-embedded.js';
 export { formatZooKeeperServers } from './zookeeper-settings.js';
-export type { EmbeddedServerInfo, StateDirSurroundings } from './state-dir/state-dir.js';
+export type { EmbeddedServerInfo, StateDirOptions, StateDirUser } from './state-dir/state-dir.js';
 export {
-  defaultStateDir,
   isProcessRunning,
   embeddedSocket,
   readEmbeddedServerInfo,
   removeEmbeddedServerInfo,
   stateDirCandidates,
+  stateDirOf,
   writeEmbeddedServerInfo,
 } from './state-dir/state-dir.js';

@@ -1,4 +1,4 @@
-import type { Json } from '@nodepool/zk-protocol';
+import { formatServer, type Json } from '@nodepool/zk-protocol';
 import type { ProblemCollector } from './problems.js';
 import { mapOf, namedEntries, numberOf, textOf } from './raw-values.js';
 import type { SourceDocument } from './source-document.js';
@@ -43,8 +43,8 @@ function readDigest(value: Json | undefined): ZooKeeperDigest | undefined {
 
 /** `host:port,host:port/chroot`, as connection strings are written and logged. The chroot stands once, at the end. */
 export function formatZooKeeperServers(servers: readonly ZooKeeperServer[]): string {
-  const hosts = servers.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`);
-  return hosts.join(',') + (servers.find(({ chroot }) => chroot !== undefined)?.chroot ?? '');
+  const hosts = servers.map(formatServer).join(',');
+  return hosts + (servers.find(({ chroot }) => chroot !== undefined)?.chroot ?? '');
 }
 
 function readTls(value: Json | undefined): ZooKeeperTls | undefined {

@@ -13,10 +13,13 @@ const PRIVATE = 0o700;
 const ROOT = 0;
 const MOST_LINKS = 40;
 
-/** An entry that is passed on the way to a path. */
-interface Step {
+interface Entry {
   readonly path: string;
   readonly stats: Stats;
+}
+
+/** An entry that is passed on the way to a path. */
+interface Step extends Entry {
   /** Of the directory that holds the entry; `undefined` for the root. */
   readonly parent: Stats | undefined;
   /** Whether the path ends here. */
@@ -31,15 +34,9 @@ interface Step {
  */
 export function makePrivateDirectory(path: string, remedy: string, uid = process.geteuid?.()): void {
   if (uid === undefined) return makeDirectorySync(path, PRIVATE);
-  const check = () =>
-    refuse(
-      path,
-      firstReason(path, (step) => privateReason(step, uid)),
-      remedy,
-    );
-  check();
+  checkSteps(path, remedy, uid, privateReason);
   makeDirectorySync(path, PRIVATE);
-  check(); // Another user may have been quicker.
+  checkSteps(path, remedy, uid, privateReason); // Another user may have been quicker.
   if ((lstatSync(path).mode & PERMISSIONS) !== PRIVATE) chmodSync(path, PRIVATE);
 }
 
@@ -52,12 +49,7 @@ export function makePrivateDirectory(path: string, remedy: string, uid = process
  * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason
  */
 export function checkSharedPlace(path: string, remedy: string, uid = process.geteuid?.()): void {
-  if (uid === undefined) return;
-  refuse(
-    path,
-    firstReason(path, (step) => placeReason(step, uid)),
-    remedy,
-  );
+  checkSteps(path, remedy, uid, placeReason);
 }
 
 /**
@@ -66,12 +58,7 @@ export function checkSharedPlace(path: string, remedy: string, uid = process.get
  * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason
  */
 export function checkPlaceOfService(path: string, remedy: string, uid = process.geteuid?.()): void {
-  if (uid === undefined) return;
-  refuse(
-    path,
-    firstReason(path, (step) => sharedReason(step, uid)),
-    remedy,
-  );
+  checkSteps(path, remedy, uid, sharedReason);
 }
 
 /**
@@ -80,23 +67,22 @@ export function checkPlaceOfService(path: string, remedy: string, uid = process.
  * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason
  */
 export function checkOwnDirectory(path: string, remedy: string, uid = process.geteuid?.()): void {
+  checkSteps(path, remedy, uid, ownReason);
+}
+
+type Judge = (step: Step, uid: number) => string | undefined;
+
+function checkSteps(path: string, remedy: string, uid: number | undefined, judge: Judge): void {
   if (uid === undefined) return;
-  const isOpen = ({ stats, isLast }: Step) => isLast && stats.isDirectory() && (stats.mode & OTHERS_WRITE) !== 0;
-  const reason = (step: Step) => placeReason(step, uid) ?? (isOpen(step) ? openTo(step) : undefined);
-  refuse(path, firstReason(path, reason), remedy);
-}
-
-function refuse(path: string, reason: string | undefined, remedy: string): void {
-  if (reason === undefined) return;
-  throw new NodepoolError('NODEPOOL_UNSAFE_DIRECTORY', `"${path}" is not used: ${reason}; ${remedy}`);
-}
-
-function firstReason(path: string, judge: (step: Step) => string | undefined): string | undefined {
   for (const step of stepsTo(path)) {
-    const reason = judge(step);
-    if (reason !== undefined) return reason;
+    const reason = judge(step, uid);
+    if (reason !== undefined) throw unsafePath(path, reason, remedy);
   }
-  return undefined;
+}
+
+/** The error for a path that another user could have prepared. */
+export function unsafePath(path: string, reason: string, remedy: string): NodepoolError {
+  return new NodepoolError('NODEPOOL_UNSAFE_DIRECTORY', `"${path}" is not used: ${reason}; ${remedy}`);
 }
 
 function privateReason(step: Step, uid: number): string | undefined {
@@ -112,6 +98,12 @@ function placeReason(step: Step, uid: number): string | undefined {
   const { stats, isLast } = step;
   const isOfOthers = !isLast && stats.isDirectory() && !isTrusted(stats, uid);
   return isOfOthers && uid !== ROOT && !isForOwnGroup(stats) ? owned(step) : sharedReason(step, uid);
+}
+
+function ownReason(step: Step, uid: number): string | undefined {
+  const { stats, isLast } = step;
+  const isOpen = isLast && stats.isDirectory() && (stats.mode & OTHERS_WRITE) !== 0;
+  return placeReason(step, uid) ?? (isOpen ? openTo(step) : undefined);
 }
 
 function sharedReason(step: Step, uid: number): string | undefined {
@@ -132,9 +124,11 @@ function isForOwnGroup({ gid, mode }: Stats): boolean {
 /** In a user namespace without root, the system's files belong to the user whom the root directory shows. */
 const isTrusted = ({ uid: owner }: Stats, uid: number): boolean =>
   owner === uid || owner === ROOT || owner === lstatSync(parse(resolve()).root).uid;
-const quote = ({ path }: Step): string => JSON.stringify(path);
-const owned = (step: Step): string => `${quote(step)} belongs to another user (uid ${step.stats.uid})`;
-const openTo = (step: Step): string =>
+const quote = ({ path }: Entry): string => JSON.stringify(path);
+/** Says that an entry belongs to another user. */
+export const owned = (step: Entry): string => `${quote(step)} belongs to another user (uid ${step.stats.uid})`;
+/** Says that other users may write to a directory. */
+export const openTo = (step: Entry): string =>
   `other users may write to ${quote(step)} (mode ${(step.stats.mode & 0o7777).toString(8)})`;
 
 /** Every entry on the way to a path, links followed; ends at the first that does not exist. */

@@ -1,17 +1,13 @@
 import { chmodSync, lstatSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
-import { NodepoolError } from './errors.js';
 import { makeDirectorySync } from './make-directory.js';
+import { openTo, owned, unsafePath } from './own-directory.js';
 
 const GROUP_OR_OTHERS_WRITE = 0o022;
 const ROOT = 0;
+const REMEDY = 'remove it and restart the server, or choose another directory';
 /** Bytes of a path that fit into the socket addresses of the operating system. */
 export const MAX_SOCKET_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
-
-/** Whether the name of a server is the path of a Unix socket. */
-export function isSocketPath(host: string): boolean {
-  return host.startsWith('/');
-}
 
 /**
  * Checks a Unix socket before a client connects to it. It and its directory must belong to one user: the owner of the
@@ -24,12 +20,13 @@ export function checkUnixSocket(path: string, uid = process.geteuid?.()): void {
   const stats = lstatSync(directory);
   checkDirectory(directory, stats, [uid, ROOT, lstatSync(dirname(directory)).uid]);
   if ((stats.mode & GROUP_OR_OTHERS_WRITE) !== 0) {
-    const mode = (stats.mode & 0o7777).toString(8);
-    throw unsafe(directory, `other users may write to ${JSON.stringify(directory)} (mode ${mode})`);
+    throw unsafePath(directory, openTo({ path: directory, stats }), REMEDY);
   }
   const socket = lstatSync(path);
-  if (!socket.isSocket()) throw unsafe(path, 'it is no socket');
-  if (socket.uid !== stats.uid && socket.uid !== ROOT) throw unsafe(path, belongsToAnother(path, socket));
+  if (!socket.isSocket()) throw unsafePath(path, 'it is no socket', REMEDY);
+  if (socket.uid !== stats.uid && socket.uid !== ROOT) {
+    throw unsafePath(path, owned({ path, stats: socket }), REMEDY);
+  }
 }
 
 /**
@@ -45,14 +42,6 @@ export function makeSocketDirectory(path: string, mode: number): void {
 }
 
 function checkDirectory(directory: string, stats: Stats, owners: readonly number[]): void {
-  if (!stats.isDirectory()) throw unsafe(directory, 'it is no directory');
-  if (!owners.includes(stats.uid)) throw unsafe(directory, belongsToAnother(directory, stats));
-}
-
-const belongsToAnother = (path: string, { uid }: Stats): string =>
-  `${JSON.stringify(path)} belongs to another user (uid ${uid})`;
-
-function unsafe(path: string, reason: string): NodepoolError {
-  const remedy = 'remove it and restart the server, or choose another directory';
-  return new NodepoolError('NODEPOOL_UNSAFE_DIRECTORY', `"${path}" is not used: ${reason}; ${remedy}`);
+  if (!stats.isDirectory()) throw unsafePath(directory, 'it is no directory', REMEDY);
+  if (!owners.includes(stats.uid)) throw unsafePath(directory, owned({ path: directory, stats }), REMEDY);
 }

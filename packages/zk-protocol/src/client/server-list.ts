@@ -1,4 +1,4 @@
-import { formatServer } from './servers.js';
+import { formatServer } from '../base/server-address.js';
 
 /** A place to dial: `address` is the resolved IP of `host`, `undefined` while it has to be looked up. */
 export interface Target {

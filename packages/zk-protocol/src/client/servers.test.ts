@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { formatServer, parseConnectString, toEnsemble } from './servers.js';
+import { formatServer } from '../base/server-address.js';
+import { parseConnectString, toEnsemble } from './servers.js';
 
 describe('connect strings', () => {
   it.each([

@@ -1,5 +1,4 @@
-import { isIPv6 } from 'node:net';
-import { isSocketPath } from '../base/unix-socket.js';
+import { isSocketPath, UNIX } from '../base/server-address.js';
 import { ZooKeeperError } from './contract/errors.js';
 import type { ServerAddress } from './contract/types.js';
 
@@ -11,7 +10,6 @@ export interface Ensemble {
 
 const PLAIN_PORT = 2181;
 const TLS_PORT = 2281;
-const UNIX = 'unix:';
 
 /**
  * Reads `h1:p1,h2:p2/chroot`, or `unix:/path` for a server on a Unix socket. The chroot may stand on the last entry or, the same, on several; IPv6 literals stand in
@@ -51,12 +49,6 @@ export function toEnsemble(servers: readonly ServerAddress[]): Ensemble {
 function isAddress({ host, port }: ServerAddress): boolean {
   if (isSocketPath(host)) return port === 0;
   return host !== '' && Number.isInteger(port) && port >= 1 && port <= 65_535;
-}
-
-/** `host:port`, with brackets around IPv6; `unix:/path`. */
-export function formatServer(server: { host: string; port: number }): string {
-  if (isSocketPath(server.host)) return UNIX + server.host;
-  return `${isIPv6(server.host) ? `[${server.host}]` : server.host}:${server.port}`;
 }
 
 function parseEntry(entry: string, whole: string, defaultPort: number): ServerAddress {

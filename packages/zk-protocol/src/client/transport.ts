@@ -7,7 +7,7 @@ import type { Connection } from './dial.js';
 import { Pipeline } from './pipeline.js';
 import { ProcessHold } from './process-hold.js';
 import { authError, closedError, expiredError, lossError, unreachableError } from './request-errors.js';
-import { formatServer } from './servers.js';
+import { formatServer } from '../base/server-address.js';
 import { LAST_CHANCE_MS, SessionDeadlines } from './session-deadlines.js';
 import { StockSession } from './stock-session.js';
 import type { WatchRegistry } from './watches.js';

@@ -1,6 +1,5 @@
 export { startEmbeddedServer } from './server/start.js';
 export { EmbeddedServerError } from './contract/errors.js';
-export { isDirectoryInUse } from './storage/directory-lock.js';
 export { StoredDatabase } from './storage/stored-database.js';
 export type { StoredZnode } from './storage/stored-database.js';
 export type { MoveNote } from './storage/move-note.js';

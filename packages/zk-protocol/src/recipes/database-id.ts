@@ -32,15 +32,20 @@ export async function readDatabaseId(zk: Pick<ZooKeeper, 'getData'>): Promise<st
 /**
  * Reads the id of the database, and makes it when there is none. It never changes afterwards. Waits for a connection, and
  * starts again when it breaks.
+ * @param directories - to make before, below {@link NODEPOOL_ROOT}
  * @throws {RecordError} the znode holds something else; or the reason of the signal
  */
-export async function ensureDatabaseId(zk: ZooKeeper, signal?: AbortSignal): Promise<string> {
+export async function ensureDatabaseId(
+  zk: ZooKeeper,
+  signal?: AbortSignal,
+  directories: readonly string[] = [NODEPOOL_ROOT],
+): Promise<string> {
   for (;;) {
     await zk.whenConnected(signal);
     try {
+      await Promise.all(directories.map((path) => zk.ensurePath(path)));
       const known = await readDatabaseId(zk);
       if (known !== undefined) return known;
-      await zk.ensurePath(NODEPOOL_ROOT);
       await zk.create(DATABASE_ID_PATH, randomBytes(BYTES).toString('hex'));
     } catch (error) {
       // Of several services that start at once, one makes it, and all read it.

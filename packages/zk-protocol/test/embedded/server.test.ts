@@ -110,6 +110,7 @@ describe('startEmbeddedServer', () => {
     witness.takeMessages();
 
     clock.advance(3999);
+    await new Promise(setImmediate); // what has arrived is read first
     const timers = clock.pending;
     clock.advance(1);
     await silent.until(() => silent.isClosed);

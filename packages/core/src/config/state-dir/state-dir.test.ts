@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
-  defaultStateDir,
   isProcessRunning,
   readEmbeddedServerInfo,
   removeEmbeddedServerInfo,
   stateDirCandidates,
+  stateDirOf,
   writeEmbeddedServerInfo,
 } from './state-dir.js';
 
@@ -18,15 +18,22 @@ describe('default state directory', () => {
     ['XDG_STATE_HOME for users', { XDG_STATE_HOME: '/xdg' }, 1000, '/xdg/nodepool'],
     ['the home directory otherwise', {}, 1000, '/home/u/.local/state/nodepool'],
   ])('is %s', (_name, env, uid, expected) => {
-    expect(defaultStateDir({ env, uid, home: '/home/u' })).toBe(expected);
+    expect(stateDirOf({ stateDir: undefined, env }, { uid, home: '/home/u' })).toBe(expected);
   });
 
   it('lets users find a server that root runs', () => {
-    expect(stateDirCandidates({ env: {}, uid: 1000, home: '/home/u' })).toEqual([
+    expect(stateDirCandidates({ stateDir: undefined, env: {} }, { uid: 1000, home: '/home/u' })).toEqual([
       '/home/u/.local/state/nodepool',
       '/var/lib/nodepool',
     ]);
   });
+});
+
+it('takes the state directory that is given, and looks nowhere else', () => {
+  const options = { stateDir: '/given', env: { STATE_DIRECTORY: '/var/lib/a' } };
+
+  expect(stateDirOf(options)).toBe('/given');
+  expect(stateDirCandidates(options)).toEqual(['/given']);
 });
 
 describe('embedded server info', () => {

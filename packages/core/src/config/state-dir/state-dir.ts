@@ -1,27 +1,36 @@
 import { readFileSync } from 'node:fs';
 import { chmod, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { NodepoolError } from '@nodepool/zk-protocol';
 import type { EmbeddedAccess } from '../../contract/config.js';
 
-/** What deciding on a state directory depends on; services pass their process's values. */
-export interface StateDirSurroundings {
+/** What a program knows about its state directory. */
+export interface StateDirOptions {
+  /** As given with `--state-dir`; it counts alone. */
+  readonly stateDir: string | undefined;
   /** Environment variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** On whom the usual directories depend. */
+export interface StateDirUser {
   /** Numeric user id; `undefined` where the system has none. */
   readonly uid: number | undefined;
-  /** The user's home directory. */
   readonly home: string;
 }
+
+const thisUser = (): StateDirUser => ({ uid: process.getuid?.(), home: homedir() });
 
 /** Where root's services keep their state. */
 export const SYSTEM_STATE_DIR = '/var/lib/nodepool';
 
 /**
- * The directory for what must survive a restart: systemd's `STATE_DIRECTORY` when set, `/var/lib/nodepool` for root,
- * else `nodepool` below `XDG_STATE_HOME` (`~/.local/state`).
+ * The directory for what must survive a restart: the one given; else systemd's `STATE_DIRECTORY` when set,
+ * `/var/lib/nodepool` for root, else `nodepool` below `XDG_STATE_HOME` (`~/.local/state`).
  */
-export function defaultStateDir({ env, uid, home }: StateDirSurroundings): string {
+export function stateDirOf({ stateDir, env }: StateDirOptions, { uid, home } = thisUser()): string {
+  if (stateDir !== undefined) return stateDir;
   const fromSystemd = env['STATE_DIRECTORY']?.split(':')[0];
   if (fromSystemd) return fromSystemd;
   if (uid === 0) return SYSTEM_STATE_DIR;
@@ -29,8 +38,9 @@ export function defaultStateDir({ env, uid, home }: StateDirSurroundings): strin
 }
 
 /** Directories in which a client looks for a running embedded server, best first. */
-export function stateDirCandidates(surroundings: StateDirSurroundings): string[] {
-  return [...new Set([defaultStateDir(surroundings), SYSTEM_STATE_DIR])];
+export function stateDirCandidates(options: StateDirOptions, user = thisUser()): string[] {
+  if (options.stateDir !== undefined) return [options.stateDir];
+  return [...new Set([stateDirOf(options, user), SYSTEM_STATE_DIR])];
 }
 
 /** How the other programs on this machine reach the embedded ZooKeeper server. */

@@ -1,7 +1,6 @@
 import {
   COMPONENTS_ROOT,
   ensureDatabaseId,
-  isZooKeeperError,
   LEGACY_LAUNCHERS_ROOT,
   NODES_ROOT,
   REQUEST_LOCKS_ROOT,
@@ -17,14 +16,6 @@ const ROOTS = [NODES_ROOT, REQUESTS_ROOT, REQUEST_LOCKS_ROOT, COMPONENTS_ROOT, L
  * @returns the id of the database, which is made with them
  * @throws the reason of the signal
  */
-export async function ensureRoots(zk: ZooKeeper, signal: AbortSignal): Promise<string> {
-  for (;;) {
-    await zk.whenConnected(signal);
-    try {
-      await Promise.all(ROOTS.map((path) => zk.ensurePath(path)));
-      return await ensureDatabaseId(zk, signal);
-    } catch (error) {
-      if (!isZooKeeperError(error, 'ZK_CONNECTION_LOSS', 'ZK_SESSION_EXPIRED')) throw error;
-    }
-  }
+export function ensureRoots(zk: ZooKeeper, signal: AbortSignal): Promise<string> {
+  return ensureDatabaseId(zk, signal, ROOTS);
 }

@@ -1,8 +1,7 @@
 import { lstatSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { checkSharedPlace, makeDirectorySync } from '@nodepool/zk-protocol';
-import { defaultStateDir } from '@nodepool/core/config';
+import { stateDirOf } from '@nodepool/core/config';
 
 /** Where a server listens, in the form `net` takes. */
 export type ServerAddress = { readonly path: string } | { readonly host: string; readonly port: number };
@@ -18,7 +17,7 @@ const MAX_SOCKET_PATH = 103;
  * @param serviceDir - where the launcher keeps its state, so that each with a directory of its own has clouds of its own
  */
 export function defaultCloudDir(cloud: string, serviceDir?: string): string {
-  const stateDir = serviceDir ?? defaultStateDir({ env: {}, uid: process.getuid?.(), home: homedir() });
+  const stateDir = stateDirOf({ stateDir: serviceDir, env: {} });
   return join(stateDir, 'fake-cloud', encodeURIComponent(cloud));
 }
 

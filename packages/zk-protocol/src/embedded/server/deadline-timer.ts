@@ -1,4 +1,4 @@
-import { type CancelTimer, type Clock, PAUSE_MS, steadyNow } from '../../base/clock.js';
+import { type CancelTimer, type Clock, PAUSE_MS, setPatientTimer, steadyNow } from '../../base/clock.js';
 
 /** Longest wait. Later deadlines are checked again then, so a pause of the process is noticed with this precision. */
 const MAX_WAIT_MS = 1_000;
@@ -39,20 +39,18 @@ export class DeadlineTimer {
     this.cancel?.();
     const waitMs = Math.min(Math.max(this.deadlineMs - nowMs, 1), MAX_WAIT_MS);
     this.dueMs = nowMs + waitMs;
-    this.cancel = this.clock.setTimer(waitMs, () => this.onTimer(nowMs));
+    this.cancel = setPatientTimer(this.clock, waitMs, (lateMs) => {
+      this.onTimer(lateMs < PAUSE_MS ? 0 : waitMs + lateMs);
+    });
   }
 
-  private onTimer(setAtMs: number): void {
+  private onTimer(pauseMs: number): void {
     const nowMs = steadyNow(this.clock);
-    const pauseMs = nowMs - this.dueMs < PAUSE_MS ? 0 : nowMs - setAtMs;
     if (pauseMs === 0 && nowMs < this.deadlineMs) {
       this.setTimer(nowMs);
       return;
     }
-    const immediate = setImmediate(() => {
-      this.stop();
-      this.onDeadline(pauseMs);
-    });
-    this.cancel = () => clearImmediate(immediate);
+    this.stop();
+    this.onDeadline(pauseMs);
   }
 }

@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
-import { formatServer } from '../../client/servers.js';
+import { formatServer } from '../../base/server-address.js';
 import { makeSocketDirectory, MAX_SOCKET_PATH_BYTES } from '../../base/unix-socket.js';
 import { EmbeddedServerError } from '../contract/errors.js';
 import type { EmbeddedLogger } from '../contract/logger.js';

@@ -138,25 +138,6 @@ function timesNow() {
   return { steadyMs: steadyNow(systemClock), wallMs: systemClock.now() };
 }
 
-/**
- * Whether a server of this machine uses the data directory now. Asks no longer than a moment.
- * @returns `undefined` when it cannot be told: the directory is another user's, or the server may be on another machine
- */
-export async function isDirectoryInUse(directory: string): Promise<boolean | undefined> {
-  try {
-    const claims = (await readClaims(directory)).filter(({ pid }) => pid !== undefined);
-    const here = claims.filter((claim) => claim.bootId === bootId());
-    const answers = await Promise.all(here.map(({ token }) => askLifeSign(directory, signName(token))));
-    if (answers.includes('alive')) return true;
-    return here.length < claims.length || answers.includes('unknown') ? undefined : false;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return false;
-    if (code === 'EACCES') return undefined;
-    throw error;
-  }
-}
-
 /** Puts a claim into the directory. */
 async function claim(directory: string, token: string): Promise<LifeSign | undefined> {
   let sign: LifeSign | undefined;
