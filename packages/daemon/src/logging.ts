@@ -3,7 +3,11 @@ import { createLogging } from '@nodepool/core/service';
 import type { Logging } from '@nodepool/core/service';
 import type { CommonArguments } from './arguments.js';
 
-/** Logging as the command line asks for it; however the process exits, its last lines are written. @param logFile - of a daemon, without `-l` @throws LoggingError */
+/**
+ * Logging as configured on the command line. Writes the last lines however the process exits.
+ * @param logFile - of a daemon, without `-l`
+ * @throws LoggingError
+ */
 export function createServiceLogging(args: CommonArguments, logFile: string): Logging {
   const logging = createLogging({
     configFile: args.logConfigFile,

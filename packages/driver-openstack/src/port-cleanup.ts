@@ -15,8 +15,8 @@ export interface PortCleanupOptions {
 const MOST_SERVERS = 100_000;
 
 /**
- * Finds ports that servers of ours have left: they are down twice, an interval apart, and belonged to a server that was seen
- * to carry the tags of this provider and this database, and is gone. Ports of other owners, without an owner, or of bare metal are never touched.
+ * Finds orphaned ports: down at two looks, an interval apart, of a deleted server that was seen with the tags of this
+ * provider and this database. Ports of other owners, without an owner, or of bare metal are never deleted.
  */
 export class PortCleanup {
   readonly #options: PortCleanupOptions;

@@ -13,12 +13,12 @@ const EVENTS = {
   type: 'array',
   minItems: 1,
   items: { type: 'string', enum: [...WEBHOOK_EVENTS] },
-  description: `What is told: ${WEBHOOK_EVENTS.map((event) => `\`${event}\``).join(', ')}`,
+  description: `Events to send: ${WEBHOOK_EVENTS.map((event) => `\`${event}\``).join(', ')}`,
 };
 
 /** `webhooks` of the main file: addresses that a launcher tells of events. */
 export const WEBHOOKS = list(
-  'Addresses that a launcher tells of events, each by a POST with JSON',
+  'Addresses to which a launcher sends events, each as a POST with JSON',
   section(
     'Webhook',
     {
@@ -40,7 +40,7 @@ const secret = (description: string) => ({ type: 'string', minLength: SHORTEST_S
 /** Keys that only the secure file has. */
 export const WEB_SECRETS = {
   'api-tokens': list(
-    'Who may write through the web API and read build logs; without any nobody writes, and logs are open',
+    'Who may write through the web API and read build logs; without tokens the API is read-only and build logs are public',
     section(
       'API token',
       { name: name('Who has the token, for the audit lines in the log'), token: secret('Bearer token') },

@@ -57,7 +57,7 @@ export class Sweeps {
     metrics?.sweepFound('waiting-request', woken);
     metrics?.sweepFound('deletion', deletions);
     metrics?.sweepFound('standby-node', standby);
-    void providers.cleanupLeakedResources(life.signal); // a cloud that hangs delays nobody else's next sweep
+    void providers.cleanupLeakedResources(life.signal); // not awaited: a cloud that hangs must not delay the next sweep
     const tasks = [lost.checkAll().then((found) => metrics?.sweepFound('lost-request', found)), leftovers.sweep()];
     for (const result of await Promise.allSettled(tasks)) {
       if (result.status === 'rejected') logger.warn('A periodic clean-up failed', { error: result.reason as unknown });

@@ -1,10 +1,10 @@
 import type { Clock } from '@nodepool/zk-protocol';
 import { askLaunchers, type LauncherAnswer } from './ask-launchers.js';
 
-/** Questions to all launchers at once after a rest. A person who looks at requests one after the other never gets there. */
+/** Questions to all launchers in a burst. A person who opens one request after another stays below it. */
 const MOST_AT_ONCE = 20;
 const PER_SECOND = 2;
-/** How long an answer is used again; less than a page takes to look again. */
+/** How long an answer is reused; shorter than the refresh interval of the status page. */
 const KEPT_MS = 1_000;
 
 interface Kept {
@@ -13,8 +13,8 @@ interface Kept {
 }
 
 /**
- * Asks the other launchers for what they have on record, so seldom that nobody without a login can use one launcher to
- * keep all the others busy.
+ * Asks the other launchers for their records, at a limited rate: clients without a login must not be able to load all
+ * launchers through one of them.
  */
 export class LauncherQuestions {
   readonly #clock: Clock;
@@ -27,7 +27,7 @@ export class LauncherQuestions {
     this.#filledMs = clock.now();
   }
 
-  /** @returns their answers, of this moment or of the last second; `undefined`: too many questions, nobody was asked */
+  /** @returns their answers, at most a second old; `undefined` if the rate limit was reached and no launcher was asked */
   ask(urls: readonly string[], id: string): Promise<LauncherAnswer[]> | undefined {
     if (urls.length === 0) return Promise.resolve([]);
     const nowMs = this.#clock.now();

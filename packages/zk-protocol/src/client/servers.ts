@@ -12,8 +12,8 @@ const PLAIN_PORT = 2181;
 const TLS_PORT = 2281;
 
 /**
- * Reads `h1:p1,h2:p2/chroot`, or `unix:/path` for a server on a Unix socket. The chroot may stand on the last entry or, the same, on several; IPv6 literals stand in
- * brackets; the port defaults to 2281 with TLS and 2181 without.
+ * Reads `h1:p1,h2:p2/chroot`, or `unix:/path` for a server on a Unix socket. The chroot follows the last entry, or the same
+ * chroot follows several. IPv6 literals need brackets. The port defaults to 2281 with TLS and 2181 without.
  * @throws ZK_BAD_ARGUMENTS
  */
 export function parseConnectString(text: string, options: { tls?: boolean } = {}): Ensemble {

@@ -15,8 +15,8 @@ export interface AdoptionOptions {
   readonly evidence: Evidence;
   readonly clock: Pick<Clock, 'now'>;
   /**
-   * Reads the records anew that could know the resource, so that `evidence` has them.
-   * @returns false when there is one that cannot be read
+   * Reads again the records that could name the resource, so that `evidence` has them.
+   * @returns false when one of them cannot be read
    */
   reread(resource: Resource): Promise<boolean>;
 }

@@ -6,14 +6,14 @@ import { UsagePromises, type PromisedNode } from './usage-promises.js';
 const NOTHING: Resources = Object.freeze({});
 
 /**
- * Running totals of what nodes use, by pool and label, and by tenant; a change of one node costs the same whether there are
- * ten nodes or ten thousand. Of what no record tells nothing is counted here.
+ * Running totals of the resources of all nodes, by pool and label, and by tenant. An update takes constant time, however
+ * many nodes there are. Instances without a record are not counted.
  */
 export class Usage {
   /** By pool, then by the first label of the nodes. */
   readonly #pools = new Map<string, Map<string, Resources>>();
   readonly #tenants = new Map<string, Resources>();
-  /** What each node was counted as: a label's need can change with the configuration, what was added cannot. */
+  /** Resources added for each node, to subtract the same: the needs of a label can change with the configuration. */
   readonly #counted = new Map<string, Resources>();
   readonly #needOf: (node: NodeRecord) => Resources;
   readonly #promises = new UsagePromises((tenant, need, factor) => add(this.#tenants, tenant, need, factor));

@@ -39,7 +39,7 @@ export function isProbe<T extends Pick<PlannedRequest, 'requestor' | 'provider'>
   return request.requestor === MIN_READY_REQUESTOR && request.provider !== null;
 }
 
-/** A probe is for a launcher that needs to know, as long as none is under way: several may have the provider. */
+/** Skips a probe while none is due for this launcher: other launchers of the provider may have asked for it. */
 export function judgeProbe(request: PlannedRequest, { steering, provider }: PoolView): Verdict | undefined {
   if (!isProbe(request) || (steering?.isProbeDue(request.labels) ?? false)) return undefined;
   const text = `it is a probe of provider "${provider}", which needs none at the moment`;
@@ -50,9 +50,10 @@ export function judgeProbe(request: PlannedRequest, { steering, provider }: Pool
 }
 
 /**
- * A provider that fails takes nothing that another can serve, but for a probe from time to time, and what ready nodes can
- * serve. A pool of the original has a moment for it. One that the request asks for by name always tries: all others leave the request to it. So does one for which there
- * is no other, but for standby nodes: nobody waits for them, and the next probe makes them.
+ * Defers a request while the provider fails and another pool can serve it; probes and requests for its ready nodes pass.
+ * A pool of the original gets a short time to take the request. A provider that the request names always tries, as no
+ * other pool takes that request. A provider without an alternative tries too, except for standby nodes: no job waits for
+ * them, and the next probe launches them.
  */
 export function judgeHealth(request: PlannedRequest, view: PoolView): Verdict | undefined {
   const { steering } = view;

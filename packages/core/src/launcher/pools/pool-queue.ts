@@ -140,7 +140,7 @@ export class PoolQueue {
   }
 }
 
-/** The provider is slow, or fails: whoever else has the capacity gets more time to take the request. */
+/** Whether the provider is slow or fails, so that other pools with capacity get more time to take the request. */
 function isBad({ isSlow, isWell }: SteeringView): boolean {
   return isSlow || !isWell;
 }

@@ -235,7 +235,7 @@ export class ProviderRunner {
 
 const ONE_INSTANCE: Resources = Object.freeze({ instances: 1 });
 
-/** The first one itself where the others are nothing. */
+/** Returns `used` itself, not a copy, if there is nothing to add. */
 function sumOf(used: Resources, ...others: (Resources | undefined)[]): Resources {
   let sum = used;
   for (const more of others) {

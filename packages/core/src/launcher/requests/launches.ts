@@ -64,7 +64,7 @@ export class Launches {
       const part = parts[i];
       return part ? [Object.assign(part, { node, entry })] : [];
     });
-    if (this.#options.end.cause) return; // what was made is left to whoever cleans up after the handler
+    if (this.#options.end.cause) return; // the clean-up after the handler deletes the new nodes
     await this.#launchAll(recorded, async (part) => {
       const { node, planned } = part;
       part.planned = undefined;

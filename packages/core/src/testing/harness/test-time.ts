@@ -28,8 +28,8 @@ export class TestTime {
   }
 
   /**
-   * Lets time pass until work has ended that waits for files or sockets of this machine as well: those take real time, in which hours of virtual
-   * time would go by.
+   * Lets time pass until work has ended that also waits for files or sockets of this machine. Those take real time, in which
+   * hours of virtual time would pass.
    */
   async duringIo<T>(promise: Promise<T>, what: string): Promise<T> {
     let settled = false;
