@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Driver, Provider } from '@nodepool/core';
 import { createFakeDriver } from '@nodepool/driver-fake';
 import { imageBuildRequestPath, imagePausePath, type BuildRecord } from '@nodepool/zk-protocol';
@@ -8,6 +10,7 @@ import { processesOf } from '../src/tool/processes.js';
 import { MAKE_IMAGE, World, type WorldOptions } from './support/world.js';
 
 let world: World | undefined;
+const run = promisify(execFile);
 const WAIT = { timeout: 50_000, interval: 20 };
 const image = (more = '') => `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n${more}`;
 
@@ -90,6 +93,17 @@ describe('a build', () => {
 
     expect((await failedBuild(of)).raw['error']).toMatch(/^the build tool was ended by SIGKILL; it said at last: .*/);
     expect(await of.files()).toEqual([]);
+  });
+
+  it('is good when the permissions of its files cannot be changed, and says so', async () => {
+    const of = await start({ diskimages: image('  env-vars: {IMMUTABLE: "1"}\n') });
+    try {
+      await of.builder();
+      await ready(of);
+      await said(of, /^warn Permissions of image files cannot be restricted.*: EPERM/m);
+    } finally {
+      for (const name of await of.files()) await run('chattr', ['-i', join(of.imagesDir, name)]);
+    }
   });
 
   it('without namespaces is taken away whole too: processes, and mounts before files', async () => {

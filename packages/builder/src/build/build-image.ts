@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeDirectory, uuidHex, type BuildRecord } from '@nodepool/zk-protocol';
-import type { DiskimageConfig } from '@nodepool/core';
+import type { DiskimageConfig, Logger } from '@nodepool/core';
 import { buildLogFile } from '@nodepool/core/service';
 import type { Progress } from '../context/progress.js';
 import {
@@ -11,6 +11,7 @@ import {
   imageFile,
   listBuildFiles,
   removeBuildFiles,
+  type BuildFiles,
 } from '../files/image-files.js';
 import type { Surroundings } from '../context/surroundings.js';
 import { BuildLog } from './build-log.js';
@@ -50,7 +51,7 @@ export async function buildImage(surroundings: Surroundings, order: BuildOrder):
   const { result, lastWords } = await runBuild(surroundings, order, building.id, startedMs);
   const exitCode = result.ended === 'exit' ? result.code : 1;
   events.buildEnded(image.name, { exitCode, durationMs: clock.now() - startedMs });
-  const problem = exitCode === 0 ? await findProblem(imagesDir, building, formats) : reasonOf(result, image, lastWords);
+  const problem = exitCode === 0 ? await findProblem(surroundings, building, formats) : reasonOf(result, image, lastWords);
   if (problem !== undefined) return fail(surroundings, records, building, problem);
   for (const format of formats) {
     events.imageBuilt(image.name, format, await bytesOnDisk(imageFile(imagesDir, image.name, building.id, format)));
@@ -143,20 +144,34 @@ async function removeTmpDir({ logger }: Surroundings, tmpDir: string): Promise<v
   }
 }
 
-/** Protects the files of a build that the tool calls good. @returns what is wrong with them */
+/** Checks the files of a build whose tool succeeded. @returns what is wrong with them */
 async function findProblem(
-  imagesDir: string,
+  { imagesDir, logger }: Surroundings,
   build: BuildRecord,
   formats: readonly string[],
 ): Promise<string | undefined> {
-  const files = (await listBuildFiles(imagesDir)).get(imageBase(build.image, build.id));
-  if (files) await applyMask(imagesDir, files);
-  for (const format of formats) {
-    if (!files?.formats.has(format)) return `the tool ended well, but made no ${format} file`;
-    const file = imageFile(imagesDir, build.image, build.id, format);
-    if ((await stat(file)).size === 0) return `the tool ended well, but its ${format} file is empty`;
+  try {
+    const files = (await listBuildFiles(imagesDir)).get(imageBase(build.image, build.id));
+    if (files) await protect(imagesDir, files, logger);
+    for (const format of formats) {
+      if (!files?.formats.has(format)) return `the tool ended well, but made no ${format} file`;
+      const file = imageFile(imagesDir, build.image, build.id, format);
+      if ((await stat(file)).size === 0) return `the tool ended well, but its ${format} file is empty`;
+    }
+    return undefined;
+  } catch (error) {
+    return `the tool ended well, but its files in "${imagesDir}" cannot be checked: ${error instanceof Error ? error.message : String(error)}`;
   }
-  return undefined;
+}
+
+/** Files that belong to another user, e.g. of a tool run by sudo, keep their permissions: the image is good all the same. */
+async function protect(imagesDir: string, files: BuildFiles, logger: Logger): Promise<void> {
+  try {
+    await applyMask(imagesDir, files);
+  } catch (error) {
+    const fields = { image: files.image, build: files.buildId, directory: imagesDir, error };
+    logger.warn('Permissions of image files cannot be restricted; other users may read them', fields);
+  }
 }
 
 function reasonOf(result: ToolResult, image: DiskimageConfig, lastWords: string): string {
