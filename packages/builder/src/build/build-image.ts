@@ -51,7 +51,8 @@ export async function buildImage(surroundings: Surroundings, order: BuildOrder):
   const { result, lastWords } = await runBuild(surroundings, order, building.id, startedMs);
   const exitCode = result.ended === 'exit' ? result.code : 1;
   events.buildEnded(image.name, { exitCode, durationMs: clock.now() - startedMs });
-  const problem = exitCode === 0 ? await findProblem(surroundings, building, formats) : reasonOf(result, image, lastWords);
+  const problem =
+    exitCode === 0 ? await findProblem(surroundings, building, formats) : reasonOf(result, image, lastWords);
   if (problem !== undefined) return fail(surroundings, records, building, problem);
   for (const format of formats) {
     events.imageBuilt(image.name, format, await bytesOnDisk(imageFile(imagesDir, image.name, building.id, format)));

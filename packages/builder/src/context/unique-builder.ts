@@ -38,15 +38,17 @@ export class BuilderIdLock {
     return this.#lock.held;
   }
 
-  /** @throws ConfigError naming the other builder, when it is still there after a while */
+  /** @throws ConfigError naming the other builder, when it is still there after a while; an error after `release` */
   async take(): Promise<void> {
     const { zk, logger, builderId: builder } = this.#surroundings;
-    if (!(await this.#lock.acquire({ blocking: false }))) {
+    if (!(await this.#lock.acquire({ blocking: false, signal: this.#stop.signal }))) {
       const holder = (await ZkLock.lockHolder(zk, rootOf(this.#surroundings)))?.identifier ?? 'unknown';
       logger.warn('Another builder has this id; waiting for its end', { builder, holder });
       await this.#waitFor(holder);
     }
-    this.#lock.lost.addEventListener('abort', () => void this.#takeAgain(), { once: true });
+    const { lost } = this.#lock;
+    lost.addEventListener('abort', () => void this.#takeAgain(), { once: true });
+    if (lost.aborted) void this.#takeAgain();
   }
 
   async release(): Promise<void> {
