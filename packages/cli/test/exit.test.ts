@@ -52,6 +52,11 @@ function start(...argv: string[]) {
   return child;
 }
 
+/** Starts it with a hook that writes the URL of each module it loads to standard error. */
+const SHOW_MODULES = `data:text/javascript,${encodeURIComponent(`import { register } from 'node:module';
+register('data:text/javascript,' + encodeURIComponent(\`import { writeSync } from 'node:fs';
+export async function load(url, context, next) { writeSync(2, url + '\\\\n'); return next(url, context); }\`));`)}`;
+
 /** What it printed, and its exit status. */
 async function nodepool(...argv: string[]) {
   const child = start(...argv);
@@ -154,4 +159,15 @@ describe('the program', () => {
     expect(pause).toHaveBeenCalledOnce();
     expect(status).toBe(0);
   });
+});
+
+it('--help loads no client of ZooKeeper, which takes longer than everything else', async () => {
+  const child = spawn(process.execPath, ['--import', SHOW_MODULES, PROGRAM, '--help'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [stdout, loaded] = await Promise.all([text(child.stdout), text(child.stderr)]);
+
+  expect(stdout).toContain('Usage: nodepool');
+  expect(loaded).toContain('/cli/dist/main.js');
+  expect(loaded).not.toMatch(/node-zookeeper-client|zk-protocol\/dist\/client/);
 });

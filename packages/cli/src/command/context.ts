@@ -1,4 +1,4 @@
-import { escapeForTerminal } from '@nodepool/zk-protocol';
+import { escapeForTerminal } from '@nodepool/zk-protocol/visible-text';
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
 import type { GlobalOptions } from './global-options.js';

@@ -54,6 +54,19 @@ describe('findEmbeddedServer', () => {
     await expect(findEmbeddedServer([dir])).rejects.toMatchObject({ code: 'NODEPOOL_UNSAFE_DIRECTORY' });
   });
 
+  it.each([
+    [true, /its content was moved to zk1:2181; name these servers in zookeeper-servers/],
+    [false, /a move of its content to zk1:2181 is not finished; repeat nodepool move-to-ensemble/],
+  ])('says where the database is that was moved (done: %j)', async (isDone, message) => {
+    mkdirSync(embeddedDataDir(dir));
+    await writeFile(join(embeddedDataDir(dir), 'moved.json'), JSON.stringify({ id: 'x', to: 'zk1:2181', isDone }));
+
+    await expect(findEmbeddedServer([join(dir, 'missing'), dir])).rejects.toMatchObject({
+      code: 'NODEPOOL_STATE_DIR',
+      message: expect.stringMatching(message) as string,
+    });
+  });
+
   async function leaveOldInfo(port: number): Promise<void> {
     const info = { host: '127.0.0.1', port, pid: process.pid };
     await writeFile(join(dir, 'embedded-zookeeper.json'), JSON.stringify(info));

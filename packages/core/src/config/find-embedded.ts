@@ -28,7 +28,8 @@ export function embeddedDataDir(stateDir: string): string {
  * How a client reaches the embedded server of one of these state directories: through its Unix socket, which nobody else can
  * replace. The permissions of the socket are the login.
  * @returns `undefined` when none of them has a running server
- * @throws NODEPOOL_STATE_DIR when there is one, and this user may not use it; NODEPOOL_UNSAFE_DIRECTORY
+ * @throws NODEPOOL_STATE_DIR when there is one, and this user may not use it; when there is none and a database was moved to an
+ * ensemble; NODEPOOL_UNSAFE_DIRECTORY
  */
 export async function findEmbeddedServer(stateDirs: readonly string[]): Promise<EmbeddedConnection | undefined> {
   for (const stateDir of stateDirs) {
@@ -37,7 +38,28 @@ export async function findEmbeddedServer(stateDirs: readonly string[]): Promise<
     checkPlaceOfService(embeddedDataDir(stateDir), 'name another --state-dir');
     if (await isServing(stateDir, info)) return embeddedConnection(stateDir);
   }
+  for (const stateDir of stateDirs) await refuseMoved(stateDir);
   return undefined;
+}
+
+/** Says where the database is now, as no server will ever serve this directory. */
+async function refuseMoved(stateDir: string): Promise<void> {
+  const { readMoveNote } = await import('@nodepool/zk-protocol/embedded');
+  try {
+    const note = await readMoveNote(embeddedDataDir(stateDir));
+    if (note === undefined) return;
+    const { to, isDone } = note;
+    throw isDone
+      ? unusable(
+          stateDir,
+          `its content was moved to ${to}`,
+          `name these servers in zookeeper-servers of the configuration`,
+        )
+      : unusable(stateDir, `a move of its content to ${to} is not finished`, 'repeat nodepool move-to-ensemble');
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!['EACCES', 'ENOTDIR'].includes(code)) throw error; // this user cannot read the note
+  }
 }
 
 /** How a client of the embedded server in this state directory is made. */

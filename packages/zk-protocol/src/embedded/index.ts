@@ -2,6 +2,7 @@ export { startEmbeddedServer } from './server/start.js';
 export { EmbeddedServerError } from './contract/errors.js';
 export { StoredDatabase } from './storage/stored-database.js';
 export type { StoredZnode } from './storage/stored-database.js';
+export { readMoveNote } from './storage/move-note.js';
 export type { MoveNote } from './storage/move-note.js';
 export type { EmbeddedLogger } from './contract/logger.js';
 export type { EmbeddedServer, EmbeddedServerOptions } from './server/types.js';
