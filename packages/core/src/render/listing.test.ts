@@ -11,7 +11,7 @@ import {
   requestListing,
 } from '../service/index.js';
 import { toCell } from './listing.js';
-import { toPythonRepr } from './python-text.js';
+import { toPythonRepr } from '../text/python-text.js';
 import type { NodeRow } from '../service/index.js';
 
 const NOW_MS = 1_700_000_000_000;

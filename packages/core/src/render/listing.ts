@@ -1,6 +1,6 @@
 import { escapeControlCharacters } from '@nodepool/zk-protocol';
 import type { Json } from '@nodepool/zk-protocol';
-import { toPythonJson, toPythonRepr } from './python-text.js';
+import { toPythonJson, toPythonRepr } from '../text/python-text.js';
 import { renderLines, tableLines } from './table.js';
 
 /** One column of a listing: the same facts as a JSON member and as a table cell. */

@@ -79,7 +79,7 @@ export { ListingJsonWriter, listingTableParts } from '../render/listing.js';
 export { listingToJson, listingToLines, listingToObjects, listingToTable } from '../render/listing.js';
 export type { NodeRow } from '../render/nodes.js';
 export { extendedNodeListing, nodeListing } from '../render/nodes.js';
-export { toPythonJson } from '../render/python-text.js';
+export { toPythonJson } from '../text/python-text.js';
 export { requestListing } from '../render/requests.js';
 export { optionEntry, roff, sentence, tagged } from '../render/roff.js';
 export { labelsToText, timeToProbe } from '../launcher/plan/texts.js';

@@ -17,6 +17,12 @@ describe('templates that Python has filled', () => {
   });
 });
 
+it('shows what cannot be printed as Python does', () => {
+  const text = 'bell\u0007 no-break\u00a0space \u2028';
+
+  expect(formatTemplate('{name!r}', { name: text })).toBe(String.raw`'bell\x07 no-break\xa0space \u2028'`);
+});
+
 describe('what a template cannot have', () => {
   const examples = { image_name: 'a', request: { id: 'b', size: 1 } };
 

@@ -1,5 +1,6 @@
 import type { Json } from '@nodepool/zk-protocol';
-import { formatValue, pythonRepr, pythonStr } from './python-values.js';
+import { toPythonRepr } from './python-text.js';
+import { formatValue, pythonStr } from './python-values.js';
 
 /** A field of a template: `{request.requestor_data[tenant]!r:>10}`. */
 const FIELD = /^([^!:{}]*)(?:!([^:{}]*))?(?::([^{}]*))?$/;
@@ -40,8 +41,8 @@ function formatField(field: string, fields: Readonly<Record<string, Json>>): str
 function converted(value: Json, conversion: string | undefined): Json {
   if (conversion === undefined) return value;
   if (conversion === 's') return pythonStr(value);
-  if (conversion === 'r') return pythonRepr(value);
-  if (conversion === 'a') return toAscii(pythonRepr(value));
+  if (conversion === 'r') return toPythonRepr(value);
+  if (conversion === 'a') return toAscii(toPythonRepr(value));
   throw new Error(`"!${conversion}" is no conversion, expected "!s", "!r" or "!a"`);
 }
 

@@ -1,27 +1,9 @@
 import type { Json } from '@nodepool/zk-protocol';
+import { toPythonRepr } from './python-text.js';
 
 /** A value as Python's `str` writes it. */
 export function pythonStr(value: Json): string {
-  return typeof value === 'string' ? value : pythonRepr(value);
-}
-
-/** A value as Python's `repr` writes it. */
-export function pythonRepr(value: Json): string {
-  if (value === null) return 'None';
-  if (typeof value === 'boolean') return value ? 'True' : 'False';
-  if (typeof value === 'number') return String(value);
-  if (typeof value === 'string') return quoted(value);
-  if (Array.isArray(value)) return `[${value.map(pythonRepr).join(', ')}]`;
-  const items = Object.entries(value).map(([key, item]) => `${quoted(key)}: ${pythonRepr(item)}`);
-  return `{${items.join(', ')}}`;
-}
-
-const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
-
-function quoted(text: string): string {
-  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
-  const escaped = text.replaceAll(/[\\\n\r\t]/g, (char) => ESCAPES[char] ?? char);
-  return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;
+  return typeof value === 'string' ? value : toPythonRepr(value);
 }
 
 /** `[[fill]align][sign][#][0][width][grouping][.precision][type]` */
