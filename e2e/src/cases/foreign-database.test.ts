@@ -59,7 +59,7 @@ it('a launcher with an empty database lists the machines of another one, and del
     expect((JSON.parse(listed.out) as { id: string }[]).map(({ id }) => id).sort()).toEqual(
       [...inUse, unproven].sort(),
     );
-    expect(taken).toMatchObject({ status: 0, err: expect.stringContaining('Adopted 1 of 1') as string });
+    expect(taken).toMatchObject({ status: 1, err: expect.stringContaining('Adopted 1 of 1') as string });
     expect([...get().cloud.instances.keys()].sort()).toEqual(inUse);
   } finally {
     await second.kill();

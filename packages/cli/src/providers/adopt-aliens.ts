@@ -50,7 +50,7 @@ const alienListing: Listing<AlienResource> = [
 /**
  * `nodepool adopt`: lists what carries the name of a provider and has neither a record in this database nor its id; once
  * confirmed, writes the id on it, so that launchers and builders clean it up.
- * @returns 1 when something was listed and not adopted
+ * @returns 1 when resources remain alien, else 0: all were adopted, are gone or have a record, or there were none
  * @throws CliError for an unknown provider, or one whose driver cannot do it
  */
 export async function adoptAliens(context: CliContext, args: AdoptArguments): Promise<number> {
@@ -94,7 +94,7 @@ async function listAndAdopt(context: CliContext, work: Work, signal: AbortSignal
     reread: (resource) => reread(context, work, resource),
   });
   const aliens = await adoption.find(signal);
-  printListing(context, alienListing, aliens);
+  printListing(context, alienListing, aliens, { width: undefined }); // ids must be whole to be compared with the cloud's
   const chosen = aliens.filter(({ databaseId }) => args.force || databaseId === undefined);
   if (chosen.length < aliens.length) {
     const others = aliens.length - chosen.length;
@@ -102,7 +102,8 @@ async function listAndAdopt(context: CliContext, work: Work, signal: AbortSignal
   }
   if (chosen.length === 0) return aliens.length === 0 ? 0 : 1;
   if (!(await mayAdopt(work, chosen))) return 1;
-  return adoptAll(context, adoption, chosen, { ...work, signal });
+  const isComplete = await adoptAll(context, adoption, chosen, { ...work, signal });
+  return isComplete && chosen.length === aliens.length ? 0 : 1;
 }
 
 /** Says what would happen, and where. */
@@ -138,14 +139,15 @@ async function mayAdopt({ provider, records, args }: Work, chosen: readonly Alie
   return false;
 }
 
+/** @returns whether none of them remains alien */
 async function adoptAll(
   context: CliContext,
   adoption: AlienAdoption,
   chosen: readonly AlienResource[],
   { args, signal }: { readonly args: AdoptArguments; readonly signal: AbortSignal },
-): Promise<number> {
+): Promise<boolean> {
   let adopted = 0;
-  let failures = 0;
+  let remaining = 0;
   for (const alien of chosen) {
     signal.throwIfAborted();
     const name = `${alien.type} ${alien.id}`;
@@ -153,20 +155,22 @@ async function adoptAll(
       const result = await adoption.adopt(alien, args.force, signal);
       if (result === 'adopted') adopted++;
       else tell(`${name} was left as it is: ${WHY_LEFT[result]}`);
+      if (result === 'unreadable' || result === 'other-database') remaining++;
     } catch (error) {
       if (signal.aborted) throw error;
-      failures++;
+      remaining++;
       context.logger.warn(`${name} could not be tagged: ${describeError(error)}`);
     }
   }
   const outlook = adopted === 0 ? '' : '; they are deleted once two looks of the clean-up have seen them';
   tell(`Adopted ${adopted} of ${chosen.length} resources${outlook}.`);
-  return failures === 0 ? 0 : 1;
+  return remaining === 0;
 }
 
 const WHY_LEFT = {
   gone: 'the cloud does not have it any more',
   recorded: 'it has a record now',
+  unreadable: 'a record that may name it cannot be read; the warning above names the record',
   'other-database': 'it carries the id of another database',
 } as const;
 

@@ -31,7 +31,7 @@ export function printListing<Row>(
   }
 }
 
-/** The rows as a table, with the fields and headers the options ask for; on a terminal no wider than that. */
+/** The rows as a table, with the fields and headers of the options; as wide as the terminal at most, unless the selection has a width. */
 export function tableOf<Row>(
   { options, clock }: OutputContext,
   listing: Listing<Row>,
@@ -39,7 +39,7 @@ export function tableOf<Row>(
   selection: TableSelection = {},
 ): string {
   const width = process.stdout.isTTY ? process.stdout.columns : undefined;
-  const chosen = { ...selection, fields: options.fields, width };
+  const chosen = { width, ...selection, fields: options.fields };
   return (options.headers ? listingToTable : listingToLines)(listing, rows, clock.now(), chosen);
 }
 

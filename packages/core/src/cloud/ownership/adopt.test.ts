@@ -19,7 +19,7 @@ let nodes: Map<string, NodeRecord>;
 let isReadable: boolean;
 let nowMs: number;
 let tagged: string[];
-/** What happens while the records are read anew. */
+/** Called while the records are read again. */
 let meanwhile: () => void;
 
 beforeEach(() => {
@@ -84,7 +84,7 @@ it('writes the id of this database on it', async () => {
 
 it.each<[string, () => void, string]>([
   ['has got a record meanwhile', () => nodes.set('0000000007', record('a')), 'recorded'],
-  ['has a record that cannot be read', () => (isReadable = false), 'recorded'],
+  ['has a record that cannot be read', () => (isReadable = false), 'unreadable'],
 ])('tags nothing that %s', async (_what, change, expected) => {
   resources = [instance('a')];
   const handing = adoption();

@@ -25,9 +25,10 @@ export interface AdoptionOptions {
  * - `adopted`: it carries the id of this database now, and the clean-up deletes it
  * - `gone`: the cloud does not have it any more
  * - `recorded`: it has a record meanwhile, or the id of this database
+ * - `unreadable`: a record that could name it cannot be read
  * - `other-database`: it carries the id of another database, and nothing was forced
  */
-export type Adoption = 'adopted' | 'gone' | 'recorded' | 'other-database';
+export type Adoption = 'adopted' | 'gone' | 'recorded' | 'unreadable' | 'other-database';
 
 /** Hands resources over to this database that carry the provider's name and have no record: for `nodepool adopt`. */
 export class AlienAdoption {
@@ -54,8 +55,8 @@ export class AlienAdoption {
     const resources = await this.#list(signal);
     const resource = resources.find((one) => one.type === type && one.id === id);
     if (!resource) return 'gone';
-    const isReadable = await this.#options.reread(resource);
-    if (!isReadable || judgeAll(resources, evidence).get(resource) !== 'alien') return 'recorded';
+    if (!(await this.#options.reread(resource))) return 'unreadable';
+    if (judgeAll(resources, evidence).get(resource) !== 'alien') return 'recorded';
     if (resource.metadata[DATABASE_ID_TAG] !== undefined && !force) return 'other-database';
     try {
       await provider.tagResource?.(resource, databaseTag(evidence.databaseId), signal);
