@@ -14,7 +14,7 @@ function distance(a: string, b: string): number {
   return rows[a.length]?.[b.length] ?? Infinity;
 }
 
-/** The known word that somebody has probably meant; `undefined` when none is close. */
+/** The known word that was probably meant; `undefined` when none is close. */
 export function closestWord(word: string, known: readonly string[]): string | undefined {
   const farthest = Math.max(1, Math.floor(word.length / 3));
   const ranked = known.map((each) => ({ each, steps: distance(word, each) })).sort((a, b) => a.steps - b.steps);

@@ -24,7 +24,7 @@ function anyDriver(name: string): Driver {
 
 /**
  * Accepts every driver name and every provider entry: commands that only need to know where ZooKeeper is must work on
- * machines without the drivers, and while somebody is editing a provider.
+ * machines without the drivers, and while a provider is being edited.
  */
 export const anyDrivers: DriverRegistry = {
   get: (name) => Promise.resolve(anyDriver(name)),

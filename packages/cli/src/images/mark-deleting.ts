@@ -81,7 +81,7 @@ async function change(
   print(stays);
 }
 
-/** Decides again when somebody else, such as the builder, writes at the same moment. */
+/** Decides again when another process, such as the builder, writes at the same moment. */
 async function changeStored(
   zk: ZooKeeper,
   path: string,

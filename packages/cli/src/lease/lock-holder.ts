@@ -28,7 +28,7 @@ export async function findLockHolder(zk: ZooKeeper, id: NodeId): Promise<LockHol
 export function describeLockHolder({ owner, session, sinceMs }: LockHolder): string {
   const since = ` since ${new Date(sinceMs).toISOString()}`;
   const name = owner === '' ? '' : `"${owner}"`;
-  if (session === undefined) return `a lasting lock of ${name || 'somebody who gave no name'}${since}`;
+  if (session === undefined) return `a lasting lock of ${name || 'an unnamed owner'}${since}`;
   return `held by session 0x${session.toString(16)}${since}${name && `, ${name}`}`;
 }
 

@@ -3,7 +3,7 @@ import type { Clock, NodeId, ZooKeeper } from '@nodepool/zk-protocol';
 
 /** A node's lock, held. */
 export interface NodeLock {
-  /** Fires when the lock may be somebody else's now. */
+  /** Fires when another process may have the lock. */
   readonly lost: AbortSignal;
   release(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { CliContext } from '../command/context.js';
 import { askLaunchers } from '../explain/ask-launchers.js';
 import { findLauncherUrls } from '../explain/find-launchers.js';
 
-/** Most requests are served before anybody asks what they wait for. */
+/** Most requests are served within this time. */
 const FIRST_AFTER_MS = 3000;
 const AGAIN_AFTER_MS = 1000;
 
@@ -19,8 +19,8 @@ export interface WaitingReasonsOptions {
 }
 
 /**
- * Says what a request waits for, in the words of `nodepool explain`, for as long as it waits. Never fails: a person who
- * waits is not to be stopped by what could not be said.
+ * Says what a request waits for, in the words of `nodepool explain`, for as long as it waits. Never fails:
+ * the wait continues when no reason can be found.
  * @returns a function that ends it
  */
 export function sayWaitingReasons(options: WaitingReasonsOptions): () => void {
