@@ -11,6 +11,7 @@ export interface Padding {
 }
 
 const BLANK = /[ \t]/;
+const MARKER = /^(?:---|\.\.\.)(?:\s|$)/;
 const BLANK_OR_END = /[ \t\n\r]|^$/;
 
 /**
@@ -32,7 +33,7 @@ export class LayoutScanner {
 
   constructor(private readonly text: string) {}
 
-  /** @returns `undefined`: a bracket or quote is never closed, or a bracket is closed twice */
+  /** @returns `undefined`: a bracket or quote is not closed in its document, or a bracket is closed twice */
   scan(): readonly Padding[] | undefined {
     while (this.#at < this.text.length) if (!this.#token()) return undefined;
     return this.#flowLevel === 0 ? this.#paddings : undefined;
@@ -42,8 +43,7 @@ export class LayoutScanner {
     this.#skipToToken();
     const char = this.#peek();
     if (char === '') return true;
-    if (this.#column() === 0 && /^(?:---|\.\.\.|%)/.test(this.text.slice(this.#at, this.#at + 3)))
-      return this.#marker();
+    if (this.#isMarker() || (char === '%' && this.#column() === 0)) return this.#marker();
     if (this.#flowLevel === 0) this.#unwind();
     const isIndicator = BLANK_OR_END.test(this.#peek(1));
     if (char === '[' || char === '{') return this.#open();
@@ -64,6 +64,10 @@ export class LayoutScanner {
     if (this.#peek() === '%') this.#toLineEnd();
     else this.#at += 3;
     return this.#flowLevel === 0;
+  }
+
+  #isMarker(): boolean {
+    return this.#column() === 0 && MARKER.test(this.text.slice(this.#at, this.#at + 4));
   }
 
   #peek(ahead = 0): string {
@@ -163,6 +167,7 @@ export class LayoutScanner {
     this.#noteStart();
     for (this.#at += 1; this.#at < this.text.length;) {
       const char = this.#peek();
+      if (this.#isMarker()) return false;
       if (char === '\n') this.#quotedLine();
       else if (char === '\\' && quote === '"' && this.#peek(1) !== '\n') this.#at += 2;
       else if (char !== quote) this.#at += 1;
@@ -194,7 +199,7 @@ export class LayoutScanner {
       const start = this.#lineStart;
       this.#skipBlanks();
       const char = this.#peek();
-      const isOver = char === '' || char === '#' || this.#isPlainEnd();
+      const isOver = char === '' || char === '#' || this.#isMarker() || this.#isPlainEnd();
       const isOutside = this.#flowLevel === 0 && this.#column() <= this.#indent;
       if (this.#lineStart !== start && this.#flowLevel > 0 && char !== '') this.#keepRightOfMargin();
       if (isOver || isOutside) return true;

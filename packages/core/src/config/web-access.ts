@@ -40,10 +40,10 @@ const secret = (description: string) => ({ type: 'string', minLength: SHORTEST_S
 /** Keys that only the secure file has. */
 export const WEB_SECRETS = {
   'api-tokens': list(
-    'Who may write through the web API and read build logs; without tokens the API is read-only and build logs are public',
+    'Tokens for writing through the web API and reading build logs; without any, the API is read-only and build logs are public',
     section(
       'API token',
-      { name: name('Who has the token, for the audit lines in the log'), token: secret('Bearer token') },
+      { name: name('Owner of the token, for the audit lines in the log'), token: secret('Bearer token') },
       ['name', 'token'],
     ),
   ),

@@ -53,8 +53,8 @@ export function checkSharedPlace(path: string, remedy: string, uid = process.get
 }
 
 /**
- * Checks a place in which a program looks for a service, as {@link checkSharedPlace} does. The user who runs the service may
- * be any one, and own the directories above.
+ * Checks a place in which a client looks for a service, as {@link checkSharedPlace} does. Any user may run the service and own
+ * the directories above.
  * @throws NODEPOOL_UNSAFE_DIRECTORY with the reason
  */
 export function checkPlaceOfService(path: string, remedy: string, uid = process.geteuid?.()): void {

@@ -117,7 +117,7 @@ class DialAttempt {
     this.#use(socket, tls !== undefined);
   }
 
-  /** Its directory admits nobody else as the server, so there is no TLS. */
+  /** No TLS: only the owner of the directory can listen there. */
   #openUnixSocket(path: string): void {
     if (this.#settled) return;
     this.#stage = 'Unix socket connect';

@@ -34,10 +34,10 @@ export class ConnectionGate {
     private readonly logger: EmbeddedLogger,
   ) {}
 
-  /** Lets a connection in, for a while until it has introduced itself, or closes it. @returns whether it is in */
+  /** Accepts or closes a connection, and gives an accepted one a deadline for its handshake. @returns whether it was accepted */
   admit(connection: ClientConnection): boolean {
     if (!this.enter(connection)) {
-      this.logger.warn('Too many client connections, one is refused', { client: connection.address });
+      this.logger.warn('Refused a client connection: too many connections', { client: connection.address });
       connection.close('too many connections');
       return false;
     }
@@ -47,7 +47,7 @@ export class ConnectionGate {
     return true;
   }
 
-  /** Lets a connection in. One that has not logged in makes room for it where there is none. */
+  /** Accepts a connection. At a limit, closes one that has not logged in. @returns whether it was accepted */
   private enter(connection: ClientConnection): boolean {
     const { ip } = connection;
     if (!connection.isTrusted) this.limitStrangers();
@@ -57,7 +57,7 @@ export class ConnectionGate {
       const fromHere = this.connections.size < this.limits.total;
       const stranger = [...this.connections].find((other) => !other.isTrusted && (!fromHere || other.ip === ip));
       if (stranger === undefined) return false;
-      stranger.close('it has not logged in, and others need its place');
+      stranger.close('closed before its login: too many connections');
     }
     this.connections.add(connection);
     this.byAddress.set(ip, (this.byAddress.get(ip) ?? 0) + 1);
