@@ -29,6 +29,7 @@ const ROOMS = {
     contract: [],
     async: ['contract'],
     text: [],
+    conditions: ['contract'],
     images: ['contract'],
     'metrics/table': [],
     'metrics/statsd': ['contract', 'async', 'metrics/table'],
@@ -100,6 +101,7 @@ const ROOMS = {
     launcher: [
       'contract',
       'async',
+      'conditions',
       'images',
       'launcher/steering',
       'metrics',
@@ -117,7 +119,7 @@ const ROOMS = {
       'launcher/explain',
       'launcher/history',
     ],
-    render: ['contract', 'images', 'launcher/plan', 'launcher/preview'],
+    render: ['contract', 'conditions', 'images', 'launcher/plan', 'launcher/preview'],
     'testing/invariants': [],
     'testing/harness': ['contract', 'async', 'config', 'config/discovery', 'launcher', 'testing/invariants'],
     'testing/parts': ['contract', 'config', 'testing/harness'],
@@ -135,6 +137,7 @@ const ROOMS = {
     service: [
       'contract',
       'async',
+      'conditions',
       'text',
       'images',
       'config',
@@ -149,6 +152,7 @@ const ROOMS = {
     '.': [
       'contract',
       'text',
+      'conditions',
       'config',
       'cloud/key-scan',
       'cloud/operations',

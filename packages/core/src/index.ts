@@ -48,6 +48,9 @@ export type {
   ProviderImages,
 } from './contract/provider-config.js';
 export type { Condition, ConditionKind, ConditionSeverity, FoundCondition } from './contract/condition.js';
+export { newCondition } from './conditions/condition-types.js';
+export type { ErrorReason } from './conditions/error-reason.js';
+export { adviceFor, reasonOfError } from './conditions/error-reason.js';
 export { DRIVER_API_VERSION } from './contract/driver.js';
 export type { Clock, CancelTimer, Json, JsonObject, NodeRecord, RequestRecord, Resources } from '@nodepool/zk-protocol';
 export { delay, isNodepoolError, NodepoolError, orAbort } from '@nodepool/zk-protocol';

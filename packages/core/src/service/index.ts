@@ -12,6 +12,15 @@ export { AlienAdoption } from '../cloud/ownership/adopt.js';
 export type { AliensOptions } from '../cloud/ownership/aliens.js';
 export { Aliens } from '../cloud/ownership/aliens.js';
 
+/* What is wrong now */
+export type { ConditionChange } from '../conditions/condition-list.js';
+export { compareConditions, ConditionList, conditionKey } from '../conditions/condition-list.js';
+export type { ConditionType, ConditionTypeName } from '../conditions/condition-types.js';
+export { CONDITION_TYPES } from '../conditions/condition-types.js';
+export { conditionFromJson, conditionToJson } from '../conditions/condition-json.js';
+export type { ConditionSubjects, ServiceConditions, SharedCondition } from '../conditions/merge-conditions.js';
+export { asUnknown, concerns, mergeConditions, publishedConditions } from '../conditions/merge-conditions.js';
+
 /* Trial of new builds, and the way back */
 export type { Canary, Uses } from '../images/canary.js';
 export type { LaunchCounts } from '../images/rates.js';

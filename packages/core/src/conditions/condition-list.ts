@@ -1,0 +1,98 @@
+import type { Condition, FoundCondition } from '../contract/condition.js';
+import { newCondition } from './condition-types.js';
+
+/** A registry entry has one megabyte at most; what is cut is told. */
+const MOST_CONDITIONS = 100;
+const LONGEST_MESSAGE = 500;
+
+/** How a list differs from the one before. */
+export interface ConditionChange {
+  readonly began: readonly Condition[];
+  readonly ended: readonly Condition[];
+  /** Something but `lastSeenMs` is different. */
+  readonly hasChanged: boolean;
+}
+
+/** What is wrong with a service now. Each look replaces all of it, so that a condition ends with its cause. */
+export class ConditionList {
+  #conditions: ReadonlyMap<string, Condition> = new Map();
+
+  /** Errors first. */
+  get all(): readonly Condition[] {
+    return [...this.#conditions.values()];
+  }
+
+  /** Takes what was found at a look over; what is there already keeps the time since when it is. */
+  update(look: readonly FoundCondition[], nowMs: number, owner = ''): ConditionChange {
+    const before = this.#conditions;
+    const entries = firstOfEach(withinLimits(look, owner)).map(([key, condition]) => {
+      const known = before.get(key);
+      const sinceMs = known?.sinceMs ?? condition.sinceMs ?? nowMs;
+      return [
+        key,
+        { ...condition, status: condition.status ?? 'true', sinceMs, lastSeenMs: condition.lastSeenMs ?? nowMs },
+      ] as const;
+    });
+    const after = new Map<string, Condition>(entries);
+    this.#conditions = after;
+    const began = [...after].filter(([key]) => !before.has(key)).map(([, condition]) => condition);
+    const ended = [...before].filter(([key]) => !after.has(key)).map(([, condition]) => condition);
+    const hasOther = [...after].some(([key, condition]) => textOf(condition) !== textOf(before.get(key)));
+    return { began, ended, hasChanged: hasOther || ended.length > 0 };
+  }
+}
+
+/** What makes two conditions the same one. */
+export function conditionKey({ kind, name, type }: Pick<Condition, 'kind' | 'name' | 'type'>): string {
+  return `${kind} ${name} ${type}`;
+}
+
+/** What does not work before what is not as it should be; then from the whole service to the single node. */
+export function compareConditions(a: FoundCondition, b: FoundCondition): number {
+  return rankOf(a) - rankOf(b) || (conditionKey(a) < conditionKey(b) ? -1 : 1);
+}
+
+const KINDS = [
+  'configuration',
+  'zookeeper',
+  'launcher',
+  'builder',
+  'provider',
+  'label',
+  'pool',
+  'image',
+  'host',
+  'node',
+];
+
+function rankOf({ severity, kind }: FoundCondition): number {
+  return (severity === 'error' ? 0 : KINDS.length + 1) + (KINDS.indexOf(kind) + 1);
+}
+
+function firstOfEach(look: readonly FoundCondition[]): [string, FoundCondition][] {
+  const byKey = new Map<string, FoundCondition>();
+  for (const condition of look) {
+    const key = conditionKey(condition);
+    if (!byKey.has(key)) byKey.set(key, condition);
+  }
+  return [...byKey];
+}
+
+function withinLimits(look: readonly FoundCondition[], owner: string): FoundCondition[] {
+  const sorted = look.map((each) => ({ ...each, message: cut(each.message) })).sort(compareConditions);
+  const more = sorted.length - MOST_CONDITIONS;
+  if (more <= 0) return sorted;
+  const leftOut = newCondition('ConditionsLeftOut', {
+    ...{ name: owner, reason: 'TooMany', message: `${more + 1} further conditions are left out` },
+    nextStep: 'remove the causes of those that are shown',
+  });
+  return [...sorted.slice(0, MOST_CONDITIONS - 1), leftOut];
+}
+
+function cut(message: string): string {
+  return message.length <= LONGEST_MESSAGE ? message : `${message.slice(0, LONGEST_MESSAGE - 1)}…`;
+}
+
+function textOf(condition: Condition | undefined): string {
+  return JSON.stringify({ ...condition, lastSeenMs: 0 });
+}

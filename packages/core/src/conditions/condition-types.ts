@@ -1,0 +1,225 @@
+import type { ConditionKind, ConditionSeverity, FoundCondition } from '../contract/condition.js';
+import { ERROR_REASONS } from './error-reason.js';
+
+/** What a type of condition means, for people who look it up. */
+export interface ConditionType {
+  readonly kind: ConditionKind;
+  readonly severity: ConditionSeverity;
+  /** When it is true, and so when it ends. */
+  readonly meaning: string;
+  /** Typical reasons and what each means; `errors`: those of {@link ERROR_REASONS}. */
+  readonly reasons: Readonly<Record<string, string>> | 'errors';
+  /** What an operator can do. Conditions carry the step that fits their reason. */
+  readonly nextStep: string;
+}
+
+/** All types that services, drivers of this repository and commands use. Other drivers may have types of their own. */
+export const CONDITION_TYPES = {
+  ConfigurationNotLoaded: {
+    ...{ kind: 'configuration', severity: 'error' },
+    meaning: 'a changed configuration is not valid, and the one before stays in force',
+    reasons: { Invalid: 'the file has errors; the message has their places' },
+    nextStep: 'nodepool config-validate; correct the file',
+  },
+  RestartNeeded: {
+    ...{ kind: 'configuration', severity: 'warning' },
+    meaning: 'the file has settings that take effect at the next start',
+    reasons: { SettingChanged: 'the message names the settings' },
+    nextStep: 'restart the service, or take the change back',
+  },
+  ConfigurationProblem: {
+    ...{ kind: 'configuration', severity: 'warning' },
+    meaning: 'the file on the machine of the command has an error or a warning',
+    reasons: { Invalid: 'the message has the place' },
+    nextStep: 'nodepool config-validate; correct the file',
+  },
+  SecretsReadable: {
+    ...{ kind: 'configuration', severity: 'warning' },
+    meaning: 'other users can read a file with secrets',
+    reasons: { Mode: 'its permission bits' },
+    nextStep: 'chmod 600 FILE',
+  },
+  NoLauncher: {
+    ...{ kind: 'launcher', severity: 'error' },
+    meaning: 'no launcher is registered, so requests wait',
+    reasons: { NotRegistered: 'none runs, or all use another ZooKeeper or chroot' },
+    nextStep: 'start nodepool-launcher',
+  },
+  NoAnswer: {
+    ...{ kind: 'launcher', severity: 'error' },
+    meaning: 'a service is registered and its web server does not answer; its other conditions are `unknown`',
+    reasons: { Unreachable: 'no connection, or no answer in time' },
+    nextStep: 'look at the process and its log',
+  },
+  ClockSkew: {
+    ...{ kind: 'launcher', severity: 'warning' },
+    meaning: 'the clock of a service differs from that of the machine of the command by more than 5 s',
+    reasons: { Clock: 'one of the two clocks is wrong' },
+    nextStep: 'timedatectl set-ntp true, on the machine whose clock is wrong',
+  },
+  HistoryNotWritten: {
+    ...{ kind: 'launcher', severity: 'warning' },
+    meaning: 'the history of requests and nodes cannot be written; what happens meanwhile is not kept',
+    reasons: { NoSpace: 'the disk is full', NotWritable: 'the directory cannot be written' },
+    nextStep: 'free space, or correct the permissions of the directory',
+  },
+  ConditionsLeftOut: {
+    ...{ kind: 'launcher', severity: 'warning' },
+    meaning: 'a service has more conditions than its registry entry holds',
+    reasons: { TooMany: 'the message has the number' },
+    nextStep: 'remove the causes of those that are shown',
+  },
+  NotConnected: {
+    ...{ kind: 'zookeeper', severity: 'error' },
+    meaning: 'the service has no connection to ZooKeeper',
+    reasons: { Suspended: 'the connection broke', Lost: 'the session is over' },
+    nextStep: 'look at the ZooKeeper servers and the network',
+  },
+  SlowAnswers: {
+    ...{ kind: 'zookeeper', severity: 'warning' },
+    meaning: 'ZooKeeper takes more than 250 ms to answer a read',
+    reasons: { Slow: 'its disk or its load' },
+    nextStep: 'look at the disk and the load of the ZooKeeper servers',
+  },
+  NotStarted: {
+    ...{ kind: 'provider', severity: 'error' },
+    meaning: 'a provider cannot be started; it is tried again with growing pauses',
+    ...{ reasons: 'errors', nextStep: 'by reason' },
+  },
+  LaunchesFail: {
+    ...{ kind: 'provider', severity: 'error' },
+    meaning:
+      'launches in a provider, or other calls to its cloud, fail in a row; requests go to other providers where there are any',
+    ...{ reasons: 'errors', nextStep: 'by reason' },
+  },
+  LabelLaunchesFail: {
+    ...{ kind: 'label', severity: 'warning' },
+    meaning: 'launches of one label in one provider fail in a row for lack of capacity; the name is `PROVIDER/LABEL`',
+    ...{ reasons: 'errors', nextStep: 'by reason' },
+  },
+  SlowLaunches: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning: 'launches take much longer than usual; providers of the same priority are asked first',
+    reasons: { Slow: 'the cloud is slow' },
+    nextStep: 'none: it ends by itself',
+  },
+  NotRegistered: {
+    ...{ kind: 'provider', severity: 'error' },
+    meaning: 'the configuration on the machine of the command has a provider that no launcher has registered',
+    reasons: { NoPool: 'no launcher has it, or has not loaded the file' },
+    nextStep: 'compare the configuration of the launchers, and look at their logs',
+  },
+  Draining: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning: 'a provider left the configuration and still has nodes; the launcher deletes each when it is free',
+    reasons: { LeftConfiguration: 'its entry was removed' },
+    nextStep: 'end holds and jobs of its nodes, or wait; do not erase it and do not stop the launcher',
+  },
+  NodesWithoutProvider: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning: 'ZooKeeper has nodes of a provider that no launcher has, so they are never deleted',
+    reasons: { UnknownProvider: 'no launcher has the provider, and none drains it' },
+    nextStep: 'put the entry of the provider back until its nodes are gone',
+  },
+  ResourcesLeaked: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning:
+      'the cloud has resources of this database without a record; they are deleted, and an error when that fails',
+    reasons: {
+      NoRecord: 'they are deleted when they are seen again',
+      DeletionFails: 'the cloud refuses to delete them',
+    },
+    nextStep: 'with DeletionFails: delete them with the tools of the cloud',
+  },
+  ResourcesWithoutProof: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning:
+      'resources carry the name of the provider and are not proven to belong to this database; they are not deleted',
+    reasons: { NoDatabaseId: 'they carry no id of a database' },
+    nextStep: 'nodepool adopt PROVIDER',
+  },
+  ResourcesOfOtherDatabase: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning: 'resources carry the name of the provider and the id of another database; they are not deleted',
+    reasons: { OtherDatabase: 'another installation uses the provider, or this service uses the wrong database' },
+    nextStep: 'check zookeeper-servers and --state-dir',
+  },
+  NotServed: {
+    ...{ kind: 'label', severity: 'error' },
+    meaning: 'no pool of any launcher can serve a label now',
+    reasons: {
+      NoPool: 'no pool has the label',
+      PoolDisabled: 'max-servers or max-concurrency is 0',
+      Paused: 'an order of an operator',
+      ProviderNotStarted: 'the provider of its only pool is not started',
+      ProviderFails: 'launches in the provider fail',
+      LabelUnavailable: 'the definition of the label does not fit the cloud',
+      ImageMissing: 'there is no image to launch from',
+      Quota: 'one node needs more than the quota allows in all',
+      Several: 'several pools, each for another reason',
+    },
+    nextStep: 'that of the cause; nodepool explain --label LABEL has all pools',
+  },
+  StandbyMissing: {
+    ...{ kind: 'label', severity: 'warning' },
+    meaning: 'there are fewer standby nodes than min-ready, and not enough are being made',
+    reasons: { TooFew: 'the message has the numbers' },
+    nextStep: 'nodepool explain --label LABEL',
+  },
+  NoReadyBuild: {
+    ...{ kind: 'image', severity: 'error' },
+    meaning: 'an image has no ready build',
+    reasons: { NeverBuilt: 'no build has ended', BuildFailed: 'the newest build failed' },
+    nextStep: 'nodepool image-log IMAGE, nodepool image-build IMAGE --follow',
+  },
+  OldBuild: {
+    ...{ kind: 'image', severity: 'warning' },
+    meaning: 'the newest ready build is older than twice the rebuild-age',
+    reasons: { NotRebuilt: 'no build has ended since', BuildFailed: 'the newest build failed' },
+    nextStep: 'nodepool image-log IMAGE, nodepool image-build IMAGE --follow',
+  },
+  BuildWithdrawn: {
+    ...{ kind: 'image', severity: 'warning' },
+    meaning: 'the newest build was withdrawn, or is launched only where there is no other',
+    reasons: { LaunchesFailed: 'its launches failed more often than those of the build before it' },
+    nextStep: 'nodepool image-log IMAGE; then nodepool image-unpause IMAGE',
+  },
+  DeletionFails: {
+    ...{ kind: 'node', severity: 'error' },
+    meaning: 'the deletion of a node has failed; it is tried again with growing pauses, without end',
+    ...{ reasons: 'errors', nextStep: 'nodepool delete NODE --now, after the cause is removed' },
+  },
+  DeletionTakesLong: {
+    ...{ kind: 'node', severity: 'error' },
+    meaning: 'a node has been `deleting` for more than 5 minutes',
+    reasons: {
+      StillInCloud: 'a launcher works on it, and the cloud does not end it',
+      NobodyDeletes: 'no launcher works on it',
+    },
+    nextStep: 'look at the instance with the tools of the cloud; nodepool delete NODE --now begins the deletion again',
+  },
+  OrderInForce: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning: 'an order of an operator pauses, drains or limits a provider, pool, label or image',
+    reasons: { Paused: '`pause`', Drained: '`drain`', Limited: '`limit`' },
+    nextStep: 'nodepool KIND resume NAME',
+  },
+} as const satisfies Readonly<Record<string, ConditionType>>;
+
+/** One of {@link CONDITION_TYPES}. */
+export type ConditionTypeName = keyof typeof CONDITION_TYPES;
+
+/** A condition of a known type: kind and severity are those of the table unless the finder knows better. */
+export function newCondition(
+  type: ConditionTypeName,
+  details: Omit<FoundCondition, 'type' | 'kind' | 'severity' | 'evidence'> & Partial<FoundCondition>,
+): FoundCondition {
+  const { kind, severity } = CONDITION_TYPES[type];
+  return { kind, severity, evidence: {}, ...details, type };
+}
+
+/** Reasons of a type with their meanings. */
+export function reasonsOf({ reasons }: ConditionType): readonly (readonly [string, string])[] {
+  if (reasons !== 'errors') return Object.entries(reasons);
+  return Object.entries(ERROR_REASONS).map(([name, { meaning }]) => [name, meaning]);
+}
