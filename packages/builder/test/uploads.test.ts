@@ -10,6 +10,8 @@ import {
   uploadPath,
   type Clock,
 } from '@nodepool/zk-protocol';
+import type { Driver, Provider } from '@nodepool/core';
+import { createFakeDriver } from '@nodepool/driver-fake';
 import { ensureDebianPackages } from '@nodepool/test-servers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { MAKE_IMAGE, World, type WorldOptions } from './support/world.js';
@@ -226,6 +228,31 @@ describe('what is no longer needed', () => {
     expect(await of.cloudImages()).toHaveLength(1);
     expect(await of.files()).toContain('notes.txt');
     expect(of.happened.filter((text) => text.startsWith('sweep'))).toEqual([]);
+  });
+
+  it('that cannot be deleted does not keep the others', async () => {
+    const fake = createFakeDriver();
+    let stubborn = '';
+    const picky: Driver = {
+      ...fake,
+      getProvider(config, context) {
+        const provider = fake.getProvider(config, context);
+        const deleteImage = provider.deleteImage?.bind(provider);
+        return Object.defineProperty<Provider>(provider, 'deleteImage', {
+          value: (id: string, signal: AbortSignal) =>
+            id === stubborn ? Promise.reject(new Error('it is in use')) : deleteImage?.(id, signal),
+        });
+      },
+    };
+    const of = await start({ drivers: [picky] });
+    await of.leakImage();
+    stubborn = of.cloud.cloud.images()[0]?.id ?? '';
+    await of.leakImage();
+    await of.builder({ clock: hurried(60_000, 300) });
+    await settled(of, READY);
+
+    await vi.waitFor(async () => expect(await of.cloudImages()).toHaveLength(2), WAIT);
+    expect((await of.cloudImages()).map(({ externalId }) => externalId)).toContain(stubborn);
   });
 
   it('gets the id of the database when a record of a builder that wrote none has it', async () => {

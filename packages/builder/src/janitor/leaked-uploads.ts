@@ -1,6 +1,5 @@
-import { databaseTag, type AlienResource, type Provider, type ProviderImage, type Resource } from '@nodepool/core';
-import { Aliens, judgeAll, type Verdict } from '@nodepool/core/service';
-import { readDatabaseId } from '@nodepool/zk-protocol';
+import { NodepoolError, type AlienResource, type Provider } from '@nodepool/core';
+import { imageResource, LeakFinder, uploadEvidence } from '@nodepool/core/service';
 import type { Surroundings } from '../context/surroundings.js';
 
 /**
@@ -8,9 +7,8 @@ import type { Surroundings } from '../context/surroundings.js';
  * with the id of this database are removed; the others are reported.
  */
 export class LeakedUploads {
-  readonly #seen = new Map<string, ReadonlySet<string>>();
+  readonly #finders = new Map<string, LeakFinder>();
   readonly #looking = new Set<string>();
-  readonly #aliens = new Map<string, Aliens>();
 
   constructor(
     private readonly surroundings: Surroundings,
@@ -20,8 +18,8 @@ export class LeakedUploads {
   /** Images that carry the name of a provider and are not proven to belong to this database. */
   get aliens(): readonly (AlienResource & { readonly provider: string })[] {
     const { providers } = this.surroundings.config();
-    return [...this.#aliens].flatMap(([provider, { all }]) =>
-      providers.has(provider) ? all.map((resource) => ({ ...resource, provider })) : [],
+    return [...this.#finders].flatMap(([provider, { aliens }]) =>
+      providers.has(provider) ? aliens.map((resource) => ({ ...resource, provider })) : [],
     );
   }
 
@@ -36,80 +34,47 @@ export class LeakedUploads {
   async #lookIn(name: string): Promise<void> {
     if (this.#looking.has(name)) return;
     this.#looking.add(name);
-    const { providers, logger } = this.surroundings;
+    const finder = this.#finders.get(name) ?? this.#newFinder(name);
+    this.#finders.set(name, finder);
     try {
-      const provider = await providers.use(name, this.signal);
-      if (provider) await this.#lookThrough(name, provider);
+      await finder.run(this.signal);
     } catch (error) {
+      const { logger } = this.surroundings;
       if (!this.signal.aborted) logger.warn('Cannot look for leaked images', { provider: name, error });
     } finally {
       this.#looking.delete(name);
     }
   }
 
-  async #lookThrough(name: string, provider: Provider): Promise<void> {
-    const { logger, zk, databaseId } = this.surroundings;
-    const verdicts = [...this.#judge(name, (await provider.listImages?.(this.signal)) ?? [])];
-    const those = (wanted: Verdict) => verdicts.flatMap(([image, verdict]) => (verdict === wanted ? [image] : []));
-    const leaked = those('leaked');
-    const before = this.#seen.get(name);
-    this.#seen.set(name, new Set(leaked.map(({ id }) => id)));
-    this.#aliensOf(name).saw(those('alien'));
-    await this.#tagAll(provider, those('recorded'));
-    const again = leaked.filter(({ id }) => before?.has(id) === true);
-    if (again.length > 0 && (await readDatabaseId(zk)) !== databaseId()) {
-      logger.warn('Leaked images are kept: the database has another id than at the start; restart this builder');
-      return;
-    }
-    for (const { id } of again) {
-      logger.warn('Leaked image is removed', { provider: name, externalId: id });
-      await provider.deleteImage?.(id, this.signal);
-    }
-  }
-
-  #judge(provider: string, images: readonly ProviderImage[]): Map<Resource, Verdict> {
-    const { tree, databaseId } = this.surroundings;
-    const uploads = [...tree.images.values()].flatMap((image) => [...image.uploads.values()]);
-    const resources = images.map(({ externalId, name, metadata }) => ({
-      type: 'image',
-      id: externalId,
-      name,
-      metadata,
-    }));
-    return judgeAll(resources, {
-      provider,
-      databaseId: databaseId(),
-      nodes: new Map(),
-      images: {
-        ready: tree.ready,
-        hasUpload: (buildId, uploadId) =>
-          uploads.some((one) => one.provider === provider && one.buildId === buildId && one.id === uploadId),
-        hasImage: (_provider, externalId) =>
-          uploads.some((one) => one.provider === provider && one.externalId === externalId),
+  #newFinder(name: string): LeakFinder {
+    const { databaseId, tree, zk, clock, logger } = this.surroundings;
+    return new LeakFinder({
+      ...{ provider: name, databaseId: databaseId(), zk, clock, logger: logger.child({ provider: name }) },
+      nodes: {
+        get ready() {
+          return tree.ready;
+        },
+        get: () => undefined,
+      },
+      images: uploadEvidence(tree),
+      adapter: {
+        listResources: async (signal) => {
+          const provider = await this.#use(name, signal);
+          return ((await provider.listImages?.(signal)) ?? []).map(imageResource);
+        },
+        deleteResource: async ({ id }, signal) => (await this.#use(name, signal)).deleteImage?.(id, signal),
+        tagResource: async (resource, tags, signal) => {
+          const provider = await this.#use(name, signal);
+          if (!provider.tagResource) throw new Error(`driver "${provider.config.driverName}" cannot tag images`);
+          await provider.tagResource(resource, tags, signal);
+        },
       },
     });
   }
 
-  /** Uploaded before the database had an id, or by a builder that writes none. */
-  async #tagAll(provider: Provider, images: readonly Resource[]): Promise<void> {
-    const { databaseId, logger } = this.surroundings;
-    if (!provider.tagResource) return;
-    for (const image of images) {
-      const fields = { provider: provider.config.name, externalId: image.id };
-      try {
-        await provider.tagResource(image, databaseTag(databaseId()), this.signal);
-        logger.info('Tagged the image of an existing upload with the database id', fields);
-      } catch (error) {
-        if (this.signal.aborted) throw error;
-        logger.warn('Failed to tag an image with the database id; retrying at the next look', { ...fields, error });
-      }
-    }
-  }
-
-  #aliensOf(provider: string): Aliens {
-    const { clock, logger } = this.surroundings;
-    const known = this.#aliens.get(provider) ?? new Aliens({ provider, clock, logger: logger.child({ provider }) });
-    this.#aliens.set(provider, known);
-    return known;
+  async #use(name: string, signal: AbortSignal): Promise<Provider> {
+    const provider = await this.surroundings.providers.use(name, signal);
+    if (!provider) throw new NodepoolError('NODEPOOL_NO_IMAGES', `provider "${name}" has left the configuration`);
+    return provider;
   }
 }

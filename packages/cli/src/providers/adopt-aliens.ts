@@ -3,8 +3,8 @@ import type { NodeId, NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { NODE_ID_TAG } from '@nodepool/core';
 import type { AlienResource, Config, Provider, ProviderConfig, Resource } from '@nodepool/core';
 import { createDriverRegistry } from '@nodepool/core/config';
-import { AlienAdoption, formatAge } from '@nodepool/core/service';
-import type { Evidence, Listing } from '@nodepool/core/service';
+import { AlienAdoption, formatAge, uploadEvidence } from '@nodepool/core/service';
+import type { Listing } from '@nodepool/core/service';
 import { closestWord } from '../command/closest.js';
 import { print, tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
@@ -90,7 +90,11 @@ async function listAndAdopt(context: CliContext, work: Work, signal: AbortSignal
     throw new CliError(`the driver of provider ${args.provider} cannot list what its cloud has`);
   }
   const adoption = new AlienAdoption({
-    ...{ provider, clock: context.clock, evidence: evidenceOf(args.provider, records) },
+    ...{
+      provider,
+      clock: context.clock,
+      evidence: { provider: args.provider, ...records, images: uploadEvidence(records.tree) },
+    },
     reread: (resource) => reread(context, work, resource),
   });
   const aliens = await adoption.find(signal);
@@ -173,22 +177,6 @@ const WHY_LEFT = {
   unreadable: 'a record that may name it cannot be read; the warning above names the record',
   'other-database': 'it carries the id of another database',
 } as const;
-
-function evidenceOf(provider: string, { databaseId, nodes, tree }: Records): Evidence {
-  const uploads = () => [...tree.images.values()].flatMap((image) => [...image.uploads.values()]);
-  return {
-    ...{ provider, databaseId, nodes },
-    images: {
-      get ready() {
-        return tree.ready;
-      },
-      hasUpload: (buildId, uploadId) =>
-        uploads().some((one) => one.provider === provider && one.buildId === buildId && one.id === uploadId),
-      hasImage: (_provider, externalId) =>
-        uploads().some((one) => one.provider === provider && one.externalId === externalId),
-    },
-  };
-}
 
 /** The records of one resource, as ZooKeeper has them now. @returns false when one cannot be read */
 async function reread(context: CliContext, { zk, records }: Work, { metadata }: Resource): Promise<boolean> {

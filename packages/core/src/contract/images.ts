@@ -11,8 +11,11 @@ export interface ImageSource {
    * `undefined` in answer: `newestUpload`, and nothing is to be told.
    */
   chooseUpload?(image: string, attempt: LaunchAttempt): Promise<UploadChoice> | undefined;
-  /** Whether a record of this upload exists, whatever its state. */
-  hasUpload(buildId: string, uploadId: string): boolean;
+  /**
+   * Whether a record of this upload exists, whatever its state.
+   * @param provider - ids of uploads count from one in each provider; default: of any provider
+   */
+  hasUpload(buildId: string, uploadId: string, provider?: string): boolean;
   /** Whether a record of an upload to the provider has this external id, whatever its state. */
   hasImage(provider: string, externalId: string): boolean;
 }

@@ -5,12 +5,14 @@ export { propertyTexts } from '../config/property-texts.js';
 export { unfinishedAfter } from '../async/unfinished-after.js';
 
 /* What in a cloud belongs to this database */
-export type { Evidence, Verdict } from '../cloud/ownership/judge.js';
-export { judgeAll } from '../cloud/ownership/judge.js';
+export type { Evidence } from '../cloud/ownership/judge.js';
+export { imageResource } from '../cloud/ownership/judge.js';
 export type { Adoption, AdoptionOptions } from '../cloud/ownership/adopt.js';
 export { AlienAdoption } from '../cloud/ownership/adopt.js';
-export type { AliensOptions } from '../cloud/ownership/aliens.js';
-export { Aliens } from '../cloud/ownership/aliens.js';
+export type { LeakFinderOptions } from '../cloud/ownership/leak-finder.js';
+export { LeakFinder } from '../cloud/ownership/leak-finder.js';
+export type { UploadEvidence } from '../cloud/ownership/upload-evidence.js';
+export { uploadEvidence } from '../cloud/ownership/upload-evidence.js';
 
 /* What is wrong now */
 export type { ConditionChange } from '../conditions/condition-list.js';

@@ -2,7 +2,7 @@ import { isNodepoolError, type Clock } from '@nodepool/zk-protocol';
 import type { AlienResource, Provider } from '../../contract/driver.js';
 import { DATABASE_ID_TAG, type Resource } from '../../contract/instance.js';
 import { describeAlien } from './aliens.js';
-import { judgeAll, type Evidence } from './judge.js';
+import { imageResource, judgeAll, type Evidence } from './judge.js';
 import { databaseTag } from './ownership.js';
 
 /** A list of the cloud's resources serves no longer than this: what is tagged must have been read a moment ago. */
@@ -76,9 +76,7 @@ export class AlienAdoption {
       provider.listImages?.(signal),
     ]);
     const known = new Set(resources.map(({ type, id }) => `${type} ${id}`));
-    const further = images
-      .filter(({ externalId }) => !known.has(`image ${externalId}`))
-      .map(({ externalId, name, metadata }): Resource => ({ type: 'image', id: externalId, name, metadata }));
+    const further = images.filter(({ externalId }) => !known.has(`image ${externalId}`)).map(imageResource);
     this.#listed = { resources: [...resources, ...further], atMs };
     return this.#listed.resources;
   }

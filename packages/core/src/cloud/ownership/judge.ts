@@ -1,5 +1,5 @@
 import type { NodeRecord } from '@nodepool/zk-protocol';
-import type { ImageSource } from '../../contract/images.js';
+import type { ProviderImage } from '../../contract/driver.js';
 import {
   BUILD_ID_TAG,
   DATABASE_ID_TAG,
@@ -9,13 +9,14 @@ import {
   type Resource,
 } from '../../contract/instance.js';
 import { isOurs } from './ownership.js';
+import type { UploadEvidence } from './upload-evidence.js';
 
 /** What resources are judged by. */
 export interface Evidence {
   readonly provider: string;
   readonly databaseId: string | undefined;
   readonly nodes: { get(id: string): NodeRecord | undefined };
-  readonly images: Pick<ImageSource, 'ready' | 'hasUpload' | 'hasImage'> | undefined;
+  readonly images: UploadEvidence | undefined;
 }
 
 /**
@@ -30,6 +31,11 @@ export type Verdict = 'other' | 'kept' | 'recorded' | 'leaked' | 'twin' | 'alien
 
 /** Nodes in these states make no more instances: their external id is that of what they have. */
 const SETTLED: ReadonlySet<string> = new Set(['ready', 'in-use', 'hold', 'used']);
+
+/** An image in the form in which it is judged. */
+export const imageResource = ({ externalId: id, name, metadata }: ProviderImage): Resource => ({
+  ...{ type: 'image', id, name, metadata },
+});
 
 /** Judges everything that a cloud shows. Pure: what the records say now decides. */
 export function judgeAll(resources: readonly Resource[], evidence: Evidence): Map<Resource, Verdict> {
@@ -67,7 +73,7 @@ function judgeImage(resource: Resource, evidence: Evidence, buildId: string, upl
   const carriesNone = resource.metadata[DATABASE_ID_TAG] === undefined;
   if (images.hasImage(provider, resource.id)) return carriesNone ? 'recorded' : 'kept';
   const ours = isOurs(resource.metadata, provider, databaseId);
-  if ((ours || carriesNone) && images.hasUpload(buildId, uploadId)) return 'kept';
+  if ((ours || carriesNone) && images.hasUpload(buildId, uploadId, provider)) return 'kept';
   return ours ? 'leaked' : 'alien';
 }
 

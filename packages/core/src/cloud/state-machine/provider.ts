@@ -21,7 +21,7 @@ import { StateMachineHandler, type HandlerPort } from './handler.js';
 import { Launch } from './launch.js';
 import type { LabelNeeds } from './label-needs.js';
 import type { LaunchServices } from './launch-services.js';
-import type { LeakFinder } from './leaks.js';
+import type { LeakFinder } from '../ownership/leak-finder.js';
 import { makeAdapter, makeParts, makeServices, type StateMachineProviderParts } from './provider-parts.js';
 import type { ProviderQuota } from './quota.js';
 import type { Readiness } from './readiness.js';

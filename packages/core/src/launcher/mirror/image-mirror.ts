@@ -11,6 +11,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Logger } from '../../contract/logger.js';
 import type { ImageSource, LaunchAttempt, UploadChoice } from '../../contract/images.js';
+import { uploadEvidence, type UploadEvidence } from '../../cloud/ownership/upload-evidence.js';
 import { pickUploads } from '../../images/pick-uploads.js';
 import { CanaryLaunches } from './canary-launches.js';
 
@@ -30,6 +31,7 @@ export class ImageMirror implements ImageSource {
   readonly #tree: ImageTree;
   readonly #listeners = new Set<(image: string) => void>();
   readonly #canaries: CanaryLaunches;
+  readonly #evidence: UploadEvidence;
   readonly #clock: Clock;
 
   constructor({ zk, clock, logger, changed, isBuilding }: ImageMirrorOptions) {
@@ -45,6 +47,7 @@ export class ImageMirror implements ImageSource {
       this.#canaries.imageChanged(image);
     };
     this.#tree = new ImageTree({ zk, clock, logger, changed: onChange });
+    this.#evidence = uploadEvidence(this.#tree);
   }
 
   get ready(): boolean {
@@ -85,20 +88,12 @@ export class ImageMirror implements ImageSource {
     if (before?.state === 'in-use' && after && after.state !== 'in-use') this.#canaries.nodeUsed(before, after);
   }
 
-  hasUpload(buildId: string, uploadId: string): boolean {
-    for (const { uploads } of this.#tree.images.values()) {
-      for (const upload of uploads.values()) if (upload.buildId === buildId && upload.id === uploadId) return true;
-    }
-    return false;
+  hasUpload(buildId: string, uploadId: string, provider?: string): boolean {
+    return this.#evidence.hasUpload(buildId, uploadId, provider);
   }
 
   hasImage(provider: string, externalId: string): boolean {
-    for (const { uploads } of this.#tree.images.values()) {
-      for (const upload of uploads.values()) {
-        if (upload.provider === provider && upload.externalId === externalId) return true;
-      }
-    }
-    return false;
+    return this.#evidence.hasImage(provider, externalId);
   }
 
   /** Resolves when all uploads are known. Reads them again by itself after a broken connection. */

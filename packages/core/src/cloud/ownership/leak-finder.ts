@@ -7,30 +7,29 @@ import {
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
-import type { AlienResource, LeakedResource, ProviderContext } from '../../contract/driver.js';
+import type { AlienResource, LeakedResource } from '../../contract/driver.js';
 import type { Logger } from '../../contract/logger.js';
-import type { ImageSource } from '../../contract/images.js';
 import { DATABASE_ID_TAG, NODE_ID_TAG, type Resource } from '../../contract/instance.js';
 import type { OperationMetrics } from '../../contract/operation-metrics.js';
-import { Aliens } from '../ownership/aliens.js';
-import { judgeAll, type Evidence, type Verdict } from '../ownership/judge.js';
-import { databaseTag } from '../ownership/ownership.js';
-import type { Adapter } from './types.js';
+import type { Adapter } from '../state-machine/types.js';
+import { Aliens } from './aliens.js';
+import { judgeAll, type Evidence, type Verdict } from './judge.js';
+import { databaseTag } from './ownership.js';
 
-/** What leaks are told by. */
+/** What leaks are found with. */
 export interface LeakFinderOptions {
   readonly provider: string;
   /** Id of the database; nothing is deleted without it. */
   readonly databaseId: string | undefined;
-  readonly adapter: Adapter;
-  readonly nodes: ProviderContext['nodes'];
-  readonly images: ImageSource | undefined;
+  readonly adapter: Pick<Adapter, 'listResources' | 'deleteResource' | 'tagResource'>;
+  readonly nodes: Evidence['nodes'] & { readonly ready: boolean };
+  readonly images: Evidence['images'];
   readonly zk: Pick<ZooKeeper, 'exists' | 'getData'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
-  readonly metrics: OperationMetrics | undefined;
-  /** A leaked resource was told to go; it may still take its time. */
-  readonly deleted: (resource: Resource) => void;
+  readonly metrics?: OperationMetrics | undefined;
+  /** The deletion of a leaked resource was accepted; it may still take its time. */
+  readonly deleted?: (resource: Resource) => void;
 }
 
 /** A number of ten digits, as node ids are. */
@@ -149,7 +148,7 @@ export class LeakFinder {
       }
     }
     metrics?.leaked?.(provider, resource.pluralMetricName ?? `${resource.type}s`);
-    this.#options.deleted(resource);
+    this.#options.deleted?.(resource);
     return undefined;
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { newNode, type NodeId, type NodeRecord, type NodeState } from '@nodepool/zk-protocol';
 import { silentLogger } from '../../contract/logger.js';
 import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, type Resource } from '../../contract/instance.js';
-import { LeakFinder, type LeakFinderOptions } from './leaks.js';
+import { LeakFinder, type LeakFinderOptions } from './leak-finder.js';
 
 const NODE = '0000000007' as NodeId;
 const DATABASE = 'a'.repeat(32);
