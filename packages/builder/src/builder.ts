@@ -82,7 +82,7 @@ export class Builder {
     return () => this.#imageListeners.delete(listener);
   }
 
-  /** Builds and uploads under way. */
+  /** Builds and uploads in progress. */
   get running(): { readonly builds: readonly Progress[]; readonly uploads: readonly Progress[] } {
     return { builds: this.#parts?.builds.running ?? [], uploads: this.#parts?.uploads.running ?? [] };
   }
@@ -141,7 +141,7 @@ export class Builder {
     void this.#sweep(true);
   }
 
-  /** Puts another configuration in force. Builds and uploads under way continue as they were begun. */
+  /** Puts another configuration in force. Builds and uploads in progress continue with the old one. */
   async reconfigure(config: Config): Promise<void> {
     if (config.imagesDir !== this.#config.imagesDir || config.buildLogDir !== this.#config.buildLogDir) {
       this.#options.logger.warn('A change of images-dir or build-log-dir takes effect at the next start');

@@ -31,7 +31,9 @@ export async function prepareSurroundings(options: BuilderOptions, live: LiveSur
   makePrivateDirectory(tmpRoot, 'remove it, or set TMPDIR to a directory that only the builder may write to');
   const sandbox = options.sandbox ?? (await findSandbox());
   if (sandbox.length === 0) {
-    logger.warn('Builds have no namespaces of their own here; a killed build is cleaned up by hand of the builder');
+    logger.warn(
+      'Builds run without namespaces of their own: they need root and util-linux; the builder unmounts what a killed build leaves',
+    );
   }
   return {
     ...live,

@@ -35,7 +35,7 @@ function followImages(builder: Builder, clock: Clock, tell: (event: ApiEvent) =>
   });
 }
 
-/** The builder as a service: what it says of itself in log and `/healthz`. */
+/** The builder as a service: its lines for the log, and its state in `/healthz`. */
 function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock): DaemonRuntime {
   const images = () => builder.tree.images;
   return {

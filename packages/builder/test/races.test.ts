@@ -76,7 +76,7 @@ describe('a lock that another process holds', () => {
     await settled(of, { builds: ['ready'], uploads: [] });
     const lock = await heldUpload(of);
     await builder.reconfigure(await of.reload({ diskimages: DEBIAN }));
-    await vi.waitFor(() => expect(of.said).toContain('info Upload is left to another builder'), WAIT);
+    await vi.waitFor(() => expect(of.said).toContain('info Skipping upload: another builder uploads it'), WAIT);
     await settled(of, { builds: ['ready'], uploads: ['sky uploading'] });
 
     await lock.release();

@@ -58,7 +58,7 @@ export async function buildImage(surroundings: Surroundings, order: BuildOrder):
     events.imageBuilt(image.name, format, await bytesOnDisk(imageFile(imagesDir, image.name, building.id, format)));
   }
   const build = await records.complete(building, order);
-  if (!build) return fail(surroundings, records, building, 'somebody has removed its record meanwhile');
+  if (!build) return fail(surroundings, records, building, 'its record was removed while it was built');
   logger.info('Build is ready', { image: image.name, build: build.id, durationMs: clock.now() - startedMs });
   return { result: 'ready', build };
 }

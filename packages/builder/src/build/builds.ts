@@ -42,7 +42,7 @@ export class Builds {
     return progress ? { building: progress } : { waits: this.#status.get(image) ?? 'not looked at yet' };
   }
 
-  /** Builds under way. */
+  /** Builds in progress. */
   get running(): readonly Progress[] {
     return [...this.#running.values()].flatMap(({ progress }) => (progress ? [progress] : []));
   }
@@ -66,14 +66,14 @@ export class Builds {
     this.#backoffs.clear(image);
   }
 
-  /** Begins no more builds; resolves when those under way have ended. */
+  /** Begins no more builds; resolves when those in progress have ended. */
   async drain(): Promise<void> {
     this.#draining = true;
     for (const cancel of this.#timers.values()) cancel();
     await Promise.all([...this.#running.values()].map(({ ended }) => ended));
   }
 
-  /** Ends builds under way at once. */
+  /** Ends builds in progress at once. */
   abort(): void {
     this.#draining = true;
     this.#stop.abort(new Error('the builder stops'));
@@ -139,7 +139,7 @@ export class Builds {
     const { zk, clock, space, logger } = this.#surroundings;
     const shortage = await space.shortage(image.name);
     if (shortage !== undefined) {
-      logger.warn('Build is not begun: too little space', { image: image.name, reason: shortage });
+      logger.warn('Not starting build: insufficient disk space', { image: image.name, reason: shortage });
       this.#backoffs.failed(image.name, shortage);
       return;
     }

@@ -3,7 +3,7 @@ import { freeBytes, type SpaceNeed } from '../context/space.js';
 
 const INTERVAL_MS = 5_000;
 
-/** Looks from time to time at how much space is left while a build runs, and remembers the least. */
+/** Measures the free space while a build runs, and remembers the least. */
 export class SpaceWatch {
   #cancel: CancelTimer | undefined;
   #leastImages: number;
@@ -25,7 +25,7 @@ export class SpaceWatch {
     return new SpaceWatch(clock, imagesDir, tmpDir, { images, tmp });
   }
 
-  /** What was taken at the most, now included. */
+  /** The most that was taken so far, now included. */
   async look(): Promise<SpaceNeed> {
     const [images, tmp] = await Promise.all([freeBytes(this.imagesDir), freeBytes(this.tmpDir)]);
     this.#leastImages = Math.min(this.#leastImages, images);

@@ -23,7 +23,7 @@ describe('pauses', () => {
   it('for others end when these have ended, without forgetting failures', () => {
     const { backoffs } = setUp();
     backoffs.failed('a', 'no room');
-    backoffs.hold('a', 'another builder is at it');
+    backoffs.hold('a', 'another builder builds it');
     expect(backoffs.until('a')).toBeDefined();
 
     backoffs.endHold('a');

@@ -8,12 +8,12 @@ export interface BackoffSurroundings {
 
 /** Why and until when something is left for later. Times in ms since the epoch. */
 export interface Pause {
-  /** Failures so far; 0: another process is at it. */
+  /** Failures so far; 0: another process does the work. */
   readonly attempts: number;
   readonly sinceMs: number;
   readonly untilMs: number;
   readonly reason: string;
-  /** It is somebody else's work that is waited for. */
+  /** It waits for the work of another process. */
   readonly isHold: boolean;
 }
 
@@ -37,7 +37,7 @@ export class Backoffs {
     this.#pauses.set(name, { attempts, reason, isHold: false, sinceMs: clock.now(), untilMs: clock.now() + ms });
   }
 
-  /** Waits for somebody else without counting a failure. */
+  /** Waits for another process without counting a failure. */
   hold(name: string, reason: string): void {
     const sinceMs = this.surroundings.clock.now();
     const attempts = this.#pauses.get(name)?.attempts ?? 0;

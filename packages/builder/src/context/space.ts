@@ -2,7 +2,7 @@ import { readFile, rename, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { JsonObject } from '@nodepool/zk-protocol';
 
-/** Bytes that a build of an image took at the most, on the file systems of its images and of its temporary files. */
+/** The most bytes that a build of an image took, on the file systems of its images and of its temporary files. */
 export interface SpaceNeed {
   readonly imagesBytes: number;
   readonly tmpBytes: number;
@@ -59,7 +59,7 @@ export class SpaceBook {
     try {
       return JSON.parse(await readFile(join(this.#imagesDir, FILE), 'utf8')) as JsonObject;
     } catch {
-      return {}; // Missing or damaged: the next good build writes it anew.
+      return {}; // Missing or damaged: the next good build writes it again.
     }
   }
 }

@@ -28,15 +28,15 @@ export interface Surroundings {
   readonly logDir: string;
   /** Directory of this builder for temporary files, one directory a build. */
   readonly tmpRoot: string;
-  /** Stands in for `%p` in `dib-cmd`. */
+  /** Replaces `%p` in `dib-cmd`. */
   readonly packageDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly sandbox: Sandbox;
   readonly space: SpaceBook;
   readonly providers: ImageProviders;
   readonly events: BuilderEvents;
-  /** A build or an upload has begun or gone on. */
+  /** A build or an upload has begun or made progress. */
   readonly activityChanged: () => void;
-  /** A build or an upload has ended: what it used may be taken away. */
+  /** A build or an upload has ended: what it used may be removed. */
   readonly workEnded: () => void;
 }

@@ -2,7 +2,7 @@ import { isZooKeeperError, ZkLock, type ZooKeeper } from '@nodepool/zk-protocol'
 import type { Logger } from '@nodepool/core';
 
 /**
- * Calls `gone` once, when whoever holds a lock now has given it back or is gone; at once when it is free. After a
+ * Calls `gone` once, when the present holder of a lock has released it or is gone; at once when it is free. After a
  * broken connection it may never be called.
  * @param root - the lock directory
  */

@@ -6,8 +6,8 @@ import { ConfigError } from '@nodepool/core';
 const FILE = 'builder_id.txt';
 
 /**
- * The builder's lasting id, kept beside its images; made at the first start. Its text is taken as it stands, whoever
- * wrote it.
+ * The builder's lasting id, kept beside its images; made at the first start. Its text is used as it is, also
+ * when another program wrote it.
  * @throws ConfigError when the directory cannot be used
  */
 export async function readBuilderId(imagesDir: string): Promise<string> {

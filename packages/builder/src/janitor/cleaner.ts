@@ -29,7 +29,7 @@ export interface CleanerHost {
 
 const DELETE_LIMIT_MS = 120_000;
 
-/** Takes single steps, each under the locks of the data model. What somebody changed meanwhile is left to the next look. */
+/** Takes single steps, each under the locks of the data model. Records that changed meanwhile wait for the next look. */
 export class Cleaner {
   constructor(
     private readonly surroundings: Surroundings,
@@ -37,7 +37,7 @@ export class Cleaner {
   ) {}
 
   /**
-   * @returns whether there was something to do: false when somebody is still at it, or has done it
+   * @returns whether there was something to do: false when another process does it, or has done it
    * @throws why the step could not be taken
    */
   async take(step: CleanupStep): Promise<boolean> {
@@ -63,7 +63,7 @@ export class Cleaner {
       case 'retire-build':
         return this.#retire(step.build, {});
       case 'delete-build':
-        // Still being made: the record says that somebody has deleted it, until the build has ended and seen that.
+        // Still being built: the record says `deleting` until the build has ended and has read that.
         if (this.host.isInUse(step.build.id)) return false;
         await zk.deleteRecursive(buildPath(step.build.image, step.build.id));
         logger.info('Build removed', { image: step.build.image, build: step.build.id });
@@ -86,7 +86,7 @@ export class Cleaner {
     const { zk, clock, logger } = this.surroundings;
     const { image, buildId, provider, id, externalId } = upload;
     const path = uploadPath(image, buildId, provider, id);
-    if ((await zk.exists(path)) === undefined) return false; // Taking its lock would make it anew.
+    if ((await zk.exists(path)) === undefined) return false; // Taking its lock would create it again.
     const lock = new ZkLock(zk, uploadNumberLockPath(image, buildId, provider, id), { clock });
     if (!(await lock.acquire({ blocking: false }))) return false;
     try {
@@ -107,7 +107,7 @@ export class Cleaner {
     }
   }
 
-  /** Removes record and lock in one transaction; where somebody looks at the lock at this moment, one after the other. */
+  /** Removes record and lock in one transaction; while another process waits for the lock, one after the other. */
   async #removeRecord(path: string, { root, entryPath }: ZkLock): Promise<void> {
     const { zk } = this.surroundings;
     const paths = [...(entryPath === undefined ? [] : [entryPath]), root, path];

@@ -53,7 +53,7 @@ export class Janitor {
   }
 
   /**
-   * Something changed: looks through everything. Where it is still at it, it looks once more afterwards.
+   * Looks through everything after a change. A provider that is still being cleaned is looked at once more afterwards.
    * @param isSweep - nothing is known to have changed: what there is to do should have been announced, and counts as found
    */
   clean(isSweep = false): void {

@@ -22,7 +22,7 @@ export class ImageProviders {
     private readonly logger: Logger,
   ) {}
 
-  /** Follows a configuration: what changed is replaced, what is gone is let go of once what it does has ended. */
+  /** Follows a configuration: replaces changed providers, and ends removed ones after their calls have ended. */
   async reconfigure(config: Config): Promise<void> {
     for (const [name, { config: old, provider }] of this.#running) {
       const next = config.providers.get(name);

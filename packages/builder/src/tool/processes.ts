@@ -16,7 +16,7 @@ async function hasTmpDir(id: number, tmpDir: string): Promise<boolean> {
     const environment = await readFile(join('/proc', String(id), 'environ'), 'utf8');
     return environment.split('\0').includes(`TMPDIR=${tmpDir}`);
   } catch {
-    return false; // Ended meanwhile, or somebody else's: not started by this builder.
+    return false; // Ended meanwhile, or of another user: not started by this builder.
   }
 }
 

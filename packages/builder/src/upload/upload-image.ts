@@ -83,7 +83,7 @@ async function createRecord({ zk, clock }: Surroundings, { planned }: UploadOrde
 }
 
 /**
- * The record of the upload as it is stored now. Each write is conditional: a record that somebody changed ends the
+ * The record of the upload as it is stored now. Each write is conditional: a record that another process changed ends the
  * upload.
  */
 class StoredUpload {

@@ -37,12 +37,12 @@ export class Uploads {
     setMaxListeners(0, this.#stop.signal); // one for each call that begins to use a provider
   }
 
-  /** Uploads under way. */
+  /** Uploads in progress. */
   get running(): readonly Progress[] {
     return [...this.#running.values()].flatMap(({ progress }) => (progress ? [progress] : []));
   }
 
-  /** Uploads that have failed at least once since the last good one, are still wanted, and are not under way. */
+  /** Uploads that have failed at least once since the last good one, are still wanted, and are not in progress. */
   get failing(): readonly FailedUpload[] {
     return [...this.#failed.values()].flatMap(({ provider, build }) => {
       if (this.#running.has(keyFor(provider, build.image))) return [];
@@ -53,7 +53,7 @@ export class Uploads {
     });
   }
 
-  /** Times that the upload of an image to a provider has failed since one was good, the one under way not counted. */
+  /** Times that the upload of an image to a provider has failed since one was good, the one in progress not counted. */
   failuresOf(image: string, provider: string): number {
     const key = keyFor(provider, image);
     return this.#failed.has(key) ? (this.#backoffs.get(key)?.attempts ?? 0) : 0;
@@ -84,7 +84,7 @@ export class Uploads {
     this.#failed.clear();
   }
 
-  /** Ends uploads under way; what they had begun in the cloud is removed. */
+  /** Ends uploads in progress, and removes their images from the cloud. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error('the builder stops'));
     this.#cancelRetry?.();
@@ -123,7 +123,7 @@ export class Uploads {
     if (nextMs < Infinity) this.#cancelRetry = clock.setTimer(nextMs - clock.now(), () => void this.consider());
   }
 
-  /** Those not under way, providers with the fewest uploads first. */
+  /** Uploads that are not in progress, providers with the fewest uploads first. */
   #inTurn(planned: readonly PlannedUpload[]): PlannedUpload[] {
     const load = new Map<string, number>();
     for (const { provider } of this.#running.values()) load.set(provider, (load.get(provider) ?? 0) + 1);
@@ -160,7 +160,7 @@ export class Uploads {
     this.#running.set(key, { provider: planned.provider, buildId: planned.build.id, ended });
   }
 
-  /** @returns false when another builder is at it, or has done it */
+  /** @returns false when another builder uploads it, or has done so */
   async #upload(planned: PlannedUpload): Promise<boolean> {
     const { zk, clock, tree, providers } = this.#surroundings;
     const { build, provider: name } = planned;
@@ -171,7 +171,10 @@ export class Uploads {
     const lock = new ZkLock(zk, uploadLockPath(build.image, build.id, name), { clock });
     if (!(await lock.acquire({ blocking: false }))) {
       this.#backoffs.hold(keyOf(planned), 'another builder uploads it');
-      this.#surroundings.logger.info('Upload is left to another builder', { provider: name, image: build.image });
+      this.#surroundings.logger.info('Skipping upload: another builder uploads it', {
+        provider: name,
+        image: build.image,
+      });
       await whenReleased(this.#surroundings, uploadLockPath(build.image, build.id, name), () => {
         this.#backoffs.endHold(keyOf(planned));
         void this.consider();

@@ -56,7 +56,7 @@ describe('a node that tests an image', () => {
     expect(await stored(id)).toMatchObject({ state: 'building', externalId: null });
   });
 
-  it('is given away although somebody has written it meanwhile', async () => {
+  it('is given away although another process has written it meanwhile', async () => {
     const node = await TrialNode.create(surroundings(), draft());
     const path = nodePath(node.current.id);
     const { data } = await zk.getData(path);

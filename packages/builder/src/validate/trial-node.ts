@@ -100,7 +100,7 @@ export class TrialNode {
         await this.#markAndUnlock();
         return;
       } catch (error) {
-        if (isZooKeeperError(error, 'ZK_BAD_VERSION')) continue; // somebody wrote without the lock
+        if (isZooKeeperError(error, 'ZK_BAD_VERSION')) continue; // another process wrote without the lock
         if (isZooKeeperError(error, 'ZK_CONNECTION_LOSS')) {
           const isBack = await zk.whenConnected().then(
             () => true,

@@ -64,7 +64,7 @@ describe('a new build', () => {
     );
   });
 
-  it('is the same for whoever reads it', () => {
+  it('reads back as it was written', () => {
     const canary = withProbe(failsAlone(works(BEGUN, 1_000)), '0000000007', 2_000);
 
     expect(stored(canary, 2_000)).toEqual(canary);
@@ -80,7 +80,7 @@ describe('a new build', () => {
     expect(withoutCanary(withoutCanary(build))).toEqual(withoutCanary(build));
   });
 
-  it('begins anew where its record has another form', () => {
+  it('begins again where its record has another form', () => {
     const build = newBuild({ image: 'debian', id: 'a' }, { state: 'ready' }, 0);
 
     expect(canaryOf({ ...build, raw: { canary: { share: 'all', now: 3, doubts: [] } } }, 5)?.share).toBe(0);

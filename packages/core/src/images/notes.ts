@@ -4,7 +4,7 @@ import { canaryOf, countsOfAll, isInDoubt, isInService, type Canary } from './ca
 /** Key of ours in a record: why it failed. */
 const ERROR_KEY = 'error';
 
-/** What is special about an image at the moment, for people: builds that are tried out, that it cannot be built, and why it is paused. */
+/** The state of an image in sentences: builds that are tried out, why it cannot be built, and why it is paused. */
 export function imageNotes(entry: ImageEntry, nowMs: number): string[] {
   const { builds, pauseReason } = entry;
   const failure = failureNote(entry);
