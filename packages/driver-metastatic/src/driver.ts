@@ -13,7 +13,7 @@ export const driver: Driver = {
   apiVersion: DRIVER_API_VERSION,
   capabilities: {
     ...{ launches: true, pausesAtQuota: true, managesImages: false },
-    ...{ rampsLaunches: false, buildsOnNodes: true, recordsOnly: true },
+    ...{ rampsLaunches: false, recordsOnly: true },
   },
   schema,
   getProviderConfig: readProviderConfig,

@@ -102,7 +102,7 @@ export type { LockEntry } from './recipes/lock-entries.js';
 export { uuidHex, newLockEntryPrefix, parseLockEntry, sortContenders } from './recipes/lock-entries.js';
 export { findPredecessor, findForceUnlockTarget } from './recipes/lock-entries.js';
 export type { CacheLogger } from './cache/logger.js';
-export type { CacheOptions, NodeCacheOptions, RequestCacheOptions } from './cache/record-caches.js';
+export type { CacheOptions, NodeCacheOptions } from './cache/record-caches.js';
 export type { ComponentCache, ControlCache, NodeCache, RequestCache } from './cache/record-caches.js';
 export {
   createComponentCache,

@@ -1,8 +1,8 @@
 import { startZooKeeper, type ZooKeeperHandle } from '@nodepool/test-servers';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createCommitter } from '../src/cache/committer.js';
 import { createComponentCache, createNodeCache, createRequestCache } from '../src/cache/record-caches.js';
-import type { NodeCache, NodeCacheOptions } from '../src/cache/record-caches.js';
+import type { NodeCache } from '../src/cache/record-caches.js';
 import type { RecordChange } from '../src/cache/types.js';
 import { connect } from '../src/client/connect.js';
 import { MultiError } from '../src/client/contract/errors.js';
@@ -13,7 +13,6 @@ import { encodeNode, newNode, withNode } from '../src/records/node.js';
 import type { NodeId, NodeRecord } from '../src/records/types.js';
 import { newLockEntryPrefix } from '../src/recipes/lock-entries.js';
 import { recordingLogger, until } from './support.js';
-import { ManualClock } from './support/manual-clock.js';
 import { whileReading } from './support/while-reading.js';
 
 let server: ZooKeeperHandle;
@@ -45,9 +44,6 @@ const node = (fields: Partial<NodeRecord> = {}) =>
   encodeNode(newNode({ state: 'ready', labels: ['small'], ...fields }, 1000));
 const idOf = (path: string) => path.slice(path.lastIndexOf('/') + 1) as NodeId;
 
-/** Longer than anything waits. */
-const LONG_MS = 60_000;
-
 interface Watched {
   zk: ZooKeeper;
   other: ZooKeeper;
@@ -57,11 +53,11 @@ interface Watched {
   logger: ReturnType<typeof recordingLogger>;
 }
 
-async function watchNodes(options: Partial<NodeCacheOptions> = {}): Promise<Watched> {
+async function watchNodes(): Promise<Watched> {
   const [zk, other] = await Promise.all([session(), session()]);
   await other.ensurePath('/nodepool/nodes');
   const logger = recordingLogger();
-  const nodes = createNodeCache({ zk, clock: systemClock, logger, ...options });
+  const nodes = createNodeCache({ zk, clock: systemClock, logger });
   stops.push(() => nodes.stop());
   await nodes.start();
   const changes: RecordChange<NodeRecord>[] = [];
@@ -224,232 +220,6 @@ describe('the node cache', () => {
   });
 });
 
-describe('what others do with a request that they have locked', () => {
-  const body = (state: string) => `{"state": "${state}", "node_types": ["small"]}`;
-
-  /** A request that another process has locked, with what is told of it from then on. */
-  async function watchLocked() {
-    const [zk, other] = await Promise.all([session(), session()]);
-    const clock = new ManualClock();
-    await Promise.all(['/nodepool/requests', '/nodepool/requests-lock'].map((path) => other.ensurePath(path)));
-    const requests = createRequestCache({ zk, clock, logger: recordingLogger(), lateWhileLocked: true });
-    stops.push(() => requests.stop());
-    await requests.start();
-    const path = await other.create('/nodepool/requests/200-', body('requested'), { sequential: true });
-    const id = idOf(path);
-    await until(() => requests.get(id) !== undefined);
-    const root = `/nodepool/requests-lock/${id}`;
-    await other.create(root);
-    const entry = await other.create(`${root}/${newLockEntryPrefix()}`, '', { sequential: true });
-    await until(() => requests.contenders(id) === 1);
-    const before = zk.counters.operations;
-    const countReads = () => zk.counters.operations - before;
-    return { zk, other, clock, requests, path, id, root, entry, countReads };
-  }
-
-  it('is read once, when the lock is given up, and shown before that', async () => {
-    const { other, requests, path, id, entry, countReads } = await watchLocked();
-    const seen: string[] = [];
-    requests.onLockChange(() => seen.push(`${requests.get(id)?.state} with ${requests.contenders(id)}`));
-
-    for (const state of ['pending', 'pending', 'fulfilled']) await other.setData(path, body(state));
-    await other.delete(entry);
-    await until(() => requests.contenders(id) === 0);
-
-    expect(seen).toEqual(['fulfilled with 0']);
-    expect(countReads()).toBe(1);
-  });
-
-  it('is never read when the request is gone before', async () => {
-    const { other, clock, requests, path, id, root, entry, countReads } = await watchLocked();
-
-    await other.setData(path, body('fulfilled'));
-    await other.multi([path, entry, root].map((gone) => ({ op: 'delete', path: gone })));
-    await until(() => requests.get(id) === undefined && requests.contenders(id) === 0);
-    clock.advance(LONG_MS);
-
-    expect([countReads(), requests.eventQueue]).toEqual([0, 0]);
-  });
-
-  it('is read after some time, for as long as the lock is held', async () => {
-    const { zk, other, clock, requests, path, id, countReads } = await watchLocked();
-
-    await other.setData(path, body('pending'));
-    await zk.sync('/'); // and with its answer the events of before
-    clock.advance(100);
-    expect(countReads()).toBe(1);
-    clock.advance(LONG_MS);
-    await until(() => requests.get(id)?.state === 'pending');
-
-    expect(requests.contenders(id)).toBe(1);
-    expect(countReads()).toBe(2);
-  });
-
-  it('is read at once where this process has the lock, or stands in line', async () => {
-    const { zk, other, requests, path, id, root } = await watchLocked();
-    const entry = `${root}/${newLockEntryPrefix()}`;
-
-    await createCommitter(zk, [requests]).commit([{ op: 'create', path: entry, ephemeral: true, sequential: true }]);
-    await other.setData(path, body('pending'));
-
-    await until(() => requests.get(id)?.state === 'pending');
-    expect(requests.contenders(id)).toBe(2);
-  });
-
-  it('is read when the lock is given up, also where it was taken before the request was read', async () => {
-    const {
-      other,
-      requests,
-      body: revised,
-    } = { ...(await watchLocked()), body: '{"state": "requested", "tenant": 1}' };
-    const path = '/nodepool/requests/100-0000000009';
-    const root = '/nodepool/requests-lock/100-0000000009';
-    const entry = `${root}/${newLockEntryPrefix()}0000000000`;
-
-    await other.multi([
-      ...[path, root, entry].map((made) => ({ op: 'create', path: made, data: body('requested') }) as const),
-      { op: 'set', path, data: revised },
-    ]);
-    await other.delete(entry);
-
-    await until(() => requests.get(idOf(path)) !== undefined);
-    expect(requests.contenders(idOf(path))).toBe(0);
-  });
-
-  it('is not read when the request came while it could be left unread, and is gone before that is late', async () => {
-    const [zk, other] = await Promise.all([session(), session()]);
-    const clock = new ManualClock();
-    await Promise.all(['/nodepool/requests', '/nodepool/requests-lock'].map((path) => other.ensurePath(path)));
-    const isOthersUnread = vi.fn((_: string) => true);
-    const logger = recordingLogger();
-    const requests = createRequestCache({ zk, clock, logger, lateWhileLocked: true, isOthersUnread });
-    stops.push(() => requests.stop());
-    await requests.start();
-    const before = zk.counters.operations;
-
-    const submit = () => other.create('/nodepool/requests/200-', body('requested'), { sequential: true });
-    const [path, left] = await Promise.all([submit(), submit()]);
-    const root = `/nodepool/requests-lock/${idOf(path)}`;
-    await other.create(root);
-    const entry = await other.create(`${root}/${newLockEntryPrefix()}`, '', { sequential: true });
-    await other.setData(path, body('fulfilled'));
-    await other.delete(entry);
-    await other.delete(path);
-    await until(() => requests.hasLockDirectory(idOf(path)) && requests.contenders(idOf(path)) === 0);
-    await zk.sync('/'); // and with its answer the events of before
-    const unread = [requests.size, zk.counters.operations - before];
-    clock.advance(LONG_MS);
-    await until(() => requests.get(idOf(left)) !== undefined);
-
-    expect(unread).toEqual([0, 1]); // the sync
-    expect(zk.counters.operations - before).toBe(2);
-    expect(isOthersUnread.mock.calls.flat().sort()).toEqual([idOf(path), idOf(left)].sort());
-  });
-
-  it('is known again when the connection was away', async () => {
-    const { zk, other, requests, path, id } = await watchLocked();
-    await other.setData(path, body('pending'));
-
-    await server.kill();
-    await until(() => zk.state !== 'CONNECTED');
-    await server.restart();
-    await until(() => requests.ready);
-
-    expect(requests.get(id)?.state).toBe('pending');
-    expect(requests.contenders(id)).toBe(1);
-  });
-});
-
-describe('what becomes of a node of others', () => {
-  /** A node of a provider that others have, and one of our own. */
-  async function watchTwo() {
-    const clock = new ManualClock();
-    const watched = await watchNodes({ clock, isOthers: ({ provider }) => provider === 'theirs' });
-    const { zk, other, nodes } = watched;
-    const create = (provider: string) => other.create(NODE_CREATE_PATH, node({ provider }), { sequential: true });
-    const [theirs, ours] = await Promise.all([create('theirs'), create('ours')]);
-    await until(() => nodes.size === 2);
-    const before = zk.counters.operations;
-    const stateOf = (path: string) => nodes.get(idOf(path))?.state;
-    return { ...watched, clock, theirs, ours, stateOf, countReads: () => zk.counters.operations - before };
-  }
-
-  it('is read once for many changes, and what becomes of our own at once', async () => {
-    const { other, clock, theirs, ours, stateOf, changes, countReads } = await watchTwo();
-
-    for (const state of ['building', 'ready', 'in-use'])
-      await other.setData(theirs, node({ provider: 'theirs', state }));
-    await other.setData(ours, node({ provider: 'ours', state: 'used' }));
-    await until(() => stateOf(ours) === 'used');
-    expect([stateOf(theirs), countReads()]).toEqual(['ready', 1]);
-    clock.advance(LONG_MS);
-    await until(() => stateOf(theirs) === 'in-use');
-
-    expect(countReads()).toBe(2);
-    expect(changes.map(({ after }) => after?.state)).toEqual(['ready', 'ready', 'used', 'in-use']);
-  });
-
-  it('is never read when the node is gone before', async () => {
-    const { other, clock, theirs, nodes, countReads } = await watchTwo();
-
-    await other.setData(theirs, node({ provider: 'theirs', state: 'deleting' }));
-    await other.delete(theirs);
-    await until(() => nodes.size === 1);
-    clock.advance(LONG_MS);
-
-    expect([countReads(), nodes.eventQueue]).toEqual([0, 0]);
-  });
-
-  it('is read late when the node could be left unread, also where it was made beside one of our own', async () => {
-    const clock = new ManualClock();
-    const { zk, other, nodes } = await watchNodes({ clock, isOthersUnread: () => true });
-    const committer = createCommitter(zk, [nodes]);
-    const before = zk.counters.operations;
-
-    const own = { op: 'create', path: NODE_CREATE_PATH, data: node({ provider: 'ours' }), sequential: true } as const;
-    const theirs: string[] = [];
-    for (let i = 0; i < 20; i++) {
-      const beside = other.create(NODE_CREATE_PATH, node({ provider: 'theirs' }), { sequential: true });
-      await committer.commit([own]);
-      theirs.push(await beside);
-    }
-    await zk.sync('/');
-    const known = [nodes.size, zk.counters.operations - before, nodes.hasUnread];
-    clock.advance(LONG_MS);
-    await until(() => nodes.size === 40);
-
-    expect(known).toEqual([20, 21, true]);
-    expect(nodes.hasUnread).toBe(false);
-    expect(zk.counters.operations - before).toBe(41);
-    expect(theirs.map((path) => nodes.get(idOf(path))?.provider)).toEqual(theirs.map(() => 'theirs'));
-  });
-
-  it('is read at once when somebody wants to know', async () => {
-    const { zk, other, theirs, nodes, stateOf } = await watchTwo();
-    await nodes.catchUp(); // there is nothing
-
-    await other.setData(theirs, node({ provider: 'theirs', state: 'in-use' }));
-    await zk.sync('/'); // and with its answer the events of before
-    expect(stateOf(theirs)).toBe('ready');
-    await nodes.catchUp();
-
-    expect(stateOf(theirs)).toBe('in-use');
-  });
-
-  it('is known at once when this process writes it', async () => {
-    const { zk, other, theirs, nodes, stateOf } = await watchTwo();
-    await other.setData(theirs, node({ provider: 'theirs', state: 'in-use' }));
-    await zk.sync('/');
-
-    const data = node({ provider: 'theirs', state: 'hold' });
-    await createCommitter(zk, [nodes]).commit([{ op: 'set', path: theirs, data }]);
-
-    expect(stateOf(theirs)).toBe('hold');
-    await nodes.catchUp();
-    expect(stateOf(theirs)).toBe('hold');
-  });
-});
-
 describe('a cache that has settled', () => {
   it('shows what was written before, however long it takes to read that', async () => {
     const [zk, other] = await Promise.all([session(), session()]);
@@ -484,89 +254,6 @@ describe('a cache that has settled', () => {
       expect(nodes.get(idOf(path))?.state).toBe('in-use');
       await Promise.all([commit, later]);
     }
-  });
-});
-
-describe('what others do with a node while they have its lock', () => {
-  /** A node with a lock directory, which others use; changes of it are theirs. */
-  async function watchUsed() {
-    const clock = new ManualClock();
-    const watched = await watchNodes({ clock, isOthersWhileLocked: ({ provider }) => provider === 'shared' });
-    const { zk, other, nodes } = watched;
-    const path = await other.create(NODE_CREATE_PATH, node({ provider: 'shared' }), { sequential: true });
-    const id = idOf(path);
-    await other.create(`${path}/lock`);
-    await until(() => nodes.hasLockDirectory(id) && nodes.get(id) !== undefined);
-    const before = zk.counters.operations;
-    const lock = () => other.create(`${path}/lock/${newLockEntryPrefix()}`, '', { sequential: true });
-    const set = (state: NodeRecord['state']) => other.setData(path, node({ provider: 'shared', state }));
-    const shown = () => [nodes.get(id)?.state, nodes.contenders(id)];
-    return { ...watched, clock, path, id, lock, set, shown, countReads: () => zk.counters.operations - before };
-  }
-
-  it('is shown late, and the node as locked until then', async () => {
-    const { zk, other, clock, nodes, id, lock, set, shown, changes, countReads } = await watchUsed();
-    const first = await lock();
-    await set('in-use');
-    await other.delete(first);
-    const second = await lock();
-    await set('used');
-    await other.delete(second);
-    await zk.sync('/'); // and with its answer the events of before
-
-    expect([shown(), countReads()]).toEqual([['ready', 1], 1]);
-    clock.advance(LONG_MS);
-    await until(() => nodes.get(id)?.state === 'used');
-
-    expect([shown(), countReads()]).toEqual([['used', 0], 2]);
-    expect(changes.map(({ after }) => after?.state)).toEqual(['ready', 'used']);
-  });
-
-  it('is never read when the node is gone before', async () => {
-    const { other, clock, nodes, path, lock, set, countReads } = await watchUsed();
-    const entry = await lock();
-    await set('used');
-    await other.multi([entry, `${path}/lock`, path].map((gone) => ({ op: 'delete', path: gone })));
-    await until(() => nodes.size === 0);
-    clock.advance(LONG_MS);
-
-    expect([countReads(), nodes.eventQueue]).toEqual([0, 0]);
-  });
-
-  it('is shown at once when nothing was changed', async () => {
-    const { other, nodes, id, lock, shown } = await watchUsed();
-    const entry = await lock();
-    await until(() => nodes.contenders(id) === 1);
-
-    await other.delete(entry);
-    await until(() => nodes.contenders(id) === 0);
-
-    expect(shown()).toEqual(['ready', 0]);
-  });
-
-  it('is shown at once when it was done without the lock', async () => {
-    const { nodes, id, set, shown } = await watchUsed();
-
-    await set('used');
-    await until(() => nodes.get(id)?.state === 'used');
-
-    expect(shown()).toEqual(['used', 0]);
-  });
-
-  it('is known when this process takes the node', async () => {
-    const { zk, other, nodes, path, lock, set, shown } = await watchUsed();
-    const entry = await lock();
-    await set('in-use');
-    await other.delete(entry);
-    await zk.sync('/');
-
-    const own = `${path}/lock/${newLockEntryPrefix()}`;
-    await createCommitter(zk, [nodes]).commit([
-      { op: 'create', path: own, ephemeral: true, sequential: true },
-      { op: 'set', path, data: node({ provider: 'shared', state: 'deleting' }) },
-    ]);
-
-    expect(shown()).toEqual(['deleting', 1]);
   });
 });
 

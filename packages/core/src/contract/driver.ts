@@ -44,11 +44,6 @@ export interface DriverCapabilities {
    */
   readonly rampsLaunches?: boolean | undefined;
   /**
-   * Nodes of its providers are parts of nodes that other providers have, perhaps of other launchers: it is told of every
-   * change of a node, not only of those that concern this launcher. Default: false.
-   */
-  readonly buildsOnNodes?: boolean | undefined;
-  /**
    * All that its providers do stands in ZooKeeper: they call no cloud and reach no host, but to scan host keys. `nodepool
    * replay` runs such a driver as it is, while it plays the machines of others from the record. Default: false.
    */

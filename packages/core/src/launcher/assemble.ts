@@ -10,7 +10,6 @@ import {
   type ControlCache,
   type NodeCache,
   type RequestCache,
-  type RequestId,
 } from '@nodepool/zk-protocol';
 import { LOGGER_NAMES } from '../contract/logger-names.js';
 import type { MetricsAttachment } from '../metrics/types.js';
@@ -20,7 +19,6 @@ import { LifeCycle } from './life-cycle.js';
 import { ControlMirror } from './mirror/controls.js';
 import { ImageMirror } from './mirror/image-mirror.js';
 import { Mirror } from './mirror/mirror.js';
-import { countsAllNodes, isOthersNode, leavesNewRecords } from './mirror/others-node.js';
 import type { NodeProviders, NodeRemoval } from './mirror/ports.js';
 import { loggingAs, type Services } from './mirror/services.js';
 import { AgeLimits } from './nodes/age-limits.js';
@@ -36,7 +34,6 @@ import { Registration } from './pools/registration.js';
 import { RegistryOutlook } from './pools/registry-outlook.js';
 import { SharedPools } from './pools/shared-pools.js';
 import { shortName } from './pools/short-name.js';
-import { UnreadRequests } from './pools/unread-requests.js';
 import { needOfNode, ProviderSet } from './providers/provider-set.js';
 import { AbandonedRequests } from './requests/abandoned-requests.js';
 import { LateUnlocks } from './requests/late-unlocks.js';
@@ -73,7 +70,6 @@ interface ServingParts {
   readonly steering: SteeringSet;
   readonly providers: ProviderSet;
   readonly pools: PoolSet;
-  readonly unread: UnreadRequests;
   readonly lost: LostRequests;
   readonly abandoned: AbandonedRequests;
   readonly lateUnlocks: LateUnlocks;
@@ -115,15 +111,8 @@ export function assemble(options: LauncherOptions): LauncherParts {
 function makeSeeing(options: LauncherOptions, parts: LauncherParts): SeeingParts {
   const { zk, clock, hostname, metrics, decisions, random = Math.random } = options;
   const logger = options.logger.child({}, LOGGER_NAMES.launcher);
-  // With several launchers most of what others do is over before it is read late, and then never read.
-  const nodes = createNodeCache({
-    ...{ zk, clock, logger },
-    isOthers: (node) => isOthersNode(node, parts),
-    isOthersWhileLocked: (node) => parts.shared.isOthersFirst(node) && !countsAllNodes(parts),
-    isOthersUnread: () => leavesNewRecords(parts),
-  });
-  const isOthersUnread = (id: RequestId) => leavesNewRecords(parts) && parts.unread.leave(id);
-  const requests = createRequestCache({ zk, clock, logger, lateWhileLocked: true, isOthersUnread });
+  const nodes = createNodeCache({ zk, clock, logger });
+  const requests = createRequestCache({ zk, clock, logger });
   const components = createComponentCache({ zk, clock, logger });
   const controlCache = createControlCache({ zk, clock, logger });
   const controls = new ControlMirror(controlCache, clock);
@@ -156,10 +145,6 @@ function makeRegistry({ zk, clock, hostname, version }: LauncherOptions, parts: 
   });
   const candidates = new PoolCandidates({ components, hostname, version, registry, outlook });
   const shared = new SharedPools({ registry, candidates });
-  registry.onChange(({ before, after }) => {
-    // some of its nodes may be ours, or be left to others after it
-    if (Boolean(before) !== Boolean(after) && shared.sharesProviders) void nodes.catchUp();
-  });
   const kind = { kind: 'launcher', hostname: shortName(hostname), version } as const;
   const registration = new Registration(zk, newComponent({ ...kind, state: 'stopped' }), services.logger);
   return { registry, outlook, candidates, shared, registration };
@@ -172,7 +157,6 @@ function makeServing(options: LauncherOptions, parts: LauncherParts): ServingPar
   const cleanup = loggingAs(services, LOGGER_NAMES.cleanup);
   const { disabledLabels, tenantLimit, config } = inForce;
   const lateUnlocks = new LateUnlocks(cleanup);
-  const unread = new UnreadRequests(services.clock, () => parts.pools.configured.map(({ view }) => view));
   const steering = new SteeringSet({
     ...{ clock: services.clock, logger: services.logger, config },
     changed: (provider) => {
@@ -183,17 +167,7 @@ function makeServing(options: LauncherOptions, parts: LauncherParts): ServingPar
   const pools = new PoolSet(services, {
     steering: (provider) => steering.of(provider),
     ...{ version: options.version, announceLegacy: options.announceLegacy ?? false },
-    ...{
-      registry,
-      candidates,
-      shared,
-      unread,
-      config,
-      disabledLabels,
-      tenantLimit,
-      isActive: life.isActive,
-      ...removal,
-    },
+    ...{ registry, candidates, shared, config, disabledLabels, tenantLimit, isActive: life.isActive, ...removal },
     unlockLater: (entry) => lateUnlocks.keep(entry),
     isRecovering: (id) => parts.abandoned.isRecovering(id),
     onAbandoned: ({ id }, epoch) => parts.abandoned.recover(id, epoch),
@@ -219,7 +193,7 @@ function makeServing(options: LauncherOptions, parts: LauncherParts): ServingPar
     reset: (id) => lost.check(id),
     recovered: (id) => pools.lookAgain(id),
   });
-  return { steering, providers, pools, unread, lost, abandoned, lateUnlocks };
+  return { steering, providers, pools, lost, abandoned, lateUnlocks };
 }
 
 /** What providers tell of their clouds, and what they ask about them. */

@@ -50,7 +50,10 @@ describe('what a driver begins is known to be its own', () => {
     let ran = (): void => {};
     const timer = new Promise<void>((resolve) => (ran = resolve));
     await setUp(() => {
-      setTimeout(() => ran(note()), 1);
+      setTimeout(() => {
+        note();
+        ran();
+      }, 1);
       void Promise.resolve().then(note);
     });
 

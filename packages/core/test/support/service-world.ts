@@ -54,9 +54,6 @@ class BrittleZooKeeper extends InProcessZooKeeper {
   }
 }
 
-/** A provider that only others have: what becomes of its nodes is read late. */
-export const OTHERS_PROVIDER = 'theirs';
-
 /** What the parts of a launcher work with: a ZooKeeper on a virtual clock, and a connection that can break at any write. */
 export class ServiceWorld {
   readonly clock = new VirtualClock();
@@ -88,8 +85,8 @@ export class ServiceWorld {
     });
     this.other = new InProcessZooKeeper(server, { clock, random: () => 0.5 });
     const common = { zk: this.zk, clock, logger: silentLogger };
-    const nodes = createNodeCache({ ...common, isOthers: ({ provider }) => provider === OTHERS_PROVIDER });
-    const requests = createRequestCache({ ...common, lateWhileLocked: true });
+    const nodes = createNodeCache(common);
+    const requests = createRequestCache(common);
     const mirror = new Mirror(nodes, requests, () => ({}));
     const committer = createCommitter(this.zk, [nodes, requests]);
     this.services = { ...common, mirror, committer, hostname: 'nl01', random: () => 0.5 };

@@ -16,8 +16,6 @@ export function tableCache<T>(records: Record<string, T>): RecordCache<T> {
     values: () => map.values(),
     eventQueue: 0,
     playbackQueue: 0,
-    hasUnread: false,
-    catchUp: () => Promise.resolve(),
     settle: () => Promise.resolve(),
     onChange: () => () => {},
     onReady: () => () => {},

@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock } from '../base/clock.js';
+import type { Clock } from '../base/clock.js';
 import { isZooKeeperError } from '../client/contract/errors.js';
 import type { ReadOperation, ReadResult, ZooKeeper } from '../client/contract/types.js';
 import type { CacheLogger } from './logger.js';
@@ -8,13 +8,11 @@ const READS_PER_BATCH = 128;
 const MAX_BATCHES = 8;
 /** Pause after a read failed for another reason than a broken connection. */
 const RETRY_MS = 1000;
-/** What is due within this part of the time by which reads are late is read together with what is due now. */
-const TOGETHER = 1 / 5;
 /** Answers dropped in a row because the path was marked meanwhile; the next one is delivered all the same. */
 const MOST_DROPPED = 2;
 
 /** What to do with the answer of a read under way. */
-type Answer = 'deliver' | 'drop' | 'read-again' | 'read-later';
+type Answer = 'deliver' | 'drop' | 'read-again';
 
 /** A read under way. */
 interface UnderWay {
@@ -35,10 +33,6 @@ export interface PathReaderOptions {
   readonly deliver: (read: PathToRead, result: ReadResult) => void;
   /** Called after all answers of a batch were delivered. */
   readonly delivered: () => void;
-  /** How much later {@link PathReader.markForLater} reads. */
-  readonly laterMs: number;
-  /** Whether an answer will do although the path has been marked again meanwhile; it is read once more later. */
-  readonly isEnough: (read: PathToRead, result: ReadResult) => boolean;
 }
 
 /**
@@ -53,9 +47,6 @@ export class PathReader {
   readonly #reading = new Map<string, UnderWay>();
   /** How many answers in a row were dropped. */
   readonly #dropped = new Map<string, number>();
-  /** Paths that are read later, with the time for each; in the order of these times. */
-  readonly #later = new Map<string, { readonly read: PathToRead; readonly dueMs: number; readonly isLeft: boolean }>();
-  #cancelLater: CancelTimer | undefined;
   /** Whoever waits until paths are known. */
   #waiters: (() => void)[] = [];
   #batches = 0;
@@ -80,65 +71,13 @@ export class PathReader {
     return this.#dirty.has(path) || (underWay !== undefined && underWay.answer !== 'drop');
   }
 
-  /** It has been marked for later, and its time has not come. */
-  isLate(path: string): boolean {
-    return this.#later.has(path);
-  }
-
   /** If the path is being read, the answer may be older than what was just learnt: read it once more. */
   distrust(read: PathToRead): void {
     if (this.#reading.has(read.path)) this.mark(read);
   }
 
-  /** Something has come, and has been left to others since. */
-  get hasLeft(): boolean {
-    for (const { isLeft } of this.#later.values()) if (isLeft) return true;
-    return false;
-  }
-
-  /** It has come, and has been left to others since. */
-  isLeft(path: string): boolean {
-    return this.#later.get(path)?.isLeft === true;
-  }
-
-  /**
-   * Somebody is at work on it, and more changes will follow: it is read in a moment, unless it is marked before.
-   * @param isLeft - it has just come, and is left to others
-   */
-  markForLater(read: PathToRead, isLeft = false): void {
-    const { path } = read;
-    const underWay = this.#reading.get(path);
-    if (underWay !== undefined) {
-      if (underWay.answer !== 'read-again') underWay.answer = 'read-later';
-      return;
-    }
-    if (this.#later.has(path) || this.#dirty.has(path)) return;
-    this.#later.set(path, { read, dueMs: this.#options.clock.now() + this.#options.laterMs, isLeft });
-    this.#armLater();
-  }
-
-  /** Somebody has begun to work on it: what has been marked, and is not being read yet, is read later. */
-  postpone(path: string): void {
-    const read = this.#dirty.get(path);
-    if (!read) return;
-    this.#dirty.delete(path);
-    this.markForLater(read);
-  }
-
-  /** What has been marked for later is read now. */
-  hurry(path: string): void {
-    const later = this.#later.get(path);
-    const underWay = this.#reading.get(path);
-    if (later) this.mark(later.read);
-    else if (underWay?.answer === 'read-later') underWay.answer = 'read-again';
-  }
-
-  /**
-   * Reads at once what has been marked for later. Resolves when everything that was marked before the call is known; not while
-   * the connection is away.
-   */
-  async catchUp(): Promise<void> {
-    for (const path of [...this.#later.keys(), ...this.#reading.keys()]) this.hurry(path);
+  /** Resolves when everything that was marked before the call is known; not while the connection is away. */
+  async whenRead(): Promise<void> {
     let paths = [...this.#dirty.keys(), ...this.#reading.keys()];
     for (;;) {
       paths = paths.filter((path) => this.isPending(path));
@@ -148,7 +87,6 @@ export class PathReader {
   }
 
   mark(read: PathToRead): void {
-    this.#later.delete(read.path);
     const underWay = this.#reading.get(read.path);
     if (underWay !== undefined) {
       underWay.answer = 'read-again';
@@ -161,7 +99,6 @@ export class PathReader {
   /** What is known about the path just became certain: forget marks, and drop the answer of a read under way. */
   settle(path: string): void {
     this.#dirty.delete(path);
-    this.#later.delete(path);
     const underWay = this.#reading.get(path);
     if (underWay !== undefined) Object.assign(underWay, { answer: 'drop', isOutdated: true });
     this.#dropped.delete(path);
@@ -176,9 +113,7 @@ export class PathReader {
   stop(): void {
     this.#stopped = true;
     this.#dirty.clear();
-    this.#later.clear();
     this.#dropped.clear();
-    this.#cancelLater?.();
     this.#wakeWaiters();
   }
 
@@ -187,26 +122,6 @@ export class PathReader {
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const wake of waiters) wake();
-  }
-
-  #armLater(): void {
-    if (this.#cancelLater || this.#stopped) return;
-    for (const { dueMs } of this.#later.values()) {
-      this.#cancelLater = this.#options.clock.setTimer(Math.max(0, dueMs - this.#options.clock.now()), () =>
-        this.#laterIsDue(),
-      );
-      return;
-    }
-  }
-
-  #laterIsDue(): void {
-    this.#cancelLater = undefined;
-    const untilMs = this.#options.clock.now() + this.#options.laterMs * TOGETHER;
-    for (const { read, dueMs } of [...this.#later.values()]) {
-      if (dueMs > untilMs) break;
-      this.mark(read);
-    }
-    this.#armLater();
   }
 
   #schedule(): void {
@@ -262,10 +177,8 @@ export class PathReader {
       const underWay = this.#reading.get(read.path) ?? { answer: 'drop', isOutdated: true };
       const { answer } = underWay;
       this.#reading.delete(read.path);
-      const isEnough = answer === 'read-again' && this.#options.isEnough(read, result);
-      if (isEnough || answer === 'read-later') this.markForLater(read);
-      else if (answer === 'read-again') this.#dirty.set(read.path, read);
-      if (answer !== 'deliver' && !isEnough && !this.#isOverdue(read.path, underWay, result)) return;
+      if (answer === 'read-again') this.#dirty.set(read.path, read);
+      if (answer !== 'deliver' && !this.#isOverdue(read.path, underWay, result)) return;
       this.#dropped.delete(read.path);
       this.#options.deliver(read, result);
     });

@@ -20,11 +20,6 @@ import type { CacheLogger } from './logger.js';
 import { TreeCache } from './tree-cache.js';
 import type { CommitTarget, LockAware, RecordCache } from './types.js';
 
-/** How late changes of others' nodes are shown: a node that is made, taken or given back changes several times in a row. */
-const OTHERS_NODES_MS = 1_000;
-/** How late changes of requests are shown that others have locked. */
-const LOCKED_REQUESTS_MS = 250;
-
 /** Options of every cache. */
 export interface CacheOptions {
   readonly zk: ZooKeeper;
@@ -36,23 +31,6 @@ export interface CacheOptions {
 export interface NodeCacheOptions extends CacheOptions {
   /** Default: where nodes are. */
   readonly root?: string | undefined;
-  /** Changes of the node concern others first: they are shown within a second, or when somebody asks. Default: no node's do. */
-  readonly isOthers?: ((node: NodeRecord) => boolean) | undefined;
-  /**
-   * What others do with the node while they have its lock concerns them first, and so does that they give it up: it is shown
-   * as late, and as locked until then. Default: no node's does.
-   */
-  readonly isOthersWhileLocked?: ((node: NodeRecord) => boolean) | undefined;
-  /** A new node concerns others first, whatever its record says: it is shown as late as those. Default: none does. */
-  readonly isOthersUnread?: ((id: NodeId) => boolean) | undefined;
-}
-
-/** Options of the cache of requests. */
-export interface RequestCacheOptions extends CacheOptions {
-  /** What another process does with a request that it has locked is shown 250 ms later, or when it gives the lock up. */
-  readonly lateWhileLocked?: boolean | undefined;
-  /** A new request concerns others first, whatever it asks for: it is shown 250 ms later. Default: none does. */
-  readonly isOthersUnread?: ((id: RequestId) => boolean) | undefined;
 }
 
 /** Nodes by id, with the contenders for their locks. */
@@ -67,29 +45,18 @@ export type ControlCache = RecordCache<ControlRecord>;
 
 /** Mirrors the nodes. */
 export function createNodeCache(options: NodeCacheOptions): NodeCache {
-  const { zk, clock, logger, root = NODES_ROOT, isOthers, isOthersWhileLocked, isOthersUnread } = options;
+  const { zk, clock, logger, root = NODES_ROOT } = options;
   return new TreeCache<NodeRecord>({
     ...{ zk, clock, logger, what: 'node', watchRoots: [root], locks: true },
-    othersWork: {
-      ...{ isOthers, isOthersWhileLocked },
-      isOthersUnread: isOthersUnread && ((id) => isOthersUnread(id as NodeId)),
-      lateMs: OTHERS_NODES_MS,
-    },
     directories: [{ path: root, idPrefix: '' }],
     decode: (id, body, stat) => decodeNode(id as NodeId, body, stat, clock.now()),
   });
 }
 
 /** Mirrors the requests. */
-export function createRequestCache(options: RequestCacheOptions): RequestCache {
-  const { zk, clock, logger, lateWhileLocked, isOthersUnread } = options;
+export function createRequestCache({ zk, clock, logger }: CacheOptions): RequestCache {
   return new TreeCache<RequestRecord>({
     ...{ zk, clock, logger, what: 'request', watchRoots: [REQUESTS_ROOT, REQUEST_LOCKS_ROOT], locks: true },
-    othersWork: {
-      isOthersUnread: isOthersUnread && ((id) => isOthersUnread(id as RequestId)),
-      whileLocked: lateWhileLocked,
-      lateMs: LOCKED_REQUESTS_MS,
-    },
     directories: [{ path: REQUESTS_ROOT, idPrefix: '', lockRoot: REQUEST_LOCKS_ROOT }],
     decode: (id, body, stat) => decodeRequest(id as RequestId, body, stat, clock.now()),
   });

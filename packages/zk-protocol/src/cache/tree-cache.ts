@@ -11,7 +11,6 @@ import type {
 import type { ZooKeeper } from '../client/contract/types.js';
 import { BacklogWarning } from './backlog-warning.js';
 import { LockMirror } from './lock-mirror.js';
-import { OthersWork, type OthersWorkRules } from './others-work.js';
 import type { CacheLogger } from './logger.js';
 import { OwnWrites } from './own-writes.js';
 import type { Effect } from './own-writes.js';
@@ -25,8 +24,6 @@ import type { CachedPath, RecordDirectory } from './tree-layout.js';
 import type { CommitTarget, LockAware, PendingCommit, RecordCache, RecordChange } from './types.js';
 
 const UNREADABLE = 'ZooKeeper does not let us read a record; it is ignored';
-/** Everything is read at once. */
-const NONE = { lateMs: 0 };
 
 /** What a cache needs to know about its records. */
 export interface TreeCacheOptions<T> {
@@ -40,8 +37,6 @@ export interface TreeCacheOptions<T> {
   readonly directories: readonly RecordDirectory[];
   /** Whether to follow the lock directories of the records and their children. */
   readonly locks: boolean;
-  /** Which changes are read late. Default: none. */
-  readonly othersWork?: OthersWorkRules<T> | undefined;
   /** `undefined`: not a record. Throws a RecordError for a body that cannot be read. */
   decode(id: string, body: Buffer, stat: Stat): T | undefined;
 }
@@ -60,7 +55,6 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   readonly #layout: TreeLayout;
   readonly #records: RecordTable<T>;
   readonly #locks: LockMirror;
-  readonly #othersWork: OthersWork<T>;
   readonly #reader: PathReader;
   readonly #own: OwnWrites;
   readonly #readiness: Readiness;
@@ -70,7 +64,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   #unsubscribe: (() => void) | undefined;
 
   constructor(options: TreeCacheOptions<T>) {
-    const { zk, clock, logger, othersWork = NONE } = options;
+    const { zk, clock, logger } = options;
     this.#options = options;
     this.#layout = new TreeLayout(options.directories, options.locks);
     this.#records = new RecordTable((id, body, stat) => options.decode(id, body, stat), logger);
@@ -78,16 +72,13 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     this.#readiness = new Readiness(logger);
     this.#backlog = new BacklogWarning(clock, logger, options.what);
     this.#reader = new PathReader({
-      ...{ zk, clock, logger, laterMs: othersWork.lateMs, deliver: this.#onRead },
+      ...{ zk, clock, logger, deliver: this.#onRead },
       delivered: () => this.#rebuild.finishIfDone(),
-      isEnough: (read, result) => this.#othersWork.isEnough(read, result),
     });
-    const parts = { layout: this.#layout, records: this.#records, locks: this.#locks, reader: this.#reader };
-    this.#othersWork = new OthersWork(othersWork, parts);
     this.#own = new OwnWrites(
       (path) => this.#running && this.#layout.contains(path),
       (path) => this.#readAgain(path),
-      (path) => this.#recordChanged(this.#layout.classify(path), true),
+      (path) => this.#recordChanged(this.#layout.classify(path)),
     );
     this.#rebuild = new Rebuild({
       ...{ zk, clock, logger, layout: this.#layout, reader: this.#reader },
@@ -154,17 +145,11 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     return this.#reader.reading;
   }
 
-  get hasUnread(): boolean {
-    return this.#reader.hasLeft;
-  }
-
-  readonly catchUp = (): Promise<void> => this.#reader.catchUp();
-
   async settle(): Promise<void> {
     const { zk } = this.#options;
     await zk.sync('/'); // the events of all that was written before come before its answer
     if (this.#own.deferred > 0) await zk.sync('/'); // and with this one it is known which of them are ours
-    await this.#reader.catchUp();
+    await this.#reader.whenRead();
   }
 
   onChange(listener: (change: RecordChange<T>) => void): () => void {
@@ -190,19 +175,24 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     } else if (event.type === 'deleted') {
       this.#settled(path.path);
       this.#remove(path.id);
-    } else this.#recordChanged(path, event.type === 'created');
+    } else this.#recordChanged(path);
   };
 
-  #recordChanged(cached: CachedPath | undefined, isNew: boolean): void {
+  #recordChanged(cached: CachedPath | undefined): void {
     if (cached?.kind !== 'record') return;
-    this.#othersWork.recordChanged({ read: 'data', path: cached.path, id: cached.id }, isNew);
+    this.#reader.mark({ read: 'data', path: cached.path, id: cached.id });
     if (this.ready) this.#backlog.check(this.#reader.waiting);
   }
 
   #onLockEvent(path: CachedPath, exists: boolean): void {
     this.#reader.distrust({ read: 'children', path: lockDirectoryOf(path), id: path.id });
-    this.#othersWork.lockChanged(path, exists);
-    this.#locks.changed(path, exists, this.#othersWork.isAwaited(path.id));
+    this.#locks.changed(path, exists, this.#isAwaited(path.id));
+  }
+
+  /** The record is being read: changes of its lock are not shown before. */
+  #isAwaited(id: string): boolean {
+    const directory = this.#layout.directoryOf(id);
+    return directory !== undefined && this.#reader.isPending(this.#layout.recordPath(directory, id));
   }
 
   #readAgain(path: string): void {
@@ -246,7 +236,6 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
 
   #startRebuild(): void {
     this.#locks.forgetWaiting();
-    this.#othersWork.forget();
     this.#rebuild.start();
   }
 

@@ -25,13 +25,6 @@ export interface RecordCache<T> {
   /** Events waiting to be applied (metric `event_queue`) and reads under way (`playback_queue`). */
   readonly eventQueue: number;
   readonly playbackQueue: number;
-  /** Records have come that are not shown yet, because they concern others first. */
-  readonly hasUnread: boolean;
-  /**
-   * Reads at once the changes that are to be read late, because they concern others first. Resolves when these, and all that
-   * are being read, can be seen here, at once when there are none, and not while the connection is away.
-   */
-  catchUp(): Promise<void>;
   /**
    * Resolves when everything that was written before the call, by whomever, can be seen here. Rejects with a ZooKeeperError
    * when the session is closed or the connection is away for too long.

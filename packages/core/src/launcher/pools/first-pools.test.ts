@@ -79,22 +79,3 @@ it('busy first pools have as long as they need by far, up to the longest pause',
   expect(await pauseAfter(10)).toBe(FIRST_POOL_PAUSE_MS);
   expect(await pauseAfter(60_000)).toBe(FIRST_POOL_PAUSE_MS);
 });
-
-it('the pause of a request that was not read when it came began then', async () => {
-  const clock = new VirtualClock();
-  const looked: RequestId[] = [];
-  const cameMs = new Map([A, B].map((id) => [id, clock.now()]));
-  const first = new FirstPools(
-    clock,
-    (id) => looked.push(id),
-    (id) => cameMs.get(id),
-  );
-  await clock.advance(FIRST_POOL_PAUSE_MS - 10);
-  first.note(A, FIRST_POOL_PAUSE_MS);
-  const before = first.isPausing(A);
-  await clock.advance(10);
-
-  first.note(B, FIRST_POOL_PAUSE_MS);
-
-  expect([before, looked, first.isPausing(B)]).toEqual([true, [A], false]);
-});

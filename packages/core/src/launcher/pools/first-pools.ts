@@ -16,7 +16,6 @@ const WEIGHT = 1 / 16;
 export class FirstPools {
   readonly #clock: Clock;
   readonly #lookAgain: (id: RequestId) => void;
-  readonly #unreadSinceMs: (id: RequestId) => number | undefined;
   /** Since when a request waits, and when its pause is over. */
   readonly #waiting = new Map<RequestId, { readonly sinceMs: number; readonly dueMs: number }>();
   /** Requests whose pause is over, and since when they wait. */
@@ -25,27 +24,19 @@ export class FirstPools {
   #usualMs = 0;
   #timer: { readonly dueMs: number; readonly cancel: CancelTimer } | undefined;
 
-  /**
-   * @param lookAgain - the pause of the request is over
-   * @param unreadSinceMs - when the request came, if it was not read then
-   */
-  constructor(
-    clock: Clock,
-    lookAgain: (id: RequestId) => void,
-    unreadSinceMs: (id: RequestId) => number | undefined = () => undefined,
-  ) {
+  /** @param lookAgain - the pause of the request is over */
+  constructor(clock: Clock, lookAgain: (id: RequestId) => void) {
     this.#clock = clock;
     this.#lookAgain = lookAgain;
-    this.#unreadSinceMs = unreadSinceMs;
   }
 
   /**
-   * The request waits; its pause begins when it is seen for the first time, and was when it came.
+   * The request waits; its pause begins when it is seen for the first time.
    * @param leastMs - of the pause
    */
   note(id: RequestId, leastMs: number): void {
     if (this.#waiting.has(id) || this.#over.has(id)) return;
-    const sinceMs = this.#unreadSinceMs(id) ?? this.#clock.now();
+    const sinceMs = this.#clock.now();
     const dueMs = sinceMs + Math.max(leastMs, Math.min(LONGEST_PAUSE_MS, this.#usualMs * TIMES_USUAL));
     if (dueMs <= this.#clock.now()) {
       this.#over.set(id, sinceMs);
@@ -57,7 +48,7 @@ export class FirstPools {
 
   /** Another pool has taken the request; should it wait again, it has another pause. */
   taken(id: RequestId): void {
-    const sinceMs = this.#waiting.get(id)?.sinceMs ?? this.#over.get(id) ?? this.#unreadSinceMs(id);
+    const sinceMs = this.#waiting.get(id)?.sinceMs ?? this.#over.get(id);
     const tookMs = sinceMs === undefined ? Infinity : this.#clock.now() - sinceMs;
     if (tookMs <= LATEST_MS) this.#usualMs += (tookMs - this.#usualMs) * WEIGHT;
     this.forget(id);

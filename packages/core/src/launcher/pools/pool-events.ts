@@ -44,7 +44,7 @@ export class PoolEvents {
     this.#unsubscribe.push(
       mirror.listen({
         onRequest: ({ before, after }) => this.#requestChanged(before, after),
-        onRequestLock: (id, contenders) => this.#requestLockChanged(id, contenders),
+        onRequestLock: (id) => this.#requestLockChanged(id),
         onFree: (node, free) => free && this.#nodeFree(node),
         onNode: ({ before, after }) => this.#nodeChanged(before, after),
       }),
@@ -93,10 +93,9 @@ export class PoolEvents {
   }
 
   /** What was done under a lock that is given up has been seen by now; perhaps nothing was. */
-  #requestLockChanged(id: RequestId, contenders: number): void {
+  #requestLockChanged(id: RequestId): void {
     const { services, queue, handlers, isRegistered } = this.#options;
     const request = services.mirror.requests.get(id);
-    if (!request && contenders > 0) queue.takenUnread(id);
     if (request?.state === 'requested' && isRegistered() && !handlers.has(id)) queue.consider(request);
   }
 

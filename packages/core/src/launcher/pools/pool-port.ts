@@ -5,7 +5,6 @@ import type { ProviderSteering } from '../steering/provider-steering.js';
 import type { PoolCandidates } from './pool-candidates.js';
 import type { PoolRegistry } from './pool-registry.js';
 import type { SharedPools } from './shared-pools.js';
-import type { UnreadRequests } from './unread-requests.js';
 
 /** What the view of a pool learns from the launcher around it. */
 export interface PoolViewPort extends Pick<ConfigSource, 'disabledLabels' | 'tenantLimit'> {
@@ -28,8 +27,6 @@ export interface PoolPort extends PoolViewPort, Activity, NodeRemoval {
   readonly announceLegacy: boolean;
   readonly registry: Pick<PoolRegistry, 'pools' | 'onChange'>;
   readonly candidates: Pick<PoolCandidates, 'pools' | 'isRefusedByAll' | 'seemsRefusedByAll'>;
-  /** Missing: all requests are read when they come. */
-  readonly unread?: Pick<UnreadRequests, 'sinceMs'> | undefined;
   /** The pool has ceased to wait for resources of its provider, which other pools of that provider may have now. */
   reservationsEnded(provider: string, pool: string): void;
   /** What a handler of this process has left behind is being removed: no pool may lock the request meanwhile. */

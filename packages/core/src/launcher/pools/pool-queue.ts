@@ -21,7 +21,7 @@ const RETRY = { firstMs: 25, longestMs: 500 };
 /** What the queue is told about the rest of its pool. */
 export interface PoolQueueOptions {
   readonly services: Services;
-  readonly port: Pick<PoolPort, 'isRecovering' | 'unread'>;
+  readonly port: Pick<PoolPort, 'isRecovering'>;
   readonly view: PoolView;
   readonly refusals: PoolRefusals;
   /** The pool works on the request already. */
@@ -39,12 +39,7 @@ export class PoolQueue {
 
   constructor(options: PoolQueueOptions) {
     this.#options = options;
-    const { services, port } = options;
-    this.#first = new FirstPools(
-      services.clock,
-      (id) => this.lookAgain(id),
-      (id) => port.unread?.sinceMs(id),
-    );
+    this.#first = new FirstPools(options.services.clock, (id) => this.lookAgain(id));
   }
 
   /** The request is still to be left to its first pool. */
@@ -87,11 +82,6 @@ export class PoolQueue {
     this.#first.taken(id);
     if (this.requests.remove(id)) this.#options.wake();
     return true;
-  }
-
-  /** Another pool has taken a request before it was read here. */
-  takenUnread(id: RequestId): void {
-    this.#first.taken(id);
   }
 
   /** Looks at a request once more. */

@@ -29,7 +29,7 @@ function setUp(...registered: string[]) {
       },
     },
     isOwn: (id) => id === 'own',
-    nodes: { values: () => [], hasUnread: false },
+    nodes: { values: () => [] },
     isConfigured: () => true,
     changed: () => undefined,
   });

@@ -26,7 +26,7 @@ export interface RegistryOutlookOptions {
   readonly registry: Pick<PoolRegistry, 'pools' | 'onChange'>;
   /** The pool belongs to this launcher, or once did: what becomes of it is known here. */
   readonly isOwn: (id: string) => boolean;
-  readonly nodes: { values(): Iterable<Pick<NodeRecord, 'provider'>>; readonly hasUnread: boolean };
+  readonly nodes: { values(): Iterable<Pick<NodeRecord, 'provider'>> };
   /** This launcher's configuration has the provider. */
   readonly isConfigured: (provider: string) => boolean;
   /** One that was waited for will not come: requests may be given up that could not before. */
@@ -95,7 +95,7 @@ export class RegistryOutlook {
   #hasOthers({ declinedBy }: Pick<RequestRecord, 'declinedBy'>): boolean {
     const { registry, isOwn, nodes, isConfigured } = this.#options;
     if (this.#left.size > 0 || registry.pools.some(({ launcherId }) => !isOwn(launcherId))) return true;
-    if (declinedBy.some((id) => !isOwn(id)) || nodes.hasUnread) return true;
+    if (declinedBy.some((id) => !isOwn(id))) return true;
     for (const { provider } of nodes.values()) if (provider !== null && !isConfigured(provider)) return true;
     return false;
   }

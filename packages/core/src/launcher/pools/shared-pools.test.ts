@@ -30,21 +30,6 @@ const nodes = Array.from({ length: 200 }, (_, i): NodeRecord => {
   return { ...node, id: String(i).padStart(10, '0') as NodeId };
 });
 
-describe('a provider', () => {
-  it.each([
-    ['that another launcher has too is shared', [poolOf('nl01'), poolOf('nl02')], true],
-    ['is not when others have other ones', [poolOf('nl01'), poolOf('nl02', { providerName: 'cloud' })], false],
-    [
-      'may be when an old launcher is there',
-      [poolOf('nl01'), poolOf('nl02', { providerName: '', legacy: true })],
-      true,
-    ],
-    ['is not when no other launcher is there', [poolOf('nl01')], false],
-  ])('%s', (_, pools, isShared) => {
-    expect(seenBy('nl01', pools).sharesProviders).toBe(isShared);
-  });
-});
-
 describe('a pool that several launchers have', () => {
   const launchers = ['nl01', 'nl02', 'nl03', 'nl04'];
   const pools = launchers.map((launcher) => poolOf(launcher));

@@ -21,21 +21,9 @@ export class SharedPools {
   readonly #options: SharedPoolsOptions;
   #registered: readonly PoolComponentRecord[] = [];
   #shared: ReadonlyMap<string, readonly PoolComponentRecord[]> = new Map();
-  #candidates: readonly PoolComponentRecord[] = [];
-  #sharesProviders = false;
 
   constructor(options: SharedPoolsOptions) {
     this.#options = options;
-  }
-
-  /** Whether another launcher has a provider of this one: what it makes is ours as well. Old launchers may have any. */
-  get sharesProviders(): boolean {
-    const { candidates } = this.#options;
-    if (this.#candidates !== candidates.pools) {
-      this.#candidates = candidates.pools;
-      this.#sharesProviders = sharesProviders(this.#candidates, (id) => candidates.isOwn(id));
-    }
-    return this.#sharesProviders;
   }
 
   /** Whether another launcher is the first to deal with the node. */
@@ -71,13 +59,6 @@ export class SharedPools {
     }
     return this.#shared.size === 0 ? undefined : this.#shared.get(poolKey(provider ?? '', pool ?? ''));
   }
-}
-
-function sharesProviders(pools: readonly PoolComponentRecord[], isOwn: (launcherId: string) => boolean): boolean {
-  const own = new Set(pools.filter(({ launcherId }) => isOwn(launcherId)).map(({ providerName }) => providerName));
-  return pools.some(
-    ({ launcherId, providerName, legacy }) => !isOwn(launcherId) && (legacy === true || own.has(providerName)),
-  );
 }
 
 /** By pool, those of several launchers that know of sharing, one of which is ours. */

@@ -48,12 +48,6 @@ export class DrainingProviders {
     return this.#draining.get(name)?.runner;
   }
 
-  /** One of them makes slots of machines that other providers have. */
-  get buildOnNodes(): boolean {
-    for (const { runner } of this.#draining.values()) if (runner.buildsOnNodes) return true;
-    return false;
-  }
-
   status(): DrainingStatus[] {
     return [...this.#draining].map(([provider, { sinceMs }]) => ({
       provider,

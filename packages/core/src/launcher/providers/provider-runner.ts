@@ -38,8 +38,6 @@ export class ProviderRunner {
   readonly pausesAtQuota: boolean;
   /** How many launches may be under way at once follows from how they go. */
   readonly rampsLaunches: boolean;
-  /** Its nodes are parts of nodes that other providers have. */
-  readonly buildsOnNodes: boolean;
   readonly #services: Services;
   readonly #logger: Logger;
   readonly #stop = new AbortController();
@@ -58,7 +56,6 @@ export class ProviderRunner {
     this.launches = loaded.driver.capabilities.launches;
     this.pausesAtQuota = loaded.driver.capabilities.pausesAtQuota;
     this.rampsLaunches = this.launches && (loaded.driver.capabilities.rampsLaunches ?? true);
-    this.buildsOnNodes = loaded.driver.capabilities.buildsOnNodes ?? false;
     this.#logger = services.logger.child({ provider: provider.config.name });
   }
 

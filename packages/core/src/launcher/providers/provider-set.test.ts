@@ -142,37 +142,6 @@ describe('a reload', () => {
   });
 });
 
-describe('what drivers can do', () => {
-  it.each([
-    [{}, false],
-    [{ rampsLaunches: false }, false],
-    [{ buildsOnNodes: true }, true],
-    [{ launches: false, buildsOnNodes: true }, true],
-  ])('says whether nodes are made of those of others: %o', async (capabilities, expected) => {
-    set = openSet(driver(capabilities));
-    expect(set.buildOnNodes).toBe(false);
-
-    await apply('one');
-    await world.createNode({ provider: 'one', pool: 'main' });
-    expect(set.buildOnNodes).toBe(expected);
-    await apply();
-
-    expect(set.buildOnNodes, 'while it drains').toBe(expected);
-  });
-});
-
-it.each([
-  [{}, false],
-  [{ launches: false }, true],
-])('says whether nodes are made without a request: %o', async (capabilities, expected) => {
-  set = openSet(driver(capabilities));
-  expect(set.haveNodesOfTheirOwn).toBe(false);
-
-  await apply('one');
-
-  expect(set.haveNodesOfTheirOwn).toBe(expected);
-});
-
 describe('a provider that cannot be started', () => {
   it('holds up no other, is named with its error, and is tried again', async () => {
     failures = 1;

@@ -121,16 +121,6 @@ export class ProviderSet {
     return provider === null ? undefined : (this.#runners.get(provider) ?? this.#draining.get(provider));
   }
 
-  /** One of them makes slots of machines that other providers have, perhaps of other launchers. */
-  get buildOnNodes(): boolean {
-    return this.#draining.buildOnNodes || [...this.#runners.values()].some(({ buildsOnNodes }) => buildsOnNodes);
-  }
-
-  /** One of them makes its nodes without a request, and so before its pools are registered. */
-  get haveNodesOfTheirOwn(): boolean {
-    return [...this.#runners.values()].some(({ launches }) => !launches);
-  }
-
   providerOf(node: NodeRecord): Provider | undefined {
     return this.runnerOf(node)?.provider;
   }
@@ -178,7 +168,6 @@ export class ProviderSet {
       runner.idle();
       this.#draining.look(name);
     }
-    await this.#services.mirror.nodes.catchUp(); // nodes that were none of our business may be by now
     await Promise.all(added.map((runner) => runner.start(() => this.#port.providerStarted(runner))));
     for (const runner of replaced) this.#letGo(runner);
   }

@@ -15,7 +15,7 @@ import {
   type RequestId,
 } from '@nodepool/zk-protocol';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { OTHERS_PROVIDER, ServiceWorld } from '../../../test/support/service-world.js';
+import { ServiceWorld } from '../../../test/support/service-world.js';
 import type { Services } from '../mirror/services.js';
 import { LostRequests } from './lost-requests.js';
 
@@ -94,7 +94,7 @@ describe('a request that another launcher has accepted', () => {
 
   it('is reset together with its nodes, as they are by then', async () => {
     const { id, entry } = await accept('pending');
-    const fields = { state: 'ready', labels: ['a'], provider: OTHERS_PROVIDER, allocatedTo: id } as const;
+    const fields = { state: 'ready', labels: ['a'], provider: 'theirs', allocatedTo: id } as const;
     const node = await world.createNode({ ...fields, state: 'building' });
 
     const ready = encodeNode(newNode(fields, world.clock.now()));
