@@ -5,6 +5,7 @@ import { SimulatedCloud } from './cloud/cloud.js';
 import { cloudDriver, CloudFleet } from './fleets/cloud-fleet.js';
 import type { ConfigSpec } from './fleets/config.js';
 import type { Fleet } from './fleets/fleet.js';
+import { ImageWriter } from './actors/image-writer.js';
 import { GivenUp } from './actors/given-up.js';
 import { SimulatedLauncher } from './actors/launcher.js';
 import { checkTenantLimit } from './world/limit-checks.js';
@@ -28,6 +29,7 @@ export class Scenario {
   readonly operator: Operator;
   readonly orders: Orders;
   readonly chaos: Chaos;
+  readonly images: ImageWriter;
   /** `0`: held nodes stay until somebody deletes them. */
   readonly maxHoldAgeMs: number;
   readonly #world: World;
@@ -57,6 +59,7 @@ export class Scenario {
     this.operator = new Operator(world);
     this.orders = new Orders(world, this.launchers, this.fleets, SIZES);
     this.chaos = new Chaos(world, this.launchers, this.clients, this.fleets);
+    this.images = new ImageWriter(world);
   }
 
   /** For nodes of every provider together. */
@@ -82,6 +85,7 @@ export class Scenario {
     if (random.chance(0.5)) this.#world.repeat(20_000, () => this.#whileOn(() => this.#changeConfig()));
     if (random.chance(0.5)) this.#world.repeat(15_000, () => this.#whileOn(() => this.#meddle()));
     if (random.chance(0.5)) this.#world.repeat(12_000, () => this.#whileOn(() => this.orders.giveAny()));
+    if (random.chance(0.5)) this.#world.repeat(2_000, () => this.#whileOn(() => this.images.writeAny()));
     if (random.chance(0.85)) this.chaos.begin(random.pick([300, 2_000, 10_000]));
   }
 

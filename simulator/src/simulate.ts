@@ -117,7 +117,7 @@ function unsettled(world: World, scenario: Scenario): string[] {
   for (const launcher of scenario.launchers) {
     const missing = [
       ...(launcher.running?.notReady ?? ['it does not run']),
-      ...(launcher.running ? cacheProblems(launcher.running, checker) : []),
+      ...(launcher.running ? cacheProblems(launcher.running, checker, world.stored) : []),
     ];
     if (missing.length > 0) problems.push(`${launcher.name}: ${missing.join(', ')}`);
   }

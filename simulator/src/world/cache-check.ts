@@ -1,5 +1,15 @@
 import type { InvariantChecker } from '@nodepool/core/testing';
 import type { Launcher } from '@nodepool/core/launcher';
+import {
+  buildPath,
+  componentPath,
+  controlPath,
+  imageBuildRequestPath,
+  imagePath,
+  imagePausePath,
+  type ImageEntry,
+} from '@nodepool/zk-protocol';
+import type { StoredRecords } from './stored-records.js';
 
 /** A cache of records with their locks. */
 interface Cache {
@@ -8,13 +18,21 @@ interface Cache {
   contenders(id: string): number;
 }
 
+/** A path, and the transaction that wrote its record; `undefined` where the cache does not keep that. */
+type Shown = readonly [path: string, mzxid: bigint | undefined];
+
 /** How what a launcher shows differs from what ZooKeeper has, while nothing moves. */
-export function cacheProblems(launcher: Launcher, checker: InvariantChecker): string[] {
+export function cacheProblems(launcher: Launcher, checker: InvariantChecker, stored: StoredRecords): string[] {
+  const components = [...launcher.allComponents].map((each) => shown(componentPath(each.kind, each.id), each));
+  const controls = launcher.controls.map((each) => shown(controlPath(each), each));
   return [
     ...compare('node', launcher.nodes, checker.nodes, (id) => checker.locks.get(`/nodepool/nodes/${id}/lock`)),
     ...compare('request', launcher.requests, checker.requests, (id) =>
       checker.locks.get(`/nodepool/requests-lock/${id}`),
     ),
+    ...comparePaths('component', components, stored.components),
+    ...comparePaths('control', controls, stored.controls),
+    ...comparePaths('image', [...launcher.images.values()].flatMap(imageRecords), stored.images),
   ];
 }
 
@@ -35,4 +53,29 @@ function compare(
   if (cache.size !== stored.size)
     problems.push(`its cache has ${cache.size} records of kind ${what}, not ${stored.size}`);
   return problems;
+}
+
+function comparePaths(what: string, cached: readonly Shown[], stored: ReadonlyMap<string, bigint>): string[] {
+  const known = new Map(cached);
+  const wrong = [...stored].flatMap(([path, mzxid]) => {
+    if (!known.has(path)) return [`its cache lacks ${what} ${path}`];
+    const seen = known.get(path) ?? mzxid;
+    return seen === mzxid ? [] : [`its cache shows ${what} ${path} of transaction ${seen}, not ${mzxid}`];
+  });
+  const gone = [...known.keys()].filter((path) => !stored.has(path));
+  return [...wrong, ...gone.map((path) => `its cache still has ${what} ${path}`)];
+}
+
+function shown(path: string, { stat }: { readonly stat: { readonly mzxid: bigint } | undefined }): Shown {
+  return [path, stat?.mzxid];
+}
+
+function imageRecords({ name, paused, buildRequestedMs, builds, uploads }: ImageEntry): Shown[] {
+  return [
+    [imagePath(name), undefined],
+    ...(paused ? [[imagePausePath(name), undefined] as const] : []),
+    ...(buildRequestedMs === undefined ? [] : [[imageBuildRequestPath(name), undefined] as const]),
+    ...[...builds].map(([id, build]) => shown(buildPath(name, id), build)),
+    ...[...uploads].map(([path, upload]) => shown(path, upload)),
+  ];
 }

@@ -4,6 +4,7 @@ import { Environment, InvariantChecker, Random, VirtualClock } from '@nodepool/c
 import { InProcessServer } from '@nodepool/zk-protocol/in-process';
 import { Violation } from './violation.js';
 import { describeChange } from './describe-change.js';
+import { StoredRecords } from './stored-records.js';
 import type { Limit } from './limit.js';
 import { Trace } from './trace.js';
 
@@ -28,6 +29,7 @@ export class World {
   readonly random: Random;
   readonly trace: Trace;
   readonly checker: InvariantChecker;
+  readonly stored = new StoredRecords();
   readonly server: InProcessServer;
   readonly drivers = new Map<string, Driver>();
   /** By provider; `max-concurrency` of its entry. */
@@ -62,6 +64,7 @@ export class World {
       const what = () => `zk ${zxid}: ${changes.map(describeChange).join('; ')}`;
       if (changes.length > 0) this.trace.add(this.checker.nameOf(sessionId), what);
       this.checker.onTransaction(transaction, sessionId);
+      this.stored.onTransaction(transaction, sessionId);
     });
     this.latencyMs = this.random.pick([0.3, 1, 5, 30]);
     process.on('unhandledRejection', this.#onRejection);

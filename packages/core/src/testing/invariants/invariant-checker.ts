@@ -19,6 +19,7 @@ const STRUCTURE = [
   /^\/nodepool$/,
   /^\/nodepool\/(nodes|requests|requests-lock|launchers|components|images)$/,
   /^\/nodepool\/components\/[a-z]+$/,
+  /^\/nodepool\/images\/[^/]+(\/.*)?$/,
   /^\/nodepool\/controls(\/(provider|pool|label|image)(\/[^/]+)?)?$/,
 ];
 

@@ -1,0 +1,85 @@
+import {
+  buildPath,
+  encodeBuild,
+  encodeUpload,
+  imageBuildRequestPath,
+  imagePath,
+  imagePausePath,
+  newBuild,
+  newUpload,
+  uploadPath,
+  type ZooKeeper,
+} from '@nodepool/zk-protocol';
+import type { Random } from '@nodepool/core/testing';
+import { Violation } from '../world/violation.js';
+import { SimulatedProcess } from '../world/process.js';
+import type { World } from '../world/world.js';
+
+const IMAGES = ['debian', 'fedora'];
+const PROVIDER = 'account1';
+
+/** Writes what builders write about images. No label uses them: launchers only mirror the records. */
+export class ImageWriter {
+  readonly #world: World;
+  readonly #random: Random;
+  readonly #process: SimulatedProcess;
+  /** Records that exist, by path. */
+  readonly #written = new Set<string>();
+  #builds = 0;
+  #writing = Promise.resolve();
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#random = world.random.fork();
+    this.#process = new SimulatedProcess(world, 'builder', world.server);
+  }
+
+  /** Writes or deletes some record, after what was begun before. */
+  writeAny(): void {
+    const { zk } = this.#process;
+    this.#writing = this.#writing
+      .then(() => this.#write(zk))
+      .catch((error: unknown) => this.#world.violate(new Violation(`an image could not be written: ${String(error)}`)));
+  }
+
+  async #write(zk: ZooKeeper): Promise<void> {
+    const random = this.#random;
+    const image = random.pick(IMAGES);
+    const roll = random.int(0, 9);
+    if (roll < 4) await this.#build(zk, image);
+    else if (roll < 6) await this.#toggle(zk, image, random.pick([imagePausePath, imageBuildRequestPath])(image));
+    else if (roll < 9) await this.#delete(zk, random.pick([...this.#written, imagePath(image)]));
+    else await this.#delete(zk, imagePath(image));
+  }
+
+  async #build(zk: ZooKeeper, image: string): Promise<void> {
+    const id = String(++this.#builds).padStart(10, '0');
+    const path = buildPath(image, id);
+    const nowMs = this.#world.clock.now();
+    await zk.ensurePath(path);
+    await zk.setData(path, encodeBuild(newBuild({ image, id }, { state: 'building' }, nowMs)));
+    this.#written.add(path);
+    await zk.setData(path, encodeBuild(newBuild({ image, id }, { state: 'ready' }, nowMs)));
+    for (const uploadId of ['0000000001', '0000000002']) {
+      const upload = { image, buildId: id, provider: PROVIDER, id: uploadId };
+      const place = uploadPath(image, id, PROVIDER, uploadId);
+      await zk.ensurePath(place);
+      await zk.setData(place, encodeUpload(newUpload(upload, { state: 'uploading' }, nowMs)));
+      this.#written.add(place);
+      await zk.setData(place, encodeUpload(newUpload(upload, { state: 'ready' }, nowMs)));
+    }
+  }
+
+  async #toggle(zk: ZooKeeper, image: string, path: string): Promise<void> {
+    if (this.#written.has(path)) return this.#delete(zk, path);
+    await zk.ensurePath(imagePath(image));
+    await zk.create(path, '');
+    this.#written.add(path);
+  }
+
+  /** With all that is below it. */
+  async #delete(zk: ZooKeeper, path: string): Promise<void> {
+    for (const each of this.#written) if (each === path || each.startsWith(`${path}/`)) this.#written.delete(each);
+    await zk.deleteRecursive(path);
+  }
+}

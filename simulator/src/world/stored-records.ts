@@ -1,0 +1,31 @@
+import { CONTROLS_ROOT, classifyPath } from '@nodepool/zk-protocol';
+import type { TransactionListener } from '@nodepool/zk-protocol/in-process';
+
+/** Records that ZooKeeper has, with the transaction that wrote each last: what caches show when nothing moves. */
+export class StoredRecords {
+  /** By path, as the others. */
+  readonly components = new Map<string, bigint>();
+  readonly controls = new Map<string, bigint>();
+  readonly images = new Map<string, bigint>();
+
+  /** Give this to the server. */
+  readonly onTransaction: TransactionListener = ({ zxid, changes }) => {
+    for (const change of changes) {
+      if (!('path' in change) || change.change === 'setAcl') continue;
+      const records = this.#recordsOf(change.path);
+      if (change.change === 'delete') records?.delete(change.path);
+      else records?.set(change.path, BigInt(zxid));
+    }
+  };
+
+  #recordsOf(path: string): Map<string, bigint> | undefined {
+    const shape = classifyPath(path);
+    if (shape.shape === 'component' || shape.shape === 'legacy-launcher') return this.components;
+    if ('image' in shape) return this.images;
+    const isControl = path.startsWith(`${CONTROLS_ROOT}/`) && path.split('/').length === CONTROL_PARTS;
+    return isControl ? this.controls : undefined;
+  }
+}
+
+/** Of `/nodepool/controls/<kind>/<name>`. */
+const CONTROL_PARTS = 5;
