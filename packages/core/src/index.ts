@@ -57,7 +57,13 @@ export { delay, isNodepoolError, NodepoolError, orAbort } from '@nodepool/zk-pro
 export type { Logger, LogFields } from './contract/logger.js';
 export { silentLogger } from './contract/logger.js';
 export { formatTemplate, templateProblem } from './text/python-format.js';
-export type { CoreError, CoreErrorCode, CoreErrorOptions, LaunchErrorReason } from './contract/errors.js';
+export type {
+  ConfigErrorOptions,
+  CoreError,
+  CoreErrorCode,
+  CoreErrorOptions,
+  LaunchErrorReason,
+} from './contract/errors.js';
 export {
   CapacityError,
   ConfigError,

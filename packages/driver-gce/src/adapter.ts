@@ -5,6 +5,7 @@ import type {
   AdapterContext,
   CreateOrder,
   DeleteOrder,
+  FoundCondition,
   Instance,
   Resource,
   Resources,
@@ -20,6 +21,7 @@ import { deleteMachine } from './delete-node.js';
 import { readHostKeys } from './host-keys.js';
 import { insertBody } from './insert-body.js';
 import { toInstance, type GceInstance } from './instance.js';
+import { loginConditions } from './login-refused.js';
 import { asLabels, carries, Ownership } from './ownership.js';
 import { OwnResources } from './own-resources.js';
 import { Preemptions } from './preemptions.js';
@@ -84,7 +86,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
 
   getCreateStateMachine(order: Order): StateMachine<Instance, GceInstance> {
     const { label, pool, hostname } = order;
-    const image = this.#imageOf(label);
+    const image = imageOf(this.#config, label);
     return createMachine({
       client: this.#client,
       stock: this.#stock,
@@ -128,7 +130,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
 
   /** Instances and disks, in all zones. */
   async listResources(signal: AbortSignal): Promise<readonly Resource[]> {
-    if (this.#usesSpot()) await this.#preemptions.report(this.#zones, signal);
+    if (usesSpot(this.#config)) await this.#preemptions.report(this.#zones, signal);
     const { instances, disks } = await this.#own.find(signal);
     this.#listed = new Map();
     for (const { name, zone, labels } of instances) {
@@ -184,12 +186,27 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
       const types = label.machineTypes.join('", "');
       throw new ConfigError(
         `label "${label.name}" of pool "${pool.name}": none of ${this.#zones.join(', ')} has machine type "${types}"`,
+        [],
+        {
+          reason: 'MachineTypeMissing',
+          nextStep: 'correct "instance-type" of the label, or the zones of the provider',
+        },
       );
     }
     const { zone, machineType, spot } = first;
     const size = await this.#catalog.sizeOf(zone, machineType);
     const usage = { machineType, size, spot, externalIp: label.externalIp };
     return { ...this.#quotas.resourcesOf(usage), ...this.#diskOf(label) };
+  }
+
+  /** Whether the family of the image has one. An image named by its path is taken as it is. */
+  async labelReady(label: GceLabelConfig): Promise<boolean> {
+    await this.#catalog.requireImage(imageOf(this.#config, label), label.name);
+    return true;
+  }
+
+  conditions(): readonly FoundCondition[] {
+    return loginConditions(this.#config, this.#client.refusal);
   }
 
   async getConsoleLog(_label: GceLabelConfig, externalId: string, signal: AbortSignal): Promise<string | undefined> {
@@ -260,22 +277,22 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     return this.#quotas.resourcesOfDisk(volumeType, volumeGib);
   }
 
-  #usesSpot(): boolean {
-    return [...this.#config.pools.values()].some(({ labels }) => [...labels.values()].some(({ spot }) => spot));
-  }
-
-  #imageOf({ name, cloudImage }: GceLabelConfig): GceImageConfig {
-    const image = this.#config.cloudImages.get(cloudImage ?? '');
-    if (image) return image;
-    throw new ConfigError(`label "${name}": there is no cloud image "${cloudImage}"`);
-  }
-
   #hostKeysOptions({ logger }: Order, image: GceImageConfig, { useInternalIp }: GcePoolConfig) {
     const { clock, random } = this.#context;
     const { connectionPort, connectionType } = image;
     const target = { port: connectionPort, connectionType, useInternalIp: useInternalIp === true };
     return { client: this.#client, clock, random, logger, ...target };
   }
+}
+
+function usesSpot({ pools }: GceProviderConfig): boolean {
+  return [...pools.values()].some(({ labels }) => [...labels.values()].some(({ spot }) => spot));
+}
+
+function imageOf({ cloudImages }: GceProviderConfig, { name, cloudImage }: GceLabelConfig): GceImageConfig {
+  const image = cloudImages.get(cloudImage ?? '');
+  if (image) return image;
+  throw new ConfigError(`label "${name}": there is no cloud image "${cloudImage}"`);
 }
 
 function unlessNotFound(error: unknown): void {

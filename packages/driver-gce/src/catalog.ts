@@ -1,4 +1,4 @@
-import { isNodepoolError, NotFoundError, type Clock } from '@nodepool/core';
+import { ConfigError, isNodepoolError, NotFoundError, type Clock } from '@nodepool/core';
 import type { ComputeClient } from './client.js';
 import type { GceImageConfig } from './config.js';
 import { Remembered } from './remembered.js';
@@ -49,6 +49,22 @@ export class Catalog {
     if (imageProject === '' || imageFamily === '') throw new NotFoundError(`cloud image "${name}" names no image`);
     const ask = () => this.#client.getImageOfFamily(imageProject, imageFamily, this.#signal);
     return this.#images.get(`${imageProject}/${imageFamily}`, ask);
+  }
+
+  /** Makes sure that there is an image for a label. @throws {ConfigError} there is none */
+  async requireImage(image: GceImageConfig, label: string): Promise<void> {
+    try {
+      await this.imageOf(image);
+    } catch (error) {
+      if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;
+      const { name, imageProject, imageFamily } = image;
+      const named = `family "${imageFamily}" of project "${imageProject}"`;
+      throw new ConfigError(`label "${label}": cloud image "${name}": there is no image in ${named}`, [], {
+        cause: error,
+        reason: 'ImageMissing',
+        nextStep: 'correct "image-project" and "image-family" of the cloud image, or make an image of this family',
+      });
+    }
   }
 
   /** An insert was told that something does not exist; it did when it was last asked for. */

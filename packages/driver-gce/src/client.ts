@@ -10,10 +10,12 @@ import type {
   ApiRegion,
   ApiScopes,
 } from './api.js';
-import type { Http, HttpCall } from './http.js';
+import type { Http, HttpCall, RefusedLogin } from './http.js';
 
 /** The calls that the driver needs. Errors are those of `errors.ts`, which say what to do next. */
 export interface ComputeClient {
+  /** Why Google lets nobody in; `undefined` while calls are answered. */
+  readonly refusal: RefusedLogin | undefined;
   /** @param requestId - a UUID: the same one never makes two instances */
   insertInstance(zone: string, body: JsonObject, requestId: string, signal: AbortSignal): Promise<ApiOperation>;
   deleteInstance(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<ApiOperation>;
@@ -93,6 +95,10 @@ class RestClient implements ComputeClient {
     this.#reads = reads;
     this.#project = `projects/${encodeURIComponent(project)}`;
     this.#region = encodeURIComponent(region);
+  }
+
+  get refusal(): RefusedLogin | undefined {
+    return this.#http.refusal;
   }
 
   insertInstance(zone: string, body: JsonObject, requestId: string, signal: AbortSignal): Promise<ApiOperation> {

@@ -14,8 +14,20 @@ export interface HttpCall {
   readonly timeoutMs?: number | undefined;
 }
 
+/** Why the API cannot be called as anybody: no token, or one that Google refuses. */
+export interface RefusedLogin {
+  readonly reason: 'NoAccessToken' | 'Unauthorized';
+  readonly message: string;
+  /** When it was found first. */
+  readonly sinceMs: number;
+  /** When it was found last. */
+  readonly lastSeenMs: number;
+}
+
 /** Makes calls to the API and reads its answers. */
 export interface Http {
+  /** `undefined` while calls are answered. */
+  readonly refusal?: RefusedLogin | undefined;
   /** @throws what `errors.ts` makes of refusals; {@link ProviderUnavailableError}: no answer, or none that makes sense */
   call<T>(call: HttpCall, signal: AbortSignal): Promise<T>;
   close(): Promise<void>;
@@ -31,6 +43,7 @@ export interface HttpOptions {
 
 const TIMEOUT_MS = 60_000;
 const MAX_CONNECTIONS = 64;
+const SHOWN_CHARACTERS = 200;
 /** No answer of the API comes close; one without an end must not fill the memory. */
 const LARGEST_ANSWER_MIB = 64;
 
@@ -40,12 +53,21 @@ export function createHttp({ endpoint, credentials, clock }: HttpOptions): Http 
   // Deadlines are this module's, on the clock that is handed in.
   const maxResponseSize = LARGEST_ANSWER_MIB * 1_024 * 1_024;
   const agent = new Agent({ connections: MAX_CONNECTIONS, maxResponseSize, headersTimeout: 0, bodyTimeout: 0 });
+  const login = new LoginMemory(clock);
   const send = async (call: HttpCall, what: string, signal: AbortSignal): Promise<Answer> => {
-    const headers = await credentials.headers();
+    const headers = await credentials.headers().catch((error: unknown) => {
+      login.refused('NoAccessToken', messageOf(error));
+      throw error;
+    });
     signal.throwIfAborted();
-    return sendOnce(agent, base, call, headers, what, signal);
+    const answer = await sendOnce(agent, base, call, headers, what, signal);
+    login.answered(what, answer);
+    return answer;
   };
   return {
+    get refusal() {
+      return login.refusal;
+    },
     async call<T>(call: HttpCall, signal: AbortSignal): Promise<T> {
       const what = `${call.verb} ${call.path}`;
       const timeoutMs = call.timeoutMs ?? TIMEOUT_MS;
@@ -65,6 +87,23 @@ export function createHttp({ endpoint, credentials, clock }: HttpOptions): Http 
     },
     close: () => agent.destroy(),
   };
+}
+
+/** Whether Google lets us in, by its last answer. */
+class LoginMemory {
+  refusal: RefusedLogin | undefined;
+
+  constructor(readonly clock: Pick<Clock, 'now'>) {}
+
+  answered(what: string, { status, text }: Answer): void {
+    if (status === 401) this.refused('Unauthorized', `${what}: 401: ${text.slice(0, SHOWN_CHARACTERS)}`);
+    else this.refusal = undefined;
+  }
+
+  refused(reason: RefusedLogin['reason'], message: string): void {
+    const nowMs = this.clock.now();
+    this.refusal = { reason, message, sinceMs: this.refusal?.sinceMs ?? nowMs, lastSeenMs: nowMs };
+  }
 }
 
 async function sendOnce(

@@ -290,6 +290,10 @@ describe('stock', () => {
 
     expect(isNodepoolError(error, 'NODEPOOL_CONFIG')).toBe(true);
     await expect.poll(() => [...world.provider.errorLabels()]).toEqual(['small']);
+    expect(world.provider.conditions?.()).toMatchObject([
+      { kind: 'label', name: 'google/main/small', type: 'LabelUnusable', reason: 'MachineTypeMissing' },
+    ]);
+    expect(world.provider.conditions?.()[0]?.message).toContain('has machine type "zz-standard-4"');
   });
 
   it('is looked for in all zones of the region when none is named', async () => {

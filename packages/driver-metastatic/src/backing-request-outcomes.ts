@@ -1,7 +1,7 @@
 import { delay, requestPath } from '@nodepool/zk-protocol';
 import type { NodeId, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import { CapacityError, LaunchError } from '@nodepool/core';
-import type { ProviderContext } from '@nodepool/core';
+import type { FoundCondition, ProviderContext } from '@nodepool/core';
 import type { Allocator } from './allocator.js';
 import { deleteRequest, type BackingRequestIndex } from './backing-request-index.js';
 import { settingsOf, type MetastaticProviderConfig } from './config.js';
@@ -9,6 +9,8 @@ import type { SlotIndex } from './slot-index.js';
 import { takeOver } from './take-over.js';
 
 const TAKE_OVER_RETRY_MS = 1_000;
+/** A refusal that is older says nothing about now: nobody has asked for the label since. */
+const REFUSAL_LIFE_MS = 600_000;
 
 /** What acting on answered backing requests needs. */
 export interface OutcomeParts {
@@ -28,9 +30,36 @@ export class BackingRequestOutcomes {
   readonly #taking = new Map<RequestId, Promise<void>>();
   /** Backing nodes this launcher took over. */
   readonly #taken = new Set<NodeId>();
+  /** By the backing label: why it was refused when it was last asked for. */
+  readonly #refused = new Map<
+    string,
+    { readonly why: string; readonly sinceMs: number; readonly lastSeenMs: number }
+  >();
 
   constructor(parts: OutcomeParts) {
     this.#parts = parts;
+  }
+
+  /** Labels whose last backing request was refused by all providers. */
+  conditions(): FoundCondition[] {
+    const { config, context } = this.#parts;
+    const nowMs = context.clock.now();
+    const all = [...config.pools.values()].flatMap((pool) =>
+      [...pool.labels.values()].map((label) => ({ pool, label })),
+    );
+    return all.flatMap(({ pool, label: { name: label, backingLabel } }): FoundCondition[] => {
+      const refusal = this.#refused.get(backingLabel);
+      if (!refusal || nowMs - refusal.lastSeenMs > REFUSAL_LIFE_MS) return [];
+      const { why, ...times } = refusal;
+      return [
+        {
+          ...{ kind: 'label', name: `${config.name}/${pool.name}/${label}`, severity: 'error', ...times },
+          ...{ type: 'LabelUnusable', reason: 'BackingLabelRefused', message: why },
+          nextStep: `nodepool explain --label ${backingLabel}`,
+          evidence: { provider: config.name, pool: pool.name, label, backing_label: backingLabel },
+        },
+      ];
+    });
   }
 
   /** Whether this launcher took the backing node over. */
@@ -50,6 +79,7 @@ export class BackingRequestOutcomes {
 
   /** The request has its node: takes it over, until it has succeeded or another has done so. */
   fulfilled(request: RequestRecord, label: string): void {
+    this.#refused.delete(request.labels[0] ?? '');
     if (this.#taking.has(request.id)) return;
     const run = this.#tryTakeOver(request, label).finally(() => this.#taking.delete(request.id));
     this.#taking.set(request.id, run);
@@ -65,10 +95,10 @@ export class BackingRequestOutcomes {
     const waiting = allocator.waitingFor(label);
     const coming = requests.expected(label) * (settings?.maxParallelJobs ?? 1) + slots.label(label).supply;
     const why = request.launchError === null ? '' : `: ${request.launchError}`;
+    const message = `request ${request.id} for backing label "${backingLabel}" was refused by all${why}`;
+    this.#noteRefusal(backingLabel, message);
     for (const claim of waiting.slice(Math.min(coming, Math.max(0, waiting.length - 1)))) {
-      claim.failed(
-        new LaunchError('status', `request ${request.id} for backing label "${backingLabel}" was refused by all${why}`),
-      );
+      claim.failed(new LaunchError('status', message));
     }
     try {
       await deleteRequest(context, requestPath(request.id));
@@ -82,6 +112,12 @@ export class BackingRequestOutcomes {
     for (const claim of [...this.#parts.allocator.waitingOf(id)]) {
       claim.failed(new CapacityError(`request ${id} was withdrawn before a slot was free`));
     }
+  }
+
+  #noteRefusal(backingLabel: string, why: string): void {
+    const nowMs = this.#parts.context.clock.now();
+    const sinceMs = this.#refused.get(backingLabel)?.sinceMs ?? nowMs;
+    this.#refused.set(backingLabel, { why, sinceMs, lastSeenMs: nowMs });
   }
 
   async #tryTakeOver(first: RequestRecord, label: string): Promise<void> {

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { delay } from '@nodepool/zk-protocol';
 import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import { LaunchError, scanHostKeys } from '@nodepool/core';
-import type { LaunchOrder, LaunchResult, Provider, ProviderContext } from '@nodepool/core';
+import type { FoundCondition, LaunchOrder, LaunchResult, Provider, ProviderContext } from '@nodepool/core';
 import { Allocator } from './allocator.js';
 import type { BackingNode } from './backing-node.js';
 import { BackingRequestOutcomes } from './backing-request-outcomes.js';
@@ -154,6 +154,10 @@ export class MetastaticProvider implements Provider {
 
   errorLabels(): ReadonlySet<string> {
     return NO_LABELS;
+  }
+
+  conditions(): readonly FoundCondition[] {
+    return this.#outcomes.conditions();
   }
 
   #launch(order: LaunchOrder, signal: AbortSignal): Promise<LaunchResult> {

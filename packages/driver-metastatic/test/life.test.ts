@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { encodeNode, nodeLockPath, nodePath, withNode, ZkLock } from '@nodepool/zk-protocol';
 import type { NodeRecord } from '@nodepool/zk-protocol';
+import type { Driver, Provider } from '@nodepool/core';
+import { registryOf } from '@nodepool/core/testing';
+import { driver as staticDriver } from '@nodepool/driver-static';
+import { driver } from '../src/index.js';
 import { startWorld, userDataOf, yamlOf } from './harness.js';
 import type { TestClient, World } from './harness.js';
 
@@ -178,6 +182,32 @@ describe('backing nodes', () => {
 });
 
 describe('a backing label', () => {
+  it('that all refuse is a condition of the label, until one is given', async () => {
+    const made: Provider[] = [];
+    const getProvider: Driver['getProvider'] = (config, context) => {
+      const provider = driver.getProvider(config, context);
+      made.push(provider);
+      return provider;
+    };
+    const registry = registryOf(staticDriver, { ...driver, getProvider });
+    const yaml = yamlOf({ label: 'grace-time: 600' }).replace('[{name: big},', '[{name: big}, {name: none},');
+    const { reconfigure } = await world.launcher(yaml.replaceAll('labels: [big]', 'labels: [none]'), { registry });
+    const client = await world.client();
+    await client.ended(await client.ask(['small']));
+    const refused = made[0]?.conditions?.();
+    await reconfigure(yaml);
+    await useSlot(client);
+
+    expect(refused).toMatchObject([
+      { kind: 'label', name: 'meta/main/small', type: 'LabelUnusable', reason: 'BackingLabelRefused' },
+    ]);
+    expect(refused?.[0]).toMatchObject({
+      nextStep: 'nodepool explain --label big',
+      evidence: { backing_label: 'big' },
+    });
+    expect(made.flatMap((provider) => provider.conditions?.() ?? [])).toEqual([]);
+  });
+
   it('that no pool has fails the request', async () => {
     await world.launcher(yamlOf({}).replace('backing-label: big', 'backing-label: nowhere'));
     const client = await world.client();

@@ -10,6 +10,7 @@ import {
   type AdapterContext,
   type CreateOrder,
   type DeleteOrder,
+  type FoundCondition,
   type ImageUpload,
   type Instance,
   type ProviderImage,
@@ -32,6 +33,7 @@ import { Images } from './images.js';
 import { toInstance, type InstanceContext, type OpenStackInstance } from './instance.js';
 import { Leftovers, timeOf } from './leftovers.js';
 import { limitsOf } from './limits.js';
+import { loginRefused } from './login-refused.js';
 import { serverOrder, zoneFor } from './server-order.js';
 
 /** Parts that may be replaced. */
@@ -211,7 +213,13 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
     if (label.diskimage !== undefined) return true;
     const image = this.#config.cloudImages.get(label.cloudImage ?? '');
     if (!image) return false;
-    return image.imageId !== undefined || this.#hasImage(image.imageName, label.name);
+    if (image.imageId !== undefined) return true;
+    return this.#facts.requireImage(image.imageName, label.name).then(() => true);
+  }
+
+  conditions(): readonly FoundCondition[] {
+    const { refusal } = this.#client;
+    return refusal ? [loginRefused(this.#config, refusal)] : [];
   }
 
   uploadImage(upload: ImageUpload, signal: AbortSignal): Promise<string> {
@@ -251,12 +259,6 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
     const lacksAddress = pool.autoFloatingIp && needsFloatingIp(server, context.networks, context.settings);
     const hasToPrint = [...pool.labels.values()].some((label) => label.hostKeysFromConsole);
     return lacksAddress || hasToPrint ? { ...instance, ready: false } : instance;
-  }
-
-  async #hasImage(name: string, label: string): Promise<boolean> {
-    if (await this.#facts.image(name)) return true;
-    this.#context.logger.warn('The cloud has no active image for a label', { label, image: name });
-    return false;
   }
 
   async #instanceContext(servers: readonly Server[]): Promise<InstanceContext> {

@@ -63,7 +63,7 @@ export class CloudFacts {
       ...(label.minRamMib > 0 ? [`min-ram ${label.minRamMib}`] : []),
     ].join(' and ');
     const known = flavors.map(({ name }) => name).join(', ') || 'none';
-    throw new ConfigError(`label "${label.name}": the cloud has no flavor for ${wanted}; it has ${known}`);
+    throw missing('Flavor', `label "${label.name}": the cloud has no flavor for ${wanted}; it has ${known}`);
   }
 
   /**
@@ -83,9 +83,8 @@ export class CloudFacts {
     const names = [...new Set((await this.#images.get()).map(({ name }) => name))].sort();
     const some = names.slice(0, MOST_NAMES).join(', ') || 'none';
     const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
-    throw new ConfigError(
-      `label "${label}": the cloud has no active image with the name or id "${idOrName}"; it has ${some}${more}`,
-    );
+    const message = `label "${label}": the cloud has no active image with the name or id "${idOrName}"; it has ${some}${more}`;
+    throw missing('Image', message);
   }
 
   /**
@@ -103,7 +102,7 @@ export class CloudFacts {
   /** Id of a server group. @throws {ConfigError} it does not exist */
   async serverGroup(idOrName: string, label: string): Promise<string> {
     const groups = await this.#groups.get();
-    return theOne(groups, idOrName, `label "${label}": server group`).id;
+    return theOne(groups, idOrName, 'ServerGroup', label).id;
   }
 
   #among(images: readonly Image[], idOrName: string): Image | undefined {
@@ -143,25 +142,43 @@ export function chooseFlavor(flavors: readonly Flavor[], label: OpenStackLabel):
 }
 
 function networkId(networks: readonly Network[], name: string, label: string): string {
-  return theOne(networks, name, `label "${label}": network`).id;
+  return theOne(networks, name, 'Network', label).id;
+}
+
+/** What a label may name that the cloud does not have: its noun, and what can be done about it. */
+const THINGS = {
+  Flavor: ['flavor', 'correct "flavor-name" or "min-ram" of the label, or create the flavor in the cloud'],
+  Image: ['image', 'correct "image-name" or "image-id" of the cloud image, or upload the image to the cloud'],
+  Network: ['network', 'correct "networks" of the label or its pool, or create the network in the cloud'],
+  ServerGroup: ['server group', 'correct "server-group" of the label, or create the server group in the cloud'],
+} as const;
+
+function missing(thing: keyof typeof THINGS, message: string): ConfigError {
+  return new ConfigError(message, [], { reason: `${thing}Missing`, nextStep: THINGS[thing][1] });
 }
 
 function theOne<T extends { readonly id: string; readonly name: string }>(
   all: readonly T[],
   idOrName: string,
-  noun: string,
+  thing: keyof typeof THINGS,
+  label: string,
 ): T {
   const byId = all.find(({ id }) => id === idOrName);
   if (byId) return byId;
+  const what = `label "${label}": ${THINGS[thing][0]} "${idOrName}"`;
   const named = all.filter(({ name }) => name === idOrName);
   const [found, ...others] = named;
   if (!found) {
     const known = [...new Set(all.map(({ name }) => name))].join(', ') || 'none';
-    throw new ConfigError(`${noun} "${idOrName}" does not exist in the cloud; it has ${known}`);
+    throw missing(thing, `${what} does not exist in the cloud; it has ${known}`);
   }
   if (others.length > 0) {
     const ids = named.map(({ id }) => id).join(', ');
-    throw new ConfigError(`${noun} "${idOrName}" is the name of several (${ids}): write the id`);
+    const details = {
+      reason: `${thing}Ambiguous`,
+      nextStep: `write the id of the ${THINGS[thing][0]} instead of its name`,
+    };
+    throw new ConfigError(`${what} is the name of several (${ids}): write the id`, [], details);
   }
   return found;
 }

@@ -199,12 +199,12 @@ describe('a server that is ACTIVE just as its launch times out', () => {
 
 describe('what is wrong with a label', () => {
   it.each([
-    ['flavor', { 'flavor-name': 'm9.none', 'min-ram': 0 }, /flavor-name "m9\.none"; it has m1\.tiny/],
-    ['network', { networks: ['nowhere'] }, /network "nowhere" does not exist.*private, public/],
-    ['network with two', { networks: ['storage'] }, /"storage" is the name of several \(net-2, net-3\)/],
-    ['image', { 'cloud-image': 'plan9' }, /no active image with the name or id "plan9"; it has debian/],
-    ['server group', { 'server-group': 'none' }, /server group "none" does not exist.*spread/],
-  ])('a missing %s is named, and the label is one that cannot work', async (_what, label, message) => {
+    ['Flavor', 'Missing', { 'flavor-name': 'm9.none', 'min-ram': 0 }, /flavor-name "m9\.none"; it has m1\.tiny/],
+    ['Network', 'Missing', { networks: ['nowhere'] }, /network "nowhere" does not exist.*private, public/],
+    ['Network', 'Ambiguous', { networks: ['storage'] }, /"storage" is the name of several \(net-2, net-3\)/],
+    ['Image', 'Missing', { 'cloud-image': 'plan9' }, /no active image with the name or id "plan9"; it has debian/],
+    ['ServerGroup', 'Missing', { 'server-group': 'none' }, /server group "none" does not exist.*spread/],
+  ])('%s is %s: the label is one that cannot work, and its condition names it', async (thing, how, label, message) => {
     await setUp({ label, entry: { 'cloud-images': [{ name: 'debian' }, { name: 'plan9' }] } }, (made) => {
       secondNetwork(made);
       made.cloud.state.networks.push({ id: 'net-3', name: 'storage', 'router:external': false, subnets: [] });
@@ -215,6 +215,12 @@ describe('what is wrong with a label', () => {
       fields: { error: Error };
     };
     expect(line.fields.error.message).toMatch(message);
+    expect(world.provider.conditions?.()).toMatchObject([
+      { kind: 'label', name: 'sky/main/small', type: 'LabelUnusable', reason: `${thing}${how}`, severity: 'error' },
+    ]);
+    const [{ message: text = '', nextStep = '' } = {}] = world.provider.conditions?.() ?? [];
+    expect(text).toMatch(message);
+    expect(nextStep).toMatch(how === 'Missing' ? /^correct "/ : /^write the id of the network/);
   });
 
   it('is looked at again: it may have been corrected', async () => {
@@ -223,6 +229,7 @@ describe('what is wrong with a label', () => {
     await world.pass(2 * 3_600_000);
 
     expect([...world.provider.errorLabels()]).toEqual([]);
+    expect(world.provider.conditions?.()).toEqual([]);
   });
 
   it('without its image is not ready, until there is one', async () => {
@@ -230,9 +237,28 @@ describe('what is wrong with a label', () => {
     world.provider.labelReady('main', 'small');
     await world.pass(1_000);
     const before = world.provider.labelReady('main', 'small');
+    expect(world.provider.conditions?.()).toMatchObject([{ name: 'sky/main/small', reason: 'ImageMissing' }]);
     world.cloud.state.addImage('plan9');
     await world.pass(900_000);
 
     expect([before, world.provider.labelReady('main', 'small')]).toEqual([false, true]);
+  });
+});
+
+describe('a login that is refused', () => {
+  it('is a condition of the provider until Keystone accepts one', async () => {
+    await setUp({ cloud: {} });
+    world.cloud.password = 'changed';
+    world.cloud.state.tokens.clear();
+    await world.during(world.launch());
+    const refused = world.provider.conditions?.();
+    world.cloud.password = 'secret';
+    await world.pass(600_000);
+    await world.launchReady();
+
+    expect(refused).toMatchObject([{ kind: 'provider', name: 'sky', type: 'LoginRefused', reason: 'Unauthorized' }]);
+    expect(refused?.[0]?.message).toMatch(/401/);
+    expect(refused?.[0]?.nextStep).toContain('cloud "fake" in clouds.yaml');
+    expect(world.provider.conditions?.()).toEqual([]);
   });
 });

@@ -22,6 +22,10 @@ export class MonitoredHost {
   facts: HostFacts | undefined;
   /** Checks that failed since the last good one. */
   failures = 0;
+  /** When the last check ended; `undefined` before the first. */
+  lastCheckMs: number | undefined;
+  /** When the first check failed since the last good one. */
+  failingSinceMs: number | undefined;
   /** Why the last check failed, or the last connection of the one under way. */
   lastError: Error | undefined;
   /** When the next check begins by itself, in milliseconds since the epoch. */
@@ -112,6 +116,8 @@ export class HostMonitor {
   #succeeded(host: MonitoredHost, facts: HostFacts): void {
     if (host.failures > 0) this.#services.logger.info('Host answers again', logFields(host));
     host.failures = 0;
+    host.failingSinceMs = undefined;
+    host.lastCheckMs = this.#services.clock.now();
     host.lastError = undefined;
     host.facts = facts;
   }
@@ -122,6 +128,8 @@ export class HostMonitor {
     host.lastError = asError(error);
     const { clock, logger, random } = this.#services;
     const retryInMs = Math.round(backoffMs(host.failures - 1, RETRY, random));
+    host.lastCheckMs = clock.now();
+    host.failingSinceMs ??= host.lastCheckMs;
     host.nextCheckMs = clock.now() + retryInMs;
     host.cancelRetry = clock.setTimer(retryInMs, () => void this.check(host));
     const fields = { ...logFields(host), failures: host.failures, retryInMs, error };

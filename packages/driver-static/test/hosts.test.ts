@@ -141,6 +141,47 @@ describe('a host with host key checking', () => {
   });
 });
 
+describe('what is wrong with hosts', () => {
+  it('is said of each that does not answer or has another key, until its check is good', async () => {
+    const { configure, until } = await launcher({ clock: hurriedClock });
+    await host(0).stop();
+    const provider = await configure(
+      entry([
+        checked(host(0), { timeout: 5 }),
+        checked(host(1), { 'host-key': host(0).hostKeys[0] ?? '' }),
+        checked({ address: 'fake-host', port: 22 }),
+      ]),
+    );
+
+    await expect.poll(() => provider.conditions()).toHaveLength(2);
+    const [silent, other] = provider.conditions();
+    expect(silent).toMatchObject({
+      ...{ kind: 'host', name: `rack/zuul@${host(0).address}:${host(0).port}`, type: 'HostUnusable' },
+      ...{ severity: 'error', reason: 'NoAnswer' },
+      evidence: { provider: 'rack', pool: 'main', host: host(0).address, port: host(0).port },
+    });
+    expect(silent?.message).toMatch(/^its SSH host keys could not be read within 5000 ms \(last: connect ECONNREFUSED/);
+    expect(silent?.nextStep).toContain(`open port ${host(0).port}`);
+    expect(other).toMatchObject({ reason: 'HostKeyMismatch' });
+    expect(other?.message).toMatch(/^the configured host-key .* is not among the keys of the host/);
+    await host(0).start();
+    await until(ready(2), 'the host is registered');
+
+    expect(provider.conditions().map(({ reason }) => reason)).toEqual(['HostKeyMismatch']);
+  });
+
+  it('is said of a name without an address', async () => {
+    const { configure } = await launcher({ lookup: () => Promise.reject(new Error('ENOTFOUND')) });
+    const provider = await configure(entry([checked({ address: 'web7', port: 22 })]));
+
+    await expect
+      .poll(() => provider.conditions())
+      .toMatchObject([
+        { reason: 'NameUnresolved', message: 'the name has no address: correct it or add it to the name service' },
+      ]);
+  });
+});
+
 describe('taking over a node', () => {
   const signal = new AbortController().signal;
 

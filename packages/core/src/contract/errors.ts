@@ -75,14 +75,28 @@ function isCoreErrorCode(code: string): code is CoreErrorCode {
   return Object.hasOwn(STATSD_KEYS, code);
 }
 
+/** What a {@link ConfigError} may say for the condition that follows from it. */
+export interface ConfigErrorOptions extends CoreErrorOptions {
+  /** Class of the cause in one CamelCase word, e.g. `FlavorMissing`. */
+  readonly reason?: string | undefined;
+  /** What the operator can do about it. */
+  readonly nextStep?: string | undefined;
+}
+
 /** The configuration is wrong: the operator has to edit a file. The message has one line per problem. */
 export class ConfigError extends CoreError {
   /** Everything that was found, warnings included; empty when the file could not be read at all. */
   readonly problems: readonly ConfigProblem[];
+  /** See {@link ConfigErrorOptions}. */
+  readonly reason: string | undefined;
+  /** See {@link ConfigErrorOptions}. */
+  readonly nextStep: string | undefined;
 
-  constructor(message: string, problems: readonly ConfigProblem[] = [], options: CoreErrorOptions = {}) {
+  constructor(message: string, problems: readonly ConfigProblem[] = [], options: ConfigErrorOptions = {}) {
     super('NODEPOOL_CONFIG', message, options);
     this.problems = problems;
+    this.reason = options.reason;
+    this.nextStep = options.nextStep;
   }
 }
 

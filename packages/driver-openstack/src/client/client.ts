@@ -5,6 +5,7 @@ import { Service } from './service.js';
 import { Session, type SessionOptions } from './session.js';
 import type { CloudSettings } from './clouds/types.js';
 import { createTransport } from './undici-transport.js';
+import type { RefusedLogin } from './token-source.js';
 import type { Transport } from './transport.js';
 import { VolumeApi } from './volume.js';
 
@@ -37,6 +38,11 @@ export class OpenStackClient {
   /** Logs in, which proves the credentials and the address of Keystone. */
   async connect(signal: AbortSignal): Promise<void> {
     await this.#session.token(signal);
+  }
+
+  /** The refused login; `undefined` once Keystone has accepted one. */
+  get refusal(): RefusedLogin | undefined {
+    return this.#session.refusal;
   }
 
   /** The project the client works in; `undefined` when the cloud does not tell. */

@@ -10,7 +10,7 @@ import { isOpenStackError } from './errors.js';
 import type { Token } from './keystone.js';
 import { Lanes, type Lane } from './lanes.js';
 import { RefusedLogins } from './refused-logins.js';
-import { TokenSource, type TokenAnswer } from './token-source.js';
+import { TokenSource, type RefusedLogin, type TokenAnswer } from './token-source.js';
 import type { Transport, TransportResponse } from './transport.js';
 import { untilAbort } from './until-abort.js';
 
@@ -87,6 +87,11 @@ export class Session {
   /** Aborted when the session is closed; for what several callers share. */
   get closed(): AbortSignal {
     return this.#stop.signal;
+  }
+
+  /** The refused login; `undefined` once Keystone has accepted one. */
+  get refusal(): RefusedLogin | undefined {
+    return this.#tokens.refusal;
   }
 
   /** The present token with the catalogue; `undefined` for clouds without authentication. */

@@ -1,5 +1,5 @@
 import type { Clock, Json } from '@nodepool/zk-protocol';
-import { isOpenStackError } from './errors.js';
+import { isOpenStackError, type OpenStackError } from './errors.js';
 import type { CloudAuth, CloudSettings } from './clouds/types.js';
 import { ConfigError } from '@nodepool/core';
 import { errorWithoutAnswer } from './classify.js';
@@ -10,6 +10,15 @@ import { readToken, tokenRequest, type Token } from './keystone.js';
 export interface TokenAnswer {
   readonly token: string | undefined;
   readonly body: Json;
+}
+
+/** What Keystone said when it refused a login. */
+export interface RefusedLogin {
+  readonly error: OpenStackError;
+  /** When it refused the first of them. */
+  readonly sinceMs: number;
+  /** When it refused the last. */
+  readonly lastSeenMs: number;
 }
 
 /** A token is renewed when this much of its life is left, at the most. */
@@ -28,6 +37,7 @@ export class TokenSource {
   readonly #fetch: (url: string, body: string) => Promise<TokenAnswer>;
   #token: Token | undefined;
   #fetching: Promise<Token> | undefined;
+  #refusal: RefusedLogin | undefined;
 
   /** @param fetch - sends `POST <url>`; must have a deadline of its own, as callers come and go */
   constructor(
@@ -40,6 +50,11 @@ export class TokenSource {
     this.#clock = clock;
     this.#logins = logins;
     this.#fetch = fetch;
+  }
+
+  /** The refused login; `undefined` once Keystone has accepted one. */
+  get refusal(): RefusedLogin | undefined {
+    return this.#refusal;
   }
 
   /** The present token; `undefined` for clouds without authentication. */
@@ -74,6 +89,11 @@ export class TokenSource {
     }
   }
 
+  #refused(error: OpenStackError): void {
+    const nowMs = this.#clock.now();
+    this.#refusal = { error, sinceMs: this.#refusal?.sinceMs ?? nowMs, lastSeenMs: nowMs };
+  }
+
   #isOld({ issuedMs, expiresMs }: Token): boolean {
     if (expiresMs === Infinity) return false;
     const early = Math.min(EARLY_MS, (expiresMs - issuedMs) * EARLY_SHARE);
@@ -89,7 +109,11 @@ export class TokenSource {
     const { auth } = this.#settings;
     if (auth.authUrl === undefined) throw new ConfigError(`cloud "${this.#settings.name}" has no auth_url`);
     const url = `${identityUrl(auth.authUrl)}/auth/tokens`;
-    const answer = await this.#login(url, auth);
+    const answer = await this.#login(url, auth).catch((error: unknown) => {
+      if (isOpenStackError(error, 'unauthorized')) this.#refused(error);
+      throw error;
+    });
+    this.#refusal = undefined;
     const token = readToken(answer.token, answer.body, this.#clock.now());
     if (!token) {
       const call = { service: 'identity', method: 'POST', path: '/v3/auth/tokens' } as const;

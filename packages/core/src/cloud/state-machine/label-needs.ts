@@ -1,5 +1,7 @@
 import { isNodepoolError, type Clock, type Resources } from '@nodepool/zk-protocol';
 import type { Logger } from '../../contract/logger.js';
+import type { FoundCondition } from '../../contract/condition.js';
+import { LabelConditions } from './label-conditions.js';
 import { Refreshed } from './refreshed.js';
 import type { Adapter, StateMachineLabelConfig, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
 
@@ -26,12 +28,13 @@ export class LabelNeeds {
   readonly #options: LabelNeedsOptions;
   /** By pool, then label. */
   readonly #needs = new Map<string, Map<string, Refreshed<Resources>>>();
-  readonly #errors = new Map<string, Set<string>>();
+  readonly #unusable: LabelConditions;
   #errorLabels: ReadonlySet<string> = new Set();
   #unsettled = 0;
 
   constructor(options: LabelNeedsOptions) {
     this.#options = options;
+    this.#unusable = new LabelConditions(options.config.name, options.clock);
   }
 
   /** Begins to ask for the need of every label. */
@@ -62,9 +65,14 @@ export class LabelNeeds {
     return this.#errorLabels;
   }
 
+  /** Why they cannot. */
+  get conditions(): readonly FoundCondition[] {
+    return this.#unusable.all;
+  }
+
   /** Need of one node; one instance while it is not known, nothing for labels that cannot work. */
   of(label: string, pool: string): Resources {
-    if (this.#errors.get(label)?.has(pool)) return NOTHING;
+    if (this.#unusable.has(pool, label)) return NOTHING;
     return this.#needs.get(pool)?.get(label)?.value ?? ONE_INSTANCE;
   }
 
@@ -97,15 +105,8 @@ export class LabelNeeds {
     } else if (error !== undefined) {
       logger.warn('Need of a label is not known; counting one instance', { pool: pool.name, label: label.name, error });
     }
-    this.#setError(label.name, pool.name, isUnusable);
+    this.#unusable.set(pool.name, label.name, isUnusable ? error : undefined);
+    this.#errorLabels = new Set(this.#unusable.all.map(({ evidence }) => String(evidence.label)));
     changed();
-  }
-
-  #setError(label: string, pool: string, isUnusable: boolean): void {
-    const pools = this.#errors.get(label) ?? new Set();
-    if (pools.has(pool) === isUnusable) return;
-    if (isUnusable) this.#errors.set(label, pools.add(pool));
-    else if (pools.delete(pool) && pools.size === 0) this.#errors.delete(label);
-    this.#errorLabels = new Set(this.#errors.keys());
   }
 }

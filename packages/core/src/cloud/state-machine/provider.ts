@@ -11,6 +11,7 @@ import type {
   ProviderImage,
   QuotaSupport,
 } from '../../contract/driver.js';
+import type { FoundCondition } from '../../contract/condition.js';
 import type { Resource } from '../../contract/instance.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
@@ -146,6 +147,11 @@ export class StateMachineProvider implements Provider {
 
   alienResources(): readonly AlienResource[] {
     return this.#leaks.aliens;
+  }
+
+  conditions(): readonly FoundCondition[] {
+    const ofLabels = new Map([...this.#readiness.conditions, ...this.#needs.conditions].map((one) => [one.name, one]));
+    return [...(this.adapter.conditions?.() ?? []), ...ofLabels.values()];
   }
 
   listResources(signal: AbortSignal): Promise<readonly Resource[]> {

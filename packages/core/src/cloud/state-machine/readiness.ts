@@ -1,7 +1,10 @@
-import type { Clock } from '@nodepool/zk-protocol';
+import { isNodepoolError, type Clock } from '@nodepool/zk-protocol';
+import { ConfigError } from '../../contract/errors.js';
 import type { Logger } from '../../contract/logger.js';
 import type { ImageSource } from '../../contract/images.js';
 import { NEVER_ABORTED } from '../../async/never-aborted.js';
+import type { FoundCondition } from '../../contract/condition.js';
+import { LabelConditions } from './label-conditions.js';
 import { imageOfLabel } from './node-fields.js';
 import { Refreshed } from './refreshed.js';
 import type { Adapter, StateMachineLabelConfig, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
@@ -21,8 +24,6 @@ export interface ReadinessOptions {
   readonly changed: () => void;
 }
 
-class NotReady extends Error {}
-
 /**
  * Whether the prerequisites of labels exist. An adapter that has to ask its cloud is asked in the background: a label is
  * ready until the answer is no, and asked for again while it is not.
@@ -30,10 +31,16 @@ class NotReady extends Error {}
 export class Readiness {
   readonly #options: ReadinessOptions;
   readonly #answers = new Map<string, Refreshed<boolean>>();
-  readonly #missing = new Set<string>();
+  readonly #missing: LabelConditions;
 
   constructor(options: ReadinessOptions) {
     this.#options = options;
+    this.#missing = new LabelConditions(options.config.name, options.clock);
+  }
+
+  /** Labels whose prerequisites do not exist. */
+  get conditions(): readonly FoundCondition[] {
+    return this.#missing.all;
   }
 
   isReady(poolName: string, labelName: string): boolean {
@@ -54,7 +61,7 @@ export class Readiness {
     const known = this.#answers.get(key);
     if (known) {
       void known.value;
-      return !this.#missing.has(key);
+      return !this.#missing.has(pool.name, label.name);
     }
     const first = this.#options.adapter.labelReady?.(label, pool, NEVER_ABORTED) ?? true;
     if (typeof first === 'boolean') return first;
@@ -73,15 +80,15 @@ export class Readiness {
       fetch: async (signal) => {
         const asked = pending ?? adapter.labelReady?.(label, pool, signal) ?? true;
         pending = undefined;
-        if (!(await asked)) throw new NotReady(`what label "${label.name}" needs does not exist in the cloud`);
+        if (!(await asked)) throw new ConfigError(`what label "${label.name}" needs does not exist in the cloud`);
         return true;
       },
       onFetched: (error) => {
-        const wasMissing = this.#missing.has(key);
-        if (error instanceof NotReady) this.#missing.add(key);
-        else if (error === undefined) this.#missing.delete(key);
+        const wasMissing = this.#missing.has(pool.name, label.name);
+        const isMissing = isNodepoolError(error, 'NODEPOOL_CONFIG');
+        if (isMissing || error === undefined) this.#missing.set(pool.name, label.name, isMissing ? error : undefined);
         if (error !== undefined) logger.warn('Label is not ready', { pool: pool.name, label: label.name, error });
-        if (wasMissing !== this.#missing.has(key)) changed();
+        if (wasMissing !== this.#missing.has(pool.name, label.name)) changed();
       },
     });
     this.#answers.set(key, answer);

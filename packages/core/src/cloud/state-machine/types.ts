@@ -6,6 +6,7 @@ import type {
   ProviderContext,
   ProviderImage,
 } from '../../contract/driver.js';
+import type { FoundCondition } from '../../contract/condition.js';
 import type { PoolConfig, PoolLabelConfig, ProviderConfig } from '../../contract/provider-config.js';
 import type { Logger } from '../../contract/logger.js';
 import type { Instance, InstanceChange, InstanceView, Resource } from '../../contract/instance.js';
@@ -141,7 +142,10 @@ export interface Adapter<
   getQuotaForLabel?(label: Label, pool: Pool, signal: AbortSignal): Promise<Resources>;
   /** Zones to choose from where a pool names none. Default: one without a name. */
   getAZs?(signal: AbortSignal): Promise<readonly (string | null)[]>;
-  /** Whether prerequisites such as the cloud image exist. An answer given later is remembered. Default: true. */
+  /**
+   * Whether prerequisites such as the cloud image exist. An answer given later is remembered. Default: true.
+   * @throws {ConfigError} they do not; says why
+   */
   labelReady?(label: Label, pool: Pool, signal: AbortSignal): boolean | Promise<boolean>;
   /** As the provider's methods of these names. */
   uploadImage?(upload: ImageUpload, signal: AbortSignal): Promise<string>;
@@ -153,6 +157,8 @@ export interface Adapter<
   notifyNodescanFailure?(label: Label, externalId: string): void | Promise<void>;
   /** The node's record is gone. */
   nodeDeletedNotification?(node: NodeRecord): void;
+  /** As the provider's method of this name; core adds the labels that cannot be used. */
+  conditions?(): readonly FoundCondition[];
 }
 
 /** What an adapter works with: everything a provider has, and what core shares among its machines. */

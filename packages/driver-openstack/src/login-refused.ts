@@ -1,0 +1,20 @@
+import type { FoundCondition } from '@nodepool/core';
+import type { RefusedLogin } from './client/token-source.js';
+import type { OpenStackProvider } from './config.js';
+
+/** The condition of a provider whose credentials Keystone refuses. */
+export function loginRefused({ name, cloud }: OpenStackProvider, refusal: RefusedLogin): FoundCondition {
+  const { error, sinceMs, lastSeenMs } = refusal;
+  return {
+    kind: 'provider',
+    name,
+    type: 'LoginRefused',
+    severity: 'error',
+    reason: 'Unauthorized',
+    message: error.message,
+    nextStep: `correct the credentials of cloud "${cloud}" in clouds.yaml, or in Keystone`,
+    evidence: { cloud, status: error.status ?? null, cloud_request_id: error.requestId ?? null },
+    sinceMs,
+    lastSeenMs,
+  };
+}

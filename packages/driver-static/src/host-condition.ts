@@ -1,0 +1,65 @@
+import { isIP } from 'node:net';
+import type { FoundCondition } from '@nodepool/core';
+import type { MonitoredHost } from './host-monitor.js';
+
+/** What is wrong with a host; `undefined`: its last check was good, or it has not been checked. */
+export function hostCondition(host: MonitoredHost): FoundCondition | undefined {
+  const { offer, lastError } = host;
+  if (host.failures === 0 || lastError === undefined) return undefined;
+  const { provider, pool } = offer;
+  const { name, port, username, labels } = offer.host;
+  const reason = reasonOf(lastError);
+  return {
+    kind: 'host',
+    name: `${provider}/${username}@${isIP(name) === 6 ? `[${name}]` : name}:${port}`,
+    type: 'HostUnusable',
+    severity: 'error',
+    reason,
+    message: lastError.message.replace(`${name} port ${port}: `, ''),
+    nextStep: nextStepOf(reason, name, port),
+    evidence: {
+      ...{ provider, pool: pool.name, host: name, port, username, labels: labels.join(',') },
+      ...{ failures: host.failures, next_check: seconds(host.nextCheckMs) },
+    },
+    sinceMs: host.failingSinceMs,
+    lastSeenMs: host.lastCheckMs,
+  };
+}
+
+const REASONS = {
+  unresolved: 'NameUnresolved',
+  'key-mismatch': 'HostKeyMismatch',
+  'no-common-key-type': 'HostKeyTypeUnknown',
+  protocol: 'NotSsh',
+} as const;
+
+type Reason = (typeof REASONS)[keyof typeof REASONS] | 'NoAnswer';
+
+/** Class of the error of a check. */
+export function reasonOf(error: Error): Reason {
+  const failure = 'failure' in error ? error.failure : undefined;
+  return typeof failure === 'string' && isKnown(failure) ? REASONS[failure] : 'NoAnswer';
+}
+
+function isKnown(failure: string): failure is keyof typeof REASONS {
+  return Object.hasOwn(REASONS, failure);
+}
+
+function nextStepOf(reason: Reason, name: string, port: number): string {
+  switch (reason) {
+    case 'NameUnresolved':
+      return `correct the name in the configuration, or add "${name}" to the name service`;
+    case 'HostKeyMismatch':
+      return `if ${name} was installed again, write its new key at "host-key"; if not, find out what answers at its address`;
+    case 'HostKeyTypeUnknown':
+      return `ssh-keygen -A on ${name}, then restart its SSH server`;
+    case 'NotSsh':
+      return `see the log of the SSH server of ${name}, and whether "connection-port" ${port} is its port`;
+    case 'NoAnswer':
+      return `start ${name}, or open port ${port} to this launcher; it is checked again without a restart`;
+  }
+}
+
+function seconds(ms: number | undefined): number | null {
+  return ms === undefined ? null : ms / 1_000;
+}
