@@ -182,17 +182,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
   /** Of the first machine type; those that stand in for it may need something else, as their quota will tell. */
   async getQuotaForLabel(label: GceLabelConfig, pool: GcePoolConfig): Promise<Resources> {
     const [first] = await this.#placements(label, null);
-    if (!first) {
-      const types = label.machineTypes.join('", "');
-      throw new ConfigError(
-        `label "${label.name}" of pool "${pool.name}": none of ${this.#zones.join(', ')} has machine type "${types}"`,
-        [],
-        {
-          reason: 'MachineTypeMissing',
-          nextStep: 'correct "instance-type" of the label, or the zones of the provider',
-        },
-      );
-    }
+    if (!first) throw machineTypeMissing(label, pool, this.#zones);
     const { zone, machineType, spot } = first;
     const size = await this.#catalog.sizeOf(zone, machineType);
     const usage = { machineType, size, spot, externalIp: label.externalIp };
@@ -293,6 +283,13 @@ function imageOf({ cloudImages }: GceProviderConfig, { name, cloudImage }: GceLa
   const image = cloudImages.get(cloudImage ?? '');
   if (image) return image;
   throw new ConfigError(`label "${name}": there is no cloud image "${cloudImage}"`);
+}
+
+function machineTypeMissing(label: GceLabelConfig, pool: GcePoolConfig, zones: readonly string[]): ConfigError {
+  const types = label.machineTypes.join('", "');
+  const message = `label "${label.name}" of pool "${pool.name}": none of ${zones.join(', ')} has machine type "${types}"`;
+  const nextStep = 'correct "instance-type" of the label, or the zones of the provider';
+  return new ConfigError(message, [], { reason: 'MachineTypeMissing', nextStep });
 }
 
 function unlessNotFound(error: unknown): void {

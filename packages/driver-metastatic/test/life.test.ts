@@ -203,7 +203,7 @@ describe('a backing label', () => {
     ]);
     expect(refused?.[0]).toMatchObject({
       nextStep: 'nodepool explain --label big',
-      evidence: { backing_label: 'big' },
+      evidence: { backingLabel: 'big' },
     });
     expect(made.flatMap((provider) => provider.conditions?.() ?? [])).toEqual([]);
   });

@@ -13,7 +13,7 @@ export function loginRefused({ name, cloud }: OpenStackProvider, refusal: Refuse
     reason: 'Unauthorized',
     message: error.message,
     nextStep: `correct the credentials of cloud "${cloud}" in clouds.yaml, or in Keystone`,
-    evidence: { cloud, status: error.status ?? null, cloud_request_id: error.requestId ?? null },
+    evidence: { cloud, status: error.status ?? null },
     sinceMs,
     lastSeenMs,
   };

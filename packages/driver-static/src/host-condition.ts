@@ -17,10 +17,7 @@ export function hostCondition(host: MonitoredHost): FoundCondition | undefined {
     reason,
     message: lastError.message.replace(`${name} port ${port}: `, ''),
     nextStep: nextStepOf(reason, name, port),
-    evidence: {
-      ...{ provider, pool: pool.name, host: name, port, username, labels: labels.join(',') },
-      ...{ failures: host.failures, next_check: seconds(host.nextCheckMs) },
-    },
+    evidence: { provider, pool: pool.name, host: name, port, username, labels: labels.join(',') },
     sinceMs: host.failingSinceMs,
     lastSeenMs: host.lastCheckMs,
   };
@@ -58,8 +55,4 @@ function nextStepOf(reason: Reason, name: string, port: number): string {
     case 'NoAnswer':
       return `start ${name}, or open port ${port} to this launcher; it is checked again without a restart`;
   }
-}
-
-function seconds(ms: number | undefined): number | null {
-  return ms === undefined ? null : ms / 1_000;
 }

@@ -97,6 +97,15 @@ export const CONDITION_TYPES = {
     meaning: 'launches of one label in one provider fail in a row for lack of capacity; the name is `PROVIDER/LABEL`',
     ...{ reasons: 'errors', nextStep: 'by reason' },
   },
+  LoginRefused: {
+    ...{ kind: 'provider', severity: 'error' },
+    meaning: 'the cloud refuses the credentials of a provider',
+    reasons: {
+      Unauthorized: 'the cloud does not know the user, the password or the key',
+      NoAccessToken: 'the credentials cannot be read, or give no token',
+    },
+    nextStep: 'correct the credentials of the provider',
+  },
   SlowLaunches: {
     ...{ kind: 'provider', severity: 'warning' },
     meaning: 'launches take much longer than usual; providers of the same priority are asked first',
@@ -160,6 +169,22 @@ export const CONDITION_TYPES = {
     },
     nextStep: 'that of the cause; nodepool explain --label LABEL has all pools',
   },
+  LabelUnusable: {
+    ...{ kind: 'label', severity: 'error' },
+    meaning: 'the driver found that a label can never work in one pool as it is; the name is `PROVIDER/POOL/LABEL`',
+    reasons: {
+      FlavorMissing: 'the cloud has no such flavor',
+      MachineTypeMissing: 'no zone has such a machine type',
+      ImageMissing: 'the cloud has no such image',
+      NetworkMissing: 'the cloud has no such network',
+      ServerGroupMissing: 'the cloud has no such server group',
+      NetworkAmbiguous: 'several networks have the name',
+      ServerGroupAmbiguous: 'several server groups have the name',
+      BackingLabelRefused: 'all providers refused a request for the backing label',
+      Misconfigured: 'another reason; the message has it',
+    },
+    nextStep: 'correct the label in the configuration or the cloud; it is tried again without a restart',
+  },
   StandbyMissing: {
     ...{ kind: 'label', severity: 'warning' },
     meaning: 'there are fewer standby nodes than min-ready, and not enough are being made',
@@ -183,6 +208,18 @@ export const CONDITION_TYPES = {
     meaning: 'the newest build was withdrawn, or is launched only where there is no other',
     reasons: { LaunchesFailed: 'its launches failed more often than those of the build before it' },
     nextStep: 'nodepool image-log IMAGE; then nodepool image-unpause IMAGE',
+  },
+  HostUnusable: {
+    ...{ kind: 'host', severity: 'error' },
+    meaning: 'a static host cannot be registered or taken; the name is `PROVIDER/USER@HOST:PORT`',
+    reasons: {
+      NoAnswer: 'its port does not answer',
+      NameUnresolved: 'its name has no address',
+      HostKeyMismatch: 'it does not have the configured host key',
+      HostKeyTypeUnknown: 'it has no host key of a known type',
+      NotSsh: 'something else than SSH answers on its port',
+    },
+    nextStep: 'start the host, or correct its name, port or key; it is checked again without a restart',
   },
   DeletionFails: {
     ...{ kind: 'node', severity: 'error' },

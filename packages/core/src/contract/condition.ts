@@ -14,7 +14,7 @@ export type ConditionSeverity = 'error' | 'warning';
  */
 export interface Condition {
   readonly kind: ConditionKind;
-  /** Of the subject, unique within its kind: `sky`, `sky/main` for a pool, `sky/main/big` for a label in one pool, `debian/0000000007` for a build. */
+  /** Of the subject, unique within its kind: `sky`, `sky/main` for a pool, `sky/main/big` for a label in a pool, `debian/0000000007` for a build. */
   readonly name: string;
   /** What is wrong in one CamelCase word, from the table of types: `LaunchesFail`, `NoSpace`, ... */
   readonly type: string;

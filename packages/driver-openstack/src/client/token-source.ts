@@ -91,7 +91,10 @@ export class TokenSource {
 
   #refused(error: OpenStackError): void {
     const nowMs = this.#clock.now();
-    this.#refusal = { error, sinceMs: this.#refusal?.sinceMs ?? nowMs, lastSeenMs: nowMs };
+    // While no login is tried, the error says how long; its cause is the refusal itself.
+    const { cause = error } = error;
+    if (!isOpenStackError(cause)) return;
+    this.#refusal = { error: cause, sinceMs: this.#refusal?.sinceMs ?? nowMs, lastSeenMs: nowMs };
   }
 
   #isOld({ issuedMs, expiresMs }: Token): boolean {
