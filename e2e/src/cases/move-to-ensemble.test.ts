@@ -115,6 +115,7 @@ describe('nodepool move-to-ensemble', () => {
     const { status, stdout, stderr } = await run();
 
     expect(stderr).toContain('Not copied, as other programs made it: /zuul');
+    expect(stderr).toContain('Still registered when the server stopped: builder host0000000000. If it runs, stop it');
     expect(stdout).toBe(`Moved ${content.size - 1} znodes from ${embeddedDataDir(stateDir)} to ${to}.\n`);
     expect(status).toBe(0);
     expect(await contentOf(zk)).toEqual(content);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { DATABASE_ID_PATH, isNodepoolError, NODEPOOL_ROOT } from '@nodepool/zk-protocol';
+import { componentsPath, DATABASE_ID_PATH, isNodepoolError, NODEPOOL_ROOT } from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { StoredDatabase } from '@nodepool/zk-protocol/embedded';
 import type { MoveNote, StoredZnode } from '@nodepool/zk-protocol/embedded';
@@ -59,6 +59,7 @@ async function move(context: CliContext, { database, dataDir, to }: Move): Promi
   const all = database.znodes();
   const znodes = all.filter(({ path }) => path.startsWith(`${NODEPOOL_ROOT}/`));
   if (znodes.length === 0) throw new CliError(`${dataDir} holds no data of Nodepool: name another --state-dir`);
+  tellBuilders(database);
   const { id } = note ?? { id: randomUUID() };
   await withZooKeeper(context, async (zk) => {
     const target = new MoveTarget(zk, id, to);
@@ -109,6 +110,18 @@ async function undo(context: CliContext, { database, dataDir }: Place, args: Mov
 
 function describe(dataDir: string, { to, isDone }: MoveNote): string {
   return isDone ? `The content of ${dataDir} was moved to ${to}` : `A move of ${dataDir} to ${to} has been begun`;
+}
+
+/** A builder may run on without the server; nothing in the database proves that it does. */
+function tellBuilders(database: StoredDatabase): void {
+  const root = `${componentsPath('builder')}/`;
+  const builders = database.ephemerals().filter((path) => path.startsWith(root));
+  if (builders.length === 0) return;
+  const names = builders.map((path) => path.slice(root.length)).sort();
+  tell(
+    `Still registered when the server stopped: builder ${names.join(', ')}. If it runs, stop it before you start the ` +
+      'services on the ensemble: another builder would take its builds for abandoned.',
+  );
 }
 
 /** Says what other programs have put there. */

@@ -56,6 +56,11 @@ export class StoredDatabase {
     return znodes.sort((a, b) => depthOf(a.path) - depthOf(b.path));
   }
 
+  /** Paths of the znodes of sessions that were not closed: their clients run, or ended without a word. */
+  ephemerals(): string[] {
+    return [...this.model.tree.entries()].filter(([, { owner }]) => isEphemeral(owner)).map(([path]) => path);
+  }
+
   close(): Promise<void> {
     return this.lock.release();
   }
