@@ -36,7 +36,8 @@ async function cloud() {
     advance: (ms) => clock.advance(ms),
     list: () => [...shed.machines.values()].map(({ id, status }) => ({ id, isReady: status === 'on', login })),
     failNext: (kind) => shed.fail(kind),
-    impossible: ['capacity', 'error-state'],
+    impossible: ['capacity', 'error-state', 'late-listing'],
+    limits: { instances: 10 },
     stop: () => shed.stop(),
   };
 }

@@ -8,6 +8,9 @@ import { seededRandom } from './virtual-clock.js';
 /** The fake cloud with failures on order instead of by chance. */
 export class ContractFakeCloud implements ContractCloud {
   readonly clock = new VirtualClock();
+  /** Lists show the present. */
+  readonly impossible = ['late-listing'] as const;
+  readonly limits = { instances: 20 };
   readonly cloud: FakeCloud;
   readonly #unavailable: CloudFailureKind[] = [];
   readonly #creations: CloudFailureKind[] = [];

@@ -16,7 +16,12 @@ const pool = {
     { name: 'large', 'cloud-image': 'debian', 'flavor-name': 'large' },
   ],
 };
-const settings = { 'create-time': 5, 'delete-time': 3, 'availability-zones': ['north', 'south'] };
+const settings = {
+  'create-time': 5,
+  'delete-time': 3,
+  'availability-zones': ['north', 'south'],
+  quota: { instances: 20 },
+};
 const entry = {
   name: 'sky',
   driver: 'fake',

@@ -3,6 +3,7 @@ import { FakeCompute, TOKEN } from '@nodepool/fake-compute';
 import { CallTracker, testDriverContract, VirtualClock } from '@nodepool/core/testing';
 import { COMPUTE_V1, createGceDriver, createHttp, type Http } from '../src/index.js';
 
+const PAGE_SIZE = 4;
 const calls = new CallTracker();
 
 /** Time stands still while an answer is on its way. */
@@ -49,6 +50,7 @@ testDriverContract({
       deleteMs: 3_000,
       // a long poll would wait for a clock that waits for its answer
       waitMs: 0,
+      pageSize: PAGE_SIZE,
       quotas: { INSTANCES: 40, CPUS: 100, N2_CPUS: 64, IN_USE_ADDRESSES: 30, DISKS_TOTAL_GB: 2_000 },
     });
     fake.setFamily('debian-cloud', 'debian-12', 'debian-12-v1');
@@ -57,7 +59,13 @@ testDriverContract({
       fake,
       advance: (ms: number) => clock.advance(ms),
       list: () => fake.instances.map(({ zone, name, status }) => ({ id: name, zone, isReady: status === 'RUNNING' })),
-      failNext: (kind) => fake.failures.queue(kind),
+      failNext: (kind) => {
+        if (kind !== 'late-listing') fake.failures.queue(kind);
+      },
+      // the name is chosen, and stored, before anything is made
+      impossible: ['late-listing'],
+      limits: { instances: 40, N2_CPUS: 64 },
+      pageSize: PAGE_SIZE,
       async stop() {
         await fake.stop();
         if (fake.violations.length > 0) throw new Error(`not as Google describes it: ${fake.violations.join('\n')}`);

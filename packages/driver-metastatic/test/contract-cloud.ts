@@ -14,6 +14,8 @@ export class SlotCloud implements ContractCloud {
   readonly clock = new VirtualClock();
   /** Quota and room are the backing provider's affair: a launch of a slot waits, or fails as its request does. */
   readonly unseen = ['quota', 'capacity'] as const;
+  /** The list of machines shows the present. */
+  readonly impossible = ['late-listing'] as const;
   readonly #machines: FakeCloud;
   readonly #outages: CloudFailureKind[] = [];
   readonly #creations: CloudFailureKind[] = [];

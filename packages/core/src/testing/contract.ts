@@ -6,6 +6,7 @@ import { create } from './parts/create.js';
 import { deletion } from './parts/delete.js';
 import { errors } from './parts/errors.js';
 import { images } from './parts/images.js';
+import { lists } from './parts/lists.js';
 import { loading } from './parts/loading.js';
 import { nothingLeft } from './parts/nothing-left.js';
 import { quota } from './parts/quota.js';
@@ -16,23 +17,33 @@ import { shutdown } from './parts/shutdown.js';
 import type { ContractCloud, ContractTest, DriverContractOptions, TestRunner } from './harness/types.js';
 
 const PARTS: readonly ContractPart[] = [
-  ...[loading, config, create, deletion, errors, quota],
+  ...[loading, config, create, lists, deletion, errors, quota],
   ...[restart, nothingLeft, reuse, images, registered, shutdown],
 ];
 /**
  * The contract as a list of checks, each with a cloud and a ZooKeeper of its own. Which apply follows from what the
  * driver declares it can do.
+ * @throws {TypeError} `part` names no part that applies
  */
 export function driverContract<Cloud extends ContractCloud>(options: DriverContractOptions<Cloud>): ContractTest[] {
   const { capabilities } = options.driver;
   // Whoever runs a test gets its clouds from these very options.
   const any = options as unknown as DriverContractOptions;
-  return PARTS.filter((part) => part.applies?.(capabilities) ?? true).flatMap((part) =>
+  return chosenParts(options).flatMap((part) =>
     part
       .tests(any)
       .filter((test) => test.applies?.(capabilities) ?? true)
       .map((test) => ({ part: part.name, name: test.name, run: () => runTest(test, any) })),
   );
+}
+
+function chosenParts({ driver, part: chosen }: Pick<DriverContractOptions, 'driver' | 'part'>): ContractPart[] {
+  const parts = PARTS.filter((part) => part.applies?.(driver.capabilities) ?? true);
+  if (chosen === undefined) return parts;
+  const found = parts.filter(({ name }) => name === chosen);
+  if (found.length > 0) return found;
+  const names = parts.map(({ name }) => `"${name}"`).join(', ');
+  throw new TypeError(`the contract of driver "${driver.name}" has no part "${chosen}": choose one of ${names}`);
 }
 
 /** Registers the contract with a test runner, e.g. `{ describe, it }` of vitest, `node:test`, mocha or jest. */

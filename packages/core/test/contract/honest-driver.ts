@@ -20,7 +20,7 @@ import {
   type StateMachineDriverOptions,
   type StateMachineProviderConfig,
 } from '../../src/index.js';
-import { LOGIN, type Machine, type TestCloud } from './test-cloud.js';
+import { LIST_LAG_MS, LOGIN, type Machine, type TestCloud } from './test-cloud.js';
 
 const object = (properties: JsonObject, required: string[]) => ({ type: 'object', properties, required });
 const list = (items: JsonObject) => ({ type: 'array', items });
@@ -105,7 +105,7 @@ type DeleteHandlers = Handlers<DeleteState, void, Work<DeleteOrder>>;
 const createHandlers: CreateHandlers = {
   start: async (_state, { cloud, order }) => {
     try {
-      return goto({ name: 'waiting', externalId: await cloud.create(order.metadata, order.az) });
+      return goto({ name: 'waiting', externalId: await cloud.create(order.metadata, order.az, order.hostname) });
     } catch (error) {
       if (isNodepoolError(error, 'NODEPOOL_PROVIDER_UNAVAILABLE')) return goto({ name: 'looking' });
       throw error;
@@ -137,7 +137,8 @@ const deleteHandlers: DeleteHandlers = {
 export function toInstance({ id, status, tags, az }: Machine): Instance {
   const ready = status === 'running';
   const interfaceIp = ready ? `${id}.fake` : null;
-  return { externalId: id, ready, deleted: false, interfaceIp, metadata: tags, az, ...LOGIN };
+  const resources = { instances: 1, cores: 2 };
+  return { externalId: id, ready, deleted: false, interfaceIp, metadata: tags, az, resources, ...LOGIN };
 }
 
 function honestAdapter(cloud: TestCloud, create: CreateHandlers, remove: DeleteHandlers): Adapter {
@@ -158,6 +159,7 @@ function honestAdapter(cloud: TestCloud, create: CreateHandlers, remove: DeleteH
         context: { cloud, order },
       });
     },
+    listLagMs: LIST_LAG_MS,
     listInstances: async () => (await cloud.all()).map(toInstance),
     listResources: async () => [
       ...(await cloud.all()).map(({ id, tags }) => ({ type: 'instance', id, metadata: tags })),

@@ -9,19 +9,26 @@ import {
 
 export interface Machine {
   readonly id: string;
+  readonly name: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly az: string | null;
   readonly status: 'making' | 'running' | 'broken' | 'deleting';
+  /** From when on lists show it. */
+  readonly listedMs: number;
 }
 
 /** How its machines are reached. */
 export const LOGIN = { username: 'tester', connectionPort: 2222 } as const;
+/** For how long its lists may miss a new machine. */
+export const LIST_LAG_MS = 60_000;
 const CREATE_MS = 5_000;
 const DELETE_MS = 3_000;
 
 /** The cloud of the honest driver and of all the broken ones. */
 export class TestCloud implements ContractCloud {
   readonly clock: Clock & VirtualClock = new VirtualClock();
+  readonly limits = { instances: 10 };
+  readonly pageSize = 5;
   readonly machines = new Map<string, Machine>();
   readonly images = new Map<string, Readonly<Record<string, string>>>();
   /** Things a driver makes beside machines. */
@@ -46,17 +53,19 @@ export class TestCloud implements ContractCloud {
     (kind === 'unavailable' ? this.#outages : this.#creations).push(kind);
   }
 
-  async create(tags: Machine['tags'], az: string | null): Promise<string> {
+  async create(tags: Machine['tags'], az: string | null, name = ''): Promise<string> {
     await this.#call();
     const failure = this.#creations.shift();
     if (failure === 'quota') throw new QuotaError('the quota is used up');
     if (failure === 'capacity') throw new CapacityError('there is no room');
     const id = `m-${this.#next++}`;
-    this.machines.set(id, { id, tags, az, status: 'making' });
+    const listedMs = this.clock.now() + (failure === 'late-listing' ? LIST_LAG_MS : 0);
+    this.machines.set(id, { id, name, tags, az, status: 'making', listedMs });
     if (failure !== 'never-ready') {
       this.clock.setTimer(CREATE_MS, () => this.#become(id, failure === 'error-state' ? 'broken' : 'running'));
     }
-    if (failure === 'lost-reply') throw new ProviderUnavailableError('the answer was lost');
+    if (failure === 'lost-reply' || failure === 'late-listing')
+      throw new ProviderUnavailableError('the answer was lost');
     return id;
   }
 
@@ -69,8 +78,19 @@ export class TestCloud implements ContractCloud {
   }
 
   async all(): Promise<Machine[]> {
+    const all: Machine[] = [];
+    for (let first = 0; ; first += this.pageSize) {
+      const page = await this.page(first);
+      all.push(...page);
+      if (page.length < this.pageSize) return all;
+    }
+  }
+
+  /** Part of the list. @param first - index of its first entry */
+  async page(first: number): Promise<Machine[]> {
     await this.#call();
-    return [...this.machines.values()];
+    const listed = [...this.machines.values()].filter(({ listedMs }) => listedMs <= this.clock.now());
+    return listed.slice(first, first + this.pageSize);
   }
 
   async upload(name: string, tags: Readonly<Record<string, string>>): Promise<string> {

@@ -1,7 +1,7 @@
 import { describe, it } from 'node:test';
 import { CallTracker, testDriverContract, VirtualClock } from '@nodepool/core/testing';
 import { createDriver } from '../src/index.js';
-import { FakeCloud } from './fake-cloud.js';
+import { FakeCloud, MAX_MACHINES } from './fake-cloud.js';
 
 const calls = new CallTracker();
 
@@ -37,6 +37,8 @@ testDriverContract({
       advance: (ms: number) => clock.advance(ms),
       list: () => cloud.list(),
       failNext: (kind) => cloud.failNext(kind),
+      impossible: ['late-listing' as const], // its lists show the present
+      limits: { instances: MAX_MACHINES },
       stop: () => cloud.stop(),
     };
   },
@@ -48,5 +50,6 @@ testDriverContract({
     'an image that is not defined': { ...entry, pools: [{ ...pool, labels: [{ ...label, 'cloud-image': 'plan9' }] }] },
   },
   packageFile: new URL('../../package.json', import.meta.url),
+  part: process.argv[2],
   test: { describe, it },
 });

@@ -6,7 +6,8 @@ import type { Machine, MachineOrder } from '../src/client.js';
 
 const START_MS = 3_000;
 const STOP_MS = 2_000;
-const MAX_MACHINES = 20;
+/** What `GET /limits` says. */
+export const MAX_MACHINES = 20;
 
 interface Answer {
   readonly status: number;

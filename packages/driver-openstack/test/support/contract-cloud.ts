@@ -7,13 +7,18 @@ const UNAVAILABLE = { times: 1, status: 500, body: 'the cloud does not answer' }
 /** The fake cloud with failures on order. */
 export class ContractFakeOpenStack implements ContractCloud {
   readonly clock: VirtualClock;
+  /** Nova lists what it has accepted. */
+  readonly impossible = ['late-listing'] as const;
+  readonly limits = { instances: 20 };
+  readonly pageSize = 4;
   readonly cloud: FakeOpenStack;
 
   constructor() {
     // uploads read files, which takes turns of the event loop
     this.clock = new VirtualClock({ idle: () => Promise.resolve(false) });
     this.cloud = new FakeOpenStack(this.clock);
-    Object.assign(this.cloud.state.knobs, { bootMs: 5_000, deleteMs: 3_000 });
+    Object.assign(this.cloud.state.knobs, { bootMs: 5_000, deleteMs: 3_000, pageSize: this.pageSize });
+    Object.assign(this.cloud.state.quota, this.limits);
     this.cloud.state.zones = ['north', 'south'];
   }
 

@@ -145,6 +145,7 @@ export class FakeCompute {
         failure,
         ignoresFilters: this.ignoresFilters,
         repeatsPages: this.repeatsPages,
+        pageSize: this.#options.pageSize,
         waitFor: (operation) => this.#waitFor(operation),
       });
       const cut = this.#maskOf(checked)(full ?? {});

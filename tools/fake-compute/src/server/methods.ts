@@ -17,6 +17,7 @@ export interface MethodContext {
   readonly ignoresFilters: boolean;
   /** Every page of a list names the same next page. */
   readonly repeatsPages: boolean;
+  readonly pageSize: number | undefined;
   /** Resolves when the operation has ended, or the time of a long poll is over. */
   readonly waitFor: (operation: StoredOperation) => Promise<void>;
 }
@@ -221,7 +222,7 @@ function onePage<T>(
   all: readonly T[],
   shown: (one: T) => JsonObject,
   { query }: CheckedRequest,
-  { ignoresFilters, repeatsPages }: MethodContext,
+  { ignoresFilters, repeatsPages, pageSize = PAGE }: MethodContext,
 ): { found: T[]; nextPageToken: string | undefined } {
   const { filter, maxResults = PAGE, pageToken = '' } = query;
   if (typeof maxResults !== 'number' || maxResults > PAGE) throw invalid('maxResults', `${maxResults}. It is 0 to 500`);
@@ -229,7 +230,7 @@ function onePage<T>(
   const found = all.filter((one) => passes(shown(one)));
   const from = pageToken === '' ? 0 : Number(/^p(\d+)$/.exec(String(pageToken))?.[1]);
   if (Number.isNaN(from)) throw invalid('pageToken', `'${String(pageToken)}'`);
-  const to = from + maxResults;
+  const to = from + Math.min(maxResults, pageSize);
   if (repeatsPages) return { found: found.slice(0, maxResults), nextPageToken: 'p0' };
   return { found: found.slice(from, to), nextPageToken: to < found.length ? `p${to}` : undefined };
 }

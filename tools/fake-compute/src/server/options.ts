@@ -28,6 +28,8 @@ export interface FakeComputeOptions {
   readonly callMs?: number | undefined;
   /** How long `wait` waits at the most. Default 120,000, as documented; the service may also answer at once. */
   readonly waitMs?: number | undefined;
+  /** Most entries in one answer of a list. Default 500, as documented. */
+  readonly pageSize?: number | undefined;
   /** Limits of the region by metric, e.g. `{ INSTANCES: 100 }`. Default: no quotas are shown. */
   readonly quotas?: Readonly<Record<string, number>> | undefined;
   /** The address of an instance. Default: `10.x` and `np1.fake`, which is never contacted. */

@@ -27,7 +27,7 @@ export interface InstanceListOptions<I extends Instance = Instance> {
 }
 
 /** While no more instances than this are waited for, each of them is read by itself. */
-const FEW = 3;
+export const MOST_READ_SINGLY = 3;
 const LIST_TIMEOUT_MS = 120_000;
 
 /**
@@ -188,7 +188,7 @@ export class InstanceList<I extends Instance = Instance> {
     }
     if (this.#unsubscribe) return ids.size > 0 ? ids : false;
     for (const externalId of this.#waits.watchedIds) ids.add(externalId);
-    return ids.size <= FEW && ids.size > 0 ? ids : false;
+    return ids.size <= MOST_READ_SINGLY && ids.size > 0 ? ids : false;
   }
 
   async #read(): Promise<void> {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { newNode, type NodeId, type NodeRecord, type NodeState } from '@nodepool/zk-protocol';
 import { silentLogger } from '../../contract/logger.js';
 import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, type Resource } from '../../contract/instance.js';
+import type { Adapter } from '../state-machine/types.js';
 import { LeakFinder, type LeakFinderOptions } from './leak-finder.js';
 
 const NODE = '0000000007' as NodeId;
@@ -11,10 +12,16 @@ const NAMED = { [PROVIDER_TAG]: 'cloud', [NODE_ID_TAG]: NODE };
 const OURS = { ...NAMED, [DATABASE_ID_TAG]: DATABASE };
 
 /** A cloud that shows these resources, and the node they are tagged for. */
-function look(state: NodeState, ids: readonly string[], metadata: Resource['metadata'] = OURS) {
+function look(
+  state: NodeState,
+  ids: readonly string[],
+  metadata: Resource['metadata'] = OURS,
+  adapter: Partial<Adapter> = {},
+) {
   return lookAt(
     state,
     ids.map((id) => ({ type: 'instance', id, metadata })),
+    adapter,
   );
 }
 
@@ -33,7 +40,7 @@ function cloudOf(resources: Resource[], deleted: string[], tagged: string[]) {
   };
 }
 
-function lookAt(state: NodeState, resources: Resource[]) {
+function lookAt(state: NodeState, resources: Resource[], adapter: Partial<Adapter> = {}) {
   const node: NodeRecord = { ...newNode({ state, provider: 'cloud', externalId: 'own' }, 0), id: NODE };
   const deleted: string[] = [];
   const tagged: string[] = [];
@@ -45,7 +52,7 @@ function lookAt(state: NodeState, resources: Resource[]) {
   const options = {
     provider: 'cloud',
     databaseId: DATABASE,
-    adapter: cloudOf(resources, deleted, tagged),
+    adapter: { ...cloudOf(resources, deleted, tagged), ...adapter },
     nodes: { ready: true, get: (id: string) => records.get(id) },
     zk: { exists: () => Promise.resolve(undefined), getData: () => Promise.resolve(stored) },
     clock: { now: () => ++nowMs },
@@ -83,6 +90,20 @@ describe('a second instance of one node', () => {
     await cloud.run();
 
     expect(cloud.deleted).toEqual([]);
+  });
+});
+
+describe('where lists lag', () => {
+  it('an instance without a record is deleted once it has been seen for as long', async () => {
+    const cloud = look('in-use', ['one'], { ...OURS, [NODE_ID_TAG]: '0000000099' }, { listLagMs: 2 });
+    const deletedAfter: number[] = [];
+
+    for (let i = 0; i < 3; i++) {
+      await cloud.run();
+      deletedAfter.push(cloud.deleted.length);
+    }
+
+    expect(deletedAfter).toEqual([0, 0, 1]);
   });
 });
 

@@ -21,7 +21,7 @@ export interface LeakFinderOptions {
   readonly provider: string;
   /** Id of the database; nothing is deleted without it. */
   readonly databaseId: string | undefined;
-  readonly adapter: Pick<Adapter, 'listResources' | 'deleteResource' | 'tagResource'>;
+  readonly adapter: Pick<Adapter, 'listResources' | 'deleteResource' | 'tagResource' | 'listLagMs'>;
   readonly nodes: Evidence['nodes'] & { readonly ready: boolean };
   readonly images: Evidence['images'];
   readonly zk: Pick<ZooKeeper, 'exists' | 'getData'>;
@@ -37,8 +37,8 @@ const NODE_ID = /^\d{10}$/;
 
 /**
  * Finds resources of this database that no record knows, and second instances of one node, and deletes those that it has found
- * twice in a row. What carries the provider's name without proof is reported and never deleted. Resources of records that
- * were made without the id of the database get it.
+ * twice in a row, for longer than lists lag. What carries the provider's name without proof is reported and never deleted.
+ * Resources of records that were made without the id of the database get it.
  */
 export class LeakFinder {
   readonly #options: LeakFinderOptions;
@@ -79,7 +79,7 @@ export class LeakFinder {
       if (resource.inUse === true) continue;
       const known = this.#suspects.get(keyOf(resource));
       suspects.set(keyOf(resource), known ?? this.#sighting(resource));
-      if (known) leaked.push(resource);
+      if (known && this.#hasLasted(known)) leaked.push(resource);
     }
     this.#suspects = suspects;
     this.#aliens.saw(those('alien'));
@@ -91,6 +91,12 @@ export class LeakFinder {
       const known = suspects.get(keyOf(resource));
       if (known && error !== undefined) suspects.set(keyOf(resource), { ...known, error });
     }
+  }
+
+  /** Lists that lag show instances that went with their records. */
+  #hasLasted({ sinceMs }: LeakedResource): boolean {
+    const { adapter, clock } = this.#options;
+    return clock.now() - sinceMs >= (adapter.listLagMs ?? 0);
   }
 
   #sighting({ type, id, metadata }: Resource): LeakedResource {

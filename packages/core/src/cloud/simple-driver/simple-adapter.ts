@@ -75,6 +75,12 @@ export abstract class SimpleTaskManagerAdapter<
 > {
   readonly provider: Config;
 
+  /**
+   * For how long `listInstances` may miss an instance that was made, or show one that is gone, ms. Core waits as long before it
+   * makes a second instance after a lost answer, and before it deletes what looks leaked. Default: 0.
+   */
+  readonly listLagMs?: number | undefined;
+
   constructor(provider: Config) {
     this.provider = provider;
   }

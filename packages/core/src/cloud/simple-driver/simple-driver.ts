@@ -95,9 +95,15 @@ function simpleAdapter(adapter: SimpleTaskManagerAdapter, manager: TaskManager):
       const tags = { ...metadata, ...sshKeys(adapter, label.cloudImage) };
       const order = { adapter, hostname: `nodepool-${node.id}`, metadata: tags, label };
       const create = (signal: AbortSignal) => run(new CreateInstanceTask(order), signal);
-      return simpleCreateMachine({ calls: { create }, metadata: tags, isRepeated: attempt > 1 });
+      return simpleCreateMachine({
+        calls: { create },
+        metadata: tags,
+        isRepeated: attempt > 1,
+        lagMs: adapter.listLagMs,
+      });
     },
     getDeleteStateMachine: ({ externalId }) => simpleDeleteMachine(externalId, { delete: deleteInstance }),
+    ...(adapter.listLagMs !== undefined && { listLagMs: adapter.listLagMs }),
     listInstances,
     listResources: async (signal) =>
       (await listInstances(signal))

@@ -21,6 +21,8 @@ export interface CreateOptions {
   readonly metadata: Readonly<Record<string, string>>;
   /** An earlier attempt may have left an instance with these tags. */
   readonly isRepeated: boolean;
+  /** For how long lists may miss it, where the driver says so. */
+  readonly lagMs?: number | undefined;
 }
 
 interface CreateContext extends CreateOptions {
@@ -34,8 +36,13 @@ const MISSES = 2;
 
 /** Whether lists show the instance, told of each list that was taken. */
 class Presence {
+  readonly #lateMs: number;
   #seen = false;
   #misses = 0;
+
+  constructor(lagMs = 0) {
+    this.#lateMs = Math.max(LATE_LISTING_MS, lagMs);
+  }
 
   /** The list shows it. */
   found(): void {
@@ -46,7 +53,7 @@ class Presence {
   /** The list does not show it. @returns whether it is gone for good */
   missed(waitedMs: number): boolean {
     this.#misses++;
-    return this.#misses >= MISSES && (this.#seen || waitedMs >= LATE_LISTING_MS);
+    return this.#misses >= MISSES && (this.#seen || waitedMs >= this.#lateMs);
   }
 }
 
@@ -102,7 +109,7 @@ export function simpleCreateMachine(options: CreateOptions): StateMachine<Instan
     name: 'create',
     initial: { name: 'start' },
     handlers: createHandlers,
-    context: { ...options, presence: new Presence() },
+    context: { ...options, presence: new Presence(options.lagMs) },
   });
 }
 

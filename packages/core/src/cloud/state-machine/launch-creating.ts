@@ -53,8 +53,11 @@ async function create(
     work.leftovers.add(instance.externalId);
     return instance;
   } catch (error) {
-    if (known === undefined) work.mayHaveUnknown = !NOTHING_MADE.some((code) => isNodepoolError(error, code));
-    else if (machine.state.externalId === undefined && machine.complete) await letGo(work, known);
+    if (known === undefined) {
+      const isUnknown = !NOTHING_MADE.some((code) => isNodepoolError(error, code));
+      work.unknownSinceMs = isUnknown ? work.services.clock.now() : undefined;
+    }
+    if (known !== undefined && machine.state.externalId === undefined && machine.complete) await letGo(work, known);
     throw error;
   }
 }

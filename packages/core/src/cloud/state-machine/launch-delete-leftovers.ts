@@ -33,9 +33,12 @@ export async function deleteLeftovers(
 
 async function deleteAll(work: LaunchWork, signal: AbortSignal): Promise<void> {
   const { clock, random } = work.services;
-  for (let failures = 0; work.mayHaveUnknown || work.leftovers.size > 0; failures++) {
+  for (let failures = 0; work.unknownSinceMs !== undefined || work.leftovers.size > 0; failures++) {
     try {
-      if (work.mayHaveUnknown) await findUnknown(work, signal);
+      if (work.unknownSinceMs !== undefined) {
+        await untilListed(work, work.unknownSinceMs, signal);
+        await findUnknown(work, signal);
+      }
       for (const externalId of work.leftovers) await deleteOne(work, externalId, signal);
     } catch (error) {
       if (signal.aborted || work.storeError) throw error;
@@ -55,6 +58,15 @@ async function deleteOne(work: LaunchWork, externalId: string, signal: AbortSign
   work.leftovers.delete(externalId);
 }
 
+/** Waits until lists show whatever had been made by then. */
+async function untilListed({ services, logger }: LaunchWork, sinceMs: number, signal: AbortSignal): Promise<void> {
+  const { adapter, clock } = services;
+  const waitMs = sinceMs + (adapter.listLagMs ?? 0) - clock.now();
+  if (waitMs <= 0) return;
+  logger.info('Waiting until lists show what an earlier attempt may have made', { ms: waitMs });
+  await delay(clock, waitMs, signal);
+}
+
 /** The cloud may have made an instance whose id never arrived here: it carries the node's tags. */
 async function findUnknown(work: LaunchWork, signal: AbortSignal): Promise<void> {
   const { instances, config, databaseId } = work.services;
@@ -63,14 +75,14 @@ async function findUnknown(work: LaunchWork, signal: AbortSignal): Promise<void>
     work.leftovers.add(externalId);
     if (work.node.externalId !== externalId) await work.store({ externalId });
   }
-  work.mayHaveUnknown = false;
+  work.unknownSinceMs = undefined;
 }
 
 /** After the last attempt: what may be left is to be deleted with the node, and not only found as leaked. */
 export async function noteLeftovers(work: LaunchWork): Promise<void> {
   const deadline = startDeadline(work.services.clock, RETRY.longestMs, work.signal);
   try {
-    if (work.mayHaveUnknown) await orAbort(findUnknown(work, deadline.signal), deadline.signal);
+    if (work.unknownSinceMs !== undefined) await orAbort(findUnknown(work, deadline.signal), deadline.signal);
     const [externalId] = work.leftovers;
     const isNoted = typeof work.node.externalId === 'string' && work.leftovers.has(work.node.externalId);
     if (externalId !== undefined && !isNoted) await work.store({ externalId });

@@ -21,8 +21,8 @@ export class LaunchWork {
   readonly logger: Logger;
   /** Instances of earlier attempts that may still exist. */
   readonly leftovers = new Set<string>();
-  /** An earlier attempt ended before the cloud told an id. */
-  mayHaveUnknown = false;
+  /** When an earlier attempt ended before the cloud told an id; `undefined`: nothing unknown can exist. */
+  unknownSinceMs: number | undefined;
   /** Of the attempt at work, once known. */
   image: NodeImage | undefined;
   #node: NodeRecord;

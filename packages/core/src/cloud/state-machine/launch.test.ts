@@ -287,6 +287,19 @@ describe('a launch', () => {
     expect(bench.writes[1]).toEqual({ externalId: 'i-1' });
   });
 
+  it('waits until lists that lag show what a call made whose answer was lost', async () => {
+    const lagMs = 30_000;
+    let list: Adapter['listInstances'] = () => Promise.resolve([]);
+    const { bench, clock, cloud } = setUp({ adapter: { listLagMs: lagMs, listInstances: (signal) => list(signal) } });
+    clock.setTimer(lagMs, () => (list = () => cloud.list()));
+    cloud.failNext('create', new ProviderUnavailableError('connection reset'), true);
+
+    await clock.run(bench.launch());
+
+    expect([...cloud.instances.keys()]).toEqual(['i-2']);
+    expect(bench.writes[1]).toEqual({ externalId: 'i-1' });
+  });
+
   it('leaves the id of an instance found after the last attempt on the node, to be deleted with it', async () => {
     const { bench, clock, cloud } = setUp({ config: { launchRetries: 1 } });
     cloud.failNext('create', new ProviderUnavailableError('connection reset'), true);

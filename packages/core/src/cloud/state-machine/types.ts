@@ -127,6 +127,12 @@ export interface Adapter<
   onInstanceChange?(listener: (change: InstanceChange<I>) => void): () => void;
   /** How often lists may be taken while machines wait. Default: every 500 ms to 10 s. */
   readonly polling?: PollingLimits | undefined;
+  /**
+   * For how long lists may miss an instance that was made, or show one that is gone, ms. After a creation without an answer
+   * core waits as long before it takes a list for proof that nothing was made, and nothing is deleted as leaked before it has
+   * been seen for as long. Default: 0, lists show the present.
+   */
+  readonly listLagMs?: number | undefined;
   /** All taggable resources. */
   listResources(signal: AbortSignal): Promise<readonly Resource[]>;
   /** Deletes a leaked resource. One that is gone counts as deleted. */

@@ -27,6 +27,7 @@ export class TestLauncher implements DriverWatch {
   readonly launcher: Launcher;
   readonly providers: Provider[] = [];
   readonly launches: WatchedLaunch[] = [];
+  readonly attemptErrors: Error[] = [];
   zkCalls = 0;
   /** Called at every moment at which the process could die. */
   onMoment: (what: string) => void = () => {};

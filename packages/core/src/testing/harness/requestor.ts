@@ -57,7 +57,7 @@ export class Requestor {
     for (const node of nodes) {
       const lock = new ZkLock(this.#zk, nodeLockPath(node), { clock: this.#clock, identifier: REQUESTOR });
       await lock.acquire({ timeoutMs: LOCK_LIMIT_MS });
-      held.push({ id: node, lock });
+      held.push({ id: node, lock, lose: () => this.#zk.deleteRecursive(nodePath(node)) });
       await this.#store(node, { state: 'in-use' });
     }
     await this.forget(id);
@@ -97,4 +97,6 @@ export class Requestor {
 export interface HeldNode {
   readonly id: NodeId;
   readonly lock: ZkLock;
+  /** Removes its record as no process may: what is behind the node stays, and nothing knows of it. */
+  readonly lose: () => Promise<void>;
 }

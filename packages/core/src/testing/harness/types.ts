@@ -1,4 +1,4 @@
-import type { Clock, NodeId, NodeRecord } from '@nodepool/zk-protocol';
+import type { Clock, NodeId, NodeRecord, Resources } from '@nodepool/zk-protocol';
 import type { Driver } from '../../contract/driver.js';
 
 /**
@@ -9,8 +9,10 @@ import type { Driver } from '../../contract/driver.js';
  * - `error-state` the next creation is accepted, and what it makes breaks
  * - `never-ready` the next creation is accepted, and what it makes never becomes ready
  * - `lost-reply` the next creation takes effect, and its answer never arrives
+ * - `late-listing` as `lost-reply`, and lists show what was made as late as they ever do; see `listLagMs` of the adapter
  */
-export type CloudFailureKind = 'quota' | 'capacity' | 'unavailable' | 'error-state' | 'never-ready' | 'lost-reply';
+export type CloudFailureKind =
+  'quota' | 'capacity' | 'unavailable' | 'error-state' | 'never-ready' | 'lost-reply' | 'late-listing';
 
 /** One thing that exists in a cloud, whoever made it. */
 export interface CloudResource {
@@ -56,6 +58,13 @@ export interface ContractCloud {
    * never why. How such a launch ends is not looked at then; that requests are served in the end is. Default: none.
    */
   readonly unseen?: readonly CloudFailureKind[] | undefined;
+  /**
+   * What it allows while it is empty, by the names that the driver uses, e.g. `{ instances: 20 }`; other names are not
+   * looked at. `{}`: it refuses without saying where its limits are. Needed unless `quota` is impossible or unseen.
+   */
+  readonly limits?: Resources | undefined;
+  /** Most entries in one answer of its lists. Keep it small: the kit makes one more. Default: lists are whole. */
+  readonly pageSize?: number | undefined;
   /** Ends it, after the test. */
   stop?(): void | Promise<void>;
 }
@@ -82,6 +91,8 @@ export interface DriverContractOptions<Cloud extends ContractCloud = ContractClo
   readonly packageFile?: string | URL | undefined;
   /** Other top-level keys of the file, e.g. `diskimages`, and further `providers` that this one builds on. */
   readonly file?: Entry | undefined;
+  /** Only this part, e.g. `errors`, while you work on it. Default: all of them. */
+  readonly part?: string | undefined;
   /** Drivers of those further providers. */
   readonly otherDrivers?: readonly Driver[] | undefined;
 }

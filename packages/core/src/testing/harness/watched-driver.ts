@@ -24,6 +24,8 @@ export interface DriverWatch {
   /** Providers it has made. */
   readonly providers: Provider[];
   readonly launches: WatchedLaunch[];
+  /** Why attempts failed, as the driver told it, in order. */
+  readonly attemptErrors: Error[];
   /** Calls of the driver to ZooKeeper. */
   zkCalls: number;
   /** Waited for before a provider is started. */
@@ -143,9 +145,13 @@ async function watchLaunch(
     watch.moment(`store ${Object.keys(changes).join(', ')}`);
     return order.store(changes);
   };
+  const attemptFailed = (error: Error): boolean => {
+    watch.attemptErrors.push(error);
+    return order.attemptFailed?.(error) ?? true;
+  };
   watch.moment('launch');
   try {
-    const result = await launch({ ...order, store }, signal);
+    const result = await launch({ ...order, store, ...(order.attemptFailed && { attemptFailed }) }, signal);
     watch.launches.push({ node, result, rejection: undefined });
     return result;
   } catch (rejection) {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { storedPart } from '../../contract/resources.js';
 import { launches, type ContractPart, type PartTest } from '../harness/part.js';
 
 const tests: readonly PartTest[] = [
@@ -46,6 +47,31 @@ const tests: readonly PartTest[] = [
         for (const [field, value] of Object.entries(login)) {
           assert.deepEqual(node[field as keyof typeof login], value, `${field} is that of the instance`);
         }
+      }
+    },
+  },
+  {
+    name: 'counts what it made against the quota',
+    run: async ({ harness }) => {
+      const { provider } = await harness.startLauncher();
+      const [label] = await harness.configuration.labels();
+      const [node] = (await harness.take([label])).nodes;
+      const pool = provider.config.pools.get(node?.pool ?? '');
+      assert.ok(node && pool);
+      const need = storedPart(provider.quota?.quotaNeededByLabel(label, pool) ?? { instances: 1 });
+      const counted = node.resources ?? {};
+
+      assert.ok(
+        (counted['instances'] ?? 0) >= 1,
+        `the record counts ${JSON.stringify(node.resources)}: an instance counts as one instance at least`,
+      );
+      for (const [name, amount] of Object.entries(need)) {
+        const used = counted[name] ?? amount;
+        assert.ok(
+          used > 0 || amount === 0,
+          `a node of label "${label}" needs ${amount} of ${name}, and its instance counts as ${used}: say in resources of ` +
+            'the instance what it uses, else nodes in use count as nothing and limits are exceeded',
+        );
       }
     },
   },

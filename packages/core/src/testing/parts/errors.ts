@@ -28,15 +28,38 @@ export const errors: ContractPart = {
     },
     classified('capacity', 'NODEPOOL_CAPACITY', 'reports a cloud without room as a lack of capacity'),
     recovered('capacity', 'tries again when the cloud has no room'),
-    recovered('unavailable', 'waits out a cloud that does not answer for a while', 8),
-    recovered('error-state', 'replaces an instance that breaks while it is made'),
+    recovered('unavailable', 'waits out a cloud that does not answer for a while', { times: 8 }),
+    recovered('error-state', 'replaces an instance that breaks while it is made', {
+      also: ({ attemptErrors }) => {
+        const timeouts = attemptErrors.filter((error) => isNodepoolError(error, 'NODEPOOL_CREATE_TIMEOUT'));
+        assert.deepEqual(
+          timeouts.map(({ message }) => message),
+          [],
+          'a creation ends with a LaunchError when the cloud shows that the instance is broken; this one waited for ' +
+            'launch-timeout: look at the states of the cloud that an instance never leaves',
+        );
+      },
+    }),
     recovered('never-ready', 'replaces an instance that is not ready in time'),
     recovered('lost-reply', 'makes no second instance when the answer to a creation is lost'),
+    recovered('late-listing', 'makes no second instance when lists show late what was made', {
+      hint: 'say in listLagMs of the adapter for how long lists can miss what was made: core waits as long',
+    }),
   ],
 };
 
+interface RecoveryOptions {
+  /** How often it fails. Default: once. */
+  readonly times?: number;
+  /** What to do about two instances for one node. */
+  readonly hint?: string;
+  /** What else must hold. */
+  readonly also?: (launcher: TestLauncher) => void;
+}
+
 /** The failure is passing: the request is served, by one instance, and never are there two. */
-function recovered(kind: CloudFailureKind, name: string, times = 1): PartTest {
+function recovered(kind: CloudFailureKind, name: string, more: RecoveryOptions = {}): PartTest {
+  const { times = 1, hint = 'delete before trying again', also } = more;
   return {
     name,
     run: async ({ harness }) => {
@@ -46,12 +69,13 @@ function recovered(kind: CloudFailureKind, name: string, times = 1): PartTest {
 
       assertOutcomes(launcher);
       await harness.resources.assertAllReady();
+      assert.ok(peak.instances <= 1, `there are never two instances for one node: ${hint}`);
       assert.equal(
         await harness.resources.countInstances(),
         1,
         'what failed attempts made is gone, the rest is in use',
       );
-      assert.ok(peak.instances <= 1, 'there are never two instances for one node: delete before trying again');
+      also?.(launcher);
     },
   };
 }

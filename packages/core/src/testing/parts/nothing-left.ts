@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
+import type { RequestId } from '@nodepool/zk-protocol';
 import { DATABASE_ID_TAG, NODE_ID_TAG } from '../../contract/instance.js';
+import type { Harness } from '../harness/harness.js';
 import { launches, type ContractPart, type PartTest } from '../harness/part.js';
 
 /** Several looks for leaks. */
 const SWEEPS_MS = 600_000;
+/** Several looks for leaks, which it takes two of to be sure. */
+const CLEAN_WITHIN_MS = 1_800_000;
 
 const tests: readonly PartTest[] = [
   {
@@ -83,6 +87,58 @@ const tests: readonly PartTest[] = [
     },
   },
   {
+    name: 'takes over nothing that a launcher with another database made under the same name',
+    run: async ({ harness }) => {
+      const { provider } = await harness.startLauncher();
+      const [label] = await harness.configuration.labels();
+      const { nodes: foreign } = await harness.take([label]);
+      const isRecord = (await harness.resources.instances()).every(({ lifetime }) => lifetime === 'record');
+      if (isRecord) return; // another database has nothing of it
+      const before = await instanceIds(harness);
+      const neighbour = harness.neighbour(provider.config.name);
+      await neighbour.startLauncher();
+      // Each database counts its nodes from zero: the same id, the same name. Where names are unique, it gets none.
+      const made = await externalIdsOf(neighbour, await neighbour.submit([label]));
+      assert.ok(
+        !made.some((externalId) => externalId === foreign[0]?.externalId),
+        'an instance is taken over only if it carries all tags of order.metadata: its name, and the id of its node alone, ' +
+          'are those of a node of another database as well',
+      );
+      await neighbour.untilNodesDeleted();
+      await neighbour.pass(SWEEPS_MS);
+      const after = await instanceIds(harness);
+      await neighbour.close();
+
+      assert.deepEqual(after, before, 'what another database made stays when a node of this one is deleted');
+    },
+  },
+  {
+    name: 'deletes an instance that no record knows, and nothing else',
+    run: async ({ harness }) => {
+      await harness.startLauncher();
+      const [label] = await harness.configuration.labels();
+      const neighbour = harness.neighbour('another-provider');
+      await neighbour.startLauncher();
+      await harness.take([label]);
+      await externalIdsOf(neighbour, await neighbour.submit([label]));
+      const kept = await instanceIds(harness);
+      const { nodes, held } = await harness.take([label]);
+      for (const { lose } of held) await harness.during(lose(), 'its record is removed');
+      const leaked = nodes[0]?.externalId;
+      await harness.until(
+        async () => !(await instanceIds(harness)).some((id) => id === leaked),
+        `instance ${JSON.stringify(leaked)}, whose record was removed, is deleted as leaked: it must carry the tags of ` +
+          'order.metadata, and listResources must show it with them',
+        CLEAN_WITHIN_MS,
+      );
+      await harness.pass(SWEEPS_MS);
+      const left = await instanceIds(harness);
+      await neighbour.close();
+
+      assert.deepEqual(left, kept, 'deleteResource deletes the resource that it is given, and nothing else');
+    },
+  },
+  {
     name: 'marks all that it makes with the id of the database',
     run: async ({ harness }) => {
       const { provider, launcher } = await harness.startLauncher();
@@ -101,6 +157,20 @@ const tests: readonly PartTest[] = [
     },
   },
 ];
+
+/** What was made for a request, once that is answered and withdrawn. */
+async function externalIdsOf(harness: Harness, id: RequestId): Promise<unknown[]> {
+  const isAnswered = () => ['fulfilled', 'failed'].includes(harness.history.requests.get(id)?.state ?? '');
+  await harness.until(isAnswered, 'the request is answered');
+  const { state, nodeIds = [] } = harness.history.requests.get(id) ?? {};
+  await harness.forget(id);
+  if (state === 'failed') return [];
+  return nodeIds.map((node) => harness.history.nodes.get(node)?.externalId);
+}
+
+async function instanceIds({ resources }: Harness): Promise<string[]> {
+  return (await resources.instances()).map(({ id }) => id).sort();
+}
 
 /** What is in the cloud when all is over, and what is never touched. */
 export const nothingLeft: ContractPart = {

@@ -40,6 +40,28 @@ const tests: readonly PartTest[] = [
     },
   },
   {
+    name: 'knows the limits of the cloud',
+    run: async ({ harness }) => {
+      const { cloud } = harness;
+      if (harness.isUnseen('quota') || cloud.impossible?.includes('quota')) return;
+      assert.ok(
+        cloud.limits,
+        'the cloud of this test can refuse for its quota: say in its `limits` what it allows, e.g. { instances: 20 }; ' +
+          '{} if it does not tell; or list "quota" as impossible',
+      );
+      const { provider } = await harness.startLauncher();
+      const limits = await known(harness, provider.quota);
+      for (const [name, limit] of Object.entries(cloud.limits)) {
+        assert.equal(
+          limits[name],
+          limit,
+          `the driver takes ${String(limits[name] ?? 'no limit')} for the limit of ${name}, the cloud allows ${limit}: requests ` +
+            'beyond the limit would be launched and refused; read the limits in getQuotaLimits',
+        );
+      }
+    },
+  },
+  {
     name: 'reads its limits again when they proved wrong',
     run: async ({ harness }) => {
       const { provider } = await harness.startLauncher();

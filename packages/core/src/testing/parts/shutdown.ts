@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { RequestId } from '@nodepool/zk-protocol';
 import type { Harness } from '../harness/harness.js';
+import { RealTimers } from '../harness/real-timers.js';
 import { launches, type ContractPart, type PartTest } from '../harness/part.js';
 
 const SOON_MS = 60_000;
@@ -23,6 +24,31 @@ const always: readonly PartTest[] = [
       await harness.pass(0);
 
       assert.equal(clock.pendingTimers, 0, 'no timer is left after join');
+    },
+  },
+  {
+    name: 'leaves no timer of the real clock behind',
+    run: async ({ harness }) => {
+      const timers = new RealTimers(harness.driver.name);
+      try {
+        const launcher = await harness.startLauncher();
+        if (harness.driver.capabilities.launches) {
+          const [label] = await harness.configuration.labels();
+          await harness.giveBack(await harness.take([label]));
+          await harness.untilNoNodes();
+        }
+        launcher.provider.stop();
+        await harness.during(launcher.provider.join(), 'join resolves', SOON_MS);
+        await harness.pass(0);
+
+        assert.deepEqual(
+          await timers.left(),
+          [],
+          'what the driver sets ends with join, and time is that of context.clock: use clock.setTimer and cancel it in stop',
+        );
+      } finally {
+        timers.stop();
+      }
     },
   },
   {

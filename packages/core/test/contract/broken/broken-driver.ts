@@ -16,10 +16,10 @@ export interface BrokenDriver {
   readonly flaw: string;
   /** The test that must fail, as `part: name`. */
   readonly breaks: string;
-  /** Further tests that cannot but fail with it. */
+  /** What the author reads. */
+  readonly says?: RegExp;
+  /** Further tests that fail with it, and no others of their parts. */
   readonly also?: readonly string[];
-  /** Whatever launches something fails as well. */
-  readonly launchesNothing?: boolean;
   /** Nothing works with it. */
   readonly spoilsAll?: boolean;
   readonly packageFile?: JsonObject;
@@ -35,6 +35,13 @@ export const IN_USE = 'restart: keeps what is in use when a new launcher takes o
 export const MARKS = 'nothing left: marks all that it makes with the id of the database';
 export const OTHER_DATABASE =
   'nothing left: keeps what a launcher with another database made under the same name of the provider';
+export const MANY = 'lists: makes more nodes at once than are looked up one by one';
+export const ALL_LISTED = 'lists: lists everything that it made';
+export const LEAKED = 'nothing left: deletes an instance that no record knows, and nothing else';
+export const NOT_TAKEN_OVER =
+  'nothing left: takes over nothing that a launcher with another database made under the same name';
+export const LOST_REPLY = 'errors: makes no second instance when the answer to a creation is lost';
+export const LATE_LISTING = 'errors: makes no second instance when lists show late what was made';
 export const QUOTA_USED_UP = 'errors: aborts a launch without counting an attempt when the quota is used up';
 export const CAPACITY = 'errors: reports a cloud without room as a lack of capacity';
 
@@ -74,6 +81,16 @@ function replaceIn<T extends object>(original: T, changes: Partial<T>): T {
   return new Proxy(original, {
     get(from, key) {
       const value = (key in changes ? Reflect.get(changes, key) : Reflect.get(from, key)) as unknown;
+      return typeof value === 'function' ? (value.bind(from) as unknown) : value;
+    },
+  });
+}
+
+/** The same without a member. */
+export function hiding<T extends object>(original: T, hidden: keyof T): T {
+  return new Proxy(original, {
+    get(from, key) {
+      const value: unknown = key === hidden ? undefined : Reflect.get(from, key);
       return typeof value === 'function' ? (value.bind(from) as unknown) : value;
     },
   });

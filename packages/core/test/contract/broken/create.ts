@@ -1,6 +1,6 @@
 import { done, goto, LaunchError, wait } from '../../../src/index.js';
 import { honestDriver, toInstance } from '../honest-driver.js';
-import { differing, providerWith, type BrokenDriver } from './broken-driver.js';
+import { differing, providerWith, type BrokenDriver, LATE_LISTING, MANY, LOST_REPLY } from './broken-driver.js';
 
 /** Flaws that break the part "create" of the contract. */
 export const CREATE: readonly BrokenDriver[] = [
@@ -22,8 +22,10 @@ export const CREATE: readonly BrokenDriver[] = [
       'errors: replaces an instance that breaks while it is made',
       'errors: replaces an instance that is not ready in time',
       'errors: waits out a cloud that does not answer for a while',
-      'errors: makes no second instance when the answer to a creation is lost',
+      LOST_REPLY,
       'errors: tries again when the cloud has no room',
+      LATE_LISTING,
+      MANY,
     ],
   },
   {
@@ -56,6 +58,28 @@ export const CREATE: readonly BrokenDriver[] = [
       }),
     }),
     also: ['errors: replaces an instance that breaks while it is made'],
+  },
+  {
+    flaw: 'counts what it made as nothing',
+    breaks: 'create: counts what it made against the quota',
+    says: /an instance counts as one instance at least/,
+    make: differing({
+      adapter: (_honest, cloud) => ({
+        listInstances: async () =>
+          (await cloud.all()).map((machine) => ({ ...toInstance(machine), resources: { instances: 0 } })),
+      }),
+    }),
+  },
+  {
+    flaw: 'counts no cores of what it made',
+    breaks: 'create: counts what it made against the quota',
+    says: /needs 2 of cores, and its instance counts as 0: say in resources of the instance/,
+    make: differing({
+      adapter: (_honest, cloud) => ({
+        listInstances: async () =>
+          (await cloud.all()).map((machine) => ({ ...toInstance(machine), resources: { instances: 1, cores: 0 } })),
+      }),
+    }),
   },
   {
     flaw: 'makes one instance for a request of three',

@@ -1,5 +1,14 @@
 import { CapacityError, ConfigError, done, LaunchError, wait } from '../../../src/index.js';
-import { QUOTA_USED_UP, CAPACITY, differing, handlerWith, translate, type BrokenDriver } from './broken-driver.js';
+import {
+  QUOTA_USED_UP,
+  CAPACITY,
+  LATE_LISTING,
+  differing,
+  handlerWith,
+  translate,
+  type BrokenDriver,
+  LOST_REPLY,
+} from './broken-driver.js';
 
 /** Flaws that break the part "errors" of the contract. */
 export const ERRORS: readonly BrokenDriver[] = [
@@ -34,7 +43,7 @@ export const ERRORS: readonly BrokenDriver[] = [
   {
     flaw: 'gives up when the cloud does not answer',
     breaks: 'errors: waits out a cloud that does not answer for a while',
-    also: ['errors: makes no second instance when the answer to a creation is lost'],
+    also: [LOST_REPLY, LATE_LISTING],
     make: differing({
       create: { start: translate('NODEPOOL_PROVIDER_UNAVAILABLE', () => new ConfigError('hopeless')) },
     }),
@@ -67,11 +76,30 @@ export const ERRORS: readonly BrokenDriver[] = [
     }),
   },
   {
+    flaw: 'ignores that an instance is dead',
+    breaks: 'errors: replaces an instance that breaks while it is made',
+    says: /this one waited for launch-timeout: look at the states of the cloud/,
+    make: differing({
+      create: {
+        waiting: async ({ externalId }, _work, run) => {
+          const instance = await run.instances.find(externalId);
+          return instance?.ready ? done(instance) : wait();
+        },
+      },
+    }),
+  },
+  {
+    flaw: 'takes a list that lags for the present',
+    breaks: LATE_LISTING,
+    says: /say in listLagMs of the adapter for how long lists can miss what was made/,
+    make: differing({ adapter: () => ({ listLagMs: undefined }) }),
+  },
+  {
     flaw: 'is sure that nothing was made when the answer is lost',
-    breaks: 'errors: makes no second instance when the answer to a creation is lost',
+    breaks: LOST_REPLY,
     make: differing({
       create: { start: translate('NODEPOOL_PROVIDER_UNAVAILABLE', () => new CapacityError('nothing made')) },
     }),
-    also: ['errors: waits out a cloud that does not answer for a while'],
+    also: ['errors: waits out a cloud that does not answer for a while', LATE_LISTING],
   },
 ];

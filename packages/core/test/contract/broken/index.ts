@@ -1,3 +1,4 @@
+import { LISTS } from './lists.js';
 import { LOADING } from './loading.js';
 import { CONFIG } from './config.js';
 import { CREATE } from './create.js';
@@ -16,6 +17,7 @@ export const BROKEN: readonly BrokenDriver[] = [
   ...LOADING,
   ...CONFIG,
   ...CREATE,
+  ...LISTS,
   ...DELETE,
   ...ERRORS,
   ...QUOTA,

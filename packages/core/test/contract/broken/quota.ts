@@ -16,7 +16,6 @@ export const QUOTA: readonly BrokenDriver[] = [
     flaw: 'writes -1 for no limit',
     breaks: 'quota: knows its limits soon after it has started',
     also: ['quota: reads its limits again when they proved wrong'],
-    launchesNothing: true, // less than nothing is left of a resource
     make: providerWith(({ quota }) => ({
       quota: quota && {
         quotaNeededByLabel: (label, pool) => quota.quotaNeededByLabel(label, pool),
@@ -26,12 +25,25 @@ export const QUOTA: readonly BrokenDriver[] = [
     })),
   },
   {
+    flaw: 'makes up its limits',
+    breaks: 'quota: knows the limits of the cloud',
+    says: /takes 1000000000 for the limit of instances, the cloud allows 10: .* read the limits in getQuotaLimits/,
+    make: differing({ adapter: () => ({ getQuotaLimits: () => Promise.resolve({ instances: 1e9 }) }) }),
+  },
+  {
+    flaw: 'knows no limit although the cloud has one',
+    breaks: 'quota: knows the limits of the cloud',
+    says: /takes no limit for the limit of instances, the cloud allows 10/,
+    make: differing({ adapter: () => ({ getQuotaLimits: undefined }) }),
+  },
+  {
     flaw: 'takes twenty minutes to know its limits',
     breaks: 'quota: knows its limits soon after it has started',
     also: [
       'quota: reads its limits again when they proved wrong',
       'quota: calls no label unusable that it can make',
       'shutdown: finishes what is under way when it is stopped in peace',
+      'quota: knows the limits of the cloud',
     ],
     make: providerWith((provider, cloud) => {
       const madeMs = cloud.clock.now();

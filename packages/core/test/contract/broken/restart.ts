@@ -1,13 +1,26 @@
 import { goto, wait } from '../../../src/index.js';
 import { honestDriver } from '../honest-driver.js';
-import { CREATION, DELETION, IN_USE, differing, type BrokenDriver, MARKS, OTHER_DATABASE } from './broken-driver.js';
+import {
+  CREATION,
+  DELETION,
+  IN_USE,
+  differing,
+  type BrokenDriver,
+  MARKS,
+  OTHER_DATABASE,
+  LEAKED,
+  ALL_LISTED,
+  LATE_LISTING,
+  NOT_TAKEN_OVER,
+  LOST_REPLY,
+} from './broken-driver.js';
 
 /** Flaws that break the part "restart" of the contract. */
 export const RESTART: readonly BrokenDriver[] = [
   {
     flaw: 'loses the tags of what may be leaked',
     breaks: CREATION,
-    also: [MARKS],
+    also: [MARKS, LEAKED, ALL_LISTED],
     make: differing({
       adapter: (honest) => ({
         listResources: async (signal) => (await honest.listResources(signal)).map((one) => ({ ...one, metadata: {} })),
@@ -17,7 +30,7 @@ export const RESTART: readonly BrokenDriver[] = [
   {
     flaw: 'deletes only what it remembers to have made',
     breaks: DELETION,
-    also: [CREATION, MARKS, 'errors: makes no second instance when the answer to a creation is lost'],
+    also: [CREATION, MARKS, LOST_REPLY, LATE_LISTING, LEAKED, ALL_LISTED],
     make: (current) => {
       const driver = honestDriver(current);
       return {
@@ -48,7 +61,7 @@ export const RESTART: readonly BrokenDriver[] = [
   {
     flaw: 'tidies up when it starts',
     breaks: IN_USE,
-    also: ['nothing left: keeps what another installation made in the same cloud', OTHER_DATABASE],
+    also: ['nothing left: keeps what another installation made in the same cloud', OTHER_DATABASE, NOT_TAKEN_OVER],
     make: differing({
       adapter: (_honest, cloud) => ({
         start: async () => {

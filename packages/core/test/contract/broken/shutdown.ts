@@ -1,5 +1,7 @@
 import { differing, providerWith, handlerWith, type BrokenDriver } from './broken-driver.js';
 
+const REAL_TIMERS = 'shutdown: leaves no timer of the real clock behind';
+
 /** Flaws that break the part "shutdown" of the contract. */
 export const SHUTDOWN: readonly BrokenDriver[] = [
   {
@@ -15,6 +17,19 @@ export const SHUTDOWN: readonly BrokenDriver[] = [
         start: async () => {
           const look = () => void clock.setTimer(30_000, () => void cloud.all().then(look, look));
           look();
+          await Promise.resolve();
+        },
+      }),
+    }),
+  },
+  {
+    flaw: 'leaves an interval of the real clock behind',
+    breaks: REAL_TIMERS,
+    says: /shutdown\.ts.*time is that of context\.clock|time is that of context\.clock[^]*shutdown\.ts/,
+    make: differing({
+      adapter: (_honest, cloud) => ({
+        start: async () => {
+          setInterval(() => void cloud.all(), 3_600_000).unref();
           await Promise.resolve();
         },
       }),

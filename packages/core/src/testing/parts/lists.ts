@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { MOST_READ_SINGLY } from '../../cloud/operations/instance-list.js';
+import { NODE_ID_TAG } from '../../contract/instance.js';
+import type { Harness, TakenNodes } from '../harness/harness.js';
+import { launches, type ContractPart, type PartTest } from '../harness/part.js';
+
+const tests: readonly PartTest[] = [
+  {
+    name: 'makes more nodes at once than are looked up one by one',
+    run: async ({ harness }) => {
+      await harness.startLauncher();
+      const { nodes } = await takeMany(harness);
+
+      assert.equal(new Set(nodes.map(({ externalId }) => externalId)).size, nodes.length, 'each has its own instance');
+      await harness.resources.assertAllReady();
+    },
+  },
+  {
+    name: 'lists everything that it made',
+    run: async ({ harness }) => {
+      const { provider } = await harness.startLauncher();
+      const { nodes } = await takeMany(harness);
+      if (!provider.listResources) return; // what it makes has no tags
+      const listing = provider.listResources(new AbortController().signal);
+      const listed = await harness.during(listing, 'the resources are listed');
+      const tagged = new Set(listed.map(({ metadata }) => metadata[NODE_ID_TAG]));
+      const missing = nodes.filter(({ id }) => !tagged.has(id)).map(({ externalId }) => externalId);
+
+      assert.deepEqual(
+        missing,
+        [],
+        `listResources shows ${nodes.length - missing.length} of ${nodes.length} instances with their tag ${NODE_ID_TAG}: ` +
+          'read all pages of the list, and return the tags of order.metadata; what is missing can leak indefinitely',
+      );
+    },
+  },
+];
+
+/** More nodes at once than are looked up one by one, and more than one page of a list holds. */
+async function takeMany(harness: Harness): Promise<TakenNodes> {
+  const [label] = await harness.configuration.labels();
+  const count = Math.max(MOST_READ_SINGLY + 2, (harness.cloud.pageSize ?? 0) + 1);
+  try {
+    return await harness.take(new Array<string>(count).fill(label));
+  } catch (error) {
+    const message =
+      `${count} nodes at once are not made, and validConfig and the cloud must have room for them. While more than ` +
+      `${MOST_READ_SINGLY} instances are awaited, getInstance is not asked: listInstances must show every instance as ` +
+      `it is now, on however many pages the cloud lists it; ${error instanceof Error ? error.message : String(error)}`;
+    throw new Error(message, { cause: error });
+  }
+}
+
+/** What the driver sees when there is more than a few. */
+export const lists: ContractPart = {
+  name: 'lists',
+  applies: launches,
+  tests: () => tests,
+};
