@@ -29,9 +29,9 @@ export class NodepoolProcess {
     this.#ended = once(child, 'close').then(() => void running.delete(child));
   }
 
-  /** Starts it with these arguments, in a process group of its own. @param env - further environment variables */
-  static start(args: readonly string[], env: Readonly<Record<string, string>> = {}): NodepoolProcess {
-    const options = { stdio: STDIO, detached: true, env: { ...process.env, ...env } };
+  /** Starts it with these arguments, in a process group of its own. @param env - further environment variables @param cwd - default: that of the test */
+  static start(args: readonly string[], env: Readonly<Record<string, string>> = {}, cwd?: string): NodepoolProcess {
+    const options = { stdio: STDIO, detached: true, env: { ...process.env, ...env }, cwd };
     return new NodepoolProcess(spawn(process.execPath, [NODEPOOL_PROGRAM, ...args], options));
   }
 
@@ -61,6 +61,11 @@ export class NodepoolProcess {
   /** Types into the terminal. */
   type(keys: string): void {
     this.child.stdin?.write(keys);
+  }
+
+  /** Ends its standard input. */
+  endInput(): void {
+    this.child.stdin?.end();
   }
 
   /** Sends a signal to this process alone. */

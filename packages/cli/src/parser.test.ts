@@ -144,6 +144,7 @@ describe('command line of nodepool', () => {
       priority: 200,
       timeoutMs: undefined,
       quiet: false,
+      force: false,
       holdForMs: 5_400_000,
     });
   });

@@ -36,6 +36,7 @@ import { replayCommand } from './replay.js';
 import { requestListCommand } from './request-list.js';
 import { requestCommand } from './request.js';
 import { runCommand } from './run.js';
+import { sshCommand } from './ssh.js';
 import { timelineCommand } from './timeline.js';
 import { topCommand } from './top.js';
 
@@ -68,6 +69,7 @@ export const COMMANDS: readonly Command<unknown>[] = [
   logsCommand,
   cancelCommand,
   requestCommand,
+  sshCommand,
   runCommand,
   providerCommand,
   poolCommand,

@@ -54,8 +54,29 @@ export const ACQUIRE_OPTIONS = {
     value: 'TIME',
     describe: 'give up after this time, e.g. 90s, 10m, 1h30m',
   },
+  force: { type: 'boolean', default: false, describe: 'ask for labels, too, that no launcher offers' },
   quiet: { type: 'boolean', alias: 'q', default: false, describe: 'say nothing while waiting' },
 } as const satisfies Record<string, OptionDefinition>;
+
+/** Option of commands that run something with nodes. */
+export const HOLD_ON_FAILURE = {
+  'hold-on-failure': {
+    type: 'string',
+    value: '[=TIME]',
+    describe: 'hold the nodes when the command fails, for an hour or the time given, as in --hold-on-failure=4h',
+  },
+} as const satisfies Record<string, OptionDefinition>;
+
+const DEFAULT_HOLD = '1h';
+
+/** Reads {@link HOLD_ON_FAILURE}. @throws UsageError */
+export function holdOnFailureMs(values: Values): number | undefined {
+  const time = text(values, 'hold-on-failure');
+  if (time === undefined) return undefined;
+  const ms = parseDuration(time === '' ? DEFAULT_HOLD : time, '--hold-on-failure=');
+  if (ms <= 0) throw new UsageError('--hold-on-failure needs a time above 0');
+  return ms;
+}
 
 /** What `request` and `run` are asked. */
 export interface AcquireArguments {
@@ -64,6 +85,7 @@ export interface AcquireArguments {
   readonly priority: number;
   readonly timeoutMs: number | undefined;
   readonly quiet: boolean;
+  readonly force: boolean;
 }
 
 /** Reads {@link ACQUIRE_OPTIONS}. @throws UsageError */
@@ -79,5 +101,6 @@ export function acquireArguments(values: Values): AcquireArguments {
     priority: PRIORITIES[last(values, 'priority') as keyof typeof PRIORITIES],
     timeoutMs: timeout === undefined ? waitMs : parseDuration(timeout, '--timeout'),
     quiet: flag(values, 'quiet'),
+    force: flag(values, 'force'),
   };
 }

@@ -10,6 +10,7 @@ import type { CliContext } from '../command/context.js';
 import { tell } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { requestorName, whoAmI } from '../connection/who-am-i.js';
+import { checkLabels } from './check-labels.js';
 import { Lease } from './lease.js';
 import { RequestProgress } from './progress.js';
 import { deleteRequest, submitRequest, waitForRequest } from './request.js';
@@ -28,6 +29,8 @@ export interface AcquireOptions {
   readonly timeoutMs: number | undefined;
   /** Say nothing while waiting. */
   readonly quiet: boolean;
+  /** Ask for labels, too, that no launcher offers. */
+  readonly force: boolean;
   /** Stored with the nodes: what they are used for. */
   readonly purpose: string;
 }
@@ -64,6 +67,7 @@ export async function acquireNodes(
 ): Promise<Lease> {
   signal.throwIfAborted();
   const { labels, provider, priority } = options;
+  if (!options.force) await orAbort(checkLabels(context, { ...context, zk }, labels), signal);
   const session = guardSession(zk);
   const alive = AbortSignal.any([signal, session.lost]);
   try {

@@ -1,5 +1,13 @@
 import { decodeNode, encodeNode, isZooKeeperError, nodePath, orAbort, withNode } from '@nodepool/zk-protocol';
-import type { Clock, JsonObject, NodeId, NodeRecord, RequestRecord, ZooKeeper } from '@nodepool/zk-protocol';
+import type {
+  Clock,
+  JsonObject,
+  NodeFields,
+  NodeId,
+  NodeRecord,
+  RequestRecord,
+  ZooKeeper,
+} from '@nodepool/zk-protocol';
 import { unfinishedAfter } from '@nodepool/core/service';
 import { CliError } from '../command/errors.js';
 import { inBatches } from '../connection/fetch-records.js';
@@ -99,6 +107,7 @@ export class Lease {
   readonly #holdings: readonly Holding[];
   readonly #lost = new AbortController();
   #released: Promise<void> | undefined;
+  #atRelease: NodeFields = { state: 'used' };
 
   private constructor(context: LeaseContext, requestId: string, holdings: readonly Holding[]) {
     this.#context = context;
@@ -145,6 +154,11 @@ export class Lease {
     return this.#lost.signal;
   }
 
+  /** Lets {@link release} store this in place of `used`: the nodes are held for a person. */
+  holdAtRelease(fields: NodeFields): void {
+    this.#atRelease = fields;
+  }
+
   /** Returns the nodes as used and unlocks them. Safe to repeat; what is already gone is fine. */
   release(): Promise<void> {
     this.#released ??= this.#releaseAll();
@@ -157,9 +171,12 @@ export class Lease {
     const failed = results.filter((result) => result.status === 'rejected');
     if (failed.length > 0) {
       const ids = this.#holdings.map(({ node }) => node.id).join(', ');
-      throw new CliError(`Could not mark all of the nodes ${ids} as used; a launcher will delete them`, {
-        cause: failed[0]?.reason,
-      });
+      throw new CliError(
+        `Could not mark all of the nodes ${ids} as ${this.#atRelease.state}; a launcher will delete them`,
+        {
+          cause: failed[0]?.reason,
+        },
+      );
     }
   }
 
@@ -168,7 +185,7 @@ export class Lease {
     const { zk, clock } = this.#context;
     const current = lock.lost.aborted ? undefined : await readNode(this.#context, node.id);
     if (current?.state !== 'in-use') return;
-    const used = withNode(current, { state: 'used' }, clock.now(), 'operator');
+    const used = withNode(current, this.#atRelease, clock.now(), 'operator');
     await zk.setData(nodePath(node.id), encodeNode(used), current.stat?.version);
   }
 

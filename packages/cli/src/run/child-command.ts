@@ -21,6 +21,8 @@ export interface ChildCommand {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Directory of files for the command; removed with it when this process is killed. */
   readonly directory: string;
+  /** Passes a signal on that was sent to this process alone; missing: the program gets it. @returns whether it was passed on */
+  readonly passSignal?: (signal: NodeJS.Signals) => Promise<boolean>;
 }
 
 /** What a command runs under. */
@@ -94,7 +96,9 @@ export async function runChildCommand(command: ChildCommand, surroundings: Comma
     const child = start(command, guard);
     if (typeof child === 'number') return child;
     interrupts.divert((signal) => {
-      void group.wasForGroup(signal as GroupSignal).then((forGroup) => forGroup || child.kill(signal));
+      void group.wasForGroup(signal as GroupSignal).then(async (forGroup) => {
+        if (!forGroup && (await command.passSignal?.(signal)) !== true) child.kill(signal);
+      });
     });
     const wasEnded = endWhenLost(guard, surroundings);
     const status = await waitForExit(child, command.program);

@@ -3,6 +3,7 @@ import type { CliContext } from '../command/context.js';
 import { describeError } from '../command/errors.js';
 import type { AcquireOptions } from '../lease/acquire.js';
 import { describeNodes } from '../lease/describe-lease.js';
+import { holdOnFailure } from '../lease/hold-on-failure.js';
 import type { Lease } from '../lease/lease.js';
 import { withLease } from '../lease/with-lease.js';
 import type { Interrupts } from '../terminal/interrupts.js';
@@ -11,29 +12,44 @@ import { nodeEnvironment } from './environment.js';
 import { writeRunFiles } from './run-files.js';
 
 async function runWithNodes(
-  { clock, env }: CliContext,
+  context: CliContext,
   lease: Lease,
   interrupts: Interrupts,
-  [program = '', ...args]: readonly string[],
+  { command: [program = '', ...args], holdMs }: RunOptions,
 ): Promise<number> {
+  const { clock, env } = context;
   const files = await writeRunFiles(lease.nodes);
   try {
     const nodes = nodeEnvironment(lease.requestId, describeNodes(lease.nodes), files);
     const command = { program, args, env: { ...env, ...nodes }, directory: files.directory };
-    return await runChildCommand(command, { clock, lease, interrupts });
+    const status = await runChildCommand(command, { clock, lease, interrupts });
+    await holdOnFailure(context, lease, status, holdMs);
+    return status;
   } finally {
     await files.remove();
   }
 }
 
+/** What `nodepool run` is asked. */
+export type RunOptions = Omit<AcquireOptions, 'purpose'> & {
+  readonly command: readonly string[];
+  readonly holdMs: number | undefined;
+};
+
+/** Says what newcomers take for granted otherwise: that the command runs on the nodes. */
+function whereText(program: string, labels: readonly string[]): string {
+  const variables = 'NODEPOOL_NODE_0_IP, NODEPOOL_NODES_FILE, NODEPOOL_INVENTORY and others';
+  const other = labels.length === 1 ? `; to run it on the node: nodepool ssh ${labels[0]} -- ${program} ...` : '';
+  return `nodepool: ${program} runs on this computer and finds the nodes by ${variables}${other}`;
+}
+
 /** `nodepool run`: takes nodes, runs a command with them, returns them. @returns the command's exit status */
-export async function run(
-  context: CliContext,
-  options: Omit<AcquireOptions, 'purpose'> & { command: readonly string[] },
-): Promise<number> {
-  const acquire = { ...options, purpose: `nodepool run: ${options.command[0] ?? ''}` };
+export async function run(context: CliContext, options: RunOptions): Promise<number> {
+  const [program = ''] = options.command;
+  if (!options.quiet) tell(whereText(program, options.labels));
+  const acquire = { ...options, purpose: `nodepool run: ${program}` };
   const onUnreturned = (error: unknown) => tell(`nodepool: ${describeError(error)}`);
   return withLease(context, acquire, onUnreturned, (lease, interrupts) =>
-    runWithNodes(context, lease, interrupts, options.command),
+    runWithNodes(context, lease, interrupts, options),
   );
 }

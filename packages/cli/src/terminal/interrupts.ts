@@ -23,6 +23,7 @@ export class Interrupts {
   readonly #controller = new AbortController();
   readonly #onSignal = (signal: NodeJS.Signals) => this.#handle(signal as InterruptSignal);
   #divert: ((signal: NodeJS.Signals) => void) | undefined;
+  #status: number | undefined;
 
   constructor() {
     for (const signal of SIGNALS) process.on(signal, this.#onSignal);
@@ -34,7 +35,12 @@ export class Interrupts {
     return this.#controller.signal;
   }
 
-  /** Hands signals to somebody else, e.g. a command that runs; `undefined` takes them back. */
+  /** Exit status that stands for the last signal; `undefined` when there was none. */
+  get status(): number | undefined {
+    return this.#status;
+  }
+
+  /** Hands signals to another receiver, e.g. a command that runs; `undefined` takes them back. */
   divert(receiver: ((signal: NodeJS.Signals) => void) | undefined): void {
     this.#divert = receiver;
   }
@@ -48,6 +54,7 @@ export class Interrupts {
   readonly #onBrokenPipe = () => this.#handle('SIGHUP');
 
   #handle(signal: InterruptSignal): void {
+    this.#status = 128 + constants.signals[signal];
     if (this.#divert) {
       this.#divert(signal);
       return;

@@ -1,0 +1,24 @@
+import { isPoolComponent } from '@nodepool/zk-protocol';
+import { closestWord } from '../command/closest.js';
+import { CliError } from '../command/errors.js';
+import type { CliContext } from '../command/context.js';
+import { loadIfPresent } from '../connection/connection.js';
+import { fetchComponents } from '../connection/fetch-records.js';
+import type { RecordSource } from '../connection/fetch-records.js';
+
+/**
+ * Refuses labels that no registered launcher offers and that the configuration here does not have, as typing errors. While no
+ * launcher is registered nothing is known of labels, and all are accepted.
+ * @throws CliError that names the label that was probably meant
+ */
+export async function checkLabels(context: CliContext, source: RecordSource, labels: readonly string[]): Promise<void> {
+  const pools = (await fetchComponents(source, 'pool')).filter(isPoolComponent);
+  if (pools.length === 0) return;
+  const configured = (await loadIfPresent(context))?.labels.keys() ?? [];
+  const known = [...new Set([...pools.flatMap((pool) => pool.supportedLabels), ...configured])].sort();
+  const unknown = labels.find((label) => !known.includes(label));
+  if (unknown === undefined) return;
+  const meant = closestWord(unknown, known);
+  const hint = meant === undefined ? 'nodepool labels lists those that are offered' : `did you mean ${meant}?`;
+  throw new CliError(`No launcher offers the label ${unknown}, ${hint} --force asks for it all the same`);
+}

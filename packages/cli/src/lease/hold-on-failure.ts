@@ -1,0 +1,40 @@
+import { loadIfPresent } from '../connection/connection.js';
+import { personName } from '../connection/who-am-i.js';
+import { tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { sshCommand } from './connection-details.js';
+import type { Lease } from './lease.js';
+
+/** Exit statuses of a command that a person or a supervisor ended: 128 and the number of HUP, INT or TERM. */
+const ENDED_BY_SIGNAL = new Set([129, 130, 143]);
+
+/** Whether a command has failed by itself. */
+export function hasFailed(status: number): boolean {
+  return status !== 0 && !ENDED_BY_SIGNAL.has(status);
+}
+
+/**
+ * Lets the nodes be held instead of returned, if their command has failed and that was asked for.
+ * @param holdMs - how long; `undefined`: not at all
+ * @returns whether they will be held
+ */
+export async function holdOnFailure(
+  context: CliContext,
+  lease: Lease,
+  status: number,
+  holdMs: number | undefined,
+): Promise<boolean> {
+  if (holdMs === undefined || !hasFailed(status) || lease.lost.aborted) return false;
+  const most = (await loadIfPresent(context))?.maxHoldAgeMs ?? 0;
+  const ms = Math.ceil((most > 0 ? Math.min(most, holdMs) : holdMs) / 1000) * 1000;
+  const comment = `${personName()}: the command failed with status ${status}`;
+  lease.holdAtRelease({ state: 'hold', comment, holdExpirationMs: ms });
+  const end = new Date(context.clock.now() + ms).toISOString();
+  for (const { node } of lease.nodes) {
+    const login = sshCommand(node);
+    tell(`nodepool: the command failed with status ${status}; node ${node.id} is held until ${end}`);
+    if (login !== undefined) tell(`  ${login}`);
+    tell(`  nodepool delete ${node.id}   # ends the hold`);
+  }
+  return true;
+}

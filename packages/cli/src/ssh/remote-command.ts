@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process';
+import { tell } from '../command/context.js';
+import { runChildCommand } from '../run/child-command.js';
+import type { ChildCommand, CommandSurroundings } from '../run/child-command.js';
+import type { RemoteNode } from './remote-node.js';
+import { END, LOGIN, RUN, SIGNAL } from './remote-scripts.js';
+
+/** What `ssh` ends with when it could not connect, when the connection broke, and when a signal ended the command. */
+const SSH_FAILED = 255;
+/** A connection for a signal or for cleaning up may take that long. */
+const UNATTENDED_MS = 15_000;
+
+/** A command on a node. */
+export class RemoteCommand {
+  readonly #node: RemoteNode;
+  readonly #command: readonly string[];
+  readonly #directory: string;
+  /** Something of it may be on the node. */
+  #isLeft = false;
+
+  /**
+   * @param command - empty: a login shell
+   * @param directory - where it runs, below the node's folder, or nothing
+   */
+  constructor(node: RemoteNode, command: readonly string[], directory: string) {
+    this.#node = node;
+    this.#command = command;
+    this.#directory = directory;
+    this.#isLeft = directory !== '';
+  }
+
+  /** What is run on this machine for it. */
+  command(local: Pick<ChildCommand, 'env' | 'directory'>): ChildCommand {
+    const passSignal = (signal: NodeJS.Signals) => this.#unattended(SIGNAL, signal.replace(/^SIG/, ''));
+    return { program: 'ssh', args: this.#arguments(), passSignal, ...local };
+  }
+
+  /** Runs it. @returns its exit status; 255 when `ssh` failed */
+  async run(command: ChildCommand, surroundings: CommandSurroundings): Promise<number> {
+    const status = await runChildCommand(command, surroundings);
+    if (status > 128) this.#isLeft = true;
+    if (status !== SSH_FAILED) return status;
+    const { status: interrupted } = surroundings.interrupts; // `ssh` answers Ctrl-C so as well
+    if (interrupted === undefined) {
+      tell(
+        `nodepool: ssh has failed (status ${SSH_FAILED}): it could not log in to ${this.#node.where}, or the connection broke. ` +
+          'It looks for keys as usual; --identity names another one',
+      );
+    }
+    return interrupted ?? status;
+  }
+
+  /** Ends what still runs of it on the node, and removes its files there. */
+  async end({ keepsFiles }: { keepsFiles: boolean }): Promise<void> {
+    if (!this.#isLeft || keepsFiles) return;
+    if ((await this.#unattended(END)) || this.#directory === '') return;
+    tell(`nodepool: cannot remove the folder ${this.#node.folder} in the home directory of ${this.#node.where}`);
+  }
+
+  #arguments(): string[] {
+    const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
+    const mode = isTerminal ? 'terminal' : 'streams';
+    if (this.#command.length > 0) return this.#node.script(mode, RUN, this.#directory, ...this.#command);
+    if (this.#directory !== '') return this.#node.script(mode, LOGIN, this.#directory);
+    return this.#node.login(mode);
+  }
+
+  /** Runs a script apart from the terminal, whose signals are for the command. @returns whether it succeeded */
+  #unattended(script: string, ...args: readonly string[]): Promise<boolean> {
+    return new Promise((resolve) => {
+      const options = { detached: true, stdio: 'ignore', timeout: UNATTENDED_MS } as const;
+      const child = spawn('ssh', this.#node.script('unattended', script, ...args), options);
+      child.once('error', () => resolve(false));
+      child.once('close', (status) => resolve(status === 0));
+    });
+  }
+}

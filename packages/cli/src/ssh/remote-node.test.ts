@@ -1,0 +1,85 @@
+import { execFileSync } from 'node:child_process';
+import { decodeNode, encodeNode, newNode } from '@nodepool/zk-protocol';
+import type { NodeFields, NodeId, NodeRecord } from '@nodepool/zk-protocol';
+import { describe, expect, it } from 'vitest';
+import { RemoteNode, shellWord } from './remote-node.js';
+import { remoteFile } from './transfer.js';
+
+const LOGIN = { knownHostsFile: '/tmp/known', identity: undefined };
+
+function record(fields: NodeFields = {}): NodeRecord {
+  const login = { interfaceIp: '10.0.0.1', username: 'zuul', connectionPort: 2222, connectionType: 'ssh' };
+  const node = newNode({ state: 'in-use', hostKeys: ['ssh-ed25519 AAAA'], ...login, ...fields }, 0);
+  const decoded = decodeNode('0000000001' as NodeId, encodeNode(node), undefined, 0);
+  if (!decoded) throw new Error('the record has no content');
+  return decoded;
+}
+
+describe('shellWord', () => {
+  it.each([
+    '',
+    'plain',
+    'a b',
+    "it's",
+    '$HOME',
+    '`id`',
+    '*',
+    '~',
+    '-n',
+    'a=b',
+    '"',
+    '\\',
+    'ä',
+    'two\nlines',
+    ';',
+    '#x',
+    '!',
+  ])('hands %j to a shell as it is', (word) => {
+    expect(execFileSync('sh', ['-c', `printf %s ${shellWord(word)}`]).toString()).toBe(word);
+  });
+});
+
+describe('RemoteNode', () => {
+  it('logs in with the host keys, user and port of the node, and over a connection of its own', () => {
+    const node = new RemoteNode(record(), { ...LOGIN, identity: '/key' });
+
+    const args = node.login('terminal').join(' ');
+
+    expect(node.where).toBe('node 0000000001 (zuul@10.0.0.1 port 2222)');
+    expect(args).toMatch(/^-t .* -i \/key -p 2222 -l zuul -- 10\.0\.0\.1$/);
+    for (const option of ['UserKnownHostsFile=/tmp/known', 'StrictHostKeyChecking=yes', 'ControlPath=none'])
+      expect(args).toContain(`-o ${option}`);
+  });
+
+  it('takes the key of a node that has told none', () => {
+    expect(new RemoteNode(record({ hostKeys: [] }), LOGIN).login('streams')).toContain(
+      'StrictHostKeyChecking=accept-new',
+    );
+  });
+
+  it('gives each use of a node a folder of its own', () => {
+    expect(new RemoteNode(record(), LOGIN).folder).not.toBe(new RemoteNode(record(), LOGIN).folder);
+  });
+
+  it.each([
+    [{ connectionType: 'winrm' }, 'Node 0000000001 is reached by winrm, not by ssh: use nodepool run'],
+    [{ interfaceIp: null }, 'Node 0000000001 has no address: use nodepool run'],
+  ])('refuses %j', (fields, message) => {
+    expect(() => new RemoteNode(record(fields), LOGIN)).toThrow(message);
+  });
+});
+
+it.each([
+  ['results', { directory: '.', name: 'results' }],
+  ['out/a b.log', { directory: './out', name: 'a b.log' }],
+  ['out//deep/../x/', { directory: './out', name: 'x' }],
+  ['/var/log/syslog', { directory: '/var/log', name: 'syslog' }],
+  ['../up', { directory: './..', name: 'up' }],
+  ['-n', { directory: '.', name: '-n' }],
+  ['.', undefined],
+  ['..', undefined],
+  ['a/..', undefined],
+  ['/', undefined],
+])('the file %j of a node', (path, expected) => {
+  expect(remoteFile(path)).toEqual(expected);
+});

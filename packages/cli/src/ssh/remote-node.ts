@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import type { NodeRecord } from '@nodepool/zk-protocol';
+import { CliError } from '../command/errors.js';
+import { connectionDetails } from '../lease/connection-details.js';
+
+const DEFAULT_PORT = 22;
+/** A node that answers no more is noticed after a minute. */
+const LIVENESS = ['-o', 'ServerAliveInterval=15', '-o', 'ServerAliveCountMax=4'];
+/** For steps that nobody watches: they ask for no password, and give up. */
+const UNATTENDED = ['-o', 'BatchMode=yes', '-o', 'ConnectTimeout=5'];
+/** A shared connection could lead to the node that had this address before. */
+const OWN_CONNECTION = ['-o', 'ControlMaster=no', '-o', 'ControlPath=none'];
+
+const PLAIN_WORD = /^[\w@+:,./-]+$/;
+
+/** A word that a POSIX shell takes as it is. */
+export function shellWord(word: string): string {
+  return PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** How `ssh` treats its input and output. */
+export type SshMode = 'terminal' | 'streams' | 'unattended';
+
+/** How to log in. */
+export interface SshLogin {
+  readonly knownHostsFile: string;
+  /** File with a private key; `undefined`: what ssh finds. */
+  readonly identity: string | undefined;
+}
+
+/** A node that is reached by SSH: the command lines for it. */
+export class RemoteNode {
+  /** User, address and port, for people. */
+  readonly where: string;
+  /** Folder in the home directory, for this use of the node alone. */
+  readonly folder = `nodepool-ssh-${randomBytes(6).toString('hex')}`;
+  readonly #options: readonly string[];
+  readonly #address: string;
+
+  /** @throws CliError the node is not reached by SSH */
+  constructor(node: NodeRecord, login: SshLogin) {
+    const { address, port = DEFAULT_PORT, username, connectionType } = connectionDetails(node);
+    if (connectionType !== 'ssh' || address === undefined) {
+      const how = address === undefined ? 'has no address' : `is reached by ${connectionType}, not by ssh`;
+      throw new CliError(`Node ${node.id} ${how}: use nodepool run with a command that can reach it`);
+    }
+    const user = username === null || username === '' ? [] : ['-l', username];
+    this.where = `node ${node.id} (${user[1] === undefined ? '' : `${user[1]}@`}${address} port ${port})`;
+    this.#address = address;
+    this.#options = [
+      ...['-o', `UserKnownHostsFile=${login.knownHostsFile}`, '-o', 'GlobalKnownHostsFile=/dev/null'],
+      ...['-o', `StrictHostKeyChecking=${node.hostKeys.length > 0 ? 'yes' : 'accept-new'}`],
+      ...['-o', 'UpdateHostKeys=no', ...OWN_CONNECTION, ...LIVENESS],
+      ...(login.identity === undefined ? [] : ['-i', login.identity]),
+      ...['-p', String(port), ...user],
+    ];
+  }
+
+  /** Arguments of `ssh` for a login shell. */
+  login(mode: SshMode): string[] {
+    return this.#ssh(mode);
+  }
+
+  /** Arguments of `ssh` for one of the scripts. @param args - after the folder */
+  script(mode: SshMode, script: string, ...args: readonly string[]): string[] {
+    const words = ['exec', 'sh', '-c', script, 'nodepool-ssh', this.folder, ...args].map(shellWord);
+    return this.#ssh(mode, words.join(' '));
+  }
+
+  #ssh(mode: SshMode, ...command: string[]): string[] {
+    const further = mode === 'unattended' ? UNATTENDED : [];
+    return [mode === 'terminal' ? '-t' : '-T', ...this.#options, ...further, '--', this.#address, ...command];
+  }
+}

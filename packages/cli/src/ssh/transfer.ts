@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import { posix } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { CliError } from '../command/errors.js';
+import type { RemoteNode } from './remote-node.js';
+import { NOTHING_TO_PACK, PACK, UNPACK } from './remote-scripts.js';
+
+/** `tar` says so of a file that changes while it is read. */
+const TAR_WARNING = 1;
+
+interface Step {
+  readonly child: ChildProcess;
+  /** Exit status as a shell would give it. */
+  readonly ended: Promise<number>;
+}
+
+/** @param signal - ends it */
+function start(
+  program: string,
+  args: readonly string[],
+  stdio: ['pipe' | 'ignore', 'pipe' | 'ignore'],
+  signal: AbortSignal,
+): Step {
+  const child = spawn(program, args, { stdio: [...stdio, 'inherit'], signal });
+  const ended = new Promise<number>((resolve, reject) => {
+    child.once('error', (error) => {
+      if (!signal.aborted) reject(new CliError(`Cannot run ${program}: ${error.message}`, { cause: error }));
+    });
+    child.once('close', (code, by) => resolve(code ?? 128 + (by === null ? 0 : constants.signals[by])));
+  });
+  ended.catch(() => undefined); // reported by whoever awaits it
+  return { child, ended };
+}
+
+/** A reader that ends early is told by its exit status. */
+async function pipe(from: ChildProcess, to: ChildProcess): Promise<void> {
+  await pipeline(from.stdout as Readable, to.stdin as Writable).catch(() => undefined);
+}
+
+/**
+ * Copies what is in a directory of this machine to a directory below the node's folder.
+ * @throws CliError it could not be read, sent or unpacked; the signal's reason
+ */
+export async function copyTo(node: RemoteNode, source: string, target: string, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const tar = start('tar', ['-C', source, '-c', '-f', '-', '.'], ['ignore', 'pipe'], signal);
+  const ssh = start('ssh', node.script('streams', UNPACK, target), ['pipe', 'ignore'], signal);
+  await pipe(tar.child, ssh.child);
+  const [packed, unpacked] = await Promise.all([tar.ended, ssh.ended]);
+  signal.throwIfAborted();
+  if (unpacked !== 0) throw new CliError(`Cannot copy ${source} to ${node.where}: ssh ended with status ${unpacked}`);
+  if (packed > TAR_WARNING) throw new CliError(`Cannot copy all of ${source}: tar ended with status ${packed}`);
+}
+
+/** Where a file of a node is: relative to the directory of the command, or absolute. */
+export interface RemoteFile {
+  readonly directory: string;
+  readonly name: string;
+}
+
+/** @returns `undefined` for a path that does not end in a name, such as `..` */
+export function remoteFile(path: string): RemoteFile | undefined {
+  const { dir, base } = posix.parse(posix.normalize(path));
+  if (base === '' || base === '.' || base === '..') return undefined;
+  return { directory: dir === '' ? '.' : dir.startsWith('/') ? dir : `./${dir}`, name: base };
+}
+
+/**
+ * Copies a file or directory of the node to the directory of this process. Nothing else there is touched, whatever the node sends.
+ * @param base - directory of the command below the node's folder, or nothing
+ * @throws CliError there is none, or it could not be sent or unpacked; the signal's reason
+ */
+export async function fetchFrom(node: RemoteNode, file: RemoteFile, base: string, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { directory, name } = file;
+  const ssh = start('ssh', node.script('streams', PACK, base, directory, name), ['ignore', 'pipe'], signal);
+  const output = ssh.child.stdout as Readable;
+  await Promise.race([once(output, 'readable'), ssh.ended]);
+  const first = output.read() as Buffer | null; // nothing comes of a file that does not exist
+  if (first !== null) output.unshift(first);
+  const unpacked = first === null ? 0 : await unpack(ssh, name, signal);
+  const packed = await ssh.ended;
+  signal.throwIfAborted();
+  const path = posix.join(directory, name);
+  if (packed === NOTHING_TO_PACK) throw new CliError(`Cannot fetch ${path}: ${node.where} has no such file`);
+  if (packed !== 0) throw new CliError(`Cannot fetch ${path} from ${node.where}: ssh ended with status ${packed}`);
+  if (unpacked !== 0) throw new CliError(`Cannot store ${name} here: tar ended with status ${unpacked}`);
+}
+
+async function unpack(ssh: Step, name: string, signal: AbortSignal): Promise<number> {
+  const tar = start('tar', ['-x', '-o', '--no-same-permissions', '-f', '-', `./${name}`], ['pipe', 'ignore'], signal);
+  await pipe(ssh.child, tar.child);
+  return tar.ended;
+}

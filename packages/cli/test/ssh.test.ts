@@ -1,0 +1,55 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useInstallation } from './installation.js';
+
+const get = useInstallation();
+const call = (...argv: string[]) => get().nodepool('nodepool.yaml', ...argv);
+
+beforeAll(() => get().write('nodepool.yaml', 'labels:\n  - name: planned\n'));
+
+describe.each([
+  ['ssh', ['--', 'true']],
+  ['run', ['--', 'true']],
+  ['request', []],
+])('nodepool %s', (command, rest) => {
+  it('says which label was probably meant, and asks for nothing', async () => {
+    await get().registerRack(['small', 'large']);
+
+    expect(await call(command, 'smal', ...rest)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('No launcher offers the label smal, did you mean small?') as string,
+    });
+    expect(await get().zk.getChildren('/nodepool/requests')).toEqual([]);
+  });
+
+  it.each([['planned'], ['exotic', '--force']])('asks for %j, which no launcher offers', async (...label) => {
+    await get().registerRack(['small']);
+
+    const { stderr } = await call(command, ...label, '--timeout', '0.1s', ...rest);
+
+    expect(stderr).toContain('was not fulfilled within 0.1 s');
+  });
+});
+
+it.each([
+  [['run', 'small', '--', 'make', 'test'], /^nodepool: make runs on this computer .*nodepool ssh small -- make/],
+  [['ssh', 'small', '--', 'make', 'test'], /^nodepool: make runs on a node of label small\n/],
+  [['ssh', 'small'], /^nodepool: a login shell runs on a node of label small\n/],
+])('%j says first where the command runs', async (argv, first) => {
+  const [command = '', label = '', ...rest] = argv;
+
+  expect((await call(command, '--timeout', '0.1s', label, ...rest)).stderr).toMatch(first);
+  expect((await call(command, '--timeout', '0.1s', '-q', label, ...rest)).stderr).not.toContain(' runs on ');
+});
+
+it.each([
+  [['--copy', '/no such'], 1, 'Cannot copy /no such: '],
+  [['--copy', import.meta.filename], 1, 'it is no directory; name the one that holds it'],
+  [['--fetch', 'a/..'], 1, '--fetch needs the path of a file or directory, got "a/.."'],
+  [['--hold-on-failure=soon'], 2, '--hold-on-failure= needs a duration'],
+  [['--hold-on-failure=0'], 2, '--hold-on-failure needs a time above 0'],
+])('nodepool ssh %j asks for no node', async (options, status, message) => {
+  const outcome = await call('ssh', 'small', ...options, '--', 'true');
+
+  expect(outcome).toMatchObject({ status, stderr: expect.stringContaining(message) as string });
+  expect(await get().zk.getChildren('/nodepool/requests')).toEqual([]);
+});
