@@ -237,3 +237,14 @@ describe('a table that has to fit', () => {
     expect(text.split('\n')[3]).toBe('| 0000000… | xxxxxxxxx… | yyyyyyy… |');
   });
 });
+
+it('a long comment makes its own row longer, and not every row', () => {
+  const comment = 'x'.repeat(4_000);
+  const rows = [nodeRow({ comment }, false), nodeRow({ comment: 'short' }, false)];
+
+  const lines = listingToTable(nodeListing, rows, NOW_MS, { detail: true }).split('\n');
+
+  expect(lines[3]).toContain(comment);
+  expect(lines[4]?.length).toBeLessThan(600);
+  expect(lines[0]?.length).toBe(lines[4]?.length);
+});

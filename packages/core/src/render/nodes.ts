@@ -11,7 +11,7 @@ export interface NodeRow {
 const MS_PER_SECOND = 1000;
 
 /** Ports that are no number can hold credentials of other drivers, so they are not shown. */
-function shownPort(port: Json): Json {
+export function shownPort(port: Json): Json {
   if (typeof port === 'number' && Number.isFinite(port)) return Math.trunc(port);
   if (typeof port === 'string' && /^\s*[+-]?\d+\s*$/.test(port)) return Number(port);
   return 'redacted';

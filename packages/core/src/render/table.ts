@@ -5,7 +5,7 @@ function width(text: string): number {
 }
 
 function pad(text: string, columnWidth: number): string {
-  return text + ' '.repeat(columnWidth - width(text));
+  return text + ' '.repeat(Math.max(0, columnWidth - width(text)));
 }
 
 function widthsOf(rows: readonly (readonly string[])[]): number[] {
@@ -29,6 +29,8 @@ export function renderLines(rows: readonly (readonly string[])[]): string {
   return filled.map((row) => line(row).trimEnd()).join('\n');
 }
 
+/** Cells are not padded to more than this: one long comment would make every row of a long table as long. */
+const MOST_PADDING = 128;
 /** A column is not made narrower than this, or than its header. */
 const NARROWEST = 8;
 /** Of a box: a blank and a line on each side of a cell. */
@@ -71,7 +73,8 @@ function cut(text: string, columnWidth: number): string {
 
 /**
  * A box table: rules above and below the header and at the end, cells left aligned with one blank on each side.
- * @param total - how wide it may be: long cells end with `…`; default as wide as it needs to be
+ * @param total - how wide it may be: long cells end with `…`; default as wide as it needs to be, but a cell of more than
+ * 128 characters sticks out of its column
  * @returns lines joined by `\n`, without a final one
  */
 export function renderTable(headers: readonly string[], rows: readonly (readonly string[])[], total?: number): string {
@@ -85,10 +88,12 @@ export function* tableLines(
   total?: number,
 ): Generator<string, void> {
   const needed = widthsOf([headers, ...rows]);
-  const widths = total === undefined ? needed : fitWidths(needed, headers, total);
+  const widths =
+    total === undefined ? needed.map((own) => Math.min(own, MOST_PADDING)) : fitWidths(needed, headers, total);
+  const shown = (text: string, columnWidth: number) => (total === undefined ? text : cut(text, columnWidth));
   const rule = `+${widths.map((columnWidth) => '-'.repeat(columnWidth + 2)).join('+')}+`;
   const line = (cells: readonly string[]) =>
-    `| ${widths.map((columnWidth, column) => pad(cut(cells[column] ?? '', columnWidth), columnWidth)).join(' | ')} |`;
+    `| ${widths.map((columnWidth, column) => pad(shown(cells[column] ?? '', columnWidth), columnWidth)).join(' | ')} |`;
   yield rule;
   yield line(headers);
   yield rule;

@@ -31,6 +31,7 @@ export { buildNote, canaryPercent, failureNote, imageNotes, withdrawnNote } from
 export { providersWithout, withdrawal } from '../images/withdrawal.js';
 
 /* Command lines */
+export { didYouMean } from '../text/suggest.js';
 export type { ExpandedOption } from '../text/expand-option.js';
 export { ambiguousOptionText, expandOption } from '../text/expand-option.js';
 
@@ -89,7 +90,7 @@ export type { Column, Listing, TableSelection } from '../render/listing.js';
 export { ListingJsonWriter, listingTableParts } from '../render/listing.js';
 export { listingToJson, listingToLines, listingToObjects, listingToTable } from '../render/listing.js';
 export type { NodeRow } from '../render/nodes.js';
-export { extendedNodeListing, nodeListing } from '../render/nodes.js';
+export { extendedNodeListing, nodeListing, shownPort } from '../render/nodes.js';
 export { toPythonJson } from '../text/python-text.js';
 export { requestListing } from '../render/requests.js';
 export { optionEntry, roff, sentence, tagged } from '../render/roff.js';

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiToken, Logger } from '@nodepool/core';
+import { didYouMean } from '@nodepool/core/service';
 import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
 import { ComputeBudget } from '../compute-budget.js';
 import { ResponseCache } from '../response-cache.js';
@@ -113,12 +114,23 @@ function reader(operation: ApiOperation, { cache, budget }: Shared) {
   const isList = operation.pathParameters === undefined;
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const call = callOf(request);
+    refuseUnknown(operation, call);
     const isWhole = isList && Object.values(call.query).every((value) => value === undefined);
     void reply.header('Access-Control-Allow-Origin', '*').header('Cache-Control', isWhole ? 'max-age=1' : 'no-store');
     const body = isWhole ? await wholeBody(operation, call, cache) : await bodyOf(operation, call, budget);
     if (!body) throw new ApiError(429, 'busy', 'Too much is asked at the same time; ask again');
     return sendJson(reply, body);
   };
+}
+
+/** A filter that is not known would be a list of everything, taken for what was asked for. */
+function refuseUnknown({ query: known = {} }: ApiOperation, { query }: ApiCall): void {
+  const names = Object.keys(known);
+  const unknown = Object.keys(query).find((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) return;
+  const all = names.length === 0 ? 'none' : names.join(', ');
+  const text = `There is no parameter "${unknown}"${didYouMean(unknown, names) || '.'} Parameters: ${all}`;
+  throw new ApiError(400, 'unknown-parameter', text);
 }
 
 /** A whole list. It is in memory, so that it is answered at once. */

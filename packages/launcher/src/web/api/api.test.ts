@@ -163,6 +163,23 @@ describe('reading', () => {
     expect(components.map(({ kind }) => kind).sort()).toEqual(['launcher', 'pool']);
   });
 
+  it('shows how a node is reached', async () => {
+    const [node] = await nodes();
+
+    expect((await get(`/api/v1/nodes/${node?.id}`)).body).toMatchObject({ connection_port: 22, host_keys: [] });
+  });
+
+  it.each([
+    ['/api/v1/nodes?stat=ready', 'unknown-parameter', 'There is no parameter "stat", did you mean "state"?'],
+    ['/api/v1/nodes?state=redy', 'unknown-state', 'There is no state "redy", did you mean "ready"?'],
+    ['/api/v1/requests?state=bogus', 'unknown-state', 'States: requested, pending, fulfilled'],
+    ['/api/v1/labels?label=small', 'unknown-parameter', 'Parameters: none'],
+  ])('refuses %s', async (path, error, text) => {
+    const { status, body } = await get(path);
+
+    expect([status, body]).toEqual([400, { error, text: expect.stringContaining(text) as string }]);
+  });
+
   it('lets pages of all origins read', async () => {
     expect((await get('/api/v1/labels')).headers.get('access-control-allow-origin')).toBe('*');
   });

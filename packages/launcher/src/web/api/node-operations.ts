@@ -1,7 +1,7 @@
-import type { JsonObject } from '@nodepool/zk-protocol';
+import { NODE_STATES, type JsonObject } from '@nodepool/zk-protocol';
 import { ApiError, listOf, ref, type ApiCall, type ApiOperation } from '@nodepool/daemon';
 import { changeNode } from './actions.js';
-import { filter, ID } from './parameters.js';
+import { filter, ID, requireState } from './parameters.js';
 import { mapEach, nodeToApi } from './records.js';
 import type { LauncherApiSources } from './sources.js';
 
@@ -9,6 +9,7 @@ const NO_NODE = { 404: 'There is no such node' };
 
 function listNodes({ runtime: { nodes } }: LauncherApiSources, { query }: ApiCall): Iterable<JsonObject> {
   const { state, provider, label } = query;
+  requireState(state, NODE_STATES, nodes.values());
   const found = [...nodes.values()]
     .filter((node) => state === undefined || node.state === state)
     .filter((node) => provider === undefined || node.provider === provider)
@@ -28,7 +29,7 @@ function nodeReads(sources: LauncherApiSources): ApiOperation[] {
     {
       ...{ id: 'listNodes', method: 'GET', path: '/nodes', summary: 'Nodes' },
       query: {
-        state: filter('Only in this state'),
+        state: filter(`Only in this state: ${NODE_STATES.join(', ')}`),
         provider: filter('Only of this provider'),
         label: filter('Only with this label'),
       },

@@ -8,10 +8,12 @@ import {
   type Resources,
 } from '@nodepool/zk-protocol';
 import type { PoolStatus } from '@nodepool/core/launcher';
+import { shownPort } from '@nodepool/core/service';
 import { FLAG, listOf, NUMBERS, orNull, record, ref, TEXT, TIME, WHOLE } from '@nodepool/daemon';
 
 const seconds = (ms: number | null) => (ms === null ? null : ms / 1000);
 
+const PORT = { type: ['integer', 'string'], description: 'A port that is not a number is "redacted"' };
 const HOLD_LIMIT = { type: 'number', description: 'Seconds it may be held' };
 
 /** Schemas of the records, by name. */
@@ -20,7 +22,8 @@ export const RECORD_SCHEMAS: Readonly<Record<string, JsonObject>> = {
     ...{ id: TEXT, provider: orNull(TEXT), pool: orNull(TEXT), labels: listOf(TEXT), state: TEXT, state_time: TIME },
     ...{ created_time: orNull(TIME), locked: FLAG, external_id: {}, hostname: orNull(TEXT), az: orNull(TEXT) },
     ...{ public_ipv4: orNull(TEXT), private_ipv4: orNull(TEXT), public_ipv6: orNull(TEXT), username: orNull(TEXT) },
-    ...{ connection_type: orNull(TEXT), launcher: orNull(TEXT), allocated_to: orNull(TEXT), requestor: orNull(TEXT) },
+    ...{ connection_type: orNull(TEXT), connection_port: PORT, host_keys: listOf(TEXT) },
+    ...{ launcher: orNull(TEXT), allocated_to: orNull(TEXT), requestor: orNull(TEXT) },
     ...{
       tenant_name: orNull(TEXT),
       hold_job: orNull(TEXT),
@@ -71,6 +74,8 @@ export function nodeToApi(node: NodeRecord, locked: boolean): JsonObject {
     public_ipv6: node.publicIpv6,
     username: node.username,
     connection_type: node.connectionType,
+    connection_port: shownPort(node.connectionPort),
+    host_keys: node.hostKeys as string[],
     launcher: node.launcher,
     allocated_to: node.allocatedTo,
     requestor: node.requestor,

@@ -1,8 +1,8 @@
-import type { RequestRecord } from '@nodepool/zk-protocol';
+import { REQUEST_STATES, type RequestRecord } from '@nodepool/zk-protocol';
 import { explanationToJson } from '@nodepool/core/service';
 import { ApiError, listOf, record, ref, type ApiOperation } from '@nodepool/daemon';
 import { cancelRequest } from './actions.js';
-import { filter, ID } from './parameters.js';
+import { filter, ID, requireState } from './parameters.js';
 import { mapEach, requestToApi, waitingRequests } from './records.js';
 import type { LauncherApiSources } from './sources.js';
 
@@ -23,9 +23,10 @@ function listRequests(sources: LauncherApiSources): ApiOperation {
   const { requests } = sources.runtime;
   return {
     ...{ id: 'listRequests', method: 'GET', path: '/requests', summary: 'Requests with their place in the queue' },
-    query: { state: filter('Only in this state') },
+    query: { state: filter(`Only in this state: ${REQUEST_STATES.join(', ')}`) },
     answer: listOf(ref('Request')),
     handle({ query: { state } }) {
+      requireState(state, REQUEST_STATES, requests.values());
       const places = new Map(waitingRequests(requests.values()).map(({ id }, index) => [id, index]));
       const found = [...requests.values()].filter((request) => state === undefined || request.state === state);
       return mapEach(found, (request) => requestToApi(request, places.get(request.id) ?? null));
