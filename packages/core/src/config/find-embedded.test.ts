@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type EmbeddedServer, startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import { chmodSync, mkdirSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { connect, ZkLock } from '@nodepool/zk-protocol';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { VirtualClock } from '../testing/virtual-clock.js';
 import { embeddedDataDir, findEmbeddedServer } from './find-embedded.js';
 import { embeddedSocket, writeEmbeddedServerInfo } from './state-dir/state-dir.js';
 
@@ -35,9 +37,31 @@ describe('findEmbeddedServer', () => {
     expect(found).toEqual({
       servers: [{ host: embeddedSocket(dir), port: 0 }],
       tls: undefined,
-      serverPauseMs: 60_000,
+      serverPauseMs: 150_000,
     });
     expect(await findEmbeddedServer([dir])).toBeUndefined();
+  });
+
+  it('lets a client keep its session and locks over a restart of the server that takes two minutes', async () => {
+    const first = await start();
+    const clock = new VirtualClock();
+    const zk = await connect({ ...(await findEmbeddedServer([dir])), servers: first.connectString, clock });
+    onTestFinished(async () => {
+      const closed = zk.close();
+      await clock.advance(1_000);
+      await closed;
+    });
+    const lock = new ZkLock(zk, '/lock', { clock });
+    await lock.acquire();
+    const { sessionId } = zk;
+
+    await first.close();
+    await vi.waitUntil(() => zk.state === 'SUSPENDED', { interval: 5 });
+    await clock.advance(120_000);
+    await start();
+    await vi.waitUntil(async () => clock.advance(100).then(() => zk.state !== 'SUSPENDED'), { interval: 5 });
+
+    expect([zk.state, zk.sessionId, lock.held]).toEqual(['CONNECTED', sessionId, true]);
   });
 
   it('is not misled by what a killed server left', async () => {

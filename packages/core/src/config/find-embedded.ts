@@ -11,10 +11,10 @@ import {
 } from './state-dir/state-dir.js';
 
 /**
- * How long clients wait for a paused embedded server before they give up their session. No other server could end it
- * meanwhile, and this one does not end it for its own pause.
+ * How long clients keep their session without an answer of the embedded server: it may be paused, or restarted with its
+ * launcher. No other server could end the session meanwhile, and this one gives each session its full time when it is back.
  */
-const EMBEDDED_SERVER_PAUSE_MS = 60_000;
+const EMBEDDED_SERVER_PAUSE_MS = 150_000;
 
 /** A connection to an embedded server. */
 export type EmbeddedConnection = Required<Pick<ConfiguredConnection, 'servers' | 'tls' | 'serverPauseMs'>>;
