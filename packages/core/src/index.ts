@@ -99,6 +99,7 @@ export {
   POOL_TAG,
   PROVIDER_TAG,
   UPLOAD_ID_TAG,
+  needsAddress,
 } from './contract/instance.js';
 export { RateLimitedError, isRateLimited } from './contract/errors.js';
 

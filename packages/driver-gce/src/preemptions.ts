@@ -1,10 +1,8 @@
-import type { AdapterContext, NodeRecord } from '@nodepool/core';
-import { encodeNode, isFree, isZooKeeperError, nodeLockPath, nodePath, withNode } from '@nodepool/zk-protocol';
-import type { Operation } from '@nodepool/zk-protocol';
+import type { AdapterContext } from '@nodepool/core';
 import { nameOf, type ApiOperation } from './api.js';
 import type { ComputeClient } from './client.js';
 
-type Context = Pick<AdapterContext, 'nodes' | 'committer' | 'clock' | 'logger'>;
+type Context = Pick<AdapterContext, 'nodes' | 'clock' | 'logger' | 'withdrawNode'>;
 
 const REASON = 'Google took the Spot VM away';
 
@@ -41,23 +39,6 @@ export class Preemptions {
     if (node?.provider !== this.#provider || node.externalId !== externalId) return;
     const { id: nodeId, state } = node;
     this.#context.logger.warn(REASON, { nodeId, externalId, zone, state });
-    // What is in use is its user's, who holds its lock.
-    if (isFree(node)) await this.#withdraw(node);
-  }
-
-  /** Writes the record if the lock is free: the directory of the lock can only be deleted while it is empty. */
-  async #withdraw(node: NodeRecord): Promise<void> {
-    const { nodes, committer, clock, logger } = this.#context;
-    const lock = nodeLockPath(node.id);
-    const unlocked: Operation[] = nodes.hasLockDirectory(node.id) ? [{ op: 'delete', path: lock }] : [];
-    const gone = withNode(node, { state: 'deleting', comment: REASON }, clock.now(), 'launcher');
-    const version = node.stat?.version ?? -1;
-    try {
-      const write: Operation = { op: 'set', path: nodePath(node.id), data: encodeNode(gone), version };
-      await committer.commit([...unlocked, { op: 'create', path: lock }, write]);
-    } catch (error) {
-      if (!isZooKeeperError(error, 'ZK_NOT_EMPTY', 'ZK_BAD_VERSION', 'ZK_NO_NODE', 'ZK_NODE_EXISTS')) throw error;
-      logger.debug('Node is in use after all', { nodeId: node.id });
-    }
+    await this.#context.withdrawNode?.(nodeId, REASON);
   }
 }

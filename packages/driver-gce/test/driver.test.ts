@@ -593,8 +593,7 @@ describe('a Spot VM', () => {
       [node.id, 'ready'],
       [used.id, 'in-use'],
     ]);
-    expect(world.written).toMatchObject([{ path: `/nodepool/nodes/${node.id}`, body: { state: 'deleting' } }]);
-    expect(world.written[0]?.body['comment']).toBe('Google took the Spot VM away');
+    expect(world.withdrawn).toEqual([{ id: node.id, why: 'Google took the Spot VM away' }]);
   });
 });
 

@@ -53,7 +53,7 @@ export class ProviderWorld {
   /** Called with each change of a node. */
   onStore: (changes: Partial<NodeRecord>) => void = () => undefined;
   /** Records that the driver wrote by itself. */
-  readonly written: { path: string; body: JsonObject }[] = [];
+  readonly withdrawn: { id: string; why: string }[] = [];
   #nextNode = 1;
 
   readonly #databaseId: string | undefined;
@@ -167,14 +167,10 @@ export class ProviderWorld {
         onChange: () => () => {},
         hasLockDirectory: () => false,
       },
-      committer: {
-        commit: (operations: readonly { op: string; path: string; data?: Uint8Array }[]) => {
-          for (const { op, path, data } of operations) {
-            if (op === 'set' && data)
-              this.written.push({ path, body: JSON.parse(Buffer.from(data).toString()) as JsonObject });
-          }
-          return Promise.resolve([]);
-        },
+      withdrawNode: (id: string, why: string) => {
+        const isFree = this.nodes.get(id)?.state === 'ready';
+        if (isFree) this.withdrawn.push({ id, why });
+        return Promise.resolve(isFree);
       },
       databaseId: this.#databaseId,
       zk: {

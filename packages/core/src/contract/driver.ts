@@ -134,6 +134,13 @@ export interface ProviderContext {
   /** Asks for a look at waiting requests: call it when capacity appeared without a node record having changed. */
   capacityChanged(pool?: string): void;
   /**
+   * Takes a node of this provider back that is ready and that no request has, because its instance is gone or about to go: it is
+   * deleted as an operator deletes it, and no job gets it. A node that is in use is its user's.
+   * Missing in commands and builders, which serve no requests. @param why - for people, also in the comment of the record
+   * @returns whether the node was withdrawn
+   */
+  withdrawNode?(id: NodeId, why: string): Promise<boolean>;
+  /**
    * Told how a call for the list of machines has ended, so that core knows whether the cloud answers while nothing is
    * launched. Missing: nobody wants to know. @param error - with which it failed
    */

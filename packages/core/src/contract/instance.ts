@@ -8,7 +8,7 @@ export interface Instance {
   readonly ready: boolean;
   /** Still listed, but gone for all purposes. */
   readonly deleted: boolean;
-  /** Where to reach it; `null` while it has no address. */
+  /** Where to reach it; `null` while it has no address; see {@link needsAddress}. */
   readonly interfaceIp: string | null;
   /** The tags it carries. Those given at creation must be found here again. */
   readonly metadata: Readonly<Record<string, string>>;
@@ -90,3 +90,11 @@ export const PROVIDER_TAG = 'nodepool_provider_name';
 export const BUILD_ID_TAG = 'nodepool_build_id';
 /** See {@link BUILD_ID_TAG}. */
 export const UPLOAD_ID_TAG = 'nodepool_upload_id';
+
+/** Connection types of what is reached through the API of a cluster; `connectionPort` holds what that takes. */
+const WITHOUT_ADDRESS: ReadonlySet<string> = new Set(['namespace', 'project', 'kubectl']);
+
+/** Whether a node of the connection type must have an address. Namespaces, projects and pods of a cluster need none. */
+export function needsAddress(connectionType: string | null | undefined): boolean {
+  return !WITHOUT_ADDRESS.has(connectionType ?? 'ssh');
+}

@@ -23,7 +23,7 @@ import type { NodeProviders, NodeRemoval } from './mirror/ports.js';
 import { loggingAs, type Services } from './mirror/services.js';
 import { AgeLimits } from './nodes/age-limits.js';
 import { DrainedNodes } from './nodes/drained-nodes.js';
-import { expireNode } from './nodes/expire-node.js';
+import { expireNode, withdrawNode } from './nodes/expire-node.js';
 import { Leftovers } from './nodes/leftovers.js';
 import { Reaper } from './nodes/reaper.js';
 import type { LauncherOptions } from './options.js';
@@ -177,6 +177,7 @@ function makeServing(options: LauncherOptions, parts: LauncherParts): ServingPar
     ...{ images, config, ...removal },
     databaseId: () => life.databaseId,
     capacityChanged: (provider, pool) => pools.capacityChanged(provider, pool),
+    withdrawNode: (provider, id, why) => withdrawNode(services, provider, id, why),
     ...cloudsIn(steering),
     providerStarted: ({ name }) => {
       pools.capacityChanged(name);

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
-import { ConfigError, LaunchError, readStateMachineProvider } from '../../src/index.js';
+import { ConfigError, LaunchError, readStateMachineProvider, type Adapter } from '../../src/index.js';
 import { Harness } from '../../src/testing/harness/harness.js';
 import { driverContract, type CloudFailureKind, type CloudResource } from '../../src/testing/index.js';
 import { translate } from './broken/broken-driver.js';
-import { honestDriver, validConfig, type Differences } from './honest-driver.js';
+import { honestDriver, toInstance, validConfig, type Differences } from './honest-driver.js';
 import { TestCloud } from './test-cloud.js';
 
 /** Machines stand on a host that is kept for a while after the last of them. */
@@ -62,6 +62,20 @@ describe('the driver contract, where machines share something', () => {
     expect(await failuresOf(['delete'], {}, { lifetime: 'node' })).toEqual([
       'has removed what is behind a node when it says so',
     ]);
+  });
+});
+
+describe('the driver contract, of a driver of namespaces', () => {
+  const reachedBy = (connectionType: string) => ({
+    adapter: (_honest: Adapter, cloud: TestCloud) => ({
+      listInstances: async () =>
+        (await cloud.all()).map((machine) => ({ ...toInstance(machine), interfaceIp: null, connectionType })),
+    }),
+  });
+
+  it('wants no address of them', async () => {
+    expect(await failuresOf(['create'], reachedBy('namespace'))).toEqual([]);
+    expect(await failuresOf(['create'], reachedBy('ssh'))).toContain('makes a node that can be used');
   });
 });
 

@@ -74,6 +74,7 @@ export function afterCreation(
   instance: Instance,
   image: NodeImage,
 ): LaunchStepTo<'scanning' | 'storing'> {
-  const fields = { ...image.fields, ...fieldsOfInstance(instance, pool) };
-  return label.hostKeyChecking ? { name: 'scanning', instance, fields } : { name: 'storing', fields };
+  const fields = { ...image.fields, ...fieldsOfInstance(instance, pool, image) };
+  const hasHostKeys = typeof fields.interfaceIp === 'string';
+  return label.hostKeyChecking && hasHostKeys ? { name: 'scanning', instance, fields } : { name: 'storing', fields };
 }

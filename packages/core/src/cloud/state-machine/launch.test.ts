@@ -309,6 +309,28 @@ describe('a launch', () => {
     expect(result).toMatchObject({ state: 'failed', node: { externalId: 'i-1' } });
   });
 
+  it('makes a namespace of a cluster ready, which has no address and no host keys', async () => {
+    const { bench, clock, cloud } = setUp({
+      label: { hostKeyChecking: true },
+      cloud: { createMs: 1, host: null as never },
+      adapter: {
+        listInstances: async () =>
+          (await cloud.list()).map((one) => ({
+            ...one,
+            connectionType: 'namespace',
+            connectionPort: { namespace: 'x' },
+          })),
+      },
+    });
+
+    const result = await clock.run(bench.launch());
+
+    expect(result).toMatchObject({
+      state: 'ready',
+      node: { interfaceIp: null, connectionType: 'namespace', connectionPort: { namespace: 'x' }, hostKeys: [] },
+    });
+  });
+
   it('leaves the id of an instance without an address on the node', async () => {
     const { bench, clock } = setUp({ config: { launchRetries: 1 }, cloud: { createMs: 1, host: null as never } });
 

@@ -1,7 +1,7 @@
 import { uploadPath, type NodeRecord, type UploadRecord } from '@nodepool/zk-protocol';
 import { LaunchError } from '../../contract/errors.js';
 import type { ImageSource } from '../../contract/images.js';
-import type { Instance } from '../../contract/instance.js';
+import { needsAddress, type Instance } from '../../contract/instance.js';
 import { storedPart } from '../../contract/resources.js';
 import type { StateMachineLabelConfig, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
 
@@ -72,12 +72,17 @@ function connectionFields(values: ConnectionValues): Partial<NodeRecord> {
 
 /**
  * What a node takes over from its instance.
- * @throws {LaunchError} the instance has no address
+ * @throws {LaunchError} the instance has no address and is reached by one
  */
-export function fieldsOfInstance(instance: Instance, pool: StateMachinePoolConfig): Partial<NodeRecord> {
+export function fieldsOfInstance(
+  instance: Instance,
+  pool: StateMachinePoolConfig,
+  image: Pick<NodeImage, 'fields'>,
+): Partial<NodeRecord> {
   const internal = pool.useInternalIp === true ? (instance.privateIpv4 ?? instance.privateIpv6) : undefined;
   const interfaceIp = internal ?? instance.interfaceIp;
-  if (interfaceIp === null) {
+  const connectionType = instance.connectionType === undefined ? image.fields.connectionType : instance.connectionType;
+  if (interfaceIp === null && needsAddress(connectionType)) {
     throw new LaunchError('address', `instance ${instance.externalId} has no address: check the networks of the label`);
   }
   return {

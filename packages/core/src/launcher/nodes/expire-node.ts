@@ -1,4 +1,4 @@
-import { withNode, type NodeRecord } from '@nodepool/zk-protocol';
+import { isFree, withNode, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import type { Services } from '../mirror/services.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from '../requests/transaction.js';
 
@@ -20,4 +20,14 @@ export async function expireNode(services: Services, node: NodeRecord, why: stri
   }
   logger.info('Node is to be deleted', { nodeId: node.id, provider: node.provider, reason: why });
   return true;
+}
+
+/**
+ * Deletes a free node of the provider, with the reason as its comment.
+ * @returns false when it is not the provider's, or not free
+ */
+export async function withdrawNode(services: Services, provider: string, id: NodeId, why: string): Promise<boolean> {
+  const node = services.mirror.nodes.get(id);
+  if (node?.provider !== provider || !isFree(node)) return false;
+  return expireNode(services, { ...node, comment: why }, why);
 }

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { NodeRecord, Resources } from '@nodepool/zk-protocol';
+import type { NodeId, NodeRecord, Resources } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import { sameProviderConfig } from '../../config/compare.js';
@@ -31,6 +31,8 @@ export interface ProviderSetPort extends NodeRemoval, Pick<ConfigSource, 'config
   databaseId(): string | undefined;
   /** Capacity appeared that no record shows. */
   capacityChanged(provider: string, pool?: string): void;
+  /** A provider takes one of its free nodes back. @returns whether it could */
+  withdrawNode(provider: string, id: NodeId, why: string): Promise<boolean>;
   /** A call to the cloud of a provider has ended. @param error - with which it failed */
   apiAnswered(provider: string, error: Error | undefined): void;
   /** Nodes of the label are better made in another zone of the provider. */
@@ -277,6 +279,7 @@ export class ProviderSet {
       config: () => this.#port.config(),
       ownNodes: () => this.#nodesByProvider.of(name),
       capacityChanged: (pool) => outOfDriverScope(() => this.#port.capacityChanged(name, pool)),
+      withdrawNode: (id, why) => outOfDriverScope(() => this.#port.withdrawNode(name, id, why)),
       avoidsZone: (zone, label) => this.#port.avoidsZone(name, zone, label),
       apiAnswered: (error) => this.#port.apiAnswered(name, error),
     };

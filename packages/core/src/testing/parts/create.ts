@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { needsAddress } from '../../contract/instance.js';
 import { storedPart } from '../../contract/resources.js';
 import { launches, type ContractPart, type PartTest } from '../harness/part.js';
 
@@ -14,7 +15,10 @@ const tests: readonly PartTest[] = [
       assert.ok(node && nodes.length === 1, 'one node');
       assert.equal(node.state, 'ready');
       assert.ok(node.labels.includes(label), `its labels ${node.labels.join()} have "${label}" among them`);
-      assert.ok(node.interfaceIp, 'interfaceIp says where to reach it');
+      assert.ok(
+        node.interfaceIp || !needsAddress(node.connectionType),
+        `interfaceIp says where to reach it: connection type "${node.connectionType ?? 'ssh'}" needs an address`,
+      );
       assert.ok(Array.isArray(node.hostKeys), 'hostKeys is a list');
       assert.notEqual(node.externalId, null, 'externalId says what is behind it');
       await harness.resources.assertAllReady();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { newRequest } from '@nodepool/zk-protocol';
+import { needsAddress } from '../../contract/instance.js';
 import type { ContractPart, PartTest } from '../harness/part.js';
 
 /** Several sweeps, which register what is missing. */
@@ -15,7 +16,10 @@ const tests: readonly PartTest[] = [
       const [node] = nodes;
 
       assert.ok(node && node.labels.includes(label), 'one node with the label');
-      assert.ok(node.interfaceIp, 'interfaceIp says where to reach it');
+      assert.ok(
+        node.interfaceIp || !needsAddress(node.connectionType),
+        `interfaceIp says where to reach it: connection type "${node.connectionType ?? 'ssh'}" needs an address`,
+      );
     },
   },
   {
