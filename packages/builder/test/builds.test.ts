@@ -51,7 +51,7 @@ describe('a build that fails', () => {
 
     const { raw } = await failure(of);
 
-    expect(raw['error']).toMatch(/exit code 3; it said at last: .*element x: no such package/);
+    expect(raw['error']).toMatch(/^root.d\/10-base failed with exit code 3: element x: no such package$/);
     expect(await of.files()).toEqual([]);
     expect((await logs(of)).join()).toMatch(/Exit code: 3\n$/);
     await vi.waitFor(

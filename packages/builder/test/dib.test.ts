@@ -69,8 +69,11 @@ describe('with the real tool', () => {
   });
 
   it.each([
-    ['busybox, broken', /exit code 7; it said at last: .*/],
-    ['no-such-element', /MissingElementException/],
+    ['busybox, broken', /^element broken, root.d\/50-broken failed with exit code 7: this element is broken$/],
+    [
+      'no-such-element',
+      /^the build tool failed with exit code 1: .*MissingElementException: Element 'no-such-element' not found$/,
+    ],
   ])('the element %s fails the build, with the reason', { timeout: 300_000 }, async (element, reason) => {
     const of = await start(debian('', element));
     await of.builder();

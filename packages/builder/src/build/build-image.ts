@@ -19,6 +19,7 @@ import { removeOldLogs } from './build-logs.js';
 import { BuildRecords, type CompleteOptions } from './build-records.js';
 import { detachLoops, unmountAndRemove } from '../tool/mounts.js';
 import { killProcessesOf } from '../tool/processes.js';
+import type { FailureTrace } from './failure-reader.js';
 import { phaseOf } from './phase.js';
 import { runTool, type ToolResult } from '../tool/run-tool.js';
 import { SecretMask } from '../tool/secrets.js';
@@ -48,11 +49,11 @@ export async function buildImage(surroundings: Surroundings, order: BuildOrder):
   const building = await records.create(uuidHex());
   const startedMs = clock.now();
   logger.info('Build started', { image: image.name, build: building.id, formats });
-  const { result, lastWords } = await runBuild(surroundings, order, building.id, startedMs);
+  const { result, failure } = await runBuild(surroundings, order, building.id, startedMs);
   const exitCode = result.ended === 'exit' ? result.code : 1;
   events.buildEnded(image.name, { exitCode, durationMs: clock.now() - startedMs });
   const problem =
-    exitCode === 0 ? await findProblem(surroundings, building, formats) : reasonOf(result, image, lastWords);
+    exitCode === 0 ? await findProblem(surroundings, building, formats) : reasonOf(result, image, failure);
   if (problem !== undefined) return fail(surroundings, records, building, problem);
   for (const format of formats) {
     events.imageBuilt(image.name, format, await bytesOnDisk(imageFile(imagesDir, image.name, building.id, format)));
@@ -63,10 +64,10 @@ export async function buildImage(surroundings: Surroundings, order: BuildOrder):
   return { result: 'ready', build };
 }
 
-/** How the tool ended, and its last words. */
+/** How the tool ended, and where it was. */
 interface ToolEnd {
   readonly result: ToolResult;
-  readonly lastWords: string;
+  readonly failure: FailureTrace | undefined;
 }
 
 async function runBuild(
@@ -81,16 +82,13 @@ async function runBuild(
   try {
     await makeDirectory(tmpDir, 0o755);
     await removeOldLogs(logDir, image.name, surroundings.config().buildLogRetention);
-    const log = await BuildLog.open(
-      buildLogFile(logDir, image.name, buildId),
-      new SecretMask(env, image.envVars),
-      logger,
-    );
+    const mask = new SecretMask(env, image.envVars);
+    const log = await BuildLog.open(buildLogFile(logDir, image.name, buildId), { mask, logger, clock });
     const watch = await SpaceWatch.start(clock, imagesDir, tmpDir);
     try {
       const result = await runLogged(surroundings, order, { log, buildId, startedMs, tmpDir });
       if (result.ended === 'exit' && result.code === 0) await space.learn(image.name, await watch.look());
-      return { result, lastWords: log.tail };
+      return { result, failure: log.failure };
     } finally {
       watch.stop();
       await log.close();
@@ -98,7 +96,7 @@ async function runBuild(
   } catch (error) {
     return {
       result: { ended: 'not-started', error: error instanceof Error ? error : new Error(String(error)) },
-      lastWords: '',
+      failure: undefined,
     };
   } finally {
     await removeTmpDir(surroundings, tmpDir);
@@ -175,20 +173,25 @@ async function protect(imagesDir: string, files: BuildFiles, logger: Logger): Pr
   }
 }
 
-function reasonOf(result: ToolResult, image: DiskimageConfig, lastWords: string): string {
+/** Names the script that failed and its error, as far as the output shows them. */
+function reasonOf(result: ToolResult, image: DiskimageConfig, failure: FailureTrace | undefined): string {
+  const script = failure?.script;
+  const said = failure?.said === undefined ? '' : `: ${failure.said}`;
   switch (result.ended) {
     case 'exit':
-      return `the build tool ended with exit code ${result.code}; it said at last: ${lastWords}`;
+      return `${script ?? 'the build tool'} failed with exit code ${result.code}${said}`;
     case 'signal':
-      return `the build tool was ended by ${result.signal}; it said at last: ${lastWords}`;
+      return `the build tool was ended by ${result.signal}${at(script)}${said}`;
     case 'timeout':
-      return `not finished within build-timeout (${image.buildTimeoutMs / 1_000} s)`;
+      return `not finished within build-timeout (${image.buildTimeoutMs / 1_000} s)${at(script)}${said}`;
     case 'aborted':
       return 'the builder was stopped';
     case 'not-started':
       return `the build tool could not be run: ${result.error.message}`;
   }
 }
+
+const at = (script: string | undefined): string => (script === undefined ? '' : ` in ${script}`);
 
 async function fail(
   { logger, imagesDir }: Surroundings,

@@ -1,48 +1,63 @@
 import { open, type FileHandle } from 'node:fs/promises';
+import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
 import type { SecretMask } from '../tool/secrets.js';
+import { FailureReader, type FailureTrace } from './failure-reader.js';
 
-const TAIL_LINES = 3;
-const MAX_TAIL = 400;
+/** Lines are written together that come within this time, */
+const BATCH_MS = 100;
+/** or when they are so many characters. */
+const BATCH_LENGTH = 65_536;
+
+/** What a log is written with. */
+export interface BuildLogOptions {
+  readonly mask: SecretMask;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
 
 /**
  * The log of one build, written while the tool runs. A log that cannot be written, e.g. on a full disk, is said once and
  * does not end the build.
  */
 export class BuildLog {
-  readonly #tail: string[] = [];
+  readonly #failure = new FailureReader();
   #file: FileHandle | undefined;
   /** The end of a line that is still being written: a secret may continue in what follows. */
   #begun = '';
+  /** Lines that are not in the file yet. */
+  #batch = '';
+  #writing: Promise<void> = Promise.resolve();
+  #cancelTimer: CancelTimer | undefined;
 
   private constructor(
     readonly path: string,
     file: FileHandle,
-    private readonly mask: SecretMask,
-    private readonly logger: Logger,
+    private readonly options: BuildLogOptions,
   ) {
     this.#file = file;
   }
 
   /** Not for every user: what a tool prints may be confidential. */
-  static async open(path: string, mask: SecretMask, logger: Logger): Promise<BuildLog> {
-    return new BuildLog(path, await open(path, 'w', 0o640), mask, logger);
+  static async open(path: string, options: BuildLogOptions): Promise<BuildLog> {
+    return new BuildLog(path, await open(path, 'w', 0o640), options);
   }
 
-  /** The last lines, for saying why a build failed. */
-  get tail(): string {
-    return this.#tail.join(' | ').slice(-MAX_TAIL);
+  /** Where the tool was and what it printed last, for the reason of a failure. */
+  get failure(): FailureTrace {
+    return this.#failure.trace;
   }
 
-  /** Writes what the tool has said: a line, or a part of a long one. */
+  /** Adds what the tool has printed: a line, or a part of a long one. Waits only for a full batch. */
   async write(part: string): Promise<void> {
-    const text = this.mask.hide(this.#begun + part);
-    const end = text.endsWith('\n') ? text.length : Math.max(0, text.length - this.mask.longest);
+    const { mask } = this.options;
+    const text = mask.hide(this.#begun + part);
+    const end = text.endsWith('\n') ? text.length : Math.max(0, text.length - mask.longest);
     this.#begun = text.slice(end);
     await this.#writeMasked(text.slice(0, end));
   }
 
-  /** Writes what is not of the tool. */
+  /** Writes a line that is not of the tool. */
   async conclude(text: string): Promise<void> {
     await this.#writeMasked(this.#begun);
     this.#begun = '';
@@ -51,25 +66,40 @@ export class BuildLog {
 
   async close(): Promise<void> {
     if (this.#begun !== '') await this.conclude('');
+    await this.#flush();
     const file = this.#file;
     this.#file = undefined;
     await file?.close();
   }
 
   async #writeMasked(text: string): Promise<void> {
-    if (text.trim() !== '') this.#tail.push(text.trim());
-    if (this.#tail.length > TAIL_LINES) this.#tail.shift();
+    this.#failure.read(text);
     await this.#append(text);
   }
 
   async #append(text: string): Promise<void> {
+    this.#batch += text;
+    if (this.#batch.length >= BATCH_LENGTH) await this.#flush();
+    else this.#cancelTimer ??= this.options.clock.setTimer(BATCH_MS, () => void this.#flush());
+  }
+
+  #flush(): Promise<void> {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    return (this.#writing = this.#writing.then(() => this.#writeBatch()));
+  }
+
+  async #writeBatch(): Promise<void> {
+    const text = this.#batch;
+    this.#batch = '';
     if (text === '') return;
     try {
       await this.#file?.appendFile(text);
     } catch (error) {
       const file = this.#file;
       this.#file = undefined;
-      this.logger.error('Build log cannot be written; the build continues without it', { file: this.path, error });
+      const fields = { file: this.path, error };
+      this.options.logger.error('Build log cannot be written; the build continues without it', fields);
       await file?.close();
     }
   }

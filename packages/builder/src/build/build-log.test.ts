@@ -1,0 +1,50 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silentLogger } from '@nodepool/core';
+import { VirtualClock } from '@nodepool/core/testing';
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { SecretMask } from '../tool/secrets.js';
+import { BuildLog } from './build-log.js';
+
+let dir: string;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'build-log-'));
+});
+
+afterEach(() => rm(dir, { recursive: true }));
+
+async function newLog() {
+  const path = join(dir, 'log');
+  const clock = new VirtualClock();
+  const log = await BuildLog.open(path, { mask: new SecretMask({}), logger: silentLogger, clock });
+  return { log, clock, written: () => readFile(path, 'utf8') };
+}
+
+describe('the log of a build', () => {
+  it('is written in batches, a moment after the tool has printed the lines', async () => {
+    const { log, clock, written } = await newLog();
+
+    for (const line of ['a\n', 'b\n', 'c\n']) await log.write(line);
+    expect(await written()).toBe('');
+    await clock.advance(100);
+
+    await vi.waitFor(async () => expect(await written()).toBe('a\nb\nc\n'), { timeout: 50_000, interval: 5 });
+    await log.close();
+  });
+
+  it('is written at once when there is much to write, and whole at the end', async () => {
+    const { log, written } = await newLog();
+    const line = `${'x'.repeat(40_000)}\n`;
+
+    for (let i = 0; i < 2; i++) await log.write(line);
+    expect(await written()).toBe(line + line);
+    await log.write('last');
+    await log.conclude('Exit code: 0\n');
+    await log.close();
+
+    expect((await written()).slice(-17)).toBe('lastExit code: 0\n');
+  });
+});
