@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Launcher } from '@nodepool/core/launcher';
 import { createDriverRegistry, loadConfig, type DriverRegistry } from '@nodepool/core/config';
-import { addressOf, CloudServer, SshEndpoints } from '@nodepool/driver-fake';
+import { addressOf, CloudServer, createFakeDriver, SshEndpoints } from '@nodepool/driver-fake';
 import {
   silentLogger,
   type Config,
@@ -44,7 +44,7 @@ export interface WorldOptions {
   readonly top?: string;
   /** Further `cloud-settings`, one line of YAML. */
   readonly cloud?: string;
-  /** Drivers besides those that are installed. */
+  /** Drivers in place of the fake one. */
   readonly drivers?: readonly Driver[];
   /** Images of the provider; default: `debian`. */
   readonly images?: readonly string[];
@@ -82,7 +82,8 @@ export class World {
     const registry = createDriverRegistry({
       searchFrom: [import.meta.dirname],
       globalDir: dir,
-      drivers: options.drivers,
+      // Given, and not found as a package: loading one has a limit of time, which counts while a busy machine does other things.
+      drivers: options.drivers ?? [createFakeDriver()],
     });
     const config = await World.#load(dir, options, registry);
     return new World(dir, zk, tree, registry, server, cloud, config, options);
