@@ -179,6 +179,9 @@ describe('command line of nodepool', () => {
       exitStatus: 0,
       text: expect.stringContaining('config-validate') as string,
     });
+    expect(await parse('-h')).toMatchObject({
+      text: expect.stringMatching(/^Usage: .*\n\nUse machines:\n {2}request .*\n {2}ssh .*\n\nOperate:\n/s) as string,
+    });
     expect(await parse()).toMatchObject({ exitStatus: 1, text: expect.stringContaining('config-validate') as string });
   });
 

@@ -4,7 +4,7 @@ import { flag, text } from './command/command.js';
 import { GLOBAL_OPTIONS, globalOptions, READING_OPTIONS } from './command/global-options.js';
 import type { GlobalOptions, LogOptions } from './command/global-options.js';
 import { UsageError } from './command/usage-error.js';
-import { COMMANDS } from './commands/index.js';
+import { COMMAND_GROUPS, COMMANDS } from './commands/index.js';
 import { complaintText, emptyWordText, unknownCommandText } from './complaint.js';
 import { findCommand } from './find-command.js';
 import type { FoundCommand } from './find-command.js';
@@ -59,7 +59,11 @@ function commandOf(name: string, values: Values): Command<unknown> {
 async function helpLine(command: Command<unknown> | undefined, exitStatus: number): Promise<CommandLine> {
   const { commandText, helpWidth, overviewText } = await import('./help/help-text.js');
   const width = helpWidth(process.stdout.columns);
-  return { kind: 'print', text: command ? commandText(command, width) : overviewText(COMMANDS, width), exitStatus };
+  return {
+    kind: 'print',
+    text: command ? commandText(command, width) : overviewText(COMMAND_GROUPS, width),
+    exitStatus,
+  };
 }
 
 /**

@@ -1,28 +1,39 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { useInstallation } from './installation.js';
 import { nodepool } from './program.js';
 
 type Shell = 'bash' | 'zsh' | 'fish';
 const SHELLS: readonly Shell[] = ['bash', 'zsh', 'fish'];
+const PROGRAM = fileURLToPath(new URL('../bin/nodepool.js', import.meta.url));
 const isInstalled = (shell: Shell) => spawnSync(shell, ['-c', 'true']).status === 0;
 
 let folder = '';
 const scriptOf = (shell: Shell) => join(folder, `completion.${shell}`);
 
+const get = useInstallation();
+
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'nodepool-completion-'));
   for (const shell of SHELLS) await writeFile(scriptOf(shell), (await nodepool('completion', shell)).stdout);
+  await get().write('nodepool.yaml', 'labels: []\n');
+  const words = [process.execPath, PROGRAM, '-c', get().file('nodepool.yaml'), '--state-dir', get().file('state')];
+  await writeFile(join(folder, 'nodepool'), `#!/bin/sh\nexec ${words.join(' ')} "$@"\n`, { mode: 0o755 });
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** What the shell offers for the last of the words. */
-function complete(shell: Shell, words: readonly string[]): string[] {
-  const environment = { ...process.env, HOME: folder, SCRIPT: scriptOf(shell), XDG_CONFIG_HOME: folder };
-  const output = execFileSync(shell, COMPLETERS[shell](words), { env: environment, encoding: 'utf8', timeout: 60_000 });
-  return output.split('\n').filter((line) => line !== '');
+async function complete(shell: Shell, words: readonly string[]): Promise<string[]> {
+  const path = `${folder}:${process.env['PATH']}`;
+  const environment = { ...process.env, PATH: path, HOME: folder, SCRIPT: scriptOf(shell), XDG_CONFIG_HOME: folder };
+  const options = { env: environment, timeout: 60_000 };
+  const { stdout } = await promisify(execFile)(shell, COMPLETERS[shell](words), options);
+  return stdout.split('\n').filter((line) => line !== '');
 }
 
 const BASH = 'source "$SCRIPT"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _nodepool; printf "%s\\n" "${COMPREPLY[@]}"';
@@ -38,21 +49,29 @@ const COMPLETERS: Readonly<Record<Shell, (words: readonly string[]) => string[]>
 describe('completion', () => {
   const completing = (['bash', 'fish'] as const).filter(isInstalled);
 
-  it.each(completing)('in %s offers commands', (shell) => {
-    expect(complete(shell, ['nodepool', 'image-pa'])).toEqual(['image-pause']);
+  it.each(completing)('in %s offers commands', async (shell) => {
+    expect(await complete(shell, ['nodepool', 'image-pa'])).toEqual(['image-pause']);
   });
 
-  it.each(completing)('in %s offers the options of the command', (shell) => {
-    expect(complete(shell, ['nodepool', 'delete', '--no'])).toEqual(['--now']);
-    expect(complete(shell, ['nodepool', 'list', '--no'])).toEqual(['--no-headers']);
+  it.each(completing)('in %s offers the options of the command', async (shell) => {
+    expect(await complete(shell, ['nodepool', 'delete', '--no'])).toEqual(['--now']);
+    expect(await complete(shell, ['nodepool', 'list', '--no'])).toEqual(['--no-headers']);
   });
 
-  it.each(completing)('in %s offers the values of an option', (shell) => {
-    expect(complete(shell, ['nodepool', 'list', '--format', 'y'])).toEqual(['yaml']);
+  it.each(completing)('in %s offers the values of an option', async (shell) => {
+    expect(await complete(shell, ['nodepool', 'list', '--format', 'y'])).toEqual(['yaml']);
   });
 
-  it.each(completing)('in %s knows the command behind an option with a value', (shell) => {
-    expect(complete(shell, ['nodepool', '-c', 'x.yaml', 'hold', '--ext'])).toEqual(['--extend']);
+  it.each(completing)('in %s offers the labels that launchers have', async (shell) => {
+    await get().registerRack(['small', 'small-arm', 'large']);
+
+    for (const command of ['ssh', 'run', 'request']) {
+      expect((await complete(shell, ['nodepool', command, 'small'])).sort()).toEqual(['small', 'small-arm']);
+    }
+  });
+
+  it.each(completing)('in %s knows the command behind an option with a value', async (shell) => {
+    expect(await complete(shell, ['nodepool', '-c', 'x.yaml', 'hold', '--ext'])).toEqual(['--extend']);
   });
 
   it.each(SHELLS.filter(isInstalled))('in %s is a script without mistakes', (shell) => {
@@ -61,8 +80,8 @@ describe('completion', () => {
     expect([status, stderr]).toEqual([0, '']);
   });
 
-  it.each((['zsh'] as const).filter(isInstalled))('in %s is registered for nodepool', (shell) => {
-    expect(complete(shell, [])).toContain('_nodepool');
+  it.each((['zsh'] as const).filter(isInstalled))('in %s is registered for nodepool', async (shell) => {
+    expect(await complete(shell, [])).toContain('_nodepool');
   });
 
   it('names every command in every shell', async () => {

@@ -28,7 +28,7 @@ describe('nodepool logs', () => {
     const strict = await nodepool('logs', '--request', '200-1', '--file', file, '--strict');
 
     expect(lenient).toMatchObject({ status: 0, stdout: '' });
-    expect(lenient.stderr).toContain('No line of the log names 200-1');
+    expect(lenient.stderr).toContain(`No line of ${file} names 200-1`);
     expect(strict.status).toBe(1);
   });
 

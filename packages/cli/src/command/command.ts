@@ -21,6 +21,8 @@ export interface Command<Args> {
   readonly options?: Readonly<Record<string, OptionDefinition>>;
   /** Reads a listing: takes `--fields`, `--no-headers`, `--watch` and every `--format`. */
   readonly reads?: boolean;
+  /** Its arguments are labels, which completion asks the launchers for. */
+  readonly takesLabels?: boolean;
   /** Takes a command line of its own after `--`. */
   readonly takesRest?: boolean;
   /** @throws UsageError */

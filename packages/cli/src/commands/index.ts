@@ -40,50 +40,40 @@ import { sshCommand } from './ssh.js';
 import { timelineCommand } from './timeline.js';
 import { topCommand } from './top.js';
 
-/** All commands, in the order of the help: those of Zuul's Nodepool as it has them, then ours. */
-export const COMMANDS: readonly Command<unknown>[] = [
-  listCommand,
-  imageListCommand,
-  dibImageListCommand,
-  imageStatusCommand,
-  imageBuildCommand,
-  alienImageListCommand,
-  deleteCommand,
-  holdCommand,
-  imageDeleteCommand,
-  dibImageDeleteCommand,
-  configValidateCommand,
-  requestListCommand,
-  infoCommand,
-  eraseCommand,
-  imagePauseCommand,
-  imageUnpauseCommand,
-  exportImageDataCommand,
-  importImageDataCommand,
-  imagePromoteCommand,
-  imageRollbackCommand,
-  labelsCommand,
-  explainCommand,
-  timelineCommand,
-  topCommand,
-  logsCommand,
-  cancelCommand,
-  requestCommand,
-  sshCommand,
-  runCommand,
-  providerCommand,
-  poolCommand,
-  labelCommand,
-  imageCommand,
-  controlsCommand,
-  doctorCommand,
-  adoptCommand,
-  planCommand,
-  replayCommand,
-  configSchemaCommand,
-  driversCommand,
-  moveToEnsembleCommand,
-  imageLogCommand,
-  imageDiffCommand,
-  completionCommand(() => COMMANDS),
+/** Commands for one purpose, as the help shows them. */
+export interface CommandGroup {
+  readonly title: string;
+  readonly commands: readonly Command<unknown>[];
+}
+
+/** All commands, in the order of the help: what most people look for comes first. */
+export const COMMAND_GROUPS: readonly CommandGroup[] = [
+  { title: 'Use machines', commands: [requestCommand, sshCommand, runCommand, labelsCommand, listCommand] },
+  {
+    title: 'See what happens and why',
+    commands: [
+      ...[requestListCommand, explainCommand, timelineCommand, topCommand, logsCommand, doctorCommand],
+      ...[controlsCommand, infoCommand, driversCommand],
+    ],
+  },
+  {
+    title: 'Operate',
+    commands: [
+      ...[holdCommand, deleteCommand, cancelCommand, providerCommand, poolCommand, labelCommand, imageCommand],
+      ...[configValidateCommand, planCommand, replayCommand, configSchemaCommand, eraseCommand, adoptCommand],
+      ...[moveToEnsembleCommand, completionCommand(() => COMMANDS)],
+    ],
+  },
+  {
+    title: 'Disk images',
+    commands: [
+      ...[imageListCommand, dibImageListCommand, imageStatusCommand, imageBuildCommand, imageLogCommand],
+      ...[imageDiffCommand, imagePauseCommand, imageUnpauseCommand, imagePromoteCommand, imageRollbackCommand],
+      ...[imageDeleteCommand, dibImageDeleteCommand, alienImageListCommand, exportImageDataCommand],
+      ...[importImageDataCommand],
+    ],
+  },
 ];
+
+/** All commands. */
+export const COMMANDS: readonly Command<unknown>[] = COMMAND_GROUPS.flatMap(({ commands }) => commands);

@@ -12,6 +12,7 @@ export const requestCommand = defineCommand({
     ...ACQUIRE_OPTIONS,
     'hold-for': { type: 'string', requiresArg: true, value: 'TIME', describe: 'return the nodes after this time' },
   },
+  takesLabels: true,
   parse(values) {
     const holdFor = text(values, 'hold-for');
     const holdForMs = holdFor === undefined ? undefined : parseDuration(holdFor, '--hold-for');

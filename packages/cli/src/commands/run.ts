@@ -10,6 +10,7 @@ export const runCommand = defineCommand({
   positionals: { labels: LABELS },
   options: { ...ACQUIRE_OPTIONS, ...HOLD_ON_FAILURE },
   takesRest: true,
+  takesLabels: true,
   parse(values) {
     const command = texts(values, '--');
     if (command.length === 0) throw new UsageError('run needs a command: nodepool run LABEL... -- COMMAND ARGS');

@@ -39,6 +39,7 @@ export const sshCommand = defineCommand({
     ...HOLD_ON_FAILURE,
   },
   takesRest: true,
+  takesLabels: true,
   parse,
   run: async (context, args) => (await import('../ssh/ssh.js')).ssh(context, args),
 });

@@ -11,20 +11,25 @@ interface Completed {
   readonly options: readonly OptionRow[];
   /** Words that the arguments can be, as far as they are known. */
   readonly words: readonly string[];
+  readonly takesLabels: boolean;
 }
 
+/** Lists labels while somebody waits for them at a prompt. */
+const LIST_LABELS = 'labels --connect-timeout 2s --no-headers --fields label 2>/dev/null';
+
 function completedCommands(commands: readonly Command<unknown>[]): Completed[] {
-  return commands.map(({ name, summary, options = {}, reads, usage, positionals }) => ({
+  return commands.map(({ name, summary, options = {}, reads, usage, positionals, takesLabels = false }) => ({
     name,
     summary,
     options: optionRows({ ...options, ...(reads === true ? READING_OPTIONS : {}) }),
     words: argumentRows(usage, positionals).flatMap(({ choices }) => choices),
+    takesLabels,
   }));
 }
 
 const GENERAL = optionRows(GENERAL_OPTIONS);
 
-/** A script that teaches the shell the commands, options and fixed values of `nodepool`; it runs nothing. */
+/** A script that teaches the shell the commands, options and fixed values of `nodepool`. It runs `nodepool labels` for labels alone. */
 export function completionScript(shell: Shell, commands: readonly Command<unknown>[]): string {
   return { bash: bashScript, zsh: zshScript, fish: fishScript }[shell](completedCommands(commands));
 }
@@ -48,13 +53,18 @@ function bashValues(options: readonly OptionRow[]): string[] {
 const withValue = (options: readonly OptionRow[]) =>
   options.filter(({ value }) => value !== undefined).flatMap(({ flags }) => flags);
 
+/** Options before the command, such as `-c`, say which launchers are asked. */
+const BASH_LABELS = `[[ "$cur" == -* ]] || words="$(nodepool "\${COMP_WORDS[@]:1:index-1}" ${LIST_LABELS})"`;
+
 function bashScript(commands: readonly Completed[]): string {
-  const cases = commands.map(({ name, options, words }) => {
+  const cases = commands.map(({ name, options, words, takesLabels }) => {
     const values = bashValues(options).map((line) => `        ${line}`);
     const own = values.length === 0 ? [] : ['      case "$prev" in', ...values, '      esac'];
-    return [`    ${name})`, ...own, `      options="$options ${flagsOf(options)}"; words='${words.join(' ')}' ;;`].join(
-      '\n',
-    );
+    return [
+      `    ${name})`,
+      ...own,
+      `      options="$options ${flagsOf(options)}"; ${takesLabels ? BASH_LABELS : `words='${words.join(' ')}'`} ;;`,
+    ].join('\n');
   });
   return `# bash completion of nodepool: source it, or put it into /etc/bash_completion.d
 _nodepool() {
@@ -100,13 +110,15 @@ function zshOption({ flags, value, describe, choices }: OptionRow): string {
 const ZSH_VALUES: Readonly<Record<string, string>> = { FILE: '_files', DIR: '_files -/' };
 
 function zshScript(commands: readonly Completed[]): string {
-  const cases = commands.map(({ name, options, words }) => {
+  const cases = commands.map(({ name, options, words, takesLabels }) => {
     const lines = [...GENERAL, ...options].map(zshOption);
-    const argument = words.length === 0 ? quoted('*: : ') : quoted(`*:argument:(${words.join(' ')})`);
+    const known = words.length === 0 ? quoted('*: : ') : quoted(`*:argument:(${words.join(' ')})`);
+    const argument = takesLabels ? quoted('*:label:_nodepool_labels') : known;
     return `    ${name}) _arguments ${[...lines, argument].join(' \\\n      ')} ;;`;
   });
   return `#compdef nodepool
 # zsh completion of nodepool: put it as _nodepool into a folder of $fpath
+_nodepool_labels() { compadd -- \${=$(nodepool ${LIST_LABELS})} }
 _nodepool() {
   local context state line
   local -a commands
@@ -137,11 +149,12 @@ function fishOption(condition: string, { flags, value, describe, choices }: Opti
 
 function fishScript(commands: readonly Completed[]): string {
   const names = commands.map(({ name }) => name).join(' ');
-  const lines = commands.flatMap(({ name, summary, options, words }) => {
+  const lines = commands.flatMap(({ name, summary, options, words, takesLabels }) => {
     const here = ` -n '__fish_seen_subcommand_from ${name}'`;
     return [
       `complete -c nodepool -n 'not __fish_seen_subcommand_from ${names}' -a ${name} -d ${quoted(summary)}`,
       ...options.map((option) => fishOption(here, option)),
+      ...(takesLabels ? [`complete -c nodepool${here} -a '(nodepool ${LIST_LABELS} | string trim)'`] : []),
       ...(words.length === 0 ? [] : [`complete -c nodepool${here} -a ${quoted(words.join(' '))}`]),
     ];
   });

@@ -1,5 +1,6 @@
 import type { Command } from '../command/command.js';
 import { EXIT_STATUSES } from '../command/exit-status.js';
+import type { CommandGroup } from '../commands/index.js';
 import { GENERAL_OPTIONS, READING_OPTIONS } from '../command/global-options.js';
 import { twoColumns, wrapText } from './columns.js';
 import { argumentRows, optionRows, usageWords } from './option-rows.js';
@@ -15,16 +16,12 @@ export function helpWidth(columns: number | undefined): number {
 }
 
 /** What `nodepool --help` prints. */
-export function overviewText(commands: readonly Command<unknown>[], width: number): string {
+export function overviewText(groups: readonly CommandGroup[], width: number): string {
+  const commands = groups.flatMap((group) => [`${group.title}:`, commandColumns(group, width), '']);
   return [
     'Usage: nodepool COMMAND [options]',
     '',
-    'Commands:',
-    twoColumns(
-      commands.map(({ name, usage, summary }) => [`${name} ${usageWords(usage)}`.trim(), summary]),
-      width,
-    ),
-    '',
+    ...commands,
     'Options:',
     optionColumns(optionRows(GENERAL_OPTIONS), width),
     '',
@@ -33,6 +30,13 @@ export function overviewText(commands: readonly Command<unknown>[], width: numbe
     '',
     "'nodepool COMMAND --help' tells more about a command.",
   ].join('\n');
+}
+
+function commandColumns({ commands }: CommandGroup, width: number): string {
+  return twoColumns(
+    commands.map(({ name, usage, summary }) => [`${name} ${usageWords(usage)}`.trim(), summary]),
+    width,
+  );
 }
 
 /** What `nodepool COMMAND --help` prints. */

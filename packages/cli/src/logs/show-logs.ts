@@ -25,8 +25,10 @@ export async function showLogs(context: CliContext, { id, file, follow }: LogsAr
   const interrupts = new Interrupts();
   const filter = new LineFilter(id, (text) => process.stdout.write(forOutput(text)));
   const { signal } = interrupts;
+  let place = 'the journal of nodepool-launcher';
   try {
     const path = file ?? ((await isAbsent(DEFAULT_FILE)) ? undefined : DEFAULT_FILE);
+    if (path !== undefined) place = path;
     if (path !== undefined) await readFile(context, new GrowingFile(path), { filter, follow, signal });
     else await fromJournal({ filter, follow, signal });
   } finally {
@@ -34,7 +36,7 @@ export async function showLogs(context: CliContext, { id, file, follow }: LogsAr
   }
   filter.end();
   if (filter.count > 0 || signal.aborted) return;
-  const text = `No line of the log names ${id}: it is too old, or another machine's launcher had it`;
+  const text = `No line of ${place} names ${id}: it is older than this log, or a launcher of another machine had it; --file names another log`;
   if (context.options.strict) throw new CliError(text);
   tell(`nodepool: ${text}`);
 }
