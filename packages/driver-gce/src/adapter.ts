@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ConfigError, DATABASE_ID_TAG, isNodepoolError, sumResources } from '@nodepool/core';
+import { ConfigError, DATABASE_ID_TAG, sumResources } from '@nodepool/core';
 import type {
   Adapter,
   AdapterContext,
@@ -21,8 +21,9 @@ import { deleteMachine } from './delete-node.js';
 import { readHostKeys } from './host-keys.js';
 import { insertBody } from './insert-body.js';
 import { toInstance, type GceInstance } from './instance.js';
+import { Leftovers } from './leftovers.js';
 import { loginConditions } from './login-refused.js';
-import { asLabels, carries, Ownership } from './ownership.js';
+import { carries, Ownership } from './ownership.js';
 import { OwnResources } from './own-resources.js';
 import { Preemptions } from './preemptions.js';
 import { largest, Quotas } from './quota.js';
@@ -45,12 +46,11 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
   readonly #preemptions: Preemptions;
   readonly #end = new AbortController();
   readonly #own: OwnResources;
+  readonly #leftovers: Leftovers;
   /** Where instances are made. */
   #zones: readonly string[];
   /** All of the region, in which the quotas hold. */
   #regionZones: readonly string[] = [];
-  /** Zones of our instances, when they were last looked for as resources. */
-  #listed = new Map<string, readonly { readonly zone: string; readonly databaseId: string | undefined }[]>();
 
   /** @param reads - ended with the adapter */
   constructor(config: GceProviderConfig, client: ComputeClient, context: AdapterContext, reads: TaskManager) {
@@ -64,7 +64,10 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
       ownership: this.#ownership,
       ownNodes: () => context.ownNodes(),
       databaseId: context.databaseId,
+      logger: context.logger,
     });
+    const { logger } = context;
+    this.#leftovers = new Leftovers({ client, own: this.#own, ownership: this.#ownership, logger });
     this.#catalog = new Catalog(client, context.clock, this.#end.signal);
     this.#stock = new Stock(context.clock);
     this.#preemptions = new Preemptions(config.name, client, context);
@@ -121,55 +124,22 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
   }
 
   async listInstances(signal: AbortSignal): Promise<readonly GceInstance[]> {
-    const { filter } = this.#ownership;
-    const zones = new Set([...this.#zones, ...this.#own.zones]);
-    const lists = await Promise.all(Array.from(zones, (zone) => this.#client.listInstances(zone, filter, signal)));
-    const own = lists.flat().filter((shown) => this.#ownership.isOwn(shown));
-    return Promise.all(own.map((shown) => this.#toInstance(shown)));
+    const shown = await this.#own.inZones(this.#zones, signal);
+    return Promise.all(shown.map((one) => this.#toInstance(one)));
   }
 
   /** Instances and disks, in all zones. */
   async listResources(signal: AbortSignal): Promise<readonly Resource[]> {
     if (usesSpot(this.#config)) await this.#preemptions.report(this.#zones, signal);
-    const { instances, disks } = await this.#own.find(signal);
-    this.#listed = new Map();
-    for (const { name, zone, labels } of instances) {
-      const place = { zone: nameOf(zone), databaseId: labels?.[DATABASE_ID_TAG] };
-      this.#listed.set(name, [...(this.#listed.get(name) ?? []), place]);
-    }
-    return [
-      ...instances.map(({ name, labels }) => this.#resource('instance', name, labels)),
-      ...disks.map(({ zone, name, labels, users: [user] = [] }): Resource => {
-        const resource = this.#resource('disk', `${nameOf(zone)}/${name}`, labels);
-        return user === undefined ? resource : { ...resource, instanceId: nameOf(user), inUse: true };
-      }),
-    ];
+    return this.#leftovers.list(signal);
   }
 
-  async deleteResource(resource: Resource, signal: AbortSignal): Promise<void> {
-    const { type, id } = resource;
-    if (type === 'disk') {
-      const [zone = '', name = ''] = id.split('/');
-      await this.#client.deleteDisk(zone, name, randomUUID(), signal);
-      return;
-    }
-    for (const zone of this.#zonesOf(resource)) {
-      await this.#client.deleteInstance(zone, id, randomUUID(), signal).catch(unlessNotFound);
-    }
+  deleteResource(resource: Resource, signal: AbortSignal): Promise<void> {
+    return this.#leftovers.delete(resource, signal);
   }
 
-  /** Another installation may have an instance of the same name in another zone: names hold the number of the node alone. */
-  #zonesOf({ id, metadata }: Resource): string[] {
-    const places = this.#listed.get(id) ?? [];
-    return places.filter(({ databaseId }) => databaseId === metadata[DATABASE_ID_TAG]).map(({ zone }) => zone);
-  }
-
-  async tagResource(resource: Resource, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
-    const { type, id } = resource;
-    const labels = asLabels(tags);
-    const [diskZone = '', diskName = ''] = id.split('/');
-    if (type === 'disk') return this.#client.labelDisk(diskZone, diskName, labels, signal);
-    for (const zone of this.#zonesOf(resource)) await this.#client.labelInstance(zone, id, labels, signal);
+  tagResource(resource: Resource, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    return this.#leftovers.tag(resource, tags, signal);
   }
 
   /** Limits less what others use. What we use is looked at before and after: it may change meanwhile. */
@@ -227,13 +197,21 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     this.#quotas.learn([...(region.quotas ?? []), ...allRegions]);
   }
 
-  /** Every zone for the first machine type, then for the next; first the zone that the request's other nodes are in. */
+  /**
+   * Every zone for the first machine type, then for the next; first the zone that the request's other nodes are in. Zones that
+   * do not answer are left out.
+   */
   async #placements({ machineTypes, spot }: GceLabelConfig, az: string | null): Promise<Placement[]> {
     const zones =
       az !== null && this.#zones.includes(az) ? [az, ...this.#zones.filter((one) => one !== az)] : this.#zones;
     const all = machineTypes.flatMap((machineType) => zones.map((zone) => ({ zone, machineType, spot })));
-    const sizes = await Promise.all(all.map(({ zone, machineType }) => this.#catalog.sizeOf(zone, machineType)));
-    return all.filter((_placement, index) => sizes[index] !== undefined);
+    const sizes = await Promise.allSettled(all.map(({ zone, machineType }) => this.#catalog.sizeOf(zone, machineType)));
+    const failures = sizes.filter((size) => size.status === 'rejected');
+    if (failures[0] && failures.length === all.length) throw failures[0].reason;
+    return all.filter((_placement, index) => {
+      const size = sizes[index];
+      return size?.status === 'fulfilled' && size.value !== undefined;
+    });
   }
 
   async #toInstance(shown: ApiInstance): Promise<GceInstance> {
@@ -246,20 +224,18 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
     return toInstance(shown, this.#ownership.tagsOf(shown.labels), resources);
   }
 
-  #resource(type: string, id: string, labels: ApiInstance['labels']): Resource {
-    return { type, id, metadata: this.#ownership.tagsOf(labels) };
-  }
-
   /** In the region, to which quotas belong. */
   async #ownUsage(signal: AbortSignal): Promise<Resources> {
-    const { instances, disks } = await this.#own.find(signal);
+    const found = await this.#own.find(signal);
     const isHere = ({ zone }: { readonly zone: string }) => this.#regionZones.includes(nameOf(zone));
-    const own = await Promise.all(instances.filter(isHere).map((shown) => this.#toInstance(shown)));
-    const unlabelled = await this.#own.recordedWithoutLabels(new Set(instances.map(({ name }) => name)), signal);
+    const own = await Promise.all(found.instances.filter(isHere).map((shown) => this.#toInstance(shown)));
+    const recorded = await this.#own.recordedOnly(found, signal);
     return sumResources([
       ...own.map(({ resources = {} }) => resources),
-      ...disks.filter(isHere).map((disk) => this.#quotas.resourcesOfDisk(nameOf(disk.type ?? ''), Number(disk.sizeGb))),
-      ...unlabelled.filter(isHere).map(({ resources }) => resources),
+      ...found.disks
+        .filter(isHere)
+        .map((disk) => this.#quotas.resourcesOfDisk(nameOf(disk.type ?? ''), Number(disk.sizeGb))),
+      ...recorded.filter(isHere).map(({ resources }) => resources),
     ]);
   }
 
@@ -290,8 +266,4 @@ function machineTypeMissing(label: GceLabelConfig, pool: GcePoolConfig, zones: r
   const message = `label "${label.name}" of pool "${pool.name}": none of ${zones.join(', ')} has machine type "${types}"`;
   const nextStep = 'correct "instance-type" of the label, or the zones of the provider';
   return new ConfigError(message, [], { reason: 'MachineTypeMissing', nextStep });
-}
-
-function unlessNotFound(error: unknown): void {
-  if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;
 }

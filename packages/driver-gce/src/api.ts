@@ -74,7 +74,9 @@ export interface ApiPage<Item> {
 
 /** A page of a list of all zones: by zone, what the page holds of it. */
 export interface ApiScopes<Scope> {
-  readonly items?: Readonly<Record<string, Scope>>;
+  readonly items?: Readonly<Record<string, Scope & { readonly warning?: { readonly code?: string } }>>;
+  /** Paths of zones that did not answer. */
+  readonly unreachables?: readonly string[];
   readonly nextPageToken?: string;
 }
 

@@ -10,6 +10,7 @@ import type {
   ApiRegion,
   ApiScopes,
 } from './api.js';
+import { nameOf } from './api.js';
 import type { Http, HttpCall, RefusedLogin } from './http.js';
 
 /** The calls that the driver needs. Errors are those of `errors.ts`, which say what to do next. */
@@ -26,10 +27,10 @@ export interface ComputeClient {
   getInstance(zone: string, name: string, signal: AbortSignal): Promise<ApiInstance | undefined>;
   /** Without metadata, which may be large. */
   listInstances(zone: string, filter: string, signal: AbortSignal): Promise<ApiInstance[]>;
-  /** Instances of all zones, except of those that do not answer. @param filter - default: none */
-  listAllInstances(filter: string | undefined, signal: AbortSignal): Promise<ApiInstance[]>;
-  /** As {@link listAllInstances}. */
-  listAllDisks(filter: string, signal: AbortSignal): Promise<ApiDisk[]>;
+  /** Instances of all zones that answer. @param filter - default: none */
+  listAllInstances(filter: string | undefined, signal: AbortSignal): Promise<OfAllZones<ApiInstance>>;
+  /** Disks of all zones that answer. */
+  listAllDisks(filter: string, signal: AbortSignal): Promise<OfAllZones<ApiDisk>>;
   deleteDisk(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<void>;
   getOperation(zone: string, name: string, signal: AbortSignal): Promise<ApiOperation>;
   /**
@@ -37,7 +38,8 @@ export interface ComputeClient {
    * @returns `undefined`: too many wait already
    */
   waitForOperation(zone: string, name: string, signal: AbortSignal): Promise<ApiOperation | undefined>;
-  listPreemptions(zone: string, since: string, signal: AbortSignal): Promise<ApiOperation[]>;
+  /** As far back as Google remembers, which is two weeks. */
+  listPreemptions(zone: string, signal: AbortSignal): Promise<ApiOperation[]>;
   /** What the instance has published below `hostkeys/`, by key type; empty: nothing yet. */
   getHostKeys(zone: string, name: string, signal: AbortSignal): Promise<Record<string, string>>;
   /** What the first serial port said. */
@@ -50,6 +52,13 @@ export interface ComputeClient {
   /** Quotas that hold in all regions together. */
   getProjectQuotas(signal: AbortSignal): Promise<readonly ApiQuota[]>;
   close(): Promise<void>;
+}
+
+/** What the zones of a project have. */
+export interface OfAllZones<T> {
+  readonly found: readonly T[];
+  /** Zones that did not answer: what they have is not in the list. */
+  readonly unreachable: ReadonlySet<string>;
 }
 
 type Labels = Readonly<Record<string, string>>;
@@ -120,14 +129,12 @@ class RestClient implements ComputeClient {
     return this.#list('instances', zone, INSTANCE, filter, signal);
   }
 
-  async listAllInstances(filter: string | undefined, signal: AbortSignal): Promise<ApiInstance[]> {
-    const scopes = await this.#aggregate<{ instances?: ApiInstance[] }>('instances', INSTANCE, filter, signal);
-    return scopes.flatMap(({ instances = [] }) => instances);
+  listAllInstances(filter: string | undefined, signal: AbortSignal): Promise<OfAllZones<ApiInstance>> {
+    return this.#aggregate('instances', INSTANCE, filter, signal);
   }
 
-  async listAllDisks(filter: string, signal: AbortSignal): Promise<ApiDisk[]> {
-    const scopes = await this.#aggregate<{ disks?: ApiDisk[] }>('disks', DISK, filter, signal);
-    return scopes.flatMap(({ disks = [] }) => disks);
+  listAllDisks(filter: string, signal: AbortSignal): Promise<OfAllZones<ApiDisk>> {
+    return this.#aggregate('disks', DISK, filter, signal);
   }
 
   async deleteDisk(zone: string, name: string, requestId: string, signal: AbortSignal): Promise<void> {
@@ -177,9 +184,8 @@ class RestClient implements ComputeClient {
     }
   }
 
-  listPreemptions(zone: string, since: string, signal: AbortSignal): Promise<ApiOperation[]> {
-    const filter = `operationType="compute.instances.preempted" AND insertTime>"${since}"`;
-    return this.#list('operations', zone, OPERATION, filter, signal);
+  listPreemptions(zone: string, signal: AbortSignal): Promise<ApiOperation[]> {
+    return this.#list('operations', zone, OPERATION, 'operationType="compute.instances.preempted"', signal);
   }
 
   async getHostKeys(zone: string, name: string, signal: AbortSignal): Promise<Record<string, string>> {
@@ -237,18 +243,29 @@ class RestClient implements ComputeClient {
     return pages.flatMap(({ items = [] }) => items);
   }
 
-  /** A zone that is out of order must not hide the others: the answer is partial then. */
-  async #aggregate<Scope>(
-    kind: string,
+  /** The answer is partial when a zone is out of order, so that it does not hide the others. */
+  async #aggregate<T, Kind extends 'instances' | 'disks' = 'instances' | 'disks'>(
+    kind: Kind,
     fields: string,
     filter: string | undefined,
     signal: AbortSignal,
-  ): Promise<Scope[]> {
-    const query = { filter, returnPartialSuccess: 'true', fields: `nextPageToken,items/*/${kind}(${fields})` };
+  ): Promise<OfAllZones<T>> {
+    const mask = `nextPageToken,unreachables,items/*(${kind}(${fields}),warning/code)`;
+    const query = { filter, returnPartialSuccess: 'true', fields: mask };
     const path = `${this.#project}/aggregated/${kind}`;
-    const pages = await this.#pages<ApiScopes<Scope>>(`${kind}.aggregatedList`, path, query, signal);
-    const scopes = pages.flatMap(({ items = {} }) => Object.entries(items));
-    return scopes.flatMap(([scope, found]) => (scope.startsWith('zones/') ? [found] : []));
+    type Page = ApiScopes<Partial<Record<Kind, readonly T[]>>>;
+    const pages = await this.#pages<Page>(`${kind}.aggregatedList`, path, query, signal);
+    const scopes = pages
+      .flatMap(({ items = {} }) => Object.entries(items))
+      .filter(([scope]) => scope.startsWith('zones/'));
+    const silent = scopes.flatMap(([scope, { warning }]) => (warning?.code === 'UNREACHABLE' ? [scope] : []));
+    const named = pages.flatMap(({ unreachables = [] }) =>
+      unreachables.filter((path) => /(^|\/)zones\/[^/]+$/.test(path)),
+    );
+    return {
+      found: scopes.flatMap(([, scope]) => scope[kind] ?? []),
+      unreachable: new Set([...silent, ...named].map(nameOf)),
+    };
   }
 
   async #pages<Page extends { readonly nextPageToken?: string }>(

@@ -17,6 +17,7 @@ import {
 import type { JsonObject } from '@nodepool/core';
 import type { ComputeClient } from './client.js';
 import { AlreadyExistsError, errorOfOperation, StockOutError } from './errors.js';
+import { bootDiskName } from './insert-body.js';
 import { isBroken, type GceInstance } from './instance.js';
 import type { Placement, Stock } from './stock.js';
 
@@ -68,8 +69,6 @@ export interface CreateContext {
 type CreateStep = Step<CreateState, Instance>;
 type Run = MachineRun<GceInstance>;
 
-/** After an operation has ended its instance is in the list; a second look is for lists that lag behind. */
-const LOOKS = 2;
 const HOST_KEYS_PAUSE_MS = 1_000;
 
 /** Creates one instance, in the first place that has stock, and ends when it runs. */
@@ -95,8 +94,7 @@ export const createHandlers = {
     const { externalId, placement, operation } = state;
     const seen = await context.client.waitForOperation(placement.zone, operation, run.signal);
     const error = seen && errorOfOperation(`instance "${externalId}" in ${placement.zone}`, seen);
-    if (error instanceof AlreadyExistsError) return goto({ ...state, name: 'identifying', refusal: error.message });
-    return error ? refused(error, placement, context, run) : goto({ ...state, name: 'waiting-for-instance' });
+    return error ? operationFailed(error, state, context, run) : goto({ ...state, name: 'waiting-for-instance' });
   },
   'waiting-for-instance': async (state, context, run) => {
     const listed = await run.instances.find(state.externalId);
@@ -105,8 +103,9 @@ export const createHandlers = {
       listed && listed.attempt !== state.requestId
         ? await context.look(state.placement.zone, state.externalId, run.signal)
         : listed;
-    if (instance?.attempt !== state.requestId) return judgeMissing(state, context, run);
-    return judge(instance, state.placement, context);
+    return instance?.attempt === state.requestId
+      ? judge(instance, state.placement, context)
+      : judgeMissing(state, context, run);
   },
   'waiting-for-host-keys': async ({ externalId, instance }, context, run) => {
     const hostKeys = await context.hostKeys?.(instance, run.signal);
@@ -190,21 +189,43 @@ function judge(instance: GceInstance, placement: Placement, context: CreateConte
   return failed(new LaunchError('status', `instance "${externalId}" in ${az} is ${status}${why}`));
 }
 
-/** It is not in the list: the operation knows why. */
+/**
+ * It is not in the list: its operation knows why. A list is no proof that there is none, as its zone may have failed to answer;
+ * so the instance itself is asked for.
+ */
 async function judgeMissing(
   state: Extract<CreateState, { name: 'waiting-for-instance' }>,
   context: CreateContext,
   run: Run,
 ): Promise<CreateStep> {
-  const { externalId, placement, operation } = state;
+  const { externalId, placement, requestId, operation } = state;
   const { zone } = placement;
   if (operation !== undefined) {
     const seen = await context.client.getOperation(zone, operation, run.signal);
     const error = errorOfOperation(`instance "${externalId}" in ${zone}`, seen);
-    if (error instanceof AlreadyExistsError) return goto({ ...state, name: 'identifying', refusal: error.message });
-    if (error) return refused(error, placement, context, run);
+    if (error) return operationFailed(error, state, context, run);
     if (seen.status !== 'DONE') return wait();
   }
-  if (run.visits < LOOKS) return wait();
+  const instance = await context.look(zone, externalId, run.signal);
+  if (instance?.attempt === requestId) return judge(instance, placement, context);
   return failed(new LaunchError('status', `instance "${externalId}" in ${zone} vanished while it was made`));
+}
+
+/** No instance came of the insert. Its boot disk may have stayed: it is deleted now, or else as a leak after the node. */
+async function operationFailed(error: Error, insert: Insert, context: CreateContext, run: Run): Promise<CreateStep> {
+  const { externalId, placement, requestId } = insert;
+  if (error instanceof AlreadyExistsError) {
+    return goto<CreateState>({ ...insert, name: 'identifying', refusal: error.message });
+  }
+  const disk = bootDiskName(externalId, requestId);
+  try {
+    await context.client.deleteDisk(placement.zone, disk, context.newRequestId(), run.signal);
+    run.logger.info('Deleted the boot disk of an instance that failed', { disk, zone: placement.zone });
+  } catch (cause) {
+    run.signal.throwIfAborted();
+    const isGone = isNodepoolError(cause, 'NODEPOOL_NOT_FOUND');
+    if (!isGone)
+      run.logger.warn('Failed to delete a boot disk; retrying when its node is gone', { disk, error: cause });
+  }
+  return refused(error, placement, context, run);
 }

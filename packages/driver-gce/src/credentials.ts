@@ -1,7 +1,7 @@
 import { createSign } from 'node:crypto';
 import { ProviderUnavailableError, type Clock } from '@nodepool/core';
 import { GoogleAuth, type AuthClient } from 'google-auth-library';
-import { request } from 'undici';
+import { EnvHttpProxyAgent, request } from 'undici';
 
 /** Who the driver is towards Google. */
 export interface Credentials {
@@ -82,20 +82,30 @@ function tokensOf(key: ServiceAccountKey, clock: Clock): () => Promise<Record<st
 }
 
 async function askToken(key: ServiceAccountKey, nowMs: number): Promise<{ value: string; untilMs: number }> {
-  const { statusCode, body } = await request(key.token_uri, {
-    method: 'POST',
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ grant_type: GRANT, assertion: signStatement(key, nowMs) }).toString(),
-    headersTimeout: TOKEN_TIMEOUT_MS,
-    bodyTimeout: TOKEN_TIMEOUT_MS,
-  });
-  const text = await body.text();
-  if (statusCode !== 200) throw new Error(`${key.token_uri} answers ${statusCode}: ${text.slice(0, 200)}`);
+  const dispatcher = new EnvHttpProxyAgent();
+  try {
+    const { statusCode, body } = await request(key.token_uri, {
+      dispatcher,
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ grant_type: GRANT, assertion: signStatement(key, nowMs) }).toString(),
+      headersTimeout: TOKEN_TIMEOUT_MS,
+      bodyTimeout: TOKEN_TIMEOUT_MS,
+    });
+    const text = await body.text();
+    if (statusCode !== 200) throw new Error(`${key.token_uri} answers ${statusCode}: ${text.slice(0, 200)}`);
+    return tokenIn(text, key.token_uri, nowMs);
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+function tokenIn(text: string, uri: string, nowMs: number): { value: string; untilMs: number } {
   const { access_token: value, expires_in: seconds } = JSON.parse(text) as {
     access_token?: string;
     expires_in?: number;
   };
-  if (value === undefined) throw new Error(`${key.token_uri} gives no access_token`);
+  if (value === undefined) throw new Error(`${uri} gives no access_token`);
   return { value, untilMs: nowMs + (seconds ?? LIFE_S) * 1_000 };
 }
 

@@ -23,8 +23,6 @@ export type DeleteState =
 interface Target {
   readonly externalId: string;
   readonly zone: string;
-  /** Lists show it: once they no longer do, it is gone. They never show instances of the original. */
-  readonly isListed: boolean;
 }
 
 interface Operation extends Target {
@@ -61,13 +59,12 @@ export const deleteHandlers = {
     const listed = await run.instances.find(externalId);
     const zone = await context.zoneOf(externalId, listed, run.signal);
     if (zone === undefined) return done();
-    const isListed = listed?.az === zone;
-    return goto({ name: 'deleting', externalId, zone, isListed, requestId: context.newRequestId() });
+    return goto({ name: 'deleting', externalId, zone, requestId: context.newRequestId() });
   },
-  deleting: async ({ externalId, zone, isListed, requestId }, { client }, run) => {
+  deleting: async ({ externalId, zone, requestId }, { client }, run) => {
     try {
       const { name } = await client.deleteInstance(zone, externalId, requestId, run.signal);
-      return goto<DeleteState>({ name: 'waiting-for-operation', externalId, zone, isListed, operation: name });
+      return goto<DeleteState>({ name: 'waiting-for-operation', externalId, zone, operation: name });
     } catch (error) {
       if (isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) return done();
       throw error;
@@ -83,8 +80,9 @@ export const deleteHandlers = {
 
 async function waitUntilGone(state: Operation, { client }: DeleteContext, run: Run): Promise<DeleteStep> {
   const instance = await run.instances.find(state.externalId);
-  if (state.isListed && instance?.az !== state.zone) return done();
-  if (state.isListed && run.visits % LOOKS !== LOOKS - 1) return wait();
+  const isShown = instance?.az === state.zone;
+  // A list without it is no proof: its zone may have failed to answer. The operation has the last word.
+  if (isShown && run.visits % LOOKS !== LOOKS - 1) return wait();
   const seen = await client.getOperation(state.zone, state.operation, run.signal);
   return seen.status === 'DONE' ? judge(errorOfOperation(`deletion of "${state.externalId}"`, seen)) : wait();
 }

@@ -1,5 +1,5 @@
 import { orAbort, ProviderUnavailableError, type Clock } from '@nodepool/core';
-import { Agent, errors } from 'undici';
+import { EnvHttpProxyAgent, errors, type Dispatcher } from 'undici';
 import type { Credentials } from './credentials.js';
 import { errorOfAnswer, type Refusal } from './errors.js';
 
@@ -52,7 +52,13 @@ export function createHttp({ endpoint, credentials, clock }: HttpOptions): Http 
   const base = new URL(endpoint);
   // Deadlines are this module's, on the clock that is handed in.
   const maxResponseSize = LARGEST_ANSWER_MIB * 1_024 * 1_024;
-  const agent = new Agent({ connections: MAX_CONNECTIONS, maxResponseSize, headersTimeout: 0, bodyTimeout: 0 });
+  // Heeds HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
+  const agent = new EnvHttpProxyAgent({
+    connections: MAX_CONNECTIONS,
+    maxResponseSize,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
   const login = new LoginMemory(clock);
   const send = async (call: HttpCall, what: string, signal: AbortSignal): Promise<Answer> => {
     const headers = await credentials.headers().catch((error: unknown) => {
@@ -107,7 +113,7 @@ class LoginMemory {
 }
 
 async function sendOnce(
-  agent: Agent,
+  agent: Dispatcher,
   { origin, pathname }: URL,
   { verb, path, query = {}, body }: HttpCall,
   headers: Readonly<Record<string, string>>,

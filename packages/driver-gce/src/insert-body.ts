@@ -38,8 +38,16 @@ export function insertBody({ order, image, sourceImage, placement, region, reque
     },
     label.overrides,
   );
-  const { labels, ...rest } = marked(body, metadata, itemsOf(label, image));
+  const { labels, ...rest } = marked(body, metadata, itemsOf(label, image), bootDiskName(hostname, requestId));
   return { ...rest, labels: { ...mapOf(labels), [ATTEMPT_LABEL]: requestId } };
+}
+
+/**
+ * Name of the boot disk that an insert makes. It is of this insert alone: a disk that stays when an instance fails would make the
+ * next one fail too, if both had the default, which is the name of the instance.
+ */
+export function bootDiskName(instance: string, requestId: string): string {
+  return `${instance}-${requestId.slice(0, 8)}`;
 }
 
 function networkOf({ network, subnetwork, externalIp }: GceLabelConfig, region: string): JsonObject {
@@ -66,18 +74,29 @@ function schedulingOf({ spot, maxRunSeconds }: GceLabelConfig): JsonObject {
 
 function itemsOf(label: GceLabelConfig, image: GceImageConfig): Record<string, string> {
   return {
-    ...(image.key !== undefined && { 'ssh-keys': `${image.username ?? ''}:${image.key}` }),
+    // Where OS Login is on for the project, "ssh-keys" would do nothing.
+    ...(image.key !== undefined && { 'ssh-keys': `${image.username ?? ''}:${image.key}`, [OS_LOGIN]: 'FALSE' }),
     ...(label.userData !== undefined && { 'user-data': label.userData }),
     ...(label.guestHostKeys && { 'enable-guest-attributes': 'TRUE' }),
   };
 }
 
-/** Tags on the instance, as metadata and as labels, and as labels on each disk that is made with it. */
-function marked(body: JsonObject, tags: Readonly<Record<string, string>>, items: Record<string, string>): JsonObject {
+/** https://cloud.google.com/compute/docs/oslogin/set-up-oslogin: of an instance, it goes before that of the project. */
+const OS_LOGIN = 'enable-oslogin';
+
+/** Tags on the instance, as metadata and as labels, and as labels on each disk that is made with it; the boot disk's name. */
+function marked(
+  body: JsonObject,
+  tags: Readonly<Record<string, string>>,
+  items: Record<string, string>,
+  bootDisk: string,
+): JsonObject {
   const labels = asLabels(tags);
   const { items: given = [], ...metadata } = mapOf(body['metadata']);
   const all = new Map(listOf(given).map(({ key, value }) => [textOf(key), textOf(value)]));
-  for (const [key, value] of Object.entries({ ...items, ...tags })) all.set(key, value);
+  for (const [key, value] of Object.entries({ ...items, ...tags })) {
+    if (key !== OS_LOGIN || !all.has(key)) all.set(key, value);
+  }
   return {
     ...body,
     labels: { ...mapOf(body['labels']), ...labels },
@@ -85,7 +104,8 @@ function marked(body: JsonObject, tags: Readonly<Record<string, string>>, items:
     disks: listOf(body['disks']).map((disk) => {
       if (!('initializeParams' in disk)) return disk;
       const params = mapOf(disk['initializeParams']);
-      return { ...disk, initializeParams: { ...params, labels: { ...mapOf(params['labels']), ...labels } } };
+      const named = disk['boot'] === true ? { diskName: bootDisk, ...params } : params;
+      return { ...disk, initializeParams: { ...named, labels: { ...mapOf(params['labels']), ...labels } } };
     }),
   };
 }

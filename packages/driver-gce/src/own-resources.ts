@@ -1,12 +1,20 @@
-import { DATABASE_ID_TAG, NODE_ID_TAG, PROVIDER_TAG, type NodeRecord, type Resources } from '@nodepool/core';
+import {
+  DATABASE_ID_TAG,
+  NODE_ID_TAG,
+  PROVIDER_TAG,
+  type Logger,
+  type NodeRecord,
+  type Resources,
+} from '@nodepool/core';
 import { nameOf, type ApiDisk, type ApiInstance } from './api.js';
-import type { ComputeClient } from './client.js';
+import type { ComputeClient, OfAllZones } from './client.js';
 import type { GceInstance } from './instance.js';
 import { carries, type Ownership } from './ownership.js';
 
 /** What is searched, and by what. */
 export interface OwnResourcesOptions {
-  readonly client: Pick<ComputeClient, 'listAllInstances' | 'listAllDisks' | 'getInstance'>;
+  readonly client: Pick<ComputeClient, 'listInstances' | 'listAllInstances' | 'listAllDisks' | 'getInstance'>;
+  readonly logger: Logger;
   readonly ownership: Ownership;
   readonly databaseId: string | undefined;
   /** Records of the provider's nodes. */
@@ -23,31 +31,62 @@ export interface Wanted {
   readonly zones: readonly string[];
 }
 
+/** What a provider has made, as far as the zones say. */
+export interface Found {
+  readonly instances: readonly ApiInstance[];
+  readonly disks: readonly ApiDisk[];
+  /** Zones that did not answer. */
+  readonly unreachable: ReadonlySet<string>;
+}
+
 /** Finds what a provider has made, in all zones: the configured ones may have been others before. */
 export class OwnResources {
   readonly #options: OwnResourcesOptions;
+  /** Zones in which there was something of ours at any look: one that does not answer now still counts. */
   readonly #zones = new Set<string>();
+  /** Zones whose list of instances failed at the last look. */
+  readonly #failing = new Set<string>();
 
   constructor(options: OwnResourcesOptions) {
     this.#options = options;
   }
 
-  /** Zones in which there was something of ours at any look: one that does not answer now still counts. */
-  get zones(): Iterable<string> {
-    return this.#zones;
+  /** Instances and disks in all zones. */
+  async find(signal: AbortSignal): Promise<Found> {
+    const [instances, disks] = await Promise.all([this.instances(signal), this.disks(signal)]);
+    const unreachable = new Set([...instances.unreachable, ...disks.unreachable]);
+    return { instances: instances.found, disks: disks.found, unreachable };
   }
 
-  /** Looks in all zones. */
-  async find(signal: AbortSignal): Promise<{ instances: readonly ApiInstance[]; disks: readonly ApiDisk[] }> {
+  /** Instances in all zones. */
+  async instances(signal: AbortSignal): Promise<OfAllZones<ApiInstance>> {
     const { client, ownership } = this.#options;
-    const [allInstances, allDisks] = await Promise.all([
-      client.listAllInstances(ownership.filter, signal),
-      client.listAllDisks(ownership.filter, signal),
-    ]);
-    const instances = allInstances.filter((shown) => ownership.isOwn(shown));
-    const disks = allDisks.filter((disk) => ownership.isOwn(disk));
-    for (const { zone } of [...instances, ...disks]) this.#zones.add(nameOf(zone));
-    return { instances, disks };
+    return this.#own(await client.listAllInstances(ownership.filter, signal));
+  }
+
+  /** Disks in all zones. */
+  async disks(signal: AbortSignal): Promise<OfAllZones<ApiDisk>> {
+    const { client, ownership } = this.#options;
+    return this.#own(await client.listAllDisks(ownership.filter, signal));
+  }
+
+  /**
+   * Instances in these zones and wherever ours were seen. One that fails is left out, so that it does not hide the others.
+   * @throws the error of a zone when all of them fail
+   */
+  async inZones(zones: Iterable<string>, signal: AbortSignal): Promise<ApiInstance[]> {
+    const { client, ownership } = this.#options;
+    const all = [...new Set([...zones, ...this.#zones])];
+    const lists = await Promise.allSettled(
+      all.map(async (zone) => client.listInstances(zone, ownership.filter, signal)),
+    );
+    signal.throwIfAborted();
+    const failures = lists.filter((list) => list.status === 'rejected');
+    if (failures[0] && failures.length === all.length) throw failures[0].reason;
+    lists.forEach((list, index) => this.#say(all[index] ?? '', list));
+    return lists
+      .flatMap((list) => (list.status === 'fulfilled' ? list.value : []))
+      .filter((one) => ownership.isOwn(one));
   }
 
   /**
@@ -70,27 +109,56 @@ export class OwnResources {
     return isListed ? listed.az : undefined;
   }
 
+  #own<T extends ApiInstance | ApiDisk>({ found, unreachable }: OfAllZones<T>): OfAllZones<T> {
+    const own = found.filter((one) => this.#options.ownership.isOwn(one));
+    for (const { zone } of own) this.#zones.add(nameOf(zone));
+    return { found: own, unreachable };
+  }
+
+  /** Says once that a zone fails, and once that it no longer does. */
+  #say(zone: string, list: PromiseSettledResult<unknown>): void {
+    const { logger } = this.#options;
+    if (list.status === 'fulfilled') {
+      if (this.#failing.delete(zone)) logger.info('A zone lists its instances again', { zone });
+    } else if (!this.#failing.has(zone)) {
+      this.#failing.add(zone);
+      const error: unknown = list.reason;
+      logger.warn('A zone does not list its instances; deletions there end when it does', { zone, error });
+    }
+  }
+
   /** Without the id of a database, the record has to prove it: an address is stored only of an instance that was made for it. */
   #isOfDatabase(tags: Readonly<Record<string, string>>, node: NodeRecord | undefined): boolean {
     const databaseId = tags[DATABASE_ID_TAG];
     return databaseId === undefined ? typeof node?.interfaceIp === 'string' : databaseId === this.#options.databaseId;
   }
 
-  /** Instances that the original has made: their records count for them, so that they are no use by others. */
-  async recordedWithoutLabels(
-    labelled: ReadonlySet<string>,
-    signal: AbortSignal,
-  ): Promise<{ readonly zone: string; readonly resources: Resources }[]> {
+  /**
+   * What records count for instances that no list shows as ours: those that the original made, without labels, and those in
+   * zones that do not answer. So they are not taken for use by others.
+   */
+  async recordedOnly({ instances, unreachable }: Found, signal: AbortSignal): Promise<Recorded[]> {
     const { client, ownNodes } = this.#options;
-    const records = new Map<string, Resources>();
-    for (const { externalId, resources } of ownNodes()) {
-      if (typeof externalId === 'string' && resources && !labelled.has(externalId)) records.set(externalId, resources);
+    const listed = new Set(instances.map(({ name }) => name));
+    const hidden: Recorded[] = [];
+    const unlabelled = new Map<string, Resources>();
+    for (const { externalId, resources, az } of ownNodes()) {
+      if (typeof externalId !== 'string' || !resources || listed.has(externalId)) continue;
+      if (typeof az === 'string' && unreachable.has(az)) hidden.push({ zone: az, resources });
+      else unlabelled.set(externalId, resources);
     }
-    if (records.size === 0) return [];
-    const all = await client.listAllInstances(undefined, signal);
-    return all.flatMap(({ name, zone }) => {
-      const resources = records.get(name);
-      return resources ? [{ zone, resources }] : [];
+    if (unlabelled.size === 0) return hidden;
+    const { found } = await client.listAllInstances(undefined, signal);
+    const shown = found.flatMap(({ name, zone }) => {
+      const resources = unlabelled.get(name);
+      return resources ? [{ zone: nameOf(zone), resources }] : [];
     });
+    return [...hidden, ...shown];
   }
+}
+
+/** What a node's record counts for. */
+interface Recorded {
+  readonly zone: string;
+  readonly resources: Resources;
 }

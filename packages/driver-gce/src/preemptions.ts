@@ -9,31 +9,47 @@ const REASON = 'Google took the Spot VM away';
 /** Notices Spot VMs that Google took away after they became nodes. */
 export class Preemptions {
   readonly #provider: string;
-  readonly #client: ComputeClient;
+  readonly #client: Pick<ComputeClient, 'listPreemptions'>;
   readonly #context: Context;
-  /** The newest one of each zone that was reported. */
-  readonly #last = new Map<string, string>();
-  readonly #since: string;
+  /** When the newest one of each zone that was reported began, ms since the epoch. */
+  readonly #lastMs = new Map<string, number>();
+  readonly #sinceMs: number;
 
-  constructor(provider: string, client: ComputeClient, context: Context) {
+  constructor(provider: string, client: Pick<ComputeClient, 'listPreemptions'>, context: Context) {
     this.#provider = provider;
     this.#client = client;
     this.#context = context;
-    this.#since = new Date(context.clock.now()).toISOString();
+    this.#sinceMs = context.clock.now();
   }
 
-  /** Reports those that came since the last time. A node that stands by is withdrawn, so that no job gets it. */
+  /**
+   * Reports those that came since the last time. A node that stands by is withdrawn, so that no job gets it. A zone whose
+   * operations cannot be listed is logged, and looked at again the next time.
+   */
   async report(zones: readonly string[], signal: AbortSignal): Promise<void> {
     for (const zone of zones) {
-      const since = this.#last.get(zone) ?? this.#since;
-      for (const operation of await this.#client.listPreemptions(zone, since, signal)) {
-        await this.#reportOne(zone, operation);
+      try {
+        await this.#reportZone(zone, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#context.logger.warn('Failed to look for preempted Spot VMs', { zone, error });
       }
     }
   }
 
-  async #reportOne(zone: string, { targetLink = '', insertTime = '' }: ApiOperation): Promise<void> {
-    if (insertTime > (this.#last.get(zone) ?? '')) this.#last.set(zone, insertTime);
+  /** The API refuses filters that compare times, so they are compared here. Its times have an offset, such as -07:00. */
+  async #reportZone(zone: string, signal: AbortSignal): Promise<void> {
+    const sinceMs = this.#lastMs.get(zone) ?? this.#sinceMs;
+    let lastMs = sinceMs;
+    for (const operation of await this.#client.listPreemptions(zone, signal)) {
+      const insertedMs = Date.parse(operation.insertTime ?? '');
+      if (insertedMs > sinceMs) await this.#reportOne(zone, operation);
+      if (insertedMs > lastMs) lastMs = insertedMs;
+    }
+    this.#lastMs.set(zone, lastMs);
+  }
+
+  async #reportOne(zone: string, { targetLink = '' }: ApiOperation): Promise<void> {
     const externalId = nameOf(targetLink);
     const node = this.#context.nodes.get(externalId.replace(/^np/, ''));
     if (node?.provider !== this.#provider || node.externalId !== externalId) return;

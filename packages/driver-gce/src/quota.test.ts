@@ -16,6 +16,9 @@ it.each([
   ['n2-standard-8', false, 'N2_CPUS'],
   ['n2-standard-8', true, 'PREEMPTIBLE_CPUS'],
   ['c4-standard-8', false, undefined],
+  ['custom-8-32768', false, 'CPUS'],
+  ['e2-custom-8-32768', false, 'CPUS'],
+  ['n2-custom-8-32768-ext', false, 'N2_CPUS'],
 ])('counts %s (spot: %s) against %s', (machineType, spot, metric) => {
   const quotas = quotasOf(quota('CPUS', 100), quota('N2_CPUS', 50), quota('PREEMPTIBLE_CPUS', 20), quota('E2_CPUS', 5));
 

@@ -12,8 +12,11 @@ export interface Usage {
 
 /** Quotas of all regions together, and of the region, under the names that Nodepool has for them. */
 const RENAMED: Readonly<Record<string, string>> = { INSTANCES: 'instances', CPUS_ALL_REGIONS: 'cores' };
-/** These families share one quota. https://cloud.google.com/compute/resource-usage#cpu_quota */
-const SHARED_FAMILIES = ['e2', 'n1', 'f1', 'g1'];
+/**
+ * These families share one quota. https://cloud.google.com/compute/resource-usage#cpu_quota
+ * Custom types of N1 are called `custom-4-8192`; those of other families have the family in front.
+ */
+const SHARED_FAMILIES = ['e2', 'n1', 'f1', 'g1', 'custom'];
 
 /**
  * The quotas that bound what this driver makes. Resources of nodes carry the names that Google's quotas have, such as

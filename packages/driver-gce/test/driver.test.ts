@@ -65,6 +65,7 @@ describe('an instance', () => {
             boot: true,
             autoDelete: true,
             initializeParams: {
+              diskName: expect.stringMatching(/^np0000000001-[0-9a-f]{8}$/) as string,
               sourceImage: 'projects/p/global/images/mine',
               diskType: 'zones/us-central1-a/diskTypes/pd-standard',
               diskSizeGb: '10',
@@ -91,6 +92,7 @@ describe('an instance', () => {
         metadata: {
           items: [
             { key: 'ssh-keys', value: 'zuul:ssh-x AA' },
+            { key: 'enable-oslogin', value: 'FALSE' },
             { key: 'nodepool_node_id', value: '0000000001' },
             { key: 'nodepool_pool_name', value: 'main' },
             { key: 'nodepool_provider_name', value: 'google' },
@@ -376,7 +378,10 @@ describe('what is left over', () => {
     await world.findLeaks();
 
     await expect.poll(() => world.fake.instances.map(({ name }) => name)).toEqual([node.externalId]);
-    await expect.poll(() => [...world.fake.cloud.state.disks.keys()]).toEqual(['us-central1-a/np0000000001']);
+    const disks = world.fake.cloud.state.disks;
+    await expect
+      .poll(() => Array.from(disks.values(), ({ user }) => user?.split('/').at(-1)))
+      .toEqual([node.externalId]);
     expect(world.counted).toEqual(expect.arrayContaining(['leaked instances', 'leaked disks']));
   });
 

@@ -1,10 +1,10 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { Readable } from 'node:stream';
+import { connect, type AddressInfo } from 'node:net';
+import { Readable, type Duplex } from 'node:stream';
 import { systemClock } from '@nodepool/zk-protocol';
 import { isNodepoolError, isRateLimited } from '@nodepool/core';
 import { VirtualClock } from '@nodepool/core/testing';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createHttp, type Credentials, type Http } from '../src/index.js';
 
 const NEVER = new AbortController().signal;
@@ -41,7 +41,8 @@ async function serve(...replies: (Reply | 'silence' | 'hang up' | ((response: Se
     headers: () => Promise.resolve({ authorization: `Bearer ${tokens}` }),
     forget: () => tokens++,
   };
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/base/`;
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const endpoint = `http://${address}/base/`;
   const make = (clock = systemClock): Http => {
     const http = createHttp({ endpoint, credentials, clock });
     open.push(() => http.close());
@@ -51,7 +52,7 @@ async function serve(...replies: (Reply | 'silence' | 'hang up' | ((response: Se
     server.closeAllConnections();
     return new Promise((resolve) => server.close(resolve));
   });
-  return { make, seen };
+  return { make, seen, address };
 }
 
 function* endless(piece: Buffer): Generator<Buffer> {
@@ -167,4 +168,65 @@ it('gives up on a call that is not answered, and on one that is not wanted any m
   expect(await late).toBe('NODEPOOL_PROVIDER_UNAVAILABLE');
   await expect(unwanted).rejects.toThrow('enough');
   expect(clock.pendingTimers).toBe(0);
+});
+
+describe('a proxy of the environment', () => {
+  /** A proxy that only tunnels to where it is told. */
+  async function startProxy(to?: string) {
+    const asked: string[] = [];
+    const server = createServer();
+    const sockets = new Set<Duplex>();
+    server.on('connect', ({ url = '' }, client: Duplex) => {
+      asked.push(url);
+      sockets.add(client);
+      if (to === undefined) {
+        client.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+        return;
+      }
+      const [host = '', port = ''] = to.split(':');
+      const server = connect(Number(port), host, () => {
+        client.write('HTTP/1.1 200 OK\r\n\r\n');
+        server.pipe(client).pipe(server);
+      });
+      server.on('error', () => client.destroy());
+      client.on('error', () => server.destroy());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    open.push(() => {
+      for (const socket of sockets) socket.destroy();
+      return new Promise((resolve) => server.close(resolve));
+    });
+    return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  }
+
+  afterEach(() => vi.unstubAllEnvs());
+
+  it('is asked for a tunnel to the API', async () => {
+    const { asked, url } = await startProxy();
+    vi.stubEnv('HTTPS_PROXY', url);
+    const credentials = { headers: () => Promise.resolve({ authorization: 'Bearer 1' }), forget: () => undefined };
+    const endpoint = 'https://compute.example.invalid/compute/v1';
+    const http = createHttp({ endpoint, credentials, clock: systemClock });
+    open.push(() => http.close());
+
+    const error = await http.call({ verb: 'GET', path: 'projects/p' }, NEVER).catch(String);
+
+    expect(asked).toEqual(['compute.example.invalid:443']);
+    expect(error).toMatch(/GET projects\/p: no answer: .*403/);
+  });
+
+  it.each([
+    ['', 1],
+    ['127.0.0.1', 0],
+  ])('with NO_PROXY=%s is asked %i times', async (except, times) => {
+    const { make, seen, address } = await serve({ body: '{"a":1}' });
+    const { asked, url } = await startProxy(address);
+    vi.stubEnv('HTTP_PROXY', url);
+    vi.stubEnv('NO_PROXY', except);
+
+    expect(await make().call({ verb: 'GET', path: 'projects/p' }, NEVER)).toEqual({ a: 1 });
+
+    expect(seen).toHaveLength(1);
+    expect(asked).toHaveLength(times);
+  });
 });

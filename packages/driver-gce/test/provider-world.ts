@@ -25,6 +25,8 @@ export interface WorldOptions {
   readonly fake?: FakeCompute;
   /** Id of its database; `undefined` in this place: made before there was one. Default: always the same. */
   readonly databaseId?: string | undefined;
+  /** Number of the first node that it launches. Default 1. */
+  readonly firstNode?: number;
   /** Keys of the provider entry. */
   readonly entry?: JsonObject;
   /** Keys of the only pool. */
@@ -54,13 +56,14 @@ export class ProviderWorld {
   onStore: (changes: Partial<NodeRecord>) => void = () => undefined;
   /** Records that the driver wrote by itself. */
   readonly withdrawn: { id: string; why: string }[] = [];
-  #nextNode = 1;
+  #nextNode: number;
 
   readonly #databaseId: string | undefined;
 
   private constructor(fake: FakeCompute, options: WorldOptions) {
     this.#databaseId = 'databaseId' in options ? options.databaseId : DATABASE_ID;
     this.fake = fake;
+    this.#nextNode = options.firstNode ?? 1;
     fake.setFamily('debian-cloud', 'debian-12', 'debian-12-v1');
     const driver = createGceDriver({
       connect: ({ endpoint }, { clock }) => {

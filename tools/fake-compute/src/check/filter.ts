@@ -4,6 +4,14 @@ import { ExchangeError } from './exchange-checker.js';
 const TERM = /^\(?\s*([A-Za-z][\w.]*)\s*(=|!=|<|>|<=|>=)\s*(?:"([^"]*)"|([\w.:+/-]+))\s*\)?$/;
 
 /**
+ * Only `=` and `!=` compare these; with another operator the API answers 400.
+ * https://github.com/googleapis/google-api-go-client/issues/256
+ * https://github.com/googleapis/google-api-python-client/issues/1001
+ * https://github.com/ansible-collections/google.cloud/issues/488
+ */
+const TIMES = new Set(['creationTimestamp', 'insertTime', 'startTime', 'endTime']);
+
+/**
  * Reads a list filter: comparisons joined by `AND`. There is more in the grammar; what is not here the fake refuses.
  * https://cloud.google.com/compute/docs/reference/rest/v1/instances/list, parameter `filter`
  * @returns whether a resource passes
@@ -14,6 +22,9 @@ export function readFilter(text: string): (resource: JsonObject) => boolean {
     const match = TERM.exec(term);
     if (!match) throw new ExchangeError(`filter "${text}": cannot be read at "${term}"`);
     const [, field = '', operator = '', quoted, bare] = match;
+    if (TIMES.has(field) && operator !== '=' && operator !== '!=') {
+      throw new ExchangeError(`filter "${text}": "${field}" is a time, which "${operator}" does not compare`);
+    }
     return { path: field.split('.'), operator, value: quoted ?? bare ?? '' };
   });
   return (resource) => terms.every(({ path, operator, value }) => compare(textAt(resource, path), operator, value));

@@ -40,14 +40,22 @@ export function showOperation(cloud: Cloud, operation: StoredOperation): JsonObj
     selfLink: cloud.url(`zones/${zone}/operations/${name}`),
     status: endedMs === undefined ? 'RUNNING' : 'DONE',
     progress: endedMs === undefined ? 0 : 100,
-    insertTime: new Date(insertedMs).toISOString(),
-    ...(endedMs !== undefined && { endTime: new Date(endedMs).toISOString() }),
+    insertTime: timeOf(insertedMs),
+    ...(endedMs !== undefined && { endTime: timeOf(endedMs) }),
     ...(error && {
       httpErrorStatusCode: error.httpStatus,
       httpErrorMessage: error.httpStatus === 403 ? 'FORBIDDEN' : 'SERVICE UNAVAILABLE',
       error: { errors: [{ code: error.code, message: error.message }] },
     }),
   };
+}
+
+/**
+ * A time as operations show it: of California, with its offset. (Summer time is left out.)
+ * https://cloud.google.com/compute/docs/api/how-tos/api-requests-responses#handling_api_responses
+ */
+function timeOf(ms: number): string {
+  return new Date(ms - 8 * 3_600_000).toISOString().replace('Z', '-08:00');
 }
 
 /** Quotas as a region or a project shows them. */

@@ -6,6 +6,8 @@ export interface StoredInstance {
   readonly name: string;
   readonly machineType: string;
   readonly isSpot: boolean;
+  /** Name of its boot disk, which goes with it. */
+  readonly bootDisk: string;
   /** As it is shown. */
   readonly shown: JsonObject;
   status: string;

@@ -19,6 +19,8 @@ export class Cloud {
   readonly regions: Readonly<Record<string, readonly string[]>>;
   /** Out of stock: `zone/machine type`. */
   readonly exhausted = new Set<string>();
+  /** Zones that answer no call. */
+  readonly unreachable = new Set<string>();
   readonly quotas: Map<string, number>;
   readonly #options: FakeComputeOptions;
   readonly #clock: Clock;
@@ -47,6 +49,10 @@ export class Cloud {
     return Object.values(this.regions).some((zones) => zones.includes(zone));
   }
 
+  /**
+   * Takes an order. After an internal error the boot disk may stay without an instance:
+   * https://github.com/mitchellh/vagrant-google/issues/148, https://github.com/mitchellh/vagrant-google/issues/112
+   */
   insert(zone: string, body: JsonObject, failure: FailureKind | undefined): StoredOperation {
     checkInsert(body, zone);
     const name = body['name'] as string;
@@ -55,19 +61,19 @@ export class Cloud {
     if (!size) throw notFound(`projects/${this.project}/zones/${zone}/machineTypes/${machineType}`);
     this.#checkImages(body);
     const key = `${zone}/${name}`;
-    if (this.state.instances.has(key)) {
-      const path = `projects/${this.project}/zones/${zone}/instances/${name}`;
-      throw new ApiError(409, 'alreadyExists', `The resource '${path}' already exists`);
-    }
+    if (this.state.instances.has(key)) throw this.#alreadyExists(`zones/${zone}/instances/${name}`);
+    const disk = diskOf(body);
+    if (this.state.disks.has(`${zone}/${disk.name}`)) throw this.#alreadyExists(`zones/${zone}/disks/${disk.name}`);
     const operation = this.#begin('insert', zone, name);
     const refusal = this.#refusalOf(zone, machineType, body, failure);
     if (refusal) {
+      if (failure === 'operation-error') this.#makeDisk(zone, disk, undefined);
       this.#later(REFUSED_MS, () => this.#end(operation, refusal));
       return operation;
     }
     const instance = this.#makeInstance(zone, name, machineType, body);
     this.state.instances.set(key, instance);
-    this.#makeDisk(instance, body);
+    this.#makeDisk(zone, disk, this.url(`zones/${zone}/instances/${name}`));
     this.#boot(instance, operation, failure);
     return operation;
   }
@@ -113,7 +119,7 @@ export class Cloud {
     const key = `${instance.zone}/${instance.name}`;
     if (this.state.instances.get(key) !== instance) return;
     this.state.instances.delete(key);
-    this.state.disks.delete(key);
+    this.state.disks.delete(`${instance.zone}/${instance.bootDisk}`);
   }
 
   /** The service takes a Spot VM away. https://cloud.google.com/compute/docs/instances/spot#preemption-process */
@@ -143,6 +149,14 @@ export class Cloud {
       if (metric === (type === 'pd-standard' ? 'DISKS_TOTAL_GB' : 'SSD_TOTAL_GB')) sum += sizeGib;
     }
     return sum;
+  }
+
+  /**
+   * 409 `alreadyExists`, for an instance as well as for its boot disk.
+   * https://github.com/hashicorp/terraform/issues/7998, https://github.com/mitchellh/vagrant-google/issues/112
+   */
+  #alreadyExists(path: string): ApiError {
+    return new ApiError(409, 'alreadyExists', `The resource 'projects/${this.project}/${path}' already exists`);
   }
 
   #checkImages(body: JsonObject): void {
@@ -192,6 +206,7 @@ export class Cloud {
     const number = ++this.#addresses;
     const scheduling = { ...(body['scheduling'] as JsonObject | undefined) };
     const isSpot = scheduling['provisioningModel'] === 'SPOT';
+    const bootDisk = diskOf(body).name;
     const internal = `10.128.${Math.floor(number / 250)}.${(number % 250) + 2}`;
     const external = this.#options.addressOf?.(name) ?? `${name}.fake`;
     const interfaces = (body['networkInterfaces'] as JsonObject[]).map((one) => ({
@@ -212,14 +227,14 @@ export class Cloud {
       selfLink: this.url(`zones/${zone}/instances/${name}`),
       networkInterfaces: interfaces,
       scheduling: { automaticRestart: !isSpot, preemptible: isSpot, provisioningModel: 'STANDARD', ...scheduling },
-      disks: [{ boot: true, autoDelete: true, source: this.url(`zones/${zone}/disks/${name}`), mode: 'READ_WRITE' }],
+      disks: [
+        { boot: true, autoDelete: true, source: this.url(`zones/${zone}/disks/${bootDisk}`), mode: 'READ_WRITE' },
+      ],
     };
-    return { zone, name, machineType, isSpot, shown, status: 'PROVISIONING', guestAttributes: {} };
+    return { zone, name, machineType, isSpot, bootDisk, shown, status: 'PROVISIONING', guestAttributes: {} };
   }
 
-  #makeDisk({ zone, name }: StoredInstance, body: JsonObject): void {
-    const { type, sizeGib, labels } = diskOf(body);
-    const user = this.url(`zones/${zone}/instances/${name}`);
+  #makeDisk(zone: string, { name, type, sizeGib, labels }: Disk, user: string | undefined): void {
     this.state.disks.set(`${zone}/${name}`, { zone, name, sizeGib, type, labels, user });
   }
 
@@ -261,10 +276,25 @@ export class Cloud {
   }
 }
 
-function diskOf(body: JsonObject): { type: string; sizeGib: number; labels: JsonObject } {
+/** The boot disk that an insert orders. */
+interface Disk {
+  readonly name: string;
+  readonly type: string;
+  readonly sizeGib: number;
+  readonly labels: JsonObject;
+}
+
+/** Without a name it has the instance's: description of `AttachedDiskInitializeParams.diskName`. */
+function diskOf(body: JsonObject): Disk {
   const [disk] = body['disks'] as {
-    initializeParams?: { diskType?: string; diskSizeGb?: string; labels?: JsonObject };
+    initializeParams?: { diskName?: string; diskType?: string; diskSizeGb?: string; labels?: JsonObject };
   }[];
-  const { diskType = 'pd-standard', diskSizeGb = DEFAULT_DISK_GIB, labels = {} } = disk?.initializeParams ?? {};
-  return { type: diskType.split('/').at(-1) ?? '', sizeGib: Number(diskSizeGb), labels };
+  const params = disk?.initializeParams ?? {};
+  const {
+    diskName = body['name'] as string,
+    diskType = 'pd-standard',
+    diskSizeGb = DEFAULT_DISK_GIB,
+    labels = {},
+  } = params;
+  return { name: diskName, type: diskType.split('/').at(-1) ?? '', sizeGib: Number(diskSizeGb), labels };
 }

@@ -24,6 +24,7 @@ interface InsertBody {
   readonly disks?: readonly {
     readonly boot?: boolean;
     readonly initializeParams?: {
+      readonly diskName?: string;
       readonly sourceImage?: string;
       readonly diskType?: string;
       readonly diskSizeGb?: string;
@@ -87,7 +88,10 @@ function checkDisks({ disks = [] }: InsertBody, zone: string): void {
     throw invalid('resource.disks', 'exactly one disk has to be the boot disk');
   }
   for (const { initializeParams } of disks) {
-    const { diskType, diskSizeGb, labels } = initializeParams ?? {};
+    const { diskName, diskType, diskSizeGb, labels } = initializeParams ?? {};
+    if (diskName !== undefined && !NAME.test(diskName)) {
+      throw invalid('resource.disks[0].initializeParams.diskName', `'${diskName}'. Must be a match of RFC 1035`);
+    }
     checkLabels('resource.disks.initializeParams.labels', labels);
     if (diskType !== undefined && !diskType.includes(`zones/${zone}/diskTypes/`)) {
       throw invalid('resource.disks[0].initializeParams.diskType', `'${diskType}'. It is not in zone ${zone}`);

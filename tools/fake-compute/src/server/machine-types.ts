@@ -2,12 +2,13 @@ import type { JsonObject } from '@nodepool/zk-protocol';
 
 /** GiB for each CPU. https://cloud.google.com/compute/docs/general-purpose-machines */
 const GIB_PER_CPU: Readonly<Record<string, number>> = { standard: 4, highmem: 8, highcpu: 1 };
-const FAMILY = /^(e2|n1|n2|n2d|c2|c3|t2d|t2a)-/;
+/** Custom types of N1 have no family in front. https://cloud.google.com/compute/docs/instances/creating-instance-with-custom-machine-type */
+const FAMILY = /^(e2|n1|n2|n2d|c2|c3|t2d|t2a|custom)-/;
 
 /** CPUs and memory of a machine type; `undefined`: there is none of that name. */
 export function sizeOf(machineType: string): { cpus: number; mib: number } | undefined {
   if (!FAMILY.test(machineType)) return undefined;
-  const custom = /-custom-(\d+)-(\d+)$/.exec(machineType);
+  const custom = /(?:^|-)custom-(\d+)-(\d+)(?:-ext)?$/.exec(machineType);
   if (custom) return { cpus: Number(custom[1]), mib: Number(custom[2]) };
   const [, kind = '', cpus = ''] = /-(standard|highmem|highcpu)-(\d+)$/.exec(machineType) ?? [];
   const gib = GIB_PER_CPU[kind];

@@ -143,8 +143,14 @@ function checkProject({ params: { project } }: CheckedRequest, cloud: Cloud): vo
 function zoneOf(request: CheckedRequest, cloud: Cloud): string {
   checkProject(request, cloud);
   const { zone = '' } = request.params;
+  if (cloud.unreachable.has(zone)) throw outOfOrder(zone);
   if (cloud.hasZone(zone)) return zone;
   throw new ApiError(400, 'invalid', `Invalid value for field 'zone': '${zone}'. Unknown zone.`);
+}
+
+/** https://cloud.google.com/compute/docs/troubleshooting/troubleshooting-api-errors: 503 `backendError`, to be repeated. */
+function outOfOrder(zone: string): ApiError {
+  return new ApiError(503, 'backendError', `Backend Error: zone ${zone} does not answer`);
 }
 
 function instanceOf(request: CheckedRequest, cloud: Cloud) {
@@ -198,7 +204,8 @@ function page(kind: string, all: readonly JsonObject[], request: CheckedRequest,
 }
 
 /**
- * A page of all zones together: each zone has what the page holds of it, or says that this is nothing.
+ * A page of all zones together: each zone has what the page holds of it, or says that this is nothing. One that does not answer
+ * fails the call, unless a partial answer is asked for: then it is among the `unreachables`, and says `UNREACHABLE` itself.
  * https://cloud.google.com/compute/docs/reference/rest/v1/instances/aggregatedList
  */
 function aggregate(
@@ -208,14 +215,28 @@ function aggregate(
   request: CheckedRequest,
   context: MethodContext,
 ): JsonObject {
-  const { found, nextPageToken } = onePage(all, ([, shown]) => shown, request, context);
-  const zones = Object.values(context.cloud.regions).flat();
-  const items = zones.map((zone): [string, JsonObject] => {
-    const here = found.filter((one) => one[0] === zone).map(([, shown]) => shown);
-    const warning = { code: 'NO_RESULTS_ON_PAGE', message: `There are no results for scope 'zones/${zone}'.` };
-    return [`zones/${zone}`, here.length > 0 ? { [name]: here } : { warning }];
-  });
-  return { kind, items: Object.fromEntries(items), ...(nextPageToken !== undefined && { nextPageToken }) };
+  const { regions, unreachable } = context.cloud;
+  const [silent] = unreachable;
+  if (silent !== undefined && request.query['returnPartialSuccess'] !== true) throw outOfOrder(silent);
+  const answered = all.filter(([zone]) => !unreachable.has(zone));
+  const { found, nextPageToken } = onePage(answered, ([, shown]) => shown, request, context);
+  const items = Object.values(regions)
+    .flat()
+    .map((zone): [string, JsonObject] => {
+      const here = found.filter((one) => one[0] === zone).map(([, shown]) => shown);
+      return [`zones/${zone}`, here.length > 0 ? { [name]: here } : { warning: warningOf(zone, unreachable) }];
+    });
+  return {
+    kind,
+    items: Object.fromEntries(items),
+    ...(nextPageToken !== undefined && { nextPageToken }),
+    ...(unreachable.size > 0 && { unreachables: Array.from(unreachable, (zone) => `zones/${zone}`) }),
+  };
+}
+
+function warningOf(zone: string, unreachable: ReadonlySet<string>): JsonObject {
+  if (unreachable.has(zone)) return { code: 'UNREACHABLE', message: `Scope 'zones/${zone}' cannot be reached.` };
+  return { code: 'NO_RESULTS_ON_PAGE', message: `There are no results for scope 'zones/${zone}'.` };
 }
 
 function onePage<T>(

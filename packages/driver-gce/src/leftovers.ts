@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { DATABASE_ID_TAG, isNodepoolError, type Logger, type Resource } from '@nodepool/core';
+import { nameOf, type ApiDisk, type ApiInstance } from './api.js';
+import type { ComputeClient } from './client.js';
+import { asLabels, type Ownership } from './ownership.js';
+import type { OwnResources } from './own-resources.js';
+
+/** What the leak clean-up works with. */
+export interface LeftoversOptions {
+  readonly client: Pick<ComputeClient, 'deleteInstance' | 'deleteDisk' | 'labelInstance' | 'labelDisk'>;
+  readonly own: OwnResources;
+  readonly ownership: Ownership;
+  readonly logger: Logger;
+}
+
+/** Instances and disks of a provider in all zones, for the leak clean-up. */
+export class Leftovers {
+  readonly #options: LeftoversOptions;
+  /** Zones of our instances when they were last listed. */
+  #listed = new Map<string, readonly { readonly zone: string; readonly databaseId: string | undefined }[]>();
+
+  constructor(options: LeftoversOptions) {
+    this.#options = options;
+  }
+
+  /** Instances and disks. When one of the two lists fails, the other one's. @throws both fail */
+  async list(signal: AbortSignal): Promise<Resource[]> {
+    const { own, logger } = this.#options;
+    const lists = await Promise.allSettled([own.instances(signal), own.disks(signal)]);
+    signal.throwIfAborted();
+    const [instances, disks] = lists;
+    if (instances.status === 'rejected' && disks.status === 'rejected') throw instances.reason;
+    for (const list of lists) {
+      if (list.status === 'rejected')
+        logger.warn('Failed to list leaked resources of one kind', { error: list.reason as unknown });
+    }
+    return [
+      ...(instances.status === 'fulfilled' ? this.#instances(instances.value.found) : []),
+      ...(disks.status === 'fulfilled' ? disks.value.found.map((disk) => this.#disk(disk)) : []),
+    ];
+  }
+
+  /** Deletes an instance or a disk. */
+  async delete(resource: Resource, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options;
+    const { type, id } = resource;
+    const [diskZone = '', diskName = ''] = id.split('/');
+    if (type === 'disk') return client.deleteDisk(diskZone, diskName, randomUUID(), signal);
+    for (const zone of this.#zonesOf(resource)) {
+      await client.deleteInstance(zone, id, randomUUID(), signal).catch(unlessNotFound);
+    }
+  }
+
+  /** Adds tags to an instance or a disk. */
+  async tag(resource: Resource, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options;
+    const { type, id } = resource;
+    const labels = asLabels(tags);
+    const [diskZone = '', diskName = ''] = id.split('/');
+    if (type === 'disk') return client.labelDisk(diskZone, diskName, labels, signal);
+    for (const zone of this.#zonesOf(resource)) await client.labelInstance(zone, id, labels, signal);
+  }
+
+  #instances(instances: readonly ApiInstance[]): Resource[] {
+    this.#listed = new Map();
+    for (const { name, zone, labels } of instances) {
+      const place = { zone: nameOf(zone), databaseId: labels?.[DATABASE_ID_TAG] };
+      this.#listed.set(name, [...(this.#listed.get(name) ?? []), place]);
+    }
+    return instances.map(({ name, labels }) => this.#resource('instance', name, labels));
+  }
+
+  #disk({ zone, name, labels, users: [user] = [] }: ApiDisk): Resource {
+    const resource = this.#resource('disk', `${nameOf(zone)}/${name}`, labels);
+    return user === undefined ? resource : { ...resource, instanceId: nameOf(user), inUse: true };
+  }
+
+  #resource(type: string, id: string, labels: ApiInstance['labels']): Resource {
+    return { type, id, metadata: this.#options.ownership.tagsOf(labels) };
+  }
+
+  /** Another installation may have an instance of the same name in another zone: names hold the number of the node alone. */
+  #zonesOf({ id, metadata }: Resource): string[] {
+    const places = this.#listed.get(id) ?? [];
+    return places.filter(({ databaseId }) => databaseId === metadata[DATABASE_ID_TAG]).map(({ zone }) => zone);
+  }
+}
+
+function unlessNotFound(error: unknown): void {
+  if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;
+}
