@@ -17,6 +17,7 @@ export class ObservedPool extends LivePoolView {
     const queue = new RequestQueue(compareRequests);
     const requests = {
       pausedCount: () => 0,
+      waitingFor: (label: string) => queue.countOf(label),
       has: (id: string) => queue.has(id),
       isPausing: () => false,
       acceptsNode: () => true,

@@ -1,9 +1,23 @@
 import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
 
-/** The free ready nodes of one pool by label. Iteration starts with the node that became free first. */
+/** A free node, and how many became free before it. */
+interface Entry {
+  node: NodeRecord;
+  readonly rank: number;
+}
+
+/** Free nodes that have the same labels, the one that became free first in front. */
+interface LabelSet {
+  readonly labels: readonly string[];
+  readonly entries: Map<NodeId, Entry>;
+}
+
+/** The free ready nodes of one pool. There may be many nodes, but only few sets of labels. */
 export class FreeNodes {
-  readonly #byLabel = new Map<string, Map<NodeId, NodeRecord>>();
-  readonly #all = new Map<NodeId, NodeRecord>();
+  readonly #sets = new Map<string, LabelSet>();
+  readonly #byLabel = new Map<string, Set<LabelSet>>();
+  readonly #all = new Map<NodeId, LabelSet>();
+  #nextRank = 0;
 
   get size(): number {
     return this.#all.size;
@@ -14,15 +28,34 @@ export class FreeNodes {
   }
 
   count(label: string): number {
-    return this.#byLabel.get(label)?.size ?? 0;
+    let count = 0;
+    for (const { entries } of this.#byLabel.get(label) ?? []) count += entries.size;
+    return count;
   }
 
-  ofLabel(label: string): Iterable<NodeRecord> {
-    return this.#byLabel.get(label)?.values() ?? [];
+  /**
+   * The nodes of a label. Those come first whose other labels are asked for least, and of those the ones with the fewest
+   * other labels, and then the ones that became free first.
+   * @param asked - how many requests wait for a label
+   */
+  *ofLabel(label: string, asked: (label: string) => number): Generator<NodeRecord> {
+    const sets = [...(this.#byLabel.get(label) ?? [])];
+    if (sets.length < 2) {
+      yield* byRank(sets);
+      return;
+    }
+    const rest = sets.map((set) => ({ set, asked: askedBeside(set, label, asked) })).sort(compareSets);
+    while (rest[0]) {
+      const [first] = rest;
+      const equal = rest.filter((each) => compareSets(each, first) === 0);
+      yield* byRank(equal.map(({ set }) => set));
+      rest.splice(0, equal.length);
+    }
   }
 
+  /** All nodes, the one that became free first in front. */
   all(): Iterable<NodeRecord> {
-    return this.#all.values();
+    return byRank([...this.#sets.values()]);
   }
 
   /**
@@ -31,30 +64,88 @@ export class FreeNodes {
    */
   put(node: NodeRecord): boolean {
     const before = this.#all.get(node.id);
-    const isNew = !before || !sameLabels(before, node);
-    if (before && isNew) this.delete(node.id);
-    this.#all.set(node.id, node);
-    for (const label of node.labels) {
-      let nodes = this.#byLabel.get(label);
-      if (!nodes) this.#byLabel.set(label, (nodes = new Map<NodeId, NodeRecord>()));
-      nodes.set(node.id, node);
+    const known = before?.entries.get(node.id);
+    if (before && known && sameLabels(before.labels, node.labels)) {
+      known.node = node;
+      return false;
     }
-    return isNew;
+    this.delete(node.id);
+    const set = this.#setOf(node.labels);
+    set.entries.set(node.id, { node, rank: this.#nextRank++ });
+    this.#all.set(node.id, set);
+    return true;
   }
 
   delete(id: NodeId): boolean {
-    const node = this.#all.get(id);
-    if (!node) return false;
+    const set = this.#all.get(id);
+    if (!set) return false;
     this.#all.delete(id);
-    for (const label of node.labels) {
-      const nodes = this.#byLabel.get(label);
-      nodes?.delete(id);
-      if (nodes?.size === 0) this.#byLabel.delete(label);
-    }
+    set.entries.delete(id);
+    if (set.entries.size === 0) this.#forget(set);
     return true;
+  }
+
+  #setOf(labels: readonly string[]): LabelSet {
+    const key = JSON.stringify(labels);
+    let set = this.#sets.get(key);
+    if (set) return set;
+    set = { labels, entries: new Map() };
+    this.#sets.set(key, set);
+    for (const label of labels) {
+      const sets = this.#byLabel.get(label);
+      if (sets) sets.add(set);
+      else this.#byLabel.set(label, new Set([set]));
+    }
+    return set;
+  }
+
+  #forget(set: LabelSet): void {
+    this.#sets.delete(JSON.stringify(set.labels));
+    for (const label of set.labels) {
+      const sets = this.#byLabel.get(label);
+      sets?.delete(set);
+      if (sets?.size === 0) this.#byLabel.delete(label);
+    }
   }
 }
 
-function sameLabels(a: NodeRecord, b: NodeRecord): boolean {
-  return a.labels === b.labels || (a.labels.length === b.labels.length && a.labels.every((l, i) => l === b.labels[i]));
+interface RatedSet {
+  readonly set: LabelSet;
+  /** How many requests wait for the other labels of its nodes. */
+  readonly asked: number;
+}
+
+function compareSets(a: RatedSet, b: RatedSet): number {
+  return a.asked - b.asked || a.set.labels.length - b.set.labels.length;
+}
+
+function askedBeside({ labels }: LabelSet, label: string, asked: (label: string) => number): number {
+  let sum = 0;
+  for (const other of labels) if (other !== label) sum += asked(other);
+  return sum;
+}
+
+/** Merges sets into the order in which their nodes became free. */
+function* byRank(sets: readonly LabelSet[]): Generator<NodeRecord> {
+  const queues = sets.map(({ entries }) => {
+    const source = entries.values();
+    return { source, head: source.next() };
+  });
+  for (;;) {
+    let first: (typeof queues)[number] | undefined;
+    for (const queue of queues) {
+      if (queue.head.done !== true && (first === undefined || rankOf(queue.head) < rankOf(first.head))) first = queue;
+    }
+    if (first === undefined || first.head.done === true) return;
+    yield first.head.value.node;
+    first.head = first.source.next();
+  }
+}
+
+function rankOf(head: IteratorResult<Entry>): number {
+  return head.done === true ? Infinity : head.value.rank;
+}
+
+function sameLabels(a: readonly string[], b: readonly string[]): boolean {
+  return a === b || (a.length === b.length && a.every((label, index) => label === b[index]));
 }

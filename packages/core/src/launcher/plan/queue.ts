@@ -40,6 +40,13 @@ export class RequestQueue {
     return this.#groups.values();
   }
 
+  /** How many waiting requests ask for the label. */
+  countOf(label: string): number {
+    let count = 0;
+    for (const { requests } of this.#groups.values()) if (requests[0]?.labels.includes(label)) count += requests.length;
+    return count;
+  }
+
   *requests(): Generator<RequestRecord> {
     for (const group of this.#groups.values()) yield* group.requests;
   }

@@ -122,7 +122,7 @@ export interface PoolView {
   /** Requests accepted by this pool that wait for capacity, whose place comes first. */
   readonly paused: boolean;
   labelReady(label: string): boolean;
-  /** Free ready nodes of a label in this pool, the one idle longest first. */
+  /** Free ready nodes of a label in this pool: first those whose other labels are asked for least, then those idle longest. */
   freeNodes(label: string): Iterable<NodeRecord>;
   /** Whether the driver would have a free node serve the request. Missing: it is not asked. */
   acceptsNode?(request: RequestRecord, node: NodeRecord): boolean;

@@ -26,6 +26,8 @@ import type { ProviderRunner } from '../providers/provider-runner.js';
 export interface PoolRequests {
   /** Accepted requests that wait for capacity. */
   pausedCount(): number;
+  /** How many waiting requests ask for the label. */
+  waitingFor(label: string): number;
   /** The request waits in this pool, or the pool works on it. */
   has(id: RequestId): boolean;
   /** The request is still to be left to its first pool. */
@@ -194,7 +196,7 @@ export class LivePoolView implements PoolView {
   }
 
   freeNodes(label: string): Iterable<NodeRecord> {
-    const nodes = this.#free.ofLabel(label);
+    const nodes = this.#free.ofLabel(label, (other) => this.#requests.waitingFor(other));
     return this.#port.shared?.ownFirst(nodes, this.provider, this.pool.name) ?? nodes;
   }
 
@@ -308,7 +310,7 @@ function usesImage(providers: Config['providers'], { provider, pool, label }: La
 
 /** There is a free node for each of the labels, as far as one look tells. */
 function hasAll(free: FreeNodes, labels: readonly string[]): boolean {
-  return labels.every((label) => firstOf(free.ofLabel(label)).length > 0);
+  return labels.every((label) => free.count(label) > 0);
 }
 
 /** At most one, without a look at the rest. */

@@ -93,6 +93,7 @@ export class PoolWorker {
   #requestsOfView() {
     return {
       pausedCount: () => this.#handlers.pausedCount,
+      waitingFor: (label: string) => this.#queue.requests.countOf(label),
       has: (id: RequestId) => this.#queue.requests.has(id) || this.handles(id),
       isPausing: (id: RequestId) => this.#queue.isPausing(id),
       acceptsNode: (request: RequestRecord, node: NodeRecord) => {
