@@ -29,6 +29,7 @@ export type {
   LaunchOrder,
   LaunchResult,
   AlienResource,
+  HostStatus,
   LeakedResource,
   NodeRequestHandler,
   NodeRequestHandlerNotifications,

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
-import type { FoundCondition } from '@nodepool/core';
+import type { FoundCondition, HostStatus } from '@nodepool/core';
+import type { NodeRecord } from '@nodepool/zk-protocol';
 import type { MonitoredHost } from './host-monitor.js';
 
 /** What is wrong with a host; `undefined`: its last check was good, or it has not been checked. */
@@ -21,6 +22,24 @@ export function hostCondition(host: MonitoredHost): FoundCondition | undefined {
     sinceMs: host.failingSinceMs,
     lastSeenMs: host.lastCheckMs,
   };
+}
+
+/** A host as people are shown it. @param nodes - the records of its slots */
+export function hostStatus(host: MonitoredHost, nodes: readonly NodeRecord[]): HostStatus {
+  const { name, port, username, labels, maxParallelJobs: slots } = host.offer.host;
+  const condition = hostCondition(host);
+  return {
+    ...{ pool: host.offer.pool.name, host: name, port, username, labels, slots, nodes },
+    health: healthOf(host),
+    ...{ reason: condition?.reason, message: condition?.message },
+    ...{ lastCheckMs: host.lastCheckMs, downSinceMs: host.failingSinceMs },
+  };
+}
+
+function healthOf({ failures, contacted, facts }: MonitoredHost): HostStatus['health'] {
+  if (failures > 0) return 'down';
+  if (facts === undefined) return 'unknown';
+  return contacted ? 'up' : 'trusted';
 }
 
 const REASONS = {

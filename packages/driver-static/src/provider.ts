@@ -1,10 +1,10 @@
 import { systemLookup } from '@nodepool/core';
-import type { FoundCondition, HostLookup, Provider, ProviderContext } from '@nodepool/core';
+import type { FoundCondition, HostLookup, HostStatus, Provider, ProviderContext } from '@nodepool/core';
 import { isFree, type CancelTimer, type NodeRecord, type RecordChange } from '@nodepool/zk-protocol';
 import { identityOf } from './config.js';
 import type { StaticProviderConfig } from './config.js';
 import { StaticRequestHandler } from './handler.js';
-import { hostCondition } from './host-condition.js';
+import { hostCondition, hostStatus } from './host-condition.js';
 import { HostMonitor, MonitoredHost } from './host-monitor.js';
 import { staleFields } from './host-record.js';
 import { PoolCapacities } from './pool-capacities.js';
@@ -130,6 +130,10 @@ export class StaticProvider implements Provider {
       ({ offer, facts }) => offer.pool.name === poolName && offer.host.labels.includes(label) && facts === undefined,
     );
     return hosts.map((host) => hindrance(host));
+  }
+
+  hosts(): HostStatus[] {
+    return [...this.#hosts.values()].map((host) => hostStatus(host, this.#index.recordsOf(host.identity)));
   }
 
   conditions(): FoundCondition[] {

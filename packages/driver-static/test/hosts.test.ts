@@ -161,6 +161,11 @@ describe('what is wrong with hosts', () => {
       evidence: { provider: 'rack', pool: 'main', host: host(0).address, port: host(0).port },
     });
     expect(silent?.message).toMatch(/^its SSH host keys could not be read within 5000 ms \(last: connect ECONNREFUSED/);
+    expect(provider.hosts()).toMatchObject([
+      { host: host(0).address, health: 'down', reason: 'NoAnswer', downSinceMs: silent?.sinceMs, nodes: [] },
+      { host: host(1).address, health: 'down', reason: 'HostKeyMismatch', lastCheckMs: other?.lastSeenMs },
+      { host: 'fake-host', health: 'trusted', reason: undefined, nodes: [{ state: 'ready' }] },
+    ]);
     expect(silent?.nextStep).toContain(`open port ${host(0).port}`);
     expect(other).toMatchObject({ reason: 'HostKeyMismatch' });
     expect(other?.message).toMatch(/^the configured host-key .* is not among the keys of the host/);

@@ -15,6 +15,7 @@ import { eraseCommand } from './erase.js';
 import { explainCommand } from './explain.js';
 import { exportImageDataCommand } from './export-image-data.js';
 import { holdCommand } from './hold.js';
+import { hostsCommand } from './hosts.js';
 import { imageBuildCommand } from './image-build.js';
 import { imageDiffCommand } from './image-diff.js';
 import { imageDeleteCommand } from './image-delete.js';
@@ -53,7 +54,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     title: 'See what happens and why',
     commands: [
       ...[requestListCommand, explainCommand, timelineCommand, topCommand, logsCommand, doctorCommand],
-      ...[controlsCommand, infoCommand, driversCommand],
+      ...[hostsCommand, controlsCommand, infoCommand, driversCommand],
     ],
   },
   {

@@ -214,6 +214,8 @@ export interface Provider extends ProviderNotifications {
    * what has been found to be well again. `lastSeenMs` tells when it was last found to be so.
    */
   conditions?(): readonly FoundCondition[];
+  /** The machines it lends, for drivers that do not make them: in memory, for people. Missing: it lends none. */
+  hosts?(): readonly HostStatus[];
   /**
    * Deletes resources with the tags of this provider and this database that no record knows. Called at the start and every
    * minute. Never deletes what carries another database id, or none.
@@ -249,6 +251,30 @@ export interface Provider extends ProviderNotifications {
   deleteImage?(externalId: string, signal: AbortSignal): Promise<void>;
   /** The images of the cloud that carry the provider's tag, whole or not; and, with `all`, every other one it shows. */
   listImages?(signal: AbortSignal, options?: { readonly all?: boolean | undefined }): Promise<readonly ProviderImage[]>;
+}
+
+/** A machine that a provider lends and does not make, as its last check found it. */
+export interface HostStatus {
+  readonly pool: string;
+  /** Name or address. */
+  readonly host: string;
+  readonly port: number;
+  readonly username: string;
+  readonly labels: readonly string[];
+  /** How many jobs it takes at once. */
+  readonly slots: number;
+  /** `unknown`: it has not been checked; `trusted`: it is taken as it is configured, and never contacted. */
+  readonly health: 'up' | 'down' | 'unknown' | 'trusted';
+  /** Class of what is wrong in one CamelCase word; `undefined`: nothing. */
+  readonly reason: string | undefined;
+  /** What is wrong, for people; `undefined`: nothing. */
+  readonly message: string | undefined;
+  /** When its last check ended, ms since the epoch; `undefined`: there was none. */
+  readonly lastCheckMs: number | undefined;
+  /** Since when it has been down, ms since the epoch. */
+  readonly downSinceMs: number | undefined;
+  /** The records of its slots. */
+  readonly nodes: readonly NodeRecord[];
 }
 
 /** A resource with the provider's tag that no record knows. */

@@ -10,7 +10,7 @@ import {
   type RequestCache,
 } from '@nodepool/zk-protocol';
 import type { Config } from '../contract/config.js';
-import type { AlienResource, LeakedResource } from '../contract/driver.js';
+import type { AlienResource, HostStatus, LeakedResource } from '../contract/driver.js';
 import type { PoolLoad } from '../contract/pool-load.js';
 import { nodeNote } from '../images/notes.js';
 import { assemble, type LauncherParts } from './assemble.js';
@@ -113,8 +113,6 @@ export class Launcher {
     for (const cache of [this.nodes, this.requests, components, controlCache, images]) cache.stop();
     await Promise.resolve();
   }
-
-  // --- what it acts on --------------------------------------------------------------------------------------------
 
   #follow(): void {
     const { services, registry, images, candidates } = this.#parts;
@@ -232,6 +230,11 @@ export class Launcher {
   /** What carries the name of a provider and is not proven to belong to this database. It is never deleted. */
   get alienResources(): readonly (AlienResource & { readonly provider: string })[] {
     return this.#parts.providers.alienResources();
+  }
+
+  /** Machines that providers lend, with who has them. */
+  get hosts(): readonly (HostStatus & { readonly provider: string })[] {
+    return this.#parts.providers.hosts();
   }
 
   /** Deletions that keep failing. */

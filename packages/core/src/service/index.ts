@@ -31,6 +31,7 @@ export { buildNote, canaryPercent, failureNote, imageNotes, withdrawnNote } from
 export { providersWithout, withdrawal } from '../images/withdrawal.js';
 
 /* Command lines */
+export { userOf } from '../render/user-of.js';
 export { didYouMean } from '../text/suggest.js';
 export type { ExpandedOption } from '../text/expand-option.js';
 export { ambiguousOptionText, expandOption } from '../text/expand-option.js';

@@ -8,7 +8,7 @@ import type {
   RecordCache,
   RequestRecord,
 } from '@nodepool/zk-protocol';
-import type { AlienResource, Config, LeakedResource } from '@nodepool/core';
+import type { AlienResource, Config, HostStatus, LeakedResource } from '@nodepool/core';
 import type { ExplainSubject, PoolStatus, RequestExplanation, SteeringReport } from '@nodepool/core/launcher';
 
 /** What the service and its web server need of the part that serves requests. */
@@ -41,6 +41,8 @@ export interface LauncherRuntime {
   readonly leakedResources: readonly (LeakedResource & { readonly provider: string })[];
   /** What carries the name of a provider and is not proven to belong to this database; it is never deleted. */
   readonly alienResources: readonly (AlienResource & { readonly provider: string })[];
+  /** Machines that providers lend, with who has them. */
+  readonly hosts: readonly (HostStatus & { readonly provider: string })[];
   /** Deletions that keep failing. */
   readonly failingDeletions: readonly { nodeId: string; attempts: number; error: string | undefined }[];
   /** Orders of operators that are in force, in the order in which they were given. */

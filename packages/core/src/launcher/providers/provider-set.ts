@@ -5,7 +5,7 @@ import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import { sameProviderConfig } from '../../config/compare.js';
 import type { Config } from '../../contract/config.js';
 import type { DriverRegistry } from '../../config/discovery/registry-types.js';
-import type { AlienResource, LeakedResource, Provider, ProviderContext } from '../../contract/driver.js';
+import type { AlienResource, HostStatus, LeakedResource, Provider, ProviderContext } from '../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
 import type { ConfigSource, NodeRemoval } from '../mirror/ports.js';
 import { loggingAs, type Services } from '../mirror/services.js';
@@ -105,6 +105,11 @@ export class ProviderSet {
   /** Resources that providers found in their clouds and that are not proven to belong to this database. */
   alienResources(): OfProvider<AlienResource>[] {
     return this.#eachOf((provider) => provider.alienResources?.());
+  }
+
+  /** Machines that providers lend. */
+  hosts(): OfProvider<HostStatus>[] {
+    return this.#eachOf((provider) => provider.hosts?.());
   }
 
   #eachOf<T>(ask: (provider: Provider) => readonly T[] | undefined): OfProvider<T>[] {

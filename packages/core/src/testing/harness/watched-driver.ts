@@ -109,6 +109,7 @@ function watchProvider(provider: Provider, watch: DriverWatch): Whole<Provider> 
     cleanupLeakedResources: (signal) => provider.cleanupLeakedResources(signal),
     leakedResources: provider.leakedResources?.bind(provider),
     conditions: provider.conditions?.bind(provider),
+    hosts: provider.hosts?.bind(provider),
     alienResources: provider.alienResources?.bind(provider),
     errorLabels: () => provider.errorLabels(),
     uploadImage: provider.uploadImage?.bind(provider),

@@ -146,7 +146,7 @@ describe('the OpenAPI document', () => {
 
     expect(wrong).toEqual([]);
     const lists = ['builds', 'components', 'controls', 'images', 'labels', 'nodes', 'overview', 'pools', 'providers'];
-    const records = ['nodes/{id}', 'requests', 'requests/{id}'];
+    const records = ['hosts', 'nodes/{id}', 'requests', 'requests/{id}'];
     const timelines = ['history/pages/{page}', 'history/{id}', 'nodes/{id}/timeline', 'requests/{id}/timeline'];
     expect(checked.sort()).toEqual([...lists, ...records, ...timelines].sort());
   });
@@ -178,6 +178,19 @@ describe('reading', () => {
     const { status, body } = await get(path);
 
     expect([status, body]).toEqual([400, { error, text: expect.stringContaining(text) as string }]);
+  });
+
+  it('lists hosts with their health and who has them', async () => {
+    const [node] = await nodes();
+
+    expect((await get('/api/v1/hosts')).body).toMatchObject([
+      {
+        ...{ provider: 'rack', pool: 'main', host: '127.0.0.1', port: 22, username: 'zuul', slots: 1 },
+        ...{ labels: ['small', 'big'], health: 'trusted', reason: null, message: null, down_since: null },
+        last_check: expect.any(Number) as number,
+        nodes: [{ node: node?.id, state: 'ready', user: null }],
+      },
+    ]);
   });
 
   it('lets pages of all origins read', async () => {

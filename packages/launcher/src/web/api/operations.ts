@@ -2,6 +2,7 @@ import type { JsonObject } from '@nodepool/zk-protocol';
 import { listOf, orNull, record, ref, TEXT, WHOLE, type ApiOperation, type ApiPart } from '@nodepool/daemon';
 import { CONTROL_SCHEMA, controlOperations } from './controls.js';
 import { historyOperations, TIMELINE_SCHEMAS } from './history-operations.js';
+import { HOST_SCHEMA, listHosts } from './hosts.js';
 import { nodeOperations } from './node-operations.js';
 import { labelsToApi, poolsToApi } from './overview.js';
 import { countNodes, PROVIDER_SCHEMA, providersToApi } from './providers.js';
@@ -26,6 +27,7 @@ export function createLauncherApi(sources: LauncherApiSources): ApiPart {
       ...nodeOperations(sources),
       ...requestOperations(sources),
       ...supplyOperations(sources),
+      listHosts(sources),
       ...controlOperations(sources),
       ...historyOperations(sources),
     ],
@@ -33,6 +35,7 @@ export function createLauncherApi(sources: LauncherApiSources): ApiPart {
       ...RECORD_SCHEMAS,
       ...TIMELINE_SCHEMAS,
       Provider: PROVIDER_SCHEMA,
+      Host: HOST_SCHEMA,
       Label: LABEL,
       Control: CONTROL_SCHEMA,
       Explanation: EXPLANATION,

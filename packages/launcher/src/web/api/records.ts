@@ -8,7 +8,7 @@ import {
   type Resources,
 } from '@nodepool/zk-protocol';
 import type { PoolStatus } from '@nodepool/core/launcher';
-import { shownPort } from '@nodepool/core/service';
+import { shownPort, userOf } from '@nodepool/core/service';
 import { FLAG, listOf, NUMBERS, orNull, record, ref, TEXT, TIME, WHOLE } from '@nodepool/daemon';
 
 const seconds = (ms: number | null) => (ms === null ? null : ms / 1000);
@@ -30,6 +30,7 @@ export const RECORD_SCHEMAS: Readonly<Record<string, JsonObject>> = {
       hold_expiration: orNull(HOLD_LIMIT),
       comment: orNull(TEXT),
     },
+    user: orNull({ ...TEXT, description: 'Who has it, for people; null: nobody' }),
     ...{ resources: orNull(NUMBERS), launch_error: orNull(TEXT) },
   }),
   Reason: record({ launcher: TEXT, rule: TEXT, text: TEXT, time: TIME }),
@@ -83,6 +84,7 @@ export function nodeToApi(node: NodeRecord, locked: boolean): JsonObject {
     hold_job: node.holdJob,
     hold_expiration: seconds(node.holdExpirationMs),
     comment: node.comment,
+    user: userOf(node),
     resources: node.resources === null ? null : finite(node.resources),
     launch_error: node.launchError,
   };

@@ -25,6 +25,7 @@ export interface LauncherApiSources {
     | 'providerErrors'
     | 'drainingProviders'
     | 'failingDeletions'
+    | 'hosts'
     | 'controls'
     | 'onControlsChange'
     | 'notReady'

@@ -3,6 +3,7 @@ import type { FoundCondition } from '../../../contract/condition.js';
 import { DriverError } from '../../../contract/errors.js';
 import type {
   AlienResource,
+  HostStatus,
   LeakedResource,
   NodeRequestHandler,
   Provider,
@@ -181,6 +182,10 @@ export class GuardedProvider implements WholeProvider {
 
   leakedResources(): readonly LeakedResource[] {
     return this.#violations.ask('leakedResources', [], () => this.#provider?.leakedResources?.() ?? [], Array.isArray);
+  }
+
+  hosts(): readonly HostStatus[] {
+    return this.#violations.ask('hosts', [], () => this.#provider?.hosts?.() ?? [], Array.isArray);
   }
 
   conditions(): readonly FoundCondition[] {
