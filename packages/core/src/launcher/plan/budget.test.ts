@@ -69,6 +69,20 @@ describe('fitting a request', () => {
     expect({ complete: assignment.complete, shortage }).toEqual({ complete: true, shortage: undefined });
   });
 
+  it.each([
+    [
+      ['small', 'big'],
+      [['small', 'big']],
+      '1 of "big" needed, 0 free after requests ahead, 1 taken for its other labels',
+    ],
+    [['big', 'big', 'big'], [['big'], ['big']], '3 of "big" needed, 2 free after requests ahead'],
+    [['big', 'big'], [['big']], '2 of "big" needed, 1 free after requests ahead'],
+  ])('counts no node as free that the request has for another label: %j of %j', (labels, free, text) => {
+    const { shortage } = new Budget(rack(nodes(...free))).fit(demand(labels));
+
+    expect(shortage).toMatchObject({ rule: 'label-quota', text });
+  });
+
   it('launches all nodes of a request that wants no used ones', () => {
     const budget = new Budget(cloud(nodes(['small'])));
 

@@ -169,7 +169,7 @@ export class Budget {
     }
     const shortage = this.#view.launches
       ? this.#launchShortage(label, scratch)
-      : this.#nothingFree(label, request.labels);
+      : nothingFree(label, request.labels, earlier, this.#offers(label).nodes(this.#taken));
     if (shortage) {
       scratch.shortage ??= shortage;
       return { label, source: { kind: 'wait' } };
@@ -254,18 +254,6 @@ export class Budget {
     });
   }
 
-  #nothingFree(label: string, labels: readonly string[]): Reason {
-    const needed = countOf(labels, label);
-    let free = 0;
-    for (const _ of this.#offers(label).nodes(this.#taken)) free++;
-    return reason(
-      'label-quota',
-      `${needed} of "${label}" needed, ${free} free after requests ahead`,
-      'nodes of the label are returned or added',
-      { label, needed, available: free },
-    );
-  }
-
   #tenantShortage(demand: Demand): Reason | undefined {
     const tenant = demand.request.tenantName;
     if (tenant === null) return undefined;
@@ -297,6 +285,35 @@ const TOO_MANY_LAUNCHES: ReadonlySet<RuleName> = new Set(['max-concurrency', 'la
 /** Nothing is begun or kept for the demand. */
 function nothingFits({ az }: Demand, shortage: Reason): Fit {
   return { assignment: { parts: [], complete: false, az }, shortage, isProviderShort: false, isOverQuota: false };
+}
+
+/**
+ * The reason of a request for a label of which it gets no more nodes.
+ * @param parts - what the request has got so far
+ * @param free - nodes of the label that no request ahead takes
+ */
+function nothingFree(
+  label: string,
+  labels: readonly string[],
+  parts: readonly AssignmentPart[],
+  free: Iterable<NodeRecord>,
+): Reason {
+  const needed = countOf(labels, label);
+  const beside = new Set<string>();
+  for (const part of parts) if (part.label !== label && part.source.kind === 'node') beside.add(part.source.node.id);
+  let available = 0;
+  let taken = 0;
+  for (const { id } of free) {
+    if (beside.has(id)) taken++;
+    else available++;
+  }
+  const rest = taken === 0 ? '' : `, ${taken} taken for its other labels`;
+  return reason(
+    'label-quota',
+    `${needed} of "${label}" needed, ${available} free after requests ahead${rest}`,
+    'nodes of the label are returned or added',
+    { label, needed, available },
+  );
 }
 
 /** Leaves at most so many instances. */
