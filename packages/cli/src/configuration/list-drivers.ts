@@ -13,7 +13,12 @@ const driverListing: Listing<InspectedDriver> = [
   { key: 'api', header: 'API', level: 'brief', value: ({ apiVersion }) => apiVersion ?? null },
   { key: 'usable', header: 'Usable', level: 'brief', value: ({ problem }) => problem === undefined },
   { key: 'path', header: 'Path', level: 'brief', value: ({ path }) => path },
-  { key: 'problem', header: 'Problem', level: 'extra', value: ({ problem }) => problem ?? null },
+  {
+    key: 'problem',
+    header: 'Problem',
+    level: 'extra',
+    value: ({ problem, warnings }) => problem ?? (warnings.join('; ') || null),
+  },
 ];
 
 /** `nodepool drivers`: driver packages installed on this machine, where they are, and what is wrong with them. */
@@ -21,5 +26,7 @@ export async function drivers(context: CliContext): Promise<void> {
   const found = await inspectDrivers(driverPlaces(context.options.configFile));
   printListing(context, driverListing, found);
   if (context.options.format !== 'table') return;
-  for (const { problem } of found) if (problem !== undefined) tell(problem);
+  for (const { problem, warnings } of found) {
+    for (const text of problem === undefined ? warnings : [problem]) tell(text);
+  }
 }

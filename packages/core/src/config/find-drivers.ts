@@ -1,4 +1,5 @@
 import { orAbort, type JsonObject } from '@nodepool/zk-protocol';
+import type { ConfigProblem } from '../contract/config.js';
 import type { Driver } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
 import { DEFAULT_DRIVER } from './compose-schema.js';
@@ -35,26 +36,32 @@ export async function findDrivers(
       const driver = await orAbort(options.drivers.get(name), options.signal);
       assertCompiles(name, providerSchema(driver));
       found.set(name, driver);
+      for (const warning of warningsOf(options, driver)) report(options, entries, name, warning, 'warning');
     } catch (error) {
       if (!(error instanceof DriverError)) throw error;
-      reportUnusable(options, entries, name, error.message);
+      report(options, entries, name, error.message, 'error');
     }
   }
   return found;
 }
 
-function reportUnusable(
+function warningsOf({ drivers }: FindDriversOptions, driver: Driver): readonly string[] {
+  return drivers.loaded().find((loaded) => loaded.driver === driver)?.warnings ?? [];
+}
+
+function report(
   { document, problems }: FindDriversOptions,
   entries: readonly JsonObject[],
   name: string,
   reason: string,
+  severity: ConfigProblem['severity'],
 ): void {
   const indexes = [...entries.keys()].filter((index) => driverNameOf(entries[index] ?? {}) === name);
   const [first = 0, ...others] = indexes;
   const isImplied = indexes.some((index) => !('driver' in (entries[index] ?? {})));
   const hint = isImplied ? ' (without "driver", the driver is openstack)' : '';
   const also = others.length > 0 ? `; the same for ${others.map(describe).join(', ')}` : '';
-  problems.add(document, ['providers', first, 'driver'], `${reason}${hint}${also}`);
+  problems.add(document, ['providers', first, 'driver'], `${reason}${hint}${also}`, { severity });
 
   function describe(index: number): string {
     const provider = textOf(entries[index]?.['name']);

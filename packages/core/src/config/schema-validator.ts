@@ -30,6 +30,8 @@ export interface SchemaCheck {
 let ajv: Ajv | undefined;
 /** Knows what a schema is; loading that takes a tenth of a second, and our own schemas need no check. */
 let schemaAjv: Ajv | undefined;
+/** Schemas that were found to be valid. */
+const asserted = new WeakSet<JsonSchema>();
 const compiled = new WeakMap<JsonSchema, ValidateFunction>();
 
 /** One thing that breaks a schema. */
@@ -100,9 +102,11 @@ function readingFor(check: SchemaCheck, { error, path }: SchemaFault): Reading |
 
 /** Compiles a driver's schema early. @throws {DriverError} the schema itself is wrong */
 export function assertCompiles(driver: string, schema: JsonSchema): void {
+  if (asserted.has(schema)) return;
+  schemaAjv ??= createAjv({});
+  const isSchema = schemaAjv.validateSchema(schema);
   try {
-    schemaAjv ??= createAjv({});
-    void schemaAjv.validateSchema(schema, true);
+    if (isSchema !== true) throw new TypeError(schemaFault(schemaAjv.errors ?? []));
     compile(schema);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -110,6 +114,15 @@ export function assertCompiles(driver: string, schema: JsonSchema): void {
       cause: error,
     });
   }
+  asserted.add(schema);
+}
+
+/** What breaks the schema of schemas, told by the one error that names what was expected. */
+function schemaFault(errors: readonly ErrorObject[]): string {
+  const told = errors.find(({ keyword }) => keyword === 'enum') ?? errors[0];
+  if (told === undefined) return 'it is no JSON schema';
+  const place = told.instancePath.slice(1).replaceAll('/', '.') || 'the schema';
+  return `${place}: ${toSentence(told, { reveal: true, written: undefined }).message}`;
 }
 
 function compile(schema: JsonSchema): ValidateFunction {

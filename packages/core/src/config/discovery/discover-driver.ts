@@ -1,6 +1,9 @@
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import { DRIVER_API_VERSION, type Driver } from '../../contract/driver.js';
 import { DriverError } from '../../contract/errors.js';
+import { providerSchema } from '../provider-schema.js';
+import { assertCompiles } from '../schema-validator.js';
+import { checkCoreOf } from './core-copies.js';
 import { type DriverPackage, resolveEntry } from './driver-package.js';
 import { findDriver, isFullName } from './find-driver.js';
 import { type ImportLimit, importModule } from './import-module.js';
@@ -25,7 +28,9 @@ export async function discoverDriver(name: string, options: DiscoverOptions): Pr
   if (file === undefined) throw new DriverError(name, `${nameOf(name, found)} has no main entry in its "exports"`);
   const driver = await importDriver(name, found, file, options);
   checkExport(name, found, driver);
-  return { driver, packageName: found.packageName, packageVersion: found.packageVersion, path: found.path };
+  const { packageName, packageVersion, path } = found;
+  const warnings = (await checkCoreOf(found)).map((warning) => `${nameOf(name, found)} ${warning}`);
+  return { driver, packageName, packageVersion, path, warnings };
 }
 
 function nameOf(name: string, { packageName, packageVersion, path }: DriverPackage): string {
@@ -65,9 +70,22 @@ async function importDriver(name: string, found: DriverPackage, file: string, li
   }
   const { driver } = module;
   if (isDriver(driver)) return driver;
-  const lack = driver === undefined ? 'has no named export "driver"' : 'exports a "driver" that is none';
   const expected = 'expected: export const driver: Driver = { name, apiVersion, capabilities, schema, ... }';
-  throw new DriverError(name, `${nameOf(name, found)} ${lack}, ${expected}`);
+  throw new DriverError(name, `${nameOf(name, found)} ${lackOf(driver, isCommonJs(found, file))}, ${expected}`);
+}
+
+function lackOf(driver: unknown, isCommon: boolean): string {
+  if (driver === undefined && isCommon) return `has no named export "driver": it ${COMMON_JS}`;
+  if (driver === undefined) return 'has no named export "driver"';
+  const lacking = lackingMembers(driver);
+  return `exports a "driver" that is none: it has no ${lacking.join(', ')}`;
+}
+
+const COMMON_JS = 'is a CommonJS module, and drivers are ES modules: its author has to write "type": "module"';
+
+/** Whether Node takes the file for CommonJS. */
+function isCommonJs({ isModule }: DriverPackage, file: string): boolean {
+  return file.endsWith('.cjs') || (!isModule && !file.endsWith('.mjs'));
 }
 
 /** Installing again only helps against what is missing; all else is in the code of the package. */
@@ -77,22 +95,34 @@ function whyNotLoaded({ packageName }: DriverPackage, error: unknown): string {
   if (isNodepoolError(error, 'NODEPOOL_TIMEOUT')) {
     return `${reason}, it must not wait for anything while it is imported: ${report}, then start this program again`;
   }
+  if (/^(require|module|exports) is not defined/.test(reason)) {
+    return `${reason}: its code is CommonJS, and drivers are ES modules (import and export); ${report}`;
+  }
   const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
   return isMissing
     ? `${reason}; a file or package it needs is missing: install ${packageName} again`
     : `${reason}; ${report}`;
 }
 
-/** The members without which nothing works; the driver kit checks the rest. */
+/** The members without which nothing works, by kind; the driver kit checks the rest. */
+const MEMBERS = {
+  name: 'string',
+  capabilities: 'object',
+  schema: 'object',
+  getProviderConfig: 'function',
+  getProvider: 'function',
+} as const satisfies Partial<Record<keyof Driver, 'string' | 'object' | 'function'>>;
+
 function isDriver(value: unknown): value is Driver {
-  if (value === null || typeof value !== 'object') return false;
-  const { name, schema, getProviderConfig, getProvider } = value as Partial<Driver>;
-  return (
-    typeof name === 'string' &&
-    typeof schema === 'object' &&
-    typeof getProviderConfig === 'function' &&
-    typeof getProvider === 'function'
-  );
+  return lackingMembers(value).length === 0;
+}
+
+function lackingMembers(value: unknown): string[] {
+  const members = Object(value) as Readonly<Record<string, unknown>>; // those of a class stand in its prototype
+  return Object.entries(MEMBERS).flatMap(([name, kind]) => {
+    const member = members[name];
+    return typeof member === kind && member !== null ? [] : [name];
+  });
 }
 
 function checkExport(name: string, found: DriverPackage, driver: Driver): void {
@@ -101,4 +131,12 @@ function checkExport(name: string, found: DriverPackage, driver: Driver): void {
     throw new DriverError(name, `${nameOf(name, found)} has two names: ${names}; report this to its author`);
   }
   checkVersion(name, found, driver.apiVersion, 'its export');
+  try {
+    assertCompiles(name, providerSchema(driver));
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    throw new DriverError(name, `${error.message}; report this to the author of ${found.packageName}`, {
+      cause: error,
+    });
+  }
 }

@@ -13,6 +13,10 @@ export interface DriverPackage {
   readonly apiVersion: number | undefined;
   /** `exports`, else `main`. */
   readonly entry: unknown;
+  /** Whether a file `.js` of the package is an ES module (`type`). */
+  readonly isModule: boolean;
+  /** Ranges for `@nodepool/core`, by where they stand. */
+  readonly core: { readonly dependency: string | undefined; readonly peer: string | undefined };
 }
 
 /**
@@ -37,6 +41,8 @@ export async function readDriverPackage(folder: string): Promise<DriverPackage |
     driver,
     apiVersion: typeof apiVersion === 'number' ? apiVersion : undefined,
     entry: manifest['exports'] ?? manifest['main'],
+    isModule: manifest['type'] === 'module',
+    core: { dependency: rangeIn(manifest['dependencies']), peer: rangeIn(manifest['peerDependencies']) },
   };
 }
 
@@ -59,6 +65,11 @@ export function resolveEntry(found: DriverPackage, conditions: readonly string[]
   const main = isSubpathMap(entry) ? entry['.'] : entry;
   const target = resolveTarget(main, new Set([...conditions, 'node', 'import', 'module-sync', 'default']));
   return target === undefined ? undefined : join(path, target);
+}
+
+function rangeIn(dependencies: unknown): string | undefined {
+  const range = asMap(dependencies)['@nodepool/core'];
+  return typeof range === 'string' ? range : undefined;
 }
 
 function textOr(value: unknown, otherwise: string): string {

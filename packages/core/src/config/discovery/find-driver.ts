@@ -1,10 +1,9 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { DRIVER_API_VERSION } from '../../contract/driver.js';
 import { DriverError } from '../../contract/errors.js';
 import { adviseMissingDriver, assertDriverName } from './driver-advice.js';
 import { type DriverPackage, hasManifest, readDriverPackage } from './driver-package.js';
-import { listInstalledDrivers } from './list-drivers.js';
+import { listInstalledDrivers, notDeclared } from './list-drivers.js';
 import { type DriverPlaces, moduleFolders, scopesIn } from './places.js';
 
 /**
@@ -23,7 +22,7 @@ export async function findDriver(name: string, places: DriverPlaces): Promise<Dr
   const found = name.includes('/') ? undefined : await findInScopes(folders, name);
   if (found !== undefined) return found;
   const other = await findOtherPackage(folders, name);
-  if (other !== undefined) throw new DriverError(name, noDriver(name, other));
+  if (other !== undefined) throw new DriverError(name, notDeclared(name, other, isFullName(name) ? '<name>' : name));
   const installed = (await listInstalledDrivers(places)).map((driver) => driver.name);
   throw new DriverError(name, adviseMissingDriver(name, [...new Set(installed)], places.searchFrom));
 }
@@ -99,13 +98,6 @@ async function read(folder: string, name: string): Promise<DriverPackage | undef
       cause: error,
     });
   }
-}
-
-function noDriver(name: string, folder: string): string {
-  const lacks = 'has no `nodepool.driver` in its package.json, so that it is not loaded';
-  const short = isFullName(name) ? '<name>' : name;
-  const wanted = `"nodepool": {"driver": "${short}", "apiVersion": ${DRIVER_API_VERSION}}`;
-  return `driver "${name}": the package in ${folder} ${lacks}; its author has to add ${wanted}`;
 }
 
 function ambiguous(name: string, first: DriverPackage, second: DriverPackage): string {

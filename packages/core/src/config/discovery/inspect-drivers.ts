@@ -1,24 +1,34 @@
 import { discoverDriver, type DiscoverOptions } from './discover-driver.js';
-import { listInstalledDrivers, type InstalledDriver } from './list-drivers.js';
+import { listInstalledDrivers, listUndeclared, type InstalledDriver } from './list-drivers.js';
 
 /** An installed driver package, and whether it would work. */
 export interface InspectedDriver extends InstalledDriver {
   /** Why a configuration that names the driver does not get this package, and what to do; `undefined` when it does. */
   readonly problem: string | undefined;
+  /** What is wrong with the package although it can be used, one sentence each, with what to do. */
+  readonly warnings: readonly string[];
 }
 
-/** All driver packages with a usual name, each one tried: those made for this API are loaded. */
+/**
+ * All packages with the name of a driver, each one tried: those made for this API are loaded. A package that does not say that it
+ * is a driver is among them, with that as its problem.
+ */
 export async function inspectDrivers(options: DiscoverOptions): Promise<InspectedDriver[]> {
   const installed = await listInstalledDrivers(options);
-  return Promise.all(installed.map(async (driver) => ({ ...driver, problem: await findProblem(driver, options) })));
+  const undeclared = await listUndeclared(options);
+  return Promise.all([
+    ...installed.map(async (driver) => ({ ...driver, ...(await inspect(driver, options)) })),
+    ...undeclared.map((driver) => ({ ...driver, warnings: [] })),
+  ]);
 }
 
-async function findProblem({ name, path, packageName }: InstalledDriver, options: DiscoverOptions) {
+async function inspect({ name, path, packageName }: InstalledDriver, options: DiscoverOptions) {
   try {
     const found = await discoverDriver(name, options);
-    if (found.path === path) return undefined;
-    return `hidden by ${found.packageName} in ${found.path}; to use it write driver: "${packageName}"`;
+    if (found.path === path) return { problem: undefined, warnings: found.warnings };
+    const problem = `hidden by ${found.packageName} in ${found.path}; to use it write driver: "${packageName}"`;
+    return { problem, warnings: [] };
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return { problem: error instanceof Error ? error.message : String(error), warnings: [] };
   }
 }

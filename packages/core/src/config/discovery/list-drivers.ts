@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DRIVER_API_VERSION } from '../../contract/driver.js';
-import { type DriverPackage, readDriverPackage } from './driver-package.js';
+import { type DriverPackage, hasManifest, readDriverPackage } from './driver-package.js';
 import { type DriverPlaces, moduleFolders, namesIn, scopesIn } from './places.js';
 
 /** A driver package found on this machine. It has not been loaded. */
@@ -33,6 +33,34 @@ export async function listInstalledDrivers(places: DriverPlaces): Promise<Instal
     isUsable: apiVersion === DRIVER_API_VERSION,
   }));
   return drivers.sort((a, b) => a.name.localeCompare(b.name) || a.packageName.localeCompare(b.packageName));
+}
+
+/** Packages with the usual name of a driver whose `package.json` does not say that they are one, with what is to be done. */
+export async function listUndeclared(
+  places: DriverPlaces,
+): Promise<(InstalledDriver & { readonly problem: string })[]> {
+  const found = new Map<string, InstalledDriver & { readonly problem: string }>();
+  for (const folder of moduleFolders(places)) {
+    for (const packageName of await driverPackageNames(folder)) {
+      const path = join(folder, packageName);
+      const isDeclared = await readDriverPackage(path).then(
+        (one) => one !== undefined,
+        () => true,
+      ); // no JSON, no driver
+      if (found.has(packageName) || isDeclared || !(await hasManifest(path))) continue;
+      const name = packageName.replace(/^.*driver-/, '');
+      const facts = { name, packageName, packageVersion: 'unknown', path, apiVersion: undefined, isUsable: false };
+      found.set(packageName, { ...facts, problem: notDeclared(name, path) });
+    }
+  }
+  return [...found.values()];
+}
+
+/** What is said of a package without `nodepool.driver`. @param name - of the driver, as far as it is known */
+export function notDeclared(name: string, folder: string, short = name): string {
+  const lacks = 'has no `nodepool.driver` in its package.json, so that it is not loaded';
+  const wanted = `"nodepool": {"driver": "${short}", "apiVersion": ${DRIVER_API_VERSION}}`;
+  return `driver "${name}": the package in ${folder} ${lacks}; its author has to add ${wanted}`;
 }
 
 async function driverPackageNames(folder: string): Promise<string[]> {

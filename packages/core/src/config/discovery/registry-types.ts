@@ -8,6 +8,8 @@ export interface LoadedDriver {
   readonly packageVersion: string;
   /** Folder of the package. */
   readonly path: string;
+  /** What is wrong with the package although it can be used, one sentence each, with what to do. */
+  readonly warnings: readonly string[];
 }
 
 /** Drivers by name. Each is loaded at first use and kept for the life of the process. */
