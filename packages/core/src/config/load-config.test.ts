@@ -22,6 +22,17 @@ describe('what a configuration says', () => {
     });
   });
 
+  it('finds drivers beside the file when it is given none', async () => {
+    const file = join(
+      tempDir({ 'nodepool.yaml': 'providers: [{name: sky, driver: acme, pools: []}]' }),
+      'nodepool.yaml',
+    );
+
+    await expect(loadConfig({ file, mode: 'service' })).rejects.toThrow(
+      /driver "acme" is not installed \(searched from/,
+    );
+  });
+
   it('reads labels, tenant limits and times in their units', async () => {
     const config = await loadWritten({
       yaml: `

@@ -1,4 +1,6 @@
+import { dirname, resolve } from 'node:path';
 import { type Clock, type Json, type JsonObject, type Resources, systemClock, orAbort } from '@nodepool/zk-protocol';
+import { createDriverRegistry } from './discovery/registry.js';
 import type { DriverRegistry } from './discovery/registry-types.js';
 import { NEVER_ABORTED } from '../async/never-aborted.js';
 import { checkSense } from './check-sense.js';
@@ -25,9 +27,10 @@ export interface LoadConfigOptions {
   file: string;
   /** Path of the secure file, if there is one. */
   secureFile?: string | undefined;
-  /** Environment for `%(NODEPOOL_X)`; only variables with that prefix are used. */
-  env: Readonly<Record<string, string | undefined>>;
-  drivers: DriverRegistry;
+  /** Environment for `%(NODEPOOL_X)`; only variables with that prefix are used. Default: empty. */
+  env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Default: the packages that are installed beside the main file, or in a folder above it. */
+  drivers?: DriverRegistry | undefined;
   mode: ConfigMode;
   /** Where the service keeps its state, for drivers that keep some as well. Default: what is usual for this user. */
   stateDir?: string | undefined;
@@ -43,7 +46,8 @@ export interface LoadConfigOptions {
  * was aborted
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
-  const { file, secureFile, env, drivers, mode, stateDir, clock = systemClock, signal = NEVER_ABORTED } = options;
+  const { file, secureFile, env = {}, mode, stateDir, clock = systemClock, signal = NEVER_ABORTED } = options;
+  const drivers = options.drivers ?? createDriverRegistry({ searchFrom: [dirname(resolve(file))], clock });
   const problems = new ProblemCollector();
   const [{ main, secure }] = await Promise.all([
     readSources({ file, secureFile, env, clock }, problems),

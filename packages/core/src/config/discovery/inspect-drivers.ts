@@ -16,10 +16,10 @@ export interface InspectedDriver extends InstalledDriver {
 export async function inspectDrivers(options: DiscoverOptions): Promise<InspectedDriver[]> {
   const installed = await listInstalledDrivers(options);
   const undeclared = await listUndeclared(options);
-  return Promise.all([
-    ...installed.map(async (driver) => ({ ...driver, ...(await inspect(driver, options)) })),
-    ...undeclared.map((driver) => ({ ...driver, warnings: [] })),
-  ]);
+  const inspected = await Promise.all(
+    installed.map(async (driver) => ({ ...driver, ...(await inspect(driver, options)) })),
+  );
+  return [...inspected, ...undeclared.map((driver) => ({ ...driver, warnings: [] }))];
 }
 
 async function inspect({ name, path, packageName }: InstalledDriver, options: DiscoverOptions) {
