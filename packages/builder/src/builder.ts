@@ -7,7 +7,7 @@ import { Builds, type BuildStatus } from './build/builds.js';
 import { removeLeftovers } from './tool/leftovers.js';
 import { BuilderIdLock } from './context/unique-builder.js';
 import type { ImageWork } from '@nodepool/core/service';
-import { toImageWork, type Progress } from './context/progress.js';
+import { toImageWork, waitingToWork, type Progress, type WaitingWork } from './context/progress.js';
 import { Janitor } from './janitor/janitor.js';
 import type { Surroundings } from './context/surroundings.js';
 import type { BuilderOptions } from './options.js';
@@ -95,6 +95,11 @@ export class Builder {
   /** What an image's build is doing or waiting for. */
   status(image: string): BuildStatus {
     return this.#parts?.builds.status(image) ?? { waits: 'builder is starting' };
+  }
+
+  /** Builds and uploads that cannot begin, and why. */
+  get waiting(): readonly WaitingWork[] {
+    return [...(this.#parts?.builds.waiting ?? []), ...(this.#parts?.uploads.missing ?? [])];
   }
 
   /** Uploads that have failed and are tried again. */
@@ -290,7 +295,8 @@ function workOf(builder: Builder, hostname: string): ImageWork[] {
   const running = [...builds, ...uploads].map((progress) =>
     toImageWork(progress, hostname, expectedMs(progress.image)),
   );
-  return [...running, ...builder.failingUploads.map((upload) => failedUploadToWork(upload, hostname))];
+  const failed = builder.failingUploads.map((upload) => failedUploadToWork(upload, hostname));
+  return [...running, ...failed, ...builder.waiting.map((waiting) => waitingToWork(waiting, hostname))];
 }
 
 function linesOf(builder: Builder): string[] {
@@ -300,6 +306,7 @@ function linesOf(builder: Builder): string[] {
     `not ready: ${builder.notReady.join(', ') || 'nothing'}`,
     ...builds.map((progress) => `build ${JSON.stringify(progress)}`),
     ...uploads.map((progress) => `upload ${JSON.stringify(progress)}`),
+    ...builder.waiting.map((waiting) => `waits ${JSON.stringify(waiting)}`),
     ...builder.failingUploads.map((failing) => `failed upload ${JSON.stringify(failing)}`),
     ...builder.failingDeletions.map((failing) => `deletion ${JSON.stringify(failing)}`),
     ...images.map((image) => `image ${image} ${JSON.stringify(builder.status(image))}`),

@@ -52,6 +52,12 @@ function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock): DaemonRu
     },
     health: () => ({
       ...builder.running,
+      waiting: builder.waiting.map(({ image, provider = null, reason, sinceMs }) => ({
+        image,
+        provider,
+        reason,
+        sinceMs,
+      })),
       failing_uploads: builder.failingUploads,
       failing_deletions: builder.failingDeletions,
       alien_resources: builder.alienResources.map(alienToHealth),

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Driver, Provider } from '@nodepool/core';
@@ -135,6 +135,21 @@ describe('an upload', () => {
     await said(of, /error Upload failed: .*debian-\w+\.qcow2" is not what was built: its md5 is \w+, and should be/);
     await vi.waitFor(async () => expect(await of.cloudImages()).toEqual([]), WAIT);
     expect(of.states('debian').builds).toEqual(['ready']);
+  });
+
+  it('whose file is gone says so, and what helps', async () => {
+    const of = await start({ provider: 'pause: true' });
+    const builder = await of.builder();
+    await vi.waitFor(() => expect(of.states('debian').builds).toEqual(['ready']), WAIT);
+    for (const name of await of.files()) await rm(join(of.imagesDir, name));
+
+    await builder.reconfigure(await of.reload({ diskimages: image() }));
+
+    await said(of, /^warn Image cannot be uploaded: its file is gone/m);
+    const error = expect.stringMatching(
+      /^the qcow2 file of build \w+ is gone .*run "nodepool image-build debian"/,
+    ) as string;
+    expect(builder.work).toMatchObject([{ image: 'debian', provider: 'sky', phase: 'blocked', error }]);
   });
 
   it('that takes longer than image-upload-timeout is ended, and its part of an image removed', async () => {

@@ -23,10 +23,10 @@ afterEach(async () => {
 });
 
 /** A builder in a process of its own, whose builds wait for a file `gate`. */
-async function start(cloud = '', secure?: string): Promise<World> {
+async function start(cloud = '', secure?: string, others = ''): Promise<World> {
   const gate = '/proc/self/cwd/gate';
   const of = (world = await World.start({
-    diskimages: `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n  env-vars: {WAIT_FOR: ${gate}, MANIFEST: '1'}\n`,
+    diskimages: `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n  env-vars: {WAIT_FOR: ${gate}, MANIFEST: '1'}\n${others}`,
     top: 'builder-webapp: {port: 0}',
     cloud,
   }));
@@ -54,6 +54,10 @@ async function nodepoolElsewhere(of: World, ...args: string[]): Promise<Said> {
 }
 
 async function runNodepool(file: string, ...args: string[]): Promise<Said> {
+  return startNodepool(file, ...args).ended;
+}
+
+function startNodepool(file: string, ...args: string[]) {
   const said = { stdout: '', stderr: '' };
   const child = spawn(process.execPath, [NODEPOOL, '-c', file, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -62,8 +66,8 @@ async function runNodepool(file: string, ...args: string[]): Promise<Said> {
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => (said[name] += text));
   }
-  await once(child, 'close');
-  return { code: child.exitCode, ...said };
+  const ended = once(child, 'close').then((): Said => ({ code: child.exitCode, ...said }));
+  return { said, ended };
 }
 
 /** Where the builder says that it answers the web. */
@@ -202,6 +206,21 @@ describe('the commands', () => {
       expect(alice).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit code: 0') as string });
     },
   );
+
+  it('image-status and image-build --follow say why a build does not begin', LIMITS, async () => {
+    const ubuntu = `- name: ubuntu\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  formats: [raw]\n`;
+    const of = await start('', undefined, ubuntu);
+    await webUrl(of);
+    await building(of);
+
+    const followed = startNodepool(join(of.dir, 'process.yaml'), 'image-build', 'ubuntu', '--follow');
+    const why = /ubuntu: a build cannot begin on \S+, for 00:00:\S+: the only build worker is busy with debian/;
+    await vi.waitFor(async () => expect((await nodepool(of, 'image-status')).stderr).toMatch(why), WAIT);
+    await vi.waitFor(() => expect(followed.said.stderr).toMatch(why), WAIT);
+    await writeFile(join(of.dir, 'gate'), '');
+
+    expect(await followed.ended).toMatchObject({ code: 0 });
+  });
 
   it('image-diff shows what two builds differ in', LIMITS, async () => {
     const of = await start();

@@ -29,11 +29,14 @@ describe('a builder', () => {
         () =>
           expect(builder.status('debian')).toMatchObject({
             waits: expect.stringMatching(
-              /small" has \d MiB free, and the build needs 64 MiB; next try in \d+ s/,
+              /small" has \d MiB free, and the build needs 64 MiB: 5\d MiB are missing; next try in \d+ s/,
             ) as string,
           }),
         WAIT,
       );
+      expect(builder.work).toMatchObject([
+        { image: 'debian', phase: 'blocked', error: expect.stringMatching(/: 5\d MiB are missing$/) as string },
+      ]);
       expect(world.states('debian').builds).toEqual([]);
       expect(await readdir(join(world.dir, 'logs'))).toHaveLength(1);
       await builder.stop();
@@ -54,6 +57,20 @@ describe('a builder', () => {
     // The tool is gone and its files too, whatever could not be written down.
     const tmpRoot = join(world.dir, `nodepool-builder-${builder.id ?? ''}`);
     await vi.waitFor(async () => expect(await readdir(tmpRoot)).toEqual([]), WAIT);
+  });
+
+  it('says which build waits for a free worker, and for which image', async () => {
+    const gate = '  env-vars: {WAIT_FOR: /nowhere/at/all}\n';
+    world = await World.start({ diskimages: image('debian', gate) + image('ubuntu'), images: ['debian', 'ubuntu'] });
+    const builder = await world.builder();
+    await vi.waitFor(() => expect(builder.running.builds).toHaveLength(1), WAIT);
+
+    const reason = 'the only build worker is busy with debian (see --build-workers)';
+    await vi.waitFor(() => expect(builder.status('ubuntu')).toEqual({ waits: reason }), WAIT);
+    expect(builder.work).toMatchObject([
+      { image: 'debian', error: null },
+      { image: 'ubuntu', buildId: '', phase: 'blocked', error: reason },
+    ]);
   });
 
   it('builds many images at a time without warnings of the runtime', async () => {

@@ -17,6 +17,14 @@ const LONGEST_TIMER_MS = 6 * 3_600_000;
 /** Why an image is not being built, in a person's words, or what its build is doing. */
 export type BuildStatus = { readonly building: Progress } | { readonly waits: string };
 
+/** A build that should be made now and cannot. */
+export interface WaitingBuild {
+  readonly image: string;
+  readonly reason: string;
+  /** Since when, in ms since the epoch. */
+  readonly sinceMs: number;
+}
+
 /** Builds images: as many at a time as there are workers, one of each image over all builders. */
 export class Builds {
   readonly #surroundings: Surroundings;
@@ -26,6 +34,7 @@ export class Builds {
   readonly #waiting = new Set<string>();
   readonly #timers = new Map<string, CancelTimer>();
   readonly #status = new Map<string, string>();
+  readonly #blocked = new Map<string, WaitingBuild>();
   readonly #stop = new AbortController();
   #draining = false;
 
@@ -40,6 +49,11 @@ export class Builds {
   status(image: string): BuildStatus {
     const progress = this.#running.get(image)?.progress;
     return progress ? { building: progress } : { waits: this.#status.get(image) ?? 'not looked at yet' };
+  }
+
+  /** Builds that wait for a worker or for disk space, or that cannot begin for another reason. */
+  get waiting(): readonly WaitingBuild[] {
+    return [...this.#blocked.values()];
   }
 
   /** Builds in progress. */
@@ -82,15 +96,36 @@ export class Builds {
   #begin(): void {
     const { tree, holdsId } = this.#surroundings;
     if (this.#draining || !tree.ready || !holdsId()) return;
-    for (const name of this.#waiting) {
-      if (this.#running.size >= this.#workers) return;
-      this.#waiting.delete(name);
-      const image = this.#surroundings.config().diskimages.get(name);
-      if (!image || this.#running.has(name)) continue;
-      const verdict = this.#judge(image);
-      if (!verdict.build) this.#sleep(name, verdict);
-      else this.#start(image, verdict);
+    for (const name of this.#waiting) if (this.#consider(name)) this.#waiting.delete(name);
+  }
+
+  /** @returns false when its build waits for a worker */
+  #consider(name: string): boolean {
+    const image = this.#surroundings.config().diskimages.get(name);
+    if (!image) this.#blocked.delete(name);
+    if (!image || this.#running.has(name)) return true;
+    const verdict = this.#judge(image);
+    if (!verdict.build) this.#sleep(name, verdict);
+    else if (this.#running.size < this.#workers) this.#start(image, verdict);
+    else {
+      this.#waitFor(name, this.#busyWorkers());
+      this.#status.set(name, this.#busyWorkers());
+      return false;
     }
+    return true;
+  }
+
+  #busyWorkers(): string {
+    const busy = `${this.#workers === 1 ? 'the only build worker is' : `all ${this.#workers} build workers are`} busy`;
+    return `${busy} with ${[...this.#running.keys()].join(', ')} (see --build-workers)`;
+  }
+
+  /** A build is wanted and cannot begin. @param reason - without times, so that it changes only with its cause */
+  #waitFor(image: string, reason: string): void {
+    const known = this.#blocked.get(image);
+    if (known?.reason === reason) return;
+    this.#blocked.set(image, { image, reason, sinceMs: known?.sinceMs ?? this.#surroundings.clock.now() });
+    this.#surroundings.activityChanged();
   }
 
   #judge(image: DiskimageConfig): BuildVerdict {
@@ -102,14 +137,12 @@ export class Builds {
     if (verdict.why === 'requested' && (entry?.buildRequestedMs ?? 0) > this.#backoffs.sinceMs(image.name))
       return verdict;
     const seconds = Math.ceil((pausedUntilMs - clock.now()) / 1_000);
-    return {
-      build: false,
-      why: `${this.#backoffs.reason(image.name)}; next try in ${seconds} s`,
-      againMs: pausedUntilMs,
-    };
+    const why = `${this.#backoffs.reason(image.name)}; next try in ${seconds} s`;
+    return { build: false, why, againMs: pausedUntilMs, isWanted: true };
   }
 
   #sleep(image: string, verdict: Extract<BuildVerdict, { build: false }>): void {
+    if (verdict.isWanted !== true) this.#blocked.delete(image);
     this.#status.set(image, verdict.why);
     this.#timers.get(image)?.();
     this.#timers.delete(image);
@@ -125,7 +158,9 @@ export class Builds {
     const ended = this.#build(image, verdict)
       .catch((error: unknown) => {
         this.#surroundings.logger.error('Build could not be made', { image: image.name, error });
-        this.#backoffs.failed(image.name, error instanceof Error ? error.message : String(error));
+        const reason = error instanceof Error ? error.message : String(error);
+        this.#backoffs.failed(image.name, reason);
+        this.#waitFor(image.name, reason);
       })
       .finally(() => {
         this.#running.delete(image.name);
@@ -140,11 +175,13 @@ export class Builds {
     const shortage = await space.shortage(image.name);
     if (shortage !== undefined) {
       logger.warn('Not starting build: insufficient disk space', { image: image.name, reason: shortage });
-      this.#backoffs.failed(image.name, shortage);
+      this.#backoffs.hold(image.name, shortage);
+      this.#waitFor(image.name, shortage);
       return;
     }
     const lock = await ImageLock.take({ zk, clock, logger }, image.name);
     if (!lock) {
+      this.#blocked.delete(image.name);
       this.#backoffs.hold(image.name, 'another builder builds it');
       await whenReleased(this.#surroundings, imageBuildLockPath(image.name), () => {
         this.#backoffs.endHold(image.name);
@@ -161,6 +198,7 @@ export class Builds {
           const running = this.#running.get(image.name);
           if (!running) return;
           running.progress = progress;
+          this.#blocked.delete(image.name);
           this.#surroundings.activityChanged();
         },
         signal: this.#stop.signal,

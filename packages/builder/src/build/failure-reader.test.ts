@@ -36,6 +36,11 @@ describe('the cause of a failed build', () => {
       'error: kpartx -av /dev/loop0: /dev/mapper/control: open failed: No such device; ' +
         'Failure to communicate with kernel device-mapper driver.',
     ],
+    [
+      'package-of-element',
+      'element package-installs, install.d/01-package-installs',
+      'E: Unable to locate package no-such-package',
+    ],
     ['unknown-package', undefined, 'E: Unable to locate package no-such-package'],
     [
       'security-suite',

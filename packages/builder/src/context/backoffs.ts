@@ -17,7 +17,7 @@ export interface Pause {
   readonly isHold: boolean;
 }
 
-/** How long something that another builder does is left for later when no event ends the wait. */
+/** How long a hold lasts when no event ends it. */
 const HOLD_MS = 60_000;
 
 /** Growing pauses after failures, one for each name. */
@@ -37,7 +37,7 @@ export class Backoffs {
     this.#pauses.set(name, { attempts, reason, isHold: false, sinceMs: clock.now(), untilMs: clock.now() + ms });
   }
 
-  /** Waits for another process without counting a failure. */
+  /** Waits without counting a failure, e.g. for another process. */
   hold(name: string, reason: string): void {
     const sinceMs = this.surroundings.clock.now();
     const attempts = this.#pauses.get(name)?.attempts ?? 0;

@@ -18,6 +18,24 @@ export interface Progress {
   secondsLeft?: number;
 }
 
+/** Work that cannot begin. */
+export interface WaitingWork {
+  readonly image: string;
+  /** Set for uploads, as the build is. */
+  readonly provider?: string;
+  readonly build?: { readonly id: string };
+  readonly reason: string;
+  readonly sinceMs: number;
+}
+
+/** The same in the form of the web. @param builder - full name of this host */
+export function waitingToWork({ image, provider, build, reason, sinceMs }: WaitingWork, builder: string): ImageWork {
+  return {
+    ...{ image, buildId: build?.id ?? '', builder, provider: provider ?? null, phase: 'blocked', startedMs: sinceMs },
+    ...{ sent: null, expectedMs: null, error: reason },
+  };
+}
+
 /**
  * The same in the form of the web.
  * @param builder - full name of this host

@@ -41,7 +41,8 @@ export class SpaceBook {
       const wanted = Math.max(LEAST_BYTES, typeof last === 'number' ? last * MARGIN : 0);
       const free = await freeBytes(directory);
       if (free < wanted) {
-        return `"${directory}" has ${mebibytes(free)} MiB free, and the build needs ${mebibytes(wanted)} MiB`;
+        const lack = `${mebibytes(wanted - free)} MiB are missing`;
+        return `"${directory}" has ${mebibytes(free)} MiB free, and the build needs ${mebibytes(wanted)} MiB: ${lack}`;
       }
     }
     return undefined;

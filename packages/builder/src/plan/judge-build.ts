@@ -1,7 +1,7 @@
 import type { Config, DiskimageConfig } from '@nodepool/core';
 import type { ImageEntry } from '@nodepool/zk-protocol';
 import { readyBuilds } from './newest-builds.js';
-import { wantedFormats } from './wanted-formats.js';
+import { isMadeByUpload, wantedFormats } from './wanted-formats.js';
 
 /** Whether an image should be built now, and why. */
 export type BuildVerdict =
@@ -18,6 +18,8 @@ export type BuildVerdict =
       readonly why: string;
       /** When the answer may change by itself, in ms since the epoch; `undefined`: only by an event. */
       readonly againMs?: number;
+      /** A build is wanted, and waits for the time to try again. */
+      readonly isWanted?: true;
     };
 
 /** What a decision needs besides the configuration. */
@@ -49,7 +51,8 @@ export function judgeBuild(config: Config, image: DiskimageConfig, situation: Bu
   });
   if (entry?.buildRequestedMs !== undefined) return yes('requested');
   if (!newest) return yes('no ready build');
-  if (formats.some((format) => !newest.formats.includes(format))) return yes('lacks a format');
+  const lacks = formats.filter((format) => !newest.formats.includes(format));
+  if (lacks.some((format) => !isMadeByUpload(config, image, newest.formats, format))) return yes('lacks a format');
   const dueMs = newest.stateTimeMs + image.rebuildAgeMs;
   if (nowMs >= dueMs) return yes('too old');
   return { build: false, why: 'the newest build is recent', againMs: dueMs };

@@ -2,6 +2,7 @@ import type { Config } from '@nodepool/core';
 import type { BuildRecord, ImageEntry } from '@nodepool/zk-protocol';
 import { imageBase } from '../files/image-files.js';
 import { readyBuilds } from './newest-builds.js';
+import { convertibleFrom } from './wanted-formats.js';
 
 /** One build to bring into one provider. */
 export interface PlannedUpload {
@@ -16,35 +17,63 @@ export interface PlannedUpload {
 /** Formats of the image files on this builder's disk, by {@link imageBase}. */
 export type LocalBuilds = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Formats that can be made from each other without building again. */
-const CONVERTIBLE = new Set(['qcow2', 'raw', 'vpc', 'vmdk', 'vdi', 'vhdx']);
+/** A build that is in service and has no file left for a provider that needs it. */
+export interface MissingFile {
+  readonly provider: string;
+  readonly image: string;
+  readonly build: BuildRecord;
+  /** What happened and what helps. */
+  readonly reason: string;
+}
 
-/**
- * The uploads that this builder should make: for each provider the newest ready build of each of its images, when its file
- * is here and no upload of it is ready there.
- */
+interface WantedUpload {
+  readonly provider: string;
+  readonly image: string;
+  readonly build: BuildRecord;
+  readonly format: string;
+}
+
+/** The newest ready build of each image for each provider that lists the image and does not have that build yet. */
+function wantedUploads(config: Config, images: ReadonlyMap<string, ImageEntry>): WantedUpload[] {
+  return [...config.providers.values()].flatMap(({ name: provider, images: wanted }) =>
+    [...(wanted?.diskimages.values() ?? [])].flatMap(({ name: image, pause }) => {
+      const entry = images.get(image);
+      const [build] = readyBuilds(entry);
+      if (!wanted || pause || !entry || !build || isUploaded(entry, build.id, provider)) return [];
+      return [{ provider, image, build, format: wanted.format }];
+    }),
+  );
+}
+
+/** The uploads that this builder should make: those whose files are here. */
 export function planUploads(
   config: Config,
   images: ReadonlyMap<string, ImageEntry>,
   local: LocalBuilds,
 ): PlannedUpload[] {
-  const planned: PlannedUpload[] = [];
-  for (const { name: provider, images: wanted } of config.providers.values()) {
-    for (const { name, pause } of wanted?.diskimages.values() ?? []) {
-      const entry = images.get(name);
-      const [build] = readyBuilds(entry);
-      if (!wanted || pause || !entry || !build || isUploaded(entry, build.id, provider)) continue;
-      const files = local.get(imageBase(name, build.id));
-      if (!files) continue;
-      const { format } = wanted;
-      if (files.has(format)) planned.push({ provider, build, format });
-      else if (CONVERTIBLE.has(format)) {
-        const convertFrom = [...files].sort().find((other) => CONVERTIBLE.has(other));
-        if (convertFrom !== undefined) planned.push({ provider, build, format, convertFrom });
-      }
-    }
-  }
-  return planned;
+  return wantedUploads(config, images).flatMap(({ provider, image, build, format }): PlannedUpload[] => {
+    const files = local.get(imageBase(image, build.id));
+    if (files?.has(format)) return [{ provider, build, format }];
+    const convertFrom = convertibleFrom(files ?? [], format);
+    return convertFrom === undefined ? [] : [{ provider, build, format, convertFrom }];
+  });
+}
+
+/** Uploads that cannot be made before a new build: this builder made the build, and has no file of it that serves. */
+export function missingFiles(
+  config: Config,
+  images: ReadonlyMap<string, ImageEntry>,
+  local: LocalBuilds,
+  builderId: string,
+): MissingFile[] {
+  return wantedUploads(config, images).flatMap(({ provider, image, build, format }): MissingFile[] => {
+    const files = local.get(imageBase(image, build.id));
+    const isHere = files?.has(format) === true || convertibleFrom(files ?? [], format) !== undefined;
+    if (isHere || build.builderId !== builderId) return [];
+    const why = config.diskimages.get(image)?.deleteAfterUpload === true ? 'delete-after-upload' : 'not in images-dir';
+    const reason = `the ${format} file of build ${build.id} is gone (${why}): run "nodepool image-build ${image}"`;
+    return [{ provider, image, build, reason }];
+  });
 }
 
 function isUploaded({ uploads }: ImageEntry, buildId: string, provider: string): boolean {

@@ -4,7 +4,13 @@ import { Backoffs } from '../context/backoffs.js';
 import { whenReleased } from '../context/when-released.js';
 import type { Progress } from '../context/progress.js';
 import { listBuildFiles } from '../files/image-files.js';
-import { planUploads, type PlannedUpload } from '../plan/plan-uploads.js';
+import {
+  missingFiles,
+  planUploads,
+  type LocalBuilds,
+  type MissingFile,
+  type PlannedUpload,
+} from '../plan/plan-uploads.js';
 import type { Surroundings } from '../context/surroundings.js';
 import type { FailedUpload } from './failed-upload.js';
 import { uploadImage } from './upload-image.js';
@@ -24,6 +30,7 @@ export class Uploads {
     { readonly provider: string; readonly buildId: string; progress?: Progress; readonly ended: Promise<void> }
   >();
   readonly #failed = new Map<string, PlannedUpload>();
+  #missing: readonly (MissingFile & { readonly sinceMs: number })[] = [];
   readonly #stop = new AbortController();
   #looking: Promise<void> | undefined;
   #again = false;
@@ -51,6 +58,11 @@ export class Uploads {
       const { attempts, reason: error, sinceMs: failedMs, untilMs: nextTryMs } = pause;
       return [{ image: build.image, buildId: build.id, provider, attempts, error, failedMs, nextTryMs }];
     });
+  }
+
+  /** Uploads that wait for a new build, as the files of the present one are gone. */
+  get missing(): readonly (MissingFile & { readonly sinceMs: number })[] {
+    return this.#missing;
   }
 
   /** Times that the upload of an image to a provider has failed since one was good, the one in progress not counted. */
@@ -104,11 +116,11 @@ export class Uploads {
   }
 
   async #begin(): Promise<void> {
-    const { tree, imagesDir, clock, holdsId } = this.#surroundings;
+    const { tree, clock, holdsId } = this.#surroundings;
     if (!tree.ready || !holdsId()) return;
-    const files = await listBuildFiles(imagesDir);
+    const local = await this.#localBuilds();
     if (this.#stop.signal.aborted) return;
-    const local = new Map([...files].map(([base, { formats }]) => [base, formats]));
+    await this.#findMissing(local);
     const planned = planUploads(this.#surroundings.config(), tree.images, local);
     const wanted = new Set(planned.map(keyOf));
     for (const key of this.#failed.keys()) if (!wanted.has(key)) this.#failed.delete(key);
@@ -130,6 +142,24 @@ export class Uploads {
     return planned
       .filter((upload) => !this.#running.has(keyOf(upload)))
       .sort((a, b) => (load.get(a.provider) ?? 0) - (load.get(b.provider) ?? 0));
+  }
+
+  async #localBuilds(): Promise<LocalBuilds> {
+    const files = await listBuildFiles(this.#surroundings.imagesDir);
+    return new Map([...files].map(([base, { formats }]) => [base, formats]));
+  }
+
+  /** A build that became ready after the files were listed is not missing: the files are listed once more. */
+  async #findMissing(local: LocalBuilds): Promise<void> {
+    const { config, tree, builderId, clock, logger } = this.#surroundings;
+    const find = (files: LocalBuilds) => missingFiles(config(), tree.images, files, builderId);
+    const found = find(local).length === 0 ? [] : find(await this.#localBuilds());
+    const before = this.#missing;
+    this.#missing = found.map((one) => {
+      const known = before.find(({ provider, reason }) => provider === one.provider && reason === one.reason);
+      if (!known) logger.warn('Image cannot be uploaded: its file is gone', { ...one, build: one.build.id });
+      return { ...one, sinceMs: known?.sinceMs ?? clock.now() };
+    });
   }
 
   #start(planned: PlannedUpload): void {

@@ -1,12 +1,14 @@
 import { delay, imageBuildRequestPath } from '@nodepool/zk-protocol';
-import type { BuildRecord, ImageEntry } from '@nodepool/zk-protocol';
-import { buildLogFile, formatAge, lastBuildMs } from '@nodepool/core/service';
+import type { BuildRecord, ImageEntry, ZooKeeper } from '@nodepool/zk-protocol';
+import { silentLogger } from '@nodepool/core';
+import { buildLogFile, formatAge, imageWorkToText, lastBuildMs } from '@nodepool/core/service';
 import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { fetchComponents, ifPresent } from '../connection/fetch-records.js';
 import { Interrupts } from '../terminal/interrupts.js';
 import { createFlag } from './create-flag.js';
+import { fetchImageWork } from './fetch-image-work.js';
 import { pausedHint } from './paused-hint.js';
 import { BuildLogTail } from './remote-log-tail.js';
 import { withImages } from './with-images.js';
@@ -53,7 +55,7 @@ async function follow(
 ): Promise<number> {
   const entry = () => stored.images.get(image);
   const isServing = await ask(context, stored, image);
-  const building = await waitFor(context, () => firstBuild(entry(), isServing), signal);
+  const building = await waitForBuild(context, { zk: stored.zk, image, signal }, () => firstBuild(entry(), isServing));
   const lastMs = lastBuildMs(entry());
   const last = lastMs === undefined ? '' : `; the last one took ${formatAge(lastMs)}`;
   tell(`Build ${building.id} of ${image} has begun on ${building.builder ?? 'an unknown builder'}${last}`);
@@ -93,11 +95,27 @@ function firstBuild(
   return builds.sort((a, b) => (a.stat?.ctime ?? 0) - (b.stat?.ctime ?? 0))[0];
 }
 
-async function waitFor<T>({ clock }: CliContext, find: () => T | undefined, signal: AbortSignal): Promise<T> {
-  for (;;) {
+/** Says meanwhile why builders do not begin the build, once for each reason. */
+async function waitForBuild(
+  context: CliContext,
+  { zk, image, signal }: { readonly zk: ZooKeeper; readonly image: string; readonly signal: AbortSignal },
+  find: () => BuildRecord | undefined,
+): Promise<BuildRecord> {
+  const { clock } = context;
+  const told = new Set<string>();
+  let mentionMs = clock.now() + FIRST_MENTION_MS;
+  for (; ; await delay(clock, LOOK_MS, signal)) {
     const found = find();
     if (found !== undefined) return found;
-    await delay(clock, LOOK_MS, signal);
+    if (clock.now() < mentionMs) continue;
+    // A builder that does not answer is no news here: it may be another one that begins the build.
+    const work = await fetchImageWork({ ...context, zk, logger: silentLogger });
+    for (const one of work.filter((one) => one.image === image && one.provider === null && one.phase === 'blocked')) {
+      const key = `${one.builder} ${one.error ?? ''}`;
+      if (!told.has(key)) tell(`${image}: ${imageWorkToText(one, clock.now())}`);
+      told.add(key);
+    }
+    mentionMs = clock.now() + MENTION_MS;
   }
 }
 

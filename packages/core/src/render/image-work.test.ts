@@ -28,6 +28,12 @@ describe('work on images', () => {
       'upload to sky from nb01.example.com failed and is tried again: no room',
     );
     expect(imageWorkToText({ ...upload, sent: null, phase: 'hook' }, NOW)).toMatch(/, phase hook$/);
+    expect(imageWorkToText({ ...build, buildId: '', phase: 'blocked', error: 'no worker is free' }, NOW)).toBe(
+      'a build cannot begin on nb01.example.com, for 00:00:01:05: no worker is free',
+    );
+    expect(imageWorkToText({ ...upload, sent: null, phase: 'blocked', error: 'no file' }, NOW)).toBe(
+      'the upload to sky cannot begin on nb01.example.com, for 00:00:01:05: no file',
+    );
   });
 
   it('comes back from the JSON of another process as it was', () => {

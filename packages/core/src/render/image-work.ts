@@ -5,12 +5,13 @@ import type { Column, Listing } from './listing.js';
 /** A build or an upload that a builder is making, or has failed to make and tries again. */
 export interface ImageWork {
   readonly image: string;
+  /** Empty for a build that has not begun. */
   readonly buildId: string;
   /** Full name of the builder's host. */
   readonly builder: string;
   /** Where an upload goes; `null`: it is a build. */
   readonly provider: string | null;
-  /** What it is at, e.g. `root` or `uploading`. */
+  /** E.g. `root` or `uploading`; `waiting` after a failure; `blocked`: it cannot begin. */
   readonly phase: string;
   /** In ms since the epoch. */
   readonly startedMs: number;
@@ -18,7 +19,7 @@ export interface ImageWork {
   readonly sent: SentBytes | null;
   /** How long the last good build of the image took, ms; `null`: an upload, or not known. */
   readonly expectedMs: number | null;
-  /** Why the last try failed; `null`: it is under way. */
+  /** Why the last try failed, or why it cannot begin; `null`: it is in progress. */
   readonly error: string | null;
 }
 
@@ -72,6 +73,10 @@ function buildPercent({ startedMs, expectedMs }: ImageWork, nowMs: number): numb
 /** One piece of work as a line for people. */
 export function imageWorkToText(work: ImageWork, nowMs: number): string {
   const { builder, provider, phase, startedMs, sent, error } = work;
+  if (phase === 'blocked') {
+    const what = provider === null ? 'a build' : `the upload to ${provider}`;
+    return `${what} cannot begin on ${builder}, for ${formatAge(Math.max(0, nowMs - startedMs))}: ${error ?? 'unknown'}`;
+  }
   if (error !== null)
     return `upload to ${provider ?? 'a provider'} from ${builder} failed and is tried again: ${error}`;
   const elapsed = `for ${formatAge(Math.max(0, nowMs - startedMs))}`;

@@ -1,0 +1,77 @@
+import type { Config, DiskimageConfig } from '@nodepool/core';
+import { newBuild, newUpload, type ImageEntry } from '@nodepool/zk-protocol';
+import { describe, expect, it } from 'vitest';
+import { judgeBuild } from './judge-build.js';
+import { missingFiles, planUploads } from './plan-uploads.js';
+
+const ID = 'a'.repeat(32);
+const BASE = `debian-${ID}`;
+const BUILT = newBuild(
+  { image: 'debian', id: ID },
+  { state: 'ready', builder: 'nb01', builderId: 'here', formats: ['qcow2'] },
+  0,
+);
+const IN_SKY = newUpload({ image: 'debian', buildId: ID, provider: 'sky', id: '1' }, { state: 'ready' }, 0);
+const ENTRY: ImageEntry = {
+  ...{ name: 'debian', paused: false, buildRequestedMs: undefined },
+  ...{ builds: new Map([[ID, BUILT]]), uploads: new Map([['path', IN_SKY]]) },
+};
+const IMAGES = new Map([['debian', ENTRY]]);
+
+/** The provider `sky` has the build in its format, `sea` was added later. */
+function config(format: string, more: Partial<DiskimageConfig> = {}) {
+  const image = {
+    name: 'debian',
+    formats: [],
+    rebuildAgeMs: 1_000,
+    deleteAfterUpload: false,
+    keepFormats: [],
+    ...more,
+  };
+  const provider = (name: string, format: string) =>
+    [name, { name, images: { format, diskimages: new Map([['debian', { name: 'debian', pause: false }]]) } }] as const;
+  return {
+    diskimages: new Map([['debian', image]]),
+    providers: new Map([provider('sky', 'qcow2'), provider('sea', format)]),
+  } as unknown as Config;
+}
+
+function judge(settings: Config) {
+  const image = settings.diskimages.get('debian');
+  if (!image) throw new Error('no image');
+  return judgeBuild(settings, image, { entry: ENTRY, nowMs: 0, hostname: 'nb01' });
+}
+
+describe('a provider that is added later', () => {
+  it('gets its format by conversion, and the image is not built again for it', () => {
+    const settings = config('raw');
+
+    expect(planUploads(settings, IMAGES, new Map([[BASE, new Set(['qcow2'])]]))).toEqual([
+      { provider: 'sea', build: BUILT, format: 'raw', convertFrom: 'qcow2' },
+    ]);
+    expect(judge(settings)).toMatchObject({ build: false });
+  });
+
+  it.each([
+    ['the format cannot be made from another one', config('tar')],
+    ['the files went with delete-after-upload', config('raw', { deleteAfterUpload: true })],
+    ['no provider needs the format, so nothing converts it', config('qcow2', { formats: ['raw'] })],
+  ])('has the image built again where %s', (_where, settings) => {
+    expect(judge(settings)).toMatchObject({ build: true, why: 'lacks a format' });
+  });
+
+  it('is told why it has no image and what helps, where the file of the build is gone', () => {
+    const missing = (settings: Config, builderId = 'here') => missingFiles(settings, IMAGES, new Map(), builderId);
+    const help = 'run "nodepool image-build debian"';
+
+    expect(missing(config('qcow2', { deleteAfterUpload: true }))).toEqual([
+      {
+        ...{ provider: 'sea', image: 'debian', build: BUILT },
+        reason: `the qcow2 file of build ${ID} is gone (delete-after-upload): ${help}`,
+      },
+    ]);
+    expect(missing(config('qcow2'))[0]?.reason).toContain('is gone (not in images-dir)');
+    expect(missing(config('qcow2'), 'another builder')).toEqual([]);
+    expect(missingFiles(config('qcow2'), IMAGES, new Map([[BASE, new Set(['raw'])]]), 'here')).toEqual([]);
+  });
+});
