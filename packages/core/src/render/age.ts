@@ -12,6 +12,11 @@ export function formatAge(ageMs: number): string {
   return `${twoDigits(days)}:${twoDigits(hours)}:${twoDigits(minutes)}:${twoDigits(total % SECONDS_PER_MINUTE)}`;
 }
 
+/** A moment as tables show it, in UTC: `2026-11-23T07:50:12Z`; of a moment that is `null`, nothing. */
+export function formatTime(timeMs: number | null): string | null {
+  return timeMs === null ? null : new Date(timeMs).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
 function twoDigits(amount: number): string {
   return amount < 10 ? `0${amount}` : String(amount);
 }

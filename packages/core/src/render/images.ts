@@ -1,7 +1,7 @@
 import type { BuildRecord, ImageEntry, UploadRecord } from '@nodepool/zk-protocol';
 import { buildNote, imageNotes } from '../images/notes.js';
 import { formatAge } from './age.js';
-import type { Column, Listing } from './listing.js';
+import { timeColumn, type Column, type Listing } from './listing.js';
 
 /** A build and whether an operator has paused its image. */
 export interface BuildRow {
@@ -59,7 +59,7 @@ export const buildListing: Listing<BuildRow> = [
 export const extendedBuildListing: Listing<BuildRow> = [
   ...buildListing,
   column('build_state', 'Build State', ({ build }) => build.state, 'extra'),
-  column('state_time', 'State Time', ({ build }) => build.stateTimeMs / MS_PER_SECOND, 'extra'),
+  timeColumn('state_time', 'State Time', 'extra', ({ build }) => build.stateTimeMs),
   column('error', 'Error', ({ build }) => errorOf(build), 'extra'),
   column('canary', 'Canary', ({ build }, nowMs) => buildNote(build, nowMs) ?? null, 'extra'),
 ];
@@ -80,7 +80,7 @@ export const uploadListing: Listing<UploadRecord> = [
 export const extendedUploadListing: Listing<UploadRecord> = [
   ...uploadListing,
   column('format', 'Format', (upload) => upload.format, 'extra'),
-  column('state_time', 'State Time', (upload) => upload.stateTimeMs / MS_PER_SECOND, 'extra'),
+  timeColumn('state_time', 'State Time', 'extra', (upload) => upload.stateTimeMs),
   column('error', 'Error', errorOf, 'extra'),
 ];
 

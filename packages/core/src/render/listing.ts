@@ -1,5 +1,6 @@
 import { escapeControlCharacters } from '@nodepool/zk-protocol';
 import type { Json } from '@nodepool/zk-protocol';
+import { formatTime } from './age.js';
 import { toPythonJson, toPythonRepr } from '../text/python-text.js';
 import { renderLines, tableLines } from './table.js';
 
@@ -30,6 +31,17 @@ export interface TableSelection {
   fields?: ReadonlySet<string> | undefined;
   /** How wide a table may be, in characters: long cells are cut. Default: as wide as it needs to be. */
   width?: number | undefined;
+}
+
+/** A column of moments: JSON has seconds since 1970, a table the time. @param timeMs - `null`: there is none */
+export function timeColumn<Row>(
+  key: string,
+  header: string,
+  level: Column<Row>['level'],
+  timeMs: (row: Row) => number | null,
+): Column<Row> {
+  const seconds = (ms: number | null) => (ms === null ? null : ms / 1000);
+  return { key, header, level, value: (row) => seconds(timeMs(row)), cell: (row) => formatTime(timeMs(row)) };
 }
 
 /** The columns of one kind of record. */

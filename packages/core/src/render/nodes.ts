@@ -1,14 +1,12 @@
 import type { Json, NodeRecord } from '@nodepool/zk-protocol';
 import { formatAge } from './age.js';
-import type { Column, Listing } from './listing.js';
+import { timeColumn, type Column, type Listing } from './listing.js';
 
 /** A node and whether anybody holds or waits for its lock. */
 export interface NodeRow {
   readonly node: NodeRecord;
   readonly locked: boolean;
 }
-
-const MS_PER_SECOND = 1000;
 
 /** Ports that are no number can hold credentials of other drivers, so they are not shown. */
 export function shownPort(port: Json): Json {
@@ -17,10 +15,9 @@ export function shownPort(port: Json): Json {
   return 'redacted';
 }
 
-/** When a launcher ends the hold, in seconds; `null` for a node that is not held, or without an end of its own. */
-function holdEnd({ state, stateTimeMs, holdExpirationMs }: NodeRecord): number | null {
-  if (state !== 'hold' || (holdExpirationMs ?? 0) <= 0) return null;
-  return (stateTimeMs + (holdExpirationMs ?? 0)) / MS_PER_SECOND;
+/** When a launcher ends the hold; `null` for a node that is not held, or without an end of its own. */
+function holdEndMs({ state, stateTimeMs, holdExpirationMs }: NodeRecord): number | null {
+  return state === 'hold' && (holdExpirationMs ?? 0) > 0 ? stateTimeMs + (holdExpirationMs ?? 0) : null;
 }
 
 type Level = Column<NodeRow>['level'];
@@ -61,7 +58,7 @@ export const nodeListing: Listing<NodeRow> = [
 /** {@link nodeListing} with the members that only this implementation knows, for those who ask for them. */
 export const extendedNodeListing: Listing<NodeRow> = [
   ...nodeListing,
-  column('state_time', 'State Time', 'extra', ({ node }) => node.stateTimeMs / MS_PER_SECOND),
-  column('hold_until', 'Hold Until', 'extra', ({ node }) => holdEnd(node)),
+  timeColumn('state_time', 'State Time', 'extra', ({ node }) => node.stateTimeMs),
+  timeColumn('hold_until', 'Hold Until', 'extra', ({ node }) => holdEndMs(node)),
   column('launch_error', 'Launch Error', 'extra', ({ node }) => node.launchError),
 ];
