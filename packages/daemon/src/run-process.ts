@@ -89,7 +89,10 @@ export async function runProcess<Args extends CommonArguments>(
     pidFile = args.foreground ? undefined : await takePidFile(args.pidFile);
     const files = [args.configFile, ...(args.secureFile === undefined ? [] : [args.secureFile])];
     const [watcher, hostname] = await Promise.all([
-      watchConfig({ files, clock: systemClock, logger, onChange: () => void service?.reload() }),
+      watchConfig({
+        ...{ files, moreFiles: () => service?.providerFiles ?? [], clock: systemClock, logger },
+        onChange: () => void service?.reload(),
+      }),
       fullHostname(),
     ]);
     service = await program.createService({
@@ -101,6 +104,7 @@ export async function runProcess<Args extends CommonArguments>(
       hostname,
       profileDirs: profileDirs(args, logFile, tmpdir()),
     });
+    await watcher.check(); // from now on with the files of providers
     startInBackground(service, logging);
     const manager = new ServiceManager({
       env: process.env,

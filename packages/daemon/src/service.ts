@@ -123,6 +123,12 @@ export class DaemonService {
     });
   }
 
+  /** Files that providers were read from, beside those of the configuration. */
+  get providerFiles(): readonly string[] {
+    const providers = [...this.#reloader.config.providers.values()];
+    return [...new Set(providers.flatMap(({ files = [] }) => files))];
+  }
+
   /** Reads the configuration again. Never rejects: a bad one changes nothing. */
   reload(): Promise<void> {
     return this.#reloader.reload();

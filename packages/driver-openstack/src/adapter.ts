@@ -71,9 +71,10 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
     const random = () => context.random();
     this.#config = config;
     this.#context = context;
-    const { callsPerSecond: requestsPerSecond, settings, name } = config;
+    const { callsPerSecond: requestsPerSecond, settings, credentials, name } = config;
     const client = new OpenStackClient({
       settings,
+      credentials,
       transport,
       clock,
       logger,

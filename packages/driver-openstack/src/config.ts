@@ -9,9 +9,7 @@ import {
   type StateMachinePoolConfig,
   type StateMachineProviderConfig,
 } from '@nodepool/core';
-import { readCloudFiles } from './client/clouds/find-files.js';
-import { readCloud } from './client/clouds/read-cloud.js';
-import type { CloudFiles, CloudSettings } from './client/clouds/types.js';
+import { findCloud, type CloudFileCache, type FoundCloud } from './find-cloud.js';
 import { problemOfTemplate } from './fill-template.js';
 import { completed, numberOr, objectOr, objectsOf, textOr, textsOf, textValues } from './config-values.js';
 
@@ -62,16 +60,13 @@ export interface OpenStackPool extends StateMachinePoolConfig {
 }
 
 /** Typed form of a provider entry. */
-export interface OpenStackProvider extends StateMachineProviderConfig {
+export interface OpenStackProvider extends StateMachineProviderConfig, FoundCloud {
   readonly pools: ReadonlyMap<string, OpenStackPool>;
   readonly cloudImages: ReadonlyMap<string, OpenStackCloudImage>;
   readonly diskimages: ReadonlyMap<string, OpenStackDiskimage>;
   readonly cloud: string;
   /** `region-name`; `undefined`: the region is that of the cloud, and not written into records. */
   readonly region: string | undefined;
-  /** How to reach the cloud; `undefined`: `clouds.yaml` does not tell, for the reason in `cloudProblem`. */
-  readonly settings: CloudSettings | undefined;
-  readonly cloudProblem: string | undefined;
   /** Calls per second to each service; `undefined`: no limit. */
   readonly callsPerSecond: number | undefined;
   readonly cleanFloatingIps: boolean;
@@ -85,21 +80,6 @@ const DEFAULT_VOLUME_GB = 50;
 const DEFAULT_PORT_CLEANUP_S = 600;
 const DEFAULT_UPLOAD_TIMEOUT_S = 3_600;
 
-/** Reads the files of clouds, once for each load of the configuration. */
-export class CloudFileCache {
-  #files: CloudFiles | undefined;
-
-  /** Forgets what was read. */
-  reset(): void {
-    this.#files = undefined;
-  }
-
-  /** @throws {ConfigError} a file is there and cannot be understood */
-  get(env: Readonly<Record<string, string | undefined>>): CloudFiles {
-    return (this.#files ??= readCloudFiles({ env }));
-  }
-}
-
 /** Turns a provider entry that has passed the schema into its typed form. */
 export function readProviderConfig(
   entry: JsonObject,
@@ -108,7 +88,8 @@ export function readProviderConfig(
 ): OpenStackProvider {
   const cloud = textOr(entry['cloud'], '');
   const region = textOr(entry['region-name'], undefined);
-  const { settings, problem } = findCloud(files, cloud, region, context);
+  const found = findCloud(files, cloud, region, context);
+  const { settings } = found;
   const common = readStateMachineProvider(entry, {
     driverName: 'openstack',
     managesImages: true,
@@ -127,8 +108,7 @@ export function readProviderConfig(
     diskimages: completed(entry['diskimages'], common.diskimages, readDiskimage),
     cloud,
     region,
-    settings,
-    cloudProblem: problem,
+    ...found,
     // a changed clouds.yaml makes another provider of it
     equalityExtra: settings ? createHash('sha256').update(JSON.stringify(settings)).digest('hex') : null,
     callsPerSecond: rateSeconds > 0 ? 1 / rateSeconds : undefined,
@@ -136,32 +116,6 @@ export function readProviderConfig(
     portCleanupMs: Math.max(0, numberOr(entry['port-cleanup-interval'], DEFAULT_PORT_CLEANUP_S)) * 1_000,
     imageUploadTimeoutMs: numberOr(entry['image-upload-timeout'], DEFAULT_UPLOAD_TIMEOUT_S) * 1_000,
   };
-}
-
-/**
- * A cloud that cannot be found does not affect the other providers: it is reported, and when the provider starts again.
- */
-function findCloud(
-  files: CloudFileCache,
-  cloud: string,
-  region: string | undefined,
-  context: ProviderConfigContext,
-): { settings: CloudSettings | undefined; problem: string | undefined } {
-  try {
-    const { settings, ignored } = readCloud(files.get(context.env ?? {}), cloud, region);
-    if (ignored.length > 0) {
-      context.problem(
-        ['cloud'],
-        `cloud "${cloud}": not supported, and without effect: ${ignored.join(', ')}`,
-        'warning',
-      );
-    }
-    return { settings, problem: undefined };
-  } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    context.problem(['cloud'], problem, 'warning');
-    return { settings: undefined, problem };
-  }
 }
 
 function warnOfOldKeys(entry: JsonObject, context: ProviderConfigContext): void {

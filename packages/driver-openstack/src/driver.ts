@@ -2,7 +2,8 @@ import { defineStateMachineDriver, type AdapterContext, type Driver } from '@nod
 import { OpenStackAdapter } from './adapter.js';
 import { RefusedLogins } from './client/refused-logins.js';
 import type { Transport } from './client/transport.js';
-import { CloudFileCache, readProviderConfig, type OpenStackProvider } from './config.js';
+import { readProviderConfig, type OpenStackProvider } from './config.js';
+import { CloudFileCache } from './find-cloud.js';
 import { schema } from './schema.js';
 
 /** Options of a driver for tests. */

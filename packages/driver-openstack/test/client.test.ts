@@ -121,7 +121,7 @@ describe('tokens', () => {
     expect(counts).toEqual([1, 1, 2, 2, 2, 3]);
     const error = await failureOf(client({ entry: { auth }, clock, logins }).connect(NEVER));
     expect(error.message).toMatch(
-      /401.*no attempt for another 240 s, so that the user is not locked out: correct clouds\.yaml$/,
+      /401.*no attempt for another 240 s, so that the user is not locked out: correct clouds\.yaml, which is then tried at once$/,
     );
     expect(error.kind).toBe('unauthorized');
   });

@@ -34,6 +34,22 @@ describe('watching the configuration', () => {
     await nextChange();
   });
 
+  it('sees an edit of a file that came in later, and takes its coming for no change', async () => {
+    const dir = tempDir({ 'a.yaml': 'one', 'more/b.yaml': 'one' });
+    const more: string[] = [];
+    const { watcher, onChange, nextChange } = await watching([join(dir, 'a.yaml')], { moreFiles: () => more });
+    more.push(join(dir, 'more/b.yaml'));
+    await watcher.check();
+    expect(onChange).not.toHaveBeenCalled();
+
+    writeFileSync(join(dir, 'more/b.yaml'), 'two');
+
+    await nextChange();
+    more.pop();
+    await watcher.check();
+    expect(onChange).toHaveBeenCalledOnce();
+  });
+
   it('sees a file replaced by another, again and again', async () => {
     const dir = tempDir({ 'a.yaml': 'one' });
     const file = join(dir, 'a.yaml');

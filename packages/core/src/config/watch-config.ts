@@ -8,6 +8,8 @@ import type { Logger } from '../contract/logger.js';
 export interface WatchConfigOptions {
   /** Main and secure file. A file need not exist. */
   files: readonly string[];
+  /** Files that the configuration in force was read from besides. Asked for at each look: one that comes in is no change. */
+  moreFiles?: () => readonly string[];
   clock: Clock;
   /** Called after any of the files changed, not more often than the quiet time allows, never while closed. */
   onChange: () => void;
@@ -38,7 +40,8 @@ export async function watchConfig(options: WatchConfigOptions): Promise<ConfigWa
 class FileWatcher implements ConfigWatcher {
   readonly #options: WatchConfigOptions;
   readonly #directories = new Map<string, { identity: string; watcher: FSWatcher }>();
-  #stamps = '';
+  /** By file. */
+  #stamps: ReadonlyMap<string, string> = new Map();
   #closed = false;
   #cancelQuiet: CancelTimer | undefined;
   #restlessSince: number | undefined;
@@ -74,8 +77,10 @@ class FileWatcher implements ConfigWatcher {
     await this.#watchDirectories();
     const stamps = await this.#readStamps();
     // close() may have come while waiting; its answer can differ from the one above.
-    if (this.#isClosed() || stamps === this.#stamps) return;
+    if (this.#isClosed()) return;
+    const before = this.#stamps;
     this.#stamps = stamps;
+    if (![...stamps].some(([file, stamp]) => stamp !== (before.get(file) ?? stamp))) return;
     try {
       this.#options.onChange();
     } catch (error) {
@@ -108,15 +113,19 @@ class FileWatcher implements ConfigWatcher {
     });
   };
 
-  async #readStamps(): Promise<string> {
-    const stamps = await Promise.all(this.#options.files.map(stampOf));
-    return stamps.join('\n');
+  get #files(): readonly string[] {
+    const { files, moreFiles } = this.#options;
+    return [...files, ...(moreFiles?.() ?? [])];
+  }
+
+  async #readStamps(): Promise<ReadonlyMap<string, string>> {
+    return new Map(await Promise.all(this.#files.map(async (file) => [file, await stampOf(file)] as const)));
   }
 
   /** Follows links: a change may happen where the file is named and where it is. */
   async #watchDirectories(): Promise<void> {
     const wanted = new Set<string>();
-    for (const file of this.#options.files) {
+    for (const file of this.#files) {
       wanted.add(dirname(file));
       const target = await realpath(file).catch(() => file); // a missing file is watched for where it will be
       wanted.add(dirname(target));

@@ -8,6 +8,8 @@ export interface ProviderConfig {
   readonly entry: JsonObject;
   /** Further values that make the provider differ, e.g. a cloud's credentials file entry. */
   readonly equalityExtra?: Json;
+  /** Files beside the configuration that the entry was read from: a service reads its configuration again when one changes. */
+  readonly files?: readonly string[] | undefined;
   /** `-1` no limit, `0` accepts nothing. */
   readonly maxConcurrency: number;
   readonly priority: number | undefined;

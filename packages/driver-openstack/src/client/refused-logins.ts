@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { backoffMs, type Clock } from '@nodepool/zk-protocol';
-import type { CloudAuth } from './clouds/types.js';
+import type { Credentials } from './clouds/credentials.js';
 import { OpenStackError } from './errors.js';
 
 /**
@@ -11,34 +11,35 @@ const PAUSE = { firstMs: 60_000, longestMs: 1_800_000 };
 
 /**
  * Credentials that Keystone refused, of all clouds of a process: they are tried again after a pause that grows. Corrected
- * credentials are others, and tried at once.
+ * credentials are others, and tried at once. A change of their files ends the pause, as Keystone may have been corrected too.
  */
 export class RefusedLogins {
-  readonly #refused = new Map<string, { failures: number; untilMs: number; error: OpenStackError }>();
+  readonly #refused = new Map<string, { failures: number; untilMs: number; stamp: string; error: OpenStackError }>();
 
   /** @throws {OpenStackError} `unauthorized`: these were refused a short while ago */
-  check(auth: CloudAuth, clock: Pick<Clock, 'now'>): void {
-    const known = this.#refused.get(keyOf(auth));
+  check(credentials: Credentials, clock: Pick<Clock, 'now'>): void {
+    const known = this.#refused.get(keyOf(credentials));
     const leftMs = (known?.untilMs ?? 0) - clock.now();
-    if (!known || leftMs <= 0) return;
+    if (!known || leftMs <= 0 || known.stamp !== credentials.stamp) return;
     const { error } = known;
-    const hint = `no attempt for another ${Math.ceil(leftMs / 1_000)} s, so that the user is not locked out: correct clouds.yaml`;
+    const hint = `no attempt for another ${Math.ceil(leftMs / 1_000)} s, so that the user is not locked out: correct clouds.yaml, which is then tried at once`;
     throw new OpenStackError('unauthorized', `${error.message}; ${hint}`, { ...error, cause: error });
   }
 
   /** Keystone did not accept them. */
-  refused(auth: CloudAuth, error: OpenStackError, clock: Pick<Clock, 'now'>): void {
-    const key = keyOf(auth);
+  refused(credentials: Credentials, error: OpenStackError, clock: Pick<Clock, 'now'>): void {
+    const key = keyOf(credentials);
     const failures = (this.#refused.get(key)?.failures ?? 0) + 1;
-    this.#refused.set(key, { failures, error, untilMs: clock.now() + backoffMs(failures - 1, PAUSE) });
+    const untilMs = clock.now() + backoffMs(failures - 1, PAUSE);
+    this.#refused.set(key, { failures, error, untilMs, stamp: credentials.stamp });
   }
 
   /** Keystone accepted them. */
-  accepted(auth: CloudAuth): void {
-    this.#refused.delete(keyOf(auth));
+  accepted(credentials: Credentials): void {
+    this.#refused.delete(keyOf(credentials));
   }
 }
 
-function keyOf(auth: CloudAuth): string {
+function keyOf({ auth }: Credentials): string {
   return createHash('sha256').update(JSON.stringify(auth)).digest('hex');
 }

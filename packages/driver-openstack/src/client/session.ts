@@ -4,6 +4,7 @@ import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
 import type { Logger, OperationMetrics } from '@nodepool/core';
 import { callName } from './call-name.js';
 import { errorOfAnswer, errorWithoutAnswer, requestIdOf, type CalledWith } from './classify.js';
+import type { Credentials } from './clouds/credentials.js';
 import type { CloudSettings, ServiceName } from './clouds/types.js';
 import { startCallDeadline } from './deadline.js';
 import { isOpenStackError } from './errors.js';
@@ -26,6 +27,8 @@ export interface SessionOptions {
   /** Calls per second to each service; `undefined`: no limit. */
   readonly requestsPerSecond?: number | undefined;
   readonly userAgent?: string | undefined;
+  /** How to log in, asked for before each login. Default: as the settings say. */
+  readonly credentials?: (() => Credentials) | undefined;
   /** Credentials that were refused, shared by all clients of a process. Default: known to this client alone. */
   readonly logins?: RefusedLogins | undefined;
   /** Number in [0, 1). */
@@ -81,7 +84,8 @@ export class Session {
     this.#userAgent = options.userAgent ?? 'nodepool';
     this.#lanes = new Lanes({ ...options, requestsPerSecond: options.requestsPerSecond });
     const logins = options.logins ?? new RefusedLogins();
-    this.#tokens = new TokenSource(options.settings, options.clock, logins, (url, body) => this.#fetchToken(url, body));
+    const { settings, clock, credentials = () => ({ auth: settings.auth, stamp: '' }) } = options;
+    this.#tokens = new TokenSource(settings, clock, logins, credentials, (url, body) => this.#fetchToken(url, body));
   }
 
   /** Aborted when the session is closed; for what several callers share. */

@@ -1,6 +1,7 @@
 import type { Clock, Json } from '@nodepool/zk-protocol';
 import { isOpenStackError, type OpenStackError } from './errors.js';
-import type { CloudAuth, CloudSettings } from './clouds/types.js';
+import type { Credentials } from './clouds/credentials.js';
+import type { CloudSettings } from './clouds/types.js';
 import { ConfigError } from '@nodepool/core';
 import { errorWithoutAnswer } from './classify.js';
 import type { RefusedLogins } from './refused-logins.js';
@@ -34,21 +35,27 @@ export class TokenSource {
   readonly #settings: CloudSettings;
   readonly #clock: Clock;
   readonly #logins: RefusedLogins;
+  readonly #credentials: () => Credentials;
   readonly #fetch: (url: string, body: string) => Promise<TokenAnswer>;
   #token: Token | undefined;
   #fetching: Promise<Token> | undefined;
   #refusal: RefusedLogin | undefined;
 
-  /** @param fetch - sends `POST <url>`; must have a deadline of its own, as callers come and go */
+  /**
+   * @param credentials - asked for before each login
+   * @param fetch - sends `POST <url>`; must have a deadline of its own, as callers come and go
+   */
   constructor(
     settings: CloudSettings,
     clock: Clock,
     logins: RefusedLogins,
+    credentials: () => Credentials,
     fetch: (url: string, body: string) => Promise<TokenAnswer>,
   ) {
     this.#settings = settings;
     this.#clock = clock;
     this.#logins = logins;
+    this.#credentials = credentials;
     this.#fetch = fetch;
   }
 
@@ -77,14 +84,17 @@ export class TokenSource {
     if (this.#token === token) this.#token = undefined;
   }
 
-  async #login(url: string, auth: CloudAuth): Promise<TokenAnswer> {
-    this.#logins.check(auth, this.#clock);
+  async #login(): Promise<TokenAnswer> {
+    const credentials = this.#credentials();
+    const { auth } = credentials;
+    if (auth.authUrl === undefined) throw new ConfigError(`cloud "${this.#settings.name}" has no auth_url`);
+    this.#logins.check(credentials, this.#clock);
     try {
-      const answer = await this.#fetch(url, JSON.stringify(tokenRequest(auth)));
-      this.#logins.accepted(auth);
+      const answer = await this.#fetch(`${identityUrl(auth.authUrl)}/auth/tokens`, JSON.stringify(tokenRequest(auth)));
+      this.#logins.accepted(credentials);
       return answer;
     } catch (error) {
-      if (isOpenStackError(error, 'unauthorized')) this.#logins.refused(auth, error, this.#clock);
+      if (isOpenStackError(error, 'unauthorized')) this.#logins.refused(credentials, error, this.#clock);
       throw error;
     }
   }
@@ -109,10 +119,7 @@ export class TokenSource {
   }
 
   async #fetchNew(): Promise<Token> {
-    const { auth } = this.#settings;
-    if (auth.authUrl === undefined) throw new ConfigError(`cloud "${this.#settings.name}" has no auth_url`);
-    const url = `${identityUrl(auth.authUrl)}/auth/tokens`;
-    const answer = await this.#login(url, auth).catch((error: unknown) => {
+    const answer = await this.#login().catch((error: unknown) => {
       if (isOpenStackError(error, 'unauthorized')) this.#refused(error);
       throw error;
     });

@@ -5,7 +5,8 @@ import type { LaunchResult, OperationMetrics, Provider, ProviderContext } from '
 import { VirtualClock } from '@nodepool/core/testing';
 import { readCloud, type Transport } from '../../src/client/index.js';
 import { OpenStackAdapter } from '../../src/adapter.js';
-import { readProviderConfig, type CloudFileCache } from '../../src/config.js';
+import { readProviderConfig } from '../../src/config.js';
+import type { CloudFileCache } from '../../src/find-cloud.js';
 import { StateMachineProvider } from '@nodepool/core';
 import { FakeOpenStack } from '../fake/fake-openstack.js';
 import { keepLines, type LogLine } from './client.js';
@@ -73,7 +74,7 @@ export class ProviderWorld {
     };
     const clouds = { clouds: { fake: { ...this.cloud.entry, ...cloud } }, publicClouds: {}, top: {}, files: ['x'] };
     readCloud(clouds, 'fake');
-    const files = { get: () => clouds, reset: () => undefined } as unknown as CloudFileCache;
+    const files = { get: () => clouds, reset: () => undefined, lastGood: new Map() } as unknown as CloudFileCache;
     const problem = (_path: unknown, message: string) => void this.problems.push(message);
     const config = readProviderConfig(whole, { labels: new Map(), diskimages: new Map(), problem }, files);
     const transport = this.#options.transport ?? (real ? undefined : new InProcessTransport(() => this.cloud));

@@ -1,0 +1,50 @@
+import { statSync } from 'node:fs';
+import type { CloudAuth } from './types.js';
+
+/** How to log in, as the files say now. */
+export interface Credentials {
+  readonly auth: CloudAuth;
+  /** Changes whenever the files may have. */
+  readonly stamp: string;
+}
+
+/** Reads the credentials of a cloud again when its files have changed. Asked before each login. */
+export class CredentialFiles {
+  readonly #files: readonly string[];
+  readonly #read: () => CloudAuth;
+  #known: Credentials;
+
+  /**
+   * @param auth - what the files said when the configuration was read
+   * @param read - reads the files; may throw
+   */
+  constructor(auth: CloudAuth, files: readonly string[], read: () => CloudAuth) {
+    this.#files = files;
+    this.#read = read;
+    this.#known = { auth, stamp: '' };
+  }
+
+  /** Those of the files; while these cannot be understood, the last ones. */
+  get current(): Credentials {
+    const stamp = this.#files.map(stampOf).join('\n');
+    if (stamp !== this.#known.stamp) this.#known = { stamp, auth: this.#readIfValid() };
+    return this.#known;
+  }
+
+  #readIfValid(): CloudAuth {
+    try {
+      return this.#read();
+    } catch {
+      return this.#known.auth; // perhaps half written: a reload says what is wrong with a file
+    }
+  }
+}
+
+function stampOf(file: string): string {
+  try {
+    const { mtimeNs, size, dev, ino } = statSync(file, { bigint: true });
+    return `${mtimeNs} ${size} ${dev}:${ino}`;
+  } catch {
+    return 'unreadable'; // reading it says why
+  }
+}
