@@ -25,7 +25,8 @@ const ENDING_MS = 1_000;
 export class Builder {
   readonly #options: BuilderOptions;
   readonly #tree: ImageTree;
-  readonly #registration: Registration<ReturnType<typeof newComponent>>;
+  /** Its entry in the registry. */
+  readonly registration: Registration<ReturnType<typeof newComponent>>;
   #config: Config;
   #parts: { builds: Builds; uploads: Uploads; janitor: Janitor; surroundings: Surroundings } | undefined;
   #cancelSweep: (() => void) | undefined;
@@ -45,7 +46,7 @@ export class Builder {
       refreshed: () => this.#lookAtAll(),
     });
     const kind = { kind: 'builder', hostname: hostname.split('.')[0] ?? hostname, version };
-    this.#registration = new Registration(zk, newComponent({ ...kind, state: 'initializing' }), logger);
+    this.registration = new Registration(zk, newComponent({ ...kind, state: 'initializing' }), logger);
   }
 
   /** What is not started yet, in an operator's words; empty when ready. */
@@ -135,13 +136,13 @@ export class Builder {
     this.#id = new BuilderIdLock(surroundings, () => this.#lookAtAll());
     await this.#id.take();
     await removeLeftovers(surroundings.tmpRoot, logger);
-    await this.#registration.register();
+    await this.registration.register();
     this.#parts = { builds, uploads, janitor, surroundings };
     zk.onState((state) => {
       if (state === 'CONNECTED') this.#onConnected();
     });
     await this.#tree.start();
-    this.#registration.update(withComponent(this.#registration.body, { state: 'running', webUrl: webUrl ?? null }));
+    this.registration.update(withComponent(this.registration.body, { state: 'running', webUrl: webUrl ?? null }));
     logger.info('Builder started', { builder: surroundings.builderId, images: [...this.#config.diskimages.keys()] });
     void this.#sweep(true);
   }
@@ -182,7 +183,7 @@ export class Builder {
     const id = this.#id?.release() ?? Promise.resolve();
     await endWithin(this.#options, ENDING_MS, {
       providers,
-      'the registration': this.#registration.remove(),
+      'the registration': this.registration.remove(),
       'the id': id,
     });
   }
@@ -211,7 +212,7 @@ export class Builder {
   }
 
   #onConnected(): void {
-    this.#registration.register().catch((error: unknown) => {
+    this.registration.register().catch((error: unknown) => {
       this.#options.logger.warn('Builder could not be registered; the next session tries again', { error });
     });
   }

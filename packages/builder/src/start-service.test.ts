@@ -179,6 +179,7 @@ describe('the API of a builder', () => {
 
     expect(Object.keys(document.paths).sort()).toEqual([
       '/api/v1/builds',
+      '/api/v1/conditions',
       '/api/v1/events',
       '/api/v1/images',
       '/api/v1/images/{name}/build',

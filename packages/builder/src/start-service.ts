@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock, ImageEntry, ZooKeeper } from '@nodepool/zk-protocol';
+import type { ConditionSource } from '@nodepool/core/service';
 import {
   alienToHealth,
   assembleService,
@@ -16,6 +17,7 @@ import {
   type ServiceSurroundings,
 } from '@nodepool/daemon';
 import { COMMAND_LINE, type BuilderArguments } from './arguments.js';
+import { builderConditions } from './builder-conditions.js';
 import { Builder } from './builder.js';
 import { createBuildRoutes } from './web/build-routes.js';
 import { contextFor } from './providers/provider-context.js';
@@ -47,9 +49,7 @@ function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock): DaemonRu
     drain: (deadlineMs) => builder.drain(deadlineMs),
     stop: () => builder.stop(),
     startedFields: () => ({ builder: builder.id }),
-    get degraded() {
-      return builder.failingDeletions.length > 0;
-    },
+    conditions: conditionsOf(builder),
     health: () => ({
       ...builder.running,
       waiting: builder.waiting.map(({ image, provider = null, reason, sinceMs }) => ({
@@ -74,6 +74,16 @@ function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock): DaemonRu
       overview: () => overviewOf(builder, clock.now()),
       subscribe: (listener) => followImages(builder, clock, listener),
     }),
+  };
+}
+
+/** A builder does not follow the registry. */
+function conditionsOf(builder: Builder): ConditionSource {
+  return {
+    find: () => builderConditions(builder),
+    publish: (all) => builder.registration.setConditions(all),
+    ofOthers: [],
+    onConcern: (listener) => builder.onImageChange(listener),
   };
 }
 

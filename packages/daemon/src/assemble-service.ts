@@ -18,7 +18,7 @@ import type { ServiceSurroundings } from './program.js';
 import type { WebappKey } from './reloader.js';
 import type { DaemonRuntime } from './runtime.js';
 import { DaemonService } from './service.js';
-import type { MetricsSource } from './web/metrics-route.js';
+import type { ServiceMetrics } from './web/metrics-route.js';
 
 /** What is there once the configuration is read and ZooKeeper is being connected to. */
 export interface ServiceBase<Args extends CommonArguments> extends ServiceSurroundings<Args> {
@@ -37,7 +37,7 @@ export interface ServicePlan<Args extends CommonArguments> {
   readonly webapp: WebappKey;
   /** Without `zookeeper-servers`: run the embedded server, or use the one that runs on this machine. */
   readonly embedded: 'run' | 'find';
-  readonly metrics: MetricsSource & { close(): Promise<void> };
+  readonly metrics: ServiceMetrics;
   createRuntime(base: ServiceBase<Args>): DaemonRuntime;
 }
 

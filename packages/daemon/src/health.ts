@@ -1,5 +1,6 @@
 import type { ZooKeeper } from '@nodepool/zk-protocol';
-import type { AlienResource, Config } from '@nodepool/core';
+import type { AlienResource, Condition, Config } from '@nodepool/core';
+import { conditionToJson } from '@nodepool/core/service';
 import type { ReloadStatus } from './reloader.js';
 import type { DaemonRuntime } from './runtime.js';
 import { describeConnection } from './state-dump.js';
@@ -15,13 +16,15 @@ export interface HealthFacts {
   readonly config: Config;
   readonly reload: ReloadStatus;
   readonly zk: ZooKeeper;
-  readonly runtime: Pick<DaemonRuntime, 'notReady' | 'degraded' | 'health'>;
+  readonly runtime: Pick<DaemonRuntime, 'notReady' | 'health'>;
+  /** Those of this service. */
+  readonly conditions: readonly Condition[];
 }
 
-function statusOf({ draining, reload, zk, runtime }: HealthFacts): HealthReport['status'] {
+function statusOf({ draining, conditions, reload, runtime }: HealthFacts): HealthReport['status'] {
   if (draining) return 'draining';
-  const isConfigNotInForce = reload.error !== undefined || reload.restartNeeded.length > 0;
-  if (isConfigNotInForce || runtime.degraded || (zk.state !== 'CONNECTED' && zk.sessionId !== 0n)) return 'degraded';
+  const isConfigNotInForce = reload.restartNeeded.length > 0;
+  if (isConfigNotInForce || conditions.some(({ severity }) => severity === 'error')) return 'degraded';
   return runtime.notReady.length === 0 ? 'ok' : 'starting';
 }
 
@@ -44,6 +47,7 @@ export function createHealthReport(facts: HealthFacts): HealthReport {
       warnings: config.warnings.length,
       providers: [...config.providers.keys()],
     },
+    conditions: facts.conditions.map(conditionToJson),
     ...runtime.health(),
     memory_rss_bytes: process.memoryUsage.rss(),
   };

@@ -1,4 +1,5 @@
 import type { Config, LogFields } from '@nodepool/core';
+import type { ConditionSource } from '@nodepool/core/service';
 import type { ServiceApi } from './web/api/service-api.js';
 import type { RouteTable } from './web/routes.js';
 
@@ -16,8 +17,8 @@ export interface DaemonRuntime {
   stop(): Promise<void>;
   /** Fields of the log line that says the service has started. */
   startedFields(): LogFields;
-  /** Something of the service's own needs attention. */
-  readonly degraded: boolean;
+  /** What is wrong with it. */
+  readonly conditions: ConditionSource;
   /** Members of `/healthz` beside those of every service. */
   health(): Readonly<Record<string, unknown>>;
   /** Lines for the log when somebody asks what the process is doing. */

@@ -4,11 +4,13 @@ import type { Config, Logger } from '@nodepool/core';
 import { CpuProfiler } from './cpu-profile.js';
 import type { EmbeddedZooKeeper } from './embedded-zookeeper.js';
 import { createHealthReport } from './health.js';
+import { ServiceConditions } from './service-conditions.js';
 import { Reloader, type WebappKey } from './reloader.js';
 import type { DaemonRuntime } from './runtime.js';
 import { describeProcess } from './state-dump.js';
+import { withConditions } from './web/api/condition-api.js';
 import { ServiceWeb } from './web/api/service-web.js';
-import { createMetricsRoute, type MetricsSource } from './web/metrics-route.js';
+import { createMetricsRoute, type ServiceMetrics } from './web/metrics-route.js';
 import type { RouteTable } from './web/routes.js';
 import { startWebServer, type WebServer } from './web/server.js';
 import { createStatusRoutes } from './web/status-routes.js';
@@ -23,7 +25,7 @@ export interface ServiceParts {
   readonly embedded: EmbeddedZooKeeper | undefined;
   readonly runtime: DaemonRuntime;
   /** Follow the runtime; closed with the service. */
-  readonly metrics: MetricsSource & { close(): Promise<void> };
+  readonly metrics: ServiceMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
@@ -50,6 +52,7 @@ const LEAST_CLOSING_MS = 500;
 export class DaemonService {
   readonly #parts: ServiceParts;
   readonly #reloader: Reloader;
+  readonly #conditions: ServiceConditions;
   readonly #profiler: CpuProfiler;
   readonly #startedMs: number;
   #web: WebServer | undefined;
@@ -71,6 +74,12 @@ export class DaemonService {
       logger: parts.logger,
       now: () => parts.clock.now(),
     });
+    const { runtime, zk, clock, hostname, metrics, name } = parts;
+    const service = `${name.replace('nodepool-', '')} ${hostname.split('.', 1)[0] ?? hostname}`;
+    this.#conditions = new ServiceConditions({
+      ...{ source: runtime.conditions, reloader: this.#reloader, zk, clock, hostname, service },
+    });
+    metrics.showConditions(this.#conditions.list);
   }
 
   /** Address of the web server; `undefined` while it does not listen. */
@@ -97,7 +106,7 @@ export class DaemonService {
     if (webapp === undefined) return;
     this.#pages = new ServiceWeb({
       ...{ clock, logger: logger.child({}, 'web'), name, version, hostname },
-      api: runtime.api(),
+      api: withConditions(runtime.api(), this.#conditions),
       config: () => this.#reloader.config,
       health: () => this.#health(),
     });
@@ -121,6 +130,7 @@ export class DaemonService {
       durationMs: clock.now() - this.#startedMs,
       ...runtime.startedFields(),
     });
+    this.#conditions.start();
   }
 
   /** Files that providers were read from, beside those of the configuration. */
@@ -130,8 +140,9 @@ export class DaemonService {
   }
 
   /** Reads the configuration again. Never rejects: a bad one changes nothing. */
-  reload(): Promise<void> {
-    return this.#reloader.reload();
+  async reload(): Promise<void> {
+    await this.#reloader.reload();
+    this.#conditions.look();
   }
 
   /** Writes the state to the debug log and begins or ends a CPU profile. */
@@ -156,6 +167,7 @@ export class DaemonService {
   async stop(drainTimeoutMs: number): Promise<void> {
     const { name, runtime, logger, clock } = this.#parts;
     this.#draining = true;
+    this.#conditions.stop();
     const beganMs = clock.now();
     const closingMs = Math.min(CLOSING_MS, Math.max(drainTimeoutMs / 2, LEAST_CLOSING_MS));
     try {
@@ -211,8 +223,9 @@ export class DaemonService {
       draining: this.#draining,
       config: this.#reloader.config,
       reload: this.#reloader.status,
-      zk,
       runtime,
+      zk,
+      conditions: this.#conditions.current,
     });
   }
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ import { embeddedSocket, findEmbeddedServer, readEmbeddedServerInfo } from '@nod
 import type { DaemonService } from '@nodepool/daemon';
 import { createService } from './start-service.js';
 
-const YAML = 'webapp:\n  port: 0\n  listen_address: 127.0.0.1\nlabels:\n  - name: small\n';
+const YAML = 'webapp:\n  port: 0\n  listen_address: 127.0.0.1\nlabels:\n  - name: small\n    min-ready: -1\n';
 
 /** A port on loopback that was free a moment ago. */
 async function freePort(): Promise<number> {
@@ -21,6 +22,17 @@ async function freePort(): Promise<number> {
   server.close();
   await once(server, 'close');
   return port;
+}
+
+/** What launchers have in the registry of an embedded server. */
+async function registered(stateDir: string): Promise<unknown[]> {
+  const found = await findEmbeddedServer([stateDir]);
+  const zk = await connect({ ...found, servers: found?.servers ?? '' });
+  const root = '/nodepool/components/launcher';
+  const ids = await zk.getChildren(root);
+  const bodies = await Promise.all(ids.map((id) => zk.getData(`${root}/${id}`)));
+  await zk.close();
+  return bodies.map(({ data }) => JSON.parse(data.toString()) as unknown);
 }
 
 describe('launcher service without zookeeper-servers', () => {
@@ -175,9 +187,56 @@ describe('launcher service without zookeeper-servers', () => {
     expect(broken.ready.status).toBe(200);
     expect(broken.health).toMatchObject({
       status: 'degraded',
-      config: { error: expect.stringMatching(/nodepool\.yaml:6/) as string },
+      config: { error: expect.stringMatching(/nodepool\.yaml:7/) as string },
+      conditions: [{ kind: 'configuration', name: configFile, type: 'ConfigurationNotLoaded' }],
     });
-    expect(await health()).toMatchObject({ status: 'ok', config: { error: null } });
+    expect(await health()).toMatchObject({ status: 'ok', config: { error: null }, conditions: [] });
+  });
+
+  it('shows what is wrong in all places alike, until it is not', async () => {
+    const told: unknown[] = [];
+    const receiver = createHttpServer((request, response) => {
+      request.setEncoding('utf8').on('data', (text: string) => told.push(JSON.parse(text)));
+      request.on('end', () => response.end());
+    }).listen(0, '127.0.0.1');
+    await once(receiver, 'listening');
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+    const hook = `webhooks: [{name: chat, url: "${url}", events: [condition-began, condition-ended]}]\n`;
+    await service.start();
+
+    await writeFile(configFile, `${YAML}  - name: huge\n${hook}`);
+    await service.reload();
+    const expected = {
+      kind: 'label',
+      name: 'huge',
+      type: 'NotServed',
+      severity: 'error',
+      reason: 'NoPool',
+      status: 'true',
+    };
+    const degraded = await health();
+    const api = JSON.parse((await get('/api/v1/conditions')).text) as unknown[];
+    const overview = JSON.parse((await get('/api/v1/overview')).text) as Record<string, unknown>;
+    const metrics = (await get('/metrics')).text;
+    const [entry] = await registered(join(directory, 'state'));
+    await writeFile(configFile, `${YAML}${hook}`);
+    await service.reload();
+
+    expect(degraded).toMatchObject({ status: 'degraded', conditions: [expected] });
+    expect(api).toMatchObject([{ ...expected, services: ['launcher nl01'] }]);
+    expect(overview).toMatchObject({ status: 'degraded', conditions: [expected] });
+    expect(metrics).toContain(
+      'nodepool_condition{kind="label",name="huge",type="NotServed",reason="NoPool",severity="error"} 1',
+    );
+    expect(entry).toMatchObject({ conditions: [expected] });
+    expect(await health()).toMatchObject({ status: 'ok', conditions: [] });
+    await expect
+      .poll(() => told)
+      .toMatchObject([
+        { event: 'condition-began', hostname: 'nl01.example.com', condition: expected },
+        { event: 'condition-ended', id: 'label/huge/NotServed', condition: expected },
+      ]);
+    receiver.close();
   });
 
   it('tells strangers where the configuration is wrong, but none of its values', async () => {

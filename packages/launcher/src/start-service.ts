@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Launcher } from '@nodepool/core/launcher';
 import { stateDirOf } from '@nodepool/core/config';
 import type { Config, Logger } from '@nodepool/core';
+import type { ConditionSource } from '@nodepool/core/service';
 import {
   assembleService,
   createImageApi,
@@ -69,13 +70,26 @@ export function launcherRuntime(runtime: LauncherRuntime, surroundings: Launcher
       await traces.close();
     },
     startedFields: () => ({ providers: [...config.providers.keys()], nodes: runtime.nodes.size }),
-    get degraded() {
-      return runtime.providerErrors.length > 0;
-    },
+    conditions: withHistory(runtime.conditions, surroundings),
     health: () => ({ ...launcherHealth(runtime), history: { dropped_lines: surroundings.history.dropped } }),
     dump: (nowMs) => dumpState(runtime, nowMs),
     routes: () => new Map([...createListingRoutes(runtime, clock), ...createExplainRoutes(runtime)]),
     api: () => apiOf(sources),
+  };
+}
+
+/** The record of the past is kept by the service. */
+function withHistory(
+  conditions: ConditionSource,
+  { history, hostname }: Pick<LauncherSurroundings, 'history' | 'hostname'>,
+): ConditionSource {
+  return {
+    find: () => [...conditions.find(), ...history.conditions(hostname)],
+    publish: (all) => conditions.publish(all),
+    get ofOthers() {
+      return conditions.ofOthers;
+    },
+    onConcern: (listener) => conditions.onConcern(listener),
   };
 }
 

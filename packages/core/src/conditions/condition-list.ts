@@ -27,7 +27,7 @@ export class ConditionList {
     const before = this.#conditions;
     const entries = firstOfEach(withinLimits(look, owner)).map(([key, condition]) => {
       const known = before.get(key);
-      const sinceMs = known?.sinceMs ?? condition.sinceMs ?? nowMs;
+      const sinceMs = condition.sinceMs ?? known?.sinceMs ?? nowMs;
       return [
         key,
         { ...condition, status: condition.status ?? 'true', sinceMs, lastSeenMs: condition.lastSeenMs ?? nowMs },

@@ -1,5 +1,4 @@
 import type { ConditionKind, ConditionSeverity, FoundCondition } from '../contract/condition.js';
-import { ERROR_REASONS } from './error-reason.js';
 
 /** What a type of condition means, for people who look it up. */
 export interface ConditionType {
@@ -7,7 +6,7 @@ export interface ConditionType {
   readonly severity: ConditionSeverity;
   /** When it is true, and so when it ends. */
   readonly meaning: string;
-  /** Typical reasons and what each means; `errors`: those of {@link ERROR_REASONS}. */
+  /** Typical reasons and what each means; `errors`: the classes of errors. */
   readonly reasons: Readonly<Record<string, string>> | 'errors';
   /** What an operator can do. Conditions carry the step that fits their reason. */
   readonly nextStep: string;
@@ -165,6 +164,7 @@ export const CONDITION_TYPES = {
       LabelUnavailable: 'the definition of the label does not fit the cloud',
       ImageMissing: 'there is no image to launch from',
       Quota: 'one node needs more than the quota allows in all',
+      NoNodes: 'a pool that launches nothing has no node of it, e.g. because its hosts do not answer',
       Several: 'several pools, each for another reason',
     },
     nextStep: 'that of the cause; nodepool explain --label LABEL has all pools',
@@ -221,6 +221,19 @@ export const CONDITION_TYPES = {
     },
     nextStep: 'start the host, or correct its name, port or key; it is checked again without a restart',
   },
+  UploadFails: {
+    ...{ kind: 'image', severity: 'warning' },
+    meaning:
+      'an upload has failed and is tried again; the image of before stays in service; the name is `IMAGE/PROVIDER`',
+    reasons: { Error: 'the message has it' },
+    nextStep: 'nodepool image-status',
+  },
+  RemovalFails: {
+    ...{ kind: 'image', severity: 'error' },
+    meaning: 'the removal of a build or an upload has failed and is tried again; the name is its path',
+    reasons: { Error: 'the message has it' },
+    nextStep: 'correct what the error names',
+  },
   DeletionFails: {
     ...{ kind: 'node', severity: 'error' },
     meaning: 'the deletion of a node has failed; it is tried again with growing pauses, without end',
@@ -253,10 +266,4 @@ export function newCondition(
 ): FoundCondition {
   const { kind, severity } = CONDITION_TYPES[type];
   return { kind, severity, evidence: {}, ...details, type };
-}
-
-/** Reasons of a type with their meanings. */
-export function reasonsOf({ reasons }: ConditionType): readonly (readonly [string, string])[] {
-  if (reasons !== 'errors') return Object.entries(reasons);
-  return Object.entries(ERROR_REASONS).map(([name, { meaning }]) => [name, meaning]);
 }

@@ -97,6 +97,20 @@ export function adviceFor(reason: ErrorReason, provider: string): string {
   return ERROR_REASONS[reason].nextStep.replace('PROVIDER', `"${provider}"`);
 }
 
+/** Reason and next step of a condition that an error of a provider caused; an error may know both better than its class. */
+export function causeOf(error: Error, provider: string): { readonly reason: string; readonly nextStep: string } {
+  const reason = reasonOfError(error);
+  return {
+    reason: detail(error, 'reason') ?? reason,
+    nextStep: detail(error, 'nextStep') ?? adviceFor(reason, provider),
+  };
+}
+
+function detail(error: Error, key: 'reason' | 'nextStep'): string | undefined {
+  const value: unknown = Reflect.get(error, key);
+  return isNodepoolError(error, 'NODEPOOL_CONFIG') && typeof value === 'string' ? value : undefined;
+}
+
 const MOST_CAUSES = 8;
 
 function causesOf(error: unknown): Error[] {

@@ -62,12 +62,13 @@ export interface ConditionSubjects {
  * looked at.
  */
 export function concerns(
-  { kind, name, evidence }: Condition,
+  { kind, name, evidence }: Pick<Condition, 'kind' | 'name' | 'evidence'>,
   { providers, pools, labels }: ConditionSubjects,
 ): boolean {
+  const { provider, pool } = evidence;
   const about = {
-    provider: kind === 'provider' ? name : evidence['provider'],
-    pool: kind === 'pool' ? name : evidence['pool'],
+    provider: kind === 'provider' ? name : provider,
+    pool: kind === 'pool' ? name : pool === undefined ? undefined : `${String(provider)}/${String(pool)}`,
     label: kind === 'label' ? (evidence['label'] ?? name) : evidence['label'],
   };
   const matches = [

@@ -140,6 +140,8 @@ export const WEBHOOK_EVENTS = [
   'launch-failed',
   'image-ready',
   'image-failed',
+  'condition-began',
+  'condition-ended',
 ] as const;
 /** One of {@link WEBHOOK_EVENTS}. */
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];

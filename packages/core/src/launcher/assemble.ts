@@ -13,6 +13,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { LOGGER_NAMES } from '../contract/logger-names.js';
 import type { MetricsAttachment } from '../metrics/types.js';
+import { Concerns } from './concerns.js';
 import { ConfigChanges } from './config-changes.js';
 import { ConfigInForce } from './config-in-force.js';
 import { LifeCycle } from './life-cycle.js';
@@ -54,6 +55,7 @@ interface SeeingParts {
   readonly services: Services;
   readonly inForce: ConfigInForce;
   readonly life: LifeCycle;
+  readonly concerns: Concerns;
 }
 
 /** How a launcher is seen by others, and they by it. */
@@ -131,6 +133,7 @@ function makeSeeing(options: LauncherOptions, parts: LauncherParts): SeeingParts
     services: { zk, committer, mirror, controls, clock, logger, hostname, random, metrics, decisions },
     inForce: new ConfigInForce(options.config),
     life: new LifeCycle(zk, [nodes, requests]),
+    concerns: new Concerns(),
   };
 }
 
@@ -161,6 +164,7 @@ function makeServing(options: LauncherOptions, parts: LauncherParts): ServingPar
     ...{ clock: services.clock, logger: services.logger, config },
     changed: (provider) => {
       parts.pools.healthChanged(provider);
+      parts.concerns.tell();
       queueMicrotask(() => parts.probes.check(provider)); // what waits for the provider may be the probe
     },
   });
@@ -182,6 +186,7 @@ function makeServing(options: LauncherOptions, parts: LauncherParts): ServingPar
     providerStarted: ({ name }) => {
       pools.capacityChanged(name);
       parts.minReady.checkAll();
+      parts.concerns.tell();
     },
     isWorkedFor: (name) => pools.isWorkedFor(name),
     isServedElsewhere: (name) => registry.pools.some((pool) => pool.providerName === name),

@@ -9,6 +9,7 @@ import {
   type PoolComponentRecord,
   type RequestCache,
 } from '@nodepool/zk-protocol';
+import type { ConditionSource } from '../conditions/condition-source.js';
 import type { Config } from '../contract/config.js';
 import type { AlienResource, HostStatus, LeakedResource } from '../contract/driver.js';
 import type { PoolLoad } from '../contract/pool-load.js';
@@ -19,6 +20,7 @@ import { ensureRoots } from './mirror/ensure-roots.js';
 import { nodesAllocatedTo } from './mirror/mirror.js';
 import { checkModelApi } from './model-api.js';
 import type { DeletionStatus } from './nodes/deletion-retries.js';
+import { LauncherConditions } from './find-conditions.js';
 import type { LauncherOptions } from './options.js';
 import { explainRequest, type ExplainSubject, type RequestExplanation } from './plan/explanation.js';
 import type { PoolChange } from './pools/pool-registry.js';
@@ -33,6 +35,8 @@ import type { SteeringReport } from './steering/provider-steering.js';
 export class Launcher {
   readonly nodes: NodeCache;
   readonly requests: RequestCache;
+  /** What is wrong now. */
+  readonly conditions: ConditionSource;
   readonly #parts: LauncherParts;
   readonly #unsubscribe: (() => void)[] = [];
   /** Perhaps not in force yet: a reload during the start is not to be undone by the start. */
@@ -43,6 +47,7 @@ export class Launcher {
   constructor(options: LauncherOptions) {
     this.#newestConfig = options.config;
     this.#parts = assemble(options);
+    this.conditions = new LauncherConditions(this.#parts);
     this.nodes = this.#parts.nodes;
     this.requests = this.#parts.requests;
   }

@@ -1,4 +1,5 @@
 import type { Clock, RequestRecord } from '@nodepool/zk-protocol';
+import type { ConditionList } from '../conditions/condition-list.js';
 import type { Logger } from '../contract/logger.js';
 import type { LaunchSubject } from '../contract/operation-metrics.js';
 import type { Transition } from '../contract/state-machine.js';
@@ -37,6 +38,7 @@ export class Metrics implements LauncherMetrics {
   readonly #exposition: Exposition;
   #follower: Follower | undefined;
   #usage: ProcessUsage | undefined;
+  #conditions: ConditionList | undefined;
 
   constructor(options: MetricsOptions) {
     const { clock, logger, statsd, version, hostname } = options;
@@ -49,6 +51,7 @@ export class Metrics implements LauncherMetrics {
       version,
       statsdDropped: () => this.#statsd?.dropped,
       usage: () => this.#usage,
+      conditions: () => this.#conditions?.all ?? [],
     });
     this.#exposition = new Exposition({ ...readers, ...builder.readers() });
   }
@@ -68,6 +71,11 @@ export class Metrics implements LauncherMetrics {
   async close(): Promise<void> {
     this.#follower?.stop();
     await this.#statsd?.close();
+  }
+
+  /** Shows what is in the list, as it is when somebody asks. */
+  showConditions(list: ConditionList): void {
+    this.#conditions = list;
   }
 
   attach(launcher: ObservedLauncher): MetricsAttachment {

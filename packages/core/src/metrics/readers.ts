@@ -1,3 +1,4 @@
+import type { Condition } from '../contract/condition.js';
 import type { Reader, Sample } from './exposition.js';
 import type { Follower } from './follower.js';
 import { maxServersOf } from './limits.js';
@@ -17,6 +18,8 @@ export interface ReaderSources {
   readonly statsdDropped: () => number | undefined;
   /** What the process used when this exposition began. */
   readonly usage: () => ProcessUsage | undefined;
+  /** What is wrong with the service. */
+  readonly conditions: () => readonly Condition[];
 }
 
 /** Readers of all metrics that are not counted as things happen. */
@@ -58,7 +61,7 @@ function installationReaders({ follower }: ReaderSources): Readers {
   };
 }
 
-function launcherReaders({ follower, version, statsdDropped }: ReaderSources): Readers {
+function launcherReaders({ follower, version, statsdDropped, conditions }: ReaderSources): Readers {
   const of =
     (read: (launcher: ObservedLauncher) => Iterable<Sample>): Reader =>
     () => {
@@ -88,6 +91,10 @@ function launcherReaders({ follower, version, statsdDropped }: ReaderSources): R
     zooKeeperOperations: of(({ zk }) => one(zk.counters.operations)),
     zooKeeperEvents: of(({ zk }) => one(zk.counters.events)),
     statsdDropped: () => one(statsdDropped()),
+    conditions: () =>
+      conditions().map(
+        ({ kind, name, type, reason, severity }) => [{ kind, name, type, reason, severity }, 1] as const,
+      ),
     buildInfo: () => [[{ version }, 1]],
   };
 }

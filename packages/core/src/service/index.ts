@@ -17,6 +17,7 @@ export { uploadEvidence } from '../cloud/ownership/upload-evidence.js';
 /* What is wrong now */
 export type { ConditionChange } from '../conditions/condition-list.js';
 export { compareConditions, ConditionList, conditionKey } from '../conditions/condition-list.js';
+export type { ConditionSource } from '../conditions/condition-source.js';
 export type { ConditionType, ConditionTypeName } from '../conditions/condition-types.js';
 export { CONDITION_TYPES } from '../conditions/condition-types.js';
 export { conditionFromJson, conditionToJson } from '../conditions/condition-json.js';

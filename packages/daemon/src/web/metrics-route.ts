@@ -1,9 +1,17 @@
+import type { ConditionList } from '@nodepool/core/service';
 import type { LiveRoute, RouteTable } from './routes.js';
 
 /** What is shown at `/metrics`. */
 export interface MetricsSource {
   readonly contentType: string;
   render(): Promise<string>;
+}
+
+/** Metrics that a service shows and closes. */
+export interface ServiceMetrics extends MetricsSource {
+  /** Has them tell of the conditions in the list, as they are then. */
+  showConditions(list: ConditionList): void;
+  close(): Promise<void>;
 }
 
 /** `/metrics` for Prometheus. */

@@ -38,6 +38,13 @@ async function removeUnfinished(directory: string, run: string): Promise<void> {
   await Promise.all(left.map((name) => rm(join(directory, name), { force: true })));
 }
 
+/** Why the record cannot be written, since when, and when that was last tried, ms since the epoch. */
+export interface WriteFailure {
+  readonly error: NodeJS.ErrnoException;
+  readonly sinceMs: number;
+  readonly lastMs: number;
+}
+
 /**
  * Appends lines to the newest part of the record and deletes the oldest parts. What cannot be written is counted and
  * dropped: a record is not worth a launcher.
@@ -47,7 +54,7 @@ export class HistoryFiles {
   #file: { path: string; handle: FileHandle; bytes: number; sinceMs: number } | undefined;
   #compressing: Promise<void> | undefined;
   #lastMs = 0;
-  #failing = false;
+  #failure: WriteFailure | undefined;
   #restUntilMs = 0;
   #dropped = 0;
   #waiting = 0;
@@ -61,6 +68,11 @@ export class HistoryFiles {
   /** Lines that could not be written. */
   get dropped(): number {
     return this.#dropped;
+  }
+
+  /** What keeps it from being written; `undefined`: nothing. */
+  get failure(): WriteFailure | undefined {
+    return this.#failure;
   }
 
   /** Resolves when the lines are written or dropped. Never rejects. */
@@ -95,14 +107,15 @@ export class HistoryFiles {
       const bytes = Buffer.from(text);
       await file.handle.appendFile(bytes);
       file.bytes += bytes.length;
-      if (this.#failing) logger.info('The history is written again', { directory, dropped: this.#dropped });
-      this.#failing = false;
+      if (this.#failure) logger.info('The history is written again', { directory, dropped: this.#dropped });
+      this.#failure = undefined;
     } catch (error) {
       this.#dropped += lines.length;
       this.#restUntilMs = clock.now() + REST_MS;
-      if (!this.#failing)
+      if (!this.#failure)
         logger.warn('The history cannot be written; what happens meanwhile is not kept', { directory, error });
-      this.#failing = true;
+      const lastMs = clock.now();
+      this.#failure = { error: error as NodeJS.ErrnoException, sinceMs: this.#failure?.sinceMs ?? lastMs, lastMs };
       const { path, bytes } = this.#file ?? {};
       await this.#closeFile(); // a line that was cut short ends its part
       // what has no whole line is nothing: on a full disk each attempt would leave such a file

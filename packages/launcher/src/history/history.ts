@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { CancelTimer, Clock, NodeRecord, RecordChange, RequestRecord } from '@nodepool/zk-protocol';
-import type { HistorySettings, Logger } from '@nodepool/core';
+import { newCondition, type FoundCondition, type HistorySettings, type Logger } from '@nodepool/core';
 import {
   causesOfRequest,
   Recorder,
@@ -80,6 +80,21 @@ export class History {
   /** Lines that could not be written. */
   get dropped(): number {
     return this.#droppedBefore + (this.#files?.dropped ?? 0);
+  }
+
+  /** That it cannot be written, if so. @param hostname - of this launcher */
+  conditions(hostname: string): FoundCondition[] {
+    const failure = this.#files?.failure;
+    if (!failure) return [];
+    const { error, sinceMs, lastMs } = failure;
+    const isFull = error.code === 'ENOSPC' || error.code === 'EDQUOT';
+    const directory = this.#directory();
+    const message = `the history in ${directory} cannot be written: ${error.message}; ${this.dropped} lines are lost`;
+    const nextStep = isFull ? `free space on the disk of ${directory}` : `make ${directory} writable for this user`;
+    const reason = isFull ? 'NoSpace' : 'NotWritable';
+    return [
+      newCondition('HistoryNotWritten', { name: hostname, reason, message, nextStep, sinceMs, lastSeenMs: lastMs }),
+    ];
   }
 
   /** Follows a launcher whose caches are complete. */

@@ -9,6 +9,7 @@ import type {
   RequestRecord,
 } from '@nodepool/zk-protocol';
 import type { AlienResource, Config, HostStatus, LeakedResource } from '@nodepool/core';
+import type { ConditionSource } from '@nodepool/core/service';
 import type { ExplainSubject, PoolStatus, RequestExplanation, SteeringReport } from '@nodepool/core/launcher';
 
 /** What the service and its web server need of the part that serves requests. */
@@ -51,6 +52,8 @@ export interface LauncherRuntime {
   onControlsChange(listener: () => void): () => void;
   /** Providers whose launches fail, or fail for some labels; times in ms since the epoch. */
   readonly failingLaunches: readonly { provider: string; report: SteeringReport }[];
+  /** What is wrong now. */
+  readonly conditions: ConditionSource;
   /** Why a request is where it is, or what would become of labels; `undefined` for an unknown request. */
   explain(subject: ExplainSubject): RequestExplanation | undefined;
   /** Accepts nothing more, completes what can be completed within the deadline, and unregisters. */

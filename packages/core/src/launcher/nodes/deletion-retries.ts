@@ -1,4 +1,5 @@
 import { backoffMs, type CancelTimer, type NodeId } from '@nodepool/zk-protocol';
+import { reasonOfError, type ErrorReason } from '../../conditions/error-reason.js';
 import type { Services } from '../mirror/services.js';
 
 /** A deletion under way or waiting for its next try. */
@@ -6,16 +7,20 @@ export interface DeletionStatus {
   readonly nodeId: NodeId;
   readonly attempts: number;
   readonly error: string | undefined;
+  /** Class of that error, and when it was. */
+  readonly reason: ErrorReason | undefined;
+  readonly failedMs: number | undefined;
   readonly nextTryMs: number | undefined;
 }
 
-interface Deletion {
-  attempts: number;
-  error: string | undefined;
-  nextTryMs: number | undefined;
+type Deletion = { -readonly [Key in keyof Omit<DeletionStatus, 'nodeId'>]: DeletionStatus[Key] } & {
   cancel: CancelTimer | undefined;
-}
+};
 
+const NEW: Deletion = {
+  ...{ attempts: 0, error: undefined, reason: undefined, failedMs: undefined },
+  ...{ nextTryMs: undefined, cancel: undefined },
+};
 const RETRY = { firstMs: 1_000, longestMs: 300_000 };
 /** After a deletion that was interrupted and did not fail. */
 const SOON = { ...RETRY, firstMs: 50 };
@@ -36,7 +41,7 @@ export class DeletionRetries {
   failing(): DeletionStatus[] {
     return [...this.#deletions]
       .filter(([, deletion]) => deletion.error !== undefined)
-      .map(([nodeId, { attempts, error, nextTryMs }]) => ({ nodeId, attempts, error, nextTryMs }));
+      .map(([nodeId, { cancel: _cancel, ...deletion }]) => ({ nodeId, ...deletion }));
   }
 
   /** The node's pause is not over. */
@@ -45,17 +50,12 @@ export class DeletionRetries {
   }
 
   /** Begins the node's next pause. @param error - what failed; `undefined`: interrupted, so the pause is shorter */
-  retryLater(id: NodeId, error: string | undefined): void {
+  retryLater(id: NodeId, error: Error | undefined): void {
     const { clock, random } = this.#services;
-    const deletion = this.#deletions.get(id) ?? {
-      attempts: 0,
-      error: undefined,
-      nextTryMs: undefined,
-      cancel: undefined,
-    };
+    const deletion = this.#deletions.get(id) ?? { ...NEW };
     const pause = backoffMs(deletion.attempts, error === undefined ? SOON : RETRY, random);
     deletion.attempts++;
-    deletion.error = error ?? deletion.error;
+    if (error) Object.assign(deletion, { error: error.message, reason: reasonOfError(error), failedMs: clock.now() });
     deletion.nextTryMs = clock.now() + pause;
     deletion.cancel = clock.setTimer(pause, () => {
       deletion.cancel = undefined;
@@ -64,8 +64,9 @@ export class DeletionRetries {
     this.#deletions.set(id, deletion);
   }
 
-  /** The node has been taken back. */
+  /** The node has been taken back, by this launcher or another. */
   done(id: NodeId): void {
+    this.#deletions.get(id)?.cancel?.();
     this.#deletions.delete(id);
   }
 

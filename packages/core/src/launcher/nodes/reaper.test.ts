@@ -1,6 +1,7 @@
 import { nodeLockPath, nodePath, type RequestId } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import type { Provider } from '../../contract/driver.js';
+import { ProviderUnavailableError } from '../../contract/errors.js';
 import { ServiceWorld } from '../../../test/support/service-world.js';
 import { FIRST_POOL_PAUSE_MS } from '../steering/first-pool.js';
 import { Reaper } from './reaper.js';
@@ -131,4 +132,38 @@ describe('a record that its launcher is about to lock', () => {
       expect(await exists()).toBeUndefined();
     },
   );
+});
+
+describe('a deletion that fails', () => {
+  async function failing() {
+    const world = await ServiceWorld.open();
+    const id = await world.createNode({ state: 'used', externalId: 'i-1' });
+    const refuse = () => Promise.reject(new ProviderUnavailableError('the cloud hangs'));
+    const reaper = new Reaper(world.services, {
+      providerOf: () => ({ startNodeCleanup: refuse }) as unknown as Provider,
+      isActive: () => true,
+      isOthersFirst: () => false,
+    });
+    reaper.consider(id);
+    await world.pass(100);
+    return { world, id, reaper };
+  }
+
+  it('is told with the class of its error and when that was', async () => {
+    const { id, reaper } = await failing();
+
+    expect(reaper.failing()).toMatchObject([
+      { nodeId: id, attempts: 1, error: 'the cloud hangs', reason: 'Unavailable' },
+    ]);
+    expect(reaper.failing()[0]?.failedMs).toBeGreaterThan(0);
+  });
+
+  it('is forgotten when another launcher has deleted the node', async () => {
+    const { world, id, reaper } = await failing();
+
+    await world.clock.run(world.other.deleteRecursive(nodePath(id)));
+    await world.pass(60_000);
+
+    expect(reaper.failing()).toEqual([]);
+  });
 });

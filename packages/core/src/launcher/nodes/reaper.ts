@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { isZooKeeperError, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
+import { asError } from '../../async/as-error.js';
 import type { Activity, NodeProviders } from '../mirror/ports.js';
 import type { Services } from '../mirror/services.js';
 import { holdsNodes, judgeNode, NEVER_LOCKED_MS, type NodeSurroundings, type NodeVerdict } from '../plan/nodes.js';
@@ -55,7 +56,7 @@ export class Reaper {
       onNode: ({ id, after }) => {
         if (after?.state !== 'init') this.#neverLocked.delete(id as NodeId);
         if (after) this.consider(after.id);
-        else this.#turns.forget(id as NodeId);
+        else this.#nodeGone(id as NodeId);
       },
       onLock: (id, contenders) => contenders === 0 && this.consider(id),
       onRequest: ({ id, after }) => {
@@ -165,11 +166,18 @@ export class Reaper {
         return;
       }
       this.#services.logger.warn('Deleting a node failed; trying again later', { nodeId: node.id, error });
-      this.#retryLater(node.id, error instanceof Error ? error.message : String(error));
+      this.#retryLater(node.id, asError(error));
     }
   }
 
-  #retryLater(id: NodeId, error?: string): void {
-    if (!this.#stop.signal.aborted) this.#retries.retryLater(id, error);
+  #retryLater(id: NodeId, error?: Error): void {
+    if (this.#stop.signal.aborted || !this.#services.mirror.nodes.get(id)) return;
+    this.#retries.retryLater(id, error);
+  }
+
+  /** Nothing is to be done for it, although this launcher failed: another one has succeeded. */
+  #nodeGone(id: NodeId): void {
+    this.#turns.forget(id);
+    this.#retries.done(id);
   }
 }

@@ -7,12 +7,15 @@ import {
   legacyLauncherPath,
   isZooKeeperError,
   lastPart,
+  withComponent,
   type ComponentRecord,
   type LauncherId,
   type PoolComponentRecord,
   type Stat,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
+import { conditionToJson } from '../../conditions/condition-json.js';
+import type { Condition } from '../../contract/condition.js';
 import type { Logger } from '../../contract/logger.js';
 
 /** Where entries stand and what their bodies look like. */
@@ -84,6 +87,11 @@ export class Registration<T extends ComponentRecord> {
   update(body: T): void {
     this.#body = body;
     void this.#flush();
+  }
+
+  /** Publishes what is wrong with the component. */
+  setConditions(conditions: readonly Condition[]): void {
+    this.update(withComponent<ComponentRecord>(this.#body, { conditions: conditions.map(conditionToJson) }) as T);
   }
 
   /** Takes the entry out; resolves when it is gone or the session is. */

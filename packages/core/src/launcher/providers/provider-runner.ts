@@ -1,4 +1,6 @@
 import { backoffMs, type NodeRecord, type Resources } from '@nodepool/zk-protocol';
+import { asError } from '../../async/as-error.js';
+import { TimeoutError } from '../../contract/errors.js';
 import type { Driver, Provider } from '../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
 import type { Services } from '../mirror/services.js';
@@ -45,7 +47,7 @@ export class ProviderRunner {
   readonly #reservations = new Map<string, readonly Reservation[]>();
   readonly #heads = new Map<string, Reservation>();
   #started: Promise<void> | undefined;
-  #error: string | undefined;
+  #failure: Error | undefined;
   #running = false;
 
   /** @param predecessor - whose configuration is replaced */
@@ -78,8 +80,8 @@ export class ProviderRunner {
   }
 
   /** Why the last start failed; `undefined` once it has succeeded. */
-  get startError(): string | undefined {
-    return this.#error;
+  get startFailure(): Error | undefined {
+    return this.#failure;
   }
 
   /**
@@ -92,9 +94,9 @@ export class ProviderRunner {
   }
 
   /** Takes nothing new: the driver is in disorder, and a successor will be made. */
-  suspend(why: string): void {
+  suspend(why: Error): void {
     this.#running = false;
-    this.#error = why;
+    this.#failure = why;
   }
 
   idle(): void {
@@ -203,7 +205,8 @@ export class ProviderRunner {
     let cancel = (): void => {};
     const late = new Promise<void>((resolve) => {
       cancel = clock.setTimer(START_PATIENCE_MS, () => {
-        this.#error = `its start has not ended for ${START_PATIENCE_MS / 1_000} s; it continues in the background`;
+        const text = `its start has not ended for ${START_PATIENCE_MS / 1_000} s; it continues in the background`;
+        this.#failure = new TimeoutError(text, { timeoutMs: START_PATIENCE_MS });
         this.#logger.error('Provider does not start; continuing without it for now', { afterMs: START_PATIENCE_MS });
         resolve();
       });
@@ -216,11 +219,11 @@ export class ProviderRunner {
       await this.provider.start(this.#stop.signal);
       if (this.#stop.signal.aborted) return;
       this.#running = true;
-      this.#error = undefined;
+      this.#failure = undefined;
       onRunning();
     } catch (error) {
       if (this.#stop.signal.aborted) return;
-      this.#error = error instanceof Error ? error.message : String(error);
+      this.#failure = asError(error);
       const pause = backoffMs(attempt, RETRY, this.#services.random);
       this.#logger.error('Provider could not be started; trying again', { error, pauseMs: Math.round(pause) });
       this.#services.clock.setTimer(pause, () => {

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { NodeId, NodeRecord, Resources } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
+import { DriverError } from '../../contract/errors.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import { sameProviderConfig } from '../../config/compare.js';
 import type { Config } from '../../contract/config.js';
@@ -90,10 +91,15 @@ export class ProviderSet {
     return this.#runners.get(name);
   }
 
+  /** Those of the configuration in force. */
+  get configured(): Iterable<ProviderRunner> {
+    return this.#runners.values();
+  }
+
   /** Providers that could not be started, and why. */
   startErrors(): { provider: string; error: string }[] {
-    return [...this.#runners.values()].flatMap(({ name, startError }) =>
-      startError === undefined ? [] : [{ provider: name, error: startError }],
+    return [...this.#runners.values()].flatMap(({ name, startFailure }) =>
+      startFailure === undefined ? [] : [{ provider: name, error: startFailure.message }],
     );
   }
 
@@ -253,7 +259,8 @@ export class ProviderSet {
     const { name, config } = runner;
     const isInForce = this.#runners.get(name) === runner && !this.#isClosed;
     if (isInForce && this.#restarts.faulted(name, config.driverName, kind, error)) {
-      runner.suspend(`${kind} of driver "${config.driverName}": ${asError(error).message}`);
+      const why = `${kind} of driver "${config.driverName}": ${asError(error).message}`;
+      runner.suspend(new DriverError(config.driverName, why, { cause: error }));
       return;
     }
     this.#services.logger.warn('A driver made another error that nothing catches', { provider: name, kind, error });

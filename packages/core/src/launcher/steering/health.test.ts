@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { QuotaError } from '../../contract/errors.js';
 import { DEFAULT_HEALTH_LIMITS, Health } from './health.js';
 
 const { failuresToOpen, firstPauseMs, longestPauseMs } = DEFAULT_HEALTH_LIMITS;
@@ -29,9 +30,27 @@ describe('health', () => {
     expect(changes).toEqual([...Array.from({ length: failuresToOpen - 1 }, () => false), true]);
     expect(health.mayLaunch(1_000 + firstPauseMs - 1)).toBe(false);
     expect(health.report(1_000)).toEqual({
-      ...{ state: 'open', failures: failuresToOpen, error: 'timed out' },
+      ...{
+        state: 'open',
+        failures: failuresToOpen,
+        error: 'timed out',
+        reason: 'Error',
+        failedMs: 1_000,
+        sinceMs: 1_000,
+      },
       nextProbeMs: 1_000 + firstPauseMs,
     });
+  });
+
+  it('forgets its last error with a success, and tells the class of the next one', () => {
+    const health = opened();
+
+    health.succeeded();
+    const after = health.report(0);
+    health.failed(new QuotaError('full'), 5_000);
+
+    expect(after).toMatchObject({ error: undefined, failedMs: undefined, sinceMs: undefined });
+    expect(health.report(5_000)).toMatchObject({ state: 'closed', error: 'full', reason: 'Quota', failedMs: 5_000 });
   });
 
   it('is probed by one launch at a time', () => {

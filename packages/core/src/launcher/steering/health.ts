@@ -1,4 +1,5 @@
 import { backoffMs } from '@nodepool/zk-protocol';
+import { reasonOfError, type ErrorReason } from '../../conditions/error-reason.js';
 
 /**
  * - `closed` works; launches continue as usual
@@ -12,8 +13,14 @@ export interface HealthReport {
   readonly state: HealthState;
   /** Failures since the last success. */
   readonly failures: number;
-  /** Of the last failure; `undefined` when none is known. */
+  /** Of the last failure since the last success; `undefined` when there was none. */
   readonly error: string | undefined;
+  /** Class of that error. */
+  readonly reason: ErrorReason | undefined;
+  /** When it was, ms since the epoch. */
+  readonly failedMs: number | undefined;
+  /** Since when it is not `closed`, ms since the epoch. */
+  readonly sinceMs: number | undefined;
   /** When the next launch may be tried, ms since the epoch; `undefined` unless `open`. */
   readonly nextProbeMs: number | undefined;
 }
@@ -29,6 +36,8 @@ export interface HealthLimits {
 /** Three in a row are no accident at a failure rate of 5 %; a probe once a minute finds a recovery within five. */
 export const DEFAULT_HEALTH_LIMITS: HealthLimits = { failuresToOpen: 3, firstPauseMs: 10_000, longestPauseMs: 120_000 };
 
+const NONE = { error: undefined, reason: undefined, failedMs: undefined };
+
 /**
  * A circuit breaker: opened by failures in a row, tried with one launch at a time at growing pauses, closed by a success.
  * Knows no clock: times are given.
@@ -36,7 +45,8 @@ export const DEFAULT_HEALTH_LIMITS: HealthLimits = { failuresToOpen: 3, firstPau
 export class Health {
   readonly #limits: HealthLimits;
   #failures = 0;
-  #error: string | undefined;
+  #last: Pick<HealthReport, 'error' | 'reason' | 'failedMs'> = NONE;
+  #sinceMs: number | undefined;
   #opened = 0;
   #nextProbeMs = 0;
   #isOpen = false;
@@ -66,6 +76,8 @@ export class Health {
     const changed = this.#isOpen;
     this.#failures = this.#opened = 0;
     this.#isOpen = this.#isProbing = false;
+    this.#last = NONE;
+    this.#sinceMs = undefined;
     return changed;
   }
 
@@ -73,12 +85,14 @@ export class Health {
    * A launch has failed. Those that were begun before it opened make the pause no longer.
    * @returns whether the state is another one now
    */
-  failed(error: string, nowMs: number): boolean {
+  failed(error: Error | string, nowMs: number): boolean {
     this.#failures++;
-    this.#error = error;
+    const message = typeof error === 'string' ? error : error.message;
+    this.#last = { error: message, reason: reasonOfError(error), failedMs: nowMs };
     if (this.#isOpen && !this.#isProbing) return false;
     if (!this.#isOpen && this.#failures < this.#limits.failuresToOpen) return false;
     this.#isOpen = true;
+    this.#sinceMs ??= nowMs;
     this.#pause(nowMs);
     return true;
   }
@@ -103,7 +117,8 @@ export class Health {
     return {
       state: !this.#isOpen ? 'closed' : isDue ? 'probing' : 'open',
       failures: this.#failures,
-      error: this.#error,
+      ...this.#last,
+      sinceMs: this.#sinceMs,
       nextProbeMs: this.#isOpen && !isDue ? this.#nextProbeMs : undefined,
     };
   }

@@ -107,7 +107,7 @@ export class ProviderSteering implements SteeringView {
   /** A call for the list of machines has ended. @param error - with which it failed */
   apiAnswered(error: Error | undefined): void {
     if (error && failureKindOf(error) !== 'cloud') return;
-    if (error ? this.#api.failed(error.message, this.#now()) : this.#api.succeeded()) this.#changed();
+    if (error ? this.#api.failed(error, this.#now()) : this.#api.succeeded()) this.#changed();
   }
 
   /** Whether nodes of these labels may be launched now: all is well, or it is time for a probe. */
@@ -195,7 +195,7 @@ export class ProviderSteering implements SteeringView {
       return kind;
     }
     const health = kind === 'cloud' ? this.#provider : this.#healthOf(label);
-    if (health.failed(error.message, this.#now())) this.#changed();
+    if (health.failed(error, this.#now())) this.#changed();
     this.#api.endedOtherwise();
     if (kind === 'capacity') this.#provider.endedOtherwise();
     return kind;

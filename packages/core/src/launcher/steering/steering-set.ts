@@ -78,12 +78,17 @@ export class SteeringSet {
     this.#port.changed(provider);
   }
 
+  /** Each line has the error of its own failure: a label may lack capacity in a provider that is well. */
   #log(provider: string, { provider: health, labels, speed }: SteeringReport): void {
     const { logger } = this.#port;
     const { state, failures, error } = health;
-    if (state !== 'closed' || labels.length > 0) {
-      logger.warn('Provider fails; requests go to others', { provider, state, failures, error });
-    } else if (speed.state === 'closed') logger.info('Provider is well again', { provider });
+    if (state !== 'closed') logger.warn('Provider fails; requests go to others', { provider, state, failures, error });
+    for (const { label, health: own } of labels) {
+      const fields = { provider, label, state: own.state, failures: own.failures, error: own.error };
+      logger.warn('Launches of a label fail in a provider; requests for it go to others', fields);
+    }
+    if (state !== 'closed' || labels.length > 0) return;
+    if (speed.state === 'closed') logger.info('Provider is well again', { provider });
     else logger.warn('Provider is slow; others are asked first', { provider, error: speed.error });
   }
 

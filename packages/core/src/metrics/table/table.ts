@@ -124,6 +124,10 @@ const WORK = {
     help: '1 while launches of the provider fail and requests go to others, otherwise 0',
     ...exposed('gauge', 'nodepool_provider_failing', ['provider']),
   },
+  conditions: {
+    help: 'What is wrong now, each 1; docs/conditions.md explains the types',
+    ...exposed('gauge', 'nodepool_condition', ['kind', 'name', 'type', 'reason', 'severity']),
+  },
   launchLimit: {
     help: 'Launches of the provider that may be under way at once, as far as earlier ones have shown',
     ...exposed('gauge', 'nodepool_provider_launch_limit', ['provider']),

@@ -4,7 +4,7 @@ import type { Logger, WebhookEvent } from '@nodepool/core';
 
 /** A change that a service tells of. */
 export interface ApiEvent {
-  readonly type: 'node' | 'request' | 'image' | 'launch' | 'control';
+  readonly type: 'node' | 'request' | 'image' | 'launch' | 'control' | 'condition';
   readonly id: string;
   /** The record as the API shows it, or `null` when it is gone; computed only when somebody listens. */
   data(): JsonObject | null;
@@ -12,7 +12,7 @@ export interface ApiEvent {
   readonly notice?: WebhookEvent | undefined;
 }
 
-const RECORD_TYPES: ReadonlySet<string> = new Set(['node', 'request', 'image', 'launch', 'control']);
+const RECORD_TYPES: ReadonlySet<string> = new Set(['node', 'request', 'image', 'launch', 'control', 'condition']);
 const ALL_TYPES: ReadonlySet<string> = new Set([...RECORD_TYPES, 'overview']);
 
 /** Streams open at a time. */

@@ -146,7 +146,7 @@ describe('the OpenAPI document', () => {
 
     expect(wrong).toEqual([]);
     const lists = ['builds', 'components', 'controls', 'images', 'labels', 'nodes', 'overview', 'pools', 'providers'];
-    const records = ['hosts', 'nodes/{id}', 'requests', 'requests/{id}'];
+    const records = ['conditions', 'hosts', 'nodes/{id}', 'requests', 'requests/{id}'];
     const timelines = ['history/pages/{page}', 'history/{id}', 'nodes/{id}/timeline', 'requests/{id}/timeline'];
     expect(checked.sort()).toEqual([...lists, ...records, ...timelines].sort());
   });
@@ -433,7 +433,7 @@ describe('events', () => {
 
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
     expect(arrived.data).toMatchObject({ request: { labels: ['small'] } });
-    expect(overview.data).toMatchObject({ service: 'nodepool-launcher', version: '1.2.3', status: 'ok' });
+    expect(overview.data).toMatchObject({ service: 'nodepool-launcher', version: '1.2.3', status: 'degraded' });
     expect(gone.data['id']).toBe(id);
   });
 

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { newBuild, type BuildRecord, type ImageEntry } from '@nodepool/zk-protocol';
+import { imageConditions } from './image-conditions.js';
+
+const HOUR_MS = 3_600_000;
+const NOW_MS = 100 * HOUR_MS;
+const debian = { name: 'debian', abstract: false, rebuildAgeMs: 24 * HOUR_MS };
+
+const build = (id: string, state: BuildRecord['state'], ageMs: number, error?: string): BuildRecord => ({
+  ...newBuild({ image: 'debian', id }, { state }, NOW_MS - ageMs),
+  ...(error !== undefined && { raw: { error } }),
+});
+
+function imagesOf(builds: readonly BuildRecord[], pauseReason?: string): ReadonlyMap<string, ImageEntry> {
+  const entry = { name: 'debian', paused: false, pauseReason, builds: new Map(builds.map((each) => [each.id, each])) };
+  return new Map([['debian', entry as unknown as ImageEntry]]);
+}
+
+describe('imageConditions', () => {
+  it.each([
+    [[], ['error NoReadyBuild NeverBuilt']],
+    [[build('1', 'failed', HOUR_MS, 'no such package')], ['error NoReadyBuild BuildFailed']],
+    [[build('1', 'ready', 47 * HOUR_MS)], []],
+    [[build('1', 'ready', 49 * HOUR_MS)], ['warning OldBuild NotRebuilt']],
+    [[build('1', 'ready', 49 * HOUR_MS), build('2', 'failed', HOUR_MS)], ['warning OldBuild BuildFailed']],
+  ])('%# tells of images that are missing or old', (builds, expected) => {
+    const found = imageConditions([debian], imagesOf(builds), NOW_MS);
+
+    expect(found.map(({ severity, type, reason }) => `${severity} ${type} ${reason}`)).toEqual(expected);
+  });
+
+  it('says why an image could not be built', () => {
+    const [found] = imageConditions([debian], imagesOf([build('1', 'failed', 0, 'no such package')]), NOW_MS);
+
+    expect(found).toMatchObject({
+      message: 'it has no ready build: build 1 has failed: no such package',
+      nextStep: 'nodepool image-log debian',
+    });
+  });
+
+  it('says why a build was withdrawn', () => {
+    const why = 'build 2 was withdrawn: 3 of 3 launches failed';
+
+    const found = imageConditions([debian], imagesOf([build('1', 'ready', HOUR_MS)], why), NOW_MS);
+
+    expect(found).toMatchObject([{ kind: 'image', name: 'debian', type: 'BuildWithdrawn', message: why }]);
+  });
+
+  it('leaves out abstract images', () => {
+    expect(imageConditions([{ ...debian, abstract: true }], new Map(), NOW_MS)).toEqual([]);
+  });
+});

@@ -1,0 +1,49 @@
+import type { BuildRecord, ImageEntry } from '@nodepool/zk-protocol';
+import { newCondition } from '../conditions/condition-types.js';
+import type { FoundCondition } from '../contract/condition.js';
+import type { DiskimageConfig } from '../contract/config.js';
+import { failureNote, withdrawnNote } from './notes.js';
+
+/** The parts of an image's configuration that its conditions depend on. */
+export type JudgedImage = Pick<DiskimageConfig, 'name' | 'abstract' | 'rebuildAgeMs'>;
+
+/** Images without a ready build, with one that is too old, and with one that does not serve. */
+export function imageConditions(
+  configured: Iterable<JudgedImage>,
+  images: ReadonlyMap<string, ImageEntry>,
+  nowMs: number,
+): FoundCondition[] {
+  const judged = [...configured].filter(({ abstract }) => !abstract);
+  const built = judged.flatMap((image) => builtCondition(image, images.get(image.name), nowMs) ?? []);
+  return [...built, ...[...images.values()].flatMap((entry) => withdrawnCondition(entry, nowMs) ?? [])];
+}
+
+/** Too old: two builds in a row have not come. */
+function builtCondition({ name, rebuildAgeMs }: JudgedImage, entry: ImageEntry | undefined, nowMs: number) {
+  const newest = entry && newestReady(entry);
+  if (newest && nowMs - newest.stateTimeMs <= 2 * rebuildAgeMs) return undefined;
+  const failure = entry && failureNote(entry);
+  const details = {
+    name,
+    reason: failure !== undefined ? 'BuildFailed' : newest ? 'NotRebuilt' : 'NeverBuilt',
+    nextStep: failure === undefined ? `nodepool image-build ${name} --follow` : `nodepool image-log ${name}`,
+  };
+  const why = failure === undefined ? '' : `: ${failure}`;
+  if (!newest) return newCondition('NoReadyBuild', { ...details, message: `it has no ready build${why}` });
+  const since = new Date(newest.stateTimeMs).toISOString();
+  const message = `its newest ready build, ${newest.id}, is of ${since}${why}`;
+  return newCondition('OldBuild', { ...details, message, sinceMs: newest.stateTimeMs + 2 * rebuildAgeMs });
+}
+
+function withdrawnCondition(entry: ImageEntry, nowMs: number): FoundCondition | undefined {
+  const message = withdrawnNote(entry, nowMs);
+  if (message === undefined) return undefined;
+  const { name } = entry;
+  const nextStep = `nodepool image-log ${name}; once it is fixed nodepool image-unpause ${name}`;
+  return newCondition('BuildWithdrawn', { name, reason: 'LaunchesFailed', message, nextStep });
+}
+
+function newestReady({ builds }: ImageEntry): BuildRecord | undefined {
+  const ready = [...builds.values()].filter(({ state }) => state === 'ready');
+  return ready.sort((a, b) => b.stateTimeMs - a.stateTimeMs)[0];
+}

@@ -1,0 +1,106 @@
+import type { NodeRecord } from '@nodepool/zk-protocol';
+import { newCondition } from '../../conditions/condition-types.js';
+import type { FoundCondition } from '../../contract/condition.js';
+import type { Config } from '../../contract/config.js';
+import type { LabelOffer, Obstacle } from './label-offers.js';
+
+/** Pools named in one message. */
+const MOST_POOLS = 3;
+/** A standby node that was taken is missing for a moment; one that is missing for longer is told. */
+const STANDBY_PATIENCE_MS = 60_000;
+
+/** Labels that no pool can serve now. */
+export function unservedLabels(offers: ReadonlyMap<string, readonly LabelOffer[]>): FoundCondition[] {
+  return [...offers].flatMap(([label, pools]) => unservedLabel(label, pools) ?? []);
+}
+
+function unservedLabel(label: string, pools: readonly LabelOffer[]): FoundCondition | undefined {
+  const obstacles = pools.flatMap(({ obstacle }) => obstacle ?? []);
+  if (obstacles.length < pools.length) return undefined;
+  const evidence = { pools: pools.length };
+  if (pools.length === 0) {
+    const nextStep = `add label "${label}" to a pool, or remove it from the configuration`;
+    return newCondition('NotServed', {
+      name: label,
+      reason: 'NoPool',
+      message: 'no pool of any launcher has it',
+      nextStep,
+      evidence,
+    });
+  }
+  const reasons = new Set(obstacles.map(({ reason }) => reason));
+  return newCondition('NotServed', {
+    name: label,
+    reason: reasons.size === 1 ? (obstacles[0]?.reason ?? '') : 'Several',
+    message: `no pool can serve it now: ${textOf(pools)}`,
+    nextStep: nextStepOf(label, obstacles),
+    evidence,
+  });
+}
+
+/** Launchers that share a provider say the same of it. */
+function textOf(pools: readonly LabelOffer[]): string {
+  const texts = new Set(pools.map(({ provider, pool, obstacle }) => `${provider}/${pool}: ${obstacle?.message ?? ''}`));
+  const more = texts.size > MOST_POOLS ? `; and ${texts.size - MOST_POOLS} more` : '';
+  return `${[...texts].slice(0, MOST_POOLS).join('; ')}${more}`;
+}
+
+function nextStepOf(label: string, obstacles: readonly Obstacle[]): string {
+  const steps = new Set(obstacles.map(({ nextStep }) => nextStep).filter((step) => step !== ''));
+  const [first] = steps;
+  if (first === undefined) return `nodepool explain --label ${label}`;
+  return steps.size === 1 ? first : `${first}; nodepool explain --label ${label} has the other pools`;
+}
+
+/** Labels that lack standby nodes, and since when. */
+export class MissingStandby {
+  readonly #since = new Map<string, number>();
+
+  find(config: Config, nodes: Iterable<NodeRecord>, nowMs: number): FoundCondition[] {
+    const wanted = [...config.labels.values()].filter(({ minReady }) => minReady > 0);
+    const counts = countStandby(nodes, new Set(wanted.map(({ name }) => name)));
+    return wanted.flatMap(({ name, minReady }) => {
+      const { ready, coming } = counts.get(name) ?? NONE;
+      if (ready + coming >= minReady) {
+        this.#since.delete(name);
+        return [];
+      }
+      const sinceMs = this.#since.get(name) ?? nowMs;
+      this.#since.set(name, sinceMs);
+      if (nowMs - sinceMs < STANDBY_PATIENCE_MS) return [];
+      const message = `it has ${ready} of ${minReady} standby nodes, and ${coming} are being made`;
+      const nextStep = `nodepool explain --label ${name}`;
+      return [
+        newCondition('StandbyMissing', {
+          name,
+          reason: 'TooFew',
+          message,
+          nextStep,
+          sinceMs,
+          evidence: { ready, coming },
+        }),
+      ];
+    });
+  }
+}
+
+interface StandbyCount {
+  readonly ready: number;
+  readonly coming: number;
+}
+
+const NONE: StandbyCount = { ready: 0, coming: 0 };
+
+function countStandby(nodes: Iterable<NodeRecord>, labels: ReadonlySet<string>): Map<string, StandbyCount> {
+  const counts = new Map<string, StandbyCount>();
+  for (const { state, allocatedTo, labels: own } of nodes) {
+    const isReady = state === 'ready' && allocatedTo === null;
+    if (!isReady && state !== 'init' && state !== 'building') continue;
+    for (const label of own) {
+      if (!labels.has(label)) continue;
+      const { ready, coming } = counts.get(label) ?? NONE;
+      counts.set(label, isReady ? { ready: ready + 1, coming } : { ready, coming: coming + 1 });
+    }
+  }
+  return counts;
+}

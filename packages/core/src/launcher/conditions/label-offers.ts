@@ -1,0 +1,180 @@
+import { newRequest, type PoolComponentRecord } from '@nodepool/zk-protocol';
+import { causeOf } from '../../conditions/error-reason.js';
+import { adviceFor } from '../../conditions/error-reason.js';
+import { concerns, type ServiceConditions } from '../../conditions/merge-conditions.js';
+import type { Condition, FoundCondition } from '../../contract/condition.js';
+import type { Config } from '../../contract/config.js';
+import { isAboutLabel } from '../plan/controls.js';
+import { judgeDecline } from '../plan/rules.js';
+import type { RuleName } from '../plan/types.js';
+import type { LivePoolView } from '../pools/pool-view.js';
+
+/** Why a pool cannot serve a label now. */
+export interface Obstacle {
+  /** One of the reasons of `NotServed`. */
+  readonly reason: string;
+  readonly message: string;
+  readonly nextStep: string;
+}
+
+/** A pool that has a label. */
+export interface LabelOffer {
+  readonly provider: string;
+  readonly pool: string;
+  /** `undefined`: it can serve the label. */
+  readonly obstacle: Obstacle | undefined;
+}
+
+/** What offers are computed from. */
+export interface OfferSources {
+  readonly config: Config;
+  /** Pools of this launcher. */
+  readonly views: readonly LivePoolView[];
+  /** Registered pools of all launchers. */
+  readonly registered: readonly PoolComponentRecord[];
+  /** What drivers of this launcher say. */
+  readonly ofDrivers: readonly FoundCondition[];
+  /** What other services have published, by host. */
+  readonly published: readonly ServiceConditions[];
+  readonly nowMs: number;
+}
+
+/** The pools of all launchers that have each label, and whether they can serve it now. Labels that are switched off are left out. */
+export function findOffers(sources: OfferSources): Map<string, LabelOffer[]> {
+  const offers = new Map<string, LabelOffer[]>();
+  for (const { name, minReady } of sources.config.labels.values()) if (minReady !== -1) offers.set(name, []);
+  for (const view of sources.views) {
+    for (const label of view.pool.labels.keys()) {
+      const { provider, pool } = view;
+      offers.get(label)?.push({ provider, pool: pool.name, obstacle: obstacleIn(view, label, sources) });
+    }
+  }
+  const own = new Set(sources.views.map(({ launcherId }) => launcherId));
+  for (const pool of sources.registered) {
+    if (own.has(pool.launcherId)) continue;
+    for (const label of pool.supportedLabels) offers.get(label)?.push(offerElsewhere(pool, label, offers, sources));
+  }
+  return offers;
+}
+
+const BY_RULE: Partial<Record<RuleName, string>> = {
+  'pool-disabled': 'PoolDisabled',
+  'label-unavailable': 'LabelUnavailable',
+  'images-unavailable': 'ImageMissing',
+  'exceeds-quota': 'Quota',
+};
+
+/** The first that applies, from the provider down to its launches. */
+function obstacleIn(view: LivePoolView, label: string, sources: OfferSources): Obstacle | undefined {
+  return (
+    notStarted(view) ??
+    closed(view) ??
+    paused(view, label) ??
+    declined(view, label, sources) ??
+    withoutNodes(view, label) ??
+    failing(view, label)
+  );
+}
+
+function notStarted({ runner, provider }: LivePoolView): Obstacle | undefined {
+  if (runner.running) return undefined;
+  const { startFailure } = runner;
+  const message = `provider "${provider}" is not started${startFailure ? `: ${startFailure.message}` : ''}`;
+  const nextStep = startFailure ? causeOf(startFailure, provider).nextStep : '';
+  return { reason: 'ProviderNotStarted', message, nextStep };
+}
+
+function closed({ maxConcurrency, provider }: LivePoolView): Obstacle | undefined {
+  if (maxConcurrency !== 0) return undefined;
+  const message = `max-concurrency of provider "${provider}" is 0`;
+  return { reason: 'PoolDisabled', message, nextStep: `raise max-concurrency of provider "${provider}"` };
+}
+
+function paused(view: LivePoolView, label: string): Obstacle | undefined {
+  const order = view.controls.find((control) => control.mode !== 'limit' && isAboutLabel(control, label, view));
+  if (!order) return undefined;
+  const { kind, name, owner } = order;
+  const message = `${kind} "${name}" is taken out of service by ${owner}`;
+  return { reason: 'Paused', message, nextStep: `nodepool ${kind} resume ${name}` };
+}
+
+function declined(view: LivePoolView, label: string, { ofDrivers, nowMs }: OfferSources): Obstacle | undefined {
+  const verdict = judgeDecline(newRequest({ labels: [label] }, nowMs), view);
+  if (!verdict) return undefined;
+  const { rule, text, remedy } = verdict.reason;
+  const subjects = { providers: [view.provider], pools: [`${view.provider}/${view.pool.name}`], labels: [label] };
+  const cause = ofDrivers.find((condition) => condition.kind === 'label' && concerns(condition, subjects));
+  const reason = BY_RULE[rule] ?? 'LabelUnavailable';
+  return cause
+    ? { reason, message: cause.message, nextStep: cause.nextStep }
+    : { reason, message: text, nextStep: remedy };
+}
+
+/** A pool that launches nothing serves from the nodes that are there. */
+function withoutNodes(view: LivePoolView, label: string): Obstacle | undefined {
+  if (view.launches || view.presentNodes(label) > 0) return undefined;
+  const hindrances = view.runner.provider.hindrances?.(view.pool.name, label) ?? [];
+  const message = hindrances.length > 0 ? hindrances.join('; ') : 'it has no node of the label';
+  return { reason: 'NoNodes', message, nextStep: `repair the hosts of provider "${view.provider}"` };
+}
+
+function failing(view: LivePoolView, label: string): Obstacle | undefined {
+  const report = view.launches ? view.steering?.report() : undefined;
+  if (!report) return undefined;
+  const ofLabel = report.labels.find((each) => each.label === label)?.health;
+  const health = report.provider.state === 'closed' ? ofLabel : report.provider;
+  if (!health || hasFreeNode(view, label)) return undefined;
+  const what = health === ofLabel ? `launches of "${label}"` : report.failing;
+  const message = `${health.failures} ${what} in a row failed: ${health.error ?? 'no reason is known'}`;
+  return { reason: 'ProviderFails', message, nextStep: adviceFor(health.reason ?? 'Error', view.provider) };
+}
+
+function hasFreeNode(view: LivePoolView, label: string): boolean {
+  for (const _node of view.freeNodes(label)) return true;
+  return false;
+}
+
+/** Obstacles that lie in the cloud are the same for a launcher that shares the provider. */
+const OF_THE_CLOUD: ReadonlySet<string> = new Set([
+  'LabelUnavailable',
+  'ImageMissing',
+  'Quota',
+  'ProviderFails',
+  'NoNodes',
+]);
+
+/** Of pools elsewhere is known what the registry has: their health, and what their launchers have found. */
+function offerElsewhere(
+  { providerName: provider, name: pool, hostname, health }: PoolComponentRecord,
+  label: string,
+  offers: ReadonlyMap<string, readonly LabelOffer[]>,
+  { published }: OfferSources,
+): LabelOffer {
+  const subjects = { providers: [provider], pools: [`${provider}/${pool}`], labels: [label] };
+  const concerned = (condition: Condition) =>
+    condition.severity === 'error' && isCause(condition, provider) && concerns(condition, subjects);
+  const found = published
+    .filter(({ service }) => service === `launcher ${hostname}`)
+    .flatMap(({ conditions }) => conditions.filter(concerned));
+  const shared = offers
+    .get(label)
+    ?.find((own) => own.provider === provider && OF_THE_CLOUD.has(own.obstacle?.reason ?? ''));
+  const [cause] = found;
+  if (cause)
+    return { provider, pool, obstacle: { reason: reasonFor(cause), message: cause.message, nextStep: cause.nextStep } };
+  if (shared) return { provider, pool, obstacle: shared.obstacle };
+  const obstacle = health
+    ? { reason: 'ProviderFails', message: `its launches fail on ${hostname}`, nextStep: '' }
+    : undefined;
+  return { provider, pool, obstacle };
+}
+
+/** That a label is not served at all is no cause: both launchers would wait for the other to say so. */
+function isCause({ kind, evidence }: Condition, provider: string): boolean {
+  return kind === 'provider' || (kind === 'label' && evidence['provider'] === provider);
+}
+
+function reasonFor({ kind, type }: Condition): string {
+  if (kind === 'label') return 'LabelUnavailable';
+  return type === 'NotStarted' ? 'ProviderNotStarted' : 'ProviderFails';
+}

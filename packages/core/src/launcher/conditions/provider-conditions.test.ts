@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { steeringAt } from '../../../test/support/steering-at.js';
+import { newCondition } from '../../conditions/condition-types.js';
+import { CapacityError, ProviderUnavailableError } from '../../contract/errors.js';
+import type { ProviderSteering } from '../steering/provider-steering.js';
+import type { LabelOffer } from './label-offers.js';
+import { launchConditions } from './provider-conditions.js';
+
+const NOW_MS = 50_000;
+const refused = () => Object.assign(new ProviderUnavailableError('keystone answered with 401'), { status: 401 });
+const served = (provider: string): LabelOffer => ({ provider, pool: 'main', obstacle: undefined });
+
+function failing(makeError: () => Error): ProviderSteering {
+  const steering = steeringAt(() => NOW_MS);
+  for (let i = 0; i < 3; i++) steering.begin('big').attemptFailed(makeError());
+  return steering;
+}
+
+function conditionsOf(steering: ProviderSteering, offers: Record<string, LabelOffer[]>) {
+  const facts = { offers: new Map(Object.entries(offers)), ofDrivers: [] };
+  return launchConditions([{ provider: 'sky', report: steering.report() }], facts);
+}
+
+describe('a provider whose launches fail', () => {
+  it('is told with the class of the error, the labels that nobody else serves, and what helps', () => {
+    const [found, ...others] = conditionsOf(failing(refused), { big: [served('sky')] });
+
+    expect(others).toEqual([]);
+    expect(found).toMatchObject({
+      ...{ kind: 'provider', name: 'sky', type: 'LaunchesFail', severity: 'error', reason: 'Unauthorized' },
+      ...{ sinceMs: NOW_MS, lastSeenMs: NOW_MS, evidence: { failures: 3 } },
+      message: '3 launches in a row failed: keystone answered with 401; no other provider serves "big"',
+    });
+    expect(found?.nextStep).toContain('correct the credentials of provider "sky"');
+  });
+
+  it('is told to be replaced where others serve its labels', () => {
+    const [found] = conditionsOf(failing(refused), { big: [served('sky'), served('rain')] });
+
+    expect(found?.message).toContain('other providers serve its labels');
+  });
+
+  it('is told with the next step that its driver knows', () => {
+    const nextStep = 'correct password in /etc/openstack/clouds.yaml';
+    const cause = newCondition('LoginRefused', { name: 'sky', reason: 'Unauthorized', message: '401', nextStep });
+    const report = failing(refused).report();
+
+    const [found] = launchConditions([{ provider: 'sky', report }], { offers: new Map(), ofDrivers: [cause] });
+
+    expect(found?.nextStep).toBe(nextStep);
+  });
+
+  it('is no longer told once a launch succeeds', () => {
+    const steering = failing(refused);
+
+    steering.begin('big').ended(true);
+
+    expect(conditionsOf(steering, {})).toEqual([]);
+  });
+
+  it('is not told for a label without capacity; the label is', () => {
+    const found = conditionsOf(
+      failing(() => new CapacityError('none left')),
+      { big: [served('sky')] },
+    );
+
+    expect(found).toMatchObject([
+      {
+        kind: 'label',
+        name: 'sky/big',
+        type: 'LabelLaunchesFail',
+        severity: 'warning',
+        reason: 'NoCapacity',
+        nextStep: '',
+      },
+    ]);
+  });
+});

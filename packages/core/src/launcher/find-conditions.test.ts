@@ -1,0 +1,274 @@
+import {
+  controlPath,
+  encodeControl,
+  newControl,
+  nodeLockPath,
+  nodePath,
+  type ControlSubject,
+} from '@nodepool/zk-protocol';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { pooledConfig, rackConfig, RackWorld } from '../../test/support/rack-world.js';
+import { ConditionList } from '../conditions/condition-list.js';
+import { newCondition } from '../conditions/condition-types.js';
+import type { Config } from '../contract/config.js';
+import type { Provider } from '../contract/driver.js';
+import { ConfigError, ProviderUnavailableError } from '../contract/errors.js';
+import type { Launcher } from './launcher.js';
+
+const MINUTE_MS = 60_000;
+
+/** Provider `rack` with label `a`, of which standby nodes may be kept. */
+function labelled(minReady = 0, base: Config = pooledConfig): Config {
+  return { ...base, labels: new Map([['a', { name: 'a', minReady, maxReadyAgeMs: 0 }]]) };
+}
+
+let world: RackWorld;
+beforeEach(() => (world = new RackWorld()));
+
+/** What is wrong, without the sentences. */
+function told(launcher: Launcher): string[] {
+  return launcher.conditions.find().map(({ kind, name, type, reason }) => `${kind} ${name} ${type} ${reason}`);
+}
+
+async function start(provider: Partial<Provider>, config = labelled()): Promise<Launcher> {
+  world = new RackWorld(provider);
+  return world.startLauncher(config);
+}
+
+async function order(subject: ControlSubject): Promise<string> {
+  const control = newControl(
+    { ...subject, mode: 'pause', owner: 'alice@ops', reason: 'maintenance' },
+    world.clock.now(),
+  );
+  const path = controlPath(subject);
+  await world.clock.run(world.zk.ensurePath(path.slice(0, path.lastIndexOf('/'))));
+  await world.clock.run(world.zk.create(path, encodeControl(control)));
+  await world.settle();
+  return path;
+}
+
+describe('a launcher with which nothing is wrong', () => {
+  it('has no condition', async () => {
+    await world.createNodes([{}]);
+    const launcher = await world.startLauncher(labelled());
+
+    expect(launcher.conditions.find()).toEqual([]);
+  });
+
+  it('has none before it has started', () => {
+    expect(world.launcher(labelled()).conditions.find()).toEqual([]);
+  });
+});
+
+describe('a label', () => {
+  it('is out of service while its provider cannot be started, and in service once it can', async () => {
+    let error: Error | undefined = Object.assign(new ConfigError('keystone answered with 401'), { status: 401 });
+    const launcher = await start({ start: () => (error ? Promise.reject(error) : Promise.resolve()) });
+    await world.createNodes([{}]);
+
+    const [provider, label] = launcher.conditions.find();
+    error = undefined;
+    await world.clock.advance(2 * MINUTE_MS);
+
+    expect(provider).toMatchObject({ name: 'rack', type: 'NotStarted', reason: 'Unauthorized', severity: 'error' });
+    expect(provider?.message).toContain('keystone answered with 401; no other provider serves "a"');
+    expect(provider?.nextStep).toContain('correct the credentials of provider "rack"');
+    expect(label).toMatchObject({ kind: 'label', name: 'a', type: 'NotServed', reason: 'ProviderNotStarted' });
+    expect(label?.nextStep).toBe(provider?.nextStep);
+    expect(launcher.conditions.find()).toEqual([]);
+  });
+
+  it('is out of service while its driver says that it cannot be used, with the cause that the driver knows', async () => {
+    const cause = newCondition('LabelUnusable', {
+      ...{ name: 'rack/main/a', reason: 'FlavorMissing', message: 'there is no flavor "huge"', nextStep: 'create it' },
+      evidence: { provider: 'rack', pool: 'main', label: 'a' },
+    });
+    const launcher = await start({ errorLabels: () => new Set(['a']), conditions: () => [cause] });
+
+    expect(told(launcher)).toEqual([
+      'label rack/main/a LabelUnusable FlavorMissing',
+      'label a NotServed LabelUnavailable',
+    ]);
+    expect(launcher.conditions.find()[1]).toMatchObject({
+      message: 'no pool can serve it now: rack/main: there is no flavor "huge"',
+      nextStep: 'create it',
+    });
+  });
+
+  it('is out of service without a host, and says which does not answer', async () => {
+    const launcher = await start({ hindrances: () => ['host h1 does not answer'] });
+
+    const before = launcher.conditions.find();
+    await world.createNodes([{}]);
+    await world.settle();
+
+    expect(before).toMatchObject([{ name: 'a', type: 'NotServed', reason: 'NoNodes' }]);
+    expect(before[0]?.message).toContain('host h1 does not answer');
+    expect(launcher.conditions.find()).toEqual([]);
+  });
+
+  it('is out of service when no pool has it, unless it is switched off', async () => {
+    const none = await world.startLauncher(labelled(0, rackConfig));
+    const off = await new RackWorld().startLauncher(labelled(-1, rackConfig));
+
+    expect(told(none)).toEqual(['label a NotServed NoPool']);
+    expect(told(off)).toEqual([]);
+  });
+
+  it('is out of service while an order pauses its pool', async () => {
+    await world.createNodes([{}]);
+    const launcher = await world.startLauncher(labelled());
+
+    const path = await order({ kind: 'pool', name: 'rack/main' });
+    const during = launcher.conditions.find();
+    await world.clock.run(world.zk.delete(path));
+    await world.settle();
+
+    expect(during.map(({ type, reason }) => `${type} ${reason}`)).toEqual(['NotServed Paused', 'OrderInForce Paused']);
+    expect(during[0]?.nextStep).toBe('nodepool pool resume rack/main');
+    expect(launcher.conditions.find()).toEqual([]);
+  });
+
+  it('lacks standby nodes once they have been missing for a minute', async () => {
+    const launcher = await world.startLauncher(labelled(1));
+    const standby = () => told(launcher).filter((each) => each.includes('Standby'));
+
+    const atOnce = standby();
+    await world.clock.advance(MINUTE_MS);
+    const later = standby();
+    await world.createNodes([{}]);
+    await world.settle();
+
+    expect([atOnce, later, standby()]).toEqual([[], ['label a StandbyMissing TooFew'], []]);
+  });
+
+  it('is in service as long as a launcher elsewhere serves it', async () => {
+    await world.createNodes([{}]);
+    const other = world.launcher(labelled());
+    await world.clock.run(other.start());
+    const broken = await world.startLauncher({ ...labelled(), providers: new Map() });
+
+    expect(told(broken)).toEqual([]);
+  });
+});
+
+describe('a node', () => {
+  it('takes too long to be deleted whether or not a launcher works on it, until it is gone', async () => {
+    await world.createNodes([{ state: 'deleting', externalId: 'i-1' }, {}]);
+    const [id] = (await world.clock.run(world.zk.getChildren('/nodepool/nodes'))).sort();
+    const lock = `${nodeLockPath(id as never)}/x`;
+    await world.clock.run(world.zk.ensurePath(lock));
+    const launcher = await world.startLauncher(labelled());
+
+    await world.clock.advance(4 * MINUTE_MS);
+    const early = told(launcher);
+    await world.clock.advance(2 * MINUTE_MS);
+    const late = launcher.conditions.find();
+    await world.clock.run(world.zk.deleteRecursive(nodePath(id as never)));
+    await world.settle();
+
+    expect(early).toEqual([]);
+    expect(late).toMatchObject([{ kind: 'node', name: id, type: 'DeletionTakesLong', reason: 'StillInCloud' }]);
+    expect(late[0]?.message).toContain('the cloud does not end instance i-1');
+    expect(launcher.conditions.find()).toEqual([]);
+  });
+
+  it('fails to be deleted until it is', async () => {
+    let error: Error | undefined = new ProviderUnavailableError('500');
+    const launcher = await start({ startNodeCleanup: () => (error ? Promise.reject(error) : undefined) });
+    await world.createNodes([{ state: 'used', externalId: 'i-1' }, {}]);
+    await world.settle();
+
+    const during = launcher.conditions.find();
+    error = undefined;
+    await world.clock.advance(2 * MINUTE_MS);
+
+    expect(during).toMatchObject([{ kind: 'node', type: 'DeletionFails', reason: 'Unavailable' }]);
+    expect(launcher.conditions.find()).toEqual([]);
+  });
+});
+
+describe('a provider', () => {
+  it('is drained while it has nodes, and nobody is told to erase it', async () => {
+    await world.createNodes([{ state: 'hold' }, { state: 'ready', allocatedTo: '200-1' as never }]);
+    const launcher = await world.startLauncher();
+
+    await world.clock.run(launcher.reconfigure({ ...rackConfig, providers: new Map() }));
+    await world.settle();
+    const [draining, ...others] = launcher.conditions.find();
+    const all = JSON.stringify(draining);
+
+    expect(draining).toMatchObject({ kind: 'provider', name: 'rack', type: 'Draining', severity: 'warning' });
+    expect(draining?.message).toContain('2 nodes (0000000000 hold, 0000000001 ready) left');
+    expect(all).not.toContain('erase');
+    expect(others).toEqual([]);
+  });
+
+  it('that no launcher has and that has nodes is told with them', async () => {
+    await world.createNodes([{ provider: 'gone', state: 'in-use' }]);
+    const launcher = await world.startLauncher();
+
+    const [found] = launcher.conditions.find();
+
+    expect(found).toMatchObject({ kind: 'provider', name: 'gone', type: 'NodesWithoutProvider' });
+    expect(found?.message).toContain('1 node (0000000000 in-use)');
+  });
+
+  it.each([
+    [{ error: undefined }, 'warning', 'NoRecord'],
+    [{ error: 'forbidden' }, 'error', 'DeletionFails'],
+  ])('has leaked resources: %j', async ({ error }, severity, reason) => {
+    const leaked = { type: 'instance', id: 'i-1', nodeId: undefined, sinceMs: 5, error };
+    const launcher = await start({ leakedResources: () => [leaked] }, rackConfig);
+
+    expect(launcher.conditions.find()).toMatchObject([
+      { name: 'rack', type: 'ResourcesLeaked', severity, reason, sinceMs: 5 },
+    ]);
+  });
+
+  it('has resources without proof, and those of another database', async () => {
+    const alien = { type: 'instance', id: 'i-1', name: 'np1', nodeId: undefined, buildId: undefined, sinceMs: 1 };
+    const aliens = [
+      { ...alien, databaseId: undefined },
+      { ...alien, id: 'i-2', databaseId: 'f'.repeat(32) },
+    ];
+    const launcher = await start({ alienResources: () => aliens }, rackConfig);
+
+    expect(launcher.conditions.find()).toMatchObject([
+      { type: 'ResourcesWithoutProof', nextStep: 'nodepool adopt rack' },
+      { type: 'ResourcesOfOtherDatabase' },
+    ]);
+    expect(launcher.conditions.find()[0]?.message).toContain('1 resource (instance i-1 (np1))');
+  });
+});
+
+describe('conditions of several launchers', () => {
+  it('are published, and read by the others', async () => {
+    await world.createNodes([{ provider: 'gone', state: 'in-use' }]);
+    const first = await world.startLauncher();
+    const second = await world.startLauncher();
+    const list = new ConditionList();
+    list.update(first.conditions.find(), world.clock.now());
+
+    first.conditions.publish(list.all);
+    await world.settle();
+
+    expect(first.conditions.ofOthers.flatMap(({ conditions }) => conditions)).toEqual([]);
+    expect(second.conditions.ofOthers).toContainEqual({ service: 'launcher nl01', conditions: list.all });
+  });
+
+  it('say nothing of nodes whose provider another launcher drains', async () => {
+    await world.createNodes([{ state: 'hold' }]);
+    const first = await world.startLauncher();
+    const without = { ...rackConfig, providers: new Map() };
+    await world.clock.run(first.reconfigure(without));
+    await world.settle();
+    const list = new ConditionList();
+    list.update(first.conditions.find(), world.clock.now());
+    first.conditions.publish(list.all);
+
+    const second = await world.startLauncher(without);
+
+    expect(told(second)).toEqual([]);
+  });
+});

@@ -1,0 +1,130 @@
+import { describeControl, type ControlRecord, type NodeRecord } from '@nodepool/zk-protocol';
+import { newCondition } from '../conditions/condition-types.js';
+import type { ConditionSource } from '../conditions/condition-source.js';
+import { publishedConditions, type ServiceConditions } from '../conditions/merge-conditions.js';
+import type { Condition, FoundCondition } from '../contract/condition.js';
+import { imageConditions } from '../images/image-conditions.js';
+import type { LauncherParts } from './assemble.js';
+import { MissingStandby, unservedLabels } from './conditions/label-conditions.js';
+import { findOffers } from './conditions/label-offers.js';
+import { deletionConditions } from './conditions/node-conditions.js';
+import {
+  drainingConditions,
+  launchConditions,
+  orphanConditions,
+  resourceConditions,
+  startConditions,
+} from './conditions/provider-conditions.js';
+
+type AskedParts = Pick<
+  LauncherParts,
+  | 'components'
+  | 'concerns'
+  | 'controls'
+  | 'images'
+  | 'inForce'
+  | 'life'
+  | 'nodes'
+  | 'pools'
+  | 'providers'
+  | 'reaper'
+  | 'registration'
+  | 'registry'
+  | 'services'
+  | 'steering'
+>;
+
+/** Asks the parts of a launcher what is wrong now. Each look costs a pass over nodes, labels and pools. */
+export class LauncherConditions implements ConditionSource {
+  readonly #parts: AskedParts;
+  readonly #standby = new MissingStandby();
+
+  constructor(parts: AskedParts) {
+    this.#parts = parts;
+  }
+
+  onConcern(listener: () => void): () => void {
+    const { concerns, controls, images, registry, services } = this.#parts;
+    const ends = [
+      concerns.listen(listener),
+      ...[controls, images, registry].map((source) => source.onChange(listener)),
+      services.zk.onState(listener),
+    ];
+    return () => ends.forEach((end) => end());
+  }
+
+  publish(conditions: readonly Condition[]): void {
+    this.#parts.registration.setConditions(conditions);
+  }
+
+  get ofOthers(): ServiceConditions[] {
+    const { components, registration } = this.#parts;
+    return [...components.values()].filter(({ id }) => id !== registration.id).map(publishedConditions);
+  }
+
+  /** Nothing before the start has ended: until then the parts do not know. */
+  find(): FoundCondition[] {
+    if (!this.#parts.life.isStarted) return [];
+    const { controls, images, inForce, nodes, pools, providers, registry, services, steering, reaper } = this.#parts;
+    const config = inForce.config();
+    const nowMs = services.clock.now();
+    const ofDrivers = [...providers.configured].flatMap(({ provider }) => provider.conditions?.() ?? []);
+    const published = this.ofOthers;
+    const offers = findOffers({
+      ...{ config, ofDrivers, published, nowMs },
+      views: pools.configured.map(({ view }) => view),
+      registered: registry.pools,
+    });
+    const seen = [...nodes.values()];
+    const rows = seen.map((node) => ({ node, locked: nodes.contenders(node.id) > 0 }));
+    const { draining } = providers;
+    return [
+      ...ofDrivers,
+      ...startConditions(providers.configured, { offers, ofDrivers }),
+      ...launchConditions(steering.reports(), { offers, ofDrivers }),
+      ...drainingConditions(draining, (name) => seen.filter(({ provider }) => provider === name)),
+      ...orphanConditions(this.#orphans(seen, published)),
+      ...resourceConditions(providers.leakedResources(), providers.alienResources()),
+      ...unservedLabels(offers),
+      ...this.#standby.find(config, seen, nowMs),
+      ...(images.ready ? imageConditions(config.diskimages.values(), images.images, nowMs) : []),
+      ...deletionConditions(rows, reaper.failing(), nowMs),
+      ...controls.inForce.map(orderCondition),
+    ];
+  }
+
+  /** Nodes of providers that no launcher has, and that none drains, by provider. */
+  #orphans(nodes: readonly NodeRecord[], published: readonly ServiceConditions[]): Map<string, NodeRecord[]> {
+    const { inForce, providers, registry } = this.#parts;
+    const known = new Set([
+      ...inForce.config().providers.keys(),
+      ...registry.pools.map(({ providerName }) => providerName),
+      ...providers.draining.map(({ provider }) => provider),
+      ...published.flatMap(({ conditions }) =>
+        conditions.flatMap(({ type, name }) => (type === 'Draining' ? name : [])),
+      ),
+    ]);
+    const orphans = new Map<string, NodeRecord[]>();
+    for (const node of nodes) {
+      if (node.provider === null || known.has(node.provider)) continue;
+      orphans.set(node.provider, [...(orphans.get(node.provider) ?? []), node]);
+    }
+    return orphans;
+  }
+}
+
+const ORDERS = { pause: 'Paused', drain: 'Drained', limit: 'Limited' } as const;
+
+function orderCondition(control: ControlRecord): FoundCondition {
+  const { kind, name, mode, owner } = control;
+  return newCondition('OrderInForce', {
+    ...{
+      kind,
+      name,
+      reason: ORDERS[mode],
+      message: `it is ${describeControl(control)}`,
+      sinceMs: control.createdTimeMs,
+    },
+    ...{ nextStep: `nodepool ${kind} resume ${name}`, evidence: { owner } },
+  });
+}

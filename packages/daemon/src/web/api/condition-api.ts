@@ -1,0 +1,69 @@
+import type { JsonObject } from '@nodepool/zk-protocol';
+import type { Condition } from '@nodepool/core';
+import { conditionToJson, type ConditionChange, type SharedCondition } from '@nodepool/core/service';
+import type { ApiEvent } from './events.js';
+import { listOf, record, TEXT, TIME, type ApiPart } from './operation.js';
+import { joinParts } from './part.js';
+import type { ServiceApi } from './service-api.js';
+
+/** The conditions that a service shows. */
+export interface ShownConditions {
+  /** Those of all services that it knows of. */
+  readonly merged: readonly SharedCondition[];
+  onChange(listener: (change: ConditionChange) => void): () => void;
+}
+
+const SCHEMA = record({
+  ...{ kind: TEXT, name: TEXT, type: TEXT, reason: TEXT, message: TEXT, next_step: TEXT },
+  ...{
+    status: { type: 'string', enum: ['true', 'unknown'] },
+    severity: { type: 'string', enum: ['error', 'warning'] },
+  },
+  ...{ evidence: { type: 'object' }, since: TIME, last_seen: TIME, services: listOf(TEXT) },
+});
+
+/** The API of a service with what is wrong: an operation, a part of the overview, and events. */
+export function withConditions(api: ServiceApi, conditions: ShownConditions): ServiceApi {
+  return {
+    ...joinParts(api, conditionPart(conditions)),
+    overview: () => ({ ...api.overview(), conditions: conditions.merged.map(overviewOf) }),
+    subscribe(tell) {
+      const ends = [api.subscribe(tell), conditions.onChange((change) => changed(change, tell))];
+      return () => ends.forEach((end) => end());
+    },
+  };
+}
+
+function conditionPart(conditions: ShownConditions): ApiPart {
+  const summary = 'What is wrong now, as all services have found it; errors first';
+  return {
+    operations: [
+      {
+        ...{ id: 'listConditions', method: 'GET', path: '/conditions', summary },
+        answer: listOf({ $ref: '#/components/schemas/Condition' }),
+        handle: () => conditions.merged.map(toApi),
+      },
+    ],
+    schemas: { Condition: SCHEMA },
+  };
+}
+
+function toApi(condition: SharedCondition): JsonObject {
+  return { ...conditionToJson(condition), services: [...condition.services] };
+}
+
+/** Nothing in an overview changes with time alone. */
+function overviewOf(condition: SharedCondition): JsonObject {
+  const { last_seen: _time, ...others } = toApi(condition);
+  return others;
+}
+
+function changed({ began, ended }: ConditionChange, tell: (event: ApiEvent) => void): void {
+  for (const condition of began) tell({ ...eventOf(condition), notice: 'condition-began' });
+  for (const condition of ended) tell({ ...eventOf(condition), notice: 'condition-ended' });
+}
+
+function eventOf(condition: Condition) {
+  const { kind, name, type } = condition;
+  return { type: 'condition' as const, id: `${kind}/${name}/${type}`, data: () => conditionToJson(condition) };
+}
