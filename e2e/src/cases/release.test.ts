@@ -141,6 +141,7 @@ describe('a release', () => {
 
     expect(await copiesOf('@nodepool/core', site)).toHaveLength(1);
     expect(await copiesOf('@nodepool/zk-protocol', site)).toHaveLength(1);
+    expect(await copiesOf('@opentelemetry/sdk-trace-base', site)).toEqual([]);
     expect(used).toContain(`used ${process.version}`);
     expect(await packagesRefusing(OLDEST_NODE, join(site, 'node_modules'))).toEqual([]);
   });

@@ -104,3 +104,14 @@ it('does nothing unless an endpoint is configured', async () => {
   expect(await startTraces(stage({}).options)).toBeUndefined();
   expect(sent).toEqual([]);
 });
+
+it('says how to install OpenTelemetry when that is missing', async () => {
+  const { options } = stage(process.env);
+  const missing = Object.assign(new Error("Cannot find package '@opentelemetry/api'"), {
+    code: 'ERR_MODULE_NOT_FOUND',
+  });
+
+  await expect(startTraces({ ...options, load: () => Promise.reject(missing) })).rejects.toThrow(
+    /OpenTelemetry is not installed: .* npm install @opentelemetry\/api@\^1.* @opentelemetry\/sdk-trace-base@\^2.*; or unset OTEL_/,
+  );
+});

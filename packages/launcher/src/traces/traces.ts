@@ -1,4 +1,9 @@
+import { readFile } from 'node:fs/promises';
+import type * as Api from '@opentelemetry/api';
 import type { Context, Span, Tracer } from '@opentelemetry/api';
+import type * as Exporter from '@opentelemetry/exporter-trace-otlp-http';
+import type * as Resources from '@opentelemetry/resources';
+import type * as Sdk from '@opentelemetry/sdk-trace-base';
 import type { NodeRecord, RecordChange, RequestRecord } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
 import type { RequestOutcome } from '@nodepool/core/service';
@@ -14,7 +19,11 @@ export interface TracesOptions {
   /** Tells of each request that this launcher has worked on. @returns ends it */
   onOutcome(listener: (outcome: RequestOutcome, request: RequestRecord) => void): () => void;
   readonly now: () => number;
+  /** Default: imports the installed packages of OpenTelemetry. */
+  readonly load?: () => Promise<OpenTelemetry>;
 }
+
+type OpenTelemetry = [typeof Api, typeof Sdk, typeof Exporter, typeof Resources];
 
 /** Traces that are being sent. */
 export interface Traces {
@@ -40,16 +49,12 @@ interface Launch {
  * node.
  * @returns `undefined` without `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` in the environment: then nothing of
  * OpenTelemetry is loaded
+ * @throws {Error} the packages of OpenTelemetry are not installed, with the command that installs them
  */
 export async function startTraces(options: TracesOptions): Promise<Traces | undefined> {
-  const { env, hostname, version } = options;
+  const { env, hostname, version, load = loadOpenTelemetry } = options;
   if (!env['OTEL_EXPORTER_OTLP_ENDPOINT'] && !env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) return undefined;
-  const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
-    import('@opentelemetry/api'),
-    import('@opentelemetry/sdk-trace-base'),
-    import('@opentelemetry/exporter-trace-otlp-http'),
-    import('@opentelemetry/resources'),
-  ]);
+  const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await load().catch(explainMissing);
   const provider = new sdk.BasicTracerProvider({
     resource: resourceFromAttributes({
       'service.name': env['OTEL_SERVICE_NAME'] ?? 'nodepool-launcher',
@@ -69,6 +74,28 @@ export async function startTraces(options: TracesOptions): Promise<Traces | unde
         .catch((error: unknown) => options.logger.warn('The last traces could not be sent', { error }));
     },
   };
+}
+
+/** These packages are most of the size of a launcher, so they are optional: an operator who wants traces installs them. */
+function loadOpenTelemetry(): Promise<OpenTelemetry> {
+  return Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/sdk-trace-base'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/resources'),
+  ]);
+}
+
+/** @throws {Error} always: with the command that installs what is missing, or the error itself */
+async function explainMissing(error: unknown): Promise<never> {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+  const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
+  const { peerDependencies } = JSON.parse(manifest) as { readonly peerDependencies: Readonly<Record<string, string>> };
+  const packages = Object.entries(peerDependencies).map(([name, range]) => `${name}@${range}`);
+  const message =
+    `OpenTelemetry is not installed: where @nodepool/launcher is installed, run: npm install ${packages.join(' ')}; ` +
+    'or unset OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
+  throw new Error(message, { cause: error });
 }
 
 function followRequests(options: TracesOptions, tracer: Tracer, scope: (span: Span) => Context): () => void {
