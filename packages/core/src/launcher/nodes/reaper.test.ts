@@ -8,13 +8,13 @@ import { Reaper } from './reaper.js';
 
 const provider: Pick<Provider, 'startNodeCleanup'> = { startNodeCleanup: () => undefined };
 
-/** A used node with an instance, about to be deleted. */
-async function usedNode(others = { areFirst: false }) {
+/** A used node with an instance, about to be deleted. @param others - which launcher is the first, and what deletes */
+async function usedNode(others = { areFirst: false }, deletedBy = provider) {
   const world = await ServiceWorld.open();
   const id = await world.createNode({ state: 'used', externalId: 'i-1' });
   const session = world.zk.sessionId;
   const reaper = new Reaper(world.services, {
-    providerOf: () => provider as Provider,
+    providerOf: () => deletedBy as Provider,
     isActive: () => true,
     isOthersFirst: () => others.areFirst,
   });
@@ -63,6 +63,25 @@ describe('a deletion whose connection breaks', () => {
 
     expect(await exists()).toBeUndefined();
     expect([world.breaks, sameSession()]).toEqual([1, true]);
+    expect(reaper.failing()).toEqual([]);
+  });
+});
+
+describe('a deletion that fails', () => {
+  it('is forgotten when another launcher deletes the node during the attempt', async () => {
+    let fail = (_error: Error) => {};
+    const slow: typeof provider = {
+      startNodeCleanup: () => new Promise<never>((_resolve, reject) => (fail = reject)),
+    };
+    const { world, id, reaper } = await usedNode({ areFirst: false }, slow);
+    reaper.consider(id);
+    await world.pass(1_000);
+
+    await world.clock.run(world.other.deleteRecursive(nodePath(id)));
+    await world.pass(50);
+    fail(new Error('no answer'));
+    await world.pass(1_000);
+
     expect(reaper.failing()).toEqual([]);
   });
 });
