@@ -4,7 +4,7 @@ import { CONTROLS_ROOT } from './paths.js';
 import type { Json, JsonObject } from './types.js';
 
 /** What operators can control. */
-export const CONTROL_KINDS = ['provider', 'pool', 'label', 'image'] as const;
+export const CONTROL_KINDS = ['provider', 'pool', 'label', 'image', 'node'] as const;
 /** One of {@link CONTROL_KINDS}. */
 export type ControlKind = (typeof CONTROL_KINDS)[number];
 
@@ -12,19 +12,20 @@ export type ControlKind = (typeof CONTROL_KINDS)[number];
  * - `pause` no request is accepted and nothing is launched there; what exists is used to its end
  * - `drain` as `pause`, and unused ready nodes are deleted
  * - `limit` at most so many nodes at a time
+ * - `hold` a node, and nothing else: once its use is over and it is unlocked, it is held until the end of the order
  */
-export const CONTROL_MODES = ['pause', 'drain', 'limit'] as const;
+export const CONTROL_MODES = ['pause', 'drain', 'limit', 'hold'] as const;
 /** One of {@link CONTROL_MODES}. */
 export type ControlMode = (typeof CONTROL_MODES)[number];
 
 /** What a control is about. */
 export interface ControlSubject {
   readonly kind: ControlKind;
-  /** Name as in the configuration; of a pool `<provider>/<pool>`. */
+  /** Name as in the configuration; of a pool `<provider>/<pool>`, of a node its id. */
   readonly name: string;
 }
 
-/** An operator's order about a provider, pool, label or image, in force in all launchers until it ends or is removed. */
+/** An operator's order about a provider, pool, label, image or node, in force in all launchers until it ends or is removed. */
 export interface ControlRecord extends ControlSubject {
   /** `pause` for a mode that this release does not know: the careful reading. */
   readonly mode: ControlMode;
@@ -117,7 +118,7 @@ export function newControl(
 
 /** What a control does, in words, e.g. `paused by alice@host until 2026-11-22T08:00:00.000Z: reason`. */
 export function describeControl({ mode, limit, owner, reason, endTimeMs }: ControlRecord): string {
-  const effect = { pause: 'paused', drain: 'drained', limit: `limited to ${limit ?? 0}` }[mode];
+  const effect = { pause: 'paused', drain: 'drained', limit: `limited to ${limit ?? 0}`, hold: 'to be held after its use' }[mode];
   const end = endTimeMs === null ? '' : ` until ${new Date(endTimeMs).toISOString()}`;
   return `${effect} by ${owner}${end}${reason === '' ? '' : `: ${reason}`}`;
 }

@@ -23,6 +23,11 @@ export class ControlMirror {
     return this.#inForce;
   }
 
+  /** Also those that have ended. */
+  get stored(): Iterable<ControlRecord> {
+    return this.#cache.values();
+  }
+
   /** An order that limits a label or an image is in force: nodes of any pool count. */
   get limitsLabels(): boolean {
     return this.#inForce.some(({ kind, mode }) => mode === 'limit' && (kind === 'label' || kind === 'image'));

@@ -6,6 +6,7 @@ import type { Services } from '../mirror/services.js';
 import { holdsNodes, judgeNode, NEVER_LOCKED_MS, type NodeSurroundings, type NodeVerdict } from '../plan/nodes.js';
 import { removeAbandonedLocks } from '../requests/abandoned.js';
 import { isRefusal } from '../requests/transaction.js';
+import { HoldOrders } from './hold-orders.js';
 import { DeletionRetries, type DeletionStatus } from './deletion-retries.js';
 import { OthersTurns } from './others-turns.js';
 import { TakeBack } from './take-back.js';
@@ -28,12 +29,13 @@ export class Reaper {
   readonly #retries: DeletionRetries;
   readonly #turns: OthersTurns;
   readonly #takeBack: TakeBack;
+  readonly #holds: HoldOrders;
   /** Pools that left the registry, and when. */
   readonly #gone = new Map<string, number>();
   /** Records that no launcher has locked and no request wants, and since when that is known. */
   readonly #neverLocked = new Map<NodeId, number>();
   readonly #stop = new AbortController();
-  readonly #unsubscribe: () => void;
+  readonly #unsubscribe: readonly (() => void)[];
   readonly #running = new Set<Promise<void>>();
   readonly #surroundings: NodeSurroundings;
 
@@ -43,16 +45,18 @@ export class Reaper {
     const { mirror, clock } = services;
     this.#retries = new DeletionRetries(services, (id) => this.consider(id));
     this.#turns = new OthersTurns(clock, (id) => this.consider(id));
+    this.#holds = new HoldOrders(services);
     this.#takeBack = new TakeBack(services, port, this.#stop.signal);
     this.#surroundings = {
       seenForMs: ({ id }) => this.#seenForMs(id),
       isLocked: ({ id }) => mirror.nodes.contenders(id) > 0,
       requestOf: ({ allocatedTo }) => (allocatedTo === null ? undefined : mirror.requests.get(allocatedTo)),
       hasLauncherLeft: (launcherId) => this.#gone.has(launcherId),
+      isHoldOrdered: ({ id }) => this.#holds.find(id) !== undefined,
       isOurs: (node) => port.providerOf(node) !== undefined,
     };
     setMaxListeners(0, this.#stop.signal); // one for each deletion under way
-    this.#unsubscribe = services.mirror.listen({
+    const endListening = services.mirror.listen({
       onNode: ({ id, after }) => {
         if (after?.state !== 'init') this.#neverLocked.delete(id as NodeId);
         if (after) this.consider(after.id);
@@ -64,6 +68,7 @@ export class Reaper {
         for (const node of services.mirror.allocatedTo(id)) this.consider(node);
       },
     });
+    this.#unsubscribe = [endListening, this.#holds.onChange((id) => this.consider(id))];
   }
 
   /** Whether a node is being worked on. */
@@ -82,6 +87,7 @@ export class Reaper {
    */
   sweep(): number {
     const certainMs = this.#services.clock.now() - NEVER_LOCKED_MS;
+    if (this.#port.isActive()) this.#holds.removeStale();
     for (const [launcherId, leftMs] of this.#gone) if (leftMs < certainMs) this.#gone.delete(launcherId);
     let found = 0;
     for (const node of this.#services.mirror.nodes.values()) if (this.consider(node.id)) found++;
@@ -138,7 +144,7 @@ export class Reaper {
 
   /** Starts nothing new and resolves when what is under way has ended. */
   async stop(): Promise<void> {
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#retries.stop();
     this.#turns.stop();
     await Promise.all(this.#running);
@@ -149,6 +155,7 @@ export class Reaper {
     const epoch = this.#services.zk.sessionEpoch;
     try {
       if (verdict === 'deallocate') await this.#takeBack.deallocate(node);
+      else if (verdict === 'hold') await this.#holds.apply(node);
       else if ((await this.#takeBack.delete(node)) === 'session-lost') this.#again.add(node.id);
       this.#retries.done(node.id);
     } catch (error) {

@@ -17,6 +17,7 @@ function around(changes: Partial<NodeSurroundings> = {}): NodeSurroundings {
     isLocked: () => false,
     requestOf: () => undefined,
     hasLauncherLeft: () => false,
+    isHoldOrdered: () => false,
     isOurs: () => true,
     ...changes,
   };
@@ -35,6 +36,21 @@ describe('judgeNode', () => {
 
   it.each(['ready', 'hold', 'init', 'testing', 'unheard-of'])('keeps a node in state %s', (state) => {
     expect(judgeNode(node({ state }), around())).toBe('keep');
+  });
+
+  it.each([
+    ['used', 'hold'],
+    ['in-use', 'hold'],
+    ['deleting', 'delete'],
+    ['failed', 'delete'],
+    ['ready', 'keep'],
+    ['hold', 'keep'],
+  ])('by order of an operator, a node in state %s: %s', (state, verdict) => {
+    const isHoldOrdered = () => true;
+
+    expect(judgeNode(node({ state }), around({ isHoldOrdered }))).toBe(verdict);
+    expect(judgeNode(node({ state }), around({ isHoldOrdered, isLocked: () => true }))).toBe('keep');
+    expect(judgeNode(node({ state }), around({ isHoldOrdered, isOurs: () => false }))).toBe('keep');
   });
 
   it('keeps a locked node', () => {

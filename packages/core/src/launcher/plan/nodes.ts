@@ -6,9 +6,10 @@ import type { PoolView } from './types.js';
  * What becomes of a node.
  * - `keep` it stays as it is
  * - `deallocate` it is ready, and the request it was kept for does not want it any more: any request may have it
+ * - `hold` its use is over, and an operator has ordered to hold it then
  * - `delete` its use is over: what is behind the record goes, then the record
  */
-export type NodeVerdict = 'keep' | 'deallocate' | 'delete';
+export type NodeVerdict = 'keep' | 'deallocate' | 'hold' | 'delete';
 
 /** What surrounds a node and decides on it. The methods are asked only as far as the answers matter. */
 export interface NodeSurroundings {
@@ -20,6 +21,8 @@ export interface NodeSurroundings {
   requestOf(node: NodeRecord): Pick<RequestRecord, 'state'> | undefined;
   /** The pool that made the record has left the registry. */
   hasLauncherLeft(launcherId: string): boolean;
+  /** An operator has ordered to hold it after its use. */
+  isHoldOrdered(node: NodeRecord): boolean;
   /** This launcher has the node's provider, configured or draining. */
   isOurs(node: NodeRecord): boolean;
 }
@@ -37,7 +40,11 @@ export function judgeNode(node: NodeRecord, around: NodeSurroundings): NodeVerdi
   return isOurs ? verdict : 'keep';
 }
 
+/** States of a node that was used, before it is deleted. */
+const AFTER_USE: ReadonlySet<string> = new Set(['in-use', 'used']);
+
 function judgeUnlocked(node: NodeRecord, around: NodeSurroundings): NodeVerdict {
+  if (AFTER_USE.has(node.state) && around.isHoldOrdered(node)) return 'hold';
   if (UNLOCKED_GARBAGE_STATES.has(node.state)) return 'delete';
   if (node.allocatedTo === null || holdsNodes(around.requestOf(node))) return 'keep';
   if (node.state === 'ready') return 'deallocate';

@@ -1,0 +1,103 @@
+import {
+  controlPath,
+  createControlCache,
+  decodeNode,
+  newControl,
+  nodeLockPath,
+  nodePath,
+  storeControl,
+  type NodeId,
+} from '@nodepool/zk-protocol';
+import { expect, it } from 'vitest';
+import type { Provider } from '../../contract/driver.js';
+import { silentLogger } from '../../contract/logger.js';
+import { ServiceWorld } from '../../../test/support/service-world.js';
+import { ControlMirror } from '../mirror/controls.js';
+import { Reaper } from './reaper.js';
+
+const HOUR_MS = 3_600_000;
+const provider: Pick<Provider, 'startNodeCleanup'> = { startNodeCleanup: () => undefined };
+
+/** A launcher with a node that is in use and locked, and an order to hold it. */
+async function busyNode(endsInMs: number | null = HOUR_MS) {
+  const world = await ServiceWorld.open();
+  const { clock, other } = world;
+  const id = await world.createNode({ state: 'in-use', externalId: 'i-1' });
+  await clock.run(other.ensurePath(nodeLockPath(id)));
+  const lock = await clock.run(other.create(`${nodeLockPath(id)}/lock__lock__`, '', { sequential: true }));
+  const cache = createControlCache({ zk: world.zk, clock, logger: silentLogger });
+  await clock.run(cache.start());
+  const controls = new ControlMirror(cache, clock);
+  const services = { ...world.services, controls };
+  const reaper = new Reaper(services, {
+    ...{ providerOf: () => provider as Provider, isActive: () => true, isOthersFirst: () => false },
+  });
+  const order = newControl(
+    {
+      ...{ kind: 'node', name: id, mode: 'hold', owner: 'alice', reason: 'look at it' },
+      endTimeMs: endsInMs === null ? null : clock.now() + endsInMs,
+    },
+    clock.now(),
+  );
+  await clock.run(storeControl(other, order));
+  await world.pass(100);
+  const read = async () => {
+    const found = await clock.run(other.exists(nodePath(id)));
+    if (!found) return undefined;
+    const { data, stat } = await clock.run(other.getData(nodePath(id)));
+    return decodeNode(id, data, stat, clock.now());
+  };
+  const release = async () => {
+    await clock.run(other.delete(lock));
+    await world.pass(1_000);
+  };
+  return { world, id, reaper, read, release, hasOrder: () => clock.run(other.exists(controlPath(order))) };
+}
+
+it('holds a node when it is unlocked after its use, until the end of the order', async () => {
+  const { read, release, hasOrder } = await busyNode();
+  expect(await read()).toMatchObject({ state: 'in-use', comment: null });
+
+  await release();
+
+  const node = await read();
+  expect(node).toMatchObject({ state: 'hold', comment: 'alice: look at it' });
+  expect(HOUR_MS - (node?.holdExpirationMs ?? 0)).toBeLessThan(2_000);
+  expect(await hasOrder()).toBeUndefined();
+});
+
+it('holds it without an end when the order has none', async () => {
+  const { read, release } = await busyNode(null);
+
+  await release();
+
+  expect(await read()).toMatchObject({ state: 'hold', holdExpirationMs: null });
+});
+
+it('returns a node that is used longer than its order lasts, and removes the order', async () => {
+  const { world, read, release, hasOrder, reaper } = await busyNode(1_000);
+
+  await world.pass(2_000);
+  await release();
+
+  expect(await read()).toBeUndefined();
+  await world.pass(60_000);
+  reaper.sweep();
+  await world.pass(100);
+  expect(await hasOrder()).toBeUndefined();
+});
+
+it('removes an order for a node that does not exist any more', async () => {
+  const { world, id, hasOrder, reaper } = await busyNode();
+  await world.clock.run(world.other.deleteRecursive(nodePath(id as NodeId)));
+
+  await world.pass(30_000);
+  reaper.sweep();
+  await world.pass(100);
+  expect(await hasOrder()).toBeDefined();
+  await world.pass(60_000);
+  reaper.sweep();
+  await world.pass(100);
+
+  expect(await hasOrder()).toBeUndefined();
+});
