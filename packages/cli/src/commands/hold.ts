@@ -1,5 +1,5 @@
 import type { NodeId } from '@nodepool/zk-protocol';
-import { defineCommand, text } from '../command/command.js';
+import { defineCommand, flag, text } from '../command/command.js';
 import type { Values } from '../command/command.js';
 import { parseDuration } from '../command/duration.js';
 import { UsageError } from '../command/usage-error.js';
@@ -16,16 +16,19 @@ function readTime(values: Values, option: 'for' | 'extend'): number | undefined 
 
 function parse(values: Values): HoldArguments {
   const [forMs, extendMs] = [readTime(values, 'for'), readTime(values, 'extend')];
+  const cancel = flag(values, 'cancel');
+  if (cancel && ['for', 'extend', 'owner', 'reason'].some((option) => text(values, option) !== undefined))
+    throw new UsageError('hold --cancel takes no other option');
   if (forMs !== undefined && extendMs !== undefined) throw new UsageError('hold takes either --for or --extend');
   const id = (text(values, 'id') ?? '') as NodeId;
-  return { id, forMs, extendMs, owner: text(values, 'owner'), reason: text(values, 'reason') };
+  return { id, forMs, extendMs, owner: text(values, 'owner'), reason: text(values, 'reason'), cancel };
 }
 
 /** `nodepool hold`. */
 export const holdCommand = defineCommand({
   name: 'hold',
   usage: '<id>',
-  summary: 'keep a node for a person',
+  summary: 'keep a node for a person; one that is locked when its use is over',
   positionals: { id: NODE_ID },
   options: {
     for: {
@@ -36,6 +39,7 @@ export const holdCommand = defineCommand({
     },
     extend: { type: 'string', requiresArg: true, value: 'TIME', describe: 'move the end of a hold by this time' },
     reason: { type: 'string', requiresArg: true, mayBeEmpty: true, describe: 'why; kept as the comment of the node' },
+    cancel: { type: 'boolean', default: false, describe: 'take back the order to hold a node that is locked' },
     owner: {
       type: 'string',
       requiresArg: true,

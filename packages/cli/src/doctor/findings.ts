@@ -139,7 +139,8 @@ function findOpenSecrets({ secretFiles }: Situation): Finding[] {
 }
 
 function findOrders({ controls }: Situation): Finding[] {
-  return controls.map((control) =>
+  const orders = controls.filter(({ kind }) => kind !== 'node'); // nothing is wrong with a node that will be held
+  return orders.map((control) =>
     warning(
       `${control.kind} "${control.name}" is ${describeControl(control)}`,
       `nodepool ${control.kind} resume ${control.name}`,

@@ -20,7 +20,10 @@ export function reportMissing(context: CliContext, id: string): void {
   print(`Node id ${id} not found`);
 }
 
-/** Takes the lock of a node. @throws CliError that says who keeps it */
+/** Another process keeps the lock of a node. */
+export class NodeLockedError extends CliError {}
+
+/** Takes the lock of a node. @throws NodeLockedError that says who keeps it */
 export async function lockOrExplain(context: CliContext, zk: ZooKeeper, id: NodeId) {
   try {
     return await lockNode(zk, context.clock, id, { owner: whoAmI(), timeoutMs: LOCK_TIMEOUT_MS });
@@ -35,7 +38,7 @@ export async function lockOrExplain(context: CliContext, zk: ZooKeeper, id: Node
     ];
     const summary = `Node ${id} is locked (${facts.filter(Boolean).join(', ')}); gave up after ${LOCK_TIMEOUT_MS / 1000} s`;
     const remedy = holder && lastingLockRemedy(holder);
-    throw new CliError(remedy === undefined ? summary : `${summary}. ${remedy}`);
+    throw new NodeLockedError(remedy === undefined ? summary : `${summary}. ${remedy}`);
   }
 }
 

@@ -1,10 +1,12 @@
 import type { NodeFields, NodeId, NodeRecord } from '@nodepool/zk-protocol';
-import { loadIfPresent } from '../connection/connection.js';
+import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
+import { fetchNodeRow } from '../connection/fetch-records.js';
 import { personName } from '../connection/who-am-i.js';
 import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
-import { changeNode } from './change-node.js';
+import { changeNode, NodeLockedError } from './change-node.js';
+import { cancelHoldOrder, orderHold } from './order-hold.js';
 
 /** What `nodepool hold` is asked. */
 export interface HoldArguments {
@@ -15,6 +17,8 @@ export interface HoldArguments {
   readonly extendMs: number | undefined;
   readonly owner: string | undefined;
   readonly reason: string | undefined;
+  /** Take back the order to hold a locked node. */
+  readonly cancel: boolean;
 }
 
 /**
@@ -22,8 +26,21 @@ export interface HoldArguments {
  * node, which Zuul writes for its own holds: every release of Nodepool keeps them, and every launcher ends such a hold.
  */
 export async function holdNode(context: CliContext, args: HoldArguments): Promise<void> {
-  const changed = await changeNode(context, args.id, (node, nowMs) => holdChanges(node, args, nowMs));
-  if (changed) await warnOfEarlierEnd(context, changed);
+  if (args.cancel) return cancelHoldOrder(context, args.id);
+  await withZooKeeper(context, async (zk) => {
+    const connected = { ...context, kept: { zk } };
+    const row = await fetchNodeRow({ ...context, zk }, args.id);
+    // a job keeps its node for longer than a person waits
+    if (row?.locked === true && row.node.state === 'in-use' && args.extendMs === undefined)
+      return orderHold(connected, zk, row.node, args);
+    try {
+      const changed = await changeNode(connected, args.id, (node, nowMs) => holdChanges(node, args, nowMs));
+      if (changed) await warnOfEarlierEnd(context, changed);
+    } catch (error) {
+      if (!(error instanceof NodeLockedError) || !row || args.extendMs !== undefined) throw error;
+      await orderHold(connected, zk, row.node, args);
+    }
+  });
 }
 
 /** @throws CliError for an end that cannot be extended */

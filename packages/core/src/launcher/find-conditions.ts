@@ -89,7 +89,7 @@ export class LauncherConditions implements ConditionSource {
       ...this.#standby.find(config, seen, nowMs),
       ...(images.ready ? imageConditions(config.diskimages.values(), images.images, nowMs) : []),
       ...deletionConditions(rows, reaper.failing(), nowMs),
-      ...controls.inForce.map(orderCondition),
+      ...controls.inForce.flatMap(orderCondition),
     ];
   }
 
@@ -113,18 +113,22 @@ export class LauncherConditions implements ConditionSource {
   }
 }
 
-const ORDERS = { pause: 'Paused', drain: 'Drained', limit: 'Limited' } as const;
+const ORDERS = { pause: 'Paused', drain: 'Drained', limit: 'Limited', hold: undefined } as const;
 
-function orderCondition(control: ControlRecord): FoundCondition {
+/** Nothing is out of service because a node will be held. */
+function orderCondition(control: ControlRecord): FoundCondition[] {
   const { kind, name, mode, owner } = control;
-  return newCondition('OrderInForce', {
+  const reason = ORDERS[mode];
+  if (reason === undefined) return [];
+  const condition = newCondition('OrderInForce', {
     ...{
       kind,
       name,
-      reason: ORDERS[mode],
+      reason,
       message: `it is ${describeControl(control)}`,
       sinceMs: control.createdTimeMs,
     },
     ...{ nextStep: `nodepool ${kind} resume ${name}`, evidence: { owner } },
   });
+  return [condition];
 }

@@ -118,7 +118,12 @@ export function newControl(
 
 /** What a control does, in words, e.g. `paused by alice@host until 2026-11-22T08:00:00.000Z: reason`. */
 export function describeControl({ mode, limit, owner, reason, endTimeMs }: ControlRecord): string {
-  const effect = { pause: 'paused', drain: 'drained', limit: `limited to ${limit ?? 0}`, hold: 'to be held after its use' }[mode];
+  const effect = {
+    pause: 'paused',
+    drain: 'drained',
+    limit: `limited to ${limit ?? 0}`,
+    hold: 'to be held after its use',
+  }[mode];
   const end = endTimeMs === null ? '' : ` until ${new Date(endTimeMs).toISOString()}`;
   return `${effect} by ${owner}${end}${reason === '' ? '' : `: ${reason}`}`;
 }

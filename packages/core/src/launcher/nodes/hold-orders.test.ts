@@ -6,7 +6,6 @@ import {
   nodeLockPath,
   nodePath,
   storeControl,
-  type NodeId,
 } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
 import type { Provider } from '../../contract/driver.js';
@@ -89,7 +88,7 @@ it('returns a node that is used longer than its order lasts, and removes the ord
 
 it('removes an order for a node that does not exist any more', async () => {
   const { world, id, hasOrder, reaper } = await busyNode();
-  await world.clock.run(world.other.deleteRecursive(nodePath(id as NodeId)));
+  await world.clock.run(world.other.deleteRecursive(nodePath(id)));
 
   await world.pass(30_000);
   reaper.sweep();

@@ -52,7 +52,7 @@ export class HoldOrders {
     for (const order of controls?.stored ?? []) {
       if (!isHold(order) || nowMs - order.createdTimeMs < CERTAIN_MS) continue;
       const hasEnded = order.endTimeMs !== null && order.endTimeMs <= nowMs;
-      if (hasEnded || mirror.nodes.get(order.name as NodeId) === undefined) void this.#remove(order);
+      if (hasEnded || mirror.nodes.get(order.name) === undefined) void this.#remove(order);
     }
   }
 

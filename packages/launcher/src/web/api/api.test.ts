@@ -381,6 +381,9 @@ describe('writing', () => {
     ['no mode', 'provider/rack', {}, 400],
     ['a time that is over', 'provider/rack', { mode: 'pause', seconds: 0 }, 400],
     ['a pool without its provider', 'pool/main', { mode: 'pause' }, 400],
+    ['a node to pause', 'node/0000000001', { mode: 'pause' }, 400],
+    ['a provider to hold', 'provider/rack', { mode: 'hold', seconds: 60 }, 400],
+    ['a hold without an end', 'node/0000000001', { mode: 'hold' }, 400],
     ['an unknown kind', 'zone/a', { mode: 'pause' }, 404],
   ])('refuses an order with %s', async (_what, subject, body, status) => {
     expect((await write('POST', `/api/v1/controls/${subject}`, { token: TOKEN, body })).status).toBe(status);

@@ -42,7 +42,10 @@ export function controlToApi(control: ControlRecord): JsonObject {
 
 const PATH_PARAMETERS = {
   kind: { type: 'string', description: `What it is about: ${CONTROL_KINDS.join(', ')}` },
-  name: { type: 'string', description: 'Name as in the configuration; of a pool PROVIDER/POOL, the slash as %2F' },
+  name: {
+    type: 'string',
+    description: 'Name as in the configuration; of a pool PROVIDER/POOL, the slash as %2F; of a node its id',
+  },
 };
 
 const ORDER_BODY: JsonObject = {
@@ -50,7 +53,10 @@ const ORDER_BODY: JsonObject = {
   additionalProperties: false,
   required: ['mode'],
   properties: {
-    mode: { ...MODE, description: 'pause, drain (ready nodes that nobody uses go, too), or limit' },
+    mode: {
+      ...MODE,
+      description: 'pause, drain (deletes unused ready nodes, too), limit; for a node: hold, once its use is over',
+    },
     limit: { type: 'integer', minimum: 0, description: 'Nodes at a time; for the mode limit' },
     seconds: { type: 'number', exclusiveMinimum: 0, description: 'It ends by itself after this time' },
     reason: { type: 'string', maxLength: 1_000, description: 'Shown to whoever waits' },
@@ -112,7 +118,14 @@ function orderOf(call: ApiCall, nowMs: number): ControlRecord {
   if ((mode === 'limit') !== (limit !== undefined)) {
     throw new ApiError(400, 'bad-limit', 'A limit needs "limit", a number of nodes; other modes take none');
   }
+  const subject = subjectOf(call);
+  if ((mode === 'hold') !== (subject.kind === 'node')) {
+    throw new ApiError(400, 'bad-mode', 'A node is ordered to "hold", and nothing else is');
+  }
+  if (mode === 'hold' && seconds === undefined) {
+    throw new ApiError(400, 'bad-end', 'An order to hold a node needs "seconds": a hold has an end');
+  }
   const owner = call.actor ?? '';
   const endTimeMs = seconds === undefined ? null : nowMs + seconds * 1000;
-  return newControl({ ...subjectOf(call), mode, owner, limit: limit ?? null, reason: reason ?? '', endTimeMs }, nowMs);
+  return newControl({ ...subject, mode, owner, limit: limit ?? null, reason: reason ?? '', endTimeMs }, nowMs);
 }

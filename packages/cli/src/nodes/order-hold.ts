@@ -1,0 +1,72 @@
+import { isPoolComponent, newControl, removeControl, storeControl } from '@nodepool/zk-protocol';
+import type { NodeId, NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
+import { nodeListing } from '@nodepool/core/service';
+import { print, tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
+import { withZooKeeper } from '../connection/connection.js';
+import { fetchComponents, fetchNodeRow } from '../connection/fetch-records.js';
+import { personName } from '../connection/who-am-i.js';
+import { describeLockHolder, findLockHolder } from '../lease/lock-holder.js';
+import { printListing } from '../terminal/output.js';
+
+/** An order has an end, as nobody may remember it. */
+const DEFAULT_HOLD_MS = 24 * 3_600_000;
+
+/** What the order says. */
+interface HoldOrder {
+  readonly forMs: number | undefined;
+  readonly owner: string | undefined;
+  readonly reason: string | undefined;
+}
+
+/**
+ * Orders to hold a node that is locked: its record belongs to the holder of the lock, so the order is kept with the other
+ * orders of operators, and a launcher applies it when the node is unlocked after its use.
+ */
+export async function orderHold(
+  context: CliContext,
+  zk: ZooKeeper,
+  node: NodeRecord,
+  { forMs = DEFAULT_HOLD_MS, owner = personName(), reason = '' }: HoldOrder,
+): Promise<void> {
+  const { clock } = context;
+  const endTimeMs = clock.now() + forMs;
+  const order = newControl({ kind: 'node', name: node.id, mode: 'hold', owner, reason, endTimeMs }, clock.now());
+  await storeControl(zk, order);
+  const row = await fetchNodeRow({ ...context, zk }, node.id);
+  printListing(context, nodeListing, row ? [row] : []);
+  const holder = await findLockHolder(zk, node.id);
+  const by = holder ? `, ${describeLockHolder(holder)}` : '';
+  tell(
+    `nodepool: node ${node.id} is locked (state ${node.state}${by}). It will be held when its use is over, ` +
+      `until ${new Date(endTimeMs).toISOString()}; nodepool hold ${node.id} --cancel takes this order back`,
+  );
+  await warnOfOthers(context, zk, node);
+}
+
+/** Launchers of the original know no orders: they delete the node when they see it first. */
+async function warnOfOthers(context: CliContext, zk: ZooKeeper, { provider, id }: NodeRecord): Promise<void> {
+  const pools = (await fetchComponents({ ...context, zk }, 'pool')).filter(isPoolComponent);
+  const own = pools.filter(({ providerName }) => providerName === provider);
+  const others = own.filter(({ firstPoolPauseMs }) => (firstPoolPauseMs ?? null) === null);
+  const hosts = [...new Set(others.map(({ hostname }) => hostname))].sort().join(', ');
+  if (own.length === 0)
+    tell(
+      `nodepool: no registered launcher has the provider ${provider} now; one that has must run when the node is unlocked`,
+    );
+  else if (hosts !== '')
+    tell(
+      `nodepool: the order may have no effect: ${hosts} has the provider ${provider} too, with the original Nodepool or an ` +
+        `earlier version, and deletes node ${id} if it sees it first`,
+    );
+}
+
+/** Takes the order for a node back; a node that is held already stays so. @throws CliError there is none */
+export async function cancelHoldOrder(context: CliContext, id: NodeId): Promise<void> {
+  await withZooKeeper(context, async (zk) => {
+    if (!(await removeControl(zk, { kind: 'node', name: id })))
+      throw new CliError(`There is no order to hold node ${id}`);
+    print(`Node ${id} is returned after its use`);
+  });
+}
