@@ -59,9 +59,9 @@ describe('a new build', () => {
 
     expect([shareOf(works(BEGUN), 'sea'), shareOf(proven, 'sea')]).toEqual(['probe', 'probe']);
     expect([shareOf(elsewhere, 'sea'), shareOf(elsewhere, 'sky')]).toEqual([0, 100]);
-    expect(fault(times(3, (canary) => afterPrevious(fails(canary, 'sea'), 'sea', OK, 0), proven))).toContain(
-      '3 of 8 launches failed',
-    );
+    const failsInSea = (canary: Canary) => afterPrevious(fails(canary, 'sea'), 'sea', OK, 0);
+    expect(fault(times(4, failsInSea, proven))).toBeUndefined();
+    expect(fault(times(5, failsInSea, proven))).toContain('5 of 10 launches failed, of the build before it 0 of 5');
   });
 
   it('reads back as it was written', () => {
@@ -101,7 +101,7 @@ describe('a failure of a new build', () => {
   it('does not count when the previous build fails as well', () => {
     const after = times(10, (canary) => afterPrevious(fails(canary), 'sky', BAD, 0), BEGUN);
 
-    expect(after).toMatchObject({ now: {}, before: { ready: 0, failed: 0 } });
+    expect(after).toMatchObject({ now: {}, before: {} });
     expect(shareOf(after, 'sky')).toBe('probe');
     expect(fault(after)).toBeUndefined();
   });
@@ -113,11 +113,28 @@ describe('a failure of a new build', () => {
     expect(stored(doubted, 5_000 + STEP_MS)).toMatchObject({ doubts: {}, now: {}, share: 0 });
   });
 
-  it('condemns it when there are three and no success', () => {
-    expect(fault(times(2, failsAlone, BEGUN))).toBeUndefined();
-    expect(fault(times(3, failsAlone, BEGUN))).toBe(
-      '3 of 3 launches failed, of the build before it 0 of 3; the last error was: no boot',
+  it('condemns it when chance does not explain it, and says how likely chance is', () => {
+    expect(fault(times(4, failsAlone, BEGUN))).toBeUndefined();
+    expect(fault(times(5, failsAlone, BEGUN))).toBe(
+      '5 of 5 launches failed, of the build before it 0 of 5; ' +
+        'chance explains that with a probability of 0.40 %; the last error was: no boot',
     );
+    const busy = afterPrevious(BEGUN, 'sky', { ready: 20, failed: 0 }, 0);
+    expect(fault(times(2, failsAlone, busy))).toBeUndefined();
+    expect(fault(times(3, failsAlone, busy))).toContain('with a probability of 0.04 %');
+  });
+
+  it('does not condemn it for a cloud in which half of all launches fail', () => {
+    const flaky = afterPrevious(BEGUN, 'sky', { ready: 4, failed: 5 }, 0);
+
+    expect(fault(times(3, failsAlone, flaky))).toBeUndefined();
+  });
+
+  it('does not condemn it for a provider in which each build fails often', () => {
+    const elsewhere = afterPrevious(BEGUN, 'sea', { ready: 200, failed: 0 }, 0);
+    const flaky = afterPrevious(elsewhere, 'sky', { ready: 4, failed: 5 }, 0);
+
+    expect(fault(times(3, failsAlone, flaky))).toBeUndefined();
   });
 
   it('condemns it when its nodes are given back at once more often than those of the previous build', () => {
@@ -128,13 +145,14 @@ describe('a failure of a new build', () => {
 
     expect(fault(afterUses(works(BEGUN), of([2, 3], [20, 20])))).toBeUndefined();
     expect(fault(afterUses(afterUses(works(BEGUN), of([1, 2], [40, 1])), of([0, 1], [5, 0])))).toBe(
-      '3 of 4 nodes were given back at once, of the build before it 1 of 46',
+      '3 of 4 nodes were given back at once, of the build before it 1 of 46; ' +
+        'chance explains that with a probability of 0.08 %',
     );
   });
 
   it('condemns it when it fails more often than the previous build, and not otherwise', () => {
-    const tried = { ...times(3, works, BEGUN), before: { ready: 200, failed: 2 } };
-    const flaky = { ...tried, now: { sky: { ready: 40, failed: 0 } }, before: { ready: 180, failed: 20 } };
+    const tried = { ...times(3, works, BEGUN), before: { sky: { ready: 200, failed: 2 } } };
+    const flaky = { ...tried, now: { sky: { ready: 40, failed: 0 } }, before: { sky: { ready: 180, failed: 20 } } };
 
     expect(fault(times(3, failsAlone, tried))).toContain('3 of 6 launches failed, of the build before it 2 of 205');
     expect(fault(times(4, failsAlone, flaky))).toBeUndefined();

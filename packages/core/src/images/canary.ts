@@ -1,6 +1,6 @@
 import type { BuildRecord, Json, JsonObject } from '@nodepool/zk-protocol';
 import type { DiskimageCanary } from '../contract/config.js';
-import { added, hasHigherRate, NONE, type LaunchCounts } from './rates.js';
+import { added, chanceOf, NONE, type Comparison, type LaunchCounts } from './rates.js';
 
 /**
  * How a new build of an image is tried out: with single launches until one of its nodes is ready, in each provider, and
@@ -14,12 +14,12 @@ export interface Canary {
   /** Nodes of the new build that became ready at this share. */
   readonly readyAtShare: number;
   /** Launches of the new build, by provider; failures in which the previous build failed as well are not counted. */
-  readonly now: Readonly<Record<string, LaunchCounts>>;
-  /** Launches of the previous build meanwhile. */
-  readonly before: LaunchCounts;
+  readonly now: CountsByProvider;
+  /** Launches of the previous build meanwhile, by provider. */
+  readonly before: CountsByProvider;
   /** Uses of their nodes meanwhile. */
   readonly uses: Uses;
-  /** Failures of the new build, by provider, that nobody knows the reason of before the previous build has been launched there. */
+  /** Failures of the new build, by provider, since which the previous build has not been launched there. */
   readonly doubts: Readonly<Record<string, number>>;
   /** The launch that tries it where it has not proved itself, by the node. */
   readonly probe: { readonly node: string; readonly sinceMs: number } | undefined;
@@ -32,6 +32,9 @@ export interface Canary {
   /** After this time a share ends with less. */
   readonly stepMs: number;
 }
+
+/** Counts by the name of the provider. */
+export type CountsByProvider = Readonly<Record<string, LaunchCounts>>;
 
 /** Nodes that were in use, of the new and of the previous build; `failed` are those that were given back at once. */
 export interface Uses {
@@ -48,11 +51,17 @@ const IN_SERVICE = 100;
 
 /** As many failures may be an accident. */
 const ACCIDENTS = 2;
+/**
+ * The new build is withdrawn when chance explains its failures with less probability. The test is repeated after each launch:
+ * fewer than one in a hundred good builds are withdrawn by mistake, however often the cloud fails. A build that never boots has
+ * failed five times when the build before it was launched five times in its place.
+ */
+const CHANCE = 0.005;
 
 /** The beginning. */
 export function newCanary({ launches, stepMs }: DiskimageCanary, nowMs: number): Canary {
   return {
-    ...{ share: 0, sinceMs: nowMs, readyAtShare: 0, now: {}, before: NONE, doubts: {}, probe: undefined },
+    ...{ share: 0, sinceMs: nowMs, readyAtShare: 0, now: {}, before: {}, doubts: {}, probe: undefined },
     ...{ uses: { now: NONE, before: NONE }, error: null, refused: null, launches, stepMs },
   };
 }
@@ -88,9 +97,9 @@ export function shareOf(canary: Canary, provider: string): number | 'probe' {
   return isProven ? canary.share : 'probe';
 }
 
-/** Launches of the new build in all providers. */
-export function countsOfAll({ now }: Pick<Canary, 'now'>): LaunchCounts {
-  return Object.values(now).reduce(added, NONE);
+/** Launches in all providers. */
+export function countsOfAll(counts: CountsByProvider): LaunchCounts {
+  return Object.values(counts).reduce(added, NONE);
 }
 
 /** Whether a failure waits for what the previous build does there. */
@@ -114,7 +123,7 @@ export function afterLaunch(
     const doubts = { ...canary.doubts, [provider]: (canary.doubts[provider] ?? 0) + 1 };
     return { ...canary, probe, doubts, error, ...(isInDoubt(canary) ? {} : { sinceMs: nowMs }) };
   }
-  const now = withCounts(canary, provider, { ready: 1, failed: 0 });
+  const now = withCounts(canary.now, provider, { ready: 1, failed: 0 });
   const readyAtShare = canary.readyAtShare + 1;
   const isEnough = canary.share === 0 || readyAtShare >= canary.launches;
   return isEnough
@@ -128,15 +137,17 @@ export function withoutProbe(canary: Canary, node: string): Canary {
 }
 
 /**
- * Launches of the previous build have ended in a provider. A success there says that what failed before was the new
- * build's fault; without one it was the cloud's.
+ * Launches of the previous build have ended in a provider. Where one succeeded, failures of the new build before it count;
+ * where all failed neither counts: an outage in which the new build happens to be tried must not weigh against it later.
  */
 export function afterPrevious(canary: Canary, provider: string, counts: LaunchCounts, nowMs: number): Canary {
-  const before = added(canary.before, counts);
+  if (counts.ready + counts.failed === 0) return canary;
+  const before = withCounts(canary.before, provider, counts);
   const { [provider]: doubt, ...doubts } = canary.doubts;
-  if (doubt === undefined || counts.ready + counts.failed === 0) return { ...canary, before };
+  if (doubt === undefined) return { ...canary, before };
   if (counts.ready === 0) return { ...canary, doubts, sinceMs: nowMs };
-  return { ...canary, before, doubts, now: withCounts(canary, provider, { ready: 0, failed: doubt }), sinceMs: nowMs };
+  const now = withCounts(canary.now, provider, { ready: 0, failed: doubt });
+  return { ...canary, before, doubts, now, sinceMs: nowMs };
 }
 
 /** Nodes of both builds were given back. */
@@ -145,30 +156,31 @@ export function afterUses(canary: Canary, { now, before }: Uses): Canary {
 }
 
 /** Why the new build is to be withdrawn; `undefined`: it is not, or not yet. */
-export function fault(canary: Canary): string | undefined {
-  const { before, error, uses } = canary;
-  const now = countsOfAll(canary);
-  if (isNeverReady(canary) || isWorse(now, before)) {
-    return `${compared(now, before, 'launches failed')}; the last error was: ${error ?? 'unknown'}`;
-  }
-  return isWorse(uses.now, uses.before) ? compared(uses.now, uses.before, 'nodes were given back at once') : undefined;
+export function fault({ now, before, uses, error }: Canary): string | undefined {
+  const providers = Object.keys(now);
+  const launches = providers.map((name) => ({ now: now[name] ?? NONE, before: before[name] ?? NONE }));
+  const bad = worse(launches, 'launches failed');
+  if (bad !== undefined) return `${bad}; the last error was: ${error ?? 'unknown'}`;
+  return worse([uses], 'nodes were given back at once');
 }
 
-function isNeverReady(canary: Canary): boolean {
-  const all = [countsOfAll(canary), ...Object.values(canary.now)];
-  return all.some(({ ready, failed }) => ready === 0 && failed > ACCIDENTS);
+/** @param compared - under the same conditions each */
+function worse(compared: readonly Comparison[], what: string): string | undefined {
+  const now = compared.map((one) => one.now).reduce(added, NONE);
+  const before = compared.map((one) => one.before).reduce(added, NONE);
+  const chance = chanceOf(compared);
+  if (now.failed <= ACCIDENTS || chance >= CHANCE) return undefined;
+  return (
+    `${now.failed} of ${now.ready + now.failed} ${what}, of the build before it ${before.failed} of ` +
+    `${before.ready + before.failed}; chance explains that with a probability of ${percent(chance)}`
+  );
 }
 
-const isWorse = (now: LaunchCounts, before: LaunchCounts): boolean =>
-  now.failed > ACCIDENTS && hasHigherRate(now, before);
+const percent = (chance: number): string => (chance < 0.0001 ? 'less than 0.01 %' : `${(100 * chance).toFixed(2)} %`);
 
-const compared = (now: LaunchCounts, before: LaunchCounts, what: string): string =>
-  `${now.failed} of ${now.ready + now.failed} ${what}, ` +
-  `of the build before it ${before.failed} of ${before.ready + before.failed}`;
-
-const withCounts = ({ now }: Canary, provider: string, counts: LaunchCounts): Canary['now'] => ({
-  ...now,
-  [provider]: added(now[provider] ?? NONE, counts),
+const withCounts = (all: CountsByProvider, provider: string, counts: LaunchCounts): CountsByProvider => ({
+  ...all,
+  [provider]: added(all[provider] ?? NONE, counts),
 });
 
 function shareAfter(share: number): number {
@@ -183,7 +195,7 @@ function afterTime(canary: Canary, nowMs: number): Canary {
   if (isInDoubt(canary)) {
     if (nowMs < sinceMs + stepMs) return canary;
     sinceMs += stepMs;
-    doubts = {}; // the previous build has not been launched there since: nobody knows
+    doubts = {}; // the previous build has not been launched there since: there is nothing to compare with
   }
   while (share > 0 && share < IN_SERVICE && nowMs >= sinceMs + stepMs) {
     share = shareAfter(share);
@@ -201,15 +213,15 @@ function write({ now, before, probe, sinceMs, stepMs, readyAtShare, ...rest }: C
     since: sinceMs / MS_PER_SECOND,
     step_time: stepMs / MS_PER_SECOND,
     ready_at_share: readyAtShare,
-    now: Object.fromEntries(Object.entries(now).map(([name, counts]) => [name, { ...counts }])),
-    before: { ...before },
+    now: copied(now),
+    before: copied(before),
     uses: { now: { ...rest.uses.now }, before: { ...rest.uses.before } },
     doubts: { ...rest.doubts },
     probe: probe ? { node: probe.node, since: probe.sinceMs / MS_PER_SECOND } : null,
   };
 }
 
-/** What is missing or of another form reads as nothing: then the build begins anew. */
+/** What is missing or of another form reads as nothing: then the trial begins again. */
 function read(json: JsonObject): Canary {
   const probe = json['probe'];
   return {
@@ -217,7 +229,7 @@ function read(json: JsonObject): Canary {
     sinceMs: numberOf(json['since']) * MS_PER_SECOND,
     readyAtShare: numberOf(json['ready_at_share']),
     now: mapped(json['now'], countsOf),
-    before: countsOf(json['before']),
+    before: mapped(json['before'], countsOf),
     uses: usesOf(json['uses']),
     doubts: mapped(json['doubts'], numberOf),
     probe: isObject(probe)
@@ -230,6 +242,8 @@ function read(json: JsonObject): Canary {
   };
 }
 
+const copied = (all: CountsByProvider): JsonObject =>
+  Object.fromEntries(Object.entries(all).map(([name, counts]) => [name, { ...counts }]));
 const numberOf = (value: Json | undefined): number => (typeof value === 'number' ? value : 0);
 const textOf = (value: Json | undefined): string | null => (typeof value === 'string' ? value : null);
 const mapped = <Value>(value: Json | undefined, read: (value: Json) => Value): Record<string, Value> =>

@@ -48,8 +48,8 @@ export function canaryPercent({ builds }: ImageEntry, nowMs: number): number {
 export function buildNote(build: BuildRecord, nowMs: number): string | undefined {
   const canary = build.state === 'ready' ? canaryOf(build, nowMs) : undefined;
   if (!canary || (canary.refused === null && isInService(build, nowMs))) return undefined;
-  const { before } = canary;
-  const now = countsOfAll(canary);
+  const before = countsOfAll(canary.before);
+  const now = countsOfAll(canary.now);
   const counts = `${now.ready} of its launches succeeded and ${now.failed} failed`;
   return `${standing(canary)}; ${counts}, of the build before it ${before.ready} and ${before.failed}`;
 }

@@ -12,22 +12,41 @@ export function added(a: LaunchCounts, b: LaunchCounts): LaunchCounts {
   return { ready: a.ready + b.ready, failed: a.failed + b.failed };
 }
 
-/** How likely a difference may be mere chance before it is believed. */
-const CHANCE = 0.01;
+/** Launches of two builds under the same conditions, for example in one provider. */
+export interface Comparison {
+  readonly now: LaunchCounts;
+  readonly before: LaunchCounts;
+}
 
 /**
- * Whether launches fail more often now than before, beyond what chance explains: Fisher's exact test. It needs no
- * assumption about how often launches fail, and is right for small numbers.
+ * How likely chance alone gives the new build as many failures or more, if it is as good as the one before it: Fisher's exact
+ * test, one-sided. It makes no assumption about how often launches fail, and is right for small numbers. Several comparisons
+ * are tested together: providers that fail more often than others do not count against the build.
  */
-export function hasHigherRate(now: LaunchCounts, before: LaunchCounts): boolean {
+export function chanceOf(comparisons: readonly Comparison[]): number {
+  const observed = comparisons.reduce((sum, { now }) => sum + now.failed, 0);
+  const chances = comparisons.map(failureChances).reduce(sumOf, [1]);
+  return Math.min(
+    1,
+    chances.slice(observed).reduce((sum, chance) => sum + chance, 0),
+  );
+}
+
+/** Chances that 0, 1, ... of all failures are those of the new build. */
+function failureChances({ now, before }: Comparison): number[] {
   const launches = now.ready + now.failed;
   const failed = now.failed + before.failed;
   const all = launches + before.ready + before.failed;
-  let chance = 0;
-  for (let ours = now.failed; ours <= Math.min(launches, failed); ours++) {
-    chance += Math.exp(logWays(failed, ours) + logWays(all - failed, launches - ours) - logWays(all, launches));
-  }
-  return chance < CHANCE;
+  return Array.from({ length: Math.min(launches, failed) + 1 }, (_, ours) =>
+    Math.exp(logWays(failed, ours) + logWays(all - failed, launches - ours) - logWays(all, launches)),
+  );
+}
+
+/** Chances of the sum of two independent numbers. */
+function sumOf(a: readonly number[], b: readonly number[]): number[] {
+  const sum = Array<number>(a.length + b.length - 1).fill(0);
+  a.forEach((one, i) => b.forEach((other, j) => (sum[i + j] = (sum[i + j] ?? 0) + one * other)));
+  return sum;
 }
 
 /** Logarithm of in how many ways so many can be chosen of so many; `-Infinity`: in none. */

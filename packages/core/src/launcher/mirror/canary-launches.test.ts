@@ -205,18 +205,19 @@ describe('a new build that fails', () => {
     await other.end();
   }
 
-  it('is withdrawn after three nodes, with the reason, and the build before it serves', async () => {
+  it('is withdrawn after five nodes, with the reason, and the build before it serves', async () => {
     await add(NEW, 0, ['sky', 'sea'], true);
     const [one, two] = [await launcher(), await launcher()];
 
-    for (const [i, mirror] of [one, two, one].entries()) await failOnce(mirror, `n${i}`);
+    for (const [i, mirror] of [one, two, one, two, one].entries()) await failOnce(mirror, `n${i}`);
 
     await vi.waitFor(async () => expect((await read())?.state).toBe('deleting'), WAIT);
     await vi.waitFor(() => {
       const entry = two.images.get('debian');
       expect(entry?.paused).toBe(true);
       expect(entry?.pauseReason).toBe(
-        `build ${NEW} was withdrawn: 3 of 3 launches failed, of the build before it 0 of 3; the last error was: no boot`,
+        `build ${NEW} was withdrawn: 5 of 5 launches failed, of the build before it 0 of 5; ` +
+          'chance explains that with a probability of 0.40 %; the last error was: no boot',
       );
       expect([...(entry?.uploads.values() ?? [])].map(({ buildId, state }) => `${buildId[0]} ${state}`).sort()).toEqual(
         ['a ready', 'a ready', 'b deleting', 'b deleting'],
@@ -259,13 +260,13 @@ describe('a new build that fails', () => {
     await add(NEW, 0, ['sky', 'air'], true);
     const mirror = await launcher();
 
-    for (const node of ['1', '2', '3']) await failOnce(mirror, node);
+    for (const node of ['1', '2', '3', '4', '5']) await failOnce(mirror, node);
 
-    await vi.waitFor(async () => expect((await canary())?.refused).toContain('3 of 3 launches failed'), WAIT);
+    await vi.waitFor(async () => expect((await canary())?.refused).toContain('5 of 5 launches failed'), WAIT);
     expect((await read())?.state).toBe('ready');
     expect(await zk.exists(`${IMAGES_ROOT}/debian/pause`)).toBeUndefined();
     expect(mirror.newestUpload('debian', 'air')?.buildId).toBe(NEW);
-    expect((await launch(mirror, '4')).build).toBe(OLD);
+    expect((await launch(mirror, '6')).build).toBe(OLD);
   });
 
   it('is not at fault where the build before it fails as well', async () => {

@@ -2,7 +2,6 @@ import {
   buildPath,
   decodeBuild,
   encodeBuild,
-  isNodepoolError,
   isZooKeeperError,
   type BuildRecord,
   type Clock,
@@ -23,6 +22,7 @@ import {
   withProbe,
   type Canary,
 } from '../../images/canary.js';
+import { mayBeFaultOfImage } from '../../images/image-causes.js';
 import { NONE } from '../../images/rates.js';
 import { pickUploads, type UploadPick } from '../../images/pick-uploads.js';
 import { providersWithout, withdrawal } from '../../images/withdrawal.js';
@@ -42,14 +42,6 @@ export interface CanaryOptions {
 
 type Build = Pick<BuildRecord, 'image' | 'id'>;
 type Change = (canary: Canary, nowMs: number) => Canary | undefined;
-
-/** These say nothing about an image; all others do when the previous build then works where the new one failed. */
-const SAY_NOTHING = [
-  'NODEPOOL_QUOTA',
-  'NODEPOOL_CAPACITY',
-  'NODEPOOL_PROVIDER_UNAVAILABLE',
-  'NODEPOOL_LOCK_LOST',
-] as const;
 
 /** Zuul gives a node back so soon when it cannot work with it. */
 const SHORT_USE_MS = 60_000;
@@ -111,7 +103,7 @@ export class CanaryLaunches {
     const { upload, build, state } = canary;
     if (!mayTry || !(await this.#isTurn(build, state, { provider, node }))) {
       const ended = (error: Error | undefined) => {
-        if (saysSomething(error))
+        if (!error || mayBeFaultOfImage(error))
           this.#counts.addLaunch(build.id, provider, { ready: error ? 0 : 1, failed: error ? 1 : 0 });
         this.imageChanged(build.image);
         return Promise.resolve(false);
@@ -158,7 +150,7 @@ export class CanaryLaunches {
   }
 
   async #ended(build: Build, provider: string, node: NodeId, error: Error | undefined): Promise<boolean> {
-    if (!saysSomething(error)) {
+    if (error && !mayBeFaultOfImage(error)) {
       void this.#store(build, (canary) => (canary.probe?.node === node ? withoutProbe(canary, node) : undefined));
       return false;
     }
@@ -241,11 +233,4 @@ export class CanaryLaunches {
     if (share === 100) logger.info('A new build of an image is in service', { image, build: id });
     else logger.info('A new build of an image gets a greater share of launches', { image, build: id, percent: share });
   }
-}
-
-/** Whether the end of a launch tells anything about the image. */
-function saysSomething(error: Error | undefined): boolean {
-  if (!error) return true;
-  if (SAY_NOTHING.some((code) => isNodepoolError(error, code)) || error.name === 'AbortError') return false;
-  return !isZooKeeperError(error);
 }
