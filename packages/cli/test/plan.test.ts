@@ -47,7 +47,7 @@ describe('nodepool plan', () => {
       `  + ${servable} (huge): rack/main`,
       '',
       'Waiting requests that become hopeless:',
-      `  - ${hopeless} (big): rack/main: node type(s) [big] not available`,
+      `  - ${hopeless} (big): rack/main: node type(s) [big] not available; no pool has "big"; labels: huge, small`,
       '',
       '3 requests wait; 1 would become servable, 1 hopeless.',
       '',

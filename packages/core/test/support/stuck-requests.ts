@@ -296,8 +296,8 @@ const EXAMPLES: Readonly<Record<RuleName, () => Example>> = {
     pools: [{ view: cloud({}, { disabledLabels: new Set(['big']) }) }],
   }),
   'label-unavailable': () => ({
-    request: request(41, ['huge']),
-    pools: [{ view: rack([]) }, { view: cloud({}) }],
+    request: request(41, ['smal']),
+    pools: [{ view: rack([], { registered: equalRegistered }) }, { view: cloud({}, { registered: equalRegistered }) }],
   }),
   'images-unavailable': () => ({
     request: request(41, ['big']),

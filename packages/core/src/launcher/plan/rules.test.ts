@@ -44,6 +44,20 @@ function judge(wanted: RequestRecord, of: PoolView): string {
   return verdict ? `${verdict.action}: ${verdict.reason.rule}` : 'queue';
 }
 
+it.each([
+  [['a', 'other'], 'node type(s) [other] not available'],
+  [['othr'], 'node type(s) [othr] not available; no pool has "othr", did you mean "other"? Labels: a, other'],
+  [['x', 'a'], 'node type(s) [x] not available; no pool has "x", did you mean "a"? Labels: a, other'],
+  [
+    ['nothing-like-it'],
+    'node type(s) [nothing-like-it] not available; no pool has "nothing-like-it"; labels: a, other',
+  ],
+])('says which labels there are instead of %j', (labels, text) => {
+  const verdict = judgeStanding(request(labels), view([registered('rack', { supportedLabels: ['other'] })]));
+
+  expect(verdict).toMatchObject({ action: 'decline', reason: { rule: 'label-unavailable', text } });
+});
+
 describe('a request that is no business of the pool', () => {
   it.each([
     ['the launcher stops', request(), view([], { stopping: true }), 'skip: stopping'],

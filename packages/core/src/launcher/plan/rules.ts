@@ -2,7 +2,7 @@ import { findOverrun, findShortage, sumResources, type Shortage } from '../../co
 import { coversAll, findCandidates, MIN_READY_REQUESTOR, reason } from './candidates.js';
 import { judgeControls } from './controls.js';
 import { isProbe, judgeFirst, judgeHealth, judgeProbe } from './health-rules.js';
-import { amountText, labelsToText } from './texts.js';
+import { amountText, labelsToText, unknownLabelsText } from './texts.js';
 import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
 
 export { coversAll, findCandidates, MIN_READY_REQUESTOR, reason };
@@ -157,9 +157,10 @@ function findLabelUnavailable(request: PlannedRequest, view: PoolView): Reason |
     ...request.labels.filter((label) => view.errorLabels.has(label)),
   ]);
   if (lacking.length === 0) return undefined;
+  const known = new Set([...view.pool.labels.keys(), ...view.registered.flatMap((pool) => pool.supportedLabels)]);
   return reason(
     'label-unavailable',
-    `node type(s) [${lacking.join(',')}] not available`,
+    `node type(s) [${lacking.join(',')}] not available${unknownLabelsText(lacking, known)}`,
     'add the label to a pool, or correct its definition',
     { labels: lacking },
   );

@@ -1,3 +1,5 @@
+import { didYouMean } from '../../text/suggest.js';
+
 /** Lists up to this long are shown as they are. */
 const FEW = 4;
 
@@ -10,6 +12,24 @@ export function labelsToText(labels: readonly string[], separator = ', '): strin
   for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
   if (labels.length <= FEW || counts.size === labels.length) return labels.join(separator);
   return [...counts].map(([label, count]) => (count === 1 ? label : `${count} x ${label}`)).join(separator);
+}
+
+/** How many names a text lists. */
+const NAMED = 8;
+
+/**
+ * What labels there are instead of those that no pool has: `; no pool has "smal", did you mean "small"? Labels: big, small`.
+ * @returns nothing when all of them exist in some pool
+ */
+export function unknownLabelsText(labels: readonly string[], known: ReadonlySet<string>): string {
+  const unknown = labels.filter((label) => !known.has(label));
+  if (unknown.length === 0) return '';
+  if (known.size === 0) return '; no pool has any label';
+  const hints = unknown.map((label) => `no pool has "${label}"${didYouMean(label, known)}`);
+  const names = [...known].sort();
+  const rest = names.length > NAMED ? `, and ${names.length - NAMED} more` : '';
+  const end = hints.at(-1)?.endsWith('?') ? ' Labels' : '; labels';
+  return `; ${hints.join(', ')}${end}: ${names.slice(0, NAMED).join(', ')}${rest}`;
 }
 
 /** An amount of a resource: `2 instances`, `1 instance`, `4096 ram`. */
