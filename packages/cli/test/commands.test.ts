@@ -59,6 +59,30 @@ describe('nodepool', () => {
     expect(strict).toMatchObject({ status: 1, stderr: 'nodepool: Node id 0000000099 not found\n' });
   });
 
+  it.each(['hold', 'delete'])('%s warns beside the output that it has done nothing', async (command) => {
+    const id = await get().createNode();
+    const short = String(Number(id));
+
+    expect((await call(command, '0000000099')).stderr).toBe(
+      'nodepool: nothing was done, as there is no node 0000000099\n',
+    );
+    expect((await call(command, short)).stderr).toContain(`there is no node ${short}, did you mean ${id}?`);
+  });
+
+  it.each([
+    ['info', 'rak', 'has the provider rak, did you mean rack?'],
+    ['image-pause', 'debina', 'has the image debina, did you mean debian?'],
+    ['image-unpause', 'debina', 'has the image debina, did you mean debian?'],
+  ])('%s %s warns of a name that is not known, with status 0', async (command, name, message) => {
+    await get().registerRack(['small']);
+    await get().zk.ensurePath('/nodepool/images/debian');
+
+    expect(await call(command, name)).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining(message) as string,
+    });
+  });
+
   it('shows what is known about a provider', async () => {
     const id = await get().createNode();
     await get().createNode({ provider: 'other' });

@@ -83,9 +83,15 @@ describe('nodepool cancel', () => {
     expect(await get().zk.getChildren(REQUESTS_ROOT)).toEqual([]);
   });
 
-  it('says that there is none, with status 0, or 1 when strict', async () => {
-    expect(await call('cancel', '200-9')).toMatchObject({ status: 0, stdout: 'Request id 200-9 not found\n' });
-    expect(await call('cancel', '200-9', '--strict')).toMatchObject({ status: 1 });
+  it('says that there is none, with status 1, and which one was probably meant', async () => {
+    const id = await get().createRequest(['small']);
+    const short = String(Number(id.split('-')[1]));
+
+    expect(await call('cancel', '200-9')).toMatchObject({
+      status: 1,
+      stderr: 'nodepool: Request id 200-9 not found\n',
+    });
+    expect((await call('cancel', short)).stderr).toBe(`nodepool: Request id ${short} not found, did you mean ${id}?\n`);
   });
 });
 

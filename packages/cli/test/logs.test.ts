@@ -23,17 +23,25 @@ describe('nodepool logs', () => {
     expect([status, stdout]).toEqual([0, 'INFO [node: 0000000007] made\nINFO [node: 0000000007] gone\n']);
   });
 
-  it('says so when there are none, with status 1 when strict', async () => {
-    const lenient = await nodepool('logs', '--request', '200-1', '--file', file);
-    const strict = await nodepool('logs', '--request', '200-1', '--file', file, '--strict');
+  it('says where it looked when there are none, with status 1', async () => {
+    const { status, stdout, stderr } = await nodepool('logs', '--request', '200-0000000001', '--file', file);
 
-    expect(lenient).toMatchObject({ status: 0, stdout: '' });
-    expect(lenient.stderr).toContain(`No line of ${file} names 200-1`);
-    expect(strict.status).toBe(1);
+    expect([status, stdout]).toEqual([1, '']);
+    expect(stderr).toContain(`No line of ${file} names 200-0000000001`);
+  });
+
+  it.each([
+    [['--node', '7'], '--node needs an id such as 0000000042, got "7"'],
+    [['--request', '0000000007'], '--request needs an id such as 200-0000000042, got "0000000007"'],
+  ])('is refused with %j, which no log line has', async (args, message) => {
+    expect(await nodepool('logs', ...args)).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining(message) as string,
+    });
   });
 
   it('names the file that it cannot read', async () => {
-    const { status, stderr } = await nodepool('logs', '--node', '7', '--file', join(directory, 'none'));
+    const { status, stderr } = await nodepool('logs', '--node', '0000000007', '--file', join(directory, 'none'));
 
     expect(status).toBe(1);
     expect(stderr).toContain(`Cannot read the log ${join(directory, 'none')}: ENOENT`);

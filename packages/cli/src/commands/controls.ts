@@ -1,5 +1,5 @@
-import type { ControlKind, ControlMode } from '@nodepool/zk-protocol';
-import { defineCommand, NO_ARGUMENTS, text } from '../command/command.js';
+import type { ControlMode } from '@nodepool/zk-protocol';
+import { defineCommand, flag, NO_ARGUMENTS, text } from '../command/command.js';
 import type { Command, Values } from '../command/command.js';
 import { parseDuration } from '../command/duration.js';
 import { UsageError } from '../command/usage-error.js';
@@ -25,7 +25,11 @@ export const labelCommand = controlCommand('label', 'a label', 'name of the labe
 /** `nodepool image`. */
 export const imageCommand = controlCommand('image', 'labels of a disk image', 'name of the disk image');
 
-function controlCommand(kind: ControlKind, what: string, name: string): Command<ControlArguments> {
+function controlCommand(
+  kind: ControlArguments['subject']['kind'],
+  what: string,
+  name: string,
+): Command<ControlArguments> {
   return defineCommand({
     name: kind,
     usage: '<action> <name> [nodes]',
@@ -36,6 +40,7 @@ function controlCommand(kind: ControlKind, what: string, name: string): Command<
       nodes: { type: 'string', describe: 'limit: how many nodes there may be at a time' },
     },
     options: {
+      force: { type: 'boolean', default: false, describe: 'also for a name that no launcher has yet' },
       for: { type: 'string', requiresArg: true, value: 'TIME', describe: 'ends by itself after this time, e.g. 2h' },
       reason: { type: 'string', requiresArg: true, mayBeEmpty: true, describe: 'why; shown to whoever waits' },
       owner: { type: 'string', requiresArg: true, value: 'NAME', describe: 'who orders it; default: who calls' },
@@ -45,7 +50,7 @@ function controlCommand(kind: ControlKind, what: string, name: string): Command<
   });
 }
 
-function parse(kind: ControlKind, values: Values): ControlArguments {
+function parse(kind: ControlArguments['subject']['kind'], values: Values): ControlArguments {
   const action = text(values, 'action') as ControlMode | 'resume';
   const name = text(values, 'name') ?? '';
   if (kind === 'pool' && !/^[^/]+\/.+$/.test(name))
@@ -61,6 +66,7 @@ function parse(kind: ControlKind, values: Values): ControlArguments {
     forMs,
     owner: text(values, 'owner'),
     reason: text(values, 'reason') ?? '',
+    force: flag(values, 'force'),
   };
 }
 

@@ -3,6 +3,12 @@ import { UsageError } from '../command/usage-error.js';
 
 const id = (describe: string) => ({ type: 'string', requiresArg: true, value: 'ID', describe }) as const;
 
+/** A log has ids in full. @throws UsageError */
+function checkId(option: string, given: string | undefined, form: RegExp, example: string): void {
+  if (given !== undefined && !form.test(given))
+    throw new UsageError(`--${option} needs an id such as ${example}, got "${given}"`);
+}
+
 /** `nodepool logs`. */
 export const logsCommand = defineCommand({
   name: 'logs',
@@ -21,6 +27,8 @@ export const logsCommand = defineCommand({
     const [node, request, build] = [text(values, 'node'), text(values, 'request'), text(values, 'build')];
     if ([node, request, build].filter((given) => given !== undefined).length !== 1)
       throw new UsageError('logs needs one of --node, --request and --build');
+    checkId('node', node, /^\d{10}$/, '0000000042');
+    checkId('request', request, /^\d{3}-\d{10}$/, '200-0000000042');
     const common = { follow: flag(values, 'follow'), file: text(values, 'file') };
     return { ...common, build, id: node ?? request ?? '' };
   },

@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 import { delay } from '@nodepool/zk-protocol';
-import { forOutput, tell, type CliContext } from '../command/context.js';
+import { forOutput, type CliContext } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import { Interrupts } from '../terminal/interrupts.js';
 import { GrowingFile } from './growing-file.js';
@@ -20,7 +20,7 @@ export interface LogsArguments {
   readonly follow: boolean;
 }
 
-/** `nodepool logs`: what a launcher of this machine has logged about a node or request. */
+/** `nodepool logs`: what a launcher of this machine has logged about a node or request. @throws CliError nothing */
 export async function showLogs(context: CliContext, { id, file, follow }: LogsArguments): Promise<void> {
   const interrupts = new Interrupts();
   const filter = new LineFilter(id, (text) => process.stdout.write(forOutput(text)));
@@ -37,8 +37,7 @@ export async function showLogs(context: CliContext, { id, file, follow }: LogsAr
   filter.end();
   if (filter.count > 0 || signal.aborted) return;
   const text = `No line of ${place} names ${id}: it is older than this log, or a launcher of another machine had it; --file names another log`;
-  if (context.options.strict) throw new CliError(text);
-  tell(`nodepool: ${text}`);
+  throw new CliError(text);
 }
 
 interface Reading {

@@ -1,12 +1,12 @@
-import { encodeNode, isNodepoolError, nodePath, withNode } from '@nodepool/zk-protocol';
+import { encodeNode, isNodepoolError, nodePath, NODES_ROOT, withNode } from '@nodepool/zk-protocol';
 import type { NodeFields, NodeId, NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { nodeListing } from '@nodepool/core/service';
 import { withZooKeeper } from '../connection/connection.js';
-import { print } from '../command/context.js';
+import { print, tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { printListing } from '../terminal/output.js';
 import { CliError } from '../command/errors.js';
-import { fetchNode, fetchNodeRow } from '../connection/fetch-records.js';
+import { fetchNode, fetchNodeRow, ifPresent } from '../connection/fetch-records.js';
 import { describeLockHolder, findLockHolder, lastingLockRemedy } from '../lease/lock-holder.js';
 import { lockNode } from '../lease/node-lock.js';
 import { whoAmI } from '../connection/who-am-i.js';
@@ -15,10 +15,17 @@ import { whoAmI } from '../connection/who-am-i.js';
 const LOCK_TIMEOUT_MS = 5000;
 
 /** Says that there is no such node: a success, as scripts rely on it, unless they ask for more with `--strict`. */
-export function reportMissing(context: CliContext, id: string): void {
+export async function reportMissing(context: CliContext, zk: ZooKeeper, id: string): Promise<void> {
   if (context.options.strict) throw new CliError(`Node id ${id} not found`);
   print(`Node id ${id} not found`);
+  const known = (await ifPresent(zk.getChildren(NODES_ROOT))) ?? [];
+  const padded = id.padStart(NODE_ID_DIGITS, '0');
+  // of other numbers any could be meant
+  const meant = known.includes(padded) ? `, did you mean ${padded}?` : '';
+  tell(`nodepool: nothing was done, as there is no node ${id}${meant}`);
 }
+
+const NODE_ID_DIGITS = 10;
 
 /** Another process keeps the lock of a node. */
 export class NodeLockedError extends CliError {}
@@ -56,7 +63,7 @@ export async function changeNode(
     const source = { ...context, zk };
     const changed = (await fetchNode(source, id)) && (await changeUnderLock(context, zk, id, change));
     if (!changed) {
-      reportMissing(context, id);
+      await reportMissing(context, zk, id);
       return undefined;
     }
     const row = await fetchNodeRow(source, id);

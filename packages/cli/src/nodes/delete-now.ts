@@ -27,7 +27,7 @@ export async function deleteNow(context: CliContext, id: NodeId): Promise<void> 
     const source = { ...context, zk };
     const found = await fetchNode(source, id);
     if (!found) {
-      reportMissing(context, id);
+      await reportMissing(context, zk, id);
       return;
     }
     const configured = found.provider === null ? undefined : config.providers.get(found.provider);

@@ -3,8 +3,9 @@ import type { NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { listingToObjects } from '@nodepool/core/service';
 import type { Listing } from '@nodepool/core/service';
 import { withZooKeeper } from '../connection/connection.js';
-import { print } from '../command/context.js';
+import { print, tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
+import { knownNames, meantText } from '../controls/known-names.js';
 import { checkFields, printValue, tableOf } from '../terminal/output.js';
 import { fetchNodeRows, ifPresent, mapPipelined } from '../connection/fetch-records.js';
 
@@ -54,10 +55,14 @@ async function fetchImageRows(zk: ZooKeeper, provider: string): Promise<ImageRow
 /** `nodepool info`: what ZooKeeper holds about one provider. */
 export async function info(context: CliContext, args: { provider: string }): Promise<void> {
   const { provider } = args;
-  const [images, rows] = await withZooKeeper(context, (zk) =>
-    Promise.all([fetchImageRows(zk, provider), fetchNodeRows({ ...context, zk })]),
+  const [images, rows, known] = await withZooKeeper(context, (zk) =>
+    Promise.all([fetchImageRows(zk, provider), fetchNodeRows({ ...context, zk }), knownNames(context, zk, 'provider')]),
   );
   const nodes = rows.map(({ node }) => node).filter((node) => node.provider === provider);
+  if (images.length + nodes.length === 0 && !known.includes(provider))
+    tell(
+      `nodepool: no launcher, record or configuration here has the provider ${provider}${meantText(provider, known)}`,
+    );
   const nowMs = context.clock.now();
   const { fields } = context.options;
   checkFields(context, [imageListing, serverListing]);

@@ -1,6 +1,7 @@
-import { isZooKeeperError, requestPath } from '@nodepool/zk-protocol';
+import { isZooKeeperError, requestPath, REQUESTS_ROOT } from '@nodepool/zk-protocol';
 import type { RequestId } from '@nodepool/zk-protocol';
 import { withZooKeeper } from '../connection/connection.js';
+import { ifPresent } from '../connection/fetch-records.js';
 import { print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
@@ -8,14 +9,15 @@ import { CliError } from '../command/errors.js';
 /**
  * `nodepool cancel`: deletes a request as its requestor would. Launchers then give back what they have collected for it;
  * a requestor that still wants its nodes asks again.
+ * @throws CliError there is no such request
  */
 export async function cancelRequest(context: CliContext, id: RequestId): Promise<void> {
-  if (!(await withZooKeeper(context, (zk) => isDeleted(zk.delete(requestPath(id)))))) {
-    const text = `Request id ${id} not found`;
-    if (context.options.strict) throw new CliError(text);
-    print(text);
-    return;
-  }
+  await withZooKeeper(context, async (zk) => {
+    if (await isDeleted(zk.delete(requestPath(id)))) return;
+    const known = (await ifPresent(zk.getChildren(REQUESTS_ROOT))) ?? [];
+    const meant = known.find((each) => Number(each.split('-')[1]) === Number(id));
+    throw new CliError(`Request id ${id} not found${meant === undefined ? '' : `, did you mean ${meant}?`}`);
+  });
   print(`Request ${id} is cancelled`);
 }
 
