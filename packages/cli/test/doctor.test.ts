@@ -6,12 +6,12 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import {
   componentCreatePath,
   componentsPath,
-  controlPath,
   encodeComponent,
-  encodeControl,
   newComponent,
-  newControl,
+  type ComponentRecord,
+  type JsonObject,
 } from '@nodepool/zk-protocol';
+import { CONDITION_TYPES, conditionToJson, type ConditionTypeName } from '@nodepool/core/service';
 import { useInstallation } from './installation.js';
 import { rackYaml, TWO_HOSTS } from './rack-config.js';
 
@@ -20,16 +20,15 @@ const HOUR = 3_600_000;
 
 beforeAll(async () => {
   await get().write('rack.yaml', TWO_HOSTS);
-  await get().write('standby.yaml', rackYaml(['small\n    min-ready: 2'], ['{name: host1, labels: small}']));
   await get().write('secure.yaml', '{}\n');
 });
 
 /** What doctor finds, and with which status it ends. */
 async function doctor(config: string, ...options: string[]) {
   const { status, stdout } = await get().nodepool(config, 'doctor', '--json', ...options);
-  const findings = JSON.parse(stdout) as { severity: string; text: string; remedy: string }[];
+  const findings = JSON.parse(stdout) as Record<'severity' | 'text' | 'remedy' | 'type' | 'status', string>[];
   // how fast the answers are depends on what else this machine does
-  return { status, findings: findings.filter(({ text }) => !text.startsWith('ZooKeeper takes')) };
+  return { status, findings: findings.filter(({ type }) => type !== 'SlowAnswers') };
 }
 
 describe('nodepool doctor', () => {
@@ -40,66 +39,58 @@ describe('nodepool doctor', () => {
     const { status, stdout } = await get().nodepool('rack.yaml', 'doctor');
 
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^(Nothing is wrong\.\n|warning: ZooKeeper takes \d+ ms.*\n.*\n)$/);
+    expect(stdout).toMatch(/^(Nothing is wrong\.\n|warning: zookeeper "ensemble": ZooKeeper takes \d+ ms.*\n.*\n)$/);
   });
 
-  it('says that no launcher runs, and what is therefore not served', async () => {
+  it('says that no launcher runs', async () => {
     const { status, findings } = await doctor('rack.yaml');
 
     expect(status).toBe(1);
-    expect(findings.map(({ text }) => text)).toEqual([
-      'no launcher is registered: requests are not served',
-      'no registered pool serves label "small"',
-      'no registered pool serves label "big"',
-      'no launcher has registered a pool of provider "rack"',
-    ]);
-  });
-
-  it('names deletions that hang, and not those that have just begun', async () => {
-    await get().registerRack(['small', 'big']);
-    const stuck = await get().createNode({ state: 'deleting', stateTimeMs: Date.now() - HOUR });
-    await get().createNode({ state: 'deleting' });
-
-    const { status, findings } = await doctor('rack.yaml');
-
-    expect(status).toBe(1);
-    expect(findings).toEqual([
+    expect(findings).toMatchObject([
       {
         severity: 'error',
-        text: expect.stringMatching(`^node ${stuck} of provider "rack" has been deleting for 6\\d minutes$`) as string,
-        remedy: `nodepool delete ${stuck} --now`,
+        text: 'launcher "any": no launcher is registered: requests are not served',
+        remedy: 'nodepool-launcher',
       },
     ]);
   });
 
-  it('warns of standby nodes that are missing, of orders, and of nodes that no launcher has', async () => {
-    await get().registerRack(['small']);
-    await get().createNode();
-    await get().createNode({ provider: 'gone' });
-    await get().zk.ensurePath('/nodepool/controls/label');
-    const order = newControl({ kind: 'label', name: 'small', mode: 'pause', owner: 'alice' }, Date.now());
-    await get().zk.create(controlPath(order), encodeControl(order));
+  it('tells what services have published, the worst first, each thing once', async () => {
+    await get().registerRack(['small', 'big']);
+    const stuck = condition('DeletionFails', '0000000007', 'its deletion has failed 3 times: no');
+    const missing = condition('StandbyMissing', 'small', 'it has 0 of 2 standby nodes, and 1 are being made');
+    await register({ conditions: [missing, stuck] });
+    await register({ conditions: [missing] });
 
-    const { status, findings } = await doctor('standby.yaml');
+    const { status, findings } = await doctor('rack.yaml');
 
-    expect(status).toBe(0);
-    expect(findings).toEqual([
+    expect(status).toBe(1);
+    expect(findings).toMatchObject([
+      { severity: 'error', text: 'node 0000000007: its deletion has failed 3 times: no', remedy: 'repair it' },
       {
         severity: 'warning',
-        text: '1 nodes of provider "gone", which no launcher has',
-        remedy: 'nodepool info gone, nodepool erase gone',
+        text: 'label "small": it has 0 of 2 standby nodes, and 1 are being made',
+        type: 'StandbyMissing',
       },
-      { severity: 'warning', text: 'label "small" is paused by alice', remedy: 'nodepool label resume small' },
     ]);
   });
 
-  it('warns of a label with fewer standby nodes than it should have', async () => {
-    await get().registerRack(['small']);
-    await get().createNode({ state: 'building' });
+  it('ends with status 0 when there are warnings only', async () => {
+    await get().registerRack(['small', 'big']);
+    await register({ conditions: [condition('StandbyMissing', 'small', 'it has 0 of 2 standby nodes')] });
 
-    const { findings } = await doctor('standby.yaml');
+    const { status, stdout } = await get().nodepool('rack.yaml', 'doctor');
 
-    expect(findings.map(({ text }) => text)).toEqual(['label "small" has 0 of 2 standby nodes, and 1 are being made']);
+    expect(status).toBe(0);
+    expect(stdout).toContain('warning: label "small": it has 0 of 2 standby nodes\n  repair it\n');
+  });
+
+  it('names providers of the configuration that no launcher has registered', async () => {
+    await register({});
+
+    const { findings } = await doctor('rack.yaml');
+
+    expect(findings).toMatchObject([{ kind: 'provider', name: 'rack', type: 'NotRegistered' }]);
   });
 
   it('warns of secrets that others can read', async () => {
@@ -110,60 +101,45 @@ describe('nodepool doctor', () => {
     await chmod(file, 0o600);
     const closed = await doctor('rack.yaml', '-s', file);
 
-    expect(open.findings).toEqual([
+    expect(open.findings).toMatchObject([
       {
         severity: 'warning',
-        text: `${file} has secrets and can be read by others (mode 644)`,
+        text: `configuration "${file}": it has secrets and can be read by others (mode 644)`,
         remedy: `chmod 600 ${file}`,
       },
     ]);
     expect(closed.findings).toEqual([]);
   });
 
-  it('asks registered services how they are, and how late it is there', async () => {
+  it('asks registered services how late it is there, and doubts what silent ones have published', async () => {
     await get().registerRack(['small', 'big']);
-    const answers = new Map([
-      [
-        '/healthz',
-        JSON.stringify({
-          hostname: 'nl01',
-          failing_deletions: [{ node: '7', attempts: 3, error: 'no' }],
-          leaked_resources: [
-            { provider: 'rack', type: 'instance', id: 'i-1', node: '0000000009', since: 'noon', error: null },
-            { provider: 'rack', type: 'port', id: 'p-2', node: null, since: 'noon', error: 'forbidden' },
-          ],
-        }),
-      ],
-      ['/metrics', 'nodepool_leaked_resources_total{provider="rack",type="ports"} 2\n'],
-    ]);
-    const server = createServer((request, response) => {
+    const server = createServer((_request, response) => {
       response.setHeader('Date', new Date(Date.now() + HOUR).toUTCString());
-      response.end(answers.get(request.url ?? ''));
+      response.end('{}');
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    await register(url);
+    await register({ webUrl: url, conditions: [condition('StandbyMissing', 'small', 'it has none')] });
     const asked = await doctor('rack.yaml');
     await new Promise((resolve) => server.close(resolve));
     const silent = await doctor('rack.yaml');
 
-    expect(asked.status).toBe(1);
+    expect(asked.status).toBe(0);
     expect(asked.findings.map(({ text }) => text)).toEqual([
-      'the deletion of node 7 has failed 3 times: no',
-      'port p-2 of provider "rack" is in the cloud and has no record, as nl01 sees since noon; its deletion fails: forbidden',
-      expect.stringMatching(/^the clock of nl01 is (3599|360\d) s ahead of the one of this machine$/),
-      'instance i-1 of provider "rack", made for node 0000000009, is in the cloud and has no record, as nl01 sees since noon',
-      'nl01 has deleted 2 leaked ports of provider "rack" since its start',
+      expect.stringMatching(/^launcher ".*": its clock is (3599|360\d) s ahead of the one of this machine$/),
+      'label "small": it has none',
     ]);
-    expect(silent.findings.map(({ text }) => text)).toEqual([
-      expect.stringMatching(`^the service at ${url} is registered and does not answer: .*ECONNREFUSED`),
+    expect(silent.status).toBe(1);
+    expect(silent.findings.map(({ text, status }) => `${status}: ${text}`)).toEqual([
+      expect.stringMatching(
+        `^true: launcher ".*": it is registered, and its web server at ${url} does not answer: .*ECONNREFUSED`,
+      ),
+      'unknown: label "small": it has none (it may be over: its service does not answer)',
     ]);
   });
 
   it('warns of what config-validate warns of', async () => {
     await get().registerRack(['small']);
-    await get().createNode();
-    await get().createNode();
     await get().write(
       'unused.yaml',
       `${rackYaml(['small'], ['{name: host1, labels: small}'])}diskimages: [{name: debian}, {name: base, abstract: true}]\n`,
@@ -171,20 +147,68 @@ describe('nodepool doctor', () => {
 
     const { findings } = await doctor('unused.yaml');
 
-    expect(findings).toContainEqual({
-      severity: 'warning',
-      text: expect.stringContaining('no provider lists diskimage "debian"') as string,
-      remedy: 'nodepool config-validate',
-    });
-    const unbuilt = findings.filter(({ text }) => text.endsWith('has no ready build'));
-    expect(unbuilt.map(({ text }) => text)).toEqual(['image "debian" has no ready build']);
+    expect(findings).toMatchObject([
+      {
+        severity: 'warning',
+        text: expect.stringContaining('no provider lists diskimage "debian"') as string,
+        remedy: 'nodepool config-validate',
+      },
+    ]);
   });
 });
 
-async function register(webUrl: string): Promise<void> {
+describe('nodepool labels', () => {
+  it('says what is wrong with a label, also with one that no pool has', async () => {
+    await get().registerRack(['small']);
+    await register({
+      conditions: [
+        condition('StandbyMissing', 'small', 'it has none'),
+        condition('NotServed', 'huge', 'no pool has it'),
+      ],
+    });
+
+    const { stdout } = await get().nodepool('rack.yaml', 'labels', '--json');
+
+    expect(JSON.parse(stdout)).toMatchObject([
+      { label: 'huge', pools: [], condition: 'no pool has it' },
+      { label: 'small', condition: 'it has none' },
+    ]);
+  });
+});
+
+describe('nodepool explain', () => {
+  it('says what is wrong with the labels and providers of a request, and nothing else', async () => {
+    await get().registerRack(['small']);
+    await register({
+      conditions: [
+        condition('LaunchesFail', 'rack', 'three launches failed'),
+        condition('LaunchesFail', 'other', 'four launches failed'),
+        condition('NotServed', 'small', 'no pool can serve it now'),
+      ],
+    });
+
+    const { stdout } = await get().nodepool('rack.yaml', 'explain', '--label', 'small');
+
+    expect(stdout).toContain('\nWhat is wrong\n');
+    expect(stdout).toContain('  error: provider "rack": three launches failed\n    repair it\n');
+    expect(stdout).toContain('  error: label "small": no pool can serve it now\n');
+    expect(stdout).not.toContain('four launches');
+  });
+});
+
+function condition(type: ConditionTypeName, name: string, message: string): JsonObject {
+  const [kind, severity] = [CONDITION_TYPES[type].kind, CONDITION_TYPES[type].severity];
+  const [nowMs, words] = [Date.now(), { reason: 'Error', message, nextStep: 'repair it' }];
+  return conditionToJson({
+    ...{ kind, name, type, severity, status: 'true', ...words, evidence: {}, sinceMs: nowMs, lastSeenMs: nowMs },
+  });
+}
+
+/** Registers a launcher of this host. */
+async function register(changes: Partial<ComponentRecord>): Promise<void> {
   const known = { kind: 'launcher', hostname: hostname(), state: 'running', version: '1.0' };
-  const launcher = { ...newComponent(known), webUrl };
   await get().zk.ensurePath(componentsPath('launcher'));
   const path = componentCreatePath('launcher', hostname());
-  await get().zk.create(path, encodeComponent(launcher), { sequential: true, ephemeral: true });
+  const body = encodeComponent({ ...newComponent(known), ...changes });
+  await get().zk.create(path, body, { sequential: true, ephemeral: true });
 }

@@ -3,7 +3,15 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { IMAGES_ROOT, NODES_ROOT, nodeLockPath, REQUESTS_ROOT, ZkLock, type NodeId } from '@nodepool/zk-protocol';
+import {
+  IMAGES_ROOT,
+  NODES_ROOT,
+  nodeLockPath,
+  REQUESTS_ROOT,
+  ZkLock,
+  type NodeFields,
+  type NodeId,
+} from '@nodepool/zk-protocol';
 import { useInstallation } from './installation.js';
 
 // The program as it is installed, so it must have been built.
@@ -26,9 +34,10 @@ async function typing(input: string, ...argv: string[]) {
   return { status: child.exitCode, stdout };
 }
 
-async function createProviders(): Promise<string> {
+/** @param fields - of the node of `rack`; default: it has no instance */
+async function createProviders(fields: NodeFields = { externalId: null }): Promise<string> {
   const other = await get().createNode({ provider: 'other' });
-  const locked = await get().createNode();
+  const locked = await get().createNode(fields);
   await new ZkLock(get().zk, nodeLockPath(locked as NodeId)).acquire();
   for (const provider of ['rack', 'other']) {
     await get().zk.ensurePath(`${IMAGES_ROOT}/debian/builds/b1/providers/${provider}/images/0000000003`);
@@ -60,6 +69,27 @@ describe('nodepool erase', () => {
     expect(status).toBe(0);
     expect(stdout).toMatch(/Aborting\. No data erased\.\n$/);
     expect(await get().zk.getChildren(NODES_ROOT)).toHaveLength(2);
+  });
+
+  it('refuses nodes with instances, which nothing would delete any more, and names them', async () => {
+    await createProviders({ state: 'hold' });
+
+    const { status, stderr } = await call('erase', 'rack');
+
+    expect(status).toBe(1);
+    expect(stderr).toMatch(
+      /provider "rack" has nodes with instances: \d+ \(hold\)\. .* --force erases them all the same/,
+    );
+    expect(await get().zk.getChildren(NODES_ROOT)).toHaveLength(2);
+  });
+
+  it('erases nodes with instances with --force', async () => {
+    const other = await createProviders({ state: 'hold' });
+
+    const { status } = await call('erase', 'rack', '--force');
+
+    expect(status).toBe(0);
+    expect(await get().zk.getChildren(NODES_ROOT)).toEqual([other]);
   });
 
   it('does not ask with --force, and is fine with an unknown provider', async () => {

@@ -1,63 +1,91 @@
 import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { ImageTree, isPoolComponent } from '@nodepool/zk-protocol';
-import type { BuildRecord, ZooKeeper } from '@nodepool/zk-protocol';
+import { isPoolComponent, type ComponentRecord, type ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
-import { buildsOf, failureNote, withdrawnNote } from '@nodepool/core/service';
-import type { Listing } from '@nodepool/core/service';
+import {
+  asUnknown,
+  ConditionList,
+  mergeConditions,
+  publishedConditions,
+  type Listing,
+  type SharedCondition,
+} from '@nodepool/core/service';
 import { print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
-import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
-import { fetchControls } from '../connection/fetch-controls.js';
-import { fetchComponents, fetchNodeRows } from '../connection/fetch-records.js';
+import { conditionText, nextStepText } from '../conditions/condition-text.js';
+import { fetchServices } from '../conditions/fetch-conditions.js';
 import { findProblems } from '../configuration/validate.js';
+import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
+import { fetchComponents } from '../connection/fetch-records.js';
 import { toldUrls } from '../connection/web-urls.js';
 import { coloured, usesColour } from '../terminal/colour.js';
 import { printListing } from '../terminal/output.js';
-import { askServices } from './ask-services.js';
-import type { Finding, Situation } from './finding.js';
-import { findAll } from './findings.js';
+import { askService } from './ask-services.js';
+import { localConditions } from './local-conditions.js';
 
-const findingListing: Listing<Finding> = [
+const conditionListing: Listing<SharedCondition> = [
   { key: 'severity', header: 'Severity', level: 'brief', value: ({ severity }) => severity },
-  { key: 'text', header: 'Finding', level: 'brief', value: ({ text }) => text },
-  { key: 'remedy', header: 'Remedy', level: 'brief', value: ({ remedy }) => remedy },
+  { key: 'text', header: 'Finding', level: 'brief', isChanging: true, value: conditionText },
+  { key: 'remedy', header: 'Remedy', level: 'brief', value: nextStepText },
+  { key: 'kind', header: 'Kind', level: 'extra', value: ({ kind }) => kind },
+  { key: 'name', header: 'Name', level: 'extra', value: ({ name }) => name },
+  { key: 'type', header: 'Type', level: 'extra', value: ({ type }) => type },
+  { key: 'reason', header: 'Reason', level: 'extra', value: ({ reason }) => reason },
+  { key: 'status', header: 'Status', level: 'extra', value: ({ status }) => status },
+  { key: 'since', header: 'Since', level: 'extra', value: ({ sinceMs }) => sinceMs / 1_000 },
+  { key: 'services', header: 'Services', level: 'extra', value: ({ services }) => [...services] },
 ];
 
 /** `nodepool doctor`: what is wrong now, each with its fix. @returns 1 when something does not work */
 export async function examine(context: CliContext): Promise<number> {
   const config = await loadIfPresent(context);
-  const findings = findAll(await withZooKeeper(context, (zk) => look(context, zk, config)));
-  if (context.options.format === 'table' && context.options.fields === undefined) printText(context, findings);
-  else printListing(context, findingListing, findings);
-  return findings.some(({ severity }) => severity === 'error') ? 1 : 0;
+  const conditions = await withZooKeeper(context, (zk) => look(context, zk, config));
+  if (context.options.format === 'table' && context.options.fields === undefined) printText(context, conditions);
+  else printListing(context, conditionListing, conditions);
+  return conditions.some(({ severity }) => severity === 'error') ? 1 : 0;
 }
 
-function printText(context: CliContext, findings: readonly Finding[]): void {
+function printText(context: CliContext, conditions: readonly SharedCondition[]): void {
   const isColoured = usesColour(process.stdout.isTTY, context.env);
-  for (const { severity, text, remedy } of findings) {
-    print(`: ${text}\n  ${remedy}`, coloured(severity, severity === 'error' ? 'red' : 'yellow', isColoured));
+  const nowMs = context.clock.now();
+  for (const condition of conditions) {
+    const { severity } = condition;
+    const text = `: ${conditionText(condition, nowMs)}\n  ${nextStepText(condition)}`;
+    print(text, coloured(severity, severity === 'error' ? 'red' : 'yellow', isColoured));
   }
-  if (findings.length === 0) print('Nothing is wrong.');
+  if (conditions.length === 0) print('Nothing is wrong.');
 }
 
-async function look(context: CliContext, zk: ZooKeeper, config: Config | undefined): Promise<Situation> {
+/** What services have published, and what only this machine sees. */
+async function look(context: CliContext, zk: ZooKeeper, config: Config | undefined): Promise<SharedCondition[]> {
   const source = { ...context, zk };
   const answerMs = await fastestAnswer(context, zk);
-  const [configProblems, nodes, controls, images, ...components] = await Promise.all([
+  const [configProblems, services, components, secrets] = await Promise.all([
     config ? findProblems(context) : [],
-    fetchNodeRows(source),
-    fetchControls(source),
-    lookAtImages(context, zk, config),
-    ...['launcher', 'pool', 'builder'].map((kind) => fetchComponents(source, kind)),
+    fetchServices(source),
+    fetchComponents(source, 'pool'),
+    secretFiles(context),
   ]);
-  return {
-    ...{ nowMs: context.clock.now(), config, configProblems, nodes, controls, ...images, answerMs },
-    services: await askServices([...new Set(toldUrls(components.flat(), hostname()))], context.clock),
-    components: components.flat(),
-    pools: components.flat().filter(isPoolComponent),
-    secretFiles: await secretFiles(context),
-  };
+  const answers = await Promise.all(services.map((service) => askService(service, urlOf(service), context.clock)));
+  const pools = components.filter(isPoolComponent);
+  const hasLauncher = pools.length > 0 || services.some(({ kind }) => kind === 'launcher');
+  const local = new ConditionList();
+  local.update(
+    [
+      ...localConditions({ config, configProblems, pools, hasLauncher, answerMs, secretFiles: secrets }),
+      ...answers.flatMap(({ found }) => found),
+    ],
+    context.clock.now(),
+  );
+  const published = answers.map(({ component, isSilent }) => {
+    const own = publishedConditions(component);
+    return isSilent ? asUnknown(own) : own;
+  });
+  return mergeConditions([...published, { service: `command ${hostname()}`, conditions: local.all }]);
+}
+
+function urlOf(service: ComponentRecord): string | undefined {
+  return toldUrls([service], hostname())[0];
 }
 
 const ANSWERS = 5;
@@ -71,33 +99,6 @@ async function fastestAnswer({ clock }: CliContext, zk: ZooKeeper): Promise<numb
     fastest = Math.min(fastest, clock.now() - beforeMs);
   }
   return fastest;
-}
-
-/** Images whose records could be read, with their newest ready build, and those whose newest build does not serve. */
-async function lookAtImages(context: CliContext, zk: ZooKeeper, config: Config | undefined) {
-  const builds = new Map<string, BuildRecord | undefined>();
-  const withdrawn = new Map<string, string>();
-  const failedBuilds = new Map<string, string>();
-  const { clock, logger } = context;
-  const tree = new ImageTree({ zk, clock, logger, changed: () => undefined });
-  try {
-    await tree.start();
-    if (!tree.ready) return { builds, withdrawn, failedBuilds };
-    for (const { name, abstract } of config?.diskimages.values() ?? []) if (!abstract) builds.set(name, undefined);
-    for (const { build } of buildsOf(tree.images)) {
-      const known = builds.get(build.image);
-      if (build.state === 'ready' && (known?.stateTimeMs ?? 0) < build.stateTimeMs) builds.set(build.image, build);
-    }
-    for (const [name, entry] of tree.images) {
-      const why = withdrawnNote(entry, clock.now());
-      if (why !== undefined) withdrawn.set(name, why);
-      const failure = failureNote(entry);
-      if (failure !== undefined) failedBuilds.set(name, failure);
-    }
-    return { builds, withdrawn, failedBuilds };
-  } finally {
-    tree.stop();
-  }
 }
 
 async function secretFiles({ options }: CliContext) {

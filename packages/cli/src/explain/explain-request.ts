@@ -1,4 +1,6 @@
-import { explanationToJson, explanationToText, mergeExplanations } from '@nodepool/core/service';
+import { conditionToJson, explanationToJson, explanationToText, mergeExplanations } from '@nodepool/core/service';
+import type { SharedCondition } from '@nodepool/core/service';
+import { fetchConditions } from '../conditions/fetch-conditions.js';
 import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
 import { print, tell } from '../command/context.js';
@@ -11,6 +13,7 @@ import type { Timeline } from './timeline.js';
 import { askLaunchers } from './ask-launchers.js';
 import type { LauncherAnswer } from './ask-launchers.js';
 import { findLauncherUrls } from './find-launchers.js';
+import { askConditions, conditionLines, relatedConditions } from './related-conditions.js';
 import { explainOffline } from './explain-offline.js';
 
 const OFFLINE_NOTE =
@@ -30,6 +33,8 @@ interface Outcome {
   readonly past?: Timeline | undefined;
   readonly explanation: RequestExplanation | undefined;
   readonly source: 'launchers' | 'offline';
+  /** What is wrong now, whatever it concerns. */
+  readonly conditions: readonly SharedCondition[];
 }
 
 /**
@@ -37,7 +42,7 @@ interface Outcome {
  * asked, so that the numbers are live; when none answers, the same is computed from ZooKeeper and the configuration.
  */
 export async function explain(context: CliContext, { subject, urls }: ExplainArguments): Promise<void> {
-  const { explanation, source, past } = await (urls.length > 0
+  const { explanation, source, past, conditions } = await (urls.length > 0
     ? explainByUrls(context, subject, urls)
     : explainBySystem(context, subject));
   if (!explanation && past) {
@@ -50,16 +55,17 @@ export async function explain(context: CliContext, { subject, urls }: ExplainArg
     print(text);
     return;
   }
+  const related = relatedConditions(explanation, conditions);
   if (context.options.format !== 'table') {
-    printValue(context, { ...explanationToJson(explanation), source });
+    printValue(context, { ...explanationToJson(explanation), conditions: related.map(conditionToJson), source });
     return;
   }
-  print(explanationToText(explanation));
+  print([explanationToText(explanation), ...conditionLines(related, context.clock.now())].join('\n'));
 }
 
 async function explainByUrls(context: CliContext, subject: ExplainSubject, urls: readonly string[]): Promise<Outcome> {
   const answers = await askLaunchers(urls, subject, context.clock);
-  const outcome = fromAnswers(answers);
+  const outcome = fromAnswers(answers, await askConditions(urls));
   if (outcome) return withPast(context, outcome, urls, subject);
   throw new CliError(`No launcher answered: ${answers.map(failureText).join('; ')}`);
 }
@@ -69,11 +75,12 @@ function explainBySystem(context: CliContext, subject: ExplainSubject): Promise<
     const config = await loadIfPresent(context);
     const urls = await findLauncherUrls({ ...context, zk }, config?.webapp);
     const answers = await askLaunchers(urls, subject, context.clock);
-    const outcome = fromAnswers(answers);
+    const conditions = await fetchConditions({ ...context, zk });
+    const outcome = fromAnswers(answers, conditions);
     for (const answer of answers) if (answer.kind === 'failed') tell(`nodepool: ${failureText(answer)}`);
     if (outcome) return withPast(context, outcome, urls, subject);
     tell(`nodepool: ${OFFLINE_NOTE}`);
-    return { explanation: await explainOffline(context, zk, subject), source: 'offline' };
+    return { explanation: await explainOffline(context, zk, subject), source: 'offline', conditions };
   });
 }
 
@@ -90,11 +97,11 @@ async function withPast(
 }
 
 /** @returns `undefined` when no launcher has answered */
-function fromAnswers(answers: readonly LauncherAnswer[]): Outcome | undefined {
+function fromAnswers(answers: readonly LauncherAnswer[], conditions: readonly SharedCondition[]): Outcome | undefined {
   const explanations = answers.flatMap((answer) => (answer.kind === 'explained' ? [answer.explanation] : []));
   const isUnknown = answers.some((answer) => answer.kind === 'unknown-request');
   if (explanations.length === 0 && !isUnknown) return undefined;
-  return { explanation: mergeExplanations(explanations), source: 'launchers' };
+  return { explanation: mergeExplanations(explanations), source: 'launchers', conditions };
 }
 
 function failureText(answer: LauncherAnswer): string {

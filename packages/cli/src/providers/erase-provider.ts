@@ -1,5 +1,6 @@
 import { buildProviderPath, buildsPath, IMAGES_ROOT, nodePath } from '@nodepool/zk-protocol';
-import type { ZooKeeper } from '@nodepool/zk-protocol';
+import type { NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
+import { CliError } from '../command/errors.js';
 import { withZooKeeper } from '../connection/connection.js';
 import { print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
@@ -8,11 +9,17 @@ import { fetchNodeRows, ifPresent, mapPipelined } from '../connection/fetch-reco
 
 /**
  * `nodepool erase`: removes all builds' uploads and all nodes of a provider from ZooKeeper, whoever holds them. What is in
- * the cloud stays there.
+ * the cloud stays there, and nothing deletes it any more: without `force` nodes with an instance are refused.
+ * @throws {CliError} the provider has such nodes
  */
 export async function eraseProvider(context: CliContext, args: { provider: string; force: boolean }): Promise<void> {
   const { provider, force } = args;
   if (!force) {
+    const rows = await withZooKeeper(context, (zk) => fetchNodeRows({ ...context, zk }));
+    refuseInstances(
+      provider,
+      rows.map(({ node }) => node),
+    );
     print('\nWARNING! This action is not reversible!');
     if (!(await isConfirmed(`Erase ZooKeeper data for provider ${provider}?`))) {
       print('Aborting. No data erased.');
@@ -26,6 +33,20 @@ export async function eraseProvider(context: CliContext, args: { provider: strin
     const nodes = (await fetchNodeRows({ ...context, zk })).filter(({ node }) => node.provider === provider);
     await mapPipelined(nodes, ({ node }) => ifPresent(zk.deleteRecursive(nodePath(node.id))));
   });
+}
+
+/** Nodes named in one message. */
+const MOST_NAMED = 10;
+
+function refuseInstances(provider: string, nodes: readonly NodeRecord[]): void {
+  const own = nodes.filter((node) => node.provider === provider && node.externalId !== null);
+  if (own.length === 0) return;
+  const names = own.slice(0, MOST_NAMED).map(({ id, state }) => `${id} (${state})`);
+  const more = own.length > MOST_NAMED ? ` and ${own.length - MOST_NAMED} more` : '';
+  throw new CliError(
+    `provider "${provider}" has nodes with instances: ${names.join(', ')}${more}. Erased, they would stay in the cloud for good. ` +
+      'Delete them first with nodepool delete, or wait until the launcher has drained the provider; --force erases them all the same',
+  );
 }
 
 async function eraseBuilds(zk: ZooKeeper, provider: string): Promise<void> {

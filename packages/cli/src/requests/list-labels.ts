@@ -1,5 +1,6 @@
 import { labelSupplyListing, supplyOfLabels } from '@nodepool/core/service';
 import { isPoolComponent } from '@nodepool/zk-protocol';
+import { fetchConditions } from '../conditions/fetch-conditions.js';
 import { withZooKeeper } from '../connection/connection.js';
 import type { CliContext } from '../command/context.js';
 import { printListing } from '../terminal/output.js';
@@ -7,13 +8,18 @@ import { fetchComponents, fetchNodeRows, fetchRequests } from '../connection/fet
 
 /** `nodepool labels`: what can be asked for, how much of it there is, and who waits. */
 export async function labels(context: CliContext): Promise<void> {
-  const [components, nodes, requests] = await withZooKeeper(context, (zk) => {
+  const [components, nodes, requests, conditions] = await withZooKeeper(context, (zk) => {
     const source = { ...context, zk };
-    return Promise.all([fetchComponents(source, 'pool'), fetchNodeRows(source), fetchRequests(source)]);
+    return Promise.all([
+      fetchComponents(source, 'pool'),
+      fetchNodeRows(source),
+      fetchRequests(source),
+      fetchConditions(source),
+    ]);
   });
   printListing(
     context,
     labelSupplyListing,
-    supplyOfLabels({ pools: components.filter(isPoolComponent), nodes, requests }),
+    supplyOfLabels({ pools: components.filter(isPoolComponent), nodes, requests, conditions }),
   );
 }

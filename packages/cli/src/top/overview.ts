@@ -11,6 +11,18 @@ export interface Overview {
   readonly pools: readonly PoolLine[];
   readonly requests: { readonly waiting: number; readonly pending: number; readonly shown: readonly RequestLine[] };
   readonly errors: readonly ErrorLine[];
+  /** Missing: an older launcher. */
+  readonly conditions?: readonly ConditionLine[];
+}
+
+/** Something that is wrong now. */
+export interface ConditionLine {
+  readonly kind: string;
+  readonly name: string;
+  readonly type: string;
+  readonly severity: string;
+  readonly message: string;
+  readonly since: number;
 }
 
 /** A provider and how it is. */

@@ -16,6 +16,16 @@ function overview(changes: Partial<Overview> = {}): Overview {
       { ...pool, max_servers: 5, used: { instances: 3 }, provider_used: { cores: 6 }, provider_limits: { cores: 8 } },
     ],
     requests: { waiting: 1, pending: 0, shown: [waiting('200-1', 'waits for pool "cloud/main": it is full')] },
+    conditions: [
+      {
+        kind: 'provider',
+        name: 'cloud',
+        type: 'LaunchesFail',
+        severity: 'error',
+        message: 'no route',
+        since: seconds(90),
+      },
+    ],
     errors: [{ time: seconds(60), provider: 'cloud', node: '7', text: 'no host key' }],
     ...changes,
   };
@@ -39,9 +49,11 @@ const ALL = { columns: undefined, rows: undefined };
 const text = (shown: Snapshot) => renderSnapshot(shown, ALL).join('\n');
 
 describe('the picture', () => {
-  it('has pools with quota and use, requests with reasons, launches, errors, and the health of providers', () => {
+  it('has what is wrong, pools with quota and use, requests with reasons, launches, errors, and the health of providers', () => {
     expect(text(snapshot([{}]))).toBe(`nodepool top  12:26:40 UTC  1 of 1 launchers answer
 requests: 1 waiting, 0 accepted  nodes: 1 ready, 2 building
+WHAT IS WRONG
+  error  for 1 min 30 s  provider cloud  no route
 PROVIDERS
   cloud  failed  2 building  12 calls/min, 3 failed in the last hour  no route
 POOLS

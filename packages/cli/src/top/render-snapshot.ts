@@ -1,6 +1,6 @@
 import { escapeControlCharacters } from '@nodepool/zk-protocol';
-import { durationText } from '../explain/timeline-text.js';
-import type { ErrorLine, LaunchLine, PoolLine, ProviderLine, RequestLine } from './overview.js';
+import { durationText } from '../terminal/duration-text.js';
+import type { ConditionLine, ErrorLine, LaunchLine, PoolLine, ProviderLine, RequestLine } from './overview.js';
 import { join, type Joined, type Snapshot } from './snapshot.js';
 
 /** How much room there is; `undefined`: as much as is wanted. */
@@ -80,14 +80,19 @@ type Age = (time: number | null) => string;
 
 function sectionsOf({ nowMs }: Snapshot, joined: Joined): Section[] {
   const age: Age = (time) => (time === null ? '' : durationText(Math.max(0, nowMs / 1000 - time)));
-  const { providers, pools, requests, launches, errors } = joined;
+  const { conditions, providers, pools, requests, launches, errors } = joined;
   return [
+    { title: 'WHAT IS WRONG', none: 'nothing', lines: table(conditions.map((each) => conditionCells(each, age))) },
     { title: 'PROVIDERS', none: 'none', lines: table(providers.map(providerCells)) },
     { title: 'POOLS', none: 'none is registered', lines: table(pools.map(poolCells)) },
     { title: 'REQUESTS THAT WAIT', none: 'none', lines: table(requests.map((each) => requestCells(each, age))) },
     { title: 'LAUNCHES UNDER WAY', none: 'none', lines: table(launches.map((each) => launchCells(each, age))) },
     { title: 'ERRORS', none: 'none', lines: table(errors.map((each) => errorCells(each, age))) },
   ];
+}
+
+function conditionCells({ severity, kind, name, message, since }: ConditionLine, age: Age): string[] {
+  return [severity, `for ${age(since)}`, `${kind} ${name}`, message];
 }
 
 function providerCells({ name, state, error, nodes, api }: ProviderLine): string[] {

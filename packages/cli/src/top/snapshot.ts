@@ -1,4 +1,12 @@
-import type { ErrorLine, LaunchLine, Overview, PoolLine, ProviderLine, RequestLine } from './overview.js';
+import type {
+  ConditionLine,
+  ErrorLine,
+  LaunchLine,
+  Overview,
+  PoolLine,
+  ProviderLine,
+  RequestLine,
+} from './overview.js';
 
 /** What one launcher said last. */
 export interface LauncherView {
@@ -27,6 +35,7 @@ export interface Joined {
   readonly pending: number;
   readonly requests: readonly RequestLine[];
   readonly launches: readonly LaunchLine[];
+  readonly conditions: readonly ConditionLine[];
   readonly errors: readonly ErrorLine[];
 }
 
@@ -58,6 +67,11 @@ export function join({ launchers }: Snapshot): Joined {
       isFirstHand,
     ),
     launches: [...new Map(views.flatMap(({ launches }) => launches).map((launch) => [launch.id, launch])).values()],
+    conditions: best(
+      overviews.flatMap(({ conditions }) => conditions ?? []),
+      ({ kind, name, type }) => `${kind} ${name} ${type}`,
+      () => true,
+    ),
     errors: unique(overviews.flatMap(({ errors }) => errors)),
   };
 }

@@ -1,4 +1,5 @@
 import type { NodeRecord, PoolComponentRecord, RequestRecord } from '@nodepool/zk-protocol';
+import type { Condition } from '../contract/condition.js';
 import type { Listing } from './listing.js';
 
 /** What there is of one label, and who wants it. */
@@ -15,6 +16,8 @@ export interface LabelSupply {
   readonly held: number;
   /** Requests that wait for it, each counted once. */
   readonly waiting: number;
+  /** The worst of what is wrong with it; `null`: nothing. */
+  readonly condition: string | null;
 }
 
 /** Columns of `nodepool labels`. */
@@ -26,6 +29,7 @@ export const labelSupplyListing: Listing<LabelSupply> = [
   { key: 'hold', header: 'Hold', level: 'brief', value: ({ held }) => held },
   { key: 'waiting', header: 'Requests Waiting', level: 'brief', value: ({ waiting }) => waiting },
   { key: 'pools', header: 'Pools', level: 'brief', value: ({ pools }) => [...pools] },
+  { key: 'condition', header: 'Condition', level: 'brief', value: ({ condition }) => condition },
 ];
 
 /** Sources of the supply. */
@@ -34,6 +38,8 @@ export interface SupplyRecords {
   /** A node serves each of its labels. */
   readonly nodes: Iterable<{ readonly node: NodeRecord; readonly locked: boolean }>;
   readonly requests: Iterable<RequestRecord>;
+  /** What is wrong now, the worst first. */
+  readonly conditions: Iterable<Condition>;
 }
 
 const WAITING: ReadonlySet<string> = new Set(['requested', 'pending']);
@@ -50,13 +56,13 @@ function counterOf(node: NodeRecord, locked: boolean): Counter | undefined {
   return node.allocatedTo === null && !locked ? 'ready' : 'inUse';
 }
 
-/** Every label that a registered pool offers, that a node has, or that somebody waits for; sorted. */
-export function supplyOfLabels({ pools, nodes, requests }: SupplyRecords): LabelSupply[] {
+/** Every label that a registered pool offers, that a node has, that a request waits for, or with which something is wrong; sorted. */
+export function supplyOfLabels({ pools, nodes, requests, conditions }: SupplyRecords): LabelSupply[] {
   const found = new Map<string, Counts>();
   const countsOf = (label: string): Counts => {
     const known = found.get(label);
     if (known) return known;
-    const counts = { label, pools: [], ready: 0, building: 0, inUse: 0, held: 0, waiting: 0 };
+    const counts = { label, pools: [], ready: 0, building: 0, inUse: 0, held: 0, waiting: 0, condition: null };
     found.set(label, counts);
     return counts;
   };
@@ -73,6 +79,10 @@ export function supplyOfLabels({ pools, nodes, requests }: SupplyRecords): Label
   }
   for (const { state, labels } of requests) {
     if (WAITING.has(state)) for (const label of new Set(labels)) countsOf(label).waiting += 1;
+  }
+  for (const { kind, name, evidence, message } of conditions) {
+    const label = kind === 'label' ? (evidence['label'] ?? name) : undefined;
+    if (label !== undefined) countsOf(String(label)).condition ??= message;
   }
   for (const { pools: offering } of found.values()) offering.sort();
   return [...found.values()].sort((a, b) => (a.label < b.label ? -1 : a.label > b.label ? 1 : 0));

@@ -63,7 +63,7 @@ export function labelsToApi({ runtime, config }: LauncherApiSources): JsonObject
   const { nodes, requests, components } = runtime;
   const rows = [...nodes.values()].map((node) => ({ node, locked: nodes.contenders(node.id) > 0 }));
   const { labels } = config();
-  const supply = supplyOfLabels({ pools: components, nodes: rows, requests: requests.values() });
+  const supply = supplyOfLabels({ pools: components, nodes: rows, requests: requests.values(), conditions: [] });
   return supply.map(({ label, pools, ready, building, inUse, held, waiting }) => ({
     ...{ label, pools: [...pools], ready, building, in_use: inUse, hold: held, waiting },
     min_ready: labels.get(label)?.minReady ?? null,

@@ -1,0 +1,35 @@
+import type { Condition } from '@nodepool/core';
+import { timeToProbe } from '@nodepool/core/service';
+import { durationText } from '../terminal/duration-text.js';
+
+/** A look is published a minute late at most; what was seen before that is old. */
+const OLD_MS = 120_000;
+const MS_PER_SECOND = 1_000;
+
+/** What a condition is about: `label "small"`, `node 0000000007`. */
+export function subjectOf({ kind, name }: Pick<Condition, 'kind' | 'name'>): string {
+  return kind === 'node' ? `node ${name}` : `${kind} "${name}"`;
+}
+
+/** A condition as one sentence: subject, message, how old it is, and when a failing provider is tried again. */
+export function conditionText(condition: Condition, nowMs: number): string {
+  const notes = [...ageNotes(condition, nowMs), ...probeNote(condition, nowMs)];
+  return `${subjectOf(condition)}: ${condition.message}${notes.length > 0 ? ` (${notes.join(', ')})` : ''}`;
+}
+
+/** What to do about it. */
+export function nextStepText({ nextStep }: Pick<Condition, 'nextStep'>): string {
+  return nextStep === '' ? 'nothing: it ends by itself' : nextStep;
+}
+
+function ageNotes({ status, lastSeenMs }: Condition, nowMs: number): string[] {
+  const ageMs = nowMs - lastSeenMs;
+  const age = ageMs > OLD_MS ? [`last seen ${durationText(ageMs / MS_PER_SECOND)} ago`] : [];
+  return status === 'unknown' ? [...age, 'it may be over: its service does not answer'] : age;
+}
+
+function probeNote({ evidence }: Condition, nowMs: number): string[] {
+  const { nextProbe } = evidence;
+  if (nextProbe === undefined) return [];
+  return [timeToProbe(typeof nextProbe === 'number' ? nextProbe * MS_PER_SECOND : undefined, nowMs)];
+}

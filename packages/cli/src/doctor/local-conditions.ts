@@ -1,0 +1,84 @@
+import type { PoolComponentRecord } from '@nodepool/zk-protocol';
+import { newCondition, type Config, type ConfigProblem, type FoundCondition } from '@nodepool/core';
+import { formatProblem } from '@nodepool/core/config';
+
+/** ZooKeeper is slow beyond this. */
+const SLOW_ANSWER_MS = 250;
+const READABLE_BY_OTHERS = 0o044;
+
+/** What only the machine of the command can see. */
+export interface LocalFacts {
+  readonly config: Config | undefined;
+  /** Errors and warnings of the configuration, read with its drivers. */
+  readonly configProblems: readonly ConfigProblem[];
+  /** Registered pools of all launchers. */
+  readonly pools: readonly PoolComponentRecord[];
+  /** A launcher is registered, be it one of the original. */
+  readonly hasLauncher: boolean;
+  /** Time that ZooKeeper takes to answer, ms. */
+  readonly answerMs: number;
+  /** Permission bits of files with secrets. */
+  readonly secretFiles: readonly { readonly file: string; readonly mode: number }[];
+}
+
+/** What an onlooker finds that no service can tell of itself. */
+export function localConditions(facts: LocalFacts): FoundCondition[] {
+  return [
+    ...noLauncher(facts),
+    ...facts.configProblems.map(configProblem),
+    ...unregisteredProviders(facts),
+    ...slowZooKeeper(facts),
+    ...openSecrets(facts),
+  ];
+}
+
+function noLauncher({ hasLauncher }: LocalFacts): FoundCondition[] {
+  if (hasLauncher) return [];
+  const message = 'no launcher is registered: requests are not served';
+  return [newCondition('NoLauncher', { name: 'any', reason: 'NotRegistered', message, nextStep: 'nodepool-launcher' })];
+}
+
+/** A machine without the drivers can be as good a place to look from; launchers say what they make of the file. */
+function configProblem(problem: ConfigProblem): FoundCondition {
+  const { position, path } = problem;
+  const name = position === undefined ? path : `${position.file}:${position.line}:${position.column}`;
+  const message = formatProblem(problem).replace(`${name}: `, '');
+  return newCondition('ConfigurationProblem', {
+    name,
+    reason: 'Invalid',
+    message,
+    nextStep: 'nodepool config-validate',
+  });
+}
+
+function unregisteredProviders({ config, pools, hasLauncher }: LocalFacts): FoundCondition[] {
+  if (!hasLauncher) return [];
+  const registered = new Set(pools.map(({ providerName }) => providerName));
+  const missing = [...(config?.providers.values() ?? [])].filter(({ name }) => !registered.has(name));
+  return missing.map(({ name }) =>
+    newCondition('NotRegistered', {
+      ...{ name, reason: 'NoPool', message: 'the configuration has it, and no launcher has registered a pool of it' },
+      nextStep: 'compare the configuration of the launchers with this one, and look at their logs',
+    }),
+  );
+}
+
+function slowZooKeeper({ answerMs }: LocalFacts): FoundCondition[] {
+  if (answerMs <= SLOW_ANSWER_MS) return [];
+  const message = `ZooKeeper takes ${Math.round(answerMs)} ms to answer`;
+  const nextStep = 'look at the disk and the load of the ZooKeeper servers';
+  return [
+    newCondition('SlowAnswers', { name: 'ensemble', reason: 'Slow', message, nextStep, evidence: { ms: answerMs } }),
+  ];
+}
+
+function openSecrets({ secretFiles }: LocalFacts): FoundCondition[] {
+  return secretFiles
+    .filter(({ mode }) => (mode & READABLE_BY_OTHERS) !== 0)
+    .map(({ file, mode }) =>
+      newCondition('SecretsReadable', {
+        ...{ name: file, reason: 'Mode', nextStep: `chmod 600 ${file}` },
+        message: `it has secrets and can be read by others (mode ${(mode & 0o777).toString(8)})`,
+      }),
+    );
+}
