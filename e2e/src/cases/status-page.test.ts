@@ -52,7 +52,7 @@ it(
     await page.goto(`http://127.0.0.1:${launcher.webPort}/#/requests/${waiting}`);
     await page.getByText(`There is no request ${waiting}`).waitFor();
     const past = page.getByRole('table', { name: 'What it waited for' });
-    await past.getByRole('cell', { name: 'label-quota' }).first().waitFor();
+    await past.getByRole('cell', { name: 'all machines of the label are taken' }).first().waitFor();
     await page.close();
     await zuul.use([second]);
     await zuul.giveBack([second]);
@@ -75,7 +75,9 @@ it(
         ['', 'Requests'],
         [`#/requests/${waiting}`, `Request ${waiting}`],
         [`#/nodes/${node.id}`, `Node ${node.id}`],
-        ['#/state/in-use', 'Nodes in state in-use'],
+        ['#/nodes?state=in-use', 'Nodes'],
+        ['#/requests', 'Requests'],
+        ['#/hosts', 'Hosts'],
       ] as const) {
         const page = await open(launcher, path, scheme);
         await page.getByRole('heading', { name: heading, exact: true }).waitFor();
@@ -146,6 +148,43 @@ it(
 
     expect(shown).toMatch(/pause.*alice.*power works/);
     expect(mayOther).toBe(0);
+    expect(problems).toEqual([]);
+  },
+  4 * LIMIT_MS,
+);
+
+it(
+  'finds a node, and with a token that is right holds it with a reason and an end',
+  async () => {
+    const token = 'a-token-that-nobody-guesses';
+    const launcher = await get().launch(small(), { secure: { 'api-tokens': [{ name: 'alice', token }] } });
+    const page = await open(launcher, '#/nodes');
+    const rows = page.getByRole('table', { name: 'All nodes' }).getByRole('row');
+    await rows.nth(1).waitFor();
+    await page.getByLabel('Search').fill('no such node');
+    await page.getByText('0 of 1').waitFor();
+    await page.getByLabel('Search').fill('READY small');
+    await rows.nth(1).getByRole('link').click();
+    await page.getByText('Write', { exact: true }).click();
+    await page.getByLabel('Token of the web API').fill('a-wrong-one');
+    await page.getByRole('button', { name: 'Use' }).click();
+    await page.getByText('Refused: This is not a token of this service').waitFor();
+    const mayHold = await page.getByRole('button', { name: 'Hold' }).count();
+    await page.getByLabel('Token of the web API').fill(token);
+    await page.getByRole('button', { name: 'Use' }).click();
+    await page.getByLabel('Hold it, because').fill('disk test');
+    await page.getByLabel('for').fill('2');
+    await page.getByRole('button', { name: 'Hold' }).click();
+    await page.getByText(/^hold for/).waitFor();
+    const record = await page.getByRole('table', { name: /^Record of node/ }).textContent();
+    const problems = await findAccessibilityProblems(page);
+    page.on('dialog', (dialog) => void dialog.accept());
+    await page.getByRole('button', { name: 'Delete the node' }).click();
+    await page.getByText(/There is no node|It is gone/).waitFor();
+    await page.close();
+
+    expect(mayHold).toBe(0);
+    expect(record).toMatch(/hold expiration7200.*held by alice: disk test/);
     expect(problems).toEqual([]);
   },
   4 * LIMIT_MS,

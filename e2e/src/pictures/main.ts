@@ -47,10 +47,10 @@ async function main(): Promise<void> {
     for (const colorScheme of ['light'] as const) {
       const page = await browser.newPage({ colorScheme, viewport: SIZE });
       await page.goto(`http://127.0.0.1:${launcher.webPort}/`);
-      const waiting = page.getByRole('table', { name: /^Requests/ }).getByRole('link');
-      await page.getByRole('row').filter({ hasText: 'waits for' }).first().waitFor();
+      const waiting = page.getByRole('row').filter({ hasText: 'waits for' }).last();
+      await waiting.waitFor();
       await page.screenshot({ path: join(TARGET, `status-${colorScheme}.png`) });
-      await waiting.last().click();
+      await waiting.getByRole('link').click();
       await page.getByRole('table', { name: 'What each pool says' }).waitFor();
       await page.screenshot({ path: join(TARGET, `request-${colorScheme}.png`) });
       await page.close();

@@ -49,7 +49,6 @@ const LARGEST_ANSWER_MIB = 64;
 
 /** Calls over HTTP. Nothing is repeated here, but what Google refused for stale credentials: that had no effect. */
 export function createHttp({ endpoint, credentials, clock }: HttpOptions): Http {
-  const base = new URL(endpoint);
   // Deadlines are this module's, on the clock that is handed in.
   const maxResponseSize = LARGEST_ANSWER_MIB * 1_024 * 1_024;
   // Heeds HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
@@ -61,14 +60,9 @@ export function createHttp({ endpoint, credentials, clock }: HttpOptions): Http 
   });
   const login = new LoginMemory(clock);
   const send = async (call: HttpCall, what: string, signal: AbortSignal): Promise<Answer> => {
-    const headers = await credentials.headers().catch((error: unknown) => {
-      login.refused('NoAccessToken', messageOf(error));
-      throw error;
-    });
+    const headers = await login.headers(credentials);
     signal.throwIfAborted();
-    const answer = await sendOnce(agent, base, call, headers, what, signal);
-    login.answered(what, answer);
-    return answer;
+    return login.answered(what, await sendOnce(agent, new URL(endpoint), call, headers, what, signal));
   };
   return {
     get refusal() {
@@ -101,9 +95,20 @@ class LoginMemory {
 
   constructor(readonly clock: Pick<Clock, 'now'>) {}
 
-  answered(what: string, { status, text }: Answer): void {
+  async headers(credentials: Credentials): Promise<Readonly<Record<string, string>>> {
+    try {
+      return await credentials.headers();
+    } catch (error) {
+      this.refused('NoAccessToken', messageOf(error));
+      throw error;
+    }
+  }
+
+  answered(what: string, answer: Answer): Answer {
+    const { status, text } = answer;
     if (status === 401) this.refused('Unauthorized', `${what}: 401: ${text.slice(0, SHOWN_CHARACTERS)}`);
     else this.refusal = undefined;
+    return answer;
   }
 
   refused(reason: RefusedLogin['reason'], message: string): void {

@@ -5,20 +5,20 @@ import type { MonitoredHost } from './host-monitor.js';
 
 /** What is wrong with a host; `undefined`: its last check was good, or it has not been checked. */
 export function hostCondition(host: MonitoredHost): FoundCondition | undefined {
-  const { offer, lastError } = host;
-  if (host.failures === 0 || lastError === undefined) return undefined;
+  const { offer, failedWith } = host;
+  if (failedWith === undefined) return undefined;
   const { provider, pool } = offer;
   const { name, port, username, labels } = offer.host;
-  const reason = reasonOf(lastError);
+  const reason = reasonOf(failedWith);
   return {
     kind: 'host',
     name: `${provider}/${username}@${isIP(name) === 6 ? `[${name}]` : name}:${port}`,
     type: 'HostUnusable',
     severity: 'error',
     reason,
-    message: lastError.message.replace(`${name} port ${port}: `, ''),
+    message: failedWith.message.replace(`${name} port ${port}: `, ''),
     nextStep: nextStepOf(reason, name, port),
-    evidence: { provider, pool: pool.name, host: name, port, username, labels: labels.join(',') },
+    evidence: { provider, pool: `${provider}/${pool.name}`, host: name, port, username, labels: labels.join(',') },
     sinceMs: host.failingSinceMs,
     lastSeenMs: host.lastCheckMs,
   };

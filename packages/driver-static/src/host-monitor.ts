@@ -26,6 +26,8 @@ export class MonitoredHost {
   lastCheckMs: number | undefined;
   /** When the first check failed since the last good one. */
   failingSinceMs: number | undefined;
+  /** Why the last check failed that has ended; `undefined`: it was good. */
+  failedWith: Error | undefined;
   /** Why the last check failed, or the last connection of the one under way. */
   lastError: Error | undefined;
   /** When the next check begins by itself, in milliseconds since the epoch. */
@@ -117,6 +119,7 @@ export class HostMonitor {
     if (host.failures > 0) this.#services.logger.info('Host answers again', logFields(host));
     host.failures = 0;
     host.failingSinceMs = undefined;
+    host.failedWith = undefined;
     host.lastCheckMs = this.#services.clock.now();
     host.lastError = undefined;
     host.facts = facts;
@@ -130,6 +133,7 @@ export class HostMonitor {
     const retryInMs = Math.round(backoffMs(host.failures - 1, RETRY, random));
     host.lastCheckMs = clock.now();
     host.failingSinceMs ??= host.lastCheckMs;
+    host.failedWith = asError(error);
     host.nextCheckMs = clock.now() + retryInMs;
     host.cancelRetry = clock.setTimer(retryInMs, () => void this.check(host));
     const fields = { ...logFields(host), failures: host.failures, retryInMs, error };

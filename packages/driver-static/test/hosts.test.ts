@@ -158,7 +158,7 @@ describe('what is wrong with hosts', () => {
     expect(silent).toMatchObject({
       ...{ kind: 'host', name: `rack/zuul@${host(0).address}:${host(0).port}`, type: 'HostUnusable' },
       ...{ severity: 'error', reason: 'NoAnswer' },
-      evidence: { provider: 'rack', pool: 'main', host: host(0).address, port: host(0).port },
+      evidence: { provider: 'rack', pool: 'rack/main', host: host(0).address, port: host(0).port },
     });
     expect(silent?.message).toMatch(/^its SSH host keys could not be read within 5000 ms \(last: connect ECONNREFUSED/);
     expect(provider.hosts()).toMatchObject([

@@ -1,59 +1,80 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { HostList, NodeList, RequestList } from './lists.js';
 import { useNow, useOverview, useRoute, type Live } from './live.js';
-import { NodeList, NodePage, RequestPage } from './records.js';
+import { NodePage, RequestPage } from './records.js';
 import { OverviewPage } from './overview.js';
+import { State } from './parts.js';
 import { clock } from './text.js';
+import type { Overview } from './types.js';
 import { Access, Token, useStoredToken } from './write.js';
 
 /** The whole page. */
 export function App() {
   const live = useOverview();
   const route = useRoute();
-  const now = useNow();
   const [token, store] = useStoredToken();
   const main = useRef<HTMLElement>(null);
-  const [, kind = '', id = ''] = /^\/(\w+)(?:\/(.*))?$/.exec(route) ?? [];
   const isFirst = useRef(true);
+  const [path = ''] = route.split('?');
   useEffect(() => {
     if (!isFirst.current) main.current?.focus();
     isFirst.current = false;
-  }, [route]);
+  }, [path]);
   return (
     <Token.Provider value={token}>
       <a class="skip" href="#content" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
         Skip to the content
       </a>
-      <Header live={live}>{live.overview && <Access token={token} store={store} />}</Header>
+      <Header live={live} path={path}>
+        {live.overview && <Access token={token} store={store} />}
+      </Header>
       <main id="content" tabIndex={-1} ref={main}>
-        {kind === 'requests' && id !== '' ? (
-          <RequestPage id={decodeURIComponent(id)} now={now} />
-        ) : kind === 'nodes' && id !== '' ? (
-          <NodePage id={decodeURIComponent(id)} now={now} />
-        ) : kind === 'state' ? (
-          <NodeList state={decodeURIComponent(id)} now={now} />
-        ) : live.overview ? (
-          <OverviewPage overview={live.overview} now={now} />
-        ) : (
-          <p>Waiting for the first answer …</p>
-        )}
+        <Content route={route} overview={live.overview} />
       </main>
     </Token.Provider>
   );
 }
 
-function Header({ live: { overview, lostSince }, children }: { live: Live; children: ComponentChildren }) {
+function Content({ route, overview }: { route: string; overview: Overview | undefined }) {
+  const now = useNow();
+  const [, kind = '', rest = '', query = ''] = /^\/(\w+)(?:\/([^?]*))?(?:\?(.*))?$/.exec(route) ?? [];
+  const id = decodeURIComponent(rest);
+  const state = new URLSearchParams(query).get('state') ?? '';
+  if (kind === 'requests') return id === '' ? <RequestList {...{ state, now }} /> : <RequestPage {...{ id, now }} />;
+  if (kind === 'nodes') return id === '' ? <NodeList {...{ state, now }} /> : <NodePage {...{ id, now }} />;
+  if (kind === 'hosts') return <HostList {...{ state, now }} />;
+  if (!overview) return <p>Waiting for the first answer …</p>;
+  return <OverviewPage overview={overview} now={now} />;
+}
+
+/** What the header leads to; builders have no nodes. */
+function linksOf(overview: Overview): readonly (readonly [path: string, name: string])[] {
+  if (!overview.nodes) return [];
+  const lists = [
+    ['/', 'Overview'],
+    ['/requests', 'Requests'],
+    ['/nodes', 'Nodes'],
+  ] as const;
+  return (overview.hosts?.total ?? 0) > 0 ? [...lists, ['/hosts', 'Hosts']] : lists;
+}
+
+function Header({ live, path, children }: { live: Live; path: string; children: ComponentChildren }) {
+  const { overview, lostSince } = live;
+  const isCurrent = (link: string) => (path === '' ? '/' : path).split('/')[1] === link.split('/')[1];
   return (
     <header>
       <h1>
         <a href="#/">Nodepool</a>
       </h1>
-      {overview && (
-        <p>
-          {overview.service} {overview.version} on {overview.hostname}:{' '}
-          <strong class={`status ${overview.status}`}>{overview.status}</strong>
-          {overview.not_ready.length > 0 && ` (${overview.not_ready.join(', ')})`}
-        </p>
+      {overview && linksOf(overview).length > 0 && (
+        <nav aria-label="Pages of this service">
+          {linksOf(overview).map(([link, name]) => (
+            <a href={`#${link}`} aria-current={isCurrent(link) ? 'page' : undefined}>
+              {name}
+            </a>
+          ))}
+        </nav>
       )}
       <p role="status" class={lostSince ? 'lost' : 'live'}>
         {lostSince
@@ -62,6 +83,12 @@ function Header({ live: { overview, lostSince }, children }: { live: Live; child
             ? 'Live'
             : 'Connecting'}
       </p>
+      {overview && (
+        <p class="service">
+          <State name={overview.status} /> {overview.service} {overview.version} on {overview.hostname}
+          {overview.not_ready.length > 0 && ` (${overview.not_ready.join(', ')})`}
+        </p>
+      )}
       {children}
     </header>
   );

@@ -84,6 +84,27 @@ export function useRecord<T>(kind: 'node' | 'request', id: string): { record: T 
   return { record, isGone };
 }
 
+/** A list that is read again and again. @param path - below `/api/v1/` */
+export function usePolled<T>(path: string): T | undefined {
+  const [list, setList] = useState<T>();
+  useEffect(() => {
+    let isCurrent = true;
+    const read = async () => {
+      const response = await fetch(`api/v1/${path}`);
+      const body = response.ok ? ((await response.json()) as T) : undefined;
+      if (isCurrent && body !== undefined) setList(body);
+    };
+    const readAgain = () => void read().catch(() => undefined); // the banner says that nothing is heard
+    readAgain();
+    const timer = setInterval(readAgain, TICK_MS);
+    return () => {
+      isCurrent = false;
+      clearInterval(timer);
+    };
+  }, [path]);
+  return list;
+}
+
 /** Seconds since the epoch, renewed every few seconds, so that ages grow. */
 export function useNow(): number {
   const [now, setNow] = useState(Date.now() / 1000);

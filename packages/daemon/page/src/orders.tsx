@@ -1,11 +1,12 @@
 import { useContext } from 'preact/hooks';
-import { Section, Table } from './parts.js';
-import { age, fieldOf } from './text.js';
+import { Ago, Section, State, Table } from './parts.js';
+import { fieldOf } from './text.js';
 import type { Control } from './types.js';
 import { Outcome, Token, useWrite, WriteButton } from './write.js';
 
 const KINDS = ['provider', 'pool', 'label', 'image'];
 const MODES = ['pause', 'drain', 'limit'];
+const MODES_DONE: Readonly<Record<string, string>> = { pause: 'paused', drain: 'draining' };
 const SECONDS_PER_HOUR = 3600;
 
 const pathOf = (kind: string, name: string) => `controls/${kind}/${encodeURIComponent(name)}`;
@@ -17,14 +18,20 @@ export function Orders({ controls, now }: { controls: readonly Control[]; now: n
   return (
     <Section title="Orders of operators">
       <Table
+        lead="Why"
         caption="What operators have paused, drained or limited"
         columns={['What', 'Order', 'By', 'Why', 'Since', 'Until', ...(mayWrite ? ['Take it back'] : [])]}
         rows={controls.map((control) => [
           `${control.kind} ${control.name}`,
-          control.limit === null ? control.mode : `at most ${control.limit} nodes`,
+          <State
+            name={
+              control.limit === null ? (MODES_DONE[control.mode] ?? control.mode) : `at most ${control.limit} nodes`
+            }
+            tone="warn"
+          />,
           control.owner,
           control.reason,
-          age(control.created_time, now),
+          <Ago time={control.created_time} now={now} />,
           control.end_time === null ? 'it is taken back' : new Date(control.end_time * 1000).toLocaleString(),
           ...(mayWrite ? [<ResumeButton kind={control.kind} name={control.name} />] : []),
         ])}

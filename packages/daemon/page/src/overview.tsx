@@ -1,7 +1,9 @@
 import { useContext } from 'preact/hooks';
 import { Orders } from './orders.js';
-import { Meter, Section, Table } from './parts.js';
-import { age, amounts, clock, duration } from './text.js';
+import { Attention } from './attention.js';
+import { Ago, Meter, Section, State, Table } from './parts.js';
+import { amounts, clock, duration } from './text.js';
+import { toneOf, withoutSubject } from './words.js';
 import { Token, WriteButton } from './write.js';
 import type { Counts, Image, Launches, Overview, Pool, Provider, RequestLine, Trouble } from './types.js';
 
@@ -13,12 +15,9 @@ export function OverviewPage({ overview, now }: { overview: Overview; now: numbe
   const { nodes, requests, providers, pools, labels, launches, images, errors, controls } = overview;
   return (
     <>
+      <Attention overview={overview} now={now} />
       {nodes && <Nodes nodes={nodes} />}
-      {requests && (
-        <Section title="Requests" note={`${requests.waiting} waiting, ${requests.pending} being served`}>
-          <Requests lines={requests.shown} now={now} />
-        </Section>
-      )}
+      {requests && <RequestSection requests={requests} now={now} />}
       {controls && <Orders controls={controls} now={now} />}
       {providers && (
         <Section title="Providers">
@@ -50,6 +49,20 @@ export function OverviewPage({ overview, now }: { overview: Overview; now: numbe
   );
 }
 
+function RequestSection({ requests, now }: { requests: NonNullable<Overview['requests']>; now: number }) {
+  const { waiting, pending, shown } = requests;
+  return (
+    <Section title="Requests" note={`${waiting} waiting, ${pending} being served`}>
+      <Requests lines={shown} now={now} />
+      {waiting + pending > shown.length && (
+        <p class="note">
+          The first {shown.length} are shown. <a href="#/requests">All requests</a>
+        </p>
+      )}
+    </Section>
+  );
+}
+
 function Nodes({ nodes }: { nodes: Counts }) {
   const others = Object.keys(nodes).filter((state) => !STATES.includes(state));
   const total = Object.values(nodes).reduce((sum, n) => sum + n, 0);
@@ -57,8 +70,8 @@ function Nodes({ nodes }: { nodes: Counts }) {
     <Section title="Nodes" note={`${total} in all`}>
       <ul class="states">
         {[...STATES, ...others].map((state) => (
-          <li class={nodes[state] ? '' : 'zero'}>
-            <a href={`#/state/${encodeURIComponent(state)}`}>
+          <li class={nodes[state] ? toneOf(state) : 'zero'}>
+            <a href={`#/nodes?state=${encodeURIComponent(state)}`}>
               <span class="count">{nodes[state] ?? 0}</span> {state}
             </a>
           </li>
@@ -72,14 +85,15 @@ function Requests({ lines, now }: { lines: readonly RequestLine[]; now: number }
   return (
     <Table
       caption="Requests that are not fulfilled, and why"
+      lead="Why"
       columns={['Request', 'Labels', 'Age', 'Ahead', 'Tenant', 'Why']}
       rows={lines.map((line) => [
         <a href={`#/requests/${encodeURIComponent(line.id)}`}>{line.id}</a>,
         line.labels.join(', '),
-        age(line.created_time, now),
+        <Ago time={line.created_time} now={now} />,
         line.position ?? 'accepted',
         line.tenant_name ?? '',
-        line.why,
+        <span class="clamp">{withoutSubject(line.why, line.id)}</span>,
       ])}
     />
   );
@@ -93,7 +107,9 @@ function Providers({ providers }: { providers: readonly Provider[] }) {
       rows={providers.map((p) => [
         p.name,
         p.driver ?? '',
-        p.error === null ? p.state : `${p.state}: ${p.error}`,
+        <>
+          <State name={p.state} /> {p.error}
+        </>,
         <Meter used={p.used?.['instances'] ?? 0} limit={p.limits?.['instances'] ?? p.max_servers} />,
         amounts(p.nodes),
         p.api.calls_per_minute.toFixed(1),
@@ -107,9 +123,19 @@ function Pools({ pools }: { pools: readonly Pool[] }) {
   return (
     <Table
       caption="Pools of all launchers; figures of the ones of this launcher"
-      columns={['Pool', 'Launcher', 'Instances', 'Requests served', 'Requests waiting', 'Reserved for', 'Labels']}
+      columns={[
+        'Pool',
+        'Capacity',
+        'Launcher',
+        'Instances',
+        'Requests served',
+        'Requests waiting',
+        'Reserved for',
+        'Labels',
+      ]}
       rows={pools.map((p) => [
-        `${p.provider} / ${p.pool}${p.paused ? ' (waits for capacity)' : ''}`,
+        `${p.provider} / ${p.pool}`,
+        p.paused ? <State name="full" tone="warn" /> : <State name="open" tone="good" />,
         p.hostname,
         p.own ? <Meter used={p.used?.['instances'] ?? 0} limit={p.max_servers} /> : 'elsewhere',
         p.handling ?? '',
@@ -160,7 +186,7 @@ function Images({ images, now }: { images: readonly Image[]; now: number }) {
     return [
       image.name,
       state.filter(Boolean).join(', '),
-      newest ? age(newest.state_time, now) : 'no build is ready',
+      newest ? <Ago time={newest.state_time} now={now} /> : <State name="no build is ready" tone="bad" />,
       newest?.formats.join(', ') ?? '',
       uploads.join(', '),
       ...(mayWrite ? [<BuildButton image={image.name} />] : []),
@@ -169,7 +195,7 @@ function Images({ images, now }: { images: readonly Image[]; now: number }) {
   return (
     <Table
       caption="Images and their newest build"
-      columns={['Image', 'State', 'Age', 'Formats', 'Uploads', ...(mayWrite ? ['Build'] : [])]}
+      columns={['Image', 'State', 'Built', 'Formats', 'Uploads', ...(mayWrite ? ['Build'] : [])]}
       rows={rows}
     />
   );

@@ -1,27 +1,33 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useContext } from 'preact/hooks';
 import { useRecord } from './live.js';
 import { Section, Table } from './parts.js';
-import { age } from './text.js';
+import { age, fieldOf } from './text.js';
 import { TimelineSection } from './timeline.js';
-import { WriteButton } from './write.js';
+import { actionInWords, causeInWords, withoutSubject } from './words.js';
+import { Outcome, Token, useWrite, WriteButton } from './write.js';
 import type { NodeRecord, RequestDetail } from './types.js';
 
-/** Nodes shown of one state; the others are counted. */
-const MOST_NODES = 500;
-const READ_AGAIN_MS = 5_000;
+const SECONDS_PER_HOUR = 3_600;
+const DAY_HOURS = 24;
 
 const pathOf = (kind: string, id: string) => `${kind}/${encodeURIComponent(id)}`;
 
 function shown(value: unknown): string {
   if (value === null || value === undefined) return '';
+  if (Array.isArray(value)) return value.map(shown).join(', ');
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
+/** `created_time` as the words and the moment that people read. */
+function field(key: string, value: unknown): [name: string, value: string] {
+  const name = key.replaceAll('_', ' ');
+  if (!key.endsWith('_time') || typeof value !== 'number') return [name, shown(value)];
+  return [name, new Date(value * 1000).toLocaleString()];
+}
+
 function Fields({ caption, record }: { caption: string; record: Readonly<Record<string, unknown>> }) {
-  const rows = Object.entries(record).filter(([, value]) => shown(value) !== '' && shown(value) !== '[]');
-  return (
-    <Table caption={caption} columns={['Field', 'Value']} rows={rows.map(([key, value]) => [key, shown(value)])} />
-  );
+  const rows = Object.entries(record).filter(([, value]) => shown(value) !== '');
+  return <Table caption={caption} columns={['Field', 'Value']} rows={rows.map(([key, value]) => field(key, value))} />;
 }
 
 /** A record that ZooKeeper does not have; launchers may have it on record. */
@@ -51,19 +57,53 @@ export function NodePage({ id, now }: { id: string; now: number }) {
         </p>
       )}
       {!isGone && (
-        <p>
-          <WriteButton name="Hold" write={{ method: 'POST', path: `${pathOf('nodes', id)}/hold` }} done="It is held" />
+        <div class="actions">
+          {node.state !== 'hold' && <HoldForm id={id} isBusy={node['locked'] === true} />}
           <WriteButton
-            name="Delete"
+            name="Delete the node"
             write={{ method: 'DELETE', path: pathOf('nodes', id) }}
             done="It is being deleted"
             ask={`Delete node ${id}?`}
           />
-        </p>
+        </div>
       )}
       <TimelineSection kind="node" id={id} now={now} />
       <Fields caption={`Record of node ${id}`} record={node} />
     </Section>
+  );
+}
+
+/** Keeps a node for a person: why, and until when; one that is busy, after its use. */
+function HoldForm({ id, isBusy }: { id: string; isBusy: boolean }) {
+  const mayWrite = useContext(Token) !== '';
+  const { send, outcome, isBusy: isSending } = useWrite();
+  if (!mayWrite) return null;
+  const submit = (form: HTMLFormElement) => {
+    const seconds = Math.max(1, Math.round(Number(fieldOf(form, 'hours')) * SECONDS_PER_HOUR));
+    const body = { reason: fieldOf(form, 'reason'), seconds };
+    const order = { method: 'POST', path: pathOf('controls/node', id), body: { ...body, mode: 'hold' } } as const;
+    if (isBusy) void send(order, 'It is held when its use is over');
+    else void send({ method: 'POST', path: `${pathOf('nodes', id)}/hold`, body }, 'It is held');
+  };
+  return (
+    <form
+      aria-label="Hold the node"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit(event.currentTarget);
+      }}
+    >
+      <label>
+        Hold it, because <input name="reason" required maxLength={1000} placeholder="what for" />
+      </label>
+      <label>
+        for <input name="hours" type="number" required min="0.01" step="any" size={5} value={DAY_HOURS} /> hours
+      </label>
+      <button type="submit" disabled={isSending}>
+        {isBusy ? 'Hold after its use' : 'Hold'}
+      </button>
+      <Outcome text={outcome} />
+    </form>
   );
 }
 
@@ -83,7 +123,7 @@ export function RequestPage({ id, now }: { id: string; now: number }) {
       title={`Request ${id}`}
       note={isGone ? 'It is gone; this is how it was last seen.' : `${request.state}${since}`}
     >
-      <p class="why">{explanation.summary}</p>
+      <p class="why">{withoutSubject(explanation.summary, id)}</p>
       {!isGone && (
         <p>
           <WriteButton
@@ -106,50 +146,18 @@ export function RequestPage({ id, now }: { id: string; now: number }) {
       )}
       <Table
         caption="What each pool says"
-        columns={['Pool', 'Does', 'Rule', 'Why', 'What would have to change']}
-        rows={explanation.pools.map((p) => [`${p.provider} / ${p.pool}`, p.action, p.rule ?? '', p.text, p.remedy])}
+        lead="Why"
+        columns={['Pool', 'What it does', 'Because', 'Why', 'What would have to change']}
+        rows={explanation.pools.map((p) => [
+          `${p.provider} / ${p.pool}`,
+          actionInWords(p.action),
+          p.rule === null ? '' : causeInWords(p.rule),
+          p.text,
+          p.remedy,
+        ])}
       />
       <TimelineSection kind="request" id={id} now={now} />
       <Fields caption={`Record of request ${id}`} record={request} />
-    </Section>
-  );
-}
-
-/** The nodes in one state. */
-export function NodeList({ state, now }: { state: string; now: number }) {
-  const [nodes, setNodes] = useState<readonly NodeRecord[]>();
-  useEffect(() => {
-    let isCurrent = true;
-    const read = async () => {
-      const response = await fetch(`api/v1/nodes?state=${encodeURIComponent(state)}`);
-      if (isCurrent && response.ok) setNodes((await response.json()) as NodeRecord[]);
-    };
-    const readAgain = () => void read().catch(() => undefined); // the banner says that nothing is heard
-    readAgain();
-    const timer = setInterval(readAgain, READ_AGAIN_MS);
-    return () => {
-      isCurrent = false;
-      clearInterval(timer);
-    };
-  }, [state]);
-  if (!nodes) return <p>Reading …</p>;
-  const first = nodes.slice(0, MOST_NODES);
-  return (
-    <Section
-      title={`Nodes in state ${state}`}
-      note={`${nodes.length} nodes${nodes.length > first.length ? `, the first ${MOST_NODES} shown` : ''}`}
-    >
-      <Table
-        caption={`Each node that is ${state}`}
-        columns={['Node', 'Labels', 'Provider', 'Pool', 'Since']}
-        rows={first.map((node) => [
-          <a href={`#/nodes/${encodeURIComponent(node.id)}`}>{node.id}</a>,
-          node.labels.join(', '),
-          node.provider ?? '',
-          node.pool ?? '',
-          age(node.state_time, now),
-        ])}
-      />
     </Section>
   );
 }

@@ -27,6 +27,11 @@ export function fieldOf(form: HTMLFormElement, name: string): string {
   return typeof value === 'string' ? value.trim() : '';
 }
 
+/** Shows a list, filtered by a state. */
+export function goTo(list: string, state: string): void {
+  location.hash = state === '' ? `/${list}` : `/${list}?state=${encodeURIComponent(state)}`;
+}
+
 /** The time of day. */
 export function clock(time: Date): string {
   return time.toLocaleTimeString();

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Section, Table } from './parts.js';
 import { length } from './text.js';
 import type { Timeline } from './types.js';
+import { causeInWords } from './words.js';
 
 const READ_AGAIN_MS = 5_000;
 
@@ -52,12 +53,13 @@ export function TimelineSection({ kind, id, now }: { kind: 'node' | 'request'; i
         <p class="why">Not complete: {silent.map(({ url, error }) => `${url} did not answer (${error})`).join('; ')}</p>
       )}
       <Table
+        lead="Why"
         caption={kind === 'request' ? 'What it waited for' : 'The states it was in'}
         columns={['From', 'For', kind === 'request' ? 'Cause' : 'State', 'Why']}
         rows={intervals.map(({ begin_time: begin, end_time: end, cause, text }) => [
           new Date(begin * 1000).toLocaleTimeString(),
           length((end ?? now) - begin),
-          cause,
+          causeInWords(cause),
           text,
         ])}
       />

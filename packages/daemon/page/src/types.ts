@@ -82,6 +82,46 @@ export interface Control {
   readonly end_time: number | null;
 }
 
+/** Something that is wrong now. */
+export interface Condition {
+  readonly kind: string;
+  readonly name: string;
+  readonly type: string;
+  readonly status: string;
+  readonly severity: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly next_step: string;
+  readonly since: number;
+}
+
+/** A machine that is lent. */
+export interface Host {
+  readonly provider: string;
+  readonly pool: string;
+  readonly host: string;
+  readonly port: number;
+  readonly username: string;
+  readonly labels: readonly string[];
+  readonly health: string;
+  readonly message: string | null;
+  readonly last_check: number | null;
+  readonly nodes: readonly { readonly node: string; readonly state: string; readonly user: string | null }[];
+}
+
+/** A request as `/api/v1/requests` lists it. */
+export interface RequestRecord {
+  readonly id: string;
+  readonly state: string;
+  readonly labels: readonly string[];
+  readonly position: number | null;
+  readonly requestor: string | null;
+  readonly tenant_name: string | null;
+  readonly created_time: number | null;
+  readonly launch_error: string | null;
+  readonly reasons: readonly { readonly text: string }[];
+}
+
 export interface Trouble {
   readonly time: number | null;
   readonly provider?: string | null;
@@ -101,7 +141,15 @@ export interface Overview {
   readonly pools?: readonly Pool[];
   readonly labels?: readonly Label[];
   readonly controls?: readonly Control[];
-  readonly requests?: { readonly waiting: number; readonly pending: number; readonly shown: readonly RequestLine[] };
+  readonly conditions?: readonly Condition[];
+  readonly hosts?: { readonly total: number; readonly down: number };
+  readonly requests?: {
+    readonly waiting: number;
+    readonly pending: number;
+    /** How many of the shown requests wait for each pool. */
+    readonly waits?: readonly { readonly pool: string; readonly count: number }[];
+    readonly shown: readonly RequestLine[];
+  };
   readonly launches?: Launches;
   readonly images: readonly Image[];
   readonly errors: readonly Trouble[];

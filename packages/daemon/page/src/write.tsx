@@ -21,11 +21,24 @@ export function useStoredToken(): [token: string, store: (token: string) => void
   ];
 }
 
+/** Whose token it is, as the service says. @returns why it is of no use, or nothing */
+async function checkToken(token: string): Promise<string> {
+  try {
+    const response = await fetch('api/v1/token', { method: 'POST', headers: { authorization: `Bearer ${token}` } });
+    if (response.ok) return '';
+    const { text } = (await response.json()) as { text?: string };
+    return response.status === 401 ? 'This is not a token of this service' : (text ?? response.statusText);
+  } catch {
+    return 'Nobody answers';
+  }
+}
+
 /** Where a person gives the page a token, or takes it away again. */
 export function Access({ token, store }: { token: string; store: (token: string) => void }) {
+  const [refusal, setRefusal] = useState('');
   if (token !== '') {
     return (
-      <p>
+      <p class="access">
         This page may write.{' '}
         <button type="button" onClick={() => store('')}>
           Forget the token
@@ -33,19 +46,24 @@ export function Access({ token, store }: { token: string; store: (token: string)
       </p>
     );
   }
+  const submit = async (given: string) => {
+    const why = await checkToken(given);
+    setRefusal(why === '' ? '' : `Refused: ${why}`);
+    if (why === '') store(given);
+  };
   return (
     <details class="access">
       <summary>Write</summary>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          store(fieldOf(event.currentTarget, 'token'));
+          void submit(fieldOf(event.currentTarget, 'token'));
         }}
       >
         <label>
           Token of the web API <input name="token" type="password" autocomplete="off" required />
         </label>{' '}
-        <button type="submit">Use</button>
+        <button type="submit">Use</button> <Outcome text={refusal} />
       </form>
     </details>
   );

@@ -2,6 +2,7 @@ import type { Config, Logger } from '@nodepool/core';
 import type { Clock } from '@nodepool/zk-protocol';
 import type { Application } from './application.js';
 import { EventStreams } from './events.js';
+import { record, TEXT, type ApiCall } from './operation.js';
 import type { ServiceApi } from './service-api.js';
 import { Webhooks } from './webhooks.js';
 
@@ -71,7 +72,12 @@ export class ServiceWeb {
       answer: { type: 'object' },
       handle: () => this.#overview(),
     };
-    const part = { operations: [...api.operations, overview], schemas: api.schemas };
+    const token = {
+      ...({ id: 'checkToken', method: 'POST', path: '/token', summary: 'Whose token this is' } as const),
+      answer: record({ name: TEXT }),
+      handle: ({ actor = '' }: ApiCall) => ({ name: actor }),
+    };
+    const part = { operations: [...api.operations, overview, token], schemas: api.schemas };
     const tokens = () => config().apiTokens;
     return createApplication({ api: part, events: this.#events, tokens, clock, logger, title: name, version });
   }

@@ -389,6 +389,23 @@ describe('writing', () => {
     expect((await write('POST', `/api/v1/controls/${subject}`, { token: TOKEN, body })).status).toBe(status);
   });
 
+  it('says whose token it is, or that it is none', async () => {
+    const right = await write('POST', '/api/v1/token');
+    const wrong = await write('POST', '/api/v1/token', { token: 'wrong' });
+
+    expect([right.status, right.body, wrong.status]).toEqual([200, { name: 'alice' }, 401]);
+  });
+
+  it('shows the state of a provider that is paused, until it is resumed', async () => {
+    const state = async () => ((await get('/api/v1/providers')).body as { state: string }[])[0]?.state;
+    await write('POST', '/api/v1/controls/provider/rack', { token: TOKEN, body: { mode: 'pause', reason: 'x' } });
+    await expect.poll(state).toBe('paused');
+
+    await write('DELETE', '/api/v1/controls/provider/rack');
+
+    await expect.poll(state).toBe('running');
+  });
+
   it('is off without a token in the secure file', async () => {
     await writeFile(join(directory, 'secure.yaml'), '{}\n');
     await service.reload();

@@ -22,8 +22,9 @@ export function launcherOverview(sources: LauncherApiSources): JsonObject {
     pools: poolsToApi(sources),
     labels: labelsToApi(sources),
     controls: runtime.controls.map(controlToApi),
+    hosts: countHosts(sources),
     requests: {
-      ...{ waiting: waiting.length, pending: pending.length },
+      ...{ waiting: waiting.length, pending: pending.length, waits: countWaits(sources, waiting, pending) },
       shown: [
         ...pending.slice(0, MOST_REQUESTS).map((request) => requestLine(sources, request, null)),
         ...waiting.slice(0, MOST_REQUESTS).map((request, index) => requestLine(sources, request, index)),
@@ -40,6 +41,27 @@ export function launcherOverview(sources: LauncherApiSources): JsonObject {
       ...activity.errors().slice(0, 20),
     ],
   };
+}
+
+/** How many requests wait for each pool, of the first of them; the most first. */
+function countWaits(
+  { runtime }: LauncherApiSources,
+  waiting: readonly RequestRecord[],
+  pending: readonly RequestRecord[],
+): JsonObject[] {
+  const counts = new Map<string, number>();
+  for (const { id } of [...pending.slice(0, MOST_REQUESTS), ...waiting.slice(0, MOST_REQUESTS)]) {
+    const pools = runtime.explain({ requestId: id })?.pools ?? [];
+    const wait = pools.find(({ action, rule }) => action === 'wait' || (action === 'handling' && rule !== 'accept'));
+    if (!wait) continue;
+    const pool = `${wait.provider}/${wait.pool}`;
+    counts.set(pool, (counts.get(pool) ?? 0) + 1);
+  }
+  return [...counts].sort(([, a], [, b]) => b - a).map(([pool, count]) => ({ pool, count }));
+}
+
+function countHosts({ runtime: { hosts } }: LauncherApiSources): JsonObject {
+  return { total: hosts.length, down: hosts.filter(({ health }) => health === 'down').length };
 }
 
 function requestLine({ runtime }: LauncherApiSources, request: RequestRecord, position: number | null): JsonObject {

@@ -1,4 +1,4 @@
-import type { JsonObject, NodeRecord } from '@nodepool/zk-protocol';
+import type { ControlRecord, JsonObject, NodeRecord } from '@nodepool/zk-protocol';
 import { FLAG, listOf, NUMBER, NUMBERS, orNull, record, TEXT, TIME, WHOLE } from '@nodepool/daemon';
 import { finite } from './records.js';
 import type { LauncherApiSources } from './sources.js';
@@ -8,7 +8,10 @@ const ERROR = record({ time: TIME, provider: orNull(TEXT), node: orNull(TEXT), t
 /** Schema of a provider. */
 export const PROVIDER_SCHEMA = record({
   ...{ name: TEXT, driver: orNull(TEXT) },
-  state: { ...TEXT, description: 'running, failed, draining, or elsewhere: served by other launchers alone' },
+  state: {
+    ...TEXT,
+    description: 'running, failed, paused, draining, limited, or elsewhere: served by other launchers alone',
+  },
   error: orNull(TEXT),
   ...{ nodes: NUMBERS, pools: listOf(TEXT), max_servers: orNull(WHOLE) },
   ...{ limits: orNull(NUMBERS), used: orNull(NUMBERS) },
@@ -41,6 +44,7 @@ export function providersToApi(sources: LauncherApiSources, byProvider: NodeCoun
   const draining = new Set(runtime.drainingProviders.map(({ provider }) => provider));
   const registered = [...runtime.components].map(({ providerName }) => providerName);
   const names = new Set([...providers.keys(), ...draining, ...registered, ...byProvider.keys()]);
+  const orders = ordersOf(runtime.controls);
   const status = runtime.poolStatus;
   return [...names].sort().map((name) => {
     const config = providers.get(name);
@@ -55,7 +59,7 @@ export function providersToApi(sources: LauncherApiSources, byProvider: NodeCoun
         nodes: byProvider.get(name) ?? {},
         local: config !== undefined,
       },
-      state: draining.has(name) ? 'draining' : error !== null ? 'failed' : config ? 'running' : 'elsewhere',
+      state: draining.has(name) ? 'draining' : error !== null ? 'failed' : (orders.get(name) ?? idle(config)),
       pools: [...(config?.pools.keys() ?? [])],
       max_servers: own.length > 0 && Number.isFinite(sum) ? sum : null,
       limits: own[0]?.providerLimits ? finite(own[0].providerLimits) : null,
@@ -64,4 +68,16 @@ export function providersToApi(sources: LauncherApiSources, byProvider: NodeCoun
       last_errors: activity.errors(name).slice(0, 5),
     };
   });
+}
+
+const STATE_BY_MODE: Readonly<Record<string, string>> = { pause: 'paused', drain: 'draining', limit: 'limited' };
+
+/** The state that the order of an operator puts each provider into. */
+function ordersOf(controls: readonly ControlRecord[]): Map<string, string> {
+  const own = controls.filter(({ kind }) => kind === 'provider');
+  return new Map(own.map(({ name, mode }) => [name, STATE_BY_MODE[mode] ?? mode]));
+}
+
+function idle(config: object | undefined): string {
+  return config ? 'running' : 'elsewhere';
 }
