@@ -134,6 +134,10 @@ const deleteHandlers: DeleteHandlers = {
   waiting: async ({ externalId }, _work, run) => ((await run.instances.find(externalId)) ? wait() : done()),
 };
 
+function toImage([name, metadata]: [string, Machine['tags']]) {
+  return { externalId: name, name, ready: true, metadata };
+}
+
 export function toInstance({ id, status, tags, az }: Machine): Instance {
   const ready = status === 'running';
   const interfaceIp = ready ? `${id}.fake` : null;
@@ -166,15 +170,14 @@ function honestAdapter(cloud: TestCloud, create: CreateHandlers, remove: DeleteH
       ...[...cloud.volumes].map((id) => ({ type: 'volume', id, metadata: {} })),
     ],
     deleteResource: ({ id }) => cloud.delete(id),
-    getQuotaLimits: () => Promise.resolve({ instances: 10 }),
+    getQuotaLimits: () => Promise.resolve(cloud.limits),
     getQuotaForLabel: () => Promise.resolve({ instances: 1, cores: 2 }),
     uploadImage: async ({ name, metadata, onCreated }) => {
       const id = await cloud.upload(name, metadata);
       await onCreated?.(id);
       return id;
     },
-    listImages: () =>
-      Promise.resolve([...cloud.images].map(([name, metadata]) => ({ externalId: name, name, ready: true, metadata }))),
+    listImages: () => Promise.resolve([...cloud.images].map(toImage)),
     deleteImage: async (name) => {
       await cloud.deleteImage(name).catch((error: unknown) => {
         if (!isNodepoolError(error, 'NODEPOOL_NOT_FOUND')) throw error;

@@ -9,6 +9,10 @@ import { fieldsOfInstance, type NodeImage } from './node-fields.js';
 /** Errors that say that the cloud made nothing. */
 const NOTHING_MADE = ['NODEPOOL_QUOTA', 'NODEPOOL_CAPACITY', 'NODEPOOL_CONFIG', 'NODEPOOL_NOT_FOUND'];
 
+function madeNothing(error: unknown): boolean {
+  return NOTHING_MADE.some((code) => isNodepoolError(error, code));
+}
+
 /** Runs the driver's state machine that makes an instance. Its id is stored in the node as soon as the cloud tells it. */
 export async function createInstance(
   work: LaunchWork,
@@ -53,11 +57,8 @@ async function create(
     work.leftovers.add(instance.externalId);
     return instance;
   } catch (error) {
-    if (known === undefined) {
-      const isUnknown = !NOTHING_MADE.some((code) => isNodepoolError(error, code));
-      work.unknownSinceMs = isUnknown ? work.services.clock.now() : undefined;
-    }
-    if (known !== undefined && machine.state.externalId === undefined && machine.complete) await letGo(work, known);
+    if (known === undefined) work.unknownSinceMs = madeNothing(error) ? undefined : work.services.clock.now();
+    else if (machine.state.externalId === undefined && machine.complete) await letGo(work, known);
     throw error;
   }
 }
