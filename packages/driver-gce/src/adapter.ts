@@ -152,7 +152,10 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
   /** Of the first machine type; those that stand in for it may need something else, as their quota will tell. */
   async getQuotaForLabel(label: GceLabelConfig, pool: GcePoolConfig): Promise<Resources> {
     const [first] = await this.#placements(label, null);
-    if (!first) throw machineTypeMissing(label, pool, this.#zones);
+    if (!first) {
+      this.#catalog.forget(); // so that the next look sees what Google has then
+      throw machineTypeMissing(label, pool, this.#zones);
+    }
     const { zone, machineType, spot } = first;
     const size = await this.#catalog.sizeOf(zone, machineType);
     const usage = { machineType, size, spot, externalIp: label.externalIp };

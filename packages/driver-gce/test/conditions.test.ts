@@ -31,6 +31,20 @@ it('says that the family of an image has none, until it has', async () => {
   expect(world.provider.conditions?.()).toEqual([]);
 });
 
+it('says that no zone has the machine type of a label, until one has', async () => {
+  const { fake, provider } = await start();
+  fake.cloud.futureTypes.add('e2-standard-2');
+  const world = await ProviderWorld.start({ fake });
+  worlds.push(world);
+  const reasons = () => world.provider.conditions?.().map(({ reason }) => reason);
+
+  await expect.poll(reasons).toEqual(['MachineTypeMissing']);
+  fake.cloud.futureTypes.clear();
+
+  await expect.poll(reasons).toEqual([]);
+  expect(provider.conditions?.()).toEqual([]);
+});
+
 it('says that Google refuses the login, until it accepts one', async () => {
   const world = await start();
   world.fake.tokens.clear();

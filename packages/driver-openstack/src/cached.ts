@@ -33,8 +33,14 @@ export class Cached<T> {
     return value;
   }
 
-  /** Forgets the value. @param olderThanMs - only one that is at least this old */
-  flush(olderThanMs = 0): void {
-    if (this.#value && this.#clock.now() - this.#value.sinceMs >= olderThanMs) this.#value = undefined;
+  /**
+   * Forgets the value.
+   * @param olderThanMs - only one that is at least this old
+   * @returns whether it is forgotten
+   */
+  flush(olderThanMs = 0): boolean {
+    if (!this.#value || this.#clock.now() - this.#value.sinceMs < olderThanMs) return false;
+    this.#value = undefined;
+    return true;
   }
 }

@@ -5,13 +5,12 @@ import { Cached } from './cached.js';
 import type { OpenStackClient } from './client/client.js';
 import type { Flavor } from './client/compute.js';
 import type { Image } from './client/image.js';
-import type { Network } from './client/network.js';
 import type { OpenStackLabel, OpenStackPool } from './config.js';
 
 /** What rarely changes is read again after this time. */
 const LIFE_MS = 3_600_000;
-/** A missing image is looked for again at most this often. */
-const IMAGE_FLUSH_MS = 300_000;
+/** What is missing is looked for again at most this often. */
+const MISSING_LIFE_MS = 15_000;
 /** A message names no more images than this. */
 const MOST_NAMES = 20;
 
@@ -54,16 +53,8 @@ export class CloudFacts {
   }
 
   /** The flavor of a label. @throws {ConfigError} there is none */
-  async flavorOf(label: OpenStackLabel): Promise<Flavor> {
-    const flavors = await this.flavors();
-    const found = chooseFlavor(flavors, label);
-    if (found) return found;
-    const wanted = [
-      ...(label.flavorName === undefined ? [] : [`flavor-name "${label.flavorName}"`]),
-      ...(label.minRamMib > 0 ? [`min-ram ${label.minRamMib}`] : []),
-    ].join(' and ');
-    const known = flavors.map(({ name }) => name).join(', ') || 'none';
-    throw missing('Flavor', `label "${label.name}": the cloud has no flavor for ${wanted}; it has ${known}`);
+  flavorOf(label: OpenStackLabel): Promise<Flavor> {
+    return lookUp(this.#flavors, (flavors) => flavorAmong(flavors, label));
   }
 
   /**
@@ -73,7 +64,7 @@ export class CloudFacts {
   async image(idOrName: string): Promise<Image | undefined> {
     const found = this.#among(await this.#images.get(), idOrName);
     if (found) return found;
-    this.#images.flush(IMAGE_FLUSH_MS);
+    this.#images.flush(MISSING_LIFE_MS);
     return this.#among(await this.#images.get(), idOrName);
   }
 
@@ -92,17 +83,18 @@ export class CloudFacts {
    * @throws {ConfigError} one does not exist, or its name is that of several
    */
   async networkIds(pool: OpenStackPool, label: OpenStackLabel): Promise<readonly string[] | 'auto'> {
-    const names = label.networks ?? pool.networks;
-    const view = await this.networks();
-    if (names.length > 0) return names.map((name) => networkId(view.networks, name, label.name));
-    const usual = this.#client.settings.networks.find((hint) => hint.defaultInterface);
-    return usual ? [networkId(view.networks, usual.name, label.name)] : 'auto';
+    const usual = this.#client.settings.networks.filter((hint) => hint.defaultInterface).slice(0, 1);
+    const named = label.networks ?? pool.networks;
+    const names = named.length > 0 ? named : usual.map(({ name }) => name);
+    if (names.length === 0) return 'auto';
+    return lookUp(this.#networks, ({ networks }) =>
+      names.map((name) => theOne(networks, name, 'Network', label.name).id),
+    );
   }
 
   /** Id of a server group. @throws {ConfigError} it does not exist */
   async serverGroup(idOrName: string, label: string): Promise<string> {
-    const groups = await this.#groups.get();
-    return theOne(groups, idOrName, 'ServerGroup', label).id;
+    return lookUp(this.#groups, (groups) => theOne(groups, idOrName, 'ServerGroup', label).id);
   }
 
   #among(images: readonly Image[], idOrName: string): Image | undefined {
@@ -141,8 +133,25 @@ export function chooseFlavor(flavors: readonly Flavor[], label: OpenStackLabel):
   return flavors.find(({ name, id }) => name === flavorName || id === flavorName);
 }
 
-function networkId(networks: readonly Network[], name: string, label: string): string {
-  return theOne(networks, name, 'Network', label).id;
+function flavorAmong(flavors: readonly Flavor[], label: OpenStackLabel): Flavor {
+  const found = chooseFlavor(flavors, label);
+  if (found) return found;
+  const wanted = [
+    ...(label.flavorName === undefined ? [] : [`flavor-name "${label.flavorName}"`]),
+    ...(label.minRamMib > 0 ? [`min-ram ${label.minRamMib}`] : []),
+  ].join(' and ');
+  const known = flavors.map(({ name }) => name).join(', ') || 'none';
+  throw missing('Flavor', `label "${label.name}": the cloud has no flavor for ${wanted}; it has ${known}`);
+}
+
+/** Takes something from what is known; when it is not there, from what the cloud has now. */
+async function lookUp<T, R>(known: Cached<T>, take: (value: T) => R): Promise<R> {
+  try {
+    return take(await known.get());
+  } catch (error) {
+    if (!(error instanceof ConfigError) || !known.flush(MISSING_LIFE_MS)) throw error;
+    return take(await known.get());
+  }
 }
 
 /** What a label may name that the cloud does not have: its noun, and what can be done about it. */

@@ -197,6 +197,9 @@ describe('a server that is ACTIVE just as its launch times out', () => {
   });
 });
 
+const NEW_FLAVOR = { id: 'f-9', name: 'm9.new', vcpus: 1, ram: 100 };
+const NEW_NETWORK = { id: 'net-9', name: 'new', 'router:external': false, subnets: [] };
+
 describe('what is wrong with a label', () => {
   it.each([
     ['Flavor', 'Missing', { 'flavor-name': 'm9.none', 'min-ram': 0 }, /flavor-name "m9\.none"; it has m1\.tiny/],
@@ -223,13 +226,48 @@ describe('what is wrong with a label', () => {
     expect(nextStep).toMatch(how === 'Missing' ? /^correct "/ : /^write the id of the network/);
   });
 
-  it('is looked at again: it may have been corrected', async () => {
-    await setUp({ label: { 'flavor-name': 'm9.new', 'min-ram': 0 } });
-    world.cloud.state.flavors.push({ id: 'f-9', name: 'm9.new', vcpus: 1, ram: 100 });
-    await world.pass(2 * 3_600_000);
+  const corrections: [string, object, (made: ProviderWorld) => void][] = [
+    ['flavor', { 'flavor-name': 'm9.new', 'min-ram': 0 }, ({ cloud }) => cloud.state.flavors.push(NEW_FLAVOR)],
+    ['network', { networks: ['new'] }, ({ cloud }) => cloud.state.networks.push(NEW_NETWORK)],
+    ['image', { 'cloud-image': 'plan9' }, ({ cloud }) => void cloud.state.addImage('plan9')],
+  ];
 
-    expect([...world.provider.errorLabels()]).toEqual([]);
+  it.each(corrections)(
+    'is gone 30 s after its %s was made, however long it was missing',
+    async (_what, label, make) => {
+      await setUp({ label, entry: { 'cloud-images': [{ name: 'debian' }, { name: 'plan9' }] } });
+      await world.pass(3_600_000);
+      const before = [...world.provider.errorLabels()];
+      make(world);
+      await world.pass(31_000);
+
+      expect(before).toEqual(['small']);
+      expect([...world.provider.errorLabels()]).toEqual([]);
+      expect(world.provider.conditions?.()).toEqual([]);
+      expect(world.lines.filter(({ message }) => message.startsWith('Label cannot be used'))).toHaveLength(1);
+      expect(world.lines.map(({ message }) => message)).toContain('Label can be used again');
+    },
+  );
+
+  it('is known after the first launch that fails for it, and gone 30 s after the image is back', async () => {
+    await setUp();
+    await world.launchReady();
+    const { images } = world.cloud.state;
+    images.clear();
+    await world.pass(3_000_000);
+
+    const { state } = await world.during(world.launch());
+    await world.pass(1_000);
+    const missing = world.provider.conditions?.();
+    await world.pass(1_800_000);
+    world.cloud.state.addImage('debian');
+    await world.pass(31_000);
+
+    expect(state).toBe('failed');
+    expect(missing).toMatchObject([{ name: 'sky/main/small', reason: 'ImageMissing' }]);
     expect(world.provider.conditions?.()).toEqual([]);
+    expect(world.provider.labelReady('main', 'small')).toBe(true);
+    await world.launchReady();
   });
 
   it('without its image is not ready, until there is one', async () => {
@@ -238,8 +276,9 @@ describe('what is wrong with a label', () => {
     await world.pass(1_000);
     const before = world.provider.labelReady('main', 'small');
     expect(world.provider.conditions?.()).toMatchObject([{ name: 'sky/main/small', reason: 'ImageMissing' }]);
+    await world.pass(3_600_000);
     world.cloud.state.addImage('plan9');
-    await world.pass(900_000);
+    await world.pass(31_000);
 
     expect([before, world.provider.labelReady('main', 'small')]).toEqual([false, true]);
   });

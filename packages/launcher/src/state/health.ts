@@ -34,7 +34,13 @@ export function launcherHealth(runtime: LauncherRuntime): Record<string, unknown
   };
 }
 
-function healthOf({ state, failures, error, nextProbeMs }: SteeringReport['provider']): Record<string, unknown> {
-  const next_probe = nextProbeMs === undefined ? null : new Date(nextProbeMs).toISOString();
-  return { state, failures, error: error ?? null, next_probe };
+function healthOf({
+  state,
+  failures,
+  error,
+  failedMs,
+  nextProbeMs,
+}: SteeringReport['provider']): Record<string, unknown> {
+  const timeOf = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
+  return { state, failures, error: error ?? null, error_at: timeOf(failedMs), next_probe: timeOf(nextProbeMs) };
 }

@@ -19,6 +19,8 @@ export class Cloud {
   readonly regions: Readonly<Record<string, readonly string[]>>;
   /** Out of stock: `zone/machine type`. */
   readonly exhausted = new Set<string>();
+  /** Machine types that no zone has yet. */
+  readonly futureTypes = new Set<string>();
   /** Zones that answer no call. */
   readonly unreachable = new Set<string>();
   readonly quotas: Map<string, number>;

@@ -100,7 +100,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     const name = request.params['machine_type'] ?? '';
     const size = sizeOf(name);
     const path = `zones/${zone}/machineTypes/${name}`;
-    if (!size) throw notFound(`projects/${cloud.project}/${path}`);
+    if (!size || cloud.futureTypes.has(name)) throw notFound(`projects/${cloud.project}/${path}`);
     return describeMachineType(cloud.url(path), name, size);
   },
   'Regions.Get': (request, { cloud }) => {

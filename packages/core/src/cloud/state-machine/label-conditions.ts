@@ -21,14 +21,16 @@ export class LabelConditions {
     return this.#found.has(this.#nameOf(pool, label));
   }
 
-  /** Records the result of a look. @param error - why the label cannot be used; `undefined`: it can */
-  set(pool: string, label: string, error: Error | undefined): void {
+  /**
+   * Records the result of a look.
+   * @param error - why the label cannot be used; `undefined`: it can
+   * @returns whether that is news
+   */
+  set(pool: string, label: string, error: Error | undefined): boolean {
     const name = this.#nameOf(pool, label);
-    if (error === undefined) {
-      this.#found.delete(name);
-      return;
-    }
+    if (error === undefined) return this.#found.delete(name);
     const nowMs = this.#clock.now();
+    const isNews = this.#found.get(name)?.message !== error.message;
     this.#found.set(name, {
       ...{ kind: 'label', name, type: 'LabelUnusable', severity: 'error', message: error.message },
       reason: detail(error, 'reason') ?? 'Misconfigured',
@@ -37,6 +39,7 @@ export class LabelConditions {
       sinceMs: this.#found.get(name)?.sinceMs ?? nowMs,
       lastSeenMs: nowMs,
     });
+    return isNews;
   }
 
   #nameOf(pool: string, label: string): string {

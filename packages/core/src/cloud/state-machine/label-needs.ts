@@ -18,17 +18,20 @@ export interface LabelNeedsOptions {
 
 const ONE_INSTANCE: Resources = Object.freeze({ instances: 1 });
 const NOTHING: Resources = Object.freeze({});
-const RETRY = { firstMs: 5_000, longestMs: 3_600_000 };
+/** What makes a label unusable may be corrected at any time. */
+const RETRY = { firstMs: 5_000, longestMs: 30_000 };
 
 /**
- * What one node of each label needs. Asked once for each label and pool; a label that can never work is an error label,
- * and looked at again with growing pauses, as the cloud or its set-up may have been corrected.
+ * What one node of each label needs. Asked once for each label and pool, and again after a launch that failed for what the
+ * cloud lacks; a label that cannot work is an error label, and looked at again every 30 s at the latest.
  */
 export class LabelNeeds {
   readonly #options: LabelNeedsOptions;
   /** By pool, then label. */
   readonly #needs = new Map<string, Map<string, Refreshed<Resources>>>();
   readonly #unusable: LabelConditions;
+  /** Labels that the cloud could not be asked for at the last look, which was said. */
+  readonly #unknown = new Set<string>();
   #errorLabels: ReadonlySet<string> = new Set();
   #unsettled = 0;
 
@@ -70,6 +73,11 @@ export class LabelNeeds {
     return this.#unusable.all;
   }
 
+  /** A launch failed for something that the cloud does not have: asks again. */
+  recheck(label: string, pool: string): void {
+    this.#needs.get(pool)?.get(label)?.refresh();
+  }
+
   /** Need of one node; one instance while it is not known, nothing for labels that cannot work. */
   of(label: string, pool: string): Resources {
     if (this.#unusable.has(pool, label)) return NOTHING;
@@ -97,16 +105,24 @@ export class LabelNeeds {
     });
   }
 
+  /** An answer that is no answer leaves what was known of the label. */
   #asked(pool: StateMachinePoolConfig, label: StateMachineLabelConfig, error: unknown): void {
     const { logger, changed } = this.#options;
+    const fields = { pool: pool.name, label: label.name };
+    const key = JSON.stringify(fields);
     const isUnusable = isNodepoolError(error, 'NODEPOOL_CONFIG');
-    if (isUnusable) {
-      logger.error('Label cannot be used; its requests are declined', { pool: pool.name, label: label.name, error });
-    } else if (error !== undefined) {
-      logger.warn('Need of a label is not known; counting one instance', { pool: pool.name, label: label.name, error });
+    if (error !== undefined && !isUnusable) {
+      if (!this.#unknown.has(key)) {
+        logger.warn('Need of a label is not known; counting one instance', { ...fields, error });
+      }
+      this.#unknown.add(key);
+    } else {
+      this.#unknown.delete(key);
+      const isNews = this.#unusable.set(pool.name, label.name, isUnusable ? error : undefined);
+      if (isNews && isUnusable) logger.error('Label cannot be used; its requests are declined', { ...fields, error });
+      else if (isNews) logger.info('Label can be used again', fields);
+      this.#errorLabels = new Set(this.#unusable.all.map(({ evidence }) => String(evidence.label)));
     }
-    this.#unusable.set(pool.name, label.name, isUnusable ? error : undefined);
-    this.#errorLabels = new Set(this.#unusable.all.map(({ evidence }) => String(evidence.label)));
     changed();
   }
 }

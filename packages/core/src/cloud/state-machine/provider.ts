@@ -1,4 +1,4 @@
-import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
+import { isNodepoolError, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
 import type {
   AlienResource,
   LeakedResource,
@@ -31,6 +31,8 @@ import { imageOfLabel } from './node-fields.js';
 import type { Adapter, AdapterContext, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
 
 const DEFAULT_PARALLEL_CALLS = 10;
+/** A launch that fails with one of these may lack something that the cloud had before. */
+const FACT_ERRORS = ['NODEPOOL_CONFIG', 'NODEPOOL_NOT_FOUND', 'NODEPOOL_CAPACITY'];
 
 /**
  * A running provider of any state-machine driver: makes and deletes nodes with the machines of its adapter, knows the
@@ -189,6 +191,10 @@ export class StateMachineProvider implements Provider {
     const result = await this.#track(new Launch(this.#services, order, signal, logger).run());
     if (result.state === 'ready') this.#quota.launchSucceeded();
     if (result.state === 'aborted') this.#quota.invalidateQuotaCache();
+    if (FACT_ERRORS.some((code) => isNodepoolError(result.error, code))) {
+      this.#readiness.recheck(order.label.name, order.pool.name);
+      this.#needs.recheck(order.label.name, order.pool.name);
+    }
     return result;
   }
 

@@ -10,7 +10,8 @@ import { Refreshed } from './refreshed.js';
 import type { Adapter, StateMachineLabelConfig, StateMachinePoolConfig, StateMachineProviderConfig } from './types.js';
 
 const LIFE_MS = 300_000;
-const RETRY = { firstMs: 5_000, longestMs: 300_000 };
+/** What a label lacks may be there at any time. */
+const RETRY = { firstMs: 5_000, longestMs: 30_000 };
 
 /** What the readiness of labels is taken from. */
 export interface ReadinessOptions {
@@ -52,12 +53,17 @@ export class Readiness {
     return adapter.labelReady ? this.#ask(pool, label) : true;
   }
 
+  /** A launch failed for something that the cloud does not have: asks again. */
+  recheck(label: string, pool: string): void {
+    this.#answers.get(keyOf(pool, label))?.refresh();
+  }
+
   stop(): void {
     for (const answer of this.#answers.values()) answer.stop();
   }
 
   #ask(pool: StateMachinePoolConfig, label: StateMachineLabelConfig): boolean {
-    const key = JSON.stringify([pool.name, label.name]);
+    const key = keyOf(pool.name, label.name);
     const known = this.#answers.get(key);
     if (known) {
       void known.value;
@@ -72,6 +78,7 @@ export class Readiness {
   #follow(key: string, pool: StateMachinePoolConfig, label: StateMachineLabelConfig, first: Promise<boolean>): void {
     const { adapter, clock, random, logger, changed } = this.#options;
     let pending: Promise<boolean> | undefined = first;
+    let wasUnanswered = false;
     const answer = new Refreshed<boolean>({
       clock,
       random,
@@ -84,14 +91,26 @@ export class Readiness {
         return true;
       },
       onFetched: (error) => {
-        const wasMissing = this.#missing.has(pool.name, label.name);
         const isMissing = isNodepoolError(error, 'NODEPOOL_CONFIG');
-        if (isMissing || error === undefined) this.#missing.set(pool.name, label.name, isMissing ? error : undefined);
-        if (error !== undefined) logger.warn('Label is not ready', { pool: pool.name, label: label.name, error });
-        if (wasMissing !== this.#missing.has(pool.name, label.name)) changed();
+        const isUnanswered = error !== undefined && !isMissing;
+        if (isUnanswered && !wasUnanswered) {
+          logger.warn('Failed to find out whether a label is ready', { pool: pool.name, label: label.name, error });
+        }
+        wasUnanswered = isUnanswered;
+        if (isUnanswered) return;
+        const wasMissing = this.#missing.has(pool.name, label.name);
+        const isNews = this.#missing.set(pool.name, label.name, isMissing ? error : undefined);
+        const fields = { pool: pool.name, label: label.name };
+        if (isNews && isMissing) logger.warn('Label is not ready', { ...fields, error });
+        else if (isNews) logger.info('Label is ready again', fields);
+        if (wasMissing !== isMissing) changed();
       },
     });
     this.#answers.set(key, answer);
     answer.refresh();
   }
+}
+
+function keyOf(pool: string, label: string): string {
+  return JSON.stringify([pool, label]);
 }

@@ -5,7 +5,7 @@ import {
   type RequestId,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
-import { withTimeToProbe } from './texts.js';
+import { withTimesFromNow } from './texts.js';
 import type { Reason, RuleName } from './types.js';
 
 /** What one pool does with a request, and why. */
@@ -61,7 +61,7 @@ export interface RequestExplanation {
 }
 
 function explainOwn(pool: PoolExplanation, nowMs: number): PoolExplanation {
-  return { ...pool, text: withTimeToProbe(pool.text, nowMs) };
+  return { ...pool, text: withTimesFromNow(pool.text, nowMs) };
 }
 
 /** What can be said about a pool of another launcher. */

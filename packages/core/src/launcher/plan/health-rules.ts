@@ -1,6 +1,6 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 import { findCandidates, isOriginal, MIN_READY_REQUESTOR, reason } from './candidates.js';
-import { probeTime } from './texts.js';
+import { failureTime, probeTime } from './texts.js';
 import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
 
 /**
@@ -73,10 +73,11 @@ function failingReason(request: PlannedRequest, view: PoolView, other: PoolCompo
   const health = isProvider ? report?.provider : label?.health;
   const what = isProvider ? (report?.failing ?? 'launches') : `launches of "${label?.label ?? ''}"`;
   const failures = health?.failures ?? 0;
+  const last = health?.failedMs === undefined ? '' : `${failureTime(health.failedMs)}, `;
   const next = probeTime(health?.nextProbeMs);
   return reason(
     'provider-failing',
-    `provider "${view.provider}": ${failures} ${what} in a row failed, ${next}: ${health?.error ?? 'no reason was given'}`,
+    `provider "${view.provider}": ${failures} ${what} in a row failed, ${last}${next}: ${health?.error ?? 'no reason was given'}`,
     other ? `pool "${other.providerName}/${other.name}" serves it, or a probe succeeds` : 'a probe succeeds',
     { failures, ...(other && { pool: other.name, provider: other.providerName }) },
   );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { amountText, labelsToText, probeTime, timeToProbe, withTimeToProbe } from './texts.js';
+import { failureTime, amountText, labelsToText, probeTime, timeToProbe, withTimesFromNow } from './texts.js';
 
 describe('labels for people', () => {
   it('are shown as they are while they are few, or all different', () => {
@@ -25,15 +25,19 @@ describe('amounts', () => {
 
 describe('the next probe', () => {
   it('is told by its time in a verdict, and by the time until then to who asks', () => {
-    const text = `3 launches in a row failed, ${probeTime(60_000)}: no capacity`;
+    const text = `3 launches in a row failed, ${failureTime(10_000)}, ${probeTime(60_000)}: no capacity`;
 
-    expect(text).toBe('3 launches in a row failed, next probe at 1970-01-01T00:01:00.000Z: no capacity');
-    expect(withTimeToProbe(text, 20_400)).toBe('3 launches in a row failed, next probe in 40 s: no capacity');
+    expect(text).toBe(
+      '3 launches in a row failed, the last at 1970-01-01T00:00:10.000Z, next probe at 1970-01-01T00:01:00.000Z: no capacity',
+    );
+    expect(withTimesFromNow(text, 20_400)).toBe(
+      '3 launches in a row failed, the last 10 s ago, next probe in 40 s: no capacity',
+    );
   });
 
   it('may be due, or under way', () => {
     expect(timeToProbe(60_000, 60_000)).toBe('next probe now');
     expect(timeToProbe(undefined, 0)).toBe('a probe is under way');
-    expect(withTimeToProbe('a probe is under way: no capacity', 0)).toBe('a probe is under way: no capacity');
+    expect(withTimesFromNow('a probe is under way: no capacity', 0)).toBe('a probe is under way: no capacity');
   });
 });

@@ -39,6 +39,7 @@ export function amountText(amount: number, resource: string): string {
 
 const MS_PER_SECOND = 1_000;
 const NEXT_PROBE = /next probe at (\S+Z)/;
+const LAST_FAILURE = /the last at (\S+Z)/;
 
 /** When a provider that fails is tried again; it stays true, so that a verdict may say it. */
 export function probeTime(nextProbeMs: number | undefined): string {
@@ -52,7 +53,17 @@ export function timeToProbe(nextProbeMs: number | undefined, nowMs: number): str
   return seconds > 0 ? `next probe in ${seconds} s` : 'next probe now';
 }
 
-/** The text of a verdict with {@link timeToProbe} in place of {@link probeTime}. */
-export function withTimeToProbe(text: string, nowMs: number): string {
-  return text.replace(NEXT_PROBE, (_, time: string) => timeToProbe(Date.parse(time), nowMs));
+/** When a launch failed last; it stays true, so that a verdict may say it. */
+export function failureTime(failedMs: number): string {
+  return `the last at ${new Date(failedMs).toISOString()}`;
+}
+
+/** The text of a verdict with {@link timeToProbe} in place of {@link probeTime}, and ages in place of {@link failureTime}. */
+export function withTimesFromNow(text: string, nowMs: number): string {
+  return text
+    .replace(NEXT_PROBE, (_, time: string) => timeToProbe(Date.parse(time), nowMs))
+    .replace(LAST_FAILURE, (_, time: string) => {
+      const seconds = Math.max(0, Math.round((nowMs - Date.parse(time)) / MS_PER_SECOND));
+      return `the last ${seconds} s ago`;
+    });
 }

@@ -19,7 +19,7 @@ describe('health', () => {
       health.succeeded();
     }
 
-    expect(health.report(0)).toMatchObject({ state: 'closed', failures: 0 });
+    expect(health.report(0)).toMatchObject({ state: 'closed', failures: 0, error: undefined, failedMs: undefined });
   });
 
   it('opens at the last of so many failures in a row, and says when it is tried again', () => {

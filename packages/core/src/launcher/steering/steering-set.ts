@@ -1,6 +1,7 @@
 import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
 import type { Config } from '../../contract/config.js';
 import type { Logger } from '../../contract/logger.js';
+import type { HealthReport } from './health.js';
 import { ProviderSteering, type SteeringReport } from './provider-steering.js';
 
 /** What the steering of all providers needs of the launcher around it. */
@@ -80,14 +81,18 @@ export class SteeringSet {
 
   /** Each line has the error of its own failure: a label may lack capacity in a provider that is well. */
   #log(provider: string, { provider: health, labels, speed }: SteeringReport): void {
-    const { logger } = this.#port;
-    const { state, failures, error } = health;
-    if (state !== 'closed') logger.warn('Provider fails; requests go to others', { provider, state, failures, error });
+    const { logger, clock } = this.#port;
+    const detailsOf = ({ state, failures, error, failedMs }: HealthReport) => {
+      const age = failedMs === undefined ? {} : { errorAgeMs: clock.now() - failedMs };
+      return { state, failures, error, ...age };
+    };
+    if (health.state !== 'closed')
+      logger.warn('Provider fails; requests go to others', { provider, ...detailsOf(health) });
     for (const { label, health: own } of labels) {
-      const fields = { provider, label, state: own.state, failures: own.failures, error: own.error };
+      const fields = { provider, label, ...detailsOf(own) };
       logger.warn('Launches of a label fail in a provider; requests for it go to others', fields);
     }
-    if (state !== 'closed' || labels.length > 0) return;
+    if (health.state !== 'closed' || labels.length > 0) return;
     if (speed.state === 'closed') logger.info('Provider is well again', { provider });
     else logger.warn('Provider is slow; others are asked first', { provider, error: speed.error });
   }
