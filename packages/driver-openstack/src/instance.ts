@@ -32,6 +32,7 @@ export function toInstance(server: Server, context: InstanceContext): OpenStackI
     externalId: server.id,
     ready: server.status === 'ACTIVE' && addresses.interfaceIp !== undefined,
     deleted: GONE.has(server.status),
+    status: statusOf(server, addresses.interfaceIp !== undefined),
     interfaceIp: addresses.interfaceIp ?? null,
     // as the original writes it where there is none
     publicIpv4: addresses.publicIpv4 ?? '',
@@ -45,6 +46,12 @@ export function toInstance(server: Server, context: InstanceContext): OpenStackI
     resources: resourcesOf(server, context),
     server,
   };
+}
+
+/** Nova's status, with what it is doing, or what the server lacks. */
+function statusOf({ status, taskState }: Server, hasAddress: boolean): string {
+  if (status === 'ACTIVE' && !hasAddress) return 'ACTIVE, without an address';
+  return taskState === undefined ? status : `${status} (${taskState})`;
 }
 
 function resourcesOf(server: Server, { flavors, volumeSizes }: InstanceContext): Resources {

@@ -28,6 +28,17 @@ describe('failures of a launch', () => {
     expect(servers()).toEqual([]);
   });
 
+  it('a server that stays in BUILD ends with what Nova says of it', async () => {
+    await setUp({ entry: { 'launch-retries': 1, 'launch-timeout': 240 } });
+    world.cloud.state.fates.push('stuck');
+
+    const { state, error } = await world.during(world.launch());
+
+    const why =
+      'the instance was not ready within 240 s, the cloud shows it as BUILD (scheduling): allow more with launch-timeout';
+    expect({ state, message: error?.message }).toEqual({ state: 'failed', message: why });
+  });
+
   it.each([400, 403, 413, 500])('an order refused with %i for quota waits, and no attempt counts', async (status) => {
     await setUp({ entry: { 'launch-retries': 1 } });
     const body = JSON.stringify({ badRequest: { code: status, message: 'Quota exceeded for instances: Requested 1' } });

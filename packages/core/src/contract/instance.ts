@@ -8,6 +8,8 @@ export interface Instance {
   readonly ready: boolean;
   /** Still listed, but gone for all purposes. */
   readonly deleted: boolean;
+  /** The cloud's own word for its state, such as `BUILD (spawning)`; shown when the instance is not ready in time. */
+  readonly status?: string | undefined;
   /** Where to reach it; `null` while it has no address; see {@link needsAddress}. */
   readonly interfaceIp: string | null;
   /** The tags it carries. Those given at creation must be found here again. */

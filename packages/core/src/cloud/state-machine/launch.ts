@@ -23,6 +23,8 @@ const LATE_LOOK_MS = 5_000;
  */
 export class Launch {
   readonly #work: LaunchWork;
+  /** What the cloud showed at the last look, of an instance that was not ready in time. */
+  #lastStatus: string | undefined;
 
   constructor(services: LaunchServices, order: LaunchOrder, signal: AbortSignal, logger: Logger) {
     this.#work = new LaunchWork(services, order, signal, logger);
@@ -92,7 +94,8 @@ export class Launch {
     } catch (error) {
       if (this.#work.storeError) return this.#work.storeError;
       if (!deadline.expired) return asError(error);
-      const message = `the instance was not ready within ${timeoutMs / 1000} s: allow more with launch-timeout`;
+      const shown = this.#lastStatus === undefined ? '' : `, the cloud shows it as ${this.#lastStatus}`;
+      const message = `the instance was not ready within ${timeoutMs / 1000} s${shown}: allow more with launch-timeout`;
       return new TimeoutError(message, { timeoutMs, operation: 'create', cause: error });
     } finally {
       deadline.end();
@@ -100,6 +103,7 @@ export class Launch {
   }
 
   async #attempt(attempt: number, deadline: Deadline): Promise<void> {
+    this.#lastStatus = undefined;
     deadline.signal.throwIfAborted();
     let step: LaunchStep = { name: 'delete-leftovers', attempt };
     let image: NodeImage | undefined;
@@ -111,14 +115,15 @@ export class Launch {
       }
     } catch (error) {
       const isLate = image !== undefined && deadline.expired && !this.#work.storeError;
-      const late = isLate ? await this.#readyAfterAll() : undefined;
-      if (!late || !image) throw error;
-      await this.#useLate(late, image);
+      const seen = isLate ? await this.#lookAgain() : undefined;
+      this.#lastStatus = seen?.status;
+      if (!seen?.ready || !image) throw error;
+      await this.#useLate(seen, image);
     }
   }
 
-  /** An instance whose time is over may have become ready in the meantime: it costs one more look to know. */
-  async #readyAfterAll(): Promise<Instance | undefined> {
+  /** An instance whose time is over may have become ready in the meantime, or its status says what it waits for. */
+  async #lookAgain(): Promise<Instance | undefined> {
     const { services, node, leftovers, signal } = this.#work;
     const { instances, clock } = services;
     const { externalId } = node;
@@ -126,8 +131,7 @@ export class Launch {
     const deadline = startDeadline(clock, LATE_LOOK_MS, signal);
     try {
       const instance = await instances.find(externalId, instances.mark(), deadline.signal);
-      const isUsable = instance && instance.ready && !instance.deleted && this.#work.isOwn(instance);
-      return isUsable ? instance : undefined;
+      return instance && !instance.deleted && this.#work.isOwn(instance) ? instance : undefined;
     } catch {
       return undefined; // the attempt fails as it would have without the look
     } finally {
