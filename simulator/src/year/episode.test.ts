@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Episode, runHerd } from './episode.js';
+import { Episode, runHerd, type Setup } from './episode.js';
 import { INCIDENTS, type Incident } from './incidents.js';
 
 const MINUTE_MS = 60_000;
@@ -32,6 +32,20 @@ describe('an incident in one of three regions', () => {
 describe('an incident in one of three regions of one launcher with standby nodes', () => {
   it('dead region: all requests are served, and the region is used again when it is over', async () => {
     const result = await new Episode(1, true, { oneLauncher: true, minReady: 6 }).run(incidentOf('dead region'), 13);
+
+    expect(result.violations).toEqual([]);
+    expect(result.answers.filter(({ isFulfilled }) => !isFulfilled)).toEqual([]);
+    expect(result.recoveredMs).toBeLessThanOrEqual(5 * MINUTE_MS);
+  });
+});
+
+describe('an incident in one of three regions with standby nodes', () => {
+  it.each<[string, string, Setup]>([
+    ['machines of several launchers do not come up', 'dead region', { minReady: 2, sharedBy: 2 }],
+    ['machines hang for ten minutes', 'dead region', { minReady: 2, oneLauncher: true, bootTimeoutS: 600 }],
+    ['nothing answers, and no label is kept on standby', 'API answers 500', { sharedBy: 2 }],
+  ])('%s: there are never more of them than min-ready, and one probe', async (_what, name, setup) => {
+    const result = await new Episode(1, true, setup).run(incidentOf(name), 13);
 
     expect(result.violations).toEqual([]);
     expect(result.answers.filter(({ isFulfilled }) => !isFulfilled)).toEqual([]);

@@ -2,6 +2,7 @@ import { SimulatedLauncher } from '../actors/launcher.js';
 import { ZuulClient, type Answer, type JobPlan } from '../actors/zuul.js';
 import { cloudDriver } from '../fleets/cloud-fleet.js';
 import type { ConfigSpec } from '../fleets/config.js';
+import { checkStandby } from '../world/standby-check.js';
 import { Violation } from '../world/violation.js';
 import { World } from '../world/world.js';
 import type { Incident } from './incidents.js';
@@ -36,6 +37,10 @@ export interface EpisodeResult {
 export interface Setup {
   /** One launcher has all regions. Default: each has a launcher of its own. */
   readonly oneLauncher?: boolean | undefined;
+  /** So many launchers each have all regions. */
+  readonly sharedBy?: number | undefined;
+  /** Seconds until a machine that does not come up is given up. Default: 60. */
+  readonly bootTimeoutS?: number | undefined;
   /** Standby nodes, over all regions. Default: none. */
   readonly minReady?: number | undefined;
 }
@@ -53,17 +58,25 @@ export class Episode {
   #ordersAtFirstFailure: number | undefined;
   #isOn = false;
 
-  constructor(seed: number, steering: boolean, { oneLauncher = false, minReady = 0 }: Setup = {}) {
+  constructor(
+    seed: number,
+    steering: boolean,
+    { oneLauncher = false, sharedBy = 0, minReady = 0, bootTimeoutS }: Setup = {},
+  ) {
     this.#world = new World(seed, false, Infinity);
     for (const name of REGIONS) this.#regions.set(name, new Region(this.#world, name, { instances: INSTANCES }));
     const driver = cloudDriver(this.#regions);
     this.#world.drivers.set(driver.name, driver);
     this.#struck = this.#world.random.pick([...this.#regions.values()]);
     const regions = [...this.#regions.values()];
-    this.#launchers = (oneLauncher ? [regions] : regions.map((region) => [region])).map((own) => {
-      const name = ['launcher', ...own.map((region) => region.name)].join('-');
-      return new SimulatedLauncher(this.#world, name, specOf(own, { steering, minReady }));
+    const policy = { steering, minReady, bootTimeoutS };
+    const shares = sharedBy > 0 ? Array.from({ length: sharedBy }, () => regions) : regions.map((region) => [region]);
+    this.#launchers = (oneLauncher ? [regions] : shares).map((own, i) => {
+      const name = sharedBy > 0 ? `launcher-${i + 1}` : ['launcher', ...own.map((region) => region.name)].join('-');
+      return new SimulatedLauncher(this.#world, name, specOf(own, policy));
     });
+    // launchers that start in the same moment may not know of one another yet
+    checkStandby(this.#world, () => (this.#world.elapsedMs < WARM_UP_MS ? Infinity : minReady));
     this.#world.launcherCount = this.#launchers.length;
     this.#client = new ZuulClient(this.#world, 'zuul');
     this.#client.onAnswer = (answer) => this.#answers.push(answer);
@@ -131,9 +144,11 @@ interface Policy {
   readonly steering: boolean;
   readonly minReady?: number;
   readonly maxConcurrency?: number;
+  readonly bootTimeoutS?: number | undefined;
 }
 
-function specOf(regions: readonly Region[], { steering, minReady = 0, maxConcurrency = -1 }: Policy): ConfigSpec {
+function specOf(regions: readonly Region[], policy: Policy): ConfigSpec {
+  const { steering, minReady = 0, maxConcurrency = -1, bootTimeoutS = 60 } = policy;
   const pool = {
     name: 'main',
     'availability-zones': ['zone-1', 'zone-2'],
@@ -141,11 +156,10 @@ function specOf(regions: readonly Region[], { steering, minReady = 0, maxConcurr
   };
   const providers = regions.map(({ name, settings }) => ({
     ...{ name, driver: 'fake', cloud: name, 'cloud-settings': settings },
-    ...{ 'launch-timeout': 600, 'boot-timeout': 60, 'launch-retries': 3, 'max-concurrency': maxConcurrency },
+    ...{ 'launch-timeout': 600, 'boot-timeout': bootTimeoutS, 'launch-retries': 3, 'max-concurrency': maxConcurrency },
     ...{ 'cloud-images': [{ name: 'image' }], pools: [pool] },
   }));
-  const labels = [{ name: LABEL, 'min-ready': minReady }];
-  return { labels, maxHoldAgeMs: 0, tenantLimits: new Map(), steering, providers };
+  return { labels: [{ name: LABEL, minReady }], maxHoldAgeMs: 0, tenantLimits: new Map(), steering, providers };
 }
 
 /** How a herd on one region went. */

@@ -167,6 +167,7 @@ function makeServing(options: LauncherOptions, parts: LauncherParts): ServingPar
       parts.concerns.tell();
       queueMicrotask(() => parts.probes.check(provider)); // what waits for the provider may be the probe
     },
+    settled: (provider) => queueMicrotask(() => parts.probes.check(provider)),
   });
   const pools = new PoolSet(services, {
     steering: (provider) => steering.of(provider),
@@ -216,6 +217,11 @@ function makeNodes({ services, life, inForce, shared, providers, pools }: Launch
   const { config } = inForce;
   const nodeProviders: NodeProviders = { providerOf: (node) => providers.providerOf(node) };
   const cleanup = loggingAs(services, LOGGER_NAMES.cleanup);
+  const minReady = new MinReady(services, {
+    ...{ config, isActive: isServing },
+    canLaunch: (label) => pools.canLaunch(label),
+    isFirst: (label) => pools.isFirstFor(label),
+  });
   return {
     reaper: new Reaper(loggingAs(services, LOGGER_NAMES.deletedNodes), {
       ...{ isActive, ...nodeProviders },
@@ -227,14 +233,11 @@ function makeNodes({ services, life, inForce, shared, providers, pools }: Launch
       poolOf: (node) => providers.runnerOf(node)?.config.pools.get(node.pool ?? ''),
       ...nodeRemoval(services),
     }),
-    minReady: new MinReady(services, {
-      ...{ config, isActive: isServing },
-      canLaunch: (label) => pools.canLaunch(label),
-      isFirst: (label) => pools.isFirstFor(label),
-    }),
+    minReady,
     probes: new StandbyProbes(services, {
       isActive: isServing,
-      labelToProbe: (provider) => pools.labelToProbe(provider),
+      labelsToProbe: (provider) => pools.labelsToProbe(provider),
+      isMissing: (label) => minReady.isMissing(label),
     }),
     leftovers: new Leftovers(cleanup),
   };

@@ -1,6 +1,7 @@
-import { COMPONENTS_ROOT, isFree } from '@nodepool/zk-protocol';
+import { COMPONENTS_ROOT, isFree, type RequestId } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createStateMachine, failed, LaunchError } from '../../src/index.js';
+import { isProbe } from '../../src/launcher/plan/health-rules.js';
 import { Harness } from '../../src/testing/harness/harness.js';
 import { honestDriver, invalidConfigs, validConfig } from '../contract/honest-driver.js';
 import { TestCloud } from '../contract/test-cloud.js';
@@ -12,12 +13,12 @@ const broken = () =>
     handlers: { start: () => failed(new LaunchError('status', 'it is broken')) },
   });
 
-describe('a provider that fails, with a label kept on standby', () => {
+describe('a provider that fails', () => {
   let harness: Harness;
   afterEach(() => harness.close());
 
   /** Launches of provider `test` go as its state says; others may have its labels as well. */
-  async function start(others: readonly string[]) {
+  async function start(others: readonly string[], minReady = 1) {
     const state: { cloud: 'well' | 'broken' | 'hanging'; attempts: number } = { cloud: 'broken', attempts: 0 };
     const cloud = new TestCloud();
     const driver = honestDriver(() => cloud, {
@@ -35,7 +36,7 @@ describe('a provider that fails, with a label kept on standby', () => {
     harness = await Harness.open({
       ...{ driver, cloud: () => cloud, invalidConfigs },
       validConfig: { ...validConfig, priority: 50, 'launch-retries': 1 },
-      file: { labels: [{ name: 'small', 'min-ready': 1 }, { name: 'large' }], providers },
+      file: { labels: [{ name: 'small', 'min-ready': minReady }, { name: 'large' }], providers },
     });
     const { zk } = await harness.startLauncher();
     /** Whether the registry shows the provider as failing. */
@@ -54,6 +55,17 @@ describe('a provider that fails, with a label kept on standby', () => {
   const freeIn = (name: string) =>
     [...harness.history.nodes.values()].filter((node) => node.provider === name && isFree(node)).length;
 
+  const isProbing = (id: RequestId) => {
+    const request = harness.history.requests.get(id);
+    return request !== undefined && isProbe(request);
+  };
+
+  /** Nodes of probes that are being made. */
+  const probing = () =>
+    [...harness.history.nodes.values()].filter(
+      ({ state, allocatedTo }) => state === 'building' && allocatedTo !== null && isProbing(allocatedTo),
+    );
+
   it('is probed though nobody asks for a node and none is missing, and works again', async () => {
     const { state, isOpen } = await start(['second']);
     for (let i = 0; i < 3; i++) await harness.fulfilled(await harness.submit(['large']));
@@ -71,11 +83,26 @@ describe('a provider that fails, with a label kept on standby', () => {
     expect(attempts).toBeLessThanOrEqual(9);
     expect(made).toBe(1);
     expect(await isOpen()).toBe(false);
-    expect([freeIn('test'), freeIn('second')]).toEqual([1, 1]);
+    expect([freeIn('test'), freeIn('second')]).toEqual([0, 1]);
     expect(harness.ownRequests()).toHaveLength(3);
   });
 
-  it('is probed again while probes hang', async () => {
+  it('is probed with a node that is deleted again where no label is kept on standby', async () => {
+    const { state, isOpen } = await start([], 0);
+    const failures = [];
+    for (let i = 0; i < 3; i++) failures.push(await harness.submit(['large']));
+    await harness.until(() => isOpen(), 'it has failed often enough', 600_000);
+
+    state.cloud = 'well';
+    await harness.until(async () => !(await isOpen()), 'a probe has succeeded', LONGEST_PAUSE_MS + 30_000);
+    await harness.pass(30_000);
+
+    expect(failures.map((id) => harness.history.requests.get(id)?.state)).toEqual(['failed', 'failed', 'failed']);
+    expect([...harness.history.nodes.values()].filter(({ provider }) => provider === 'test')).toEqual([]);
+    expect(harness.ownRequests()).toHaveLength(3);
+  });
+
+  it('is probed again while probes hang, with one at a time', async () => {
     const { state } = await start(['second']);
     state.cloud = 'well';
     await harness.until(() => freeIn('test') + freeIn('second') > 0, 'there is a standby node', 600_000);
@@ -85,9 +112,14 @@ describe('a provider that fails, with a label kept on standby', () => {
     await harness.pass(30_000);
     const before = state.attempts;
 
-    await harness.pass(4 * LONGEST_PAUSE_MS);
+    let most = 0;
+    for (let i = 0; i < 48; i++) {
+      await harness.pass((4 * LONGEST_PAUSE_MS) / 48);
+      most = Math.max(most, probing().length);
+    }
 
-    expect(state.attempts - before).toBeGreaterThanOrEqual(4);
+    expect(state.attempts - before).toBeGreaterThanOrEqual(2);
+    expect(most).toBe(1);
     state.cloud = 'well';
   });
 

@@ -6,7 +6,7 @@ import { poolView } from '../../../test/support/pool-view.js';
 import { steeringAt } from '../../../test/support/steering-at.js';
 import { LaunchError } from '../../contract/errors.js';
 import type { ProviderSteering } from '../steering/provider-steering.js';
-import { findAlternative, findSuccessor } from './health-rules.js';
+import { chooseProbes, findAlternative, findSuccessor } from './health-rules.js';
 import { judgeStanding, MIN_READY_REQUESTOR } from './rules.js';
 import type { PoolView } from './types.js';
 
@@ -33,6 +33,31 @@ const request = (fields: object = {}) => {
   return { ...newRequest({ labels: ['small'] }, 0), id: '200-0000000001' as RequestId, ...fields };
 };
 const rule = (of: PoolView, fields: object = {}) => judgeStanding(request(fields), of)?.reason.rule;
+
+describe('the labels with which a provider is probed', () => {
+  const label = (name: string, minReady = 0) => ({ name, minReady });
+
+  it.each([
+    ['the provider fails', [label('a'), label('b')], { isWell: false, fails: [] }, ['a']],
+    [
+      'the provider fails, and a label is on standby',
+      [label('a'), label('b', 1)],
+      { isWell: false, fails: ['a'] },
+      ['b'],
+    ],
+    ['two labels fail', [label('a'), label('b', 1), label('c')], { isWell: true, fails: ['a', 'b'] }, ['a', 'b']],
+    ['the provider is slow', [label('a'), label('b')], { isWell: true, fails: [] }, []],
+    [
+      'the provider is slow, and a label is on standby',
+      [label('a'), label('b', 1)],
+      { isWell: true, fails: [] },
+      ['b'],
+    ],
+    ['it is not time', [], { isWell: false, fails: [] }, []],
+  ])('%s', (_what, due, { isWell, fails }: { isWell: boolean; fails: string[] }, chosen) => {
+    expect(chooseProbes(due, { isWell, isFailing: (name) => fails.includes(name) })).toEqual(chosen);
+  });
+});
 
 describe('a provider whose launches fail', () => {
   it('leaves a request to a pool of another provider', () => {

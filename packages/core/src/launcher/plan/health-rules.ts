@@ -1,4 +1,6 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
+import type { LabelConfig } from '../../contract/config.js';
+import type { SteeringView } from '../steering/provider-steering.js';
 import { findCandidates, isOriginal, MIN_READY_REQUESTOR, reason } from './candidates.js';
 import { failureTime, probeTime } from './texts.js';
 import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
@@ -32,11 +34,25 @@ function findOthers(request: PlannedRequest, view: PoolView): PoolComponentRecor
   );
 }
 
-/** The request is for a standby node of one provider, to find out whether it works again. It is for no other. */
+/** Whether the request is for a node of one provider, to find out whether it works again. It is for no other provider. */
 export function isProbe<T extends Pick<PlannedRequest, 'requestor' | 'provider'>>(
   request: T,
 ): request is T & { readonly provider: string } {
   return request.requestor === MIN_READY_REQUESTOR && request.provider !== null;
+}
+
+/**
+ * Chooses the labels of which a provider launches a probe: each one that fails; of a provider that fails itself one alone,
+ * if possible one that is kept on standby; of a slow provider only such a one, as requests find out as well.
+ * @param due - labels of the provider for whose nodes it is time, in the order of the configuration
+ */
+export function chooseProbes(
+  due: readonly Pick<LabelConfig, 'name' | 'minReady'>[],
+  steering: Pick<SteeringView, 'isWell' | 'isFailing'>,
+): string[] {
+  const standby = due.find(({ minReady }) => minReady > 0);
+  if (!steering.isWell) return [standby ?? due[0]].flatMap((label) => label?.name ?? []);
+  return due.filter((label) => label === standby || steering.isFailing(label.name)).map(({ name }) => name);
 }
 
 /** Skips a probe while none is due for this launcher: other launchers of the provider may have asked for it. */

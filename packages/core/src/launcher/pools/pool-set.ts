@@ -1,6 +1,7 @@
 import type { RequestId } from '@nodepool/zk-protocol';
 import type { Config } from '../../contract/config.js';
 import type { Services } from '../mirror/services.js';
+import { chooseProbes } from '../plan/health-rules.js';
 import { keepsStandby } from '../plan/nodes.js';
 import { poolKey } from '../mirror/usage.js';
 import type { PoolLoad } from '../../contract/pool-load.js';
@@ -71,19 +72,19 @@ export class PoolSet {
     return false;
   }
 
-  /**
-   * A label kept on standby of which the provider is to make a node now, to find out whether it works again.
-   * @returns `undefined` when it is not time, or the provider has no such label
-   */
-  labelToProbe(provider: string): string | undefined {
-    for (const { view } of this.#workers.values()) {
-      if (view.provider !== provider) continue;
-      for (const { name, minReady } of this.#port.config().labels.values()) {
-        if (minReady > 0 && keepsStandby(view, name) && view.steering?.isProbeDue([name]) && view.labelReady(name))
-          return name;
-      }
-    }
-    return undefined;
+  /** Labels of which the provider has to launch a node now, to find out whether it works again. Empty: no probe is due. */
+  labelsToProbe(provider: string): string[] {
+    const steering = this.#port.steering(provider);
+    if (!steering) return [];
+    const views = this.configured.map(({ view }) => view).filter((view) => view.provider === provider);
+    const due = [...this.#port.config().labels.values()].filter(
+      ({ name, minReady }) =>
+        minReady >= 0 &&
+        steering.isProbeDue([name]) &&
+        !steering.isTold(name) &&
+        views.some((view) => keepsStandby(view, name) && view.labelReady(name)),
+    );
+    return chooseProbes(due, steering);
   }
 
   /** Of the registered pools with the label, the one with the smallest id is here. Older launchers do not register. */

@@ -11,12 +11,14 @@ import {
   withRequest,
   type LauncherId,
   type NodeId,
+  type RequestFields,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import type { LaunchOrder, LaunchResult, NodeRequestHandler, Provider } from '../../contract/driver.js';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { ServiceWorld } from '../../../test/support/service-world.js';
+import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
 import type { Assignment, AssignmentPart } from '../plan/types.js';
 import { RequestHandler } from './handler.js';
 import type { HandlerPool } from './handler-pool.js';
@@ -40,9 +42,9 @@ class Work {
   ) {}
 
   /** Stores a request for the labels. */
-  static async begin(labels: readonly string[]): Promise<Work> {
+  static async begin(labels: readonly string[], fields: RequestFields = {}): Promise<Work> {
     const world = await ServiceWorld.open();
-    const body = encodeRequest(newRequest({ labels, requestor: 'zuul' }, world.clock.now()));
+    const body = encodeRequest(newRequest({ labels, requestor: 'zuul', ...fields }, world.clock.now()));
     const path = await world.clock.run(world.other.create(`${REQUESTS_ROOT}/200-`, body, { sequential: true }));
     await world.pass(100);
     const request = world.services.mirror.requests.get(path.slice(REQUESTS_ROOT.length + 1));
@@ -123,6 +125,7 @@ class Work {
 
 const LAUNCH = { kind: 'launch' } as const;
 const WAIT = { kind: 'wait' } as const;
+const PROBE = { requestor: MIN_READY_REQUESTOR, provider: 'cloud' };
 /** A wanted label, and what stands for it. */
 type Part = readonly [label: string, given: NodeId | typeof LAUNCH | typeof WAIT];
 
@@ -362,6 +365,37 @@ describe('a request that lacks one node', () => {
     const [node] = [...work.world.services.mirror.nodes.values()];
     expect(node).toMatchObject({ state: 'ready', allocatedTo: null });
     expect(await work.entries(nodeLockPath(node?.id as NodeId))).toEqual([]);
+  });
+
+  it('breaks its launch off when it is a probe and withdrawn', async () => {
+    const work = await Work.begin(['a'], PROBE);
+    const launch = (order: LaunchOrder, signal: AbortSignal) =>
+      new Promise<LaunchResult>((resolve) => {
+        signal.addEventListener('abort', () => resolve(failed(order)), { once: true });
+      });
+    work.accept([['a', LAUNCH]], { launch });
+    await work.world.pass(1_000);
+
+    await work.world.clock.run(work.world.other.delete(requestPath(work.request.id)));
+    work.handler.requestGone();
+
+    expect(await work.outcome()).toBe('abandoned'); // the launcher removes its locks, and the node is garbage
+    expect(work.launches).toEqual({ planned: 1, recorded: 1, ended: 1 });
+  });
+
+  it('leaves no node behind when it is a probe and withdrawn as its node is ready', async () => {
+    const work = await Work.begin(['a'], PROBE);
+    const launch = async (order: LaunchOrder) => {
+      await work.world.other.delete(requestPath(work.request.id));
+      return ready(order);
+    };
+    work.accept([['a', LAUNCH]], { launch });
+    await work.world.pass(1_000);
+
+    work.handler.requestGone();
+
+    expect(await work.outcome()).toBe('gone');
+    expect([...work.world.services.mirror.nodes.values()]).toMatchObject([{ state: 'deleting', allocatedTo: null }]);
   });
 
   it('is fulfilled with what its requestor wrote into it meanwhile', async () => {

@@ -5,6 +5,7 @@ import type { RequestOutcome } from '../../contract/request-outcome.js';
 import type { Services } from '../mirror/services.js';
 import type { PausedRequest } from '../plan/plan-pool.js';
 import { reason } from '../plan/candidates.js';
+import { isProbe } from '../plan/health-rules.js';
 import type { Assignment } from '../plan/types.js';
 import { decline } from './decline.js';
 import { fulfilWith } from './fulfil.js';
@@ -51,9 +52,12 @@ export class RequestHandler {
     this.#work.tell('hopeless');
   }
 
-  /** The request's znode is gone. */
+  /** The request's znode is gone. Of a probe nothing is kept: its launch is broken off. */
   requestGone(): void {
-    this.#work.tell('gone');
+    const work = this.#work;
+    const isBrokenOff = isProbe(work.request) && work.parts.has('working') && !work.isFulfilled;
+    if (isBrokenOff) work.abandon(new Error('the probe was withdrawn'));
+    else work.tell('gone');
   }
 
   /** Capacity for a paused request. Nodes named must be claimed in the mirror by the caller. */

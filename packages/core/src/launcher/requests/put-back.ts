@@ -1,4 +1,5 @@
 import { withRequest } from '@nodepool/zk-protocol';
+import { isProbe } from '../plan/health-rules.js';
 import type { RequestWork } from './request-work.js';
 import type { StepTo } from './stage.js';
 
@@ -23,10 +24,10 @@ export async function giveWay(work: RequestWork): Promise<StepTo<'ended'>> {
   return ended.outcome === 'put-back' ? { name: 'ended', outcome: 'gave-way' } : ended;
 }
 
-/** The requestor has withdrawn the request: its nodes are free again, and its lock goes. */
+/** The requestor has withdrawn the request: its nodes are free again, but for that of a probe, and its lock goes. */
 export async function letGo(work: RequestWork): Promise<StepTo<'ended'>> {
   work.logger.info('Request was withdrawn; releasing its nodes');
-  await work.releaseNodes();
+  await work.releaseNodes(isProbe(work.request) ? 'deleting' : 'free');
   await work.heldRequest().unlock();
   return { name: 'ended', outcome: 'gone' };
 }

@@ -23,14 +23,14 @@ import { MinReady } from './min-ready.js';
 
 const label = { name: 'a', minReady: 1, maxReadyAgeMs: 0 };
 
-async function standby() {
+async function standby({ isFirst = true } = {}) {
   const world = await ServiceWorld.open();
   const config = { ...rackConfig, labels: new Map([['a', label]]) };
   const minReady = new MinReady(world.services, {
     config: () => config,
     isActive: () => true,
     canLaunch: () => true,
-    isFirst: () => true,
+    isFirst: () => isFirst,
   });
   const session = world.zk.sessionId;
   const { requests } = world.services.mirror;
@@ -141,6 +141,31 @@ describe('a standby node of another launcher', () => {
 
     expect(world.services.mirror.requests.size).toBe(1);
     parts.minReady.stop();
+  });
+});
+
+describe('a launcher that is not the first of a label', () => {
+  it('leaves the first one five seconds to ask, each time that a node is missing', async () => {
+    const { world, minReady } = await standby({ isFirst: false });
+    const { mirror } = world.services;
+    const { requests } = mirror;
+    for (let i = 0; i < 2; i++) {
+      minReady.checkAll();
+      await world.pass(4_900);
+      expect([i, requests.size]).toEqual([i, 0]);
+      await world.pass(200);
+      expect([i, requests.size]).toEqual([i, 1]);
+
+      const [request] = requests.values();
+      if (!request) throw new Error('there is no request');
+      const node = await world.createNode({});
+      await world.clock.run(world.other.delete(requestPath(request.id)));
+      await world.pass(500);
+      expect(mirror.standbyCount('a')).toBe(1);
+      await world.clock.run(world.other.delete(nodePath(node)));
+      await world.pass(50);
+    }
+    minReady.stop();
   });
 });
 

@@ -24,6 +24,8 @@ interface LabelState {
   /** Requests sent that the mirror does not show yet. */
   creating: number;
   failures: number;
+  /** Since when nodes are missing that no launcher has asked for. */
+  missingSinceMs: number | undefined;
   /** Not before this time. */
   notBeforeMs: number;
   cancel: CancelTimer | undefined;
@@ -88,6 +90,11 @@ export class MinReady {
     return found;
   }
 
+  /** Whether a node of the label is missing that no launcher has asked for. */
+  isMissing(label: string): boolean {
+    return this.#missing(label) > 0;
+  }
+
   /** Looks at one label, once for everything that happens in this turn. */
   check(label: string): void {
     if (this.#stopped || (this.#port.config().labels.get(label)?.minReady ?? 0) <= 0) return;
@@ -106,28 +113,35 @@ export class MinReady {
   /** @returns how many nodes it asks for */
   #fill(label: string): number {
     if (this.#stopped || !this.#port.isActive() || !this.#port.canLaunch(label)) return 0;
-    const wanted = this.#port.config().labels.get(label)?.minReady ?? 0;
     const state = this.#stateOf(label);
-    const free = this.#services.mirror.standbyCount(label);
-    const missing = planStandby(wanted, { free, asked: state.creating + this.#expected.count(label) });
-    if (missing === 0) return 0;
-    const pause = Math.max(state.notBeforeMs - this.#services.clock.now(), this.#registryRestMs());
-    if (pause > 0) this.#checkLater(label, pause);
-    else if (!this.#port.isFirst(label) && state.failures === 0) this.#checkLater(label, OTHERS_TURN_MS, true);
-    else {
-      for (let i = 0; i < missing; i++) void this.#ask(label, state);
-      return missing;
+    const missing = this.#missing(label);
+    if (missing === 0) {
+      state.missingSinceMs = undefined;
+      return 0;
     }
-    return 0;
+    const now = this.#services.clock.now();
+    state.missingSinceMs ??= now;
+    const othersTurnMs = this.#port.isFirst(label) ? 0 : state.missingSinceMs + OTHERS_TURN_MS - now;
+    const pauseMs = Math.max(state.notBeforeMs - now, this.#registryRestMs(), othersTurnMs);
+    if (pauseMs > 0) {
+      this.#checkLater(label, pauseMs);
+      return 0;
+    }
+    for (let i = 0; i < missing; i++) void this.#ask(label, state);
+    return missing;
   }
 
-  /** @param alone - after the pause act although others could */
-  #checkLater(label: string, pauseMs: number, alone = false): void {
+  #missing(label: string): number {
+    const wanted = this.#port.config().labels.get(label)?.minReady ?? 0;
+    const free = this.#services.mirror.standbyCount(label);
+    return planStandby(wanted, { free, asked: this.#stateOf(label).creating + this.#expected.count(label) });
+  }
+
+  #checkLater(label: string, pauseMs: number): void {
     const state = this.#stateOf(label);
     if (state.cancel) return;
     state.cancel = this.#services.clock.setTimer(pauseMs, () => {
       state.cancel = undefined;
-      if (alone) state.failures = Math.max(1, state.failures);
       this.check(label);
     });
   }
@@ -158,6 +172,7 @@ export class MinReady {
       return;
     }
     this.#expected.requested(label, request.id);
+    if (!before) this.check(label); // what was missing may not be missing any more
     if (!this.#requests.isOwn(after)) return;
     if (after.state === 'fulfilled') void this.#handOver(after, label);
     else if (after.state === 'failed') void this.#giveUp(after, label);
@@ -202,7 +217,7 @@ export class MinReady {
   #stateOf(label: string): LabelState {
     let state = this.#labels.get(label);
     if (!state) {
-      state = { creating: 0, failures: 0, notBeforeMs: 0, cancel: undefined };
+      state = { creating: 0, failures: 0, missingSinceMs: undefined, notBeforeMs: 0, cancel: undefined };
       this.#labels.set(label, state);
     }
     return state;

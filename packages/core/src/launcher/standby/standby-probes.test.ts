@@ -1,9 +1,12 @@
 import {
   decodeNode,
   encodeRequest,
+  newRequest,
   nodePath,
+  requestCreatePath,
   requestPath,
   withRequest,
+  type NodeId,
   type RequestFields,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
@@ -16,11 +19,15 @@ const PROVIDER = 'cloud';
 let probes: StandbyProbes | undefined;
 afterEach(() => probes?.stop());
 
-/** A provider that is to be probed as long as `label` is set. */
-async function setUp() {
+/** A provider that is to be probed for `labels`, as long as there are any. */
+async function setUp(...labels: string[]) {
   const world = await ServiceWorld.open();
-  const state: { label: string | undefined } = { label: 'a' };
-  probes = new StandbyProbes(world.services, { isActive: () => true, labelToProbe: () => state.label });
+  const state = { labels, isMissing: false };
+  probes = new StandbyProbes(world.services, {
+    isActive: () => true,
+    labelsToProbe: () => state.labels,
+    isMissing: () => state.isMissing,
+  });
   const waiting = (): RequestRecord[] => [...world.services.mirror.requests.values()];
   const check = async () => {
     probes?.check(PROVIDER);
@@ -34,12 +41,22 @@ async function setUp() {
     await world.clock.run(world.other.setData(requestPath(request.id), body));
     await world.pass(500);
   };
-  return { world, state, waiting, check, answer };
+  /** Another launcher asks for a probe. */
+  const askElsewhere = async (label: string) => {
+    const body = newRequest({ labels: [label], requestor: MIN_READY_REQUESTOR, provider: PROVIDER }, world.clock.now());
+    const options = { ephemeral: true, sequential: true };
+    return world.clock.run(world.other.create(requestCreatePath(900), encodeRequest(body), options));
+  };
+  const readNode = async (id: NodeId) => {
+    const { data, stat } = await world.clock.run(world.other.getData(nodePath(id)));
+    return decodeNode(id, data, stat, world.clock.now());
+  };
+  return { world, state, waiting, check, answer, askElsewhere, readNode };
 }
 
 describe('a probe of a provider', () => {
-  it('is a request for one standby node of that provider, however often it is time', async () => {
-    const { check } = await setUp();
+  it('is a request for one node of that provider, however often it is time', async () => {
+    const { check } = await setUp('a');
 
     await check();
     const requests = await check();
@@ -49,23 +66,35 @@ describe('a probe of a provider', () => {
     ]);
   });
 
-  it('gives its node to everybody', async () => {
-    const { world, check, answer, waiting } = await setUp();
+  it('is one for each label that fails', async () => {
+    const { check } = await setUp('a', 'b');
+
+    await check();
+    const requests = await check();
+
+    expect(requests.map(({ labels }) => labels)).toEqual([['a'], ['b']]);
+  });
+
+  it.each([
+    ['stays for everybody where a standby node is missing', true, 'ready'],
+    ['is deleted where none is missing', false, 'deleting'],
+  ])('makes a node that %s', async (_what, isMissing, nodeState) => {
+    const { world, state, check, answer, waiting, readNode } = await setUp('a');
+    state.isMissing = isMissing;
     const [request] = await check();
     const node = await world.createNode({ allocatedTo: request?.id ?? null, externalId: 'x' });
 
     await answer(request, { state: 'fulfilled', nodeIds: [node] });
 
     expect(waiting()).toEqual([]);
-    const { data, stat } = await world.clock.run(world.other.getData(nodePath(node)));
-    expect(decodeNode(node, data, stat, world.clock.now())).toMatchObject({ state: 'ready', allocatedTo: null });
+    expect(await readNode(node)).toMatchObject({ state: nodeState, allocatedTo: null });
   });
 
   it.each([
     ['has declined it', { declinedBy: ['nl01-PoolWorker.cloud-main-1'] }],
     ['could not make it', { state: 'failed' }],
   ] as const)('is removed when the provider %s, and asked for again later', async (_what, changes) => {
-    const { world, check, answer, waiting } = await setUp();
+    const { world, check, answer, waiting } = await setUp('a');
     const [request] = await check();
 
     await answer(request, changes);
@@ -78,33 +107,76 @@ describe('a probe of a provider', () => {
   });
 
   it('is removed when it is not needed any more, unless it has begun', async () => {
-    const { state, check, answer, waiting } = await setUp();
+    const { state, check, answer, waiting } = await setUp('a');
     const [first] = await check();
-    state.label = undefined;
+    state.labels = [];
     expect(await check()).toEqual([]);
 
-    state.label = 'a';
+    state.labels = ['a'];
     const [second] = await check();
     await answer(second, { state: 'pending' });
-    state.label = undefined;
+    state.labels = [];
     await check();
 
     expect(waiting().map(({ id }) => id)).toEqual([second?.id]);
     expect(second?.id).not.toBe(first?.id);
   });
 
-  it('does not have to end before the next one', async () => {
-    const { check, answer, waiting } = await setUp();
+  it('stays when it begins as it is removed', async () => {
+    const { world, state, check, waiting } = await setUp('a');
+    const [request] = await check();
+    if (!request) throw new Error('there is no request');
+    const begun = encodeRequest(withRequest(request, { state: 'pending' }, world.clock.now()));
+
+    state.labels = [];
+    const begins = world.other.setData(requestPath(request.id), begun); // this launcher has not heard of it yet
+    probes?.check(PROVIDER);
+    await world.clock.run(begins);
+    await world.pass(1_000);
+
+    expect(waiting()).toMatchObject([{ id: request.id, state: 'pending' }]);
+  });
+
+  it('is the only one of its label, and is replaced when it hangs', async () => {
+    const { world, check, answer, waiting } = await setUp('a');
     const [first] = await check();
-
     await answer(first, { state: 'pending' });
-    await check();
 
-    expect(waiting()).toHaveLength(2);
+    await world.pass(60_000);
+    const meanwhile = await check();
+    await world.pass(70_000);
+
+    expect(meanwhile.map(({ id }) => id)).toEqual([first?.id]);
+    expect(waiting()).toMatchObject([{ state: 'requested', labels: ['a'] }]);
+  });
+
+  it('is not asked for while another launcher has one, but is when that one has gone', async () => {
+    const { world, check, waiting, askElsewhere } = await setUp('a');
+    const path = await askElsewhere('a');
+    await world.pass(500);
+    const meanwhile = await check();
+
+    await world.clock.run(world.other.delete(path));
+    await world.pass(31_000);
+
+    expect(meanwhile.map(({ id }) => requestPath(id))).toEqual([path]);
+    expect(waiting()).toHaveLength(1);
+    expect(requestPath(waiting()[0]?.id ?? ('' as RequestRecord['id']))).not.toBe(path);
+  });
+
+  it('is removed when another launcher was quicker at the same moment', async () => {
+    const { world, waiting, askElsewhere } = await setUp('a');
+
+    const asked = askElsewhere('a');
+    probes?.check(PROVIDER); // nothing is known of the other one
+    const path = await asked;
+    await world.pass(500);
+
+    expect(waiting().map(({ id }) => requestPath(id))).toEqual([path]);
   });
 
   it('is asked for again when the session is lost in which it was', async () => {
-    const { world, check, waiting } = await setUp();
+    const { world, check, waiting } = await setUp('a');
     const [first] = await check();
 
     world.loseSession();

@@ -6,26 +6,31 @@ import { StandbyRequests } from './standby-requests.js';
 
 /** What the probes learn from the launcher around them. */
 export interface StandbyProbesPort extends Activity {
-  /**
-   * A label kept on standby of which the provider is to make a node now, to find out whether it works again.
-   * @returns `undefined` when it is not time, or the provider has no such label
-   */
-  readonly labelToProbe: (provider: string) => string | undefined;
+  /** Labels of which the provider has to launch a node now, to find out whether it works again. Empty: no probe is due. */
+  readonly labelsToProbe: (provider: string) => readonly string[];
+  /** A standby node of the label is missing, and no launcher has asked for it. */
+  readonly isMissing: (label: string) => boolean;
 }
 
-/** After a probe that was not made, e.g. for lack of quota; what a probe finds out sets the time of the next. */
+/** Pause after a probe that was not launched, e.g. for lack of quota; the result of a launched one sets the next time. */
 const AGAIN_MS = 30_000;
+/** A probe that is under way for longer is withdrawn when the next one is due. */
+const HANGS_MS = 120_000;
+
+type Probe = RequestRecord & { readonly provider: string };
 
 /**
- * Probes providers that fail or are slow with standby nodes, so that no request waits for a probe, whether or not standby
- * nodes are missing.
+ * Probes providers that fail or are slow with nodes that no request waits for: at most one at a time for each provider and
+ * label, over all launchers. A node that `min-ready` does not lack is deleted again.
  */
 export class StandbyProbes {
   readonly #services: Services;
   readonly #port: StandbyProbesPort;
   readonly #requests: StandbyRequests;
-  /** Providers with a probe that nobody has begun yet, and its request as soon as that is seen. */
-  readonly #waiting = new Map<string, RequestRecord | undefined>();
+  /** Probes of all launchers, by provider. */
+  readonly #open = new Map<string, Map<RequestId, Probe>>();
+  /** Probes that the mirror does not show yet, by provider, and until when it is waited for. */
+  readonly #asking = new Map<string, { readonly id?: RequestId; readonly untilMs: number }>();
   readonly #timers = new Map<string, CancelTimer>();
   /** Requests whose end is being written. */
   readonly #ending = new Set<RequestId>();
@@ -48,57 +53,95 @@ export class StandbyProbes {
 
   /** The provider fails, is well again, or it is time for a probe. */
   check(provider: string): void {
-    if (!this.#port.isActive()) return;
-    const label = this.#port.labelToProbe(provider);
-    const request = this.#waiting.get(provider);
-    if (label !== undefined && !this.#waiting.has(provider)) void this.#ask(provider, label);
-    else if (label === undefined && request) this.#end(request);
+    const asking = this.#asking.get(provider);
+    if (!this.#port.isActive() || (asking && asking.untilMs > this.#services.clock.now())) return;
+    const labels = this.#port.labelsToProbe(provider);
+    const open = [...(this.#open.get(provider)?.values() ?? [])];
+    const own = open.filter((probe) => this.#requests.isOwn(probe));
+    for (const probe of own) {
+      if (probe.state === 'requested' && !labels.some((label) => probe.labels.includes(label))) this.#end(probe);
+    }
+    const label = labels.find((each) => !open.some((probe) => probe.labels.includes(each)));
+    if (label !== undefined) void this.#ask(provider, label);
+    else for (const probe of own) if (labels.some((each) => probe.labels.includes(each))) this.#endHanging(probe);
   }
 
   async #ask(provider: string, label: string): Promise<void> {
-    const { logger } = this.#services;
-    this.#waiting.set(provider, undefined);
+    const { logger, clock } = this.#services;
+    this.#asking.set(provider, { untilMs: Infinity });
     try {
-      const requestId = await this.#requests.ask(label, provider);
-      logger.info('Asked for a standby node to probe a provider', { requestId, label, provider });
+      const id = await this.#requests.ask(label, provider);
+      logger.info('Asked for a node to probe a provider', { requestId: id, label, provider });
+      if (this.#open.get(provider)?.has(id)) this.#asking.delete(provider);
+      else this.#asking.set(provider, { id, untilMs: clock.now() + AGAIN_MS });
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
-      logger.warn('Could not ask for a standby node to probe a provider', { label, provider, error });
-      this.#waiting.delete(provider);
-      this.#checkLater(provider);
+      logger.warn('Could not ask for a node to probe a provider', { label, provider, error });
+      this.#asking.delete(provider);
+      this.#checkLater(provider, AGAIN_MS);
     }
   }
 
   #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
     const request = after ?? before;
     if (!request || !isProbe(request)) return;
-    if (!after) this.#gone(request);
-    else if (this.#requests.isOwn(after)) this.#seen(after, request.provider);
+    const { id, provider } = request;
+    if (this.#asking.get(provider)?.id === id) this.#asking.delete(provider);
+    const open = this.#open.get(provider) ?? new Map<RequestId, Probe>();
+    if (after) {
+      this.#open.set(provider, open.set(id, request));
+      for (const probe of open.values()) if (this.#requests.isOwn(probe)) this.#seen(probe);
+    } else {
+      open.delete(id);
+      // one that hung was replaced when the next was due, others ended without one being due
+      const wasReplaced = this.#ending.delete(id) && request.state === 'pending';
+      this.#checkLater(provider, wasReplaced ? 0 : AGAIN_MS);
+    }
   }
 
-  #seen(request: RequestRecord, provider: string): void {
-    const isRefused = request.state === 'failed' || (request.state === 'requested' && request.declinedBy.length > 0);
-    if (request.state === 'requested' && !isRefused) this.#waiting.set(provider, request);
-    else if (this.#waiting.get(provider)?.id === request.id) this.#waiting.delete(provider);
-    if (isRefused || request.state === 'fulfilled') this.#end(request);
+  #seen(probe: Probe): void {
+    const isRefused = probe.state === 'failed' || (probe.state === 'requested' && probe.declinedBy.length > 0);
+    const isDuplicate = probe.state === 'requested' && this.#hasOlder(probe);
+    if (isRefused || isDuplicate || probe.state === 'fulfilled') this.#end(probe);
   }
 
-  /** It has been removed, or went with the session that is over. */
-  #gone({ id, provider }: Pick<RequestRecord, 'id'> & { readonly provider: string }): void {
-    const wasWaiting = this.#waiting.get(provider)?.id === id;
-    if (wasWaiting) this.#waiting.delete(provider);
-    if (this.#ending.delete(id) || wasWaiting) this.#checkLater(provider);
+  /** Two launchers asked at the same moment. */
+  #hasOlder({ id, provider, labels }: Probe): boolean {
+    const open = [...(this.#open.get(provider)?.values() ?? [])];
+    return open.some((other) => other.id < id && other.labels[0] === labels[0]);
   }
 
-  #end(request: RequestRecord): void {
-    if (this.#ending.has(request.id)) return;
-    this.#ending.add(request.id);
-    void (request.state === 'fulfilled' ? this.#requests.handOver(request) : this.#requests.remove(request));
+  /** The next probe is due, as this one takes longer than launches that go well. */
+  #endHanging(probe: Probe): void {
+    if (probe.state !== 'pending') return;
+    const restMs = probe.stateTimeMs + HANGS_MS - this.#services.clock.now();
+    if (restMs > 0) this.#checkLater(probe.provider, restMs);
+    else this.#end(probe);
   }
 
-  #checkLater(provider: string): void {
+  #end(probe: Probe): void {
+    if (this.#ending.has(probe.id)) return;
+    this.#ending.add(probe.id);
+    void this.#writeEnd(probe).then((isOver) => {
+      if (isOver) return;
+      this.#ending.delete(probe.id);
+      const now = this.#open.get(probe.provider)?.get(probe.id);
+      if (now) this.#seen(now);
+    });
+  }
+
+  /** @returns false when the request has changed meanwhile */
+  async #writeEnd(probe: Probe): Promise<boolean> {
+    if (probe.state !== 'fulfilled') return this.#requests.removeUnchanged(probe);
+    const [label] = probe.labels;
+    const isMissing = label !== undefined && this.#port.isMissing(label);
+    await this.#requests.handOver(probe, isMissing ? 'free' : 'deleting');
+    return true;
+  }
+
+  #checkLater(provider: string, pauseMs: number): void {
     this.#timers.get(provider)?.();
-    const cancel = this.#services.clock.setTimer(AGAIN_MS, () => {
+    const cancel = this.#services.clock.setTimer(pauseMs, () => {
       this.#timers.delete(provider);
       this.check(provider);
     });

@@ -12,6 +12,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Services } from '../mirror/services.js';
 import { MIN_READY_REQUESTOR } from '../plan/rules.js';
+import type { NodeFate } from '../requests/release.js';
 import { isRefusal, removeLockDirectory, setNode, Transaction } from '../requests/transaction.js';
 
 /** Part of a request id; standby nodes are asked for after everything else. */
@@ -57,18 +58,20 @@ export class StandbyRequests {
 
   /**
    * The nodes of a fulfilled request are everybody's from now on; they never count as missing in between.
+   * @param fate - `deleting`: they are not needed
    * @returns whether they are; otherwise the request is removed, and with it its claim to nodes that changed meanwhile
    */
-  async handOver(request: RequestRecord): Promise<boolean> {
+  async handOver(request: RequestRecord, fate: NodeFate = 'free'): Promise<boolean> {
     const { mirror, clock, committer } = this.#services;
     const transaction = new Transaction<'node' | 'request'>();
+    transaction.add('request', { op: 'delete', path: requestPath(request.id) });
     for (const id of request.nodeIds) {
       const node = mirror.nodes.get(id);
       if (node?.allocatedTo !== request.id) continue;
       if (mirror.nodes.hasLockDirectory(id)) transaction.add('node', removeLockDirectory(node));
-      transaction.add('node', setNode(withNode(node, { allocatedTo: null }, clock.now())));
+      const changes = fate === 'free' ? { allocatedTo: null } : { allocatedTo: null, state: fate };
+      transaction.add('node', setNode(withNode(node, changes, clock.now(), 'launcher')));
     }
-    transaction.add('request', { op: 'delete', path: requestPath(request.id) });
     try {
       await transaction.commit(committer);
       return true;
@@ -81,18 +84,29 @@ export class StandbyRequests {
 
   /** It goes with the session if not before. */
   async remove(request: RequestRecord): Promise<void> {
+    await this.#remove(request, undefined);
+  }
+
+  /** As {@link remove}. @returns false when the request was changed meanwhile, and stays */
+  removeUnchanged(request: RequestRecord): Promise<boolean> {
+    return this.#remove(request, request.stat?.version);
+  }
+
+  async #remove(request: RequestRecord, version: number | undefined): Promise<boolean> {
     const { zk, clock, logger } = this.#services;
     const epoch = zk.sessionEpoch;
     while (!this.#stopped && zk.sessionEpoch === epoch) {
       try {
-        await zk.delete(requestPath(request.id));
-        return;
+        await zk.delete(requestPath(request.id), version);
+        return true;
       } catch (error) {
         if (!isZooKeeperError(error)) throw error;
-        if (error.code === 'ZK_NO_NODE') return;
+        if (error.code === 'ZK_NO_NODE') return true;
+        if (error.code === 'ZK_BAD_VERSION') return false;
         logger.debug('Could not remove a standby request; trying again', { requestId: request.id, error });
       }
       await delay(clock, REMOVE_RETRY_MS);
     }
+    return true;
   }
 }

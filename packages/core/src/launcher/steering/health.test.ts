@@ -57,7 +57,7 @@ describe('health', () => {
     const health = opened();
 
     const before = health.mayLaunch(firstPauseMs);
-    health.began();
+    health.began({});
 
     expect([before, health.mayLaunch(firstPauseMs)]).toEqual([true, false]);
     expect(health.report(firstPauseMs)).toMatchObject({ state: 'probing', nextProbeMs: undefined });
@@ -69,7 +69,7 @@ describe('health', () => {
     let now = firstPauseMs;
 
     for (let i = 0; i < 8; i++) {
-      health.began();
+      health.began({});
       health.failed('timed out', now);
       const next = health.report(now).nextProbeMs ?? now;
       pauses.push(next - now);
@@ -90,7 +90,7 @@ describe('health', () => {
 
   it('closes with a success, whatever launch it is, and begins anew with the first pause', () => {
     const health = opened();
-    health.began();
+    health.began({});
     health.failed('timed out', firstPauseMs);
 
     const changed = health.succeeded();
@@ -102,10 +102,23 @@ describe('health', () => {
 
   it('lets another launch be the probe when one ends without a result', () => {
     const health = opened();
-    health.began();
+    const probe = {};
+    health.began(probe);
 
-    health.endedOtherwise();
+    health.endedOtherwise(probe);
 
     expect(health.mayLaunch(firstPauseMs)).toBe(true);
+  });
+
+  it('has one probe, whatever other launches begin and end meanwhile', () => {
+    const health = opened();
+    const [probe, other] = [{}, {}];
+    health.began(probe);
+
+    health.began(other);
+    health.endedOtherwise(other);
+
+    expect(health.mayLaunch(firstPauseMs)).toBe(false);
+    expect(health.overdue(firstPauseMs)).toBe(true);
   });
 });

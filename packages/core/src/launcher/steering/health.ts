@@ -50,7 +50,8 @@ export class Health {
   #opened = 0;
   #nextProbeMs = 0;
   #isOpen = false;
-  #isProbing = false;
+  /** The launch that finds out, while one is under way. */
+  #probe: object | undefined;
 
   constructor(limits: HealthLimits = DEFAULT_HEALTH_LIMITS) {
     this.#limits = limits;
@@ -63,19 +64,20 @@ export class Health {
 
   /** Whether a launch may be begun: it works, or it is time for a probe and none is under way. */
   mayLaunch(nowMs: number): boolean {
-    return !this.#isOpen || (!this.#isProbing && nowMs >= this.#nextProbeMs);
+    return !this.#isOpen || (this.#probe === undefined && nowMs >= this.#nextProbeMs);
   }
 
-  /** A launch has begun; while open, it is the probe. */
-  began(): void {
-    if (this.#isOpen) this.#isProbing = true;
+  /** A launch has begun; while open, it is the probe, unless another one is. */
+  began(launch: object): void {
+    if (this.#isOpen) this.#probe ??= launch;
   }
 
   /** A launch has ended well. @returns whether the state is another one now */
   succeeded(): boolean {
     const changed = this.#isOpen;
     this.#failures = this.#opened = 0;
-    this.#isOpen = this.#isProbing = false;
+    this.#isOpen = false;
+    this.#probe = undefined;
     this.#last = NONE;
     this.#sinceMs = undefined;
     return changed;
@@ -89,7 +91,7 @@ export class Health {
     this.#failures++;
     const message = typeof error === 'string' ? error : error.message;
     this.#last = { error: message, reason: reasonOfError(error), failedMs: nowMs };
-    if (this.#isOpen && !this.#isProbing) return false;
+    if (this.#isOpen && this.#probe === undefined) return false;
     if (!this.#isOpen && this.#failures < this.#limits.failuresToOpen) return false;
     this.#isOpen = true;
     this.#sinceMs ??= nowMs;
@@ -102,18 +104,18 @@ export class Health {
    * @returns whether the state is another one now
    */
   overdue(nowMs: number): boolean {
-    const changed = this.#isProbing;
+    const changed = this.#probe !== undefined;
     if (changed) this.#pause(nowMs);
     return changed;
   }
 
-  /** A launch has ended and says nothing, e.g. for lack of quota: another one may be the probe. */
-  endedOtherwise(): void {
-    this.#isProbing = false;
+  /** A launch has ended and says nothing, e.g. for lack of quota: if it was the probe, another one may be. */
+  endedOtherwise(launch: object): void {
+    if (this.#probe === launch) this.#probe = undefined;
   }
 
   report(nowMs: number): HealthReport {
-    const isDue = this.#isProbing || nowMs >= this.#nextProbeMs;
+    const isDue = this.#probe !== undefined || nowMs >= this.#nextProbeMs;
     return {
       state: !this.#isOpen ? 'closed' : isDue ? 'probing' : 'open',
       failures: this.#failures,
@@ -126,6 +128,6 @@ export class Health {
   #pause(nowMs: number): void {
     const { firstPauseMs, longestPauseMs } = this.#limits;
     this.#nextProbeMs = nowMs + backoffMs(this.#opened++, { firstMs: firstPauseMs, longestMs: longestPauseMs });
-    this.#isProbing = false;
+    this.#probe = undefined;
   }
 }

@@ -59,14 +59,16 @@ export class Lateness {
     return this.#health.report(this.#options.now());
   }
 
-  /** A launch begins. */
-  watch(label: string): WatchedLaunch {
-    this.#health.began();
+  /** A launch begins. @param turnsLate - called when it takes much longer than usual */
+  watch(label: string, turnsLate: () => void = () => undefined): WatchedLaunch {
+    const launch = {};
+    this.#health.began(launch);
     let cancel: (() => void) | undefined;
     let isLate = false;
     const late = (afterMs: number) => {
       cancel = undefined;
       isLate = true;
+      turnsLate();
       this.#late(label, afterMs);
     };
     return {
@@ -81,7 +83,7 @@ export class Lateness {
         cancel?.();
         cancel = undefined;
         if (isInTime && this.#health.succeeded()) this.#options.changed();
-        else if (!isInTime && !isLate) this.#health.endedOtherwise();
+        else if (!isInTime && !isLate) this.#health.endedOtherwise(launch);
         return !isLate || this.#health.isClosed || this.#options.now() - this.#slowSinceMs >= LONGEST_MS;
       },
     };

@@ -118,6 +118,31 @@ describe('what launches show of a provider', () => {
     expect(steering.isWell).toBe(true);
   });
 
+  it('awaits the launches under way, of any label if all fail, as long as they are not late or over', () => {
+    const { steering, fail } = setUp();
+    const other = steering.begin('large');
+    for (let i = 0; i < failuresToOpen; i++) fail('small', stockOut());
+    const whenLabelFails = steering.isTold('small');
+    for (let i = 0; i < failuresToOpen; i++) fail('small', timeout());
+    const whenAllFail = steering.isTold('small');
+
+    other.ended(false);
+
+    expect({ whenLabelFails, whenAllFail }).toEqual({ whenLabelFails: false, whenAllFail: true });
+    expect(steering.isTold('small')).toBe(false);
+  });
+
+  it('has its label probed again when the probe of the label failed for a reason of the provider', () => {
+    const { steering, fail, time } = setUp();
+    for (let i = 0; i < failuresToOpen; i++) fail('small', stockOut());
+    time.now += firstPauseMs;
+
+    fail('small', timeout());
+
+    expect(steering.isWell).toBe(true);
+    expect(steering.mayLaunch(['small'])).toBe(true);
+  });
+
   it('lets another launch be the probe when the first ended for lack of quota', () => {
     const { steering, fail, time } = setUp();
     for (let i = 0; i < failuresToOpen; i++) fail('small', timeout());

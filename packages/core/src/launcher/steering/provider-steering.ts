@@ -25,6 +25,8 @@ export interface SteeringView {
   readonly isWell: boolean;
   /** Launches take much longer than usual, and it is not time for a probe: who else has the capacity is asked first. */
   readonly isSlow: boolean;
+  /** Launches of the label fail for its own sake, for lack of capacity. */
+  isFailing(label: string): boolean;
   /** Whether nodes of these labels may be launched now: all is well, or it is time for a probe. */
   mayLaunch(labels: readonly string[]): boolean;
   /** Something fails or is slow, and it is time to find out with nodes of these labels whether it still does. */
@@ -51,6 +53,8 @@ export interface ProviderSteeringOptions {
   readonly later: Later;
   /** Called when the provider or a label has another state, or is to be probed at another time. */
   readonly changed: () => void;
+  /** Called when a launch has ended or is late while something fails: nothing may be under way that would tell. */
+  readonly settled?: () => void;
   readonly limits?: HealthLimits;
 }
 
@@ -62,6 +66,9 @@ export class ProviderSteering implements SteeringView {
   readonly #limits: HealthLimits;
   readonly #now: () => number;
   readonly #changed: () => void;
+  readonly #settled: () => void;
+  /** Launches under way that are not late, with their labels. */
+  readonly #inTime = new Map<object, string>();
   readonly #provider: Health;
   /** Of calls outside launches. */
   readonly #api: Health;
@@ -70,9 +77,16 @@ export class ProviderSteering implements SteeringView {
   readonly #ramp: Ramp;
   readonly #lateness: Lateness;
 
-  constructor({ now, later, changed, limits = DEFAULT_HEALTH_LIMITS }: ProviderSteeringOptions) {
+  constructor({
+    now,
+    later,
+    changed,
+    settled = () => undefined,
+    limits = DEFAULT_HEALTH_LIMITS,
+  }: ProviderSteeringOptions) {
     this.#now = now;
     this.#changed = changed;
+    this.#settled = settled;
     this.#limits = limits;
     this.#provider = new Health(limits);
     this.#api = new Health(limits);
@@ -104,6 +118,11 @@ export class ProviderSteering implements SteeringView {
     return this.#lateness.isSlow;
   }
 
+  /** Launches of the label fail for its own sake, for lack of capacity. */
+  isFailing(label: string): boolean {
+    return !(this.#labels.get(label)?.isClosed ?? true);
+  }
+
   /** A call for the list of machines has ended. @param error - with which it failed */
   apiAnswered(error: Error | undefined): void {
     if (error && failureKindOf(error) !== 'cloud') return;
@@ -119,9 +138,14 @@ export class ProviderSteering implements SteeringView {
 
   /** Something fails or is slow, and it is time to find out with nodes of these labels whether it still does. */
   isProbeDue(labels: readonly string[]): boolean {
-    const isWell =
-      this.isWell && this.#lateness.isOver && labels.every((label) => this.#labels.get(label)?.isClosed ?? true);
+    const isWell = this.isWell && this.#lateness.isOver && !labels.some((label) => this.isFailing(label));
     return !isWell && !this.isSlow && this.mayLaunch(labels);
+  }
+
+  /** A launch is under way that tells soon whether the label, or the provider if that fails, works again. */
+  isTold(label: string): boolean {
+    for (const each of this.#inTime.values()) if (!this.isWell || each === label) return true;
+    return false;
   }
 
   /** When it is next time for a probe of something that fails; `undefined`: nothing fails, or it is time already. */
@@ -134,11 +158,11 @@ export class ProviderSteering implements SteeringView {
 
   /** A launch begins. */
   begin(label: string): SteeredLaunch {
-    this.#provider.began();
-    this.#api.began();
-    this.#labels.get(label)?.began();
+    const launch = {};
+    for (const health of [this.#provider, this.#api, this.#labels.get(label)]) health?.began(launch);
     const ramped = this.#ramp.begin(label);
-    const watched = this.#lateness.watch(label);
+    const watched = this.#lateness.watch(label, () => this.#tellsNoMore(launch));
+    this.#inTime.set(launch, label);
     let zone: string | null = null;
     let hasFailed = false;
     let isOver = false;
@@ -146,16 +170,17 @@ export class ProviderSteering implements SteeringView {
       label,
       placed: (chosen) => {
         zone = chosen;
-        if (zone !== null) this.#zones.began(zone, label);
+        if (zone !== null) this.#zones.began(zone, label, launch);
       },
       created: () => {
         ramped.created();
+        this.#inTime.set(launch, label);
         watched.created();
       },
       attemptFailed: (error) => {
         hasFailed = true;
         watched.ended(false);
-        const kind = this.#attemptFailed(label, error);
+        const kind = this.#attemptFailed(label, error, launch);
         if (kind === 'cloud') ramped.failed();
         if (kind === 'capacity' && zone !== null) this.#zones.hadNoCapacity(zone, label, error.message, this.#now());
         return kind;
@@ -165,9 +190,10 @@ export class ProviderSteering implements SteeringView {
         isOver = true;
         ramped.ended(isReady, watched.ended(isReady));
         if (zone !== null && isReady) this.#zones.succeeded(zone, label);
-        else if (zone !== null) this.#zones.endedOtherwise(zone, label);
+        else if (zone !== null) this.#zones.endedOtherwise(zone, label, launch);
         if (isReady) this.#succeeded(label);
-        else if (!hasFailed) this.#endedOtherwise(label);
+        else if (!hasFailed) this.#endedOtherwise(label, launch);
+        this.#tellsNoMore(launch);
       },
     };
   }
@@ -188,17 +214,17 @@ export class ProviderSteering implements SteeringView {
     };
   }
 
-  #attemptFailed(label: string, error: Error): ReturnType<typeof failureKindOf> {
+  #attemptFailed(label: string, error: Error, launch: object): ReturnType<typeof failureKindOf> {
     const kind = failureKindOf(error);
-    if (kind === 'own') {
-      this.#endedOtherwise(label);
-      return kind;
-    }
-    const health = kind === 'cloud' ? this.#provider : this.#healthOf(label);
-    if (health.failed(error, this.#now())) this.#changed();
-    this.#api.endedOtherwise();
-    if (kind === 'capacity') this.#provider.endedOtherwise();
+    const failing = kind === 'capacity' ? this.#healthOf(label) : kind === 'cloud' ? this.#provider : undefined;
+    this.#endedOtherwise(label, launch, failing);
+    if (failing?.failed(error, this.#now())) this.#changed();
     return kind;
+  }
+
+  #tellsNoMore(launch: object): void {
+    const wasInTime = this.#inTime.delete(launch);
+    if (wasInTime && !(this.isWell && this.#labels.size === 0)) this.#settled();
   }
 
   /** A probe that takes longer than a launch that goes well tells enough; it may still succeed. */
@@ -213,10 +239,11 @@ export class ProviderSteering implements SteeringView {
     if (changes.includes(true)) this.#changed();
   }
 
-  #endedOtherwise(label: string): void {
-    this.#provider.endedOtherwise();
-    this.#api.endedOtherwise();
-    this.#labels.get(label)?.endedOtherwise();
+  /** @param except - of which the launch does say something */
+  #endedOtherwise(label: string, launch: object, except?: Health): void {
+    for (const health of [this.#provider, this.#api, this.#labels.get(label)]) {
+      if (health !== except) health?.endedOtherwise(launch);
+    }
   }
 
   #healthOf(label: string): Health {

@@ -11,6 +11,8 @@ export interface SteeringSetPort {
   config(): Config;
   /** A provider or one of its labels fails, is slow, is well again, or it is time for a probe. */
   readonly changed: (provider: string) => void;
+  /** A launch of a provider that fails has ended or is late. */
+  readonly settled: (provider: string) => void;
 }
 
 /** Whether a provider is steered around while it fails. */
@@ -44,6 +46,7 @@ export class SteeringSet {
       now: () => clock.now(),
       later: (ms, then) => clock.setTimer(ms, then),
       changed: () => this.#changed(provider),
+      settled: () => this.#port.settled(provider),
     });
     this.#providers.set(provider, { steering, cancel: undefined });
     return steering;

@@ -36,7 +36,7 @@ describe('a zone without capacity', () => {
     const zones = withoutCapacity();
 
     const isDue = !zones.avoids('zone-1', 'big', firstPauseMs);
-    zones.began('zone-1', 'big');
+    zones.began('zone-1', 'big', {});
     const meanwhile = zones.avoids('zone-1', 'big', firstPauseMs);
     zones.succeeded('zone-1', 'big');
 

@@ -22,8 +22,8 @@ export class ZoneHealth {
   }
 
   /** A launch begins there. */
-  began(zone: string, label: string): void {
-    this.#known.get(keyOf(zone, label))?.health.began();
+  began(zone: string, label: string, launch: object): void {
+    this.#known.get(keyOf(zone, label))?.health.began(launch);
   }
 
   hadNoCapacity(zone: string, label: string, error: string, nowMs: number): void {
@@ -38,8 +38,8 @@ export class ZoneHealth {
   }
 
   /** A launch has ended there and says nothing of the zone. */
-  endedOtherwise(zone: string, label: string): void {
-    this.#known.get(keyOf(zone, label))?.health.endedOtherwise();
+  endedOtherwise(zone: string, label: string, launch: object): void {
+    this.#known.get(keyOf(zone, label))?.health.endedOtherwise(launch);
   }
 
   /** Those that are avoided, or tried again. */
