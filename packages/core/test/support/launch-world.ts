@@ -61,6 +61,8 @@ export class LaunchWorld {
   readonly writes: Partial<NodeRecord>[] = [];
   /** What was counted: `result image` of launches, `plural` of leaks. */
   readonly counted: string[] = [];
+  /** Stages of launches, in order. */
+  readonly stages: string[] = [];
   readonly config: StateMachineProviderConfig;
   readonly provider: StateMachineProvider;
   capacityChanges = 0;
@@ -163,6 +165,7 @@ export class LaunchWorld {
   #context(changes: Partial<ProviderContext>): ProviderContext {
     const metrics: OperationMetrics = {
       launchEnded: (result, _ms, { image }) => this.counted.push(`${result} ${image}`),
+      launchStage: (_node, stage) => this.stages.push(stage),
       leaked: (_provider, plural) => this.counted.push(`leaked ${plural}`),
     };
     return {

@@ -43,6 +43,9 @@ export class InstanceList<I extends Instance = Instance> {
   readonly #known = new InstanceKnowledge<I>();
   readonly #waits = new InstanceWaits(() => this.#schedule());
   readonly #pace: ReadPace;
+  readonly #outageListeners = new Set<(isAway: boolean) => void>();
+  /** The last read failed. */
+  #isAway = false;
   readonly #learners = new Set<(externalId: string | undefined) => void>();
   readonly #stop = new AbortController();
   readonly #unsubscribe: (() => void) | undefined;
@@ -111,6 +114,12 @@ export class InstanceList<I extends Instance = Instance> {
   onLearned(listener: (externalId: string | undefined) => void): () => void {
     this.#learners.add(listener);
     return () => this.#learners.delete(listener);
+  }
+
+  /** Tells when reading begins to fail, and when it succeeds again. @returns how to end it */
+  onOutage(listener: (isAway: boolean) => void): () => void {
+    this.#outageListeners.add(listener);
+    return () => this.#outageListeners.delete(listener);
   }
 
   /** Ends all reading; whoever still asks is refused. */
@@ -213,9 +222,16 @@ export class InstanceList<I extends Instance = Instance> {
       deadline.end();
       const ageMs = this.#pace.ended();
       this.#onRead?.(ageMs, failure);
+      this.#noteOutage(failure !== undefined);
       this.#reading = false;
       this.#schedule();
     }
+  }
+
+  #noteOutage(isAway: boolean): void {
+    if (isAway === this.#isAway) return;
+    this.#isAway = isAway;
+    for (const listener of [...this.#outageListeners]) listener(isAway);
   }
 
   async #readAll(signal: AbortSignal): Promise<void> {

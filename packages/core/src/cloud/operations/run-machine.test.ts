@@ -127,6 +127,16 @@ describe('runMachine', () => {
     else await expect(running).rejects.toThrow(message);
   });
 
+  it('tells when the cloud does not answer, once, and when it does again', async () => {
+    const told: boolean[] = [];
+    const down = () => new ProviderUnavailableError('down');
+    const script = [down(), down(), wait(1), down(), done('x')];
+
+    await clock.run(runMachine(scripted(script, 'i-1'), options({ onOutage: (isAway) => told.push(isAway) })));
+
+    expect(told).toEqual([true, false, true, false]);
+  });
+
   it('ends when its time is over, whatever it waits for', async () => {
     const machine = scripted([goto({ name: 'stuck' }), wait(60_000)]);
     const timeoutError = (state: string) => new Error(`over in ${state}`);

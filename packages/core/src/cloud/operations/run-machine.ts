@@ -25,6 +25,8 @@ export interface RunMachineOptions<I extends Instance = Instance> {
   /** Called, and waited for, before the machine continues with an external id it has just learned. */
   saveExternalId?(externalId: string): Promise<void>;
   onTransition?(transition: Transition): void;
+  /** The cloud does not answer, and is asked until it does; or it answers again. */
+  onOutage?(isAway: boolean): void;
   /** Number in [0, 1). */
   readonly random: () => number;
 }
@@ -68,6 +70,8 @@ class Runner<Result, I extends Instance> implements MachineRun<I> {
   #enteredMark: number;
   #saved: string | undefined;
   #repeats = 0;
+  /** The cloud does not answer. */
+  #isAway = false;
   #stepsAtOnce = 0;
 
   constructor(machine: StateMachine<Result, I>, options: RunMachineOptions<I>, signal: AbortSignal) {
@@ -112,6 +116,7 @@ class Runner<Result, I extends Instance> implements MachineRun<I> {
     }
     try {
       const step = await orAbort(this.#machine.advance(this), this.signal);
+      this.#noteOutage(false);
       this.#repeats = 0;
       return checkedStep(step, this.#machine.name, from);
     } catch (error) {
@@ -120,6 +125,7 @@ class Runner<Result, I extends Instance> implements MachineRun<I> {
         throw error;
       }
       const { random, clock } = this.#options;
+      this.#noteOutage(true);
       const pauseMs = backoffMs(this.#repeats++, REPEAT, random);
       this.logger.warn('The cloud does not answer; trying again', { state: from.name, pauseMs, error });
       await this.#pause(delay(clock, pauseMs, this.signal));
@@ -153,7 +159,8 @@ class Runner<Result, I extends Instance> implements MachineRun<I> {
     } else if (ms !== undefined) {
       await this.#pause(delay(clock, ms, this.signal));
     } else if (state.externalId !== undefined) {
-      await this.#pause(instances.news(state.externalId, this.enteredMs, this.signal));
+      const end = instances.onOutage((isAway) => this.#noteOutage(isAway));
+      await this.#pause(instances.news(state.externalId, this.enteredMs, this.signal)).finally(end);
     } else {
       const pauseMs = backoffMs(this.visits - 1, PAUSE, random);
       await this.#pause(delay(clock, pauseMs, this.signal));
@@ -179,6 +186,12 @@ class Runner<Result, I extends Instance> implements MachineRun<I> {
   async #pause(waiting: Promise<void>): Promise<void> {
     await waiting;
     this.#stepsAtOnce = 0;
+  }
+
+  #noteOutage(isAway: boolean): void {
+    if (isAway === this.#isAway) return;
+    this.#isAway = isAway;
+    this.#options.onOutage?.(isAway);
   }
 
   #moved(from: MachineState, to: string): void {

@@ -273,6 +273,17 @@ describe('a launch', () => {
     expect(clock.now() - startedMs).toBeGreaterThan(500);
   });
 
+  it('has a stage of its own while the cloud does not answer', async () => {
+    const { bench, clock, cloud } = setUp({ cloud: { createMs: 20_000 }, adapter: { listInstances: () => list() } });
+    let list = () => cloud.list();
+    clock.setTimer(5_000, () => (list = () => Promise.reject(new ProviderUnavailableError('connection refused'))));
+    clock.setTimer(15_000, () => (list = () => cloud.list()));
+
+    await clock.run(bench.launch());
+
+    expect(bench.stages).toEqual(['delete-leftovers', 'creating', 'cloud-away', 'waiting', 'storing']);
+  });
+
   it('finds by its tags what a call made whose answer was lost, and deletes it before the next attempt', async () => {
     const { bench, clock, cloud } = setUp();
     cloud.failNext('create', new ProviderUnavailableError('connection reset'), true);

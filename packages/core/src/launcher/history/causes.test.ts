@@ -14,6 +14,20 @@ function request(events: PastEvent[], node: PastEvent[] = []) {
   return { id: 'r1', facts: FACTS, events, nodes, eventsNow: () => events };
 }
 
+it('an outage of the cloud during a launch is a cause of its own', () => {
+  const stage = (timeMs: number, name: string) => pastEvent(timeMs, 'stage', '', name);
+  const node = [stage(1_020, 'creating'), stage(2_000, 'cloud-away'), stage(9_000, 'waiting')];
+  const causes = causesOfRequest(request([taken(1_010), fulfilled(9_500)], node));
+
+  expect(causes.map(({ cause, beginMs, endMs }) => [cause, beginMs, endMs])).toEqual([
+    ['unseen', 1_000, 1_010],
+    ['handling', 1_010, 1_020],
+    ['launching', 1_020, 2_000],
+    ['cloud-away', 2_000, 9_000],
+    ['launching', 9_000, 9_500],
+  ]);
+});
+
 describe('causes of a request that was served at once', () => {
   it('are no others than by following everything that is told of it', () => {
     const pasts = [

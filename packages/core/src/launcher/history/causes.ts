@@ -18,7 +18,7 @@ export interface Interval {
   readonly beginMs: number;
   /** `undefined`: it still does. */
   readonly endMs: number | undefined;
-  /** A rule of the plan, `unseen`, `planning`, `not-planning`, `handling`, `launching`, `key-scan` or `launch-failed`. */
+  /** A rule of the plan, `unseen`, `planning`, `not-planning`, `handling`, `launching`, `cloud-away`, `key-scan` or `launch-failed`. */
   readonly cause: string;
   readonly text: string;
 }
@@ -56,7 +56,7 @@ const handling = (pool: string): Cause => ({
 const ORDER: readonly Standing['what'][] = ['waits', 'behind', 'queued', 'left', 'declined'];
 
 /** The first that there is of these says what the work on a request waits for. */
-const WORK_ON_NODES = ['launch-failed', 'launching', 'key-scan'];
+const WORK_ON_NODES = ['launch-failed', 'cloud-away', 'launching', 'key-scan'];
 
 /** What a request waited for, as one launcher knows it. */
 export function causesOfRequest({ facts, events, nodes }: KnownRequest): Interval[] {
@@ -184,6 +184,8 @@ class Situation {
     const set = (cause: string, sentence: string) => this.#setNode(node, { cause, text: sentence });
     if (what === 'error') set('launch-failed', `node ${node}: ${text}`);
     else if (what === 'stage' && rule === 'scanning') set('key-scan', `the host keys of node ${node} are read`);
+    else if (what === 'stage' && rule === 'cloud-away')
+      set('cloud-away', `the cloud does not answer while node ${node} is made`);
     else if (what === 'stage') set('launching', `node ${node} is made (${rule})`);
     else if (what === 'state' && IN_THE_MAKING.has(rule)) {
       if (this.#nodes.get(node) === undefined) set('launching', `node ${node} is made`);
