@@ -2,7 +2,9 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
+  buildPath,
   decodeNode,
+  encodeBuild,
   imageBuildRequestPath,
   nodePath,
   NODES_ROOT,
@@ -10,6 +12,7 @@ import {
   type NodeRecord,
 } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { failedTests, withoutFailedTests } from '@nodepool/core/service';
 import { kill, Processes } from './support/processes.js';
 import { MAKE_IMAGE, World } from './support/world.js';
 
@@ -96,33 +99,78 @@ describe('a new upload', () => {
     await nothingLeft(of);
   });
 
-  it('that does not answer is removed, and the image before it stays in service', LIMITS, async () => {
-    const of = await start('pool: main', 'ssh: true');
+  /** One good image is in service; a new build of it follows, whose number in the cloud is told. */
+  async function replaceGood(sky: string, before: (of: World) => void): Promise<{ of: World; good: string }> {
+    const of = await start('pool: main', SSH);
     await of.launcher();
-    of.config = await of.reload({
-      diskimages: debian('pool: main'),
-      cloud: SSH,
-      sky: 'boot-timeout: 5\nlaunch-retries: 1',
-    });
-    const builder = await of.builder();
+    of.config = await of.reload({ diskimages: debian('pool: main'), cloud: SSH, sky });
+    await of.builder();
     await states(of, READY);
-    const [good] = of.cloud.cloud.images();
-
-    of.cloud.cloud.set('failures.no-ssh', 1);
+    const [{ id: good = '' } = {}] = of.cloud.cloud.images();
+    before(of);
     await of.zk.create(imageBuildRequestPath('debian'));
+    return { of, good };
+  }
 
+  it('that does not boot where the one before it does is refused, and not uploaded again', LIMITS, async () => {
+    const { of, good } = await replaceGood('launch-retries: 1', () => undefined);
     await vi.waitFor(
-      () => expect(of.said.join('\n')).toMatch(/Upload failed: image debian, build \w+, has failed its test/),
-      WAIT,
+      () => {
+        const next = of.cloud.cloud.images().find(({ id }) => id !== good);
+        if (!next) throw new Error('not uploaded yet');
+        of.cloud.cloud.set('broken-images', [next.id]);
+      },
+      { ...WAIT, interval: 1 },
     );
-    // It is tried again, and fails again: what is there in between is what counts.
+
+    const refusal =
+      /5 of 5 launches failed, of the build before it 0 of 5; chance explains that with a probability of 0\.40 %/;
+    await vi.waitFor(() => expect(of.said.join('\n')).toMatch(refusal), WAIT);
     await vi.waitFor(() => {
       expect(of.states('debian')).toEqual({ builds: ['ready', 'ready'], uploads: ['sky ready'] });
-      expect(of.cloud.cloud.images()).toEqual([good]);
-      expect(builder.failingUploads).toMatchObject([{ image: 'debian', provider: 'sky' }]);
-      expect(builder.failingUploads[0]?.error).toContain('has failed its test');
+      expect(of.cloud.cloud.images().map(({ id }) => id)).toEqual([good]);
     }, WAIT);
+    const build = of.lastBuild('debian');
+    expect(build && [...failedTests(build)]).toEqual([['sky', expect.stringMatching(refusal)]]);
     await nothingLeft(of);
+
+    of.cloud.cloud.set('broken-images', []);
+    expect(of.said.filter((text) => text === 'info Upload started')).toHaveLength(2);
+    if (!build) throw new Error('no build');
+    const { stat } = await of.zk.getData(buildPath('debian', build.id));
+    await of.zk.setData(buildPath('debian', build.id), encodeBuild(withoutFailedTests(build)), stat.version);
+    await states(of, { builds: ['ready', 'ready'], uploads: ['sky ready', 'sky ready'] });
+  });
+
+  it('is not at fault where the cloud boots nothing, and is tested again without another upload', LIMITS, async () => {
+    const { of } = await replaceGood('boot-timeout: 2\nlaunch-retries: 1', (it) =>
+      it.cloud.cloud.set('failures.no-ssh', 1),
+    );
+    await vi.waitFor(
+      () => expect(of.said.join('\n')).toContain('warn Image test is repeated: the launch failed'),
+      WAIT,
+    );
+    await vi.waitFor(() => expect(of.states('debian').uploads).toEqual(['sky ready', 'sky uploading']), WAIT);
+
+    of.cloud.cloud.set('failures.no-ssh', 0);
+
+    await states(of, { builds: ['ready', 'ready'], uploads: ['sky ready', 'sky ready'] });
+    expect(of.said.filter((text) => text === 'info Upload started')).toHaveLength(2);
+    expect(of.said.join('\n')).not.toContain('Upload failed');
+    await nothingLeft(of);
+  });
+
+  it('is not at fault for lack of capacity', LIMITS, async () => {
+    const { of } = await replaceGood('launch-retries: 1', (it) => it.cloud.cloud.set('failures.capacity', 1));
+    await vi.waitFor(
+      () => expect(of.said.join('\n')).toContain('warn Image test is repeated: the launch failed'),
+      WAIT,
+    );
+
+    of.cloud.cloud.set('failures.capacity', 0);
+
+    await states(of, { builds: ['ready', 'ready'], uploads: ['sky ready', 'sky ready'] });
+    expect(of.said.filter((text) => text === 'info Upload started')).toHaveLength(2);
   });
 
   it('is refused by the command, with what the command said', LIMITS, async () => {

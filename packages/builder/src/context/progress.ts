@@ -7,6 +7,8 @@ export interface Progress {
   readonly startedMs: number;
   /** Phase of a build, e.g. `root` or `convert`; of an upload `hook`, `uploading` ... */
   phase: string;
+  /** It waits and needs no worker. */
+  readonly isIdle?: true;
   /** Set for uploads. */
   readonly provider?: string;
   readonly uploadId?: string;

@@ -1,4 +1,5 @@
 import type { Config, DiskimageConfig } from '@nodepool/core';
+import { withFailedTest } from '@nodepool/core/service';
 import { newBuild, newUpload, type ImageEntry } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { judgeBuild } from './judge-build.js';
@@ -50,6 +51,14 @@ describe('a provider that is added later', () => {
       { provider: 'sea', build: BUILT, format: 'raw', convertFrom: 'qcow2' },
     ]);
     expect(judge(settings)).toMatchObject({ build: false });
+  });
+
+  it('is left out once the build has failed its test there', () => {
+    const failed = { ...ENTRY, builds: new Map([[ID, withFailedTest(BUILT, 'sea', 'no boot')]]) };
+    const local = new Map([[BASE, new Set(['qcow2'])]]);
+
+    expect(planUploads(config('qcow2'), IMAGES, local)).toHaveLength(1);
+    expect(planUploads(config('qcow2'), new Map([['debian', failed]]), local)).toEqual([]);
   });
 
   it.each([

@@ -1,4 +1,5 @@
 import type { Config } from '@nodepool/core';
+import { failedTests } from '@nodepool/core/service';
 import type { BuildRecord, ImageEntry } from '@nodepool/zk-protocol';
 import { imageBase } from '../files/image-files.js';
 import { readyBuilds } from './newest-builds.js';
@@ -40,6 +41,7 @@ function wantedUploads(config: Config, images: ReadonlyMap<string, ImageEntry>):
       const entry = images.get(image);
       const [build] = readyBuilds(entry);
       if (!wanted || pause || !entry || !build || isUploaded(entry, build.id, provider)) return [];
+      if (failedTests(build).has(provider)) return [];
       return [{ provider, image, build, format: wanted.format }];
     }),
   );

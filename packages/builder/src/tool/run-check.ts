@@ -20,10 +20,14 @@ export interface CheckOrder {
 /** Characters of what the program said last that are kept. */
 const MAX_SAID = 2_000;
 
-/** What a program said last, without secrets, and why it says no; `undefined`: it ended with status 0. */
+/** How the check ended. */
 export interface CheckResult {
+  /** What the program said last, without secrets. */
   readonly said: string;
+  /** Why it says no; `undefined`: it ended with status 0. */
   readonly refusal: string | undefined;
+  /** Whether the program ran at all. */
+  readonly hasRun: boolean;
 }
 
 /** Runs the program. Never rejects. */
@@ -37,9 +41,9 @@ export async function runCheck({ key, command, ...run }: CheckOrder): Promise<Ch
     },
   });
   said = said.trim();
-  if (result.ended === 'exit' && result.code === 0) return { said, refusal: undefined };
+  if (result.ended === 'exit' && result.code === 0) return { said, refusal: undefined, hasRun: true };
   const refusal = `${key} "${command[0] ?? ''}" ${describe(result)}${said === '' ? '' : `; it said: ${said}`}`;
-  return { said, refusal };
+  return { said, refusal, hasRun: result.ended !== 'not-started' && result.ended !== 'aborted' };
 }
 
 function describe(result: ToolResult): string {

@@ -1,4 +1,7 @@
 import {
+  buildPath,
+  decodeBuild,
+  encodeBuild,
   encodeUpload,
   isZooKeeperError,
   lastPart,
@@ -6,17 +9,19 @@ import {
   uploadPath,
   uploadsPath,
   withUpload,
+  type BuildRecord,
   type UploadRecord,
 } from '@nodepool/zk-protocol';
 import {
   ConfigError,
   databaseTag,
   formatTemplate,
+  isNodepoolError,
   NodepoolError,
   type Provider,
   type ProviderImages,
 } from '@nodepool/core';
-import { propertyTexts } from '@nodepool/core/service';
+import { propertyTexts, withFailedTest } from '@nodepool/core/service';
 import type { Progress } from '../context/progress.js';
 import { readChecksums } from '../files/checksums.js';
 import { imageFile } from '../files/image-files.js';
@@ -59,16 +64,46 @@ export async function uploadImage(surroundings: Surroundings, order: UploadOrder
   try {
     const externalId = await sendImage(surroundings, order, record, file, startedMs);
     await runHook(surroundings, order, externalId, file);
-    await validateUpload(surroundings, { ...record.current, externalId }, signal, () =>
-      order.progress({ ...at(record.current, startedMs), phase: 'test' }),
-    );
+    const place = at(record.current, startedMs);
+    await validateUpload(surroundings, { ...record.current, externalId }, signal, {
+      testing: () => order.progress({ ...place, phase: 'test' }),
+      waiting: (reason) =>
+        order.progress({ ...place, phase: `test again, as the last one failed: ${reason}`, isIdle: true }),
+    });
     await record.update({ state: 'ready', externalId });
     events.uploaded(build.image, planned.provider, clock.now() - startedMs);
     logger.info('Upload is ready', { ...fields, externalId, durationMs: clock.now() - startedMs });
     return record.current;
   } catch (error) {
+    if (isNodepoolError(error, 'NODEPOOL_IMAGE_TEST')) {
+      await noteFailedTest(surroundings, build, planned.provider, error.message);
+    }
     await undo(surroundings, provider, record, error);
     throw error;
+  }
+}
+
+/** So that it is not uploaded and tested again and again. A record that cannot be written now costs another test. */
+async function noteFailedTest(
+  { zk, clock, logger }: Surroundings,
+  { image, id }: BuildRecord,
+  provider: string,
+  reason: string,
+): Promise<void> {
+  const path = buildPath(image, id);
+  for (;;) {
+    try {
+      const { data, stat } = await zk.getData(path);
+      const stored = decodeBuild({ image, id }, data, stat, clock.now());
+      if (stored?.state === 'ready')
+        await zk.setData(path, encodeBuild(withFailedTest(stored, provider, reason)), stat.version);
+      return;
+    } catch (error) {
+      if (isZooKeeperError(error, 'ZK_BAD_VERSION')) continue; // a launcher noted a launch
+      if (!isZooKeeperError(error)) throw error;
+      logger.warn('A failed test of an image could not be stored', { image, build: id, provider, error });
+      return;
+    }
   }
 }
 

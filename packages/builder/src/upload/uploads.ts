@@ -44,6 +44,11 @@ export class Uploads {
     setMaxListeners(0, this.#stop.signal); // one for each call that begins to use a provider
   }
 
+  /** Uploads that occupy a worker. */
+  get #busy(): number {
+    return [...this.#running.values()].filter(({ progress }) => progress?.isIdle !== true).length;
+  }
+
   /** Uploads in progress. */
   get running(): readonly Progress[] {
     return [...this.#running.values()].flatMap(({ progress }) => (progress ? [progress] : []));
@@ -126,7 +131,7 @@ export class Uploads {
     for (const key of this.#failed.keys()) if (!wanted.has(key)) this.#failed.delete(key);
     let nextMs = Infinity;
     for (const upload of this.#inTurn(planned)) {
-      if (this.#running.size >= this.#workers) return;
+      if (this.#busy >= this.#workers) return;
       const pausedUntilMs = this.#backoffs.until(keyOf(upload));
       if (pausedUntilMs !== undefined) nextMs = Math.min(nextMs, pausedUntilMs);
       else this.#start(upload);

@@ -1,5 +1,5 @@
 import type { UploadRecord } from '@nodepool/zk-protocol';
-import { NodepoolError, type ImageSource, type Provider } from '@nodepool/core';
+import { ProviderUnavailableError, type ImageSource, type Provider } from '@nodepool/core';
 import type { Surroundings } from '../context/surroundings.js';
 import type { TrialTarget } from './find-target.js';
 
@@ -8,7 +8,7 @@ const START_LIMIT_MS = 120_000;
 
 /**
  * Runs `use` with a provider object of its own that knows the one upload as its image and can launch nodes.
- * @throws NODEPOOL_IMAGE_TEST when the provider does not get ready to launch
+ * @throws {ProviderUnavailableError} when the provider does not get ready to launch
  */
 export async function withTrialProvider<T>(
   { providers, clock, logger }: Pick<Surroundings, 'providers' | 'clock' | 'logger'>,
@@ -20,7 +20,7 @@ export async function withTrialProvider<T>(
   let wake = (): void => undefined;
   const name = upload.provider;
   const provider = await providers.makeForNodes(name, { images: onlyThis(upload), capacityChanged: () => wake() });
-  if (!provider) throw new NodepoolError('NODEPOOL_IMAGE_TEST', `provider "${name}" has left the configuration`);
+  if (!provider) throw new ProviderUnavailableError(`provider "${name}" has left the configuration`);
   const late = new AbortController();
   const cancel = clock.setTimer(START_LIMIT_MS, () => late.abort(notReady(name, target)));
   try {
@@ -42,9 +42,8 @@ export async function withTrialProvider<T>(
   }
 }
 
-const notReady = (provider: string, { pool, label }: TrialTarget): NodepoolError =>
-  new NodepoolError(
-    'NODEPOOL_IMAGE_TEST',
+const notReady = (provider: string, { pool, label }: TrialTarget): Error =>
+  new ProviderUnavailableError(
     `provider "${provider}" is not ready to launch label "${label.name}" in pool "${pool.name}" after ${START_LIMIT_MS / 1_000} s`,
   );
 

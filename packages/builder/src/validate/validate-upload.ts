@@ -1,127 +1,106 @@
-import {
-  newNode,
-  newRequest,
-  type LauncherId,
-  type NodeRecord,
-  type RequestId,
-  type UploadRecord,
-} from '@nodepool/zk-protocol';
-import { NodepoolError, type DiskimageValidation, type Provider } from '@nodepool/core';
-import { runCheck } from '../tool/run-check.js';
+import { backoffMs, delay, type UploadRecord } from '@nodepool/zk-protocol';
+import { isNodepoolError } from '@nodepool/core';
+import { added, mayBeFaultOfImage, NO_LAUNCHES, worseThanBefore, type Comparison } from '@nodepool/core/service';
 import type { Surroundings } from '../context/surroundings.js';
-import { findTarget, type TrialTarget } from './find-target.js';
-import { TrialNode } from './trial-node.js';
-import { withTrialProvider } from './trial-provider.js';
+import { readyUploads } from '../plan/newest-builds.js';
+import { findTarget } from './find-target.js';
+import { launchTest, refused, type TestOrder } from './launch-test.js';
 
-/** Shown as the requestor of nodes that test images. */
-const REQUESTOR = 'NodePool:validate';
+/** Pauses after launches that say nothing about the image. */
+const RETRY = { firstMs: 10_000, longestMs: 600_000 };
+
+/** Told about a test. */
+export interface TestProgress {
+  /** A node is launched. */
+  testing(): void;
+  /** The last launch said nothing about the image. @param reason - why it failed */
+  waiting(reason: string): void;
+}
 
 /**
- * Launches a node of an upload that is not `ready` yet, as a launcher would: it must boot, show its host keys where the
- * pool asks for them, and satisfy the command of the image. Images without `validate`, and providers without a label that
- * fits, need no test.
+ * Launches nodes of an upload that is not `ready` yet: one must boot, show its host keys where the pool asks for them, and
+ * satisfy the command of the image. A launch that fails says something about the image only if an image can be the cause, and
+ * if the build before it boots in the same provider; the upload is refused when chance does not explain the difference.
+ * Otherwise it is tested again later. Images without `validate`, and providers without a label that fits, need no test.
  * @param upload - in the cloud whole, with its external id
- * @param begun - called when there is a test
  * @throws NODEPOOL_IMAGE_TEST why the image may not be used
  */
 export async function validateUpload(
   surroundings: Surroundings,
   upload: UploadRecord,
   signal: AbortSignal,
-  begun: () => void,
+  progress: TestProgress,
 ): Promise<void> {
-  const { config, logger } = surroundings;
+  const { clock, logger, random } = surroundings;
   const { image, buildId: build, provider } = upload;
-  const validation = config().diskimages.get(image)?.validate;
+  let seen: Comparison = { now: NO_LAUNCHES, before: NO_LAUNCHES };
+  for (let failures = 0; ; failures++) {
+    const order = orderOf(surroundings, upload, signal);
+    if (!order) return;
+    const fields = { image, build, provider, pool: order.target.pool.name, label: order.target.label.name };
+    logger.info('Image is tested with a node', fields);
+    progress.testing();
+    const failure = await failureOf(surroundings, order);
+    if (!failure) return logger.info('Image has passed its test', fields);
+    if (isNodepoolError(failure, 'NODEPOOL_IMAGE_TEST')) throw failure;
+    const next = mayBeFaultOfImage(failure) ? await compare(surroundings, order, seen, failure) : seen;
+    const isCompared = next !== seen;
+    seen = next;
+    logger.warn('Image test is repeated: the launch failed', { ...fields, ...seen, error: failure });
+    if (isCompared) continue;
+    progress.waiting(failure.message);
+    await delay(clock, backoffMs(failures, RETRY, random), signal);
+  }
+}
+
+/** @returns `undefined` when the image needs no test here */
+function orderOf({ config, logger }: Surroundings, upload: UploadRecord, signal: AbortSignal): TestOrder | undefined {
+  const { image, buildId: build, provider } = upload;
+  const check = config().diskimages.get(image)?.validate;
   const settings = config().providers.get(provider);
-  if (!validation || !settings) return;
-  const target = findTarget(settings, image, validation);
-  if (!target) {
-    logger.info('Image is not tested here: no label fits', { image, build, provider, pool: validation.pool });
-    return;
-  }
-  const fields = { image, build, provider, pool: target.pool.name, label: target.label.name };
-  logger.info('Image is tested with a node', fields);
-  begun();
-  await withTrialProvider(surroundings, upload, target, signal, (running) =>
-    testWithNode(surroundings, { upload, validation, target, running, signal }),
-  );
-  logger.info('Image has passed its test', fields);
+  if (!check || !settings) return undefined;
+  const target = findTarget(settings, image, check);
+  if (target) return { upload, target, check, signal };
+  logger.info('Image is not tested here: no label fits', { image, build, provider, pool: check.pool });
+  return undefined;
 }
 
-/** One test. */
-interface Trial {
-  readonly upload: UploadRecord;
-  readonly validation: DiskimageValidation;
-  readonly target: TrialTarget;
-  readonly running: Provider;
-  readonly signal: AbortSignal;
-}
-
-async function testWithNode(surroundings: Surroundings, trial: Trial): Promise<void> {
-  const { clock } = surroundings;
-  const { upload, target, running, signal } = trial;
-  const { pool, label } = target;
-  const id = `validate-${upload.buildId}-${upload.id}` as RequestId;
-  const request = { ...newRequest({ labels: [label.name], requestor: REQUESTOR }, clock.now()), id };
-  const handler = running.getRequestHandler(pool, request);
-  const draft = draftOf(surroundings, trial);
-  const trialNode = await TrialNode.create(surroundings, handler.setNodeMetadata?.(draft) ?? draft);
+/** @returns `undefined` when the test has passed */
+async function failureOf(surroundings: Surroundings, order: TestOrder): Promise<Error | undefined> {
   try {
-    const order = { node: trialNode.current, label, pool, request, store: trialNode.store.bind(trialNode) };
-    const { state, node, error } = (await handler.launch?.(order, signal)) ?? {
-      ...{ state: 'failed', node: trialNode.current },
-      error: new Error(`driver "${running.config.driverName}" launches no nodes`),
-    };
-    signal.throwIfAborted();
-    if (state !== 'ready') throw refused(trial, error?.message ?? `its launch ended as ${state}`, error);
-    await runCommand(surroundings, trial, node);
-  } finally {
-    await trialNode.giveAway();
+    await launchTest(surroundings, order);
+    return undefined;
+  } catch (error) {
+    order.signal.throwIfAborted();
+    return error instanceof Error ? error : new Error(String(error));
   }
 }
 
-function draftOf(
-  { clock, hostname }: Pick<Surroundings, 'clock' | 'hostname'>,
-  { upload, target: { pool, label }, running }: Trial,
-): NodeRecord {
-  return newNode(
-    {
-      state: 'init',
-      labels: [label.name],
-      provider: upload.provider,
-      pool: pool.name,
-      launcher: `${hostname}-Builder` as LauncherId,
-      requestor: REQUESTOR,
-      comment: `tests image ${upload.image}, build ${upload.buildId}`,
-      attributes: pool.nodeAttributes,
-      resources: running.quota?.quotaNeededByLabel(label.name, pool) ?? { instances: 1 },
-    },
-    clock.now(),
-  );
+/**
+ * Launches the build before it under the same conditions. Where that fails too, neither launch counts.
+ * @returns what is known now
+ * @throws NODEPOOL_IMAGE_TEST when chance does not explain the failures, or there is nothing to compare with
+ */
+async function compare(
+  surroundings: Surroundings,
+  order: TestOrder,
+  seen: Comparison,
+  failure: Error,
+): Promise<Comparison> {
+  const { target, signal, upload } = order;
+  const previous = previousUpload(surroundings, upload);
+  if (!previous) throw refused(order, `${failure.message} (there is no build before it to compare with)`, failure);
+  if (await failureOf(surroundings, { upload: previous, target, signal })) {
+    return seen;
+  }
+  const now = added(seen.now, { ready: 0, failed: 1 });
+  const before = added(seen.before, { ready: 1, failed: 0 });
+  const bad = worseThanBefore([{ now, before }], 'launches failed');
+  if (bad !== undefined) throw refused(order, `${bad}; the last error was: ${failure.message}`, failure);
+  return { now, before };
 }
 
-async function runCommand(
-  { env, sandbox, clock, logger }: Surroundings,
-  trial: Trial,
-  { interfaceIp, connectionPort, username, hostKeys }: NodeRecord,
-): Promise<void> {
-  const { upload, validation, signal } = trial;
-  if (validation.command === undefined) return;
-  const { said, refusal } = await runCheck({
-    key: 'command of validate',
-    command: [validation.command, upload.provider, interfaceIp ?? '', String(Number(connectionPort)), username ?? ''],
-    env: { ...env, NODEPOOL_HOST_KEYS: hostKeys.join('\n') },
-    ...{ sandbox, clock, signal, timeoutMs: validation.timeoutMs },
-  });
-  signal.throwIfAborted();
-  if (refusal !== undefined) throw refused(trial, refusal);
-  const { image, buildId: build, provider } = upload;
-  logger.info('Test command of the image succeeded', { image, build, provider, output: said });
-}
-
-function refused({ upload, target }: Trial, reason: string, cause?: Error): NodepoolError {
-  const where = `provider "${upload.provider}", pool "${target.pool.name}", label "${target.label.name}"`;
-  const text = `image ${upload.image}, build ${upload.buildId}, has failed its test (${where}): ${reason}`;
-  return new NodepoolError('NODEPOOL_IMAGE_TEST', text, { cause });
+function previousUpload({ tree }: Surroundings, { image, buildId, provider }: UploadRecord): UploadRecord | undefined {
+  const entry = tree.images.get(image);
+  return entry && readyUploads(entry, provider).find((upload) => upload.buildId !== buildId);
 }

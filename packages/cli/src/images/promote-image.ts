@@ -1,6 +1,6 @@
 import { buildPath, decodeBuild, encodeBuild, isZooKeeperError } from '@nodepool/zk-protocol';
 import type { BuildRecord } from '@nodepool/zk-protocol';
-import { canaryOf, withoutCanary } from '@nodepool/core/service';
+import { canaryOf, failedTests, withoutCanary, withoutFailedTests } from '@nodepool/core/service';
 import { print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
@@ -9,14 +9,17 @@ import { newestBuilds } from './newest-builds.js';
 import { withImages, type StoredImages } from './with-images.js';
 
 /**
- * `nodepool image-promote`: ends the trial of the newest build of an image, so that all launches get it. Safe to repeat.
+ * `nodepool image-promote`: ends the trial of the newest build of an image, so that all launches get it. Where the build has
+ * failed its test, it is uploaded and tested again. Safe to repeat.
  * @throws CliError when there is no build that is ready
  */
 export async function promoteImage(context: CliContext, { image }: { image: string }): Promise<void> {
   await withImages(context, async ({ zk, images }) => {
     const [newest] = newestBuilds(images.get(image));
     if (!newest) throw new CliError(`Image ${image} has no build that is ready`);
+    const failed = [...failedTests(newest).keys()];
     const wasTried = await endTrial(context, zk, newest);
+    if (failed.length > 0) print(`Build ${newest.id} of ${image} is uploaded and tested again in ${failed.join(', ')}`);
     print(`Build ${newest.id} of ${image} is in service${wasTried ? ': all launches get it from now on' : ' already'}`);
   });
 }
@@ -28,10 +31,12 @@ async function endTrial(context: CliContext, zk: StoredImages['zk'], { image, id
     const stored = await ifPresent(zk.getData(buildPath(image, id)));
     const build = stored && decodeBuild({ image, id }, stored.data, stored.stat, nowMs);
     if (build?.state !== 'ready') throw new CliError(`Build ${id} of ${image} is not ready any more, nothing was done`);
-    if (!canaryOf(build, nowMs)) return false;
+    const wasTried = canaryOf(build, nowMs) !== undefined;
+    if (!wasTried && failedTests(build).size === 0) return false;
     try {
-      await zk.setData(buildPath(image, id), encodeBuild(withoutCanary(build)), stored?.stat.version);
-      return true;
+      const promoted = withoutFailedTests(withoutCanary(build));
+      await zk.setData(buildPath(image, id), encodeBuild(promoted), stored?.stat.version);
+      return wasTried;
     } catch (error) {
       if (!isZooKeeperError(error, 'ZK_BAD_VERSION', 'ZK_NO_NODE')) throw error;
     }

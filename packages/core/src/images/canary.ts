@@ -159,13 +159,16 @@ export function afterUses(canary: Canary, { now, before }: Uses): Canary {
 export function fault({ now, before, uses, error }: Canary): string | undefined {
   const providers = Object.keys(now);
   const launches = providers.map((name) => ({ now: now[name] ?? NONE, before: before[name] ?? NONE }));
-  const bad = worse(launches, 'launches failed');
+  const bad = worseThanBefore(launches, 'launches failed');
   if (bad !== undefined) return `${bad}; the last error was: ${error ?? 'unknown'}`;
-  return worse([uses], 'nodes were given back at once');
+  return worseThanBefore([uses], 'nodes were given back at once');
 }
 
-/** @param compared - under the same conditions each */
-function worse(compared: readonly Comparison[], what: string): string | undefined {
+/**
+ * Says how much worse a new build is than the one before it, and how likely chance explains that; `undefined`: chance may.
+ * @param compared - under the same conditions each
+ */
+export function worseThanBefore(compared: readonly Comparison[], what: string): string | undefined {
   const now = compared.map((one) => one.now).reduce(added, NONE);
   const before = compared.map((one) => one.before).reduce(added, NONE);
   const chance = chanceOf(compared);

@@ -1,5 +1,6 @@
 import type { BuildRecord, ImageEntry, NodeRecord } from '@nodepool/zk-protocol';
 import { canaryOf, countsOfAll, isInDoubt, isInService, type Canary } from './canary.js';
+import { failedTests } from './failed-tests.js';
 
 /** Key of ours in a record: why it failed. */
 const ERROR_KEY = 'error';
@@ -12,7 +13,21 @@ export function imageNotes(entry: ImageEntry, nowMs: number): string[] {
     const note = buildNote(build, nowMs);
     return note === undefined ? [] : [`build ${build.id} ${note}`];
   });
-  return [...tried, ...(failure ? [failure] : []), ...(pauseReason === undefined ? [] : [`paused: ${pauseReason}`])];
+  const refused = [...builds.values()].flatMap((build) =>
+    build.state !== 'ready'
+      ? []
+      : [...failedTests(build)].map(
+          ([provider, reason]) =>
+            `build ${build.id} failed its test in provider ${provider} and is not uploaded there: ${reason}; a new build is ` +
+            `tested again, this one after "nodepool image-promote ${entry.name}"`,
+        ),
+  );
+  return [
+    ...tried,
+    ...refused,
+    ...(failure ? [failure] : []),
+    ...(pauseReason === undefined ? [] : [`paused: ${pauseReason}`]),
+  ];
 }
 
 /** That the newest build has failed, and why; `undefined`: it has not. */

@@ -25,9 +25,12 @@ export type { ConditionSubjects, ServiceConditions, SharedCondition } from '../c
 export { asUnknown, concerns, mergeConditions, publishedConditions } from '../conditions/merge-conditions.js';
 
 /* Trial of new builds, and the way back */
-export type { Canary, Uses } from '../images/canary.js';
-export type { LaunchCounts } from '../images/rates.js';
-export { canaryOf, isInService, newCanary, withCanary, withoutCanary } from '../images/canary.js';
+export type { Canary, CountsByProvider, Uses } from '../images/canary.js';
+export type { Comparison, LaunchCounts } from '../images/rates.js';
+export { canaryOf, isInService, newCanary, withCanary, withoutCanary, worseThanBefore } from '../images/canary.js';
+export { failedTests, withFailedTest, withoutFailedTests } from '../images/failed-tests.js';
+export { mayBeFaultOfImage } from '../images/image-causes.js';
+export { added, NONE as NO_LAUNCHES } from '../images/rates.js';
 export { buildNote, canaryPercent, failureNote, imageNotes, withdrawnNote } from '../images/notes.js';
 export { providersWithout, withdrawal } from '../images/withdrawal.js';
 
