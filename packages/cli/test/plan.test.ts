@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { NODES_ROOT } from '@nodepool/zk-protocol';
 import { useInstallation } from './installation.js';
+import { nodepool } from './program.js';
 import { DEAD_PORT, rackYaml, TWO_HOSTS } from './rack-config.js';
 
 const get = useInstallation();
@@ -96,6 +97,40 @@ describe('nodepool plan', () => {
 
     expect(await get().zk.getChildren(NODES_ROOT)).toHaveLength(1);
     expect((await get().zk.exists('/nodepool'))?.pzxid).toBe(before?.pzxid);
+  });
+
+  it('--offline compares two files where there is no ZooKeeper', async () => {
+    const hosts = ['{name: host1, labels: small}', '{name: host3, labels: huge, max-parallel-jobs: 2}'];
+    await get().write('other.yaml', rackYaml(['small', 'huge'], hosts));
+    const offline = (config: string) =>
+      nodepool(
+        'plan',
+        '--offline',
+        '--current',
+        get().file('rack.yaml'),
+        '-c',
+        get().file(config),
+        '--state-dir',
+        '/none',
+      );
+
+    const { status, stdout } = await offline('other.yaml');
+
+    expect(status).toBe(0);
+    expect(stdout.split('\n')).toEqual([
+      ...['Labels:', '  + huge', '  - big', ''],
+      ...['Providers:', '  ~ rack: restarts, requests under way are finished', ''],
+      ...['Pools:', '  ~ rack/main', ''],
+      ...['Nodes to be registered:', '  + 2 on rack/host3 (huge)', ''],
+    ]);
+    expect((await offline('rack.yaml')).stdout).toBe('Nothing would change.\n');
+  });
+
+  it('--offline needs the configuration in force', async () => {
+    expect(await get().nodepool('rack.yaml', 'plan', '--offline')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('plan --offline needs both files') as string,
+    });
   });
 
   it('says that the configuration in force cannot be read', async () => {

@@ -50,7 +50,11 @@ export const GLOBAL_OPTIONS = {
   debug: { type: 'boolean', default: false, describe: 'log everything, and show where errors come from' },
   format: { choices: FORMATS, default: 'table', describe: 'form of the output' },
   json: { type: 'boolean', default: false, describe: 'same as --format json' },
-  strict: { type: 'boolean', default: false, describe: '"not found" ends with status 1' },
+  strict: {
+    type: 'boolean',
+    default: false,
+    describe: '"not found" and warnings of config-validate end with status 1',
+  },
   'state-dir': {
     type: 'string',
     requiresArg: true,

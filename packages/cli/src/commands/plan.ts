@@ -1,4 +1,4 @@
-import { defineCommand, text } from '../command/command.js';
+import { defineCommand, flag, text } from '../command/command.js';
 import { DEFAULT_CONFIG } from '../command/global-options.js';
 import { UsageError } from '../command/usage-error.js';
 
@@ -7,6 +7,7 @@ export const planCommand = defineCommand({
   name: 'plan',
   summary: 'say what the configuration named by -c would change, without doing it',
   options: {
+    offline: { type: 'boolean', default: false, describe: 'compare the two files, without ZooKeeper, as for a review' },
     current: {
       type: 'string',
       requiresArg: true,
@@ -18,7 +19,11 @@ export const planCommand = defineCommand({
     if (text(values, 'c') === undefined) {
       throw new UsageError('plan needs the new configuration: nodepool plan -c FILE');
     }
-    return { currentFile: text(values, 'current') };
+    const [currentFile, offline] = [text(values, 'current'), flag(values, 'offline')];
+    if (offline && currentFile === undefined) {
+      throw new UsageError('plan --offline needs both files: nodepool plan --offline --current OLD -c NEW');
+    }
+    return { currentFile, offline };
   },
   run: async (context, args) => (await import('../configuration/plan-change.js')).plan(context, args),
 });

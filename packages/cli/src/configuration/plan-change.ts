@@ -26,21 +26,52 @@ interface Current {
   readonly config: Config;
 }
 
+/** What `nodepool plan` is asked. */
+export interface PlanArguments {
+  readonly currentFile: string | undefined;
+  /** Compare two files; nothing is asked of ZooKeeper. */
+  readonly offline: boolean;
+}
+
 /**
  * `nodepool plan`: what the configuration named by `-c` would do to the live system, without doing it.
  * @returns the exit status: 1 when that configuration is not valid
  */
-export async function plan(context: CliContext, args: { currentFile: string | undefined }): Promise<number> {
+export async function plan(context: CliContext, args: PlanArguments): Promise<number> {
   const registry = createDriverRegistry(driverPlaces(context.options.configFile));
   const next = await loadCheckedConfig(context, registry);
   if (!next) return 1;
   const current = await loadCurrent(context, args.currentFile, registry);
+  if (args.offline && current) {
+    show(context, await compareFiles(current.config, next, registry), { isOffline: true });
+    return 0;
+  }
   const change = await withZooKeeper(current?.context ?? context, (zk) =>
     planOn({ ...context, zk }, registry, current?.config, next),
   );
-  if (context.options.format !== 'table') printValue(context, configChangeToJson(change));
-  else print(configChangeToText(change));
+  show(context, change, { isOffline: false });
   return 0;
+}
+
+function show(context: CliContext, change: ConfigChange, options: { readonly isOffline: boolean }): void {
+  if (context.options.format !== 'table') printValue(context, configChangeToJson(change));
+  else print(configChangeToText(change, options));
+}
+
+/** What differs between two files: pools are taken to be registered as configured, and there are no nodes and requests. */
+async function compareFiles(before: Config, after: Config, registry: DriverRegistry): Promise<ConfigChange> {
+  const drivers = await driversOf([before, after], registry);
+  const registers = (config: ProviderConfig | undefined) =>
+    (config && drivers.get(config.driverName)?.previewChange?.(config, [], [])?.register) ?? [];
+  const offer = (config: Config) => ({ registered: registryAfter(undefined, config, []), views: [] });
+  return planConfigChange({
+    ...{ before, after, nodes: [], requests: [], nowMs: 0 },
+    ...{ offerBefore: offer(before), offerAfter: offer(after) },
+    preview(config) {
+      const old = new Set(registers(before.providers.get(config.name)).map((each) => JSON.stringify(each)));
+      return { register: registers(config).filter((each) => !old.has(JSON.stringify(each))), delete: [] };
+    },
+  });
 }
 
 async function loadCurrent(

@@ -37,10 +37,15 @@ const LONGEST_LIST = 50;
 
 /**
  * What a new configuration would do, for people.
+ * @param options - `isOffline`: only files were compared, so nothing is known of requests
  * @returns lines joined by `\n`, without a final one
  */
-export function configChangeToText(change: ConfigChange): string {
+export function configChangeToText(change: ConfigChange, { isOffline = false }: { isOffline?: boolean } = {}): string {
   const sections = sectionsOf(change);
+  if (isOffline) {
+    if (sections.length === 0) return 'Nothing would change.';
+    return sections.map(escapeControlCharacters).join('\n').trimStart();
+  }
   const waiting = `${change.waiting} ${change.waiting === 1 ? 'request waits' : 'requests wait'}`;
   if (sections.length === 0) return `Nothing would change (${waiting}).`;
   return [...sections, '', `${waiting}; ${summaryOf(change)}`].map(escapeControlCharacters).join('\n').trimStart();

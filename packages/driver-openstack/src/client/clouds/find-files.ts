@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { parse } from 'yaml';
+import { parse, YAMLParseError } from 'yaml';
 import { ConfigError } from '@nodepool/core';
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { isObject, mergeDeep, normalizeKeys } from './merge.js';
@@ -80,9 +80,11 @@ function contentOf(file: string, text: string): JsonObject {
   let content: Json | undefined;
   try {
     content = parse(text.replaceAll(/\r\n?/g, '\n'), { version: '1.1' }) as Json | undefined;
-  } catch {
+  } catch (error) {
     // the parser's message quotes the line, which may hold a password
-    throw new ConfigError(`${file} is not valid YAML: check its indentation and quotes`);
+    const at = error instanceof YAMLParseError ? error.linePos?.[0] : undefined;
+    const place = at === undefined ? file : `${file}:${at.line}:${at.col}`;
+    throw new ConfigError(`${place} is not valid YAML: check its indentation and quotes`);
   }
   if (content === null || content === undefined) return {};
   if (!isObject(content)) throw new ConfigError(`${file} must be a map with the key "clouds"`);
