@@ -73,14 +73,17 @@ describe('programs of others', () => {
 });
 
 describe('systemd units', () => {
-  it.each(['launcher', 'builder'])('of the %s reload, are watched, and have time to drain', (service) => {
+  it.each([
+    ['launcher', 60],
+    ['builder', 28_800], // the default of build-timeout: a stop waits for builds
+  ])('of the %s reload, are watched, and have time to drain', (service, drainSeconds) => {
     const unit = read(`systemd/nodepool-${service}.service`);
 
     expect(unit).toMatch(/^Type=notify$/m);
     expect(unit).toMatch(/^NotifyAccess=all$/m);
     expect(unit).toMatch(/^WatchdogSec=\d+$/m);
     expect(unit).toMatch(/^ExecReload=.*-HUP/m);
-    expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(60);
+    expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(drainSeconds);
   });
 
   it('let the launcher have no privileges', () => {

@@ -27,6 +27,10 @@ export const COMMAND_LINE: CommandLine<BuilderArguments> = {
   pidFile: '/var/run/nodepool/nodepool-builder.pid',
   options: {
     'build-workers': { type: 'number', default: 1, requiresArg: true, describe: 'images built at a time' },
+    'drain-timeout': {
+      ...{ type: 'number', default: undefined, requiresArg: true },
+      describe: 'seconds a stop waits for builds; default: until build-timeout ends them',
+    },
     'upload-workers': { type: 'number', default: 4, requiresArg: true, describe: 'images uploaded at a time' },
   },
   refused: { repl: 'there is no console; use /healthz, SIGUSR2 or node --inspect' },

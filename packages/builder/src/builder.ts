@@ -20,6 +20,8 @@ const SWEEP_MS = 60_000;
 /** Of the time for a stop, what is kept for ending builds and writing down how they ended. */
 const ABORT_MS = 3_000;
 const ENDING_MS = 1_000;
+/** What builds may take to remove their temporary files, and clouds to remove what uploads have begun. */
+const CLEANING_MS = 60_000;
 
 /** Builds disk images, uploads them, and takes away what is no longer needed. */
 export class Builder {
@@ -161,13 +163,19 @@ export class Builder {
     this.#lookAtAll();
   }
 
-  /** Begins nothing more. Builds may end within the deadline; uploads end at once, and leave nothing in the clouds. */
-  async drain(deadlineMs: number): Promise<void> {
+  /**
+   * Begins nothing more. Builds may end within the deadline; uploads end at once, and leave nothing in the clouds.
+   * @param limitMs - `Infinity`: builds end by their `build-timeout`
+   */
+  async drain(limitMs: number): Promise<void> {
     this.#stopping = true;
     this.#cancelSweep?.();
     if (!this.#parts) return;
-    const { clock } = this.#options;
+    const { clock, logger } = this.#options;
     const { builds, uploads, janitor } = this.#parts;
+    const deadlineMs = Math.min(limitMs, builds.longestMs + CLEANING_MS);
+    const waitsFor = builds.running.map(({ image }) => image);
+    if (waitsFor.length > 0) logger.info('Waiting for builds to end', { builds: waitsFor, limitMs: deadlineMs });
     const cancel = clock.setTimer(deadlineMs - Math.min(ABORT_MS, deadlineMs / 2), () => builds.abort());
     const work = { builds: builds.drain(), uploads: uploads.stop(), deletions: janitor.stop() };
     await endWithin(this.#options, deadlineMs, work);

@@ -45,6 +45,18 @@ describe('a builder', () => {
     }
   });
 
+  it('waits for its builds until their build-timeout when a stop has no limit', async () => {
+    const settings = '  build-timeout: 3\n  env-vars: {WAIT_FOR: /nowhere/at/all}\n';
+    world = await World.start({ diskimages: image('debian', settings) });
+    const builder = await world.builder();
+    await vi.waitFor(() => expect(builder.running.builds).toHaveLength(1), WAIT);
+
+    await builder.drain(Infinity);
+
+    const failure = expect.stringContaining('not finished within build-timeout (3 s)') as string;
+    await vi.waitFor(() => expect(world?.lastBuild('debian')?.raw['error']).toEqual(failure), WAIT);
+  });
+
   it('stops although ZooKeeper does not answer', async () => {
     world = await World.start({ diskimages: image('debian', '  env-vars: {WAIT_FOR: /nowhere/at/all}\n') });
     const builder = await world.builder();

@@ -16,7 +16,7 @@ export interface CommonArguments {
   readonly webapp: boolean;
   /** `undefined`: the default for this user. */
   readonly stateDir: string | undefined;
-  /** How long a stop may wait for work under way. */
+  /** How long a stop may wait for work in progress; `Infinity`: as long as the work may take. */
   readonly drainTimeoutMs: number;
 }
 
@@ -79,7 +79,7 @@ const commonOptions = (pidFile: string): Record<string, Options> => ({
     type: 'number',
     default: DEFAULT_DRAIN_SECONDS,
     requiresArg: true,
-    describe: 'seconds a stop waits for work under way',
+    describe: 'seconds a stop waits for work in progress',
   },
 });
 
@@ -93,7 +93,7 @@ export const COMMON_TO_ARGV: ArgumentsToArgv<CommonArguments> = {
   debug: ({ debug }) => (debug ? ['-d'] : []),
   webapp: ({ webapp }) => (webapp ? [] : ['--no-webapp']),
   stateDir: ({ stateDir }) => (stateDir === undefined ? [] : ['--state-dir', stateDir]),
-  drainTimeoutMs: ({ drainTimeoutMs }) => ['--drain-timeout', String(drainTimeoutMs / 1000)],
+  drainTimeoutMs: ({ drainTimeoutMs: ms }) => (ms === Infinity ? [] : ['--drain-timeout', String(ms / 1000)]),
 };
 
 /** Expands `~` and makes the path absolute, seen from the directory the program was started in. */
@@ -158,8 +158,8 @@ function toCommonArguments(parsed: ParsedOptions, { home, cwd }: ParseSurroundin
     if (path === '') throw new UsageError(`${name.length === 1 ? '-' : '--'}${name} needs a value`);
     return typeof path === 'string' ? expandPath(path, home, cwd) : undefined;
   };
-  const drainSeconds = parsed['drain-timeout'];
-  if (typeof drainSeconds !== 'number' || !Number.isFinite(drainSeconds) || drainSeconds < 0)
+  const drainSeconds = parsed['drain-timeout'] ?? Infinity;
+  if (typeof drainSeconds !== 'number' || Number.isNaN(drainSeconds) || drainSeconds < 0)
     throw new UsageError('--drain-timeout needs a number of seconds');
   return {
     configFile: expand('c') ?? DEFAULT_CONFIG,

@@ -43,7 +43,9 @@ function signalActions(service: DaemonService, held: Held, args: CommonArguments
   const { logger } = held.logging;
   return {
     stop(signal) {
-      logger.info('Stopping; a second signal ends at once', { signal, drainTimeoutMs: args.drainTimeoutMs });
+      const { drainTimeoutMs } = args;
+      const limit = Number.isFinite(drainTimeoutMs) ? { drainTimeoutMs } : {};
+      logger.info('Stopping; a second signal ends at once', { signal, ...limit });
       void stopAndExit(service, held, args);
     },
     stopNow(signal) {

@@ -61,6 +61,17 @@ export class Builds {
     return [...this.#running.values()].flatMap(({ progress }) => (progress ? [progress] : []));
   }
 
+  /** How long the builds in progress can take at most until their `build-timeout`. */
+  get longestMs(): number {
+    const { config, clock } = this.#surroundings;
+    const nowMs = clock.now();
+    const left = [...this.#running].map(([image, { progress }]) => {
+      const limitMs = config().diskimages.get(image)?.buildTimeoutMs ?? 0;
+      return (progress?.startedMs ?? nowMs) + limitMs - nowMs;
+    });
+    return Math.max(0, ...left);
+  }
+
   /** Something about the image changed: looks at it now. */
   consider(image: string): void {
     this.#waiting.add(image);
