@@ -78,6 +78,7 @@ describe('a build', () => {
   it('whose tool is killed from outside fails, and says so', async () => {
     const of = await start({ diskimages: image('  env-vars: {WAIT_FOR: /nowhere/at/all}\n') });
     const builder = await of.builder();
+    await vi.waitFor(() => expect(builder.running.builds).toMatchObject([{ phase: 'root' }]), WAIT);
     const tool = await vi.waitFor(async () => {
       const { id = '' } = of.lastBuild('debian') ?? {};
       const ids = await processesOf(join(of.dir, `nodepool-builder-${builder.id ?? ''}`, id));

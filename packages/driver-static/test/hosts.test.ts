@@ -153,6 +153,7 @@ describe('what is wrong with hosts', () => {
       ]),
     );
 
+    await until(ready(1), 'the host that is taken on trust is registered');
     await expect.poll(() => provider.conditions()).toHaveLength(2);
     const [silent, other] = provider.conditions();
     expect(silent).toMatchObject({
