@@ -1,11 +1,71 @@
 import { newCondition, type FoundCondition } from '@nodepool/core';
+import { imageConditions } from '@nodepool/core/service';
 import type { Builder } from './builder.js';
+import type { WaitingWork } from './context/progress.js';
 
-/** What a builder cannot do: uploads and removals of images that fail and are tried again. */
-export function builderConditions({
-  failingUploads,
-  failingDeletions,
-}: Pick<Builder, 'failingUploads' | 'failingDeletions'>): FoundCondition[] {
+/** What is wrong with images, and what a builder cannot do. */
+export function builderConditions(builder: Builder, hostname: string, nowMs: number): FoundCondition[] {
+  const { config, tree, waiting, isIdLost } = builder;
+  const images = imageConditions(config.diskimages.values(), tree.images, nowMs);
+  return [
+    ...(isIdLost ? [idNotHeld(hostname)] : []),
+    // A builder that has never built an image builds it now, or says below why it cannot.
+    ...images.filter(({ reason }) => reason !== 'NeverBuilt'),
+    ...waiting.flatMap((work) => blocked(work) ?? []),
+    ...removedProviders(builder),
+    ...failures(builder),
+  ];
+}
+
+function idNotHeld(name: string): FoundCondition {
+  return newCondition('IdNotHeld', {
+    ...{
+      name,
+      reason: 'LockLost',
+      message: 'another builder may have its id, so it builds, uploads and deletes nothing',
+    },
+    nextStep: 'stop the other builder, or give it an images-dir of its own (and delete a copied builder_id.txt)',
+  });
+}
+
+function blocked({ image, provider, cause, reason: message, sinceMs }: WaitingWork): FoundCondition | undefined {
+  if (provider !== undefined) {
+    return newCondition('UploadImpossible', {
+      ...{ name: `${image}/${provider}`, reason: 'FileGone', message, sinceMs, evidence: { image, provider } },
+      nextStep: `nodepool image-build ${image}`,
+    });
+  }
+  if (cause === 'WorkersBusy') return undefined;
+  const isFull = cause === 'NoSpace';
+  return newCondition('BuildBlocked', {
+    ...{ name: image, reason: isFull ? 'NoSpace' : 'Error', message, sinceMs, evidence: { image } },
+    nextStep: isFull
+      ? 'free space in this directory, or give the builder another one; it is tried again without a restart'
+      : 'correct what the error names; it is tried again without a restart',
+  });
+}
+
+/** Providers that left the configuration and still have uploads of builds that this builder has on its disk. */
+function removedProviders({ config, tree, id }: Builder): FoundCondition[] {
+  const kept = new Map<string, Set<string>>();
+  for (const { name, builds, uploads } of tree.images.values()) {
+    for (const { provider, buildId, state } of uploads.values()) {
+      const build = builds.get(buildId);
+      if (state !== 'ready' || build?.builderId !== id || config.providers.has(provider)) continue;
+      kept.set(provider, (kept.get(provider) ?? new Set()).add(`${name}-${buildId}`));
+    }
+  }
+  return [...kept].map(([provider, builds]) =>
+    newCondition('UploadsOfRemovedProvider', {
+      ...{ name: provider, reason: 'LeftConfiguration', evidence: { provider, builds: builds.size } },
+      message: `it left the configuration, and its uploads keep builds and their files: ${[...builds].sort().join(', ')}`,
+      nextStep: `put its entry back, with no diskimages in it, until they are deleted; if its cloud is gone: nodepool erase ${provider}`,
+    }),
+  );
+}
+
+/** Uploads and removals of images that fail and are tried again. */
+function failures({ failingUploads, failingDeletions }: Builder): FoundCondition[] {
   return [
     ...failingUploads.map(({ image, provider, attempts, error, failedMs }) =>
       newCondition('UploadFails', {

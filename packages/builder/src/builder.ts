@@ -1,5 +1,5 @@
 import { ensureDatabaseId, ImageTree, newComponent, withComponent, type ImageChange } from '@nodepool/zk-protocol';
-import type { Config } from '@nodepool/core';
+import type { Config, Logger } from '@nodepool/core';
 import { Registration } from '@nodepool/core/launcher';
 import { lastBuildMs, unfinishedAfter } from '@nodepool/core/service';
 import { ActivityReport, describeActivity, type ActivityFacts } from './activity.js';
@@ -58,6 +58,11 @@ export class Builder {
       ...(this.#tree.ready ? [] : ['images are not known']),
       ...(this.#id?.held ? [] : ['another builder may have its id']),
     ];
+  }
+
+  /** Another builder may have its id, after a start at which none had it. */
+  get isIdLost(): boolean {
+    return this.#parts !== undefined && this.#id?.held !== true;
   }
 
   /** The configuration in force. */
@@ -141,7 +146,7 @@ export class Builder {
     await this.registration.register();
     this.#parts = { builds, uploads, janitor, surroundings };
     zk.onState((state) => {
-      if (state === 'CONNECTED') this.#onConnected();
+      if (state === 'CONNECTED') registerAgain(this.registration, logger);
     });
     await this.#tree.start();
     this.registration.update(withComponent(this.registration.body, { state: 'running', webUrl: webUrl ?? null }));
@@ -203,11 +208,6 @@ export class Builder {
     await Promise.all([builds.drain(), uploads.stop(), janitor.stop(), surroundings.providers.stop()]);
   }
 
-  /** What the builder is doing, as lines for the log. */
-  describe(): string[] {
-    return linesOf(this);
-  }
-
   #surroundings(): Promise<Surroundings> {
     return prepareSurroundings(this.#options, {
       tree: this.#tree,
@@ -216,12 +216,6 @@ export class Builder {
       holdsId: () => this.#id?.held === true,
       activityChanged: () => this.#report.soon(),
       workEnded: () => this.#onWorkEnded(),
-    });
-  }
-
-  #onConnected(): void {
-    this.registration.register().catch((error: unknown) => {
-      this.#options.logger.warn('Builder could not be registered; the next session tries again', { error });
     });
   }
 
@@ -286,6 +280,12 @@ export class Builder {
   }
 }
 
+function registerAgain(registration: { register(): Promise<void> }, logger: Logger): void {
+  registration.register().catch((error: unknown) => {
+    logger.warn('Builder could not be registered; the next session tries again', { error });
+  });
+}
+
 /** Waits no longer than that; what had not ended by then is said in the log, and cleaned up after the next start. */
 async function endWithin(
   { clock, zk, logger }: Pick<BuilderOptions, 'clock' | 'zk' | 'logger'>,
@@ -308,7 +308,8 @@ function workOf(builder: Builder, hostname: string): ImageWork[] {
   return [...running, ...failed, ...builder.waiting.map((waiting) => waitingToWork(waiting, hostname))];
 }
 
-function linesOf(builder: Builder): string[] {
+/** What a builder is doing, as lines for the log. */
+export function linesOf(builder: Builder): string[] {
   const { builds, uploads } = builder.running;
   const images = [...builder.config.diskimages.keys()];
   return [

@@ -184,6 +184,7 @@ describe('the API of a builder', () => {
       '/api/v1/images',
       '/api/v1/images/{name}/build',
       '/api/v1/overview',
+      '/api/v1/token',
     ]);
   });
 

@@ -18,7 +18,7 @@ import {
 } from '@nodepool/daemon';
 import { COMMAND_LINE, type BuilderArguments } from './arguments.js';
 import { builderConditions } from './builder-conditions.js';
-import { Builder } from './builder.js';
+import { Builder, linesOf } from './builder.js';
 import { createBuildRoutes } from './web/build-routes.js';
 import { contextFor } from './providers/provider-context.js';
 
@@ -38,7 +38,7 @@ function followImages(builder: Builder, clock: Clock, tell: (event: ApiEvent) =>
 }
 
 /** The builder as a service: its lines for the log, and its state in `/healthz`. */
-function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock): DaemonRuntime {
+function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock, hostname: string): DaemonRuntime {
   const images = () => builder.tree.images;
   return {
     start: (webUrl) => builder.start(webUrl),
@@ -49,7 +49,7 @@ function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock): DaemonRu
     drain: (deadlineMs) => builder.drain(deadlineMs),
     stop: () => builder.stop(),
     startedFields: () => ({ builder: builder.id }),
-    conditions: conditionsOf(builder),
+    conditions: conditionsOf(builder, clock, hostname),
     health: () => ({
       ...builder.running,
       waiting: builder.waiting.map(({ image, provider = null, reason, sinceMs }) => ({
@@ -62,7 +62,7 @@ function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock): DaemonRu
       failing_deletions: builder.failingDeletions,
       alien_resources: builder.alienResources.map(alienToHealth),
     }),
-    dump: () => builder.describe(),
+    dump: () => linesOf(builder),
     routes: () =>
       new Map([
         ...createImageRoutes(images, clock),
@@ -78,9 +78,9 @@ function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock): DaemonRu
 }
 
 /** A builder does not follow the registry. */
-function conditionsOf(builder: Builder): ConditionSource {
+function conditionsOf(builder: Builder, clock: Clock, hostname: string): ConditionSource {
   return {
-    find: () => builderConditions(builder),
+    find: () => builderConditions(builder, hostname, clock.now()),
     publish: (all) => builder.registration.setConditions(all),
     ofOthers: [],
     onConcern: (listener) => builder.onImageChange(listener),
@@ -135,7 +135,7 @@ export function createService(surroundings: ServiceSurroundings<BuilderArguments
             provider,
           ),
       });
-      return builderRuntime(builder, zk, clock);
+      return builderRuntime(builder, zk, clock, hostname);
     },
   });
 }

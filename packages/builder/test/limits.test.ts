@@ -3,6 +3,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { builderConditions } from '../src/builder-conditions.js';
 import { MAKE_IMAGE, World } from './support/world.js';
 
 let world: World | undefined;
@@ -37,6 +38,11 @@ describe('a builder', () => {
       expect(builder.work).toMatchObject([
         { image: 'debian', phase: 'blocked', error: expect.stringMatching(/: 5\d MiB are missing$/) as string },
       ]);
+      const conditions = builderConditions(builder, 'nb01', Date.now());
+      expect(conditions).toMatchObject([
+        { kind: 'image', name: 'debian', type: 'BuildBlocked', severity: 'error', reason: 'NoSpace' },
+      ]);
+      expect(conditions[0]?.message).toMatch(/small" has \d MiB free, .*: 5\d MiB are missing$/);
       expect(world.states('debian').builds).toEqual([]);
       expect(await readdir(join(world.dir, 'logs'))).toHaveLength(1);
       await builder.stop();

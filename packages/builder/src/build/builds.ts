@@ -21,6 +21,8 @@ export type BuildStatus = { readonly building: Progress } | { readonly waits: st
 export interface WaitingBuild {
   readonly image: string;
   readonly reason: string;
+  /** Why: all workers are busy, too little space, or an error before it began. */
+  readonly cause: 'WorkersBusy' | 'NoSpace' | 'Error';
   /** Since when, in ms since the epoch. */
   readonly sinceMs: number;
 }
@@ -119,7 +121,7 @@ export class Builds {
     if (!verdict.build) this.#sleep(name, verdict);
     else if (this.#running.size < this.#workers) this.#start(image, verdict);
     else {
-      this.#waitFor(name, this.#busyWorkers());
+      this.#waitFor(name, 'WorkersBusy', this.#busyWorkers());
       this.#status.set(name, this.#busyWorkers());
       return false;
     }
@@ -132,10 +134,10 @@ export class Builds {
   }
 
   /** A build is wanted and cannot begin. @param reason - without times, so that it changes only with its cause */
-  #waitFor(image: string, reason: string): void {
+  #waitFor(image: string, cause: WaitingBuild['cause'], reason: string): void {
     const known = this.#blocked.get(image);
     if (known?.reason === reason) return;
-    this.#blocked.set(image, { image, reason, sinceMs: known?.sinceMs ?? this.#surroundings.clock.now() });
+    this.#blocked.set(image, { image, cause, reason, sinceMs: known?.sinceMs ?? this.#surroundings.clock.now() });
     this.#surroundings.activityChanged();
   }
 
@@ -171,7 +173,7 @@ export class Builds {
         this.#surroundings.logger.error('Build could not be made', { image: image.name, error });
         const reason = error instanceof Error ? error.message : String(error);
         this.#backoffs.failed(image.name, reason);
-        this.#waitFor(image.name, reason);
+        this.#waitFor(image.name, 'Error', reason);
       })
       .finally(() => {
         this.#running.delete(image.name);
@@ -187,19 +189,11 @@ export class Builds {
     if (shortage !== undefined) {
       logger.warn('Not starting build: insufficient disk space', { image: image.name, reason: shortage });
       this.#backoffs.hold(image.name, shortage);
-      this.#waitFor(image.name, shortage);
+      this.#waitFor(image.name, 'NoSpace', shortage);
       return;
     }
     const lock = await ImageLock.take({ zk, clock, logger }, image.name);
-    if (!lock) {
-      this.#blocked.delete(image.name);
-      this.#backoffs.hold(image.name, 'another builder builds it');
-      await whenReleased(this.#surroundings, imageBuildLockPath(image.name), () => {
-        this.#backoffs.endHold(image.name);
-        this.consider(image.name);
-      });
-      return;
-    }
+    if (!lock) return this.#leaveToOther(image.name);
     try {
       if (!(await this.#isStillWanted(image, verdict))) return;
       const outcome = await buildImage(this.#surroundings, {
@@ -223,6 +217,15 @@ export class Builds {
     } finally {
       await lock.release();
     }
+  }
+
+  async #leaveToOther(image: string): Promise<void> {
+    this.#blocked.delete(image);
+    this.#backoffs.hold(image, 'another builder builds it');
+    await whenReleased(this.#surroundings, imageBuildLockPath(image), () => {
+      this.#backoffs.endHold(image);
+      this.consider(image);
+    });
   }
 
   /** Under the lock: what the decision was based on may have changed while it was obtained. */

@@ -27,6 +27,8 @@ export interface WaitingWork {
   readonly provider?: string;
   readonly build?: { readonly id: string };
   readonly reason: string;
+  /** Of a build; an upload waits for a file that is gone. */
+  readonly cause?: 'WorkersBusy' | 'NoSpace' | 'Error';
   readonly sinceMs: number;
 }
 

@@ -203,6 +203,36 @@ export const CONDITION_TYPES = {
     reasons: { NotRebuilt: 'no build has ended since', BuildFailed: 'the newest build failed' },
     nextStep: 'nodepool image-log IMAGE, nodepool image-build IMAGE --follow',
   },
+  BuildFailed: {
+    ...{ kind: 'image', severity: 'warning' },
+    meaning: 'the newest build failed; one that is not old stays in service',
+    reasons: { Error: 'the message has the error and the script that ran' },
+    nextStep: 'nodepool image-log IMAGE',
+  },
+  BuildBlocked: {
+    ...{ kind: 'image', severity: 'error' },
+    meaning: 'a build is wanted and cannot begin',
+    reasons: { NoSpace: 'the message has what is missing, and how much', Error: 'another reason; the message has it' },
+    nextStep: 'with NoSpace: free space in the directory; it is tried again without a restart',
+  },
+  UploadImpossible: {
+    ...{ kind: 'image', severity: 'error' },
+    meaning: 'a provider lacks the newest build, whose files are gone; the name is `IMAGE/PROVIDER`',
+    reasons: { FileGone: '`delete-after-upload`, or somebody deleted them' },
+    nextStep: 'nodepool image-build IMAGE',
+  },
+  UploadsOfRemovedProvider: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning: 'builds and their files are kept for uploads in a provider that left the configuration',
+    reasons: { LeftConfiguration: 'its entry was removed before its images were deleted' },
+    nextStep: 'put its entry back with no diskimages until they are deleted; or nodepool erase PROVIDER',
+  },
+  IdNotHeld: {
+    ...{ kind: 'builder', severity: 'error' },
+    meaning: 'another builder may have the id of a builder, so it begins nothing',
+    reasons: { LockLost: 'the lock of its id was lost, and another builder may have it' },
+    nextStep: 'stop the other builder, or give it an images-dir of its own',
+  },
   BuildWithdrawn: {
     ...{ kind: 'image', severity: 'warning' },
     meaning: 'the newest build was withdrawn, or is launched only where there is no other',

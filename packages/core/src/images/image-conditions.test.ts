@@ -21,6 +21,7 @@ describe('imageConditions', () => {
     [[], ['error NoReadyBuild NeverBuilt']],
     [[build('1', 'failed', HOUR_MS, 'no such package')], ['error NoReadyBuild BuildFailed']],
     [[build('1', 'ready', 47 * HOUR_MS)], []],
+    [[build('1', 'ready', 47 * HOUR_MS), build('2', 'failed', HOUR_MS)], ['warning BuildFailed Error']],
     [[build('1', 'ready', 49 * HOUR_MS)], ['warning OldBuild NotRebuilt']],
     [[build('1', 'ready', 49 * HOUR_MS), build('2', 'failed', HOUR_MS)], ['warning OldBuild BuildFailed']],
   ])('%# tells of images that are missing or old', (builds, expected) => {

@@ -7,7 +7,7 @@ import { failureNote, withdrawnNote } from './notes.js';
 /** The parts of an image's configuration that its conditions depend on. */
 export type JudgedImage = Pick<DiskimageConfig, 'name' | 'abstract' | 'rebuildAgeMs'>;
 
-/** Images without a ready build, with one that is too old, and with one that does not serve. */
+/** Images without a ready build, with one that is too old, whose newest build failed, and with one that does not serve. */
 export function imageConditions(
   configured: Iterable<JudgedImage>,
   images: ReadonlyMap<string, ImageEntry>,
@@ -21,8 +21,12 @@ export function imageConditions(
 /** Too old: two builds in a row have not come. */
 function builtCondition({ name, rebuildAgeMs }: JudgedImage, entry: ImageEntry | undefined, nowMs: number) {
   const newest = entry && newestReady(entry);
-  if (newest && nowMs - newest.stateTimeMs <= 2 * rebuildAgeMs) return undefined;
   const failure = entry && failureNote(entry);
+  if (newest && nowMs - newest.stateTimeMs <= 2 * rebuildAgeMs) {
+    if (failure === undefined) return undefined;
+    const message = `${failure}; build ${newest.id} stays in service`;
+    return newCondition('BuildFailed', { name, reason: 'Error', message, nextStep: `nodepool image-log ${name}` });
+  }
   const details = {
     name,
     reason: failure !== undefined ? 'BuildFailed' : newest ? 'NotRebuilt' : 'NeverBuilt',

@@ -36,6 +36,8 @@ export { providersWithout, withdrawal } from '../images/withdrawal.js';
 
 /* Command lines */
 export { userOf } from '../render/user-of.js';
+export { imageConditions } from '../images/image-conditions.js';
+export type { JudgedImage } from '../images/image-conditions.js';
 export { didYouMean } from '../text/suggest.js';
 export type { ExpandedOption } from '../text/expand-option.js';
 export { ambiguousOptionText, expandOption } from '../text/expand-option.js';
