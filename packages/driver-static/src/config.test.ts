@@ -46,6 +46,7 @@ describe('readProviderConfig', () => {
       pythonPath: 'auto',
       timeoutMs: 5_000,
       hostKeyChecking: true,
+      pinsHostKeys: false,
       hostKeys: [],
       maxParallelJobs: 1,
       path: ['pools', 0, 'nodes', 0],

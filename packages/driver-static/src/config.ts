@@ -24,6 +24,8 @@ export interface HostConfig {
   readonly timeoutMs: number;
   /** `false`: the host is not contacted at all. */
   readonly hostKeyChecking: boolean;
+  /** A host whose keys are other ones than before is refused. */
+  readonly pinsHostKeys: boolean;
   /** `<type> <base64>` each; empty: any key is accepted. */
   readonly hostKeys: readonly string[];
   /** Slots. */
@@ -125,6 +127,7 @@ function readHost(node: JsonObject, path: EntryPath, context: ProviderConfigCont
     pythonPath: textOr(node['python-path'], 'auto'),
     timeoutMs: numberOr(node['timeout'], 5) * 1000,
     hostKeyChecking: node['host-key-checking'] !== false,
+    pinsHostKeys: node['host-key-checking'] === 'pinned',
     hostKeys: readHostKeys(node['host-key'], [...path, 'host-key'], context),
     maxParallelJobs: Math.max(0, numberOr(node['max-parallel-jobs'], 1)),
     path,

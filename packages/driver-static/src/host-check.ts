@@ -1,4 +1,4 @@
-import { hasHostKeys, isFakeHost, KeyScanError, scanHostKeys } from '@nodepool/core';
+import { checkPort, hasHostKeys, isFakeHost, KeyScanError, scanHostKeys } from '@nodepool/core';
 import type { HostLookup, Logger, ResolvedAddress } from '@nodepool/core';
 import type { Clock } from '@nodepool/zk-protocol';
 import type { HostConfig } from './config.js';
@@ -68,6 +68,26 @@ export async function checkHost(
     if (hasHostKeys(host.connectionType)) requireConfiguredKeys(host, scanned);
     return scanned;
   }
+}
+
+/** Whether the port of a host answers. */
+export function answers(host: HostConfig, { clock, lookup }: CheckServices, signal: AbortSignal): Promise<boolean> {
+  return checkPort({ host: host.name, port: host.port, timeoutMs: host.timeoutMs, clock, lookup, signal });
+}
+
+/** Known keys in whose place the host has another key of the same type. Types that come or go prove nothing. */
+export function changedKeys(known: readonly string[], found: readonly string[]): string[] {
+  const typeOf = (key: string) => key.split(' ', 1)[0];
+  const types = new Set(found.map(typeOf));
+  return known.filter((key) => !found.includes(key) && types.has(typeOf(key)));
+}
+
+/** The error for a host with other keys than before, where that is not allowed. */
+export function keysChanged(host: string, port: number, changed: readonly string[]): KeyScanError {
+  const message =
+    `the host does not have its key ${changed.join(', ')} any more, and "host-key-checking" is pinned: ` +
+    'if the host was installed again, write its new key at "host-key"; otherwise another machine answers at its address';
+  return new KeyScanError({ host, port, failure: 'key-mismatch', message });
 }
 
 async function resolve(host: HostConfig, lookup: HostLookup): Promise<ResolvedAddress> {

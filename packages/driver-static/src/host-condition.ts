@@ -57,6 +57,19 @@ export function reasonOf(error: Error): Reason {
   return typeof failure === 'string' && isKnown(failure) ? REASONS[failure] : 'NoAnswer';
 }
 
+const DOWN: Readonly<Record<Reason, string>> = {
+  NameUnresolved: 'the name of the host has no address',
+  HostKeyMismatch: 'the host has not the key that is expected',
+  HostKeyTypeUnknown: 'the host has no key of a known type',
+  NotSsh: 'something other than an SSH server answers',
+  NoAnswer: 'the host does not answer',
+};
+
+/** Why free nodes of a host are removed, for the log. */
+export function downText(error: Error | undefined): string {
+  return DOWN[error === undefined ? 'NoAnswer' : reasonOf(error)];
+}
+
 function isKnown(failure: string): failure is keyof typeof REASONS {
   return Object.hasOwn(REASONS, failure);
 }

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { ScanQueue } from '@nodepool/core';
 import { backoffMs, delay, type CancelTimer } from '@nodepool/zk-protocol';
 import { hostIdentity } from './config.js';
-import { checkHost, needsContact } from './host-check.js';
+import { answers, changedKeys, checkHost, keysChanged, needsContact } from './host-check.js';
 import type { CheckServices, HostFacts } from './host-check.js';
 import type { OfferedHost } from './host-record.js';
 
@@ -13,6 +13,9 @@ const ACTIVE_CHECK_MS = 500;
 /** Age up to which a check's result is good enough to register another slot of the host. */
 const FRESH_MS = 1_000;
 const RETRY = { firstMs: 2_000, longestMs: 60_000, jitter: 0.25 };
+/** How often the port of an idle host is looked at: so long on average, a quarter more or less. */
+const IDLE_LOOK_MS = 60_000;
+const IDLE_LOOK_JITTER = 0.5;
 
 /** A configured host and what is known of it. */
 export class MonitoredHost {
@@ -20,6 +23,8 @@ export class MonitoredHost {
   readonly contacted: boolean;
   /** `undefined` before the first check and after one that failed. */
   facts: HostFacts | undefined;
+  /** The keys that the last good check found. */
+  knownKeys: readonly string[] | undefined;
   /** Checks that failed since the last good one. */
   failures = 0;
   /** When the last check ended; `undefined` before the first. */
@@ -35,6 +40,7 @@ export class MonitoredHost {
   /** A check that is under way. */
   checking: Promise<void> | undefined;
   cancelRetry: CancelTimer | undefined;
+  cancelLook: CancelTimer | undefined;
   /** Something about its records could not be written; the next sweep looks again. */
   unsettled = false;
 
@@ -49,16 +55,29 @@ export class MonitoredHost {
   }
 }
 
-/** Checks hosts, many at a time, and those that fail again and again with growing pauses. */
+/** What the monitor asks about the records of a host. */
+export interface MonitoredRecords {
+  /** One of its nodes is free: nothing but the monitor would notice that it died. */
+  isIdle(host: MonitoredHost): boolean;
+  /** The host keys in its records; none when it has no record. */
+  recordedKeys(host: MonitoredHost): readonly string[];
+}
+
+/**
+ * Checks hosts, many at a time, and those that fail again and again with growing pauses. Looks at the port of idle ones every
+ * minute.
+ */
 export class HostMonitor {
   readonly #services: CheckServices;
+  readonly #records: MonitoredRecords;
   readonly #checked: (host: MonitoredHost) => void;
   readonly #abort = new AbortController();
   readonly #queue = new ScanQueue(ACTIVE_CHECKS);
 
   /** @param checked - called after each check, good or not; not after {@link HostMonitor.stop} */
-  constructor(services: CheckServices, checked: (host: MonitoredHost) => void) {
+  constructor(services: CheckServices, records: MonitoredRecords, checked: (host: MonitoredHost) => void) {
     this.#services = services;
+    this.#records = records;
     this.#checked = checked;
     // Every check listens, and there may be thousands.
     setMaxListeners(0, this.#abort.signal);
@@ -67,8 +86,7 @@ export class HostMonitor {
   /** Checks a host now, or joins the check under way. Never rejects. */
   check(host: MonitoredHost): Promise<void> {
     if (this.#abort.signal.aborted) return Promise.resolve();
-    host.cancelRetry?.();
-    host.cancelRetry = undefined;
+    cancelTimers(host);
     host.checking ??= this.#check(host);
     return host.checking;
   }
@@ -76,13 +94,14 @@ export class HostMonitor {
   /** Ends all checks. A retry that is due does not happen any more. */
   stop(hosts: Iterable<MonitoredHost>): void {
     this.#abort.abort(new Error('the provider is stopping'));
-    for (const host of hosts) host.cancelRetry?.();
+    for (const host of hosts) cancelTimers(host);
   }
 
   async #check(host: MonitoredHost): Promise<void> {
     const { signal } = this.#abort;
     try {
-      const facts = await this.#inTurn(host, signal);
+      const facts = await this.#inTurn(host, signal, () => this.#look(host, signal));
+      this.#judgeKeys(host, facts.hostKeys);
       this.#succeeded(host, facts);
     } catch (error) {
       if (!signal.aborted) this.#failed(host, error);
@@ -93,12 +112,12 @@ export class HostMonitor {
   }
 
   /** Dead hosts must not keep the others waiting: their checks continue outside the queue. */
-  async #inTurn(host: MonitoredHost, signal: AbortSignal): Promise<HostFacts> {
+  async #inTurn<T>(host: MonitoredHost, signal: AbortSignal, look: () => Promise<T>): Promise<T> {
     const { clock } = this.#services;
     // Thousands may wait: a listener for each would make starting slow, so those in the queue learn of a stop in turn.
     const check = async () => {
       signal.throwIfAborted();
-      return checkHost(host.offer.host, this.#services, signal, (error) => (host.lastError = asError(error)));
+      return look();
     };
     if (!host.contacted) return this.#queue.run(check);
     const turn = new AbortController();
@@ -115,6 +134,46 @@ export class HostMonitor {
     return begun.facts;
   }
 
+  #look(host: MonitoredHost, signal: AbortSignal): Promise<HostFacts> {
+    return checkHost(host.offer.host, this.#services, signal, (error) => (host.lastError = asError(error)));
+  }
+
+  /** Keys that differ from those the host had. A configured key proves by itself which host it is. */
+  #judgeKeys(host: MonitoredHost, keys: readonly string[]): void {
+    const { name, port, hostKeys, pinsHostKeys } = host.offer.host;
+    const known = host.knownKeys ?? this.#records.recordedKeys(host);
+    const changed = hostKeys.length > 0 ? [] : changedKeys(known, keys);
+    if (changed.length > 0 && pinsHostKeys) throw keysChanged(name, port, changed);
+    if (changed.length > 0) {
+      const remedy = 'find out whether the host was installed again; "host-key-checking: pinned" refuses such a host';
+      this.#services.logger.warn('Host key changed', { ...logFields(host), changed, remedy });
+    }
+    host.knownKeys = keys;
+  }
+
+  /** Checks the host when it is idle and its port does not answer any more. */
+  #lookLater(host: MonitoredHost): void {
+    if (!host.contacted || this.#abort.signal.aborted) return;
+    const { clock, random } = this.#services;
+    const waitMs = Math.round(IDLE_LOOK_MS * (1 - IDLE_LOOK_JITTER / 2 + IDLE_LOOK_JITTER * random()));
+    host.cancelLook = clock.setTimer(waitMs, () => {
+      host.cancelLook = undefined;
+      void this.#lookAtIdle(host);
+    });
+  }
+
+  async #lookAtIdle(host: MonitoredHost): Promise<void> {
+    const { signal } = this.#abort;
+    const isAlive =
+      !this.#records.isIdle(host) ||
+      (await this.#inTurn(host, signal, () => answers(host.offer.host, this.#services, signal)).catch(
+        () => signal.aborted,
+      ));
+    if (signal.aborted || host.checking !== undefined || host.facts === undefined) return; // checked meanwhile
+    if (!isAlive) void this.check(host);
+    else if (host.cancelLook === undefined) this.#lookLater(host);
+  }
+
   #succeeded(host: MonitoredHost, facts: HostFacts): void {
     if (host.failures > 0) this.#services.logger.info('Host answers again', logFields(host));
     host.failures = 0;
@@ -123,6 +182,7 @@ export class HostMonitor {
     host.lastCheckMs = this.#services.clock.now();
     host.lastError = undefined;
     host.facts = facts;
+    this.#lookLater(host);
   }
 
   #failed(host: MonitoredHost, error: unknown): void {
@@ -140,6 +200,12 @@ export class HostMonitor {
     if (host.failures === 1) logger.warn('Host cannot be used; trying again', fields);
     else logger.debug('Host still cannot be used', fields);
   }
+}
+
+function cancelTimers(host: MonitoredHost): void {
+  host.cancelRetry?.();
+  host.cancelLook?.();
+  host.cancelRetry = host.cancelLook = undefined;
 }
 
 function asError(error: unknown): Error {

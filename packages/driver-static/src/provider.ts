@@ -43,8 +43,14 @@ export class StaticProvider implements Provider {
     this.#writer = new SlotWriter(context, this.#index);
     this.#capacities = new PoolCapacities(config);
     const { clock, logger } = context;
-    this.#monitor = new HostMonitor({ clock, logger, lookup, random: () => context.random() }, (host) =>
-      this.#reconciler.reconcile(host),
+    const recordsOf = ({ identity }: MonitoredHost) => this.#index.recordsOf(identity);
+    this.#monitor = new HostMonitor(
+      { clock, logger, lookup, random: () => context.random() },
+      {
+        isIdle: (host) => recordsOf(host).some(isFree),
+        recordedKeys: (host) => recordsOf(host)[0]?.hostKeys ?? [],
+      },
+      (host) => this.#reconciler.reconcile(host),
     );
     const parts = { context, index: this.#index, writer: this.#writer, monitor: this.#monitor, hosts: this.#hosts };
     this.#reconciler = new SlotReconciler({ ...parts, isRunning: () => this.#state === 'running' });

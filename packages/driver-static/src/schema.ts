@@ -1,4 +1,5 @@
 import type { JsonSchema } from '@nodepool/core';
+import type { Json } from '@nodepool/zk-protocol';
 
 const unusable = 'nothing can connect to it';
 const port = {
@@ -8,6 +9,8 @@ const port = {
   'x-tolerates': { minimum: unusable, maximum: unusable },
 };
 const textOrTexts = { type: ['string', 'array'], items: { type: 'string' } };
+
+const PINNED_OR_FLAG: Json = [{ type: 'boolean' }, { type: 'string', enum: ['pinned'] }];
 
 /** One entry of `pools[].nodes`: a host. */
 const nodeSchema = {
@@ -36,8 +39,10 @@ const nodeSchema = {
       default: 5,
     },
     'host-key-checking': {
-      type: 'boolean',
-      description: 'Whether the host is checked for its keys before it is used; otherwise it is not contacted at all',
+      anyOf: PINNED_OR_FLAG,
+      description:
+        'Whether the host is checked for its keys before it is used; otherwise it is not contacted at all. ' +
+        '`pinned`: a host whose keys have changed is refused',
       default: true,
     },
     'host-key': {

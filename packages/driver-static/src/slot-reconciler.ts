@@ -1,5 +1,6 @@
 import type { ProviderContext } from '@nodepool/core';
 import { isFree, type NodeRecord } from '@nodepool/zk-protocol';
+import { downText } from './host-condition.js';
 import { logFields } from './host-monitor.js';
 import type { HostMonitor, MonitoredHost } from './host-monitor.js';
 import { slotRecord, staleFields } from './host-record.js';
@@ -39,7 +40,7 @@ export class SlotReconciler {
     if (facts === undefined) {
       if (host.failures === 0) return;
       for (const record of index.recordsOf(host.identity).filter(isFree))
-        writer.deregister(host, record, 'the host does not answer');
+        writer.deregister(host, record, downText(host.failedWith));
       return;
     }
     host.unsettled = false;

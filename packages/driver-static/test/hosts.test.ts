@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { freePorts, startSshd, startZooKeeper } from '@nodepool/test-servers';
 import type { SshdHandle, SshHost, ZooKeeperHandle } from '@nodepool/test-servers';
 import { silentLogger } from '@nodepool/core';
-import type { Logger } from '@nodepool/core';
+import type { LogFields, Logger } from '@nodepool/core';
 import { systemClock } from '@nodepool/zk-protocol';
 import type { Clock, JsonObject, NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import { entry, startLauncher } from './launcher-harness.js';
@@ -31,14 +31,26 @@ async function launcher(options: LauncherOptions = {}): Promise<TestLauncher> {
   return started;
 }
 
+/** How long an idle host is not looked at, with that random number. */
+const IDLE_LOOK_MS = 60_000;
+
 /** Retries of a failing host come after 1,750 ms and twice that each time, since the random number is always 0.5. */
 const isRetryPause = (ms: number) => ms % 1_750 === 0;
 
 /** The machine's clock, on which a failing host is tried again soon. */
 const hurriedClock: Clock = {
   now: () => systemClock.now(),
-  setTimer: (ms, fn) => systemClock.setTimer(isRetryPause(ms) ? 100 : ms, fn),
+  setTimer: (ms, fn) => systemClock.setTimer(isRetryPause(ms) || ms === IDLE_LOOK_MS ? 100 : ms, fn),
 };
+
+/** Notes what is logged: the message and the fields that tell why. */
+function notes(): { logger: Logger; lines: string[] } {
+  const lines: string[] = [];
+  const note = (message: string, fields?: LogFields) =>
+    lines.push([message, fields?.['reason'], fields?.['changed'], fields?.error].filter(Boolean).join(': '));
+  const logger: Logger = { ...silentLogger, info: note, warn: note, child: () => logger };
+  return { logger, lines };
+}
 
 /** Resolves with the first warning. */
 function warnings(): { logger: Logger; first: Promise<string> } {
@@ -138,6 +150,81 @@ describe('a host with host key checking', () => {
 
     const [successor] = await until((all) => ready(1)(all) && all[0]?.id !== id, 'it is registered again');
     expect(successor?.slot).toBe(0);
+  });
+});
+
+describe('an idle host', () => {
+  it('that dies is noticed without a request, and registered again when it answers', async () => {
+    const { logger, lines } = notes();
+    const { configure, until, deleteNode } = await launcher({ clock: hurriedClock, logger });
+    await configure(entry([checked(host(0)), checked(host(1))]));
+    await until(ready(2), 'both hosts are registered');
+
+    await host(0).stop();
+    const records = await until((all) => all.some(({ state }) => state === 'deleting'), 'the dead one is removed');
+    const dead = records.find(({ state }) => state === 'deleting');
+    await deleteNode(dead?.id as NodeId);
+    await host(0).start();
+
+    await until(ready(2), 'it is registered again');
+    expect(dead?.hostname).toBe(host(0).address);
+    await expect.poll(() => lines).toContain('Registration removed: the host does not answer');
+  });
+});
+
+describe('a host whose keys change', () => {
+  /** Its node is returned after the keys were replaced. @returns the first key before */
+  async function returned(more: JsonObject) {
+    const { logger, lines } = notes();
+    let laterMs = 0;
+    const clock: Clock = { ...hurriedClock, now: () => hurriedClock.now() + laterMs };
+    const test = await launcher({ clock, logger });
+    const provider = await test.configure(entry([checked(host(0), more)]));
+    const [record] = await test.until(ready(1), 'the host is registered');
+    const id = record?.id as NodeId;
+    const [before = ''] = host(0).hostKeys;
+    await test.write(id, { state: 'in-use' });
+    await host(0).replaceKeys();
+    laterMs = 10_000; // the last check is not fresh any more
+    await test.write(id, { state: 'used' });
+    await test.deleteNode(id);
+    return { ...test, provider, lines, before, id };
+  }
+
+  it('is registered with the new ones, and the log warns of it', async () => {
+    const { until, lines, before, id } = await returned({});
+
+    await until((all) => ready(1)(all) && all[0]?.id !== id, 'it is registered again');
+
+    expect(lines.find((line) => line.startsWith('Host key changed'))).toContain(before);
+  });
+
+  it('is refused when they are pinned, until its new key is configured', async () => {
+    const { provider, own, configure } = await returned({ 'host-key-checking': 'pinned' });
+
+    await expect.poll(() => provider.conditions()).toMatchObject([{ reason: 'HostKeyMismatch' }]);
+
+    expect(own()).toEqual([]);
+    expect(provider.conditions()[0]?.message).toMatch(
+      /^the host does not have its key .* any more, and .* is pinned: if/,
+    );
+    const next = await configure(
+      entry([checked(host(0), { 'host-key-checking': 'pinned', 'host-key': host(0).hostKeys[0] ?? '' })]),
+    );
+    await expect.poll(() => next.hosts()).toMatchObject([{ health: 'up' }]);
+  });
+
+  it('loses its free node, with the reason, when a new launcher finds a record with other keys', async () => {
+    const { logger, lines } = notes();
+    const { configure, until } = await launcher({ logger });
+    await configure(entry([checked(host(0), { 'host-key-checking': 'pinned' })]));
+    await until(ready(1), 'the host is registered');
+
+    await host(0).replaceKeys();
+    await configure(entry([checked(host(0), { 'host-key-checking': 'pinned', timeout: 6 })]));
+
+    await until(([node]) => node?.state === 'deleting', 'its record is removed');
+    await expect.poll(() => lines).toContain('Registration removed: the host has not the key that is expected');
   });
 });
 
