@@ -209,6 +209,13 @@ export const CONDITION_TYPES = {
     reasons: { Error: 'the message has the error and the script that ran' },
     nextStep: 'nodepool image-log IMAGE',
   },
+  TestFailed: {
+    ...{ kind: 'image', severity: 'warning' },
+    meaning: 'the newest build failed its test (`validate`) in a provider; the name is `IMAGE/PROVIDER`',
+    reasons: { ImageFault: 'the message has what the test found' },
+    nextStep:
+      'nodepool image-build IMAGE after the cause is removed; nodepool image-promote IMAGE tests this build again',
+  },
   BuildBlocked: {
     ...{ kind: 'image', severity: 'error' },
     meaning: 'a build is wanted and cannot begin',

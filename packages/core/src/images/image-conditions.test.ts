@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newBuild, type BuildRecord, type ImageEntry } from '@nodepool/zk-protocol';
+import { withFailedTest } from './failed-tests.js';
 import { imageConditions } from './image-conditions.js';
 
 const HOUR_MS = 3_600_000;
@@ -45,6 +46,18 @@ describe('imageConditions', () => {
     const found = imageConditions([debian], imagesOf([build('1', 'ready', HOUR_MS)], why), NOW_MS);
 
     expect(found).toMatchObject([{ kind: 'image', name: 'debian', type: 'BuildWithdrawn', message: why }]);
+  });
+
+  it('says in which provider the newest build failed its test', () => {
+    const failed = withFailedTest(build('2', 'ready', 0), 'sky', 'cloud-init did not end');
+
+    const [found, ...others] = imageConditions([debian], imagesOf([build('1', 'ready', HOUR_MS), failed]), NOW_MS);
+
+    expect(others).toEqual([]);
+    expect(found).toMatchObject({
+      ...{ kind: 'image', name: 'debian/sky', type: 'TestFailed', severity: 'warning' },
+      message: 'build 2 failed its test and is not uploaded to provider "sky": cloud-init did not end',
+    });
   });
 
   it('leaves out abstract images', () => {

@@ -2,6 +2,7 @@ import type { BuildRecord, ImageEntry } from '@nodepool/zk-protocol';
 import { newCondition } from '../conditions/condition-types.js';
 import type { FoundCondition } from '../contract/condition.js';
 import type { DiskimageConfig } from '../contract/config.js';
+import { failedTests } from './failed-tests.js';
 import { failureNote, withdrawnNote } from './notes.js';
 
 /** The parts of an image's configuration that its conditions depend on. */
@@ -15,7 +16,21 @@ export function imageConditions(
 ): FoundCondition[] {
   const judged = [...configured].filter(({ abstract }) => !abstract);
   const built = judged.flatMap((image) => builtCondition(image, images.get(image.name), nowMs) ?? []);
-  return [...built, ...[...images.values()].flatMap((entry) => withdrawnCondition(entry, nowMs) ?? [])];
+  const tested = [...images.values()].flatMap((entry) => testConditions(entry));
+  return [...built, ...tested, ...[...images.values()].flatMap((entry) => withdrawnCondition(entry, nowMs) ?? [])];
+}
+
+/** Providers in which the newest build failed its test. */
+function testConditions(entry: ImageEntry): FoundCondition[] {
+  const { name: image } = entry;
+  const newest = newestReady(entry);
+  return [...(newest ? failedTests(newest) : [])].map(([provider, reason]) =>
+    newCondition('TestFailed', {
+      ...{ name: `${image}/${provider}`, reason: 'ImageFault', evidence: { image, provider, build: newest?.id ?? '' } },
+      message: `build ${newest?.id} failed its test and is not uploaded to provider "${provider}": ${reason}`,
+      nextStep: `correct the image and run nodepool image-build ${image}, or test this build again: nodepool image-promote ${image}`,
+    }),
+  );
 }
 
 /** Too old: two builds in a row have not come. */
