@@ -1,0 +1,162 @@
+import {
+  encodeNode,
+  newLockEntryPrefix,
+  nodeLockPath,
+  nodePath,
+  withNode,
+  type NodeFields,
+  type NodeId,
+} from '@nodepool/zk-protocol';
+import { afterEach, describe, expect, it } from 'vitest';
+import { idleProvider } from '../../../test/support/idle-provider.js';
+import { rackConfig } from '../../../test/support/rack-world.js';
+import { ServiceWorld } from '../../../test/support/service-world.js';
+import type { LabelConfig } from '../../contract/config.js';
+import { AgeLimits } from './age-limits.js';
+
+const MINUTE_MS = 60_000;
+const [provider] = rackConfig.providers.values();
+
+let ages: AgeLimits | undefined;
+afterEach(() => ages?.stop());
+
+/** Label `a` may be ready for ten minutes, and nodes may be held for twenty. */
+async function setUp({ isOurs = true, isActive = true } = {}) {
+  if (!provider) throw new Error('there is no provider');
+  const world = await ServiceWorld.open();
+  const state = { maxReadyAgeMs: 10 * MINUTE_MS, maxHoldAgeMs: 20 * MINUTE_MS, isActive };
+  const idle = idleProvider(provider);
+  const limits = (ages = new AgeLimits(world.services, {
+    config: () => ({
+      ...rackConfig,
+      labels: new Map<string, LabelConfig>([['a', { name: 'a', minReady: 0, maxReadyAgeMs: state.maxReadyAgeMs }]]),
+      maxHoldAgeMs: state.maxHoldAgeMs,
+    }),
+    isActive: () => state.isActive,
+    providerOf: () => (isOurs ? idle : undefined),
+  }));
+  const node = (id: NodeId) => {
+    const found = world.services.mirror.nodes.get(id);
+    if (!found) throw new Error('the mirror does not show the node');
+    return found;
+  };
+  return {
+    world,
+    state,
+    limits,
+    create: (fields: NodeFields = {}) => world.createNode(fields),
+    stateOf: (id: NodeId) => node(id).state,
+    /** Somebody else writes the record. */
+    write: async (id: NodeId, fields: NodeFields) => {
+      const next = withNode(node(id), fields, world.clock.now());
+      await world.clock.run(world.other.setData(nodePath(id), encodeNode(next)));
+      await world.pass(100);
+    },
+    lock: async (id: NodeId) => {
+      await world.clock.run(world.other.ensurePath(nodeLockPath(id)));
+      const entry = `${nodeLockPath(id)}/${newLockEntryPrefix()}`;
+      const path = await world.clock.run(world.other.create(entry, '', { ephemeral: true, sequential: true }));
+      await world.pass(100);
+      return path;
+    },
+  };
+}
+
+describe('a node that is ready', () => {
+  it('is deleted when it has been for its time, each by its own', async () => {
+    const { world, create, stateOf } = await setUp();
+    const first = await create();
+    await world.pass(4 * MINUTE_MS);
+    const second = await create();
+
+    await world.pass(6 * MINUTE_MS - 1_000);
+    const before = [stateOf(first), stateOf(second)];
+    await world.pass(1_000);
+    const between = [stateOf(first), stateOf(second)];
+    await world.pass(4 * MINUTE_MS);
+
+    expect(before).toEqual(['ready', 'ready']);
+    expect(between).toEqual(['deleting', 'ready']);
+    expect(stateOf(second)).toBe('deleting');
+  });
+
+  it('has its time anew when it is ready again after a use', async () => {
+    const { world, create, write, stateOf } = await setUp();
+    const id = await create();
+    await world.pass(9 * MINUTE_MS);
+
+    await write(id, { state: 'in-use' });
+    await world.pass(5 * MINUTE_MS);
+    const inUse = stateOf(id);
+    await write(id, { state: 'ready' });
+    await world.pass(9 * MINUTE_MS);
+    const again = stateOf(id);
+    await world.pass(MINUTE_MS);
+
+    expect([inUse, again, stateOf(id)]).toEqual(['in-use', 'ready', 'deleting']);
+  });
+
+  it('stays while somebody has its lock, and goes soon after', async () => {
+    const { world, create, lock, stateOf } = await setUp();
+    const id = await create();
+    const entry = await lock(id);
+
+    await world.pass(11 * MINUTE_MS);
+    const locked = stateOf(id);
+    await world.clock.run(world.other.delete(entry));
+    await world.pass(10_500);
+
+    expect([locked, stateOf(id)]).toEqual(['ready', 'deleting']);
+  });
+
+  it('stays where another launcher has its provider', async () => {
+    const { world, create, stateOf } = await setUp({ isOurs: false });
+    const id = await create();
+
+    await world.pass(30 * MINUTE_MS);
+
+    expect(stateOf(id)).toBe('ready');
+  });
+
+  it('is looked at again when the launcher could not act as it was due', async () => {
+    const { world, state, create, stateOf } = await setUp({ isActive: false });
+    const id = await create();
+    await world.pass(11 * MINUTE_MS);
+    const meanwhile = stateOf(id);
+
+    state.isActive = true;
+    await world.pass(10_500);
+
+    expect([meanwhile, stateOf(id)]).toEqual(['ready', 'deleting']);
+  });
+
+  it('goes by the limit of a new configuration', async () => {
+    const { world, state, limits, create, stateOf } = await setUp();
+    const id = await create();
+    await world.pass(2 * MINUTE_MS);
+
+    state.maxReadyAgeMs = 3 * MINUTE_MS;
+    limits.reload();
+    const before = stateOf(id);
+    await world.pass(MINUTE_MS);
+
+    expect([before, stateOf(id)]).toEqual(['ready', 'deleting']);
+  });
+});
+
+describe('a node that is held', () => {
+  it.each([
+    ['max-hold-age', null, 20],
+    ['its own hold_expiration, which is shorter', 5 * MINUTE_MS, 5],
+    ['max-hold-age, which is shorter than its own time', 50 * MINUTE_MS, 20],
+  ])('goes by %s', async (_what, holdExpirationMs, minutes) => {
+    const { world, create, stateOf } = await setUp();
+    const id = await create({ state: 'hold', holdExpirationMs });
+
+    await world.pass(minutes * MINUTE_MS - 1_000);
+    const before = stateOf(id);
+    await world.pass(1_000);
+
+    expect([before, stateOf(id)]).toEqual(['hold', 'deleting']);
+  });
+});
