@@ -15,6 +15,7 @@ import {
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import { COMMAND_LINE, type LauncherArguments } from './arguments.js';
 import { History } from './history/history.js';
+import { DiskSpace } from './state/disk-space.js';
 import { launcherHealth } from './state/health.js';
 import type { LauncherRuntime } from './state/runtime.js';
 import { dumpState } from './state/state-dump.js';
@@ -37,6 +38,8 @@ export interface LauncherSurroundings {
   readonly logger: Logger;
   readonly activity: ActivityLog;
   readonly history: History;
+  /** Of the disk with the state directory. */
+  readonly space: DiskSpace;
   /** The configuration at the start. */
   readonly config: Config;
 }
@@ -70,7 +73,7 @@ export function launcherRuntime(runtime: LauncherRuntime, surroundings: Launcher
       await traces.close();
     },
     startedFields: () => ({ providers: [...config.providers.keys()], nodes: runtime.nodes.size }),
-    conditions: withHistory(runtime.conditions, surroundings),
+    conditions: withOwnFiles(runtime.conditions, surroundings),
     health: () => ({ ...launcherHealth(runtime), history: { dropped_lines: surroundings.history.dropped } }),
     dump: (nowMs) => dumpState(runtime, nowMs),
     routes: () => new Map([...createListingRoutes(runtime, clock), ...createExplainRoutes(runtime)]),
@@ -78,13 +81,13 @@ export function launcherRuntime(runtime: LauncherRuntime, surroundings: Launcher
   };
 }
 
-/** The record of the past is kept by the service. */
-function withHistory(
+/** The service keeps files of its own. */
+function withOwnFiles(
   conditions: ConditionSource,
-  { history, hostname }: Pick<LauncherSurroundings, 'history' | 'hostname'>,
+  { history, space, hostname }: Pick<LauncherSurroundings, 'history' | 'space' | 'hostname'>,
 ): ConditionSource {
   return {
-    find: () => [...conditions.find(), ...history.conditions(hostname)],
+    find: () => [...conditions.find(), ...history.conditions(hostname), ...space.conditions()],
     publish: (all) => conditions.publish(all),
     get ofOthers() {
       return conditions.ofOthers;
@@ -153,9 +156,10 @@ export function createService(surroundings: ServiceSurroundings<LauncherArgument
     createRuntime({ zk, config, registry, logger, clock, hostname, version, args, env }) {
       const activity = new ActivityLog(metrics, clock);
       const history = startHistory({ config, clock, logger, activity, args, env });
+      const space = new DiskSpace(stateDirOf({ stateDir: args.stateDir, env }), hostname);
       const options = { ...{ zk, config, registry, logger, clock, hostname, version, metrics: activity } };
       const launcher = new Launcher({ ...options, announceLegacy: args.announceLegacy, decisions: history.listener });
-      return launcherRuntime(launcher, { zk, clock, hostname, version, env, logger, activity, history, config });
+      return launcherRuntime(launcher, { zk, clock, hostname, version, env, logger, activity, history, space, config });
     },
   });
 }

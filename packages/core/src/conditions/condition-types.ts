@@ -62,6 +62,13 @@ export const CONDITION_TYPES = {
     reasons: { NoSpace: 'the disk is full', NotWritable: 'the directory cannot be written' },
     nextStep: 'free space, or correct the permissions of the directory',
   },
+  NoSpace: {
+    ...{ kind: 'launcher', severity: 'warning' },
+    meaning:
+      'the disk of the state directory has little space, for the embedded ZooKeeper and the history; an error when it has none',
+    reasons: { Scarce: 'less than 100 MiB', Full: 'less than 1 MiB' },
+    nextStep: 'free space on the disk',
+  },
   ConditionsLeftOut: {
     ...{ kind: 'launcher', severity: 'warning' },
     meaning: 'a service has more conditions than its registry entry holds',
