@@ -33,7 +33,7 @@ describe('nodepool plan', () => {
       '  - big',
       '',
       'Providers:',
-      '  ~ rack: restarts, requests under way are finished',
+      '  ~ rack: set up again without an interruption of requests',
       '',
       'Pools:',
       '  ~ rack/main',
@@ -119,7 +119,7 @@ describe('nodepool plan', () => {
     expect(status).toBe(0);
     expect(stdout.split('\n')).toEqual([
       ...['Labels:', '  + huge', '  - big', ''],
-      ...['Providers:', '  ~ rack: restarts, requests under way are finished', ''],
+      ...['Providers:', '  ~ rack: set up again without an interruption of requests', ''],
       ...['Pools:', '  ~ rack/main', ''],
       ...['Nodes to be registered:', '  + 2 on rack/host3 (huge)', ''],
     ]);

@@ -111,7 +111,9 @@ function partText({ name, change }: PartChange): string {
 }
 
 function providerText(part: PartChange): string {
-  return part.change === 'changed' ? `${partText(part)}: restarts, requests under way are finished` : partText(part);
+  return part.change === 'changed'
+    ? `${partText(part)}: set up again without an interruption of requests`
+    : partText(part);
 }
 
 function requestText({ request, labels, why }: RequestChange): string {

@@ -35,12 +35,13 @@ export function sortPools(pools: readonly PoolExplanation[]): PoolExplanation[] 
  */
 export function explanationToText(explanation: RequestExplanation): string {
   const facts = requestFacts(explanation);
+  const twins = twinPools(explanation.pools);
   const lines = [
     summarizeExplanation(explanation),
     '',
     ...facts,
     ...explanation.launches.map((launch) => `  ${'launch'.padEnd(11)}${launchText(launch)}`),
-    ...sortPools(explanation.pools).flatMap((pool) => ['', ...poolLines(pool)]),
+    ...sortPools(explanation.pools).flatMap((pool) => ['', ...poolLines(pool, twins.has(poolName(pool)))]),
   ];
   return lines.map(escapeControlCharacters).join('\n');
 }
@@ -64,7 +65,21 @@ function launchText({ nodeId, provider, pool, state, ageMs, error, trial }: Laun
   return `node ${nodeId}${place} is ${state} since ${formatAge(ageMs)}${notes}`;
 }
 
-function poolLines(pool: PoolExplanation): string[] {
+const poolName = ({ provider, pool }: PoolExplanation): string => `${provider}/${pool}`;
+
+/** Names of pools that several launchers have. */
+function twinPools(pools: readonly PoolExplanation[]): Set<string> {
+  const names = pools.map(poolName);
+  return new Set(names.filter((name, index) => names.indexOf(name) !== index));
+}
+
+/** Of a launcher id: `<host>-PoolWorker.<provider>-<pool>-<random>`. */
+function launcherHost(launcherId: string): string {
+  return launcherId.split('-PoolWorker.', 1)[0] ?? launcherId;
+}
+
+/** @param isTwin - another launcher has a pool of that name */
+function poolLines(pool: PoolExplanation, isTwin: boolean): string[] {
   const rule = pool.rule === undefined ? '' : ` (${pool.rule})`;
   const numbers = Object.entries(pool.details)
     .filter(([name]) => name !== 'position')
@@ -78,7 +93,7 @@ function poolLines(pool: PoolExplanation): string[] {
     ['launcher', pool.own ? undefined : `${pool.launcherId} (another launcher's pool: seen from outside)`],
   ];
   return [
-    `pool "${pool.provider}/${pool.pool}" ${VERDICTS[pool.action]}${rule}`,
+    `pool "${poolName(pool)}"${isTwin ? ` of launcher ${launcherHost(pool.launcherId)}` : ''} ${VERDICTS[pool.action]}${rule}`,
     ...facts.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name.padEnd(11)}${value}`])),
   ];
 }

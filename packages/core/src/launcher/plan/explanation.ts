@@ -112,7 +112,8 @@ function isBeingMade({ state }: NodeRecord): boolean {
 }
 
 function explainLaunch(node: NodeRecord, { nowMs, trialOf }: ExplainSources): LaunchExplanation {
-  const { id, provider, pool, labels, state, launchError: error } = node;
+  const { id, provider, pool, labels, state, launchError } = node;
+  const error = launchError === null ? null : withTimesFromNow(launchError, nowMs);
   const trial = trialOf?.(node) ?? null;
   return { nodeId: id, provider, pool, labels, state, ageMs: nowMs - node.stateTimeMs, error, trial };
 }

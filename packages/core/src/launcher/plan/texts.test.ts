@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { failureTime, amountText, labelsToText, probeTime, timeToProbe, withTimesFromNow } from './texts.js';
 
+it.each([
+  [10_000, 'attempt 1 of 3 failed, the next one begins in 5 s: down'],
+  [15_000, 'attempt 1 of 3 failed, the next one has begun: down'],
+  [99_000, 'attempt 1 of 3 failed, the next one has begun: down'],
+])('the next attempt is not said to be in the past: at %i ms', (nowMs, text) => {
+  const stored = `attempt 1 of 3 failed, the next one begins at ${new Date(15_000).toISOString()}: down`;
+
+  expect(withTimesFromNow(stored, nowMs)).toBe(text);
+});
+
 describe('labels for people', () => {
   it('are shown as they are while they are few, or all different', () => {
     expect(labelsToText(['big', 'big', 'small'])).toBe('big, big, small');

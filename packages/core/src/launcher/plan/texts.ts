@@ -38,6 +38,8 @@ export function amountText(amount: number, resource: string): string {
 }
 
 const MS_PER_SECOND = 1_000;
+/** As the launch error of a node has it. */
+const NEXT_ATTEMPT = /the next one begins at (\d{4}-\S+Z)/;
 const NEXT_PROBE = /next probe at (\S+Z)/;
 const LAST_FAILURE = /the last at (\S+Z)/;
 
@@ -61,6 +63,10 @@ export function failureTime(failedMs: number): string {
 /** The text of a verdict with {@link timeToProbe} in place of {@link probeTime}, and ages in place of {@link failureTime}. */
 export function withTimesFromNow(text: string, nowMs: number): string {
   return text
+    .replace(NEXT_ATTEMPT, (_, time: string) => {
+      const seconds = Math.ceil((Date.parse(time) - nowMs) / MS_PER_SECOND);
+      return seconds > 0 ? `the next one begins in ${seconds} s` : 'the next one has begun';
+    })
     .replace(NEXT_PROBE, (_, time: string) => timeToProbe(Date.parse(time), nowMs))
     .replace(LAST_FAILURE, (_, time: string) => {
       const seconds = Math.max(0, Math.round((nowMs - Date.parse(time)) / MS_PER_SECOND));
