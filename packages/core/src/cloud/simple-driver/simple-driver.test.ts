@@ -29,13 +29,13 @@ afterEach(() => {
 });
 
 describe('the creation of a simple driver', () => {
-  /** Creates instance `i-1`. */
-  function begin(cloud: MemoryCloud) {
+  /** Creates instance `i-1`. @param lagMs - for how long lists may miss it */
+  function begin(cloud: MemoryCloud, lagMs?: number) {
     const { signal } = new AbortController();
     const shared = { clock, logger: silentLogger, random: () => 0 };
     const instances = new InstanceList({ ...shared, source: cloud.adapter() });
     const create = () => Promise.resolve('i-1');
-    const machine = simpleCreateMachine({ calls: { create }, metadata: {}, isRepeated: false });
+    const machine = simpleCreateMachine({ calls: { create }, metadata: {}, isRepeated: false, lagMs });
     return runMachine(machine, { ...shared, instances, signal, timeoutMs: 3_600_000 });
   }
 
@@ -73,6 +73,15 @@ describe('the creation of a simple driver', () => {
     const cloud = new MemoryCloud(clock);
     const creating = begin(cloud);
     await clock.advance(20_000);
+    cloud.put({ externalId: 'i-1', ready: true });
+
+    expect(await clock.run(creating)).toMatchObject({ externalId: 'i-1' });
+  });
+
+  it('has patience for as long as lists lag', async () => {
+    const cloud = new MemoryCloud(clock);
+    const creating = begin(cloud, 120_000);
+    await clock.advance(100_000);
     cloud.put({ externalId: 'i-1', ready: true });
 
     expect(await clock.run(creating)).toMatchObject({ externalId: 'i-1' });
