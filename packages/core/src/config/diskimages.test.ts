@@ -103,6 +103,29 @@ diskimages:
     });
   });
 
+  it.each(['../../etc/x', 'a/b', '/a', '.', '..'])(
+    'cannot have the name %s, which becomes a part of file names',
+    (name) => {
+      expect(read(`diskimages: [{name: "${name}"}]`).problems).toEqual([
+        `diskimages[0].name: diskimage "${name}" would be built outside of images-dir or nowhere: its name becomes a part of ` +
+          'file names, so choose one without "/", and neither "." nor ".."',
+      ]);
+      expect(read(`diskimages: [{name: "${name}", abstract: true}]`).problems).toEqual([]);
+    },
+  );
+
+  it('cannot have a format that leads elsewhere', () => {
+    expect(read('diskimages: [{name: a, formats: [raw, ../q], keep-formats: [/x]}]').problems).toEqual([
+      'diskimages[0].formats[1]: diskimage "a" has the format "../q", which becomes the ending of a file name: write a format ' +
+        'such as qcow2 or raw',
+      expect.stringMatching(/^diskimages\[0\].keep-formats\[0\]: diskimage "a" has the format "\/x"/),
+    ]);
+  });
+
+  it('may have any other name that the original accepts', () => {
+    expect(read('diskimages: [{name: "..a b:c", formats: [a.b]}]').problems).toEqual([]);
+  });
+
   it('do not inherit metadata, which is worth a warning', () => {
     const { images, problems } = read('diskimages: [{name: a, metadata: {x: 1}}, {name: b, parent: a}]');
 

@@ -58,6 +58,7 @@ export function readDiskimages(
     let image: DiskimageConfig = { name: item.name, abstract: false, parent: undefined, ...DEFAULTS };
     for (const link of chain) image = applyEntry(image, link, document);
     warnOfLostMetadata(item, chain, document, problems);
+    checkFileNames(item, document, problems);
     images.set(item.name, {
       ...image,
       envVars: { ...image.envVars, ...secureEnvVars.get(item.name) },
@@ -67,6 +68,24 @@ export function readDiskimages(
   }
   return images;
 }
+
+/** Names and formats are parts of file names in `images-dir`, and names are nodes of ZooKeeper. */
+function checkFileNames({ name, index, entry }: Entry, document: SourceDocument, problems: ProblemCollector): void {
+  const path = ['diskimages', index];
+  if (entry['abstract'] !== true && !isFileNamePart(name)) {
+    const message = `diskimage "${name}" would be built outside of images-dir or nowhere: its name becomes a part of file names`;
+    problems.add(document, [...path, 'name'], `${message}, so choose one without "/", and neither "." nor ".."`);
+  }
+  for (const key of ['formats', 'keep-formats']) {
+    for (const [i, format] of textsOf(entry[key]).entries()) {
+      if (isFileNamePart(format)) continue;
+      const message = `diskimage "${name}" has the format "${format}", which becomes the ending of a file name`;
+      problems.add(document, [...path, key, i], `${message}: write a format such as qcow2 or raw`);
+    }
+  }
+}
+
+const isFileNamePart = (text: string): boolean => !text.includes('/') && !['.', '..', ''].includes(text);
 
 /** The image and its ancestors, root first. */
 function parentChain(
