@@ -7,6 +7,7 @@ import { Builds, type BuildStatus } from './build/builds.js';
 import { removeLeftovers } from './tool/leftovers.js';
 import { BuilderIdLock } from './context/unique-builder.js';
 import type { ImageWork } from '@nodepool/core/service';
+import { waitingRecords } from './plan/waiting-records.js';
 import { toImageWork, waitingToWork, type Progress, type WaitingWork } from './context/progress.js';
 import { Janitor } from './janitor/janitor.js';
 import type { Surroundings } from './context/surroundings.js';
@@ -105,9 +106,11 @@ export class Builder {
     return this.#parts?.builds.status(image) ?? { waits: 'builder is starting' };
   }
 
-  /** Builds and uploads that cannot begin, and why. */
+  /** Builds and uploads that cannot begin, and builds that cannot be removed, and why. */
   get waiting(): readonly WaitingWork[] {
-    return [...(this.#parts?.builds.waiting ?? []), ...(this.#parts?.uploads.missing ?? [])];
+    const { builds, uploads } = this.#parts ?? {};
+    const recorded = waitingRecords(this.#config, this.#tree.images, this.#options.clock.now());
+    return [...(builds?.waiting ?? []), ...(uploads?.missing ?? []), ...recorded];
   }
 
   /** Uploads that have failed and are tried again. */

@@ -265,6 +265,9 @@ describe('the commands', () => {
     await writeFile(join(of.dir, 'gate'), '');
     await ready(of);
     await of.leakImage();
+    const file = join(of.dir, 'process.yaml');
+    const sibling = `  - name: sea\n    driver: fake\n    cloud-settings: {state-dir: ${of.dir}/cloud, upload-images: true}\n`;
+    await writeFile(file, `${await readFile(file, 'utf8')}${sibling}    diskimages: []\n    pools: []\n`);
 
     const { code, stdout } = await nodepool(of, 'alien-image-list');
 

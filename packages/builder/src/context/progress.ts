@@ -30,12 +30,16 @@ export interface WaitingWork {
   /** Of a build; an upload waits for a file that is gone. */
   readonly cause?: 'WorkersBusy' | 'NoSpace' | 'Error';
   readonly sinceMs: number;
+  /** The build should be removed and is kept. */
+  readonly isKept?: true;
 }
 
 /** The same in the form of the web. @param builder - full name of this host */
-export function waitingToWork({ image, provider, build, reason, sinceMs }: WaitingWork, builder: string): ImageWork {
+export function waitingToWork(waiting: WaitingWork, builder: string): ImageWork {
+  const { image, provider = null, build, reason, sinceMs, isKept } = waiting;
+  const phase = isKept === true ? 'kept' : 'blocked';
   return {
-    ...{ image, buildId: build?.id ?? '', builder, provider: provider ?? null, phase: 'blocked', startedMs: sinceMs },
+    ...{ image, buildId: build?.id ?? '', builder, provider, phase, startedMs: sinceMs },
     ...{ sent: null, expectedMs: null, error: reason },
   };
 }

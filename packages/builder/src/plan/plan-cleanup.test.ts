@@ -2,7 +2,7 @@ import type { Config } from '@nodepool/core';
 import { newCanary, withCanary } from '@nodepool/core/service';
 import { newBuild, newUpload, uploadPath, type BuildRecord, type ImageEntry } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { planCleanup } from './plan-cleanup.js';
+import { pinnedBuilds, planCleanup } from './plan-cleanup.js';
 
 const CONFIG = {
   diskimages: new Map([['debian', { abstract: false }]]),
@@ -34,6 +34,18 @@ function removed(names: string): string[] {
   const steps = planCleanup(CONFIG, image(names), 5_000);
   return [...new Set(steps.map((step) => ('upload' in step ? step.upload.buildId : step.build.id)))];
 }
+
+describe('an old build', () => {
+  it('that only an upload to a provider keeps which left the configuration is named, with the way out', () => {
+    const gone = { ...CONFIG, providers: new Map() } as unknown as Config;
+    const names = (config: Config) =>
+      pinnedBuilds(config, image('abc'), 5_000).map(({ build, provider, reason }) => [build.id, provider, reason]);
+
+    expect(planCleanup(gone, image('abc'), 5_000)).toEqual([]);
+    expect(names(gone)).toEqual([['a', 'sky', expect.stringContaining('or run "nodepool erase sky"')]]);
+    expect(names(CONFIG)).toEqual([]);
+  });
+});
 
 describe('the cleanup of an image', () => {
   it('leaves the current and the previous build', () => {

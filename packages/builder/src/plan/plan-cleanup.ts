@@ -27,6 +27,29 @@ const FAILED_STAYS_MS = 3_600_000;
 /** Key of ours in a build record: it went `deleting` because its builder seemed to be gone. */
 export const RETIRED_KEY = 'retired';
 
+/** A build that would be removed if the providers of its uploads were configured. */
+export interface PinnedBuild {
+  readonly build: BuildRecord;
+  readonly provider: string;
+  readonly reason: string;
+}
+
+/** Builds that only uploads to providers keep which are not configured: nothing removes those, nor the files of the build. */
+export function pinnedBuilds(config: Config, entry: ImageEntry, nowMs: number): PinnedBuild[] {
+  const isConfigured = config.diskimages.get(entry.name)?.abstract === false;
+  const keep = new Set(isConfigured ? keptBuilds(entry, nowMs).map(({ id }) => id) : []);
+  return [...entry.builds.values()].flatMap((build) => {
+    const uploads = [...entry.uploads.values()].filter(({ buildId }) => buildId === build.id);
+    const unknown = [...new Set(uploads.map(({ provider }) => provider))].filter((name) => !config.providers.has(name));
+    if (keep.has(build.id) || build.state === 'building') return [];
+    return unknown.map((provider) => ({ build, provider, reason: whyPinned(provider) }));
+  });
+}
+
+const whyPinned = (provider: string): string =>
+  `provider "${provider}" has an upload of it and is not in the configuration: configure the provider with "diskimages: []" ` +
+  `until its uploads are gone, or run "nodepool erase ${provider}"`;
+
 /** Says what to take away of one image, in the order of the data model: uploads first, then their build. */
 export function planCleanup(config: Config, entry: ImageEntry, nowMs: number): CleanupStep[] {
   const isConfigured = config.diskimages.get(entry.name)?.abstract === false;

@@ -3,7 +3,7 @@ import { withFailedTest } from '@nodepool/core/service';
 import { newBuild, newUpload, type ImageEntry } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { judgeBuild } from './judge-build.js';
-import { missingFiles, planUploads } from './plan-uploads.js';
+import { missingFiles, pausedUploads, planUploads } from './plan-uploads.js';
 
 const ID = 'a'.repeat(32);
 const BASE = `debian-${ID}`;
@@ -20,7 +20,7 @@ const ENTRY: ImageEntry = {
 const IMAGES = new Map([['debian', ENTRY]]);
 
 /** The provider `sky` has the build in its format, `sea` was added later. */
-function config(format: string, more: Partial<DiskimageConfig> = {}) {
+function config(format: string, more: Partial<DiskimageConfig> = {}, pause = false) {
   const image = {
     name: 'debian',
     formats: [],
@@ -30,7 +30,13 @@ function config(format: string, more: Partial<DiskimageConfig> = {}) {
     ...more,
   };
   const provider = (name: string, format: string) =>
-    [name, { name, images: { format, diskimages: new Map([['debian', { name: 'debian', pause: false }]]) } }] as const;
+    [
+      name,
+      {
+        name,
+        images: { format, diskimages: new Map([['debian', { name: 'debian', pause: pause && name === 'sea' }]]) },
+      },
+    ] as const;
   return {
     diskimages: new Map([['debian', image]]),
     providers: new Map([provider('sky', 'qcow2'), provider('sea', format)]),
@@ -51,6 +57,15 @@ describe('a provider that is added later', () => {
       { provider: 'sea', build: BUILT, format: 'raw', convertFrom: 'qcow2' },
     ]);
     expect(judge(settings)).toMatchObject({ build: false });
+  });
+
+  it('has no image while its configuration pauses it, which is told', () => {
+    const settings = config('qcow2', {}, true);
+
+    expect(planUploads(settings, IMAGES, new Map([[BASE, new Set(['qcow2'])]]))).toEqual([]);
+    expect(pausedUploads(settings, IMAGES)).toMatchObject([
+      { provider: 'sea', image: 'debian', reason: expect.stringContaining('paused in the configuration') as string },
+    ]);
   });
 
   it('is left out once the build has failed its test there', () => {

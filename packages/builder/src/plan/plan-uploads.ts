@@ -18,7 +18,7 @@ export interface PlannedUpload {
 /** Formats of the image files on this builder's disk, by {@link imageBase}. */
 export type LocalBuilds = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** A build that is in service and has no file left for a provider that needs it. */
+/** A build that a provider should have and does not get. */
 export interface MissingFile {
   readonly provider: string;
   readonly image: string;
@@ -59,6 +59,20 @@ export function planUploads(
     const convertFrom = convertibleFrom(files ?? [], format);
     return convertFrom === undefined ? [] : [{ provider, build, format, convertFrom }];
   });
+}
+
+/** Newest builds that a provider does not get, as its configuration pauses the image. */
+export function pausedUploads(config: Config, images: ReadonlyMap<string, ImageEntry>): MissingFile[] {
+  const reason = 'paused in the configuration (pause of the image in the provider)';
+  return [...config.providers.values()].flatMap(({ name: provider, images: wanted }) =>
+    [...(wanted?.diskimages.values() ?? [])].flatMap(({ name: image, pause }) => {
+      const entry = images.get(image);
+      const [build] = readyBuilds(entry);
+      return pause && entry && build && !isUploaded(entry, build.id, provider)
+        ? [{ provider, image, build, reason }]
+        : [];
+    }),
+  );
 }
 
 /** Uploads that cannot be made before a new build: this builder made the build, and has no file of it that serves. */

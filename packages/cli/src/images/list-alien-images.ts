@@ -1,4 +1,4 @@
-import { BUILD_ID_TAG } from '@nodepool/core';
+import { BUILD_ID_TAG, PROVIDER_TAG } from '@nodepool/core';
 import type { Config, Provider, ProviderConfig, ProviderImage } from '@nodepool/core';
 import { createDriverRegistry } from '@nodepool/core/config';
 import { alienImageListing, uploadsOf } from '@nodepool/core/service';
@@ -32,6 +32,7 @@ export async function listAlienImages(context: CliContext, args: { provider: str
       );
       return found.flatMap(({ provider, images: list }) =>
         list
+          .filter(({ metadata }) => !isOfSibling(metadata, provider, config))
           .filter(({ externalId }) => !ready.has(`${provider} ${externalId}`))
           .map(({ name, externalId }) => ({ provider, name, externalId })),
       );
@@ -40,6 +41,12 @@ export async function listAlienImages(context: CliContext, args: { provider: str
   } finally {
     interrupts.dispose();
   }
+}
+
+/** Providers may share a project of a cloud: an image is listed with the configured provider that its tag names. */
+function isOfSibling(metadata: ProviderImage['metadata'], provider: string, { providers }: Config): boolean {
+  const owner = metadata[PROVIDER_TAG];
+  return owner !== undefined && owner !== provider && providers.has(owner);
 }
 
 /** Providers that manage images, or the one that was named; none when there is no such provider, as in the original. */

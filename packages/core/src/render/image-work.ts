@@ -11,7 +11,7 @@ export interface ImageWork {
   readonly builder: string;
   /** Where an upload goes; `null`: it is a build. */
   readonly provider: string | null;
-  /** E.g. `root` or `uploading`; `waiting` after a failure; `blocked`: it cannot begin. */
+  /** E.g. `root` or `uploading`; `waiting` after a failure; `blocked`: it cannot begin; `kept`: it cannot be removed. */
   readonly phase: string;
   /** In ms since the epoch. */
   readonly startedMs: number;
@@ -72,7 +72,8 @@ function buildPercent({ startedMs, expectedMs }: ImageWork, nowMs: number): numb
 
 /** One piece of work as a line for people. */
 export function imageWorkToText(work: ImageWork, nowMs: number): string {
-  const { builder, provider, phase, startedMs, sent, error } = work;
+  const { builder, buildId, provider, phase, startedMs, sent, error } = work;
+  if (phase === 'kept') return `old build ${buildId} is kept on ${builder}: ${error ?? 'unknown'}`;
   if (phase === 'blocked') {
     const what = provider === null ? 'a build' : `the upload to ${provider}`;
     return `${what} cannot begin on ${builder}, for ${formatAge(Math.max(0, nowMs - startedMs))}: ${error ?? 'unknown'}`;
