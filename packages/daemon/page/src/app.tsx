@@ -41,7 +41,9 @@ function Content({ route, overview }: { route: string; overview: Overview | unde
   const [, kind = '', rest = '', query = ''] = /^\/(\w+)(?:\/([^?]*))?(?:\?(.*))?$/.exec(route) ?? [];
   const id = decodeURIComponent(rest);
   const state = new URLSearchParams(query).get('state') ?? '';
-  if (kind === 'requests') return id === '' ? <RequestList {...{ state, now }} /> : <RequestPage {...{ id, now }} />;
+  const shown = overview?.requests?.shown ?? [];
+  if (kind === 'requests' && id !== '') return <RequestPage {...{ id, now }} />;
+  if (kind === 'requests') return <RequestList {...{ state, now, shown }} />;
   if (kind === 'nodes') return id === '' ? <NodeList {...{ state, now }} /> : <NodePage {...{ id, now }} />;
   if (kind === 'hosts') return <HostList {...{ state, now }} />;
   if (!overview) return <p>Waiting for the first answer …</p>;

@@ -2,7 +2,8 @@ import { usePolled } from './live.js';
 import { DataTable, type DataColumn } from './data-table.js';
 import { Ago, Section, State } from './parts.js';
 import { goTo } from './text.js';
-import type { Host, NodeRecord, RequestRecord } from './types.js';
+import type { Host, NodeRecord, RequestLine, RequestRecord } from './types.js';
+import { withoutSubject } from './words.js';
 
 /** Options of a list. */
 interface ListProps {
@@ -54,8 +55,11 @@ export function NodeList({ state, now }: ListProps) {
   );
 }
 
-function requestColumns(now: number): readonly DataColumn<RequestRecord>[] {
-  const why = (request: RequestRecord) => request.launch_error ?? request.reasons.map(({ text }) => text).join('; ');
+/** @param shown - requests of the overview, of which the reason is known in full */
+function requestColumns(now: number, shown: readonly RequestLine[]): readonly DataColumn<RequestRecord>[] {
+  const reasons = new Map(shown.map(({ id, why }) => [id, withoutSubject(why, id)]));
+  const why = ({ id, launch_error: error, reasons: declines }: RequestRecord) =>
+    error ?? reasons.get(id) ?? declines.map(({ text }) => text).join('; ');
   return [
     {
       name: 'Request',
@@ -75,14 +79,14 @@ function requestColumns(now: number): readonly DataColumn<RequestRecord>[] {
 }
 
 /** All requests. */
-export function RequestList({ state, now }: ListProps) {
+export function RequestList({ state, now, shown }: ListProps & { readonly shown: readonly RequestLine[] }) {
   const requests = usePolled<readonly RequestRecord[]>('requests');
   if (!requests) return <p>Reading …</p>;
   return (
     <Section title="Requests">
       <DataTable
         caption="All requests"
-        columns={requestColumns(now)}
+        columns={requestColumns(now, shown)}
         rows={requests}
         lead="Why not yet"
         filterName="State"

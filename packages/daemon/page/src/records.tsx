@@ -27,7 +27,14 @@ function field(key: string, value: unknown): [name: string, value: string] {
 
 function Fields({ caption, record }: { caption: string; record: Readonly<Record<string, unknown>> }) {
   const rows = Object.entries(record).filter(([, value]) => shown(value) !== '');
-  return <Table caption={caption} columns={['Field', 'Value']} rows={rows.map(([key, value]) => field(key, value))} />;
+  return (
+    <Table
+      lead="Value"
+      caption={caption}
+      columns={['Field', 'Value']}
+      rows={rows.map(([key, value]) => field(key, value))}
+    />
+  );
 }
 
 /** A record that ZooKeeper does not have; launchers may have it on record. */
