@@ -197,11 +197,8 @@ export class Builder {
     this.#tree.stop();
     const providers = this.#parts?.surroundings.providers.stop() ?? Promise.resolve();
     const id = this.#id?.release() ?? Promise.resolve();
-    await endWithin(this.#options, ENDING_MS, {
-      providers,
-      'the registration': this.registration.remove(),
-      'the id': id,
-    });
+    const registration = this.registration.remove();
+    await endWithin(this.#options, ENDING_MS, { providers, 'the registration': registration, 'the id': id });
   }
 
   /** After `stop`: resolves when all that had begun has ended and nothing more is written, however long that takes. */
@@ -218,7 +215,10 @@ export class Builder {
       databaseId: () => this.#databaseId,
       holdsId: () => this.#id?.held === true,
       activityChanged: () => this.#report.soon(),
-      workEnded: () => this.#onWorkEnded(),
+      workEnded: () => {
+        this.#report.soon();
+        if (this.#mayBegin) this.#parts?.janitor.clean();
+      },
     });
   }
 
@@ -231,11 +231,6 @@ export class Builder {
     if (what !== 'upload' && what !== 'upload-lock') builds.consider(image);
     if (what === 'build' || what === 'upload') void uploads.consider();
     if (what === 'build' || what === 'upload' || what.endsWith('-lock')) janitor.clean();
-  }
-
-  #onWorkEnded(): void {
-    this.#report.soon();
-    if (this.#mayBegin) this.#parts?.janitor.clean();
   }
 
   /** Tells the metrics what each image is doing. */

@@ -64,8 +64,7 @@ export class Launcher {
     const { zk, logger } = services;
     life.databaseId = await ensureRoots(zk, life.signal);
     this.#epoch = zk.sessionEpoch;
-    const caches = [this.nodes, this.requests, components, controlCache, images];
-    await Promise.all(caches.map((cache) => cache.start()));
+    await Promise.all([this.nodes, this.requests, components, controlCache, images].map((cache) => cache.start()));
     this.#follow();
     checkModelApi(components.values(), logger);
     await registration.register();
@@ -175,8 +174,6 @@ export class Launcher {
       services.logger.warn('Could not register again; the next session tries anew', { error });
     }
   }
-
-  // --- what it tells ----------------------------------------------------------------------------------------------
 
   /** What is not started yet, in an operator's words; empty when ready. */
   get notReady(): readonly string[] {
