@@ -19,6 +19,9 @@ export class RequestQueue {
   readonly #groups = new Map<string, { key: string; requests: RequestRecord[] }>();
   readonly #groupOf = new Map<string, { group: { key: string; requests: RequestRecord[] }; request: RequestRecord }>();
 
+  /** How many waiting requests ask for each label. */
+  readonly #byLabel = new Map<string, number>();
+
   constructor(order: RequestOrder) {
     this.#order = order;
   }
@@ -42,9 +45,7 @@ export class RequestQueue {
 
   /** How many waiting requests ask for the label. */
   countOf(label: string): number {
-    let count = 0;
-    for (const { requests } of this.#groups.values()) if (requests[0]?.labels.includes(label)) count += requests.length;
-    return count;
+    return this.#byLabel.get(label) ?? 0;
   }
 
   *requests(): Generator<RequestRecord> {
@@ -60,6 +61,7 @@ export class RequestQueue {
     const index = this.#placeOf(group.requests, request);
     group.requests.splice(index, 0, request);
     this.#groupOf.set(request.id, { group, request });
+    this.#count(request, 1);
     return index === 0;
   }
 
@@ -68,6 +70,7 @@ export class RequestQueue {
     const entry = this.#groupOf.get(id);
     if (!entry) return false;
     this.#groupOf.delete(id);
+    this.#count(entry.request, -1);
     const { requests, key } = entry.group;
     const index = this.#placeOf(requests, entry.request);
     requests.splice(index, 1);
@@ -78,6 +81,7 @@ export class RequestQueue {
   clear(): void {
     this.#groups.clear();
     this.#groupOf.clear();
+    this.#byLabel.clear();
   }
 
   /** How many waiting requests come before this one. Costs a search per group. */
@@ -85,6 +89,14 @@ export class RequestQueue {
     let count = 0;
     for (const group of this.#groups.values()) count += this.#placeOf(group.requests, request);
     return count;
+  }
+
+  #count({ labels }: RequestRecord, step: 1 | -1): void {
+    for (const label of new Set(labels)) {
+      const count = (this.#byLabel.get(label) ?? 0) + step;
+      if (count > 0) this.#byLabel.set(label, count);
+      else this.#byLabel.delete(label);
+    }
   }
 
   /** Index of the first request that is not before the given one. */
