@@ -13,6 +13,8 @@ import type { Reloader } from './reloader.js';
 const LOOK_MS = 10_000;
 /** Events are followed by a look, at most so often. */
 const PAUSE_MS = 1_000;
+/** A look that took long is followed by a pause of so many times as long: looks take 2 % of the time at most. */
+const PAUSE_FACTOR = 50;
 /** How old `lastSeenMs` in the registry may be. */
 const PUBLISH_MS = 60_000;
 
@@ -37,6 +39,7 @@ export class ServiceConditions {
   #cancelLook: CancelTimer | undefined;
   #lookDueMs = Infinity;
   #lookedMs = -Infinity;
+  #pauseMs = PAUSE_MS;
   #publishedMs = -Infinity;
   #unsubscribe: (() => void) | undefined;
 
@@ -46,7 +49,7 @@ export class ServiceConditions {
 
   /** Those of this service now. */
   get current(): readonly Condition[] {
-    if (!this.#isStopped && this.#options.clock.now() - this.#lookedMs >= PAUSE_MS) this.look();
+    if (!this.#isStopped && this.#options.clock.now() - this.#lookedMs >= this.#pauseMs) this.look();
     return this.list.all;
   }
 
@@ -77,7 +80,7 @@ export class ServiceConditions {
 
   /** Something happened that conditions may follow from. */
   lookSoon(): void {
-    this.#lookAt(Math.max(this.#options.clock.now(), this.#lookedMs + PAUSE_MS));
+    this.#lookAt(Math.max(this.#options.clock.now(), this.#lookedMs + this.#pauseMs));
   }
 
   /** Derives all conditions anew from the state of the parts. */
@@ -87,6 +90,7 @@ export class ServiceConditions {
     const nowMs = clock.now();
     this.#lookedMs = nowMs;
     const change = this.list.update([...this.#ownConditions(), ...source.find()], nowMs, hostname);
+    this.#pauseMs = Math.max(PAUSE_MS, PAUSE_FACTOR * (clock.now() - nowMs));
     const isOld = this.list.all.length > 0 && nowMs - this.#publishedMs >= PUBLISH_MS;
     if (this.#unsubscribe && (change.hasChanged || isOld)) {
       this.#publishedMs = nowMs;
@@ -94,7 +98,7 @@ export class ServiceConditions {
     }
     if (change.began.length + change.ended.length > 0) for (const listener of this.#listeners) listener(change);
     this.#lookDueMs = Infinity;
-    this.#lookAt(nowMs + LOOK_MS);
+    this.#lookAt(nowMs + Math.max(LOOK_MS, this.#pauseMs));
   }
 
   #lookAt(dueMs: number): void {

@@ -105,15 +105,13 @@ export class Launcher {
     const { outlook, registry, components, controls, controlCache, images, steering } = this.#parts;
     if (life.signal.aborted) return;
     life.stop();
-    sweeps.stop();
-    steering.close();
     providers.close();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     pools.abandon(life.signal.reason as Error);
     metrics?.stop();
     for (const part of [reaper, providers]) void part.stop(); // a driver may take its time
-    for (const part of [minReady, probes, ages, drained, lost, lateUnlocks]) part.stop();
-    for (const part of [controls, outlook, registry, services.mirror]) part.close();
+    for (const part of [sweeps, minReady, probes, ages, drained, lost, lateUnlocks]) part.stop();
+    for (const part of [steering, controls, outlook, registry, services.mirror]) part.close();
     for (const cache of [this.nodes, this.requests, components, controlCache, images]) cache.stop();
     await Promise.resolve();
   }
@@ -126,8 +124,7 @@ export class Launcher {
         if (launcher !== null && candidates.isOwn(launcher)) images.nodeChanged(change);
       }),
       services.zk.onState((state) => this.#connectionChanged(state)),
-      this.nodes.onReady((ready) => ready && this.#lookAtEverything()),
-      this.requests.onReady((ready) => ready && this.#lookAtEverything()),
+      ...[this.nodes, this.requests].map((cache) => cache.onReady((ready) => ready && this.#lookAtEverything())),
       registry.onChange((change) => this.#registryChanged(change)),
     );
   }

@@ -1,12 +1,12 @@
 import { newRequest, type PoolComponentRecord } from '@nodepool/zk-protocol';
-import { causeOf } from '../../conditions/error-reason.js';
-import { adviceFor } from '../../conditions/error-reason.js';
+import { adviceFor, causeOf } from '../../conditions/error-reason.js';
 import { concerns, type ServiceConditions } from '../../conditions/merge-conditions.js';
 import type { Condition, FoundCondition } from '../../contract/condition.js';
 import type { Config } from '../../contract/config.js';
 import { isAboutLabel } from '../plan/controls.js';
 import { judgeDecline } from '../plan/rules.js';
 import type { RuleName } from '../plan/types.js';
+import type { SteeringReport } from '../steering/provider-steering.js';
 import type { LivePoolView } from '../pools/pool-view.js';
 
 /** Why a pool cannot serve a label now. */
@@ -44,9 +44,10 @@ export function findOffers(sources: OfferSources): Map<string, LabelOffer[]> {
   const offers = new Map<string, LabelOffer[]>();
   for (const { name, minReady } of sources.config.labels.values()) if (minReady !== -1) offers.set(name, []);
   for (const view of sources.views) {
-    for (const label of view.pool.labels.keys()) {
-      const { provider, pool } = view;
-      offers.get(label)?.push({ provider, pool: pool.name, obstacle: obstacleIn(view, label, sources) });
+    const { provider, pool } = view;
+    const report = view.launches ? view.steering?.report() : undefined;
+    for (const label of pool.labels.keys()) {
+      offers.get(label)?.push({ provider, pool: pool.name, obstacle: obstacleIn(view, label, { ...sources, report }) });
     }
   }
   const own = new Set(sources.views.map(({ launcherId }) => launcherId));
@@ -65,14 +66,18 @@ const BY_RULE: Partial<Record<RuleName, string>> = {
 };
 
 /** The first that applies, from the provider down to its launches. */
-function obstacleIn(view: LivePoolView, label: string, sources: OfferSources): Obstacle | undefined {
+function obstacleIn(
+  view: LivePoolView,
+  label: string,
+  sources: OfferSources & { readonly report: SteeringReport | undefined },
+): Obstacle | undefined {
   return (
     notStarted(view) ??
     closed(view) ??
     paused(view, label) ??
     declined(view, label, sources) ??
     withoutNodes(view, label) ??
-    failing(view, label)
+    failing(view, label, sources.report)
   );
 }
 
@@ -118,8 +123,7 @@ function withoutNodes(view: LivePoolView, label: string): Obstacle | undefined {
   return { reason: 'NoNodes', message, nextStep: `repair the hosts of provider "${view.provider}"` };
 }
 
-function failing(view: LivePoolView, label: string): Obstacle | undefined {
-  const report = view.launches ? view.steering?.report() : undefined;
+function failing(view: LivePoolView, label: string, report: SteeringReport | undefined): Obstacle | undefined {
   if (!report) return undefined;
   const ofLabel = report.labels.find((each) => each.label === label)?.health;
   const health = report.provider.state === 'closed' ? ofLabel : report.provider;
