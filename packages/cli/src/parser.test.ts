@@ -38,7 +38,7 @@ describe('command line of nodepool', () => {
     [['info', 'rack'], { name: 'info', provider: 'rack' }],
     [['delete', '0000000042'], { name: 'delete', id: '0000000042', now: false }],
     [['delete', '--now', '0000000042'], { name: 'delete', id: '0000000042', now: true }],
-    [['hold', '0000000042'], { name: 'hold', id: '0000000042' }],
+    [['hold', '0000000042'], { name: 'hold', id: '0000000042', cancel: false }],
     [['config-validate'], { name: 'config-validate' }],
     [['config-schema'], { name: 'config-schema' }],
     [['drivers'], { name: 'drivers' }],

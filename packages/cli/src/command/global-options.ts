@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { parseDuration } from './duration.js';
 import type { OptionDefinition } from './option.js';
 import { UsageError } from './usage-error.js';
@@ -96,11 +97,12 @@ export const READING_OPTIONS = {
 /** @throws UsageError */
 export function globalOptions(values: Values): GlobalOptions {
   const configFile = text(values, 'c');
+  const stateDir = text(values, 'state-dir');
   return {
     configFile: configFile ?? DEFAULT_CONFIG,
     configFileNamed: configFile !== undefined,
     secureFile: text(values, 's'),
-    stateDir: text(values, 'state-dir'),
+    stateDir: stateDir === undefined ? undefined : resolve(stateDir),
     format: flag(values, 'json') ? 'json' : (last(values, 'format') as Format),
     fields: readFields(text(values, 'fields')),
     headers: values['headers'] !== false,

@@ -270,6 +270,7 @@ describe('taking nodes from a launcher', () => {
     await ZkLock.forceUnlock(launcher, nodeLockPath(id));
 
     await lost;
+    expect(String(lease.lost.reason)).toContain('The nodes are no longer ours');
     await lease.release();
     expect((await readNode(id))?.state).toBe('in-use');
   });

@@ -149,7 +149,7 @@ export class Lease {
     return this.#holdings;
   }
 
-  /** Fires when the nodes are no longer ours although they were not released. */
+  /** Fires, with a {@link CliError}, when the nodes are no longer ours although they were not released. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
@@ -190,6 +190,7 @@ export class Lease {
   }
 
   #onLost(): void {
-    if (!this.#released) this.#lost.abort();
+    if (this.#released) return;
+    this.#lost.abort(new CliError('The nodes are no longer ours: a lock or the session with ZooKeeper is gone'));
   }
 }
