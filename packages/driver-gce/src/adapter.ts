@@ -64,6 +64,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
       ownership: this.#ownership,
       ownNodes: () => context.ownNodes(),
       databaseId: context.databaseId,
+      clock: context.clock,
       logger: context.logger,
     });
     const { logger } = context;
@@ -169,7 +170,7 @@ export class GceAdapter implements Adapter<GceInstance, GceLabelConfig, GcePoolC
   }
 
   conditions(): readonly FoundCondition[] {
-    return loginConditions(this.#config, this.#client.refusal);
+    return [...loginConditions(this.#config, this.#client.refusal), ...this.#own.conditions];
   }
 
   async getConsoleLog(_label: GceLabelConfig, externalId: string, signal: AbortSignal): Promise<string | undefined> {

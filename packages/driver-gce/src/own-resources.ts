@@ -2,6 +2,8 @@ import {
   DATABASE_ID_TAG,
   NODE_ID_TAG,
   PROVIDER_TAG,
+  type Clock,
+  type FoundCondition,
   type Logger,
   type NodeRecord,
   type Resources,
@@ -14,6 +16,7 @@ import { carries, type Ownership } from './ownership.js';
 /** What is searched, and by what. */
 export interface OwnResourcesOptions {
   readonly client: Pick<ComputeClient, 'listInstances' | 'listAllInstances' | 'listAllDisks' | 'getInstance'>;
+  readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
   readonly ownership: Ownership;
   readonly databaseId: string | undefined;
@@ -45,10 +48,31 @@ export class OwnResources {
   /** Zones in which there was something of ours at any look: one that does not answer now still counts. */
   readonly #zones = new Set<string>();
   /** Zones whose list of instances failed at the last look. */
-  readonly #failing = new Set<string>();
+  readonly #failing = new Map<
+    string,
+    { readonly error: string; readonly sinceMs: number; readonly lastSeenMs: number }
+  >();
 
   constructor(options: OwnResourcesOptions) {
     this.#options = options;
+  }
+
+  /** Zones that do not list their instances, as a condition of the provider. */
+  get conditions(): FoundCondition[] {
+    const failing = [...this.#failing];
+    if (failing.length === 0) return [];
+    const zones = failing.map(([zone]) => zone);
+    return [
+      {
+        ...{ kind: 'provider', name: this.#options.ownership.provider, type: 'ZoneSilent', severity: 'warning' },
+        reason: 'ZoneFails',
+        message: failing.map(([zone, { error }]) => `zone ${zone} does not list its instances: ${error}`).join('; '),
+        nextStep: 'look at https://status.cloud.google.com; remove the zone from the provider if it lasts',
+        evidence: { zones: zones.join(', ') },
+        sinceMs: Math.min(...failing.map(([, { sinceMs }]) => sinceMs)),
+        lastSeenMs: Math.max(...failing.map(([, { lastSeenMs }]) => lastSeenMs)),
+      },
+    ];
   }
 
   /** Instances and disks in all zones. */
@@ -61,7 +85,9 @@ export class OwnResources {
   /** Instances in all zones. */
   async instances(signal: AbortSignal): Promise<OfAllZones<ApiInstance>> {
     const { client, ownership } = this.#options;
-    return this.#own(await client.listAllInstances(ownership.filter, signal));
+    const all = await client.listAllInstances(ownership.filter, signal);
+    for (const zone of [...this.#failing.keys()]) if (!all.unreachable.has(zone)) this.#answered(zone);
+    return this.#own(all);
   }
 
   /** Disks in all zones. */
@@ -83,7 +109,11 @@ export class OwnResources {
     signal.throwIfAborted();
     const failures = lists.filter((list) => list.status === 'rejected');
     if (failures[0] && failures.length === all.length) throw failures[0].reason;
-    lists.forEach((list, index) => this.#say(all[index] ?? '', list));
+    lists.forEach((list, index) => {
+      const zone = all[index] ?? '';
+      if (list.status === 'fulfilled') this.#answered(zone);
+      else this.#failed(zone, list.reason);
+    });
     return lists
       .flatMap((list) => (list.status === 'fulfilled' ? list.value : []))
       .filter((one) => ownership.isOwn(one));
@@ -115,16 +145,17 @@ export class OwnResources {
     return { found: own, unreachable };
   }
 
-  /** Says once that a zone fails, and once that it no longer does. */
-  #say(zone: string, list: PromiseSettledResult<unknown>): void {
-    const { logger } = this.#options;
-    if (list.status === 'fulfilled') {
-      if (this.#failing.delete(zone)) logger.info('A zone lists its instances again', { zone });
-    } else if (!this.#failing.has(zone)) {
-      this.#failing.add(zone);
-      const error: unknown = list.reason;
-      logger.warn('A zone does not list its instances; deletions there end when it does', { zone, error });
-    }
+  #answered(zone: string): void {
+    if (this.#failing.delete(zone)) this.#options.logger.info('A zone lists its instances again', { zone });
+  }
+
+  #failed(zone: string, reason: unknown): void {
+    const { logger, clock } = this.#options;
+    const error = reason instanceof Error ? reason.message : String(reason);
+    const known = this.#failing.get(zone);
+    if (!known) logger.warn('A zone does not list its instances; deletions there end when it does', { zone, error });
+    const nowMs = clock.now();
+    this.#failing.set(zone, { error, sinceMs: known?.sinceMs ?? nowMs, lastSeenMs: nowMs });
   }
 
   /** Without the id of a database, the record has to prove it: an address is stored only of an instance that was made for it. */

@@ -69,9 +69,13 @@ describe('a zone that does not answer', () => {
 
     expect(state).toBe('ready');
     expect(warnings(world)).toEqual(['A zone does not list its instances; deletions there end when it does']);
+    expect(world.provider.conditions?.()).toMatchObject([
+      { kind: 'provider', name: 'google', type: 'ZoneSilent', severity: 'warning', evidence: { zones: B } },
+    ]);
     world.fake.cloud.unreachable.clear();
     await world.cleanUp(node);
     expect(world.log.map(({ message }) => message)).toContain('A zone lists its instances again');
+    expect(world.provider.conditions?.()).toEqual([]);
   });
 
   it('does not make a deletion look done', async () => {

@@ -112,6 +112,13 @@ export const CONDITION_TYPES = {
     },
     nextStep: 'correct the credentials of the provider',
   },
+  ZoneSilent: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning:
+      'zones of a provider do not list their instances; nodes there are not deleted until they do, other zones serve',
+    reasons: { ZoneFails: 'the message names the zones, with their errors' },
+    nextStep: 'look at the status page of the cloud; remove the zones from the provider if it lasts',
+  },
   SlowLaunches: {
     ...{ kind: 'provider', severity: 'warning' },
     meaning: 'launches take much longer than usual; providers of the same priority are asked first',

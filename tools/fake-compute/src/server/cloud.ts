@@ -80,6 +80,7 @@ export class Cloud {
     return operation;
   }
 
+  /** https://cloud.google.com/compute/docs/instances/instance-life-cycle: `STOPPING` until it is gone */
   delete(zone: string, name: string): StoredOperation {
     const instance = this.state.instances.get(`${zone}/${name}`);
     if (!instance) throw notFound(`projects/${this.project}/zones/${zone}/instances/${name}`);
@@ -99,6 +100,7 @@ export class Cloud {
     return operation;
   }
 
+  /** One that is in use is refused with 400: https://github.com/hashicorp/terraform/issues/23698 */
   deleteDisk(zone: string, name: string): StoredOperation {
     const key = `${zone}/${name}`;
     const disk = this.state.disks.get(key);
@@ -168,7 +170,10 @@ export class Cloud {
     }
   }
 
-  /** Why the order cannot be fulfilled: told by the operation, as the service does. */
+  /**
+   * Why the order cannot be fulfilled: told by the operation, as the service does.
+   * https://cloud.google.com/compute/docs/troubleshooting/troubleshooting-vm-creation: codes and messages of stock and quota
+   */
   #refusalOf(
     zone: string,
     machineType: string,

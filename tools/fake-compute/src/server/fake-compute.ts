@@ -126,6 +126,7 @@ export class FakeCompute {
     const failed = this.failures.ofCall();
     if (failed === 'unavailable') return 'no-answer';
     if (failed === 'rate-limited') {
+      // https://cloud.google.com/compute/api-quota#best_practices: 403 `rateLimitExceeded`
       return this.#refuse(new ApiError(403, 'rateLimitExceeded', 'Rate Limit Exceeded', { 'retry-after': '1' }));
     }
     if (!this.#isAuthorized(request)) {

@@ -124,7 +124,10 @@ export const METHODS: Readonly<Record<string, Method>> = {
   },
 };
 
-/** The same request id always gives the operation of its first use: that is what it is for. */
+/**
+ * The same request id always gives the operation of its first use: that is what it is for.
+ * https://cloud.google.com/compute/docs/reference/rest/v1/instances/insert, `requestId`
+ */
 function once({ query }: CheckedRequest, cloud: Cloud, act: () => StoredOperation): JsonObject {
   const id = query['requestId'];
   if (id === undefined) return showOperation(cloud, act());
