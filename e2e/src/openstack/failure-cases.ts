@@ -95,6 +95,32 @@ export function failureCases(get: () => OpenStackHarness): void {
     );
   });
 
+  it('a changed password is used as soon as clouds.yaml has it, without a signal', async () => {
+    const old = 'nodepool';
+    const env = { OS_CLIENT_CONFIG_FILE: await get().writeClouds(old) };
+    const zuul = await get().newClient();
+    const launcher = await get().launch(OpenStackHarness.setup({ entry: { 'launch-retries': 1 } }), { env });
+    await zuul.finish(await zuul.submit(['small']), PATIENCE_MS);
+    try {
+      await get().setPassword('changed');
+      const refused = await zuul.submit(['small']);
+      const { state } = await zuul.wait(refused, PATIENCE_MS);
+      await zuul.cancel(refused);
+      await get().writeClouds('changed');
+      const changedMs = Date.now();
+      const nodes = await zuul.take(await zuul.submit(['small']), PATIENCE_MS);
+      const tookMs = Date.now() - changedMs;
+      await zuul.giveBack(nodes);
+
+      expect(state).toBe('failed');
+      expect(launcher.log).toContain('status=401');
+      expect(tookMs).toBeLessThan(60_000);
+    } finally {
+      await get().setPassword(old);
+      await get().writeClouds(old);
+    }
+  }, 500_000);
+
   it('an expired token is renewed without anybody noticing', async () => {
     await get().cloud.setTokenSeconds(30);
     try {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -18,6 +18,10 @@ export interface OpenStackSetup {
   readonly providers: readonly { readonly pools: readonly unknown[] }[];
   /** Further keys of the file, e.g. `diskimages`. */
   readonly more?: Readonly<Record<string, unknown>>;
+}
+
+interface CloudEntry {
+  readonly auth: Readonly<Record<string, string>>;
 }
 
 interface PoolWithLabels {
@@ -100,6 +104,29 @@ export class OpenStackHarness extends Harness<OpenStackSetup> {
       ...options.env,
     };
     return super.launch(setup, { ...options, env });
+  }
+
+  /** Changes the password of the user `nodepool` in Keystone, which revokes the tokens. */
+  async setPassword(password: string): Promise<void> {
+    const admin = this.cloud.api('admin');
+    const [user] = await admin.list('keystone', '/v3/users?name=nodepool', 'users');
+    await admin.call('keystone', 'PATCH', `/v3/users/${textOf(user?.['id'])}`, { user: { password } });
+  }
+
+  /** A copy of `clouds.yaml` for this test. @param password - of the user `nodepool` */
+  async writeClouds(password: string): Promise<string> {
+    const { clouds } = JSON.parse(await readFile(this.cloud.cloudsFile, 'utf8')) as {
+      clouds: { nodepool: CloudEntry };
+    };
+    const { nodepool } = clouds;
+    await mkdir(this.testDir, { recursive: true });
+    const file = join(this.testDir, 'clouds.yaml');
+    await writeFile(
+      `${file}.new`,
+      JSON.stringify({ clouds: { nodepool: { ...nodepool, auth: { ...nodepool.auth, password } } } }),
+    );
+    await rename(`${file}.new`, file);
+    return file;
   }
 
   /** Starts a builder and waits until it is ready. @param name - of its folder: one that had it before has left its files there */
