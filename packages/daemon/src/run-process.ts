@@ -1,6 +1,7 @@
 import { systemClock } from '@nodepool/zk-protocol';
 import { watchConfig } from '@nodepool/core/config';
 import type { ConfigWatcher } from '@nodepool/core/config';
+import type { Logger } from '@nodepool/core';
 import type { Logging } from '@nodepool/core/service';
 import { tmpdir } from 'node:os';
 import type { CommonArguments } from './arguments.js';
@@ -72,6 +73,21 @@ function startInBackground(service: DaemonService, logging: Logging): void {
   });
 }
 
+/** Reloads the service when a file changes that its configuration was read from. */
+function watchFiles(
+  { configFile, secureFile }: CommonArguments,
+  logger: Logger,
+  service: () => DaemonService | undefined,
+): Promise<ConfigWatcher> {
+  return watchConfig({
+    files: [configFile, ...(secureFile === undefined ? [] : [secureFile])],
+    moreFiles: () => service()?.providerFiles ?? [],
+    clock: systemClock,
+    logger,
+    onChange: () => void service()?.reload(),
+  });
+}
+
 /**
  * Brings a service up in this process. Resolves once its configuration is read and it answers the web; it continues
  * starting in the background, as that may wait for ZooKeeper indefinitely.
@@ -89,14 +105,7 @@ export async function runProcess<Args extends CommonArguments>(
   let service: DaemonService | undefined;
   try {
     pidFile = args.foreground ? undefined : await takePidFile(args.pidFile);
-    const files = [args.configFile, ...(args.secureFile === undefined ? [] : [args.secureFile])];
-    const [watcher, hostname] = await Promise.all([
-      watchConfig({
-        ...{ files, moreFiles: () => service?.providerFiles ?? [], clock: systemClock, logger },
-        onChange: () => void service?.reload(),
-      }),
-      fullHostname(),
-    ]);
+    const [watcher, hostname] = await Promise.all([watchFiles(args, logger, () => service), fullHostname()]);
     service = await program.createService({
       args,
       env: process.env,

@@ -3,14 +3,13 @@ import { ApiError, notFound } from './api-error.js';
 import { CloudState, type OperationError, type StoredInstance, type StoredOperation } from './cloud-state.js';
 import { checkInsert } from './insert-rules.js';
 import { cpuQuotaOf, sizeOf } from './machine-types.js';
+import { bootDiskOf, type BootDisk } from './boot-disk.js';
 import type { FailureKind, FakeComputeOptions } from './options.js';
+import { refusalOf } from './refusals.js';
 
-/** https://cloud.google.com/compute/docs/troubleshooting/troubleshooting-vm-creation#resource_availability */
-const EXHAUSTED = 'ZONE_RESOURCE_POOL_EXHAUSTED';
 const DEFAULTS = { bootMs: 2_000, deleteMs: 1_000 };
 /** Until an operation that cannot be fulfilled says so. */
 const REFUSED_MS = 200;
-const DEFAULT_DISK_GIB = 10;
 
 /** Machines, disks and operations, and what becomes of them as time passes. */
 export class Cloud {
@@ -64,10 +63,10 @@ export class Cloud {
     this.#checkImages(body);
     const key = `${zone}/${name}`;
     if (this.state.instances.has(key)) throw this.#alreadyExists(`zones/${zone}/instances/${name}`);
-    const disk = diskOf(body);
+    const disk = bootDiskOf(body);
     if (this.state.disks.has(`${zone}/${disk.name}`)) throw this.#alreadyExists(`zones/${zone}/disks/${disk.name}`);
     const operation = this.#begin('insert', zone, name);
-    const refusal = this.#refusalOf(zone, machineType, body, failure);
+    const refusal = refusalOf(this, { zone, machineType, body, failure });
     if (refusal) {
       if (failure === 'operation-error') this.#makeDisk(zone, disk, undefined);
       this.#later(REFUSED_MS, () => this.#end(operation, refusal));
@@ -170,50 +169,11 @@ export class Cloud {
     }
   }
 
-  /**
-   * Why the order cannot be fulfilled: told by the operation, as the service does.
-   * https://cloud.google.com/compute/docs/troubleshooting/troubleshooting-vm-creation: codes and messages of stock and quota
-   */
-  #refusalOf(
-    zone: string,
-    machineType: string,
-    body: JsonObject,
-    failure: FailureKind | undefined,
-  ): OperationError | undefined {
-    if (failure === 'capacity' || this.exhausted.has(`${zone}/${machineType}`)) {
-      const where = `The zone 'projects/${this.project}/zones/${zone}' does not have enough resources available`;
-      const message = `${where} to fulfill the request.  Try a different zone, or try again later.`;
-      return { code: EXHAUSTED, message, httpStatus: 503 };
-    }
-    const exceeded = failure === 'quota' ? 'INSTANCES' : this.#exceededQuota(machineType, body);
-    if (exceeded !== undefined) {
-      const limit = this.quotas.get(exceeded) ?? 0;
-      const message = `Quota '${exceeded}' exceeded.  Limit: ${limit}.0 in region ${zone.slice(0, -2)}.`;
-      return { code: 'QUOTA_EXCEEDED', message, httpStatus: 403 };
-    }
-    if (failure !== 'operation-error') return undefined;
-    return { code: 'INTERNAL_ERROR', message: 'Internal error. Please try again or contact us.', httpStatus: 500 };
-  }
-
-  /** https://cloud.google.com/compute/resource-usage */
-  #exceededQuota(machineType: string, body: JsonObject): string | undefined {
-    const isSpot = (body['scheduling'] as JsonObject | undefined)?.['provisioningModel'] === 'SPOT';
-    const cpus = sizeOf(machineType)?.cpus ?? 0;
-    const metric = cpuQuotaOf(machineType, isSpot, (one) => this.quotas.has(one));
-    const needs: Record<string, number> = { INSTANCES: 1, CPUS_ALL_REGIONS: cpus, [metric]: cpus };
-    const disk = diskOf(body);
-    needs[disk.type === 'pd-standard' ? 'DISKS_TOTAL_GB' : 'SSD_TOTAL_GB'] = disk.sizeGib;
-    if (JSON.stringify(body).includes('ONE_TO_ONE_NAT')) needs['IN_USE_ADDRESSES'] = 1;
-    return Object.entries(needs).find(
-      ([name, need]) => this.usage(name) + need > (this.quotas.get(name) ?? Infinity),
-    )?.[0];
-  }
-
   #makeInstance(zone: string, name: string, machineType: string, body: JsonObject): StoredInstance {
     const number = ++this.#addresses;
     const scheduling = { ...(body['scheduling'] as JsonObject | undefined) };
     const isSpot = scheduling['provisioningModel'] === 'SPOT';
-    const bootDisk = diskOf(body).name;
+    const bootDisk = bootDiskOf(body).name;
     const internal = `10.128.${Math.floor(number / 250)}.${(number % 250) + 2}`;
     const external = this.#options.addressOf?.(name) ?? `${name}.fake`;
     const interfaces = (body['networkInterfaces'] as JsonObject[]).map((one) => ({
@@ -241,7 +201,7 @@ export class Cloud {
     return { zone, name, machineType, isSpot, bootDisk, shown, status: 'PROVISIONING', guestAttributes: {} };
   }
 
-  #makeDisk(zone: string, { name, type, sizeGib, labels }: Disk, user: string | undefined): void {
+  #makeDisk(zone: string, { name, type, sizeGib, labels }: BootDisk, user: string | undefined): void {
     this.state.disks.set(`${zone}/${name}`, { zone, name, sizeGib, type, labels, user });
   }
 
@@ -281,27 +241,4 @@ export class Cloud {
   #later(ms: number, event: () => void): void {
     this.#clock.setTimer(ms, event);
   }
-}
-
-/** The boot disk that an insert orders. */
-interface Disk {
-  readonly name: string;
-  readonly type: string;
-  readonly sizeGib: number;
-  readonly labels: JsonObject;
-}
-
-/** Without a name it has the instance's: description of `AttachedDiskInitializeParams.diskName`. */
-function diskOf(body: JsonObject): Disk {
-  const [disk] = body['disks'] as {
-    initializeParams?: { diskName?: string; diskType?: string; diskSizeGb?: string; labels?: JsonObject };
-  }[];
-  const params = disk?.initializeParams ?? {};
-  const {
-    diskName = body['name'] as string,
-    diskType = 'pd-standard',
-    diskSizeGb = DEFAULT_DISK_GIB,
-    labels = {},
-  } = params;
-  return { name: diskName, type: diskType.split('/').at(-1) ?? '', sizeGib: Number(diskSizeGb), labels };
 }
