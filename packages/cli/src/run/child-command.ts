@@ -86,8 +86,20 @@ function endWhenLost(guard: CommandGuard, { lease }: CommandSurroundings): () =>
  * @throws the reason why it must not be started: an interrupt, or nodes that are lost already
  */
 export async function runChildCommand(command: ChildCommand, surroundings: CommandSurroundings): Promise<number> {
-  const { clock, lease, interrupts } = surroundings;
   const guard = await CommandGuard.start(command.directory, command.env['PATH']);
+  try {
+    return await runGuarded(command, surroundings, guard);
+  } finally {
+    guard.dismiss();
+  }
+}
+
+async function runGuarded(
+  command: ChildCommand,
+  surroundings: CommandSurroundings,
+  guard: CommandGuard,
+): Promise<number> {
+  const { clock, lease, interrupts } = surroundings;
   const group = await GroupSignals.start(clock);
   try {
     // From here to the start nothing waits, so no signal and no loss can come between.
@@ -105,7 +117,6 @@ export async function runChildCommand(command: ChildCommand, surroundings: Comma
     return (await wasEnded()) ? LOST_STATUS : status;
   } finally {
     interrupts.divert(undefined);
-    guard.dismiss();
     group.stop();
   }
 }
