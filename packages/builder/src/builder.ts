@@ -179,11 +179,9 @@ export class Builder {
     this.#stopping = true;
     this.#cancelSweep?.();
     if (!this.#parts) return;
-    const { clock, logger } = this.#options;
+    const { clock } = this.#options;
     const { builds, uploads, janitor } = this.#parts;
     const deadlineMs = Math.min(limitMs, builds.longestMs + CLEANING_MS);
-    const waitsFor = builds.running.map(({ image }) => image);
-    if (waitsFor.length > 0) logger.info('Waiting for builds to end', { builds: waitsFor, limitMs: deadlineMs });
     const cancel = clock.setTimer(deadlineMs - Math.min(ABORT_MS, deadlineMs / 2), () => builds.abort());
     const work = { builds: builds.drain(), uploads: uploads.stop(), deletions: janitor.stop() };
     await endWithin(this.#options, deadlineMs, work);

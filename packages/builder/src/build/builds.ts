@@ -97,6 +97,8 @@ export class Builds {
   async drain(): Promise<void> {
     this.#draining = true;
     for (const cancel of this.#timers.values()) cancel();
+    const builds = [...this.#running.keys()];
+    if (builds.length > 0) this.#surroundings.logger.info('Waiting for builds to end', { builds });
     await Promise.all([...this.#running.values()].map(({ ended }) => ended));
   }
 

@@ -206,10 +206,8 @@ export class Uploads {
     const lock = new ZkLock(zk, uploadLockPath(build.image, build.id, name), { clock });
     if (!(await lock.acquire({ blocking: false }))) {
       this.#backoffs.hold(keyOf(planned), 'another builder uploads it');
-      this.#surroundings.logger.info('Skipping upload: another builder uploads it', {
-        provider: name,
-        image: build.image,
-      });
+      const fields = { provider: name, image: build.image };
+      this.#surroundings.logger.info('Skipping upload: another builder uploads it', fields);
       await whenReleased(this.#surroundings, uploadLockPath(build.image, build.id, name), () => {
         this.#backoffs.endHold(keyOf(planned));
         void this.consider();
