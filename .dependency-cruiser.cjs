@@ -33,7 +33,7 @@ module.exports = {
         'A package imports only what its own package.json names. The page is bundled, so what it needs is needed at build time alone.',
       severity: 'error',
       from: { path: '^packages/', pathNot: [TESTS, '^packages/daemon/page/'] },
-      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'npm-dev'] },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'npm-dev'], dependencyTypesNot: ['npm-peer'] },
     },
     { name: 'nothing-missing', severity: 'error', from: {}, to: { couldNotResolve: true } },
     forbid('zk-protocol-imports-no-package', '^packages/zk-protocol/', '^(packages/(?!zk-protocol/)|tools/|e2e/)'),

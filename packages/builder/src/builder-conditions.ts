@@ -1,7 +1,7 @@
 import { newCondition, type FoundCondition } from '@nodepool/core';
 import { imageConditions } from '@nodepool/core/service';
 import type { Builder } from './builder.js';
-import type { WaitingWork } from './context/progress.js';
+import type { WaitingWork } from './plan/waiting-records.js';
 
 /** What is wrong with images, and what a builder cannot do. */
 export function builderConditions(builder: Builder, hostname: string, nowMs: number): FoundCondition[] {

@@ -226,7 +226,7 @@ describe('what is wrong with a label', () => {
     expect(nextStep).toMatch(how === 'Missing' ? /^correct "/ : /^write the id of the network/);
   });
 
-  const corrections: [string, object, (made: ProviderWorld) => void][] = [
+  const corrections: [string, JsonObject, (made: ProviderWorld) => void][] = [
     ['flavor', { 'flavor-name': 'm9.new', 'min-ram': 0 }, ({ cloud }) => cloud.state.flavors.push(NEW_FLAVOR)],
     ['network', { networks: ['new'] }, ({ cloud }) => cloud.state.networks.push(NEW_NETWORK)],
     ['image', { 'cloud-image': 'plan9' }, ({ cloud }) => void cloud.state.addImage('plan9')],

@@ -1,4 +1,5 @@
 import type { ImageWork } from '@nodepool/core/service';
+import type { WaitingWork } from '../plan/waiting-records.js';
 
 /** Where a piece of work is. */
 export interface Progress {
@@ -18,20 +19,6 @@ export interface Progress {
   bytesPerSecond?: number;
   /** Of an upload, at that rate. */
   secondsLeft?: number;
-}
-
-/** Work that cannot begin. */
-export interface WaitingWork {
-  readonly image: string;
-  /** Set for uploads, as the build is. */
-  readonly provider?: string;
-  readonly build?: { readonly id: string };
-  readonly reason: string;
-  /** Of a build; an upload waits for a file that is gone. */
-  readonly cause?: 'WorkersBusy' | 'NoSpace' | 'Error';
-  readonly sinceMs: number;
-  /** The build should be removed and is kept. */
-  readonly isKept?: true;
 }
 
 /** The same in the form of the web. @param builder - full name of this host */

@@ -38,3 +38,9 @@ export function defineCommand<Args>(command: Command<Args>): Command<Args> {
 
 /** For commands without arguments. */
 export const NO_ARGUMENTS = {} as const;
+
+/** Commands for one purpose, as the help shows them. */
+export interface CommandGroup {
+  readonly title: string;
+  readonly commands: readonly Command<unknown>[];
+}

@@ -1,4 +1,4 @@
-import type { Command } from '../command/command.js';
+import type { Command, CommandGroup } from '../command/command.js';
 import { adoptCommand } from './adopt.js';
 import { alienImageListCommand } from './alien-image-list.js';
 import { cancelCommand } from './cancel.js';
@@ -40,12 +40,6 @@ import { runCommand } from './run.js';
 import { sshCommand } from './ssh.js';
 import { timelineCommand } from './timeline.js';
 import { topCommand } from './top.js';
-
-/** Commands for one purpose, as the help shows them. */
-export interface CommandGroup {
-  readonly title: string;
-  readonly commands: readonly Command<unknown>[];
-}
 
 /** All commands, in the order of the help: what most people look for comes first. */
 export const COMMAND_GROUPS: readonly CommandGroup[] = [

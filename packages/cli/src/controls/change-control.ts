@@ -5,7 +5,7 @@ import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';
 import { withZooKeeper } from '../connection/connection.js';
 import { personName } from '../connection/who-am-i.js';
-import { knownNames, meantText } from './known-names.js';
+import { knownNames, meantText } from '../connection/known-names.js';
 
 /** What `nodepool provider`, `pool`, `label` and `image` are asked. */
 export interface ControlArguments {

@@ -12,7 +12,7 @@ import { printTimeline } from './show-timeline.js';
 import type { Timeline } from './timeline.js';
 import { askLaunchers } from './ask-launchers.js';
 import type { LauncherAnswer } from './ask-launchers.js';
-import { findLauncherUrls } from './find-launchers.js';
+import { findLauncherUrls } from '../connection/find-launchers.js';
 import { askConditions, conditionLines, relatedConditions } from './related-conditions.js';
 import { explainOffline } from './explain-offline.js';
 

@@ -4,7 +4,7 @@ import { CliError } from '../command/errors.js';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
 import { printValue } from '../terminal/output.js';
 import { askTimeline, type FoundTimeline } from './ask-timeline.js';
-import { findLauncherUrls } from './find-launchers.js';
+import { findLauncherUrls } from '../connection/find-launchers.js';
 import { kindOf, type Timeline } from './timeline.js';
 import { timelineToText } from './timeline-text.js';
 

@@ -1,6 +1,5 @@
-import type { Command } from '../command/command.js';
+import type { Command, CommandGroup } from '../command/command.js';
 import { EXIT_STATUSES } from '../command/exit-status.js';
-import type { CommandGroup } from '../commands/index.js';
 import { GENERAL_OPTIONS, READING_OPTIONS } from '../command/global-options.js';
 import { twoColumns, wrapText } from './columns.js';
 import { argumentRows, optionRows, usageWords } from './option-rows.js';

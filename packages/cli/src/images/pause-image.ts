@@ -3,7 +3,7 @@ import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { tell } from '../command/context.js';
 import { withZooKeeper } from '../connection/connection.js';
 import type { CliContext } from '../command/context.js';
-import { knownNames, meantText } from '../controls/known-names.js';
+import { knownNames, meantText } from '../connection/known-names.js';
 import { createFlag } from './create-flag.js';
 
 /** The image need not exist, but a typing error should be seen. */

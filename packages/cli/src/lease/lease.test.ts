@@ -37,6 +37,7 @@ const options: AcquireOptions = {
   priority: 200,
   timeoutMs: undefined,
   quiet: true,
+  force: false,
   purpose: 'test',
 };
 

@@ -3,7 +3,7 @@ import type { RequestId, ZooKeeper } from '@nodepool/zk-protocol';
 import { loadIfPresent } from '../connection/connection.js';
 import type { CliContext } from '../command/context.js';
 import { askLaunchers } from '../explain/ask-launchers.js';
-import { findLauncherUrls } from '../explain/find-launchers.js';
+import { findLauncherUrls } from '../connection/find-launchers.js';
 
 /** Most requests are served within this time. */
 const FIRST_AFTER_MS = 3000;

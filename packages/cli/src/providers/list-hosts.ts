@@ -6,7 +6,7 @@ import { tell } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
 import { whileBusy } from '../connection/while-busy.js';
-import { findLauncherUrls } from '../explain/find-launchers.js';
+import { findLauncherUrls } from '../connection/find-launchers.js';
 import { printListing } from '../terminal/output.js';
 
 /** A host as launchers tell it at `/api/v1/hosts`. */

@@ -5,7 +5,7 @@ import type { Listing } from '@nodepool/core/service';
 import { withZooKeeper } from '../connection/connection.js';
 import { print, tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
-import { knownNames, meantText } from '../controls/known-names.js';
+import { knownNames, meantText } from '../connection/known-names.js';
 import { checkFields, printValue, tableOf } from '../terminal/output.js';
 import { fetchNodeRows, ifPresent, mapPipelined } from '../connection/fetch-records.js';
 

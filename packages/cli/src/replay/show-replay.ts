@@ -7,7 +7,7 @@ import { UsageError } from '../command/usage-error.js';
 import { loadCheckedConfig } from '../configuration/load-checked-config.js';
 import { driverPlaces, loadFullConfig } from '../connection/config.js';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
-import { findLauncherUrls } from '../explain/find-launchers.js';
+import { findLauncherUrls } from '../connection/find-launchers.js';
 import { checkFields, printListing } from '../terminal/output.js';
 import { fetchPast } from './fetch-past.js';
 import { replayListing } from './replay-listing.js';

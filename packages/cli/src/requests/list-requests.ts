@@ -4,7 +4,7 @@ import type { RequestRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
 import type { CliContext } from '../command/context.js';
 import { printListing } from '../terminal/output.js';
-import { findLauncherUrls } from '../explain/find-launchers.js';
+import { findLauncherUrls } from '../connection/find-launchers.js';
 import { explainWaiting } from '../explain/explain-waiting.js';
 import { fetchRequests } from '../connection/fetch-records.js';
 

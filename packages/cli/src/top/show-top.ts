@@ -1,7 +1,7 @@
 import { delay } from '@nodepool/zk-protocol';
 import { print, type CliContext } from '../command/context.js';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
-import { findLauncherUrls } from '../explain/find-launchers.js';
+import { findLauncherUrls } from '../connection/find-launchers.js';
 import { Interrupts } from '../terminal/interrupts.js';
 import { Look } from './look.js';
 import { renderSnapshot } from './render-snapshot.js';

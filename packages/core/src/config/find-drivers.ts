@@ -5,9 +5,8 @@ import { DriverError } from '../contract/errors.js';
 import { DEFAULT_DRIVER } from './compose-schema.js';
 import type { DriverRegistry } from './discovery/registry-types.js';
 import type { ProblemCollector } from './problems.js';
-import { providerSchema } from './provider-schema.js';
+import { assertUsableSchema } from './provider-schema.js';
 import { textOf } from './raw-values.js';
-import { assertCompiles } from './schema-validator.js';
 import type { SourceDocument } from './source-document.js';
 
 /** What the drivers of a file are found with. */
@@ -34,19 +33,16 @@ export async function findDrivers(
     if (name === undefined) continue;
     try {
       const driver = await orAbort(options.drivers.get(name), options.signal);
-      assertCompiles(name, providerSchema(driver));
+      const loaded = options.drivers.loaded().find((each) => each.driver === driver);
+      assertUsableSchema(driver, loaded?.packageName);
       found.set(name, driver);
-      for (const warning of warningsOf(options, driver)) report(options, entries, name, warning, 'warning');
+      for (const warning of loaded?.warnings ?? []) report(options, entries, name, warning, 'warning');
     } catch (error) {
       if (!(error instanceof DriverError)) throw error;
       report(options, entries, name, error.message, 'error');
     }
   }
   return found;
-}
-
-function warningsOf({ drivers }: FindDriversOptions, driver: Driver): readonly string[] {
-  return drivers.loaded().find((loaded) => loaded.driver === driver)?.warnings ?? [];
 }
 
 function report(

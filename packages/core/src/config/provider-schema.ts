@@ -1,5 +1,7 @@
 import type { Driver, JsonSchema } from '../contract/driver.js';
+import { DriverError } from '../contract/errors.js';
 import { composeProviderSchema } from './compose-schema.js';
+import { assertCompiles } from './schema-validator.js';
 
 const composed = new WeakMap<JsonSchema, JsonSchema>();
 
@@ -10,4 +12,15 @@ export function providerSchema(driver: Driver): JsonSchema {
   const schema = composeProviderSchema(driver.schema);
   composed.set(driver.schema, schema);
   return schema;
+}
+
+/** Compiles a driver's schema early. @throws {DriverError} it is not valid; the message names the package to blame, if known */
+export function assertUsableSchema(driver: Driver, packageName: string | undefined): void {
+  try {
+    assertCompiles(driver.name, providerSchema(driver));
+  } catch (error) {
+    if (!(error instanceof DriverError) || packageName === undefined) throw error;
+    const message = `${error.message}; report this to the author of ${packageName}`;
+    throw new DriverError(driver.name, message, { cause: error });
+  }
 }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
-import { inspectDrivers } from './discovery/inspect-drivers.js';
+import { inspectDrivers } from './inspect-drivers.js';
 import { createDriverRegistry } from './discovery/registry.js';
 import { loadConfig } from './load-config.js';
 import { listOf, mapOf, textOf } from './raw-values.js';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { inspectDrivers } from './discovery/inspect-drivers.js';
+import { inspectDrivers } from './inspect-drivers.js';
 import { createDriverRegistry } from './discovery/registry.js';
 import { tempDir } from '../../test/support/temp-dir.js';
 import { loadConfig } from './load-config.js';

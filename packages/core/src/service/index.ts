@@ -11,8 +11,8 @@ export type { Adoption, AdoptionOptions } from '../cloud/ownership/adopt.js';
 export { AlienAdoption } from '../cloud/ownership/adopt.js';
 export type { LeakFinderOptions } from '../cloud/ownership/leak-finder.js';
 export { LeakFinder } from '../cloud/ownership/leak-finder.js';
-export type { UploadEvidence } from '../cloud/ownership/upload-evidence.js';
-export { uploadEvidence } from '../cloud/ownership/upload-evidence.js';
+export type { UploadEvidence } from '../images/upload-evidence.js';
+export { uploadEvidence } from '../images/upload-evidence.js';
 
 /* What is wrong now */
 export type { ConditionChange } from '../conditions/condition-list.js';

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { inspectDrivers } from '../../src/config/discovery/inspect-drivers.js';
+import { inspectDrivers } from '../../src/config/inspect-drivers.js';
 import { createDriverRegistry } from '../../src/config/discovery/registry.js';
 import { loadConfig } from '../../src/config/load-config.js';
 import type { ConfigProblem } from '../../src/contract/config.js';

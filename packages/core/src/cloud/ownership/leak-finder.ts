@@ -11,17 +11,25 @@ import type { AlienResource, LeakedResource } from '../../contract/driver.js';
 import type { Logger } from '../../contract/logger.js';
 import { DATABASE_ID_TAG, NODE_ID_TAG, type Resource } from '../../contract/instance.js';
 import type { OperationMetrics } from '../../contract/operation-metrics.js';
-import type { Adapter } from '../state-machine/types.js';
 import { Aliens } from './aliens.js';
 import { judgeAll, type Evidence, type Verdict } from './judge.js';
 import { databaseTag } from './ownership.js';
+
+/** The part of a cloud adapter that lists, tags and deletes resources. */
+export interface LeakAdapter {
+  /** How long after a change lists may still show what was before. Default: 0. */
+  readonly listLagMs?: number | undefined;
+  listResources(signal: AbortSignal): Promise<readonly Resource[]>;
+  deleteResource(resource: Resource, signal: AbortSignal): Promise<void>;
+  tagResource?(resource: Resource, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void>;
+}
 
 /** What leaks are found with. */
 export interface LeakFinderOptions {
   readonly provider: string;
   /** Id of the database; nothing is deleted without it. */
   readonly databaseId: string | undefined;
-  readonly adapter: Pick<Adapter, 'listResources' | 'deleteResource' | 'tagResource' | 'listLagMs'>;
+  readonly adapter: LeakAdapter;
   readonly nodes: Evidence['nodes'] & { readonly ready: boolean };
   readonly images: Evidence['images'];
   readonly zk: Pick<ZooKeeper, 'exists' | 'getData'>;

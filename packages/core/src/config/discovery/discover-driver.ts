@@ -1,8 +1,6 @@
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import { DRIVER_API_VERSION, type Driver } from '../../contract/driver.js';
 import { DriverError } from '../../contract/errors.js';
-import { providerSchema } from '../provider-schema.js';
-import { assertCompiles } from '../schema-validator.js';
 import { checkCoreOf } from './core-copies.js';
 import { type DriverPackage, resolveEntry } from './driver-package.js';
 import { findDriver, isFullName } from './find-driver.js';
@@ -131,12 +129,4 @@ function checkExport(name: string, found: DriverPackage, driver: Driver): void {
     throw new DriverError(name, `${nameOf(name, found)} has two names: ${names}; report this to its author`);
   }
   checkVersion(name, found, driver.apiVersion, 'its export');
-  try {
-    assertCompiles(name, providerSchema(driver));
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    throw new DriverError(name, `${error.message}; report this to the author of ${found.packageName}`, {
-      cause: error,
-    });
-  }
 }

@@ -4,7 +4,7 @@ import { tempDir } from '../../../test/support/temp-dir.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
 import { discoverDriver } from './discover-driver.js';
 import { plainDriver } from '../../../test/support/plain-driver.js';
-import { inspectDrivers } from './inspect-drivers.js';
+import { inspectDrivers } from '../inspect-drivers.js';
 import { listInstalledDrivers } from './list-drivers.js';
 import { createDriverRegistry } from './registry.js';
 

@@ -11,7 +11,7 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Logger } from '../../contract/logger.js';
 import type { ImageSource, LaunchAttempt, UploadChoice } from '../../contract/images.js';
-import { uploadEvidence, type UploadEvidence } from '../../cloud/ownership/upload-evidence.js';
+import { uploadEvidence, type UploadEvidence } from '../../images/upload-evidence.js';
 import { pickUploads } from '../../images/pick-uploads.js';
 import { CanaryLaunches } from './canary-launches.js';
 

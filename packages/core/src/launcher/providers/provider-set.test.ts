@@ -91,6 +91,7 @@ function openSet(of: Driver): ProviderSet {
     isWorkedFor: (name) => working.has(name),
     isServedElsewhere: (name) => elsewhere.has(name),
     restart: (name) => void asked.push(`restart ${name}`),
+    withdrawNode: () => Promise.resolve(false),
     releaseNode: ({ id }, why) => void asked.push(`release ${id}: ${why}`),
   });
 }

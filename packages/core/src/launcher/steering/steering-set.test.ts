@@ -9,7 +9,9 @@ it('logs a label without capacity as such, and not as a provider that fails, wit
   const lines: [string, LogFields | undefined][] = [];
   const logger = { ...silentLogger, warn: (text: string, fields?: LogFields) => void lines.push([text, fields]) };
   const config = { providers: new Map([['sky', { entry: {} }]]) } as unknown as Config;
-  const set = new SteeringSet({ clock: new VirtualClock(), logger, config: () => config, changed: () => undefined });
+  const ignore = () => undefined;
+  const port = { logger, config: () => config, changed: ignore, settled: ignore };
+  const set = new SteeringSet({ clock: new VirtualClock(), ...port });
   const fail = (error: Error) => {
     for (let i = 0; i < 3; i++) set.of('sky')?.begin('big').attemptFailed(error);
   };

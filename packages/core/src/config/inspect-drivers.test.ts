@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { tempDir } from '../../../test/support/temp-dir.js';
-import { loadConfig } from '../load-config.js';
+import { tempDir } from '../../test/support/temp-dir.js';
+import { loadConfig } from './load-config.js';
 import { inspectDrivers } from './inspect-drivers.js';
-import { createDriverRegistry } from './registry.js';
+import { createDriverRegistry } from './discovery/registry.js';
 
 const CAPABILITIES = '{ launches: true, pausesAtQuota: true, managesImages: false }';
-const CORE = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
+const CORE = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 interface Faults {
   readonly manifest?: object;

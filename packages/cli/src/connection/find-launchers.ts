@@ -2,9 +2,9 @@ import { hostname } from 'node:os';
 import { isPoolComponent } from '@nodepool/zk-protocol';
 import type { ComponentRecord } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
-import { fetchComponents } from '../connection/fetch-records.js';
-import { isHost, LOOPBACK, shortName, toldUrls } from '../connection/web-urls.js';
-import type { RecordSource } from '../connection/fetch-records.js';
+import { fetchComponents } from './fetch-records.js';
+import { isHost, LOOPBACK, shortName, toldUrls } from './web-urls.js';
+import type { RecordSource } from './fetch-records.js';
 
 const WILDCARDS = new Set(['0.0.0.0', '::', '']);
 const DEFAULT_WEBAPP = { port: 8005, listenAddress: '0.0.0.0' };

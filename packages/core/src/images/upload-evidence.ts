@@ -1,5 +1,5 @@
 import type { ImageTree, UploadRecord } from '@nodepool/zk-protocol';
-import type { ImageSource } from '../../contract/images.js';
+import type { ImageSource } from '../contract/images.js';
 
 /** Whether records of uploads account for an image in a cloud. */
 export type UploadEvidence = Pick<ImageSource, 'ready' | 'hasUpload' | 'hasImage'>;

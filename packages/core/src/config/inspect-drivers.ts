@@ -1,5 +1,6 @@
-import { discoverDriver, type DiscoverOptions } from './discover-driver.js';
-import { listInstalledDrivers, listUndeclared, type InstalledDriver } from './list-drivers.js';
+import { discoverDriver, type DiscoverOptions } from './discovery/discover-driver.js';
+import { assertUsableSchema } from './provider-schema.js';
+import { listInstalledDrivers, listUndeclared, type InstalledDriver } from './discovery/list-drivers.js';
 
 /** An installed driver package, and whether it would work. */
 export interface InspectedDriver extends InstalledDriver {
@@ -25,6 +26,7 @@ export async function inspectDrivers(options: DiscoverOptions): Promise<Inspecte
 async function inspect({ name, path, packageName }: InstalledDriver, options: DiscoverOptions) {
   try {
     const found = await discoverDriver(name, options);
+    assertUsableSchema(found.driver, found.packageName);
     if (found.path === path) return { problem: undefined, warnings: found.warnings };
     const problem = `hidden by ${found.packageName} in ${found.path}; to use it write driver: "${packageName}"`;
     return { problem, warnings: [] };

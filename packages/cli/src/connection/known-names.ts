@@ -3,8 +3,8 @@ import type { ControlKind, PoolComponentRecord, ZooKeeper } from '@nodepool/zk-p
 import type { Config, ProviderConfig } from '@nodepool/core';
 import { closestWord } from '../command/closest.js';
 import type { CliContext } from '../command/context.js';
-import { loadIfPresent } from '../connection/connection.js';
-import { fetchComponents, ifPresent } from '../connection/fetch-records.js';
+import { loadIfPresent } from './connection.js';
+import { fetchComponents, ifPresent } from './fetch-records.js';
 
 /** Names of this kind that registered launchers, the configuration here and the records of images have. */
 export async function knownNames(
