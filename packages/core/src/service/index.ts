@@ -9,7 +9,7 @@ export type { Evidence } from '../cloud/ownership/judge.js';
 export { imageResource } from '../cloud/ownership/judge.js';
 export type { Adoption, AdoptionOptions } from '../cloud/ownership/adopt.js';
 export { AlienAdoption } from '../cloud/ownership/adopt.js';
-export type { LeakFinderOptions } from '../cloud/ownership/leak-finder.js';
+export type { LeakAdapter, LeakFinderOptions } from '../cloud/ownership/leak-finder.js';
 export { LeakFinder } from '../cloud/ownership/leak-finder.js';
 export type { UploadEvidence } from '../images/upload-evidence.js';
 export { uploadEvidence } from '../images/upload-evidence.js';
