@@ -1,5 +1,6 @@
-// test.mjs [unit|e2e|openstack [ARGUMENTS OF VITEST]]: everything (checks, unit and integration tests, end-to-end tests), or
-// one kind of tests alone. Those on a real OpenStack run when they are asked for: they install 700 MB and take half an hour or more.
+// test.mjs [unit|e2e|openstack|image [ARGUMENTS OF VITEST]]: everything (checks, unit and integration tests, end-to-end tests), or
+// one kind of tests alone. Those on a real OpenStack (700 MB, half an hour or more) and the real image of the builder's README (Debian
+// from the network, minutes) run when they are asked for.
 // The last line is `N passed, N failed`; the exit status is 0 only when nothing failed. A failing stage ends the run.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -14,10 +15,13 @@ const cores = availableParallelism();
  * folders of its own: one worker more, so that none is slowed down by the others' servers.
  */
 const STAGES = {
-  unit: ['--project', '!e2e*', `--maxWorkers=${cores}`],
+  unit: ['--project', '!e2e*', '--project', '!image', `--maxWorkers=${cores}`],
   e2e: ['--project', 'e2e', `--maxWorkers=${Math.min(cores + 1, 8)}`],
   openstack: ['--project', 'e2e-openstack'],
+  image: ['--project', 'image'],
 };
+/** Stages that run only when they are named. */
+const ON_DEMAND = ['openstack', 'image'];
 /** Files that are named at the end of a stage. */
 const SLOWEST = 5;
 
@@ -85,10 +89,10 @@ if (only === undefined) {
   if (failedChecks.length > 0) finish();
 }
 for (const [name, args] of Object.entries(STAGES)) {
-  if (only === undefined ? name !== 'openstack' : only === name) runStage(name, [...args, ...more]);
+  if (only === undefined ? !ON_DEMAND.includes(name) : only === name) runStage(name, [...args, ...more]);
 }
 if (only === undefined)
   console.log(
-    'Not run: the tests on a real OpenStack. npm run test:openstack runs them, as root: 700 MB, half an hour.',
+    'Not run, as root: npm run test:openstack on a real OpenStack (700 MB, half an hour), npm run test:image (downloads Debian).',
   );
 finish();

@@ -6,9 +6,9 @@ import { Table } from './parts.js';
 export interface DataColumn<Row> {
   readonly name: string;
   /** What it is sorted and searched by. */
-  value(row: Row): string | number | null;
+  readonly value: (row: Row) => string | number | null;
   /** How it is shown; default: as its value. */
-  show?(row: Row): ComponentChildren;
+  readonly show?: (row: Row) => ComponentChildren;
 }
 
 const PAGE_ROWS = 100;
