@@ -35,7 +35,7 @@ export default defineConfig({
       project('daemon', 'packages/daemon'),
       project('launcher', 'packages/launcher'),
       project('builder', 'packages/builder', { exclude: ['**/dist/**', '**/node_modules/**', 'test/image/**'] }),
-      project('image', 'packages/builder', { include: ['test/image/**/*.test.ts'] }),
+      project('e2e-image', 'packages/builder', { include: ['test/image/**/*.test.ts'] }),
       project('cli', 'packages/cli'),
       project('repository', 'scripts', { include: ['*.test.ts'] }),
       project('fake-compute', 'tools/fake-compute'),

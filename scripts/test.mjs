@@ -15,10 +15,10 @@ const cores = availableParallelism();
  * folders of its own: one worker more, so that none is slowed down by the others' servers.
  */
 const STAGES = {
-  unit: ['--project', '!e2e*', '--project', '!image', `--maxWorkers=${cores}`],
+  unit: ['--project', '!e2e*', `--maxWorkers=${cores}`],
   e2e: ['--project', 'e2e', `--maxWorkers=${Math.min(cores + 1, 8)}`],
   openstack: ['--project', 'e2e-openstack'],
-  image: ['--project', 'image'],
+  image: ['--project', 'e2e-image'],
 };
 /** Stages that run only when they are named. */
 const ON_DEMAND = ['openstack', 'image'];
