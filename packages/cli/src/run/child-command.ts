@@ -13,6 +13,8 @@ import type { GroupSignal } from './group-signals.js';
 const NOT_FOUND_STATUS = 127;
 const NOT_EXECUTABLE_STATUS = 126;
 const LOST_STATUS = 1;
+/** One wish to end may come as several signals: from the terminal, a supervisor, a parent that passes them on. */
+const SAME_WISH_MS = 200;
 
 /** A command to run with nodes. */
 export interface ChildCommand {
@@ -21,6 +23,8 @@ export interface ChildCommand {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Directory of files for the command; removed with it when this process is killed. */
   readonly directory: string;
+  /** What is said when this process is killed. */
+  readonly killedText: string;
   /** Passes a signal on that was sent to this process alone; missing: the program gets it. @returns whether it was passed on */
   readonly passSignal?: (signal: NodeJS.Signals) => Promise<boolean>;
 }
@@ -59,34 +63,74 @@ function start({ program, args, env }: ChildCommand, guard: CommandGuard): Child
   }
 }
 
+/** Ends the command with all that it has started, instead of waiting for its own end. */
+class Ending {
+  readonly #guard: CommandGuard;
+  #ending: Promise<void> | undefined;
+  #status: number | undefined;
+
+  constructor(guard: CommandGuard) {
+    this.#guard = guard;
+  }
+
+  /** Only the first call counts. @param status - what the command then counts as ended with */
+  begin(why: string, status: number): void {
+    if (this.#ending) return;
+    tell(`nodepool: ${why}; ending the command`);
+    this.#status = status;
+    this.#ending = this.#guard.end();
+  }
+
+  /** To be called at the command's exit: waits until the rest of it has ended, too. @returns status, if it was begun */
+  async finish(): Promise<number | undefined> {
+    await this.#ending;
+    return this.#status;
+  }
+}
+
 /**
  * Ends the command when its nodes are lost, or when nothing would end it after us.
- * @returns to be called at the command's exit: waits until the rest of it has ended, too; true when it was ended
+ * @returns stops that
  */
-function endWhenLost(guard: CommandGuard, { lease }: CommandSurroundings): () => Promise<boolean> {
-  let ending: Promise<void> | undefined;
-  const end = (why: string) => {
-    if (ending) return;
-    tell(`nodepool: ${why}; ending the command`);
-    ending = guard.end();
-  };
-  const onLost = () => end('the nodes are no longer ours: a lock or the session with ZooKeeper is gone');
+function endWhenLost(ending: Ending, guard: CommandGuard, lease: CommandSurroundings['lease']): () => void {
+  const why = 'the nodes are no longer ours: a lock or the session with ZooKeeper is gone';
+  const onLost = () => ending.begin(why, LOST_STATUS);
   lease.lost.addEventListener('abort', onLost, { once: true });
-  guard.onKilled(() => end('the process that ends the command with nodepool was killed'));
-  return async () => {
-    lease.lost.removeEventListener('abort', onLost);
-    await ending;
-    return ending !== undefined;
+  guard.onKilled(() => ending.begin('the process that ends the command with nodepool was killed', LOST_STATUS));
+  return () => lease.lost.removeEventListener('abort', onLost);
+}
+
+/** Passes the first signal on to the command, and ends it at the second one. @returns takes each signal */
+function signalReceiver(
+  { passSignal }: ChildCommand,
+  child: ChildProcess,
+  group: GroupSignals,
+  ending: Ending,
+  clock: Clock,
+): (signal: NodeJS.Signals) => void {
+  let firstMs: number | undefined;
+  return (signal) => {
+    const nowMs = clock.now();
+    void group.wasForGroup(signal as GroupSignal).then(async (forGroup) => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      // A program that reads from the terminal, such as a shell, may have an own use for each Ctrl-C.
+      const isForCommand = forGroup && signal === 'SIGINT' && process.stdin.isTTY;
+      if (!isForCommand) firstMs ??= nowMs;
+      if (!isForCommand && firstMs !== undefined && nowMs - firstMs > SAME_WISH_MS)
+        ending.begin('a second signal came', statusOf(null, signal));
+      else if (!forGroup && (await passSignal?.(signal)) !== true) child.kill(signal);
+    });
   };
 }
 
 /**
  * Runs a command while the nodes are held, and passes signals on that the command has not got by itself.
- * @returns its exit status as a shell would give it; 1 when it was ended because the nodes were lost meanwhile
+ * @returns its exit status as a shell would give it; 1 when it was ended because the nodes were lost meanwhile, and that of
+ * the signal when a second one ended it
  * @throws the reason why it must not be started: an interrupt, or nodes that are lost already
  */
 export async function runChildCommand(command: ChildCommand, surroundings: CommandSurroundings): Promise<number> {
-  const guard = await CommandGuard.start(command.directory, command.env['PATH']);
+  const guard = await CommandGuard.start(command.directory, command.env['PATH'], command.killedText);
   try {
     return await runGuarded(command, surroundings, guard);
   } finally {
@@ -107,14 +151,12 @@ async function runGuarded(
     if (lease.lost.aborted) throw new CliError('The nodes were lost before the command could be started');
     const child = start(command, guard);
     if (typeof child === 'number') return child;
-    interrupts.divert((signal) => {
-      void group.wasForGroup(signal as GroupSignal).then(async (forGroup) => {
-        if (!forGroup && (await command.passSignal?.(signal)) !== true) child.kill(signal);
-      });
-    });
-    const wasEnded = endWhenLost(guard, surroundings);
+    const ending = new Ending(guard);
+    interrupts.divert(signalReceiver(command, child, group, ending, clock));
+    const unwatch = endWhenLost(ending, guard, lease);
     const status = await waitForExit(child, command.program);
-    return (await wasEnded()) ? LOST_STATUS : status;
+    unwatch();
+    return (await ending.finish()) ?? status;
   } finally {
     interrupts.divert(undefined);
     group.stop();

@@ -5,8 +5,8 @@ import { findChild } from './process-table.js';
 import type { ProcessEntry } from './process-table.js';
 
 // The process that `CommandGuard` starts. Its orders are lines of its standard input; the end of the input without an
-// order means that `nodepool run` was killed.
-const [marker = '', directory = ''] = process.argv.slice(2);
+// order means that the process that started it was killed.
+const [marker = '', directory = '', killedText = ''] = process.argv.slice(2);
 let root: ProcessEntry | undefined;
 let order = 'killed';
 
@@ -27,7 +27,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     break;
   }
 }
-if (order === 'killed') tell('nodepool run was killed; ending the command');
+if (order === 'killed') tell(killedText);
 if (order !== 'done') {
   const running = await endProcesses({ marker, root });
   for (const each of running) tell(`process ${each.pid} of the command could not be ended; end it by hand`);

@@ -24,7 +24,7 @@ function startCommand({ env }: CommandGuard): ChildProcess {
 /** A guard, and its pid: it is the process that appears with it. */
 async function startGuard(): Promise<{ guard: CommandGuard; pid: number }> {
   const before = new Set((await readProcesses('')).map(({ pid }) => pid));
-  const guard = await CommandGuard.start(directory, process.env['PATH']);
+  const guard = await CommandGuard.start(directory, process.env['PATH'], 'was killed');
   const children = (await readProcesses('')).filter(
     ({ pid, parentPid }) => parentPid === process.pid && !before.has(pid),
   );
@@ -88,7 +88,7 @@ describe('a guard', () => {
     const program = `
       const { CommandGuard } = await import(${JSON.stringify(MODULE)});
       const { spawn } = await import('node:child_process');
-      const guard = await CommandGuard.start(${JSON.stringify(directory)}, process.env.PATH);
+      const guard = await CommandGuard.start(${JSON.stringify(directory)}, process.env.PATH, 'nodepool ssh was killed');
       const command = spawn('sleep', ['1000'], { env: { ...process.env, ...guard.env }, stdio: 'ignore' });
       guard.watch(command.pid);
       console.log(command.pid);`;
@@ -105,6 +105,6 @@ describe('a guard', () => {
     await expect.poll(() => existsSync(directory)).toBe(false);
 
     expect(await isRunning(command)).toBe(false);
-    expect(said.join('')).toContain('nodepool: nodepool run was killed; ending the command');
+    expect(said.join('')).toContain('nodepool: nodepool ssh was killed\n');
   });
 });

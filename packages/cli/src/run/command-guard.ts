@@ -36,11 +36,12 @@ export class CommandGuard {
   /**
    * Starts it.
    * @param directory - what it removes when this process is killed
+   * @param killedText - what it says then
    * @throws CliError no process can be started
    */
-  static async start(directory: string, path: string | undefined): Promise<CommandGuard> {
+  static async start(directory: string, path: string | undefined, killedText: string): Promise<CommandGuard> {
     const marker = `NODEPOOL_RUN_${randomUUID().replaceAll('-', '')}=1`;
-    const guard = spawn(process.execPath, [PROGRAM, marker, directory], {
+    const guard = spawn(process.execPath, [PROGRAM, marker, directory, killedText], {
       ...{ cwd: '/', detached: true, env: { PATH: path } },
       stdio: ['pipe', 'ignore', 'inherit'],
     });

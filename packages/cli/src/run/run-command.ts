@@ -21,7 +21,8 @@ async function runWithNodes(
   const files = await writeRunFiles(lease.nodes);
   try {
     const nodes = nodeEnvironment(lease.requestId, describeNodes(lease.nodes), files);
-    const command = { program, args, env: { ...env, ...nodes }, directory: files.directory };
+    const killedText = 'nodepool run was killed; ending the command';
+    const command = { program, args, env: { ...env, ...nodes }, directory: files.directory, killedText };
     const status = await runChildCommand(command, { clock, lease, interrupts });
     await holdOnFailure(context, lease, status, holdMs);
     return status;

@@ -32,7 +32,8 @@ export class RemoteCommand {
   /** What is run on this machine for it. */
   command(local: Pick<ChildCommand, 'env' | 'directory'>): ChildCommand {
     const passSignal = (signal: NodeJS.Signals) => this.#unattended(SIGNAL, signal.replace(/^SIG/, ''));
-    return { program: 'ssh', args: this.#arguments(), passSignal, ...local };
+    const killedText = `nodepool ssh was killed; ending its connection, but what runs on ${this.#node.where} may run on`;
+    return { program: 'ssh', args: this.#arguments(), passSignal, killedText, ...local };
   }
 
   /** Runs it. @returns its exit status; 255 when `ssh` failed */
