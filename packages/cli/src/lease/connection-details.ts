@@ -1,4 +1,5 @@
 import type { NodeRecord } from '@nodepool/zk-protocol';
+import { shellWord } from '../command/shell-word.js';
 
 const SSH_PORT = 22;
 
@@ -32,9 +33,13 @@ export function knownHostsLines(node: NodeRecord): string[] {
   return node.hostKeys.map((key) => `${host} ${key}`);
 }
 
-/** The command that logs in to the node; `undefined` when it is not reached by SSH. */
-export function sshCommand(node: NodeRecord): string | undefined {
+/**
+ * The command that logs in to the node; `undefined` when it is not reached by SSH.
+ * @param identity - file with a private key; `undefined`: what ssh finds
+ */
+export function sshCommand(node: NodeRecord, identity?: string): string | undefined {
   const { address, port, username, connectionType } = connectionDetails(node);
   if (address === undefined || port === undefined || connectionType !== 'ssh') return undefined;
-  return `ssh -p ${port} ${username === null ? '' : `${username}@`}${address}`;
+  const key = identity === undefined ? '' : `-i ${shellWord(identity)} `;
+  return `ssh ${key}-p ${port} ${username === null ? '' : `${username}@`}${address}`;
 }

@@ -16,6 +16,7 @@ export function hasFailed(status: number): boolean {
 /**
  * Lets the nodes be held instead of returned, if their command has failed and that was asked for.
  * @param holdMs - how long; `undefined`: not at all
+ * @param identity - file with the private key that logs in to them
  * @returns whether they will be held
  */
 export async function holdOnFailure(
@@ -23,6 +24,7 @@ export async function holdOnFailure(
   lease: Lease,
   status: number,
   holdMs: number | undefined,
+  identity?: string,
 ): Promise<boolean> {
   if (holdMs === undefined || !hasFailed(status) || lease.lost.aborted) return false;
   const most = (await loadIfPresent(context))?.maxHoldAgeMs ?? 0;
@@ -31,7 +33,7 @@ export async function holdOnFailure(
   lease.holdAtRelease({ state: 'hold', comment, holdExpirationMs: ms });
   const end = new Date(context.clock.now() + ms).toISOString();
   for (const { node } of lease.nodes) {
-    const login = sshCommand(node);
+    const login = sshCommand(node, identity);
     tell(`nodepool: the command failed with status ${status}; node ${node.id} is held until ${end}`);
     if (login !== undefined) tell(`  ${login}`);
     tell(`  nodepool delete ${node.id}   # ends the hold`);

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { decodeNode, encodeNode, newNode } from '@nodepool/zk-protocol';
 import type { NodeFields, NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { RemoteNode, shellWord } from './remote-node.js';
+import { shellWord } from '../command/shell-word.js';
+import { RemoteNode } from './remote-node.js';
 import { remoteFile } from './transfer.js';
 
 const LOGIN = { knownHostsFile: '/tmp/known', identity: undefined };

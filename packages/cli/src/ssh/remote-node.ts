@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { NodeRecord } from '@nodepool/zk-protocol';
 import { CliError } from '../command/errors.js';
+import { shellWord } from '../command/shell-word.js';
 import { connectionDetails } from '../lease/connection-details.js';
 
 const DEFAULT_PORT = 22;
@@ -10,13 +11,6 @@ const LIVENESS = ['-o', 'ServerAliveInterval=15', '-o', 'ServerAliveCountMax=4']
 const UNATTENDED = ['-o', 'BatchMode=yes', '-o', 'ConnectTimeout=5'];
 /** A shared connection could lead to the node that had this address before. */
 const OWN_CONNECTION = ['-o', 'ControlMaster=no', '-o', 'ControlPath=none'];
-
-const PLAIN_WORD = /^[\w@+:,./-]+$/;
-
-/** A word that a POSIX shell takes as it is. */
-export function shellWord(word: string): string {
-  return PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
-}
 
 /** How `ssh` treats its input and output. */
 export type SshMode = 'terminal' | 'streams' | 'unattended';

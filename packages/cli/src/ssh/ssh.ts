@@ -89,7 +89,7 @@ async function runSteps(use: Use, localDirectory: string): Promise<number> {
     if (options.copy !== undefined) await copyTo(node, options.copy, directory, signal);
     const command = remote.command({ env, directory: localDirectory });
     const status = await remote.run(command, { clock, lease, interrupts });
-    isHeld = await holdOnFailure(context, lease, status, options.holdMs);
+    isHeld = await holdOnFailure(context, lease, status, options.holdMs, options.identity);
     if (isHeld && directory !== '') tell(`  its copy of the files is in ~/${node.folder}`);
     return (await fetchAll(use, status)) ? status : status || 1;
   } finally {
