@@ -1,5 +1,6 @@
 import { closestWord } from './command/closest.js';
 import type { Command, Values } from './command/command.js';
+import { shellWord } from './command/shell-word.js';
 import { optionsOf } from './find-command.js';
 import type { FoundCommand } from './find-command.js';
 import { usageWords } from './help/option-rows.js';
@@ -52,6 +53,8 @@ function describeUnknown(
   commands: Commands,
 ): string | undefined {
   const words = [...new Set(UNKNOWN.exec(message)?.[1]?.split(', ') ?? [])];
+  const separated = command?.takesRest === true ? separatedText(argv, command.name, words) : undefined;
+  if (separated !== undefined) return separated;
   const known = [...optionsOf(command).keys()].map(dashed);
   const texts = words.flatMap((word) => {
     const written = argv.find(
@@ -66,6 +69,16 @@ function describeUnknown(
   const [first] = words;
   if (first === undefined) return undefined;
   return command ? `${command.name} takes no further argument, got "${first}"` : unknownCommandText(first, commands);
+}
+
+/** What is said of a command line whose own command stands before `--`. @returns `undefined` when it is not so */
+function separatedText(argv: readonly string[], name: string, unknown: readonly string[]): string | undefined {
+  if (argv.includes('--')) return undefined;
+  const afterLabel = argv.indexOf(name) + 2;
+  const first = argv.findIndex((word, index) => index >= afterLabel && unknown.includes(word));
+  if (first < 0) return undefined;
+  const line = ['nodepool', ...argv.slice(0, first), '--', ...argv.slice(first)].map(shellWord).join(' ');
+  return `write the command after --: ${line}`;
 }
 
 function describeChoice(message: string, command: Command<unknown> | undefined): string | undefined {

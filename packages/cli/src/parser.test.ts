@@ -115,6 +115,9 @@ describe('command line of nodepool', () => {
     [['image-delete', '--image', 'a'], 'image-delete needs --provider, --build-id, --upload-id'],
     [['provider', 'stop', 'rack'], 'action must be one of pause, resume, drain, limit, got "stop"'],
     [['hold'], 'hold needs ID'],
+    [['ssh', 'small', 'uname', '-a'], 'write the command after --: nodepool ssh small -- uname -a'],
+    [['ssh', 'small', 'echo', 'a b'], "write the command after --: nodepool ssh small -- echo 'a b'"],
+    [['ssh', 'small', 'uname', '--', '-a'], 'ssh takes no further argument, got "uname"'],
     [['frobnicate'], 'unknown command frobnicate'],
   ])('says what of %j is wrong, and what may have been meant', async (argv, message) => {
     await expect(parse(...argv)).rejects.toThrow(new UsageError(message));
