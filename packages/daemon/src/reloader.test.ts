@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { silentLogger } from '@nodepool/core';
+import { ConfigError, silentLogger } from '@nodepool/core';
 import type { Config, LogFields, Logger } from '@nodepool/core';
 import { Reloader, type WebappKey } from './reloader.js';
 
@@ -112,6 +112,27 @@ describe('reload', () => {
 
     expect(applied).toEqual([next]);
     expect(reloader.status.error).toBeUndefined();
+  });
+
+  it('says to everybody that a file cannot be read, and nothing of what files say', async () => {
+    const unread = 'nodepool.yaml: cannot be read: no such file';
+    const problems = [{ severity: 'error' as const, position: undefined, path: '' }];
+    const errors = [unread, 'secret'].map(
+      (message) =>
+        new ConfigError(
+          message,
+          problems.map((each) => ({ ...each, message })),
+        ),
+    );
+    const { reloader } = harness(() => Promise.reject(errors.shift() ?? new Error('no more')));
+    const told: unknown[] = [];
+
+    for (let count = 0; count < 2; count++) {
+      await reloader.reload();
+      told.push(reloader.status.publicError);
+    }
+
+    expect(told).toEqual([unread, 'not valid, see the log']);
   });
 
   it('names settings that need a restart', async () => {

@@ -1,5 +1,5 @@
 import { ConfigError } from '@nodepool/core';
-import type { Config, Logger } from '@nodepool/core';
+import type { Config, ConfigProblem, Logger } from '@nodepool/core';
 import { logConfigWarnings } from './log-config-warnings.js';
 
 /** What the last attempt to read the configuration said. */
@@ -35,15 +35,21 @@ function describe(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Where the problems are; the messages quote values. */
+/** Where the problems are; the messages quote values, but not that of a file that cannot be read. */
 function describePlaces(error: unknown): string {
   const problems = error instanceof ConfigError ? error.problems : [];
-  const places = problems
-    .filter(({ severity }) => severity === 'error')
-    .map(({ position, path }) =>
-      [position && `${position.file}:${position.line}:${position.column}`, path].filter(Boolean),
-    );
-  return ['not valid, see the log', ...places.map((place) => place.join(' '))].join('; ');
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  const unread = errors.filter(isUnread).map(({ message }) => message);
+  if (unread.length > 0) return unread.join('; ');
+  const places = errors.map(({ position, path }) =>
+    [position && `${position.file}:${position.line}:${position.column}`, path].filter(Boolean).join(' '),
+  );
+  return ['not valid, see the log', ...places.filter((place) => place !== '')].join('; ');
+}
+
+/** Of a file that cannot be read is known no place, only what the system says. */
+function isUnread({ position, path, message }: ConfigProblem): boolean {
+  return position === undefined && path === '' && message.includes(': cannot be read: ');
 }
 
 /** A load was given up for a newer one. */

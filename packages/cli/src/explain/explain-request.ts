@@ -57,10 +57,14 @@ export async function explain(context: CliContext, { subject, urls }: ExplainArg
   }
   const related = relatedConditions(explanation, conditions);
   if (context.options.format !== 'table') {
-    printValue(context, { ...explanationToJson(explanation), conditions: related.map(conditionToJson), source });
+    printValue(context, {
+      ...explanationToJson(explanation, related),
+      conditions: related.map(conditionToJson),
+      source,
+    });
     return;
   }
-  print([explanationToText(explanation), ...conditionLines(related, context.clock.now())].join('\n'));
+  print([explanationToText(explanation, related), ...conditionLines(related, context.clock.now())].join('\n'));
 }
 
 async function explainByUrls(context: CliContext, subject: ExplainSubject, urls: readonly string[]): Promise<Outcome> {

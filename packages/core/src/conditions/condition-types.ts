@@ -297,7 +297,8 @@ export const CONDITION_TYPES = {
       StillInCloud: 'a launcher works on it, and the cloud does not end it',
       NobodyDeletes: 'no launcher works on it',
     },
-    nextStep: 'look at the instance with the tools of the cloud; nodepool delete NODE --now begins the deletion again',
+    nextStep:
+      'StillInCloud: look at the instance with the tools of the cloud, the launcher goes on by itself once it is gone; NobodyDeletes: nodepool delete NODE --now',
   },
   OrderInForce: {
     ...{ kind: 'provider', severity: 'warning' },

@@ -12,7 +12,7 @@ import { ConditionList } from '../conditions/condition-list.js';
 import { newCondition } from '../conditions/condition-types.js';
 import type { Config } from '../contract/config.js';
 import type { Provider } from '../contract/driver.js';
-import { ConfigError, ProviderUnavailableError } from '../contract/errors.js';
+import { ConfigError, LaunchError, ProviderUnavailableError } from '../contract/errors.js';
 import type { Launcher } from './launcher.js';
 
 const MINUTE_MS = 60_000;
@@ -186,6 +186,20 @@ describe('a node', () => {
     expect(during).toMatchObject([{ kind: 'node', type: 'DeletionFails', reason: 'Unavailable' }]);
     expect(launcher.conditions.find()).toEqual([]);
   });
+});
+
+it('a node of an instance that failed is looked at in the cloud, not at its image', async () => {
+  const error = new LaunchError('status', 'the instance is in state ERROR');
+  const launcher = await start({ startNodeCleanup: () => Promise.reject(error) });
+  await world.createNodes([{ state: 'used', externalId: 'i-1' }, {}]);
+  await world.settle();
+
+  const [found] = launcher.conditions.find();
+
+  expect(found).toMatchObject({ type: 'DeletionFails', reason: 'InstanceFailed' });
+  expect(found?.nextStep).toBe(
+    `look at the instance with the tools of the cloud; nodepool delete ${found?.name} --now tries again at once`,
+  );
 });
 
 describe('a provider', () => {

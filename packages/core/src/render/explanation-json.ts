@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
+import type { Condition } from '../contract/condition.js';
 import { RULES } from '../launcher/plan/types.js';
 import type { LaunchExplanation, PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
 import { summarizeExplanation } from './explanation-summary.js';
@@ -7,11 +8,14 @@ import { sortPools } from './explanation-text.js';
 const MS_PER_SECOND = 1000;
 const ACTIONS = ['accept', 'wait', 'yield', 'defer', 'decline', 'skip', 'handling', 'foreign'] as const;
 
-/** An explanation as `/explain` and `nodepool explain --json` give it. */
-export function explanationToJson(explanation: RequestExplanation): JsonObject {
+/**
+ * An explanation as `/explain` and `nodepool explain --json` give it.
+ * @param conditions - as of {@link summarizeExplanation}
+ */
+export function explanationToJson(explanation: RequestExplanation, conditions: readonly Condition[] = []): JsonObject {
   return {
     request: explanation.requestId ?? null,
-    summary: summarizeExplanation(explanation),
+    summary: summarizeExplanation(explanation, conditions),
     state: explanation.state,
     labels: [...explanation.labels],
     requestor: explanation.requestor,

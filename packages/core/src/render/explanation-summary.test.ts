@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Condition } from '../contract/condition.js';
 import type { PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
 import { summarizeExplanation } from './explanation-summary.js';
 
@@ -52,6 +53,66 @@ describe('the first line of an explanation', () => {
 
     expect(summarizeExplanation({ ...ofLabels(works), requestId: '200-1', state: 'pending', launches })).toBe(
       'Request 200-1 is being served by pool "cloud/main": attempt 1 of 3 failed, the next one has begun: no host',
+    );
+  });
+
+  it('names the pause of the pool to which others leave the labels', () => {
+    const paused = pool('cloud', {
+      action: 'defer',
+      rule: 'paused-by-operator',
+      text: 'label "big" is paused by alice',
+    });
+
+    expect(summarizeExplanation(ofLabels(lacksIt('cloud/main'), paused))).toBe(
+      'A request for these labels would wait until pool "cloud/main" takes requests again: label "big" is paused by alice',
+    );
+  });
+});
+
+describe('the first line of an explanation beside conditions', () => {
+  const accepts = (provider: string) =>
+    pool(provider, { action: 'accept', rule: 'accept', text: 'it can be served now' });
+  const wrong = (type: string, name: string, message: string, status: Condition['status'] = 'true'): Condition => ({
+    ...{ kind: 'provider', name, type, status, severity: 'error', reason: 'Unauthorized', message, nextStep: '' },
+    ...{ evidence: {}, sinceMs: 0, lastSeenMs: 0 },
+  });
+  const notServed = wrong('NotServed', 'big', 'no pool can serve it now: cloud/main: 4 launches in a row failed: 401');
+  const failing = wrong('LaunchesFail', 'cloud', '4 launches in a row failed: 401');
+  const notStarted = wrong('NotStarted', 'cloud', 'it could not be started: 401');
+
+  it.each([
+    [
+      'a label is not served',
+      [notServed],
+      'would wait: no pool can serve it now: cloud/main: 4 launches in a row failed: 401',
+    ],
+    [
+      'launches fail',
+      [failing],
+      'would be served at once by pool "cloud/main", only from the nodes that it has: 4 launches in a row failed: 401',
+    ],
+    [
+      'its provider is not started',
+      [notStarted],
+      'would wait: no pool can serve it now: pool "cloud/main": it could not be started: 401',
+    ],
+    ['it is over', [{ ...notServed, status: 'unknown' as const }], 'would be served at once by pool "cloud/main"'],
+    ['it is about another label', [{ ...notServed, name: 'huge' }], 'would be served at once by pool "cloud/main"'],
+  ])('agrees with them when %s', (_what, conditions, expected) => {
+    expect(summarizeExplanation(ofLabels(accepts('cloud')), conditions)).toBe(`A request for these labels ${expected}`);
+  });
+
+  it('names the pool that can serve the labels before one whose launches fail', () => {
+    expect(summarizeExplanation(ofLabels(accepts('cloud'), accepts('rack')), [failing])).toBe(
+      'A request for these labels would be served at once by pool "rack/main"',
+    );
+  });
+
+  it('names the label that is not served when there are several', () => {
+    const two = { ...ofLabels(accepts('cloud')), requestId: '200-1', state: 'requested', labels: ['big', 'small'] };
+
+    expect(summarizeExplanation(two, [notServed])).toBe(
+      'Request 200-1 waits: label "big": no pool can serve it now: cloud/main: 4 launches in a row failed: 401',
     );
   });
 });

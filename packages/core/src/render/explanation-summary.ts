@@ -1,3 +1,4 @@
+import type { Condition } from '../contract/condition.js';
 import type { LaunchExplanation, PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
 
 const MOST_HINDRANCES = 3;
@@ -8,13 +9,16 @@ const CLOSED: ReadonlySet<PoolExplanation['rule']> = new Set([
   'max-concurrency',
 ]);
 
-/** What becomes of a request, in one line. */
-export function summarizeExplanation(explanation: RequestExplanation): string {
+/**
+ * What becomes of a request, in one line.
+ * @param conditions - what is wrong now with its labels and the providers of its pools, where that is known
+ */
+export function summarizeExplanation(explanation: RequestExplanation, conditions: readonly Condition[] = []): string {
   const { requestId, state, nodes } = explanation;
   const subject = requestId === undefined ? 'A request for these labels' : `Request ${requestId}`;
   if (state === 'fulfilled') return `${subject} is fulfilled: nodes ${nodes.join(', ') || 'unknown'}`;
   if (state === 'failed') return `${subject} has failed: ${failureText(explanation)}`;
-  return `${subject} ${outlook(explanation, requestId === undefined)}`;
+  return `${subject} ${outlook(explanation, requestId === undefined, conditions)}`;
 }
 
 function failureText({ pools, launchError }: RequestExplanation): string {
@@ -22,7 +26,11 @@ function failureText({ pools, launchError }: RequestExplanation): string {
   return launchError ?? (declined.join('; ') || 'every pool has declined it or its launches failed');
 }
 
-function outlook({ pools, state, launches }: RequestExplanation, isHypothetical: boolean): string {
+function outlook(
+  { pools, state, launches, labels }: RequestExplanation,
+  isHypothetical: boolean,
+  conditions: readonly Condition[],
+): string {
   const first = (action: PoolExplanation['action']) => nearest(pools.filter((pool) => pool.action === action));
   const would = isHypothetical ? 'would be' : 'is';
   const handling = first('handling');
@@ -32,35 +40,81 @@ function outlook({ pools, state, launches }: RequestExplanation, isHypothetical:
       : `is accepted by ${nameOf(handling)}, which waits: ${handling.text}${hindrancesText(handling)}`;
   }
   if (state === 'pending') return 'is being handled by a pool of another launcher';
-  const accept = first('accept');
-  if (accept)
-    return isHypothetical ? `would be served at once by ${nameOf(accept)}` : `can be served by ${nameOf(accept)} now`;
+  if (!pools.some((pool) => isOpen(pool, pools))) return hopelessText(pools, isHypothetical);
+  const obstacle = obstacleText(labels, conditions);
+  if (obstacle !== undefined) return `${isHypothetical ? 'would wait' : 'waits'}: ${obstacle}`;
+  return openText(pools, isHypothetical, conditions);
+}
+
+/** That a service has found that no pool can serve one of the labels now, in its words. */
+function obstacleText(labels: readonly string[], conditions: readonly Condition[]): string | undefined {
+  const found = conditions.find((each) => isNow(each, 'NotServed') && labels.includes(each.name));
+  if (!found) return undefined;
+  return labels.every((label) => label === found.name) ? found.message : `label "${found.name}": ${found.message}`;
+}
+
+function isNow({ type, status }: Condition, wanted: string): boolean {
+  return type === wanted && status === 'true';
+}
+
+/** A pool serves the request, or may do so. */
+function isOpen(pool: PoolExplanation, pools: readonly PoolExplanation[]): boolean {
+  return ['accept', 'wait', 'foreign'].includes(pool.action) || mayComeTo(pool, pools);
+}
+
+function openText(
+  pools: readonly PoolExplanation[],
+  isHypothetical: boolean,
+  conditions: readonly Condition[],
+): string {
+  const first = (action: PoolExplanation['action']) => nearest(pools.filter((pool) => pool.action === action));
+  const sound = pools.filter((pool) => pool.action === 'accept' && !brokenBy(pool, conditions));
+  const accept = nearest(sound) ?? first('accept');
+  if (accept) return acceptText(accept, isHypothetical, brokenBy(accept, conditions));
   const wait = first('wait');
   if (wait)
     return `${isHypothetical ? 'would wait' : 'waits'} for ${nameOf(wait)}${aheadText(wait)}: ${wait.text}${hindrancesText(wait)}`;
   const foreign = first('foreign');
   if (foreign) return `${isHypothetical ? 'would be' : 'is'} left to ${nameOf(foreign)} of another launcher`;
-  if (pools.some((pool) => mayComeTo(pool, pools))) {
-    return `${isHypothetical ? 'would be' : 'is'} left to a pool that has not answered yet`;
-  }
-  return hopelessText(pools, isHypothetical);
+  return `${isHypothetical ? 'would be' : 'is'} left to a pool that has not answered yet`;
 }
 
-/** Whether a pool that leaves the request to others may get it, or leaves it to one that has not been heard of. */
+/** Why the provider of a pool makes no nodes. */
+function brokenBy({ provider }: PoolExplanation, conditions: readonly Condition[]): Condition | undefined {
+  return conditions.find(
+    (each) => each.name === provider && (isNow(each, 'NotStarted') || isNow(each, 'LaunchesFail')),
+  );
+}
+
+/** A provider whose launches fail serves from the nodes that it has; one that is not started serves nothing. */
+function acceptText(accept: PoolExplanation, isHypothetical: boolean, broken: Condition | undefined): string {
+  const name = nameOf(accept);
+  if (broken?.type === 'NotStarted') {
+    return `${isHypothetical ? 'would wait' : 'waits'}: no pool can serve it now: ${name}: ${broken.message}`;
+  }
+  const limit = broken ? `, only from the nodes that it has: ${broken.message}` : '';
+  return isHypothetical ? `would be served at once by ${name}${limit}` : `can be served by ${name} now${limit}`;
+}
+
+/** Whether a pool that leaves the request to others may get it, or leaves it to one of which it is not known that it takes nothing. */
 function mayComeTo({ action, details }: PoolExplanation, pools: readonly PoolExplanation[]): boolean {
   if (action === 'yield') return true;
   if (action !== 'defer' || !Array.isArray(details['pools'])) return false;
-  const declining = pools
-    .filter((pool) => pool.action === 'decline')
+  const refusing = pools
+    .filter((pool) => pool.action === 'decline' || isClosed(pool))
     .map(({ provider, pool }) => `${provider}/${pool}`);
-  return details['pools'].some((name) => !declining.includes(String(name)));
+  return details['pools'].some((name) => !refusing.includes(String(name)));
+}
+
+function isClosed({ action, rule }: PoolExplanation): boolean {
+  return action === 'defer' && CLOSED.has(rule);
 }
 
 function hopelessText(pools: readonly PoolExplanation[], isHypothetical: boolean): string {
   const verb = isHypothetical ? 'would wait' : 'waits';
   if (pools.length === 0) return `${verb} for a launcher: no pool is registered`;
   if (pools.some((pool) => pool.rule === 'stopping')) return `${verb} for another launcher: the one asked is stopping`;
-  const closed = pools.find((pool) => pool.action === 'defer' && CLOSED.has(pool.rule));
+  const closed = pools.find(isClosed);
   if (closed) return `${verb} until ${nameOf(closed)} takes requests again: ${closed.text}`;
   const reasons = unique(pools.filter((pool) => pool.action === 'decline').map((pool) => pool.text));
   const text = `${isHypothetical ? 'would fail' : 'fails'}: no pool can serve it`;

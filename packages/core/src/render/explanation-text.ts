@@ -1,3 +1,4 @@
+import type { Condition } from '../contract/condition.js';
 import type { LaunchExplanation, PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
 import { labelsToText } from '../launcher/plan/texts.js';
 import { formatAge } from './age.js';
@@ -31,13 +32,14 @@ export function sortPools(pools: readonly PoolExplanation[]): PoolExplanation[] 
 /**
  * Why a request is where it is, for people: a summary line, what is known of the request, and for each pool the verdict
  * with its rule, the numbers behind it, the place in the queue, and what would have to change.
+ * @param conditions - as of {@link summarizeExplanation}
  * @returns lines joined by `\n`, without a final one
  */
-export function explanationToText(explanation: RequestExplanation): string {
+export function explanationToText(explanation: RequestExplanation, conditions: readonly Condition[] = []): string {
   const facts = requestFacts(explanation);
   const twins = twinPools(explanation.pools);
   const lines = [
-    summarizeExplanation(explanation),
+    summarizeExplanation(explanation, conditions),
     '',
     ...facts,
     ...explanation.launches.map((launch) => `  ${'launch'.padEnd(11)}${launchText(launch)}`),

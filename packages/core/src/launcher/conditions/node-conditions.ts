@@ -7,6 +7,8 @@ import type { DeletionStatus } from '../nodes/deletion-retries.js';
 /** A deletion that takes longer is stuck; from here on it does not count as capacity to come either. */
 const LONGEST_DELETION_MS = 300_000;
 
+const LOOK_IN_CLOUD = 'look at the instance with the tools of the cloud';
+
 /** A node and whether a launcher works on it. */
 interface SeenNode {
   readonly node: NodeRecord;
@@ -30,7 +32,9 @@ export function deletionConditions(
 
 function failed(node: NodeRecord, status: DeletionStatus): FoundCondition {
   const { attempts, error = 'no reason is known', reason = 'Error', failedMs: lastSeenMs } = status;
-  const advice = adviceFor(reason, node.provider ?? '');
+  // What helps against instances that do not become usable is no help for one that is to go.
+  const ofInstance = reason === 'InstanceFailed';
+  const advice = ofInstance ? LOOK_IN_CLOUD : adviceFor(reason, node.provider ?? '');
   return newCondition('DeletionFails', {
     ...{ name: node.id, reason, lastSeenMs, evidence: { ...evidenceOf(node), attempts } },
     message: `its deletion has failed ${attempts} times: ${error}`,
