@@ -68,6 +68,11 @@ function configOf({ hasRack = true } = {}): Record<string, unknown> {
   return { labels, providers: [sky, ...(hasRack ? [rack] : [])] };
 }
 
+/** Writes `clouds.yaml`, with the password that the cloud takes now. */
+function writeClouds(): Promise<void> {
+  return writeFile(join(dir, 'clouds.yaml'), JSON.stringify({ clouds: { sky: cloud.entry } }));
+}
+
 /** The host as conditions name it. */
 function hostName(): string {
   const { address, port } = sshd.hosts[0] ?? { address: '', port: 0 };
@@ -136,7 +141,7 @@ beforeAll(async () => {
     startSshd({ count: 1, keyTypes: ['ed25519'] }),
     cloud.listen(),
   ]);
-  await writeFile(join(dir, 'clouds.yaml'), JSON.stringify({ clouds: { sky: cloud.entry } }));
+  await writeClouds();
   const env = { OS_CLIENT_CONFIG_FILE: join(dir, 'clouds.yaml') };
   launcher = await LauncherProcess.start(dir, 'launcher', configOf(), env);
   await launcher.whenReady();
@@ -170,7 +175,7 @@ it('a refused password is told everywhere until it is right', { timeout: TIMEOUT
     ['provider sky LoginRefused Unauthorized', 'provider sky LaunchesFail Unauthorized'],
     ['small', 'huge'],
   );
-  cloud.password = 'secret';
+  await writeClouds();
 
   await allWell();
 });
