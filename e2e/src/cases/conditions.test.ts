@@ -93,7 +93,9 @@ async function told() {
   const health = (await launcher.getJson('/healthz')) as { status: string; conditions: Shown[] };
   const api = (await launcher.getJson('/api/v1/conditions')) as Shown[];
   const labels = JSON.parse(await nodepool('labels', '--json')) as { label: string; condition: string | null }[];
-  const published = doctor.filter(({ type }) => type !== 'SlowAnswers' && type !== 'ConfigurationProblem');
+  const published = doctor.filter(
+    ({ type, reason }) => type !== 'SlowAnswers' && `${type} ${reason}` !== 'ConfigurationProblem Invalid',
+  );
   return {
     doctor: published.map(briefly).sort(),
     health: health.conditions.map(briefly).sort(),

@@ -1,5 +1,5 @@
 import type { CancelTimer, Clock, ZooKeeper } from '@nodepool/zk-protocol';
-import { newCondition, type Condition, type FoundCondition } from '@nodepool/core';
+import { newCondition, type Condition, type ConfigProblem, type FoundCondition } from '@nodepool/core';
 import {
   ConditionList,
   mergeConditions,
@@ -25,6 +25,8 @@ export interface ServiceConditionsOptions {
   readonly zk: Pick<ZooKeeper, 'state' | 'sessionId'>;
   readonly clock: Clock;
   readonly hostname: string;
+  /** The ZooKeeper server is the embedded one. */
+  readonly usesEmbedded: boolean;
   /** `launcher` or `builder`, and the host: as other services name this one. */
   readonly service: string;
 }
@@ -111,7 +113,7 @@ export class ServiceConditions {
 
   /** What the service itself knows, whatever it does. */
   #ownConditions(): FoundCondition[] {
-    const { reloader, zk, hostname } = this.#options;
+    const { reloader, hostname } = this.#options;
     const { file } = reloader.config;
     const { publicError, restartNeeded } = reloader.status;
     const found: FoundCondition[] = [];
@@ -125,12 +127,32 @@ export class ServiceConditions {
       const nextStep = `restart the service on ${hostname}, or take the change back`;
       found.push(newCondition('RestartNeeded', { name: file, reason: 'SettingChanged', message, nextStep }));
     }
-    if (zk.state !== 'CONNECTED' && zk.sessionId !== 0n) {
-      const reason = zk.state === 'LOST' ? 'Lost' : 'Suspended';
-      const message = 'the connection to ZooKeeper is gone; nothing is accepted until it is back';
-      const nextStep = 'look at the ZooKeeper servers and the network between them and this service';
-      found.push(newCondition('NotConnected', { name: hostname, reason, message, nextStep }));
-    }
-    return found;
+    return [...found, ...warnedOf(reloader.config, hostname), ...this.#connection()];
   }
+
+  #connection(): FoundCondition[] {
+    const { zk, hostname, usesEmbedded } = this.#options;
+    if (zk.state === 'CONNECTED' || zk.sessionId === 0n) return [];
+    const reason = zk.state === 'LOST' ? 'Lost' : 'Suspended';
+    const message = 'the connection to ZooKeeper is gone; nothing is accepted until it is back';
+    const nextStep = usesEmbedded
+      ? 'look at the launcher and the disk of its state directory: the ZooKeeper server is embedded in it'
+      : 'look at the ZooKeeper servers and the network between them and this service';
+    return [newCondition('NotConnected', { name: hostname, reason, message, nextStep })];
+  }
+}
+
+/** Only where the warnings are: their messages quote values, and others read this. */
+function warnedOf({ file, warnings }: Reloader['config'], hostname: string): FoundCondition[] {
+  const [first] = warnings;
+  if (!first) return [];
+  const count = warnings.length === 1 ? '1 warning' : `${warnings.length} warnings, the first`;
+  const message = `the configuration in force has ${count}: ${placeOf(first)}`;
+  const nextStep = `nodepool -c ${file} config-validate, on ${hostname}`;
+  return [newCondition('ConfigurationProblem', { name: file, reason: 'Warnings', message, nextStep })];
+}
+
+function placeOf({ position, path }: ConfigProblem): string {
+  const place = position && `${position.file}:${position.line}:${position.column}`;
+  return [place, path].filter(Boolean).join(': ') || 'see the log';
 }

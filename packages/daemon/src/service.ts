@@ -76,8 +76,9 @@ export class DaemonService {
     });
     const { runtime, zk, clock, hostname, metrics, name } = parts;
     const service = `${name.replace('nodepool-', '')} ${hostname.split('.', 1)[0] ?? hostname}`;
+    const usesEmbedded = parts.config.zookeeper.servers.length === 0;
     this.#conditions = new ServiceConditions({
-      ...{ source: runtime.conditions, reloader: this.#reloader, zk, clock, hostname, service },
+      ...{ source: runtime.conditions, reloader: this.#reloader, zk, clock, hostname, usesEmbedded, service },
     });
     metrics.showConditions(this.#conditions.list);
   }

@@ -28,8 +28,13 @@ export const CONDITION_TYPES = {
   },
   ConfigurationProblem: {
     ...{ kind: 'configuration', severity: 'warning' },
-    meaning: 'the file on the machine of the command has an error or a warning',
-    reasons: { Invalid: 'the message has the place' },
+    meaning:
+      'the file on the machine of the command has an error or a warning, or the configuration in force in a service has warnings',
+    reasons: {
+      Invalid: 'the message has the place, on the machine of the command',
+      Warnings:
+        'a service found them, such as an unknown key, which it ignores; the message has their number and the first place',
+    },
     nextStep: 'nodepool config-validate; correct the file',
   },
   SecretsReadable: {
@@ -79,7 +84,8 @@ export const CONDITION_TYPES = {
     ...{ kind: 'zookeeper', severity: 'error' },
     meaning: 'the service has no connection to ZooKeeper',
     reasons: { Suspended: 'the connection broke', Lost: 'the session is over' },
-    nextStep: 'look at the ZooKeeper servers and the network',
+    nextStep:
+      'look at the ZooKeeper servers and the network; with the embedded server, at the launcher and the disk of its state directory',
   },
   SlowAnswers: {
     ...{ kind: 'zookeeper', severity: 'warning' },
@@ -133,7 +139,8 @@ export const CONDITION_TYPES = {
   },
   Draining: {
     ...{ kind: 'provider', severity: 'warning' },
-    meaning: 'a provider left the configuration and still has nodes; the launcher deletes each when it is free',
+    meaning:
+      'a provider left the configuration and still has nodes; the launcher deletes the free ones within about two minutes, each other when it is free',
     reasons: { LeftConfiguration: 'its entry was removed' },
     nextStep: 'end holds and jobs of its nodes, or wait; do not erase it and do not stop the launcher',
   },

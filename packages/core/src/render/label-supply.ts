@@ -73,7 +73,9 @@ export function supplyOfLabels({ pools, nodes, requests, conditions }: SupplyRec
       if (!offering.includes(pool)) offering.push(pool);
     }
   }
+  const labelsOfNodes = new Map<string, readonly string[]>();
   for (const { node, locked } of nodes) {
+    labelsOfNodes.set(node.id, node.labels);
     const counter = counterOf(node, locked);
     if (counter) for (const label of node.labels) countsOf(label)[counter] += 1;
   }
@@ -81,8 +83,9 @@ export function supplyOfLabels({ pools, nodes, requests, conditions }: SupplyRec
     if (WAITING.has(state)) for (const label of new Set(labels)) countsOf(label).waiting += 1;
   }
   for (const { kind, name, evidence, message } of conditions) {
-    const label = kind === 'label' ? (evidence['label'] ?? name) : undefined;
-    if (label !== undefined) countsOf(String(label)).condition ??= message;
+    if (kind === 'label') countsOf(String(evidence['label'] ?? name)).condition ??= message;
+    if (kind !== 'node') continue;
+    for (const label of labelsOfNodes.get(name) ?? []) countsOf(label).condition ??= `node ${name}: ${message}`;
   }
   for (const { pools: offering } of found.values()) offering.sort();
   return [...found.values()].sort((a, b) => (a.label < b.label ? -1 : a.label > b.label ? 1 : 0));

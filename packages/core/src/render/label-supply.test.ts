@@ -1,0 +1,32 @@
+import { newNode, type NodeId } from '@nodepool/zk-protocol';
+import { expect, it } from 'vitest';
+import type { Condition } from '../contract/condition.js';
+import { supplyOfLabels } from './label-supply.js';
+
+function condition(fields: Pick<Condition, 'kind' | 'name' | 'type' | 'message'>): Condition {
+  const rest = { status: 'true', severity: 'error', reason: 'Error', nextStep: '' } as const;
+  return { ...rest, evidence: {}, sinceMs: 0, lastSeenMs: 0, ...fields };
+}
+
+const stuck = condition({
+  kind: 'node',
+  name: '0000000007',
+  type: 'DeletionFails',
+  message: 'its deletion has failed',
+});
+const notServed = condition({ kind: 'label', name: 'big', type: 'NotServed', message: 'no pool can serve it now' });
+const node = { ...newNode({ state: 'deleting', labels: ['big', 'small'] }, 0), id: '0000000007' as NodeId };
+
+it('shows what is wrong with a label, and else what is wrong with a node of it', () => {
+  const nodes = [{ node, locked: true }];
+  const supply = supplyOfLabels({ pools: [], nodes, requests: [], conditions: [notServed, stuck] });
+
+  expect(supply.map(({ label, condition: told }) => [label, told])).toEqual([
+    ['big', 'no pool can serve it now'],
+    ['small', 'node 0000000007: its deletion has failed'],
+  ]);
+});
+
+it('shows nothing of a node that is gone', () => {
+  expect(supplyOfLabels({ pools: [], nodes: [], requests: [], conditions: [stuck] })).toEqual([]);
+});

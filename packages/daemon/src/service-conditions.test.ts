@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest';
+import { systemClock } from '@nodepool/zk-protocol';
+import type { Config, ConfigProblem } from '@nodepool/core';
+import { ServiceConditions, type ServiceConditionsOptions } from './service-conditions.js';
+
+const FILE = '/etc/nodepool/nodepool.yaml';
+
+interface Situation {
+  readonly warnings?: readonly ConfigProblem[];
+  readonly state?: ServiceConditionsOptions['zk']['state'];
+  readonly usesEmbedded?: boolean;
+}
+
+/** What a service finds in a situation; nothing else is wrong. */
+function findIn({ warnings = [], state = 'CONNECTED', usesEmbedded = false }: Situation) {
+  const config = { file: FILE, warnings } as unknown as Config;
+  const status = { loadedMs: 0, error: undefined, publicError: undefined, restartNeeded: [] };
+  const conditions = new ServiceConditions({
+    source: { find: () => [], publish: () => undefined, ofOthers: [], onConcern: () => () => undefined },
+    reloader: { config, status },
+    zk: { state, sessionId: 1n },
+    ...{ clock: systemClock, hostname: 'nl01', service: 'launcher nl01', usesEmbedded },
+  });
+  const { current } = conditions;
+  conditions.stop();
+  return current;
+}
+
+function warning(line: number, path: string): ConfigProblem {
+  return { severity: 'warning', position: { file: FILE, line, column: 9 }, path, message: 'a value: secret' };
+}
+
+it('has no condition while nothing is wrong', () => {
+  expect(findIn({})).toEqual([]);
+});
+
+it('tells of the warnings of the configuration in force, by number and first place, without values', () => {
+  const [found, ...others] = findIn({ warnings: [warning(27, 'providers[0].pools[0].max-server'), warning(30, 'x')] });
+
+  expect(others).toEqual([]);
+  expect(found).toMatchObject({
+    ...{ kind: 'configuration', name: FILE, type: 'ConfigurationProblem', severity: 'warning', reason: 'Warnings' },
+    message: `the configuration in force has 2 warnings, the first: ${FILE}:27:9: providers[0].pools[0].max-server`,
+    nextStep: `nodepool -c ${FILE} config-validate, on nl01`,
+  });
+});
+
+it.each([
+  [true, 'look at the launcher and the disk of its state directory'],
+  [false, 'look at the ZooKeeper servers and the network'],
+])('says where to look without a connection, embedded server: %s', (usesEmbedded, nextStep) => {
+  const [found] = findIn({ state: 'SUSPENDED', usesEmbedded });
+
+  expect(found).toMatchObject({ type: 'NotConnected', reason: 'Suspended' });
+  expect(found?.nextStep).toContain(nextStep);
+});
