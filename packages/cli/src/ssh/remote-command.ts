@@ -45,7 +45,8 @@ export class RemoteCommand {
     if (interrupted === undefined) {
       tell(
         `nodepool: ssh has failed (status ${SSH_FAILED}): it could not log in to ${this.#node.where}, or the connection broke. ` +
-          'It looks for keys as usual; --identity names another one',
+          'Either the node takes none of the keys that ssh finds (--identity names another one), or the key of the host has changed ' +
+          'since the launcher scanned it: the launcher scans it again before its next use, so try again',
       );
     }
     return interrupted ?? status;

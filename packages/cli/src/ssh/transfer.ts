@@ -6,6 +6,7 @@ import { posix } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CliError } from '../command/errors.js';
+import { InterruptedError, SIGNALS } from '../terminal/interrupts.js';
 import type { RemoteNode } from './remote-node.js';
 import { NOTHING_TO_PACK, PACK, UNPACK } from './remote-scripts.js';
 
@@ -41,9 +42,16 @@ async function pipe(from: ChildProcess, to: ChildProcess): Promise<void> {
   await pipeline(from.stdout as Readable, to.stdin as Writable).catch(() => undefined);
 }
 
+/** Ctrl-C reaches `ssh` and `tar` as well, and they may have ended before this process has noticed it. */
+function throwIfInterrupted(signal: AbortSignal, ...statuses: readonly number[]): void {
+  signal.throwIfAborted();
+  const name = SIGNALS.find((each) => statuses.includes(128 + constants.signals[each]));
+  if (name !== undefined) throw new InterruptedError(name);
+}
+
 /**
  * Copies what is in a directory of this machine to a directory below the node's folder.
- * @throws CliError it could not be read, sent or unpacked; the signal's reason
+ * @throws CliError it could not be read, sent or unpacked; the signal's reason; InterruptedError a signal ended it
  */
 export async function copyTo(node: RemoteNode, source: string, target: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
@@ -51,7 +59,7 @@ export async function copyTo(node: RemoteNode, source: string, target: string, s
   const ssh = start('ssh', node.script('streams', UNPACK, target), ['pipe', 'ignore'], signal);
   await pipe(tar.child, ssh.child);
   const [packed, unpacked] = await Promise.all([tar.ended, ssh.ended]);
-  signal.throwIfAborted();
+  throwIfInterrupted(signal, packed, unpacked);
   if (unpacked !== 0) throw new CliError(`Cannot copy ${source} to ${node.where}: ssh ended with status ${unpacked}`);
   if (packed > TAR_WARNING) throw new CliError(`Cannot copy all of ${source}: tar ended with status ${packed}`);
 }
@@ -72,7 +80,7 @@ export function remoteFile(path: string): RemoteFile | undefined {
 /**
  * Copies a file or directory of the node to the directory of this process. Nothing else there is touched, whatever the node sends.
  * @param base - directory of the command below the node's folder, or nothing
- * @throws CliError there is none, or it could not be sent or unpacked; the signal's reason
+ * @throws CliError there is none, or it could not be sent or unpacked; the signal's reason; InterruptedError a signal ended it
  */
 export async function fetchFrom(node: RemoteNode, file: RemoteFile, base: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
@@ -84,7 +92,7 @@ export async function fetchFrom(node: RemoteNode, file: RemoteFile, base: string
   if (first !== null) output.unshift(first);
   const unpacked = first === null ? 0 : await unpack(ssh, name, signal);
   const packed = await ssh.ended;
-  signal.throwIfAborted();
+  throwIfInterrupted(signal, packed, unpacked);
   const path = posix.join(directory, name);
   if (packed === NOTHING_TO_PACK) throw new CliError(`Cannot fetch ${path}: ${node.where} has no such file`);
   if (packed !== 0) throw new CliError(`Cannot fetch ${path} from ${node.where}: ssh ended with status ${packed}`);

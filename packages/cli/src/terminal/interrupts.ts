@@ -1,7 +1,8 @@
 import { constants } from 'node:os';
 import { NodepoolError } from '@nodepool/zk-protocol';
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** Signals that end a command. */
+export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 type InterruptSignal = (typeof SIGNALS)[number];
 
 /** The person, or the system, wants the command to end. */
