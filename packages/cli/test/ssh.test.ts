@@ -44,6 +44,8 @@ it.each([
 it.each([
   [['--copy', '/no such'], 1, 'Cannot copy /no such: '],
   [['--copy', import.meta.filename], 1, 'it is no directory; name the one that holds it'],
+  [['-i', '/no such'], 1, 'Cannot read the key of --identity /no such: '],
+  [['--identity=~/no such'], 1, 'Cannot read the key of --identity ~/no such: '],
   [['--fetch', 'a/..'], 1, '--fetch needs the path of a file or directory, got "a/.."'],
   [['--hold-on-failure=soon'], 2, '--hold-on-failure= needs a duration'],
   [['--hold-on-failure=0'], 2, '--hold-on-failure needs a time above 0'],

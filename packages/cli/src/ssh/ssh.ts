@@ -1,4 +1,5 @@
-import { stat } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { basename, resolve } from 'node:path';
 import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
@@ -36,8 +37,16 @@ interface Use {
   readonly directory: string;
 }
 
+/** As `ssh` finds it: a shell leaves the `~` of `--identity=~/.ssh/ci`. @throws CliError */
+async function checkIdentity(identity: string): Promise<void> {
+  await access(identity.replace(/^~(?=\/)/, homedir()), constants.R_OK).catch((error: unknown) => {
+    throw new CliError(`Cannot read the key of --identity ${identity}: ${describeError(error)}`, { cause: error });
+  });
+}
+
 /** What can be wrong with the command line is found before a node is taken. @throws CliError */
-async function checkFiles({ copy, fetch }: SshOptions): Promise<void> {
+async function checkFiles({ copy, fetch, identity }: SshOptions): Promise<void> {
+  if (identity !== undefined) await checkIdentity(identity);
   for (const path of fetch) {
     if (!remoteFile(path)) throw new CliError(`--fetch needs the path of a file or directory, got "${path}"`);
   }
