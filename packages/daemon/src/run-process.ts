@@ -115,8 +115,8 @@ export async function runProcess<Args extends CommonArguments>(
       hostname,
       profileDirs: profileDirs(args, logFile, tmpdir()),
     });
-    await watcher.check(); // from now on with the files of providers
     startInBackground(service, logging);
+    void watcher.check(); // from now on with the files of providers
     const manager = new ServiceManager({
       env: process.env,
       onError: (error) => logger.warn('The service manager could not be told', { error }),
