@@ -14,22 +14,22 @@ let dir: string;
 let ensemble: EmbeddedServer;
 let there: ZooKeeper;
 
+const BUILDERS = '/nodepool/components/builder';
+
 /** A state directory whose launcher is stopped, with some content. */
 async function fill(stateDir: string, paths: readonly string[]): Promise<void> {
   const server = await startEmbeddedServer({ dataDir: embeddedDataDir(stateDir), fsync: false });
   const zk = await connect({ servers: server.connectString });
   for (const path of paths) await zk.ensurePath(path);
   if (paths.length > 0) await zk.create(DATABASE_ID_PATH, DATABASE_ID);
-  await zk
-    .create('/nodepool/components/builder/b1-', '{}', { sequential: true, ephemeral: true })
-    .catch(() => undefined);
+  if (paths.includes(BUILDERS)) await zk.create(`${BUILDERS}/b1-`, '{}', { sequential: true, ephemeral: true });
   await server.close(); // the session stays, as that of a builder that outlives the launcher
   await zk.close();
 }
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'nodepool-move-'));
-  await fill(join(dir, 'state'), ['/nodepool/nodes', '/nodepool/components/builder', '/zuul/system']);
+  await fill(join(dir, 'state'), ['/nodepool/nodes', BUILDERS, '/zuul/system']);
   ensemble = await startEmbeddedServer({ dataDir: join(dir, 'ensemble'), fsync: false });
   there = await connect({ servers: ensemble.connectString });
   const [host, port] = ensemble.connectString.split(':');

@@ -107,7 +107,9 @@ export class LauncherConditions implements ConditionSource {
     const orphans = new Map<string, NodeRecord[]>();
     for (const node of nodes) {
       if (node.provider === null || known.has(node.provider)) continue;
-      orphans.set(node.provider, [...(orphans.get(node.provider) ?? []), node]);
+      const found = orphans.get(node.provider);
+      if (found) found.push(node);
+      else orphans.set(node.provider, [node]);
     }
     return orphans;
   }
