@@ -10,8 +10,7 @@ const COMING: ReadonlySet<string> = new Set<NodeState>(['init', 'building', 'rea
 /**
  * Standby nodes that will be free without anybody asking for more, by label: one for each standby request of any launcher. A
  * deleted request is seen at once and a changed node is read first: a request that went counts until its nodes are known, and
- * each of them counts until it is free. What the record of the request said last does not matter: a request that another
- * launcher has locked is read late.
+ * each of them counts until it is free, whatever the record of the request said last.
  */
 export class ExpectedNodes {
   readonly #services: Pick<Services, 'mirror' | 'clock'>;
