@@ -56,7 +56,7 @@ export class BackingRequestOutcomes {
           ...{ kind: 'label', name: `${config.name}/${pool.name}/${label}`, severity: 'error', ...times },
           ...{ type: 'LabelUnusable', reason: 'BackingLabelRefused', message: why },
           nextStep: `nodepool explain --label ${backingLabel}`,
-          evidence: { provider: config.name, pool: `${config.name}/${pool.name}`, label, backingLabel },
+          evidence: { provider: config.name, pool: pool.name, label, backingLabel },
         },
       ];
     });

@@ -3,35 +3,65 @@ import type { FoundCondition, HostStatus } from '@nodepool/core';
 import type { NodeRecord } from '@nodepool/zk-protocol';
 import type { MonitoredHost } from './host-monitor.js';
 
-/** What is wrong with a host; `undefined`: its last check was good, or it has not been checked. */
-export function hostCondition(host: MonitoredHost): FoundCondition | undefined {
-  const { offer, failedWith } = host;
+/** An accepted change of keys is told for this long, so that a daily look finds it. */
+const KEY_CHANGE_TOLD_MS = 24 * 3_600_000;
+
+/** What is wrong with a host; nothing: its last check was good, or it has not been checked. */
+export function hostConditions(host: MonitoredHost, nowMs: number): FoundCondition[] {
+  return [unusable(host) ?? [], keyChanged(host, nowMs) ?? []].flat();
+}
+
+function unusable(host: MonitoredHost): FoundCondition | undefined {
+  const { failedWith } = host;
   if (failedWith === undefined) return undefined;
-  const { provider, pool } = offer;
-  const { name, port, username, labels } = offer.host;
+  const { name, port } = host.offer.host;
   const reason = reasonOf(failedWith);
+  const lastError = failedWith.cause instanceof Error ? failedWith.cause.message : null;
   return {
-    kind: 'host',
-    name: `${provider}/${username}@${isIP(name) === 6 ? `[${name}]` : name}:${port}`,
-    type: 'HostUnusable',
-    severity: 'error',
-    reason,
-    message: failedWith.message.replace(`${name} port ${port}: `, ''),
+    ...{ ...subjectOf(host, { lastError }), type: 'HostUnusable', severity: 'error', reason },
+    message: reason === 'NoAnswer' ? `it does not answer on port ${port}` : errorText(failedWith, name, port),
     nextStep: nextStepOf(reason, name, port),
-    evidence: { provider, pool: `${provider}/${pool.name}`, host: name, port, username, labels: labels.join(',') },
     sinceMs: host.failingSinceMs,
     lastSeenMs: host.lastCheckMs,
   };
 }
 
+function keyChanged(host: MonitoredHost, nowMs: number): FoundCondition | undefined {
+  const { keyChange } = host;
+  if (keyChange === undefined || nowMs - keyChange.atMs >= KEY_CHANGE_TOLD_MS) return undefined;
+  const { name } = host.offer.host;
+  return {
+    ...{ ...subjectOf(host), type: 'HostKeyChanged', severity: 'warning', reason: 'Accepted' },
+    message: `its host key ${keyChange.keys.join(', ')} was replaced, and the new key was accepted`,
+    nextStep:
+      `if ${name} was installed again: nothing, this ends after a day; if not, find out what answers at its address. ` +
+      '"host-key-checking: pinned" refuses such a host',
+    sinceMs: keyChange.atMs,
+  };
+}
+
+function subjectOf({ offer }: MonitoredHost, more: FoundCondition['evidence'] = {}) {
+  const { provider, pool } = offer;
+  const { name: host, port, username, labels } = offer.host;
+  return {
+    kind: 'host' as const,
+    name: `${provider}/${username}@${isIP(host) === 6 ? `[${host}]` : host}:${port}`,
+    evidence: { provider, pool: pool.name, host, port, username, labels: labels.join(','), ...more },
+  };
+}
+
+function errorText({ message }: Error, name: string, port: number): string {
+  return message.replace(`${name} port ${port}: `, '');
+}
+
 /** A host as people are shown it. @param nodes - the records of its slots */
 export function hostStatus(host: MonitoredHost, nodes: readonly NodeRecord[]): HostStatus {
   const { name, port, username, labels, maxParallelJobs: slots } = host.offer.host;
-  const condition = hostCondition(host);
+  const { failedWith } = host;
   return {
     ...{ pool: host.offer.pool.name, host: name, port, username, labels, slots, nodes },
     health: healthOf(host),
-    ...{ reason: condition?.reason, message: condition?.message },
+    ...{ reason: failedWith && reasonOf(failedWith), message: failedWith && errorText(failedWith, name, port) },
     ...{ lastCheckMs: host.lastCheckMs, downSinceMs: host.failingSinceMs },
   };
 }

@@ -25,6 +25,8 @@ export class MonitoredHost {
   facts: HostFacts | undefined;
   /** The keys that the last good check found. */
   knownKeys: readonly string[] | undefined;
+  /** The last time that other keys were accepted, and the keys that they replaced. */
+  keyChange: { readonly atMs: number; readonly keys: readonly string[] } | undefined;
   /** Checks that failed since the last good one. */
   failures = 0;
   /** When the last check ended; `undefined` before the first. */
@@ -147,6 +149,7 @@ export class HostMonitor {
     if (changed.length > 0) {
       const remedy = 'find out whether the host was installed again; "host-key-checking: pinned" refuses such a host';
       this.#services.logger.warn('Host key changed', { ...logFields(host), changed, remedy });
+      host.keyChange = { atMs: this.#services.clock.now(), keys: changed };
     }
     host.knownKeys = keys;
   }

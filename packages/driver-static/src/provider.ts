@@ -4,7 +4,7 @@ import { isFree, type CancelTimer, type NodeRecord, type RecordChange } from '@n
 import { identityOf } from './config.js';
 import type { StaticProviderConfig } from './config.js';
 import { StaticRequestHandler } from './handler.js';
-import { hostCondition, hostStatus } from './host-condition.js';
+import { hostConditions, hostStatus } from './host-condition.js';
 import { HostMonitor, MonitoredHost } from './host-monitor.js';
 import { staleFields } from './host-record.js';
 import { PoolCapacities } from './pool-capacities.js';
@@ -143,7 +143,8 @@ export class StaticProvider implements Provider {
   }
 
   conditions(): FoundCondition[] {
-    return [...this.#hosts.values()].flatMap((host) => hostCondition(host) ?? []);
+    const nowMs = this.#context.clock.now();
+    return [...this.#hosts.values()].flatMap((host) => hostConditions(host, nowMs));
   }
 
   cleanupLeakedResources(): Promise<void> {

@@ -188,15 +188,23 @@ describe('a host whose keys change', () => {
     laterMs = 10_000; // the last check is not fresh any more
     await test.write(id, { state: 'used' });
     await test.deleteNode(id);
-    return { ...test, provider, lines, before, id };
+    const later = (ms: number) => (laterMs += ms);
+    return { ...test, provider, lines, before, id, later };
   }
 
-  it('is registered with the new ones, and the log warns of it', async () => {
-    const { until, lines, before, id } = await returned({});
+  it('is registered with the new ones, the log warns of it, and a condition for a day', async () => {
+    const { until, lines, before, id, provider, later } = await returned({});
 
     await until((all) => ready(1)(all) && all[0]?.id !== id, 'it is registered again');
 
     expect(lines.find((line) => line.startsWith('Host key changed'))).toContain(before);
+    const [warning] = provider.conditions();
+    expect(warning).toMatchObject({ type: 'HostKeyChanged', severity: 'warning', reason: 'Accepted' });
+    expect(warning?.message).toContain(before);
+    later(23 * 3_600_000);
+    expect(provider.conditions()).toEqual([warning]);
+    later(3_600_000);
+    expect(provider.conditions()).toEqual([]);
   });
 
   it('is refused when they are pinned, until its new key is configured', async () => {
@@ -246,9 +254,11 @@ describe('what is wrong with hosts', () => {
     expect(silent).toMatchObject({
       ...{ kind: 'host', name: `rack/zuul@${host(0).address}:${host(0).port}`, type: 'HostUnusable' },
       ...{ severity: 'error', reason: 'NoAnswer' },
-      evidence: { provider: 'rack', pool: 'rack/main', host: host(0).address, port: host(0).port },
+      evidence: { provider: 'rack', pool: 'main', host: host(0).address, port: host(0).port },
     });
-    expect(silent?.message).toMatch(/^its SSH host keys could not be read within 5000 ms \(last: connect ECONNREFUSED/);
+    expect(silent?.message).toBe(`it does not answer on port ${host(0).port}`);
+    expect(silent?.evidence['lastError']).toMatch(/^connect ECONNREFUSED/);
+    expect(provider.hosts()[0]?.message).toMatch(/within 5000 ms \(last: connect ECONNREFUSED/);
     expect(provider.hosts()).toMatchObject([
       { host: host(0).address, health: 'down', reason: 'NoAnswer', downSinceMs: silent?.sinceMs, nodes: [] },
       { host: host(1).address, health: 'down', reason: 'HostKeyMismatch', lastCheckMs: other?.lastSeenMs },

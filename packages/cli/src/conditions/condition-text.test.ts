@@ -10,6 +10,7 @@ const condition: Condition = {
 
 it.each([
   [{}, 'provider "sky": 3 launches in a row failed: 401'],
+  [{ evidence: { lastError: 'ETIMEDOUT' } }, 'provider "sky": 3 launches in a row failed: 401 (last error: ETIMEDOUT)'],
   [{ lastSeenMs: NOW_MS - 60_000 }, 'provider "sky": 3 launches in a row failed: 401'],
   [{ lastSeenMs: NOW_MS - 420_000 }, 'provider "sky": 3 launches in a row failed: 401 (last seen 7 min 0 s ago)'],
   [

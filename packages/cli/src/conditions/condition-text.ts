@@ -13,13 +13,18 @@ export function subjectOf({ kind, name }: Pick<Condition, 'kind' | 'name'>): str
 
 /** A condition as one sentence: subject, message, how old it is, and when a failing provider is tried again. */
 export function conditionText(condition: Condition, nowMs: number): string {
-  const notes = [...ageNotes(condition, nowMs), ...probeNote(condition, nowMs)];
+  const notes = [...errorNote(condition), ...ageNotes(condition, nowMs), ...probeNote(condition, nowMs)];
   return `${subjectOf(condition)}: ${condition.message}${notes.length > 0 ? ` (${notes.join(', ')})` : ''}`;
 }
 
 /** What to do about it. */
 export function nextStepText({ nextStep }: Pick<Condition, 'nextStep'>): string {
   return nextStep === '' ? 'nothing: it ends by itself' : nextStep;
+}
+
+/** Of errors that differ each time although the cause is the same. */
+function errorNote({ evidence: { lastError } }: Condition): string[] {
+  return typeof lastError === 'string' ? [`last error: ${lastError}`] : [];
 }
 
 function ageNotes({ status, lastSeenMs }: Condition, nowMs: number): string[] {

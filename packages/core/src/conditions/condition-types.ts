@@ -279,6 +279,13 @@ export const CONDITION_TYPES = {
     },
     nextStep: 'start the host, or correct its name, port or key; it is checked again without a restart',
   },
+  HostKeyChanged: {
+    ...{ kind: 'host', severity: 'warning' },
+    meaning:
+      'a static host got another host key less than a day ago, which was accepted; it ends earlier with a restart, or when `host-key` is written',
+    reasons: { Accepted: '`host-key-checking` is not `pinned`' },
+    nextStep: 'if the host was not installed again, find out what answers at its address',
+  },
   UploadFails: {
     ...{ kind: 'image', severity: 'warning' },
     meaning:

@@ -96,14 +96,29 @@ describe('a label', () => {
   });
 
   it('is out of service without a host, and says which does not answer', async () => {
-    const launcher = await start({ hindrances: () => ['host h1 does not answer'] });
+    const down = newCondition('HostUnusable', {
+      ...{ name: 'rack/zuul@h1:22', reason: 'NoAnswer', message: 'it does not answer on port 22', nextStep: '' },
+      evidence: { provider: 'rack', pool: 'main', labels: 'a,b' },
+    });
+    const elsewhere = { ...down, name: 'rack/zuul@h2:22', evidence: { ...down.evidence, labels: 'b' } };
+    let isDown = true;
+    let looks = 0;
+    const launcher = await start({
+      hindrances: () => [`h1 port 22: connection refused (checked again in ${looks++} s)`],
+      conditions: () => (isDown ? [down, elsewhere] : []),
+    });
 
-    const before = launcher.conditions.find();
+    const [, , before] = launcher.conditions.find();
+    const [, , again] = launcher.conditions.find();
+    isDown = false;
     await world.createNodes([{}]);
     await world.settle();
 
-    expect(before).toMatchObject([{ name: 'a', type: 'NotServed', reason: 'NoNodes' }]);
-    expect(before[0]?.message).toContain('host h1 does not answer');
+    expect(before).toMatchObject({ name: 'a', type: 'NotServed', reason: 'NoNodes' });
+    expect(before?.message).toBe(
+      'no pool can serve it now: rack/main: it has no node of the label; host "rack/zuul@h1:22": it does not answer on port 22',
+    );
+    expect(again).toEqual(before);
     expect(launcher.conditions.find()).toEqual([]);
   });
 

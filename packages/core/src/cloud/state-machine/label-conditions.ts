@@ -35,7 +35,7 @@ export class LabelConditions {
       ...{ kind: 'label', name, type: 'LabelUnusable', severity: 'error', message: error.message },
       reason: detail(error, 'reason') ?? 'Misconfigured',
       nextStep: detail(error, 'nextStep') ?? NEXT_STEP,
-      evidence: { provider: this.#provider, pool: `${this.#provider}/${pool}`, label },
+      evidence: { provider: this.#provider, pool, label },
       sinceMs: this.#found.get(name)?.sinceMs ?? nowMs,
       lastSeenMs: nowMs,
     });

@@ -76,7 +76,7 @@ function obstacleIn(
     closed(view) ??
     paused(view, label) ??
     declined(view, label, sources) ??
-    withoutNodes(view, label) ??
+    withoutNodes(view, label, sources) ??
     failing(view, label, sources.report)
   );
 }
@@ -115,12 +115,24 @@ function declined(view: LivePoolView, label: string, { ofDrivers, nowMs }: Offer
     : { reason, message: text, nextStep: remedy };
 }
 
+/** Hosts named in one message. */
+const MOST_HOSTS = 3;
+
 /** A pool that launches nothing serves from the nodes that are there. */
-function withoutNodes(view: LivePoolView, label: string): Obstacle | undefined {
+function withoutNodes(view: LivePoolView, label: string, { ofDrivers }: OfferSources): Obstacle | undefined {
   if (view.launches || view.presentNodes(label) > 0) return undefined;
-  const hindrances = view.runner.provider.hindrances?.(view.pool.name, label) ?? [];
-  const message = hindrances.length > 0 ? hindrances.join('; ') : 'it has no node of the label';
-  return { reason: 'NoNodes', message, nextStep: `repair the hosts of provider "${view.provider}"` };
+  const { provider, pool } = view;
+  const down = ofDrivers.filter(
+    ({ kind, evidence }) =>
+      kind === 'host' &&
+      evidence['provider'] === provider &&
+      evidence['pool'] === pool.name &&
+      String(evidence['labels']).split(',').includes(label),
+  );
+  const texts = down.slice(0, MOST_HOSTS).map(({ name, message }) => `host "${name}": ${message}`);
+  if (down.length > MOST_HOSTS) texts.push(`and ${down.length - MOST_HOSTS} more hosts`);
+  const message = ['it has no node of the label', ...texts].join('; ');
+  return { reason: 'NoNodes', message, nextStep: `repair the hosts of provider "${provider}"` };
 }
 
 function failing(view: LivePoolView, label: string, report: SteeringReport | undefined): Obstacle | undefined {
