@@ -64,6 +64,19 @@ export function setPatientTimer(clock: Clock, ms: number, fn: (lateMs: number) =
   };
 }
 
+/**
+ * A deadline for something that this process has to hear or to finish. After a pause of the process there was no chance for
+ * that: it gets one more.
+ * @param chanceMs - how long that chance is
+ */
+export function setDeadline(clock: Clock, ms: number, chanceMs: number, expire: () => void): CancelTimer {
+  let cancel = setPatientTimer(clock, ms, (lateMs) => {
+    if (lateMs < PAUSE_MS) expire();
+    else cancel = setPatientTimer(clock, chanceMs, expire);
+  });
+  return () => cancel();
+}
+
 /** Time for measuring durations: {@link Clock.steadyNow} where there is one, else {@link Clock.now}. */
 export function steadyNow(clock: Clock): number {
   return clock.steadyNow?.() ?? clock.now();

@@ -1,4 +1,4 @@
-import { type CancelTimer, type Clock, PAUSE_MS, setPatientTimer } from '../base/clock.js';
+import { type CancelTimer, type Clock, setDeadline } from '../base/clock.js';
 
 /** After a pause of this process a server has so much time to confirm the session. */
 export const LAST_CHANCE_MS = 5_000;
@@ -15,13 +15,13 @@ export class SessionDeadlines {
 
   /** Calls `expire` when the session must be over, unless {@link SessionDeadlines.cancel} comes first. */
   expireIn(ms: number, expire: () => void): void {
-    this.#cancelExpiry = this.#setTimer(ms, expire);
+    this.#cancelExpiry = setDeadline(this.#clock, ms, LAST_CHANCE_MS, expire);
   }
 
   /** Without a session nothing expires: limits how long requests wait for the first one. */
   limitWait(ms: number, giveUp: () => void): void {
     if (this.#cancelExpiry !== undefined || this.#cancelWait !== undefined) return;
-    this.#cancelWait = this.#setTimer(ms, () => {
+    this.#cancelWait = setDeadline(this.#clock, ms, LAST_CHANCE_MS, () => {
       this.#cancelWait = undefined;
       giveUp();
     });
@@ -32,14 +32,5 @@ export class SessionDeadlines {
     this.#cancelExpiry = undefined;
     this.#cancelWait?.();
     this.#cancelWait = undefined;
-  }
-
-  /** After a pause of this process there was no chance to hear from a server: allows for one more attempt. */
-  #setTimer(ms: number, act: () => void): CancelTimer {
-    let cancel = setPatientTimer(this.#clock, ms, (lateMs) => {
-      if (lateMs < PAUSE_MS) act();
-      else cancel = setPatientTimer(this.#clock, LAST_CHANCE_MS, act);
-    });
-    return () => cancel();
   }
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Clock } from '@nodepool/zk-protocol';
 import { describe, expect, it, vi } from 'vitest';
 import { tempDir } from '../../../test/support/temp-dir.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
@@ -195,18 +196,25 @@ const begun = new Set<string>();
 Object.assign(globalThis, { nodepoolTestBegun: begun });
 /** Code of a package that tells that it runs. */
 const telling = (name: string, code: string) => `globalThis.nodepoolTestBegun.add('${name}'); ${code}`;
+/** Ends the wait of a package for the test. */
+const goOn = new Map<string, () => void>();
+Object.assign(globalThis, { nodepoolTestGoOn: goOn });
 const HANGING = 'await new Promise(() => {}); ';
 
 /** Time passes once all these packages are running, and all but one are loaded. */
 async function untilLate<T>(clock: VirtualClock, packages: readonly string[], loading: Promise<T>): Promise<T> {
   loading.catch(() => undefined); // the caller looks at it, but not before the time has passed
+  await untilBegun(clock, packages);
+  await clock.advance(15_000);
+  return loading;
+}
+
+function untilBegun(clock: VirtualClock, packages: readonly string[]): Promise<void> {
   begun.clear();
-  await vi.waitFor(() => {
+  return vi.waitFor(() => {
     expect([...begun].sort()).toEqual(packages);
     expect(clock.pendingTimers).toBe(1);
   }, 20_000);
-  await clock.advance(15_000);
-  return loading;
 }
 
 describe('a package that has no key "nodepool"', () => {
@@ -242,6 +250,25 @@ describe('a driver whose import never ends', () => {
       ) as string,
     });
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('has its time once more when this process was paused meanwhile', async () => {
+    const code = telling('x', 'await new Promise((resolve) => nodepoolTestGoOn.set("x", resolve)); ' + codeOf('x'));
+    const dir = tempDir(packageFiles('node_modules', 'nodepool-driver-x', { code }));
+    const virtual = new VirtualClock();
+    let pausedMs = 0;
+    const clock: Clock = {
+      now: () => virtual.now() + pausedMs,
+      setTimer: (ms, fn) => virtual.setTimer(ms, fn),
+    };
+
+    const loading = discoverDriver('x', { searchFrom: [dir], clock });
+    await untilBegun(virtual, ['x']);
+    pausedMs = 60_000;
+    await virtual.advance(15_000);
+    goOn.get('x')?.();
+
+    await expect(loading).resolves.toMatchObject({ packageName: 'nodepool-driver-x' });
   });
 
   it('is one problem among the installed drivers; the others are inspected', async () => {

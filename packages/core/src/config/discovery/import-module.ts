@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import { MessageChannel } from 'node:worker_threads';
-import { type Clock, systemClock } from '@nodepool/zk-protocol';
+import { type Clock, setDeadline, systemClock } from '@nodepool/zk-protocol';
 import { TimeoutError } from '../../contract/errors.js';
 
 /** How long a driver package may take to load. */
@@ -14,7 +14,8 @@ export interface ImportLimit {
 const DEFAULT_LIMIT_MS = 15_000;
 
 /**
- * Imports a file. An import cannot be stopped: one that never ends is left to itself, and the next attempt joins it.
+ * Imports a file. An import cannot be stopped: one that never ends is left to itself, and the next attempt joins it. After a
+ * pause of this process, e.g. of a busy machine, the import has its time once more.
  * @throws {TimeoutError} it has not ended in time
  */
 export async function importModule(file: string, limit: ImportLimit): Promise<Readonly<Record<string, unknown>>> {
@@ -22,7 +23,8 @@ export async function importModule(file: string, limit: ImportLimit): Promise<Re
   let cancel = (): void => {};
   const late = new Promise<never>((_resolve, reject) => {
     const message = `${file} has not ended loading within ${timeoutMs / 1_000} s`;
-    cancel = clock.setTimer(timeoutMs, () => reject(new TimeoutError(message, { timeoutMs })));
+    const giveUp = () => reject(new TimeoutError(message, { timeoutMs }));
+    cancel = setDeadline(clock, timeoutMs, timeoutMs, giveUp);
   });
   // Neither an import nor the clock's timers keep a process from ending; an open port does, until there is an answer.
   const { port1: alive } = new MessageChannel();
