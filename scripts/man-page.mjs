@@ -4,7 +4,7 @@ import { ensureBuilt, root } from './ensure.mjs';
 
 ensureBuilt();
 const { manPage } = await import(`${root}packages/cli/dist/help/man-page.js`);
-const { COMMANDS } = await import(`${root}packages/cli/dist/commands/index.js`);
+const { loadCommands } = await import(`${root}packages/cli/dist/commands/index.js`);
 const { serviceManPage } = await import(`${root}packages/daemon/dist/man-page.js`);
 
 /** @param {string} name of the package @param {string} file @param {string} page */
@@ -13,7 +13,7 @@ function write(name, file, page) {
   writeFileSync(`${root}packages/${name}/man/${file}`, page);
 }
 
-write('cli', 'nodepool.1', manPage(COMMANDS));
+write('cli', 'nodepool.1', manPage(await loadCommands()));
 for (const name of ['launcher', 'builder']) {
   const { COMMAND_LINE } = await import(`${root}packages/${name}/dist/arguments.js`);
   write(name, `nodepool-${name}.8`, serviceManPage(COMMAND_LINE));

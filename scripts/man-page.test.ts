@@ -20,7 +20,7 @@ type MakePage = (of: unknown) => string;
 type ParseCommandLine = (of: unknown, argv: string[], surroundings: object) => Promise<{ print: string }>;
 
 const { manPage } = (await source('cli/src/help/man-page.ts')) as { manPage: MakePage };
-const { COMMANDS } = await source('cli/src/commands/index.ts');
+const { loadCommands } = (await source('cli/src/commands/index.ts')) as { loadCommands: () => Promise<unknown> };
 const { serviceManPage } = (await source('daemon/src/man-page.ts')) as { serviceManPage: MakePage };
 const { parseCommandLine } = (await source('daemon/src/arguments.ts')) as { parseCommandLine: ParseCommandLine };
 const SERVICES = await Promise.all(
@@ -30,7 +30,7 @@ const SERVICES = await Promise.all(
 );
 
 const PAGES = [
-  { folder: 'cli', file: 'nodepool.1', text: manPage(COMMANDS) },
+  { folder: 'cli', file: 'nodepool.1', text: manPage(await loadCommands()) },
   ...SERVICES.map(([folder, line]) => ({ folder, file: `nodepool-${folder}.8`, text: serviceManPage(line) })),
 ];
 const read = (path: string) => readFileSync(join(root, 'packages', path), 'utf8');

@@ -1,11 +1,11 @@
 import { closestWord } from './command/closest.js';
-import type { Command, Values } from './command/command.js';
+import type { Command, CommandEntry, Values } from './command/command.js';
 import { shellWord } from './command/shell-word.js';
 import { optionsOf } from './find-command.js';
 import type { FoundCommand } from './find-command.js';
 import { usageWords } from './help/option-rows.js';
 
-type Commands = readonly Command<unknown>[];
+type Commands = readonly CommandEntry[];
 
 const UNKNOWN = /^Unknown (?:arguments?|commands?): (.*)$/;
 const NO_CHOICE = /^Invalid values:\s+Argument: (\S+), Given: (.*), Choices: (.*)$/m;
@@ -34,7 +34,7 @@ export function complaintText(message: string, { argv, command }: FoundCommand, 
  * What is said of an empty word, as a shell leaves it for a variable that is not set: it is no id, no name and no file.
  * @returns `undefined` when there is none
  */
-export function emptyWordText(command: Command<unknown>, values: Values): string | undefined {
+export function emptyWordText(command: Command, values: Values): string | undefined {
   const isEmpty = (name: string) => [values[name]].flat().includes('');
   if (Object.keys(command.positionals ?? {}).some(isEmpty))
     return `${command.name} needs ${usageWords(command.usage)}, got an empty word: is a variable not set?`;
@@ -49,7 +49,7 @@ const dashed = (name: string) => (name.length === 1 ? `-${name}` : `--${name}`);
 function describeUnknown(
   message: string,
   argv: readonly string[],
-  command: Command<unknown> | undefined,
+  command: Command | undefined,
   commands: Commands,
 ): string | undefined {
   const words = [...new Set(UNKNOWN.exec(message)?.[1]?.split(', ') ?? [])];
@@ -81,14 +81,14 @@ function separatedText(argv: readonly string[], name: string, unknown: readonly 
   return `write the command after --: ${line}`;
 }
 
-function describeChoice(message: string, command: Command<unknown> | undefined): string | undefined {
+function describeChoice(message: string, command: Command | undefined): string | undefined {
   const [, name, given, choices] = NO_CHOICE.exec(message) ?? [];
   if (name === undefined) return undefined;
   const isPositional = name in (command?.positionals ?? {});
   return `${isPositional ? name : dashed(name)} must be one of ${choices?.replaceAll('"', '')}, got ${given}`;
 }
 
-function describeMissing(message: string, command: Command<unknown> | undefined): string | undefined {
+function describeMissing(message: string, command: Command | undefined): string | undefined {
   const option = NO_VALUE.exec(message)?.[1];
   if (option !== undefined) return `${dashed(option)} needs a value`;
   const names = MISSING.exec(message)?.[1];

@@ -1,6 +1,5 @@
-import type { Command } from './command/command.js';
+import type { Command, CommandEntry, OptionDefinition } from './command/command.js';
 import { GENERAL_OPTIONS, READING_OPTIONS } from './command/global-options.js';
-import type { OptionDefinition } from './command/command.js';
 import { UsageError } from './command/usage-error.js';
 
 const takesValue = ({ type }: OptionDefinition) => type !== 'boolean';
@@ -16,7 +15,7 @@ function namesOf(table: OptionTable): [string, OptionDefinition][] {
 }
 
 /** Every option that a command takes, by its names; without a command, the general ones. */
-export function optionsOf(command: Command<unknown> | undefined): ReadonlyMap<string, OptionDefinition> {
+export function optionsOf(command: Command | undefined): ReadonlyMap<string, OptionDefinition> {
   const tables: OptionTable[] = [
     GENERAL_OPTIONS,
     command?.options ?? {},
@@ -29,7 +28,7 @@ export function optionsOf(command: Command<unknown> | undefined): ReadonlyMap<st
  * Most command lines have no abbreviation, and need not load what completes them.
  * @throws UsageError an abbreviation that could stand for several options
  */
-async function expand(word: string, command: Command<unknown> | undefined): Promise<string> {
+async function expand(word: string, command: Command | undefined): Promise<string> {
   const known = optionsOf(command);
   if (!word.startsWith('--') || known.has(word.slice(2))) return word;
   const { ambiguousOptionText, expandOption } = await import('@nodepool/core/service');
@@ -41,7 +40,7 @@ async function expand(word: string, command: Command<unknown> | undefined): Prom
 
 /** What a command line is about. */
 export interface FoundCommand {
-  readonly command: Command<unknown> | undefined;
+  readonly command: Command | undefined;
   readonly wantsHelp: boolean;
   /** The command line with abbreviated options written out. */
   readonly argv: readonly string[];
@@ -53,13 +52,10 @@ export interface FoundCommand {
  * @param argv - without node and script
  * @throws UsageError an abbreviation that could stand for several options
  */
-export async function findCommand(
-  argv: readonly string[],
-  commands: readonly Command<unknown>[],
-): Promise<FoundCommand> {
+export async function findCommand(argv: readonly string[], commands: readonly CommandEntry[]): Promise<FoundCommand> {
   const end = argv.indexOf('--');
   const words = end < 0 ? [...argv] : argv.slice(0, end);
-  let command: Command<unknown> | undefined;
+  let command: Command | undefined;
   let wantsHelp = false;
   for (let index = 0; index < words.length; index++) {
     const word = await expand(words[index] ?? '', command);
@@ -69,7 +65,7 @@ export async function findCommand(
       const option = optionsOf(command).get(word.replace(/^--?/, ''));
       if (option && takesValue(option) && option.requiresArg === true) index++;
     } else if (command === undefined) {
-      command = commands.find(({ name }) => name === word);
+      command = await commands.find(({ name }) => name === word)?.load();
       if (!command) break;
     }
   }

@@ -11,7 +11,7 @@ import type { FoundCommand } from './find-command.js';
 
 /** What the command line says. */
 export type CommandLine =
-  | { kind: 'command'; command: Command<unknown>; args: unknown; options: GlobalOptions; log: LogOptions }
+  | { kind: 'command'; command: Command; args: unknown; options: GlobalOptions; log: LogOptions }
   | { kind: 'print'; text: string; exitStatus: number };
 
 /**
@@ -31,10 +31,10 @@ async function createParser({ argv, command }: FoundCommand): Promise<Argv> {
     .exitProcess(false);
   if (!command) return parser;
   const { name, usage } = command;
-  return parser.command(usage === undefined ? name : `${name} ${usage}`, false, (own) => addOptions(own, command));
+  return parser.command(`${name} ${usage}`.trimEnd(), false, (own) => addOptions(own, command));
 }
 
-function addOptions(parser: Argv, { positionals = {}, options = {}, reads = false }: Command<unknown>): Argv {
+function addOptions(parser: Argv, { positionals = {}, options = {}, reads = false }: Command): Argv {
   for (const [name, positional] of Object.entries(positionals)) parser.positional(name, positional);
   return parser.options(hidden({ ...options, ...(reads ? READING_OPTIONS : {}) }));
 }
@@ -43,20 +43,17 @@ function hidden(options: Readonly<Record<string, OptionDefinition>>): Record<str
   return Object.fromEntries(Object.entries(options).map(([name, option]) => [name, { ...option, hidden: true }]));
 }
 
-function commandOf(name: string, values: Values): Command<unknown> {
-  const command = COMMANDS.find((each) => each.name === name);
-  if (!command) throw new UsageError(unknownCommandText(name, COMMANDS));
+function checkValues(command: Command, values: Values): void {
   const rest = (values['--'] as string[] | undefined) ?? [];
   if (rest.length > 0 && command.takesRest !== true) {
     throw new UsageError(`unexpected arguments after --: ${rest.join(' ')}`);
   }
   const empty = emptyWordText(command, values);
   if (empty !== undefined) throw new UsageError(empty);
-  return command;
 }
 
 /** Help does not need the parser, whose loading would take most of the time. */
-async function helpLine(command: Command<unknown> | undefined, exitStatus: number): Promise<CommandLine> {
+async function helpLine(command: Command | undefined, exitStatus: number): Promise<CommandLine> {
   const { commandText, helpWidth, overviewText } = await import('./help/help-text.js');
   const width = helpWidth(process.stdout.columns);
   return {
@@ -84,6 +81,8 @@ export async function parseCommandLine(argv: readonly string[], version: string)
   const name = values._[0];
   if (name === undefined) return helpLine(undefined, 1);
   const log = { logConfigFile: text(values, 'l'), debug: flag(values, 'debug') };
-  const command = commandOf(String(name), values);
+  const { command } = found;
+  if (command?.name !== name) throw new UsageError(unknownCommandText(String(name), COMMANDS));
+  checkValues(command, values);
   return { kind: 'command', command, args: command.parse(values), options: globalOptions(values), log };
 }

@@ -1,22 +1,22 @@
 import type { PositionalOptions } from 'yargs';
 import type { CliContext } from './context.js';
-import type { OptionDefinition } from './option.js';
-import type { Values } from './values.js';
+import type { OptionDefinition, Values } from './values.js';
 
 export { flag, last, text, texts } from './values.js';
-export type { OptionDefinition } from './option.js';
+export type { OptionDefinition } from './values.js';
 export type { Values } from './values.js';
 
-/**
- * A command of `nodepool`: one file in `commands/` each, listed in `commands/index.ts`. Help, man pages and completion are
- * made from it. What it does is imported by `run`, so that `--help` need not load it.
- */
-export interface Command<Args> {
+/** How the help overview shows a command. */
+interface CommandSummary {
   readonly name: string;
-  /** Positionals in yargs' notation, e.g. `<id>` or `[request]`. */
-  readonly usage?: string;
+  /** Positionals in yargs' notation, e.g. `<id>` or `[request]`; empty when there are none. */
+  readonly usage: string;
   /** One line for the help, without a capital and a full stop. */
   readonly summary: string;
+}
+
+/** What a file of `commands/` exports as `command`: the options, and what the command does. */
+export interface CommandModule<Args> {
   readonly positionals?: Readonly<Record<string, PositionalOptions>>;
   readonly options?: Readonly<Record<string, OptionDefinition>>;
   /** Reads a listing: takes `--fields`, `--no-headers`, `--watch` and every `--format`. */
@@ -31,9 +31,17 @@ export interface Command<Args> {
   run(context: CliContext, args: Args): Promise<number | void>;
 }
 
-/** Gives a command its type. */
-export function defineCommand<Args>(command: Command<Args>): Command<Args> {
+/** Gives the module of a command its type. */
+export function defineCommand<Args>(command: CommandModule<Args>): CommandModule<Args> {
   return command;
+}
+
+/** A command of `nodepool`. Help, man pages and completion are made from it. */
+export type Command = CommandSummary & CommandModule<unknown>;
+
+/** A command that is not loaded yet. */
+export interface CommandEntry extends CommandSummary {
+  load(): Promise<Command>;
 }
 
 /** For commands without arguments. */
@@ -42,5 +50,5 @@ export const NO_ARGUMENTS = {} as const;
 /** Commands for one purpose, as the help shows them. */
 export interface CommandGroup {
   readonly title: string;
-  readonly commands: readonly Command<unknown>[];
+  readonly commands: readonly CommandEntry[];
 }

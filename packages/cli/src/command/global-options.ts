@@ -1,9 +1,8 @@
 import { resolve } from 'node:path';
 import { parseDuration } from './duration.js';
-import type { OptionDefinition } from './option.js';
+import type { OptionDefinition, Values } from './values.js';
 import { UsageError } from './usage-error.js';
 import { flag, last, text } from './values.js';
-import type { Values } from './values.js';
 
 /** Forms of the output. */
 export const FORMATS = ['table', 'json', 'yaml'] as const;

@@ -1,10 +1,110 @@
-import { defineCommand, NO_ARGUMENTS } from '../command/command.js';
+import { stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import type { Config } from '@nodepool/core';
+import { ConditionList, asUnknown, mergeConditions, publishedConditions } from '@nodepool/core/service';
+import type { Listing, SharedCondition } from '@nodepool/core/service';
+import { isPoolComponent } from '@nodepool/zk-protocol';
+import type { ComponentRecord, ZooKeeper } from '@nodepool/zk-protocol';
+import { NO_ARGUMENTS, defineCommand } from '../command/command.js';
+import { print } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { conditionText, nextStepText } from '../conditions/condition-text.js';
+import { fetchServices } from '../conditions/fetch-conditions.js';
+import { findProblems } from '../configuration/problems.js';
+import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
+import { fetchComponents } from '../connection/fetch-records.js';
+import { toldUrls } from '../connection/web-urls.js';
+import { askService } from '../doctor/ask-services.js';
+import { localConditions } from '../doctor/local-conditions.js';
+import { coloured, usesColour } from '../terminal/colour.js';
+import { printListing } from '../terminal/output.js';
 
 /** `nodepool doctor`. */
-export const doctorCommand = defineCommand({
-  name: 'doctor',
-  summary: 'say what is wrong now, each with the command that fixes it; status 1 when something does not work',
+export const command = defineCommand({
   reads: true,
   parse: () => NO_ARGUMENTS,
-  run: async (context) => (await import('../doctor/examine.js')).examine(context),
+  run: examine,
 });
+
+const conditionListing: Listing<SharedCondition> = [
+  { key: 'severity', header: 'Severity', level: 'brief', value: ({ severity }) => severity },
+  { key: 'text', header: 'Finding', level: 'brief', isChanging: true, value: conditionText },
+  { key: 'remedy', header: 'Remedy', level: 'brief', value: nextStepText },
+  { key: 'kind', header: 'Kind', level: 'extra', value: ({ kind }) => kind },
+  { key: 'name', header: 'Name', level: 'extra', value: ({ name }) => name },
+  { key: 'type', header: 'Type', level: 'extra', value: ({ type }) => type },
+  { key: 'reason', header: 'Reason', level: 'extra', value: ({ reason }) => reason },
+  { key: 'status', header: 'Status', level: 'extra', value: ({ status }) => status },
+  { key: 'since', header: 'Since', level: 'extra', value: ({ sinceMs }) => sinceMs / 1_000 },
+  { key: 'services', header: 'Services', level: 'extra', value: ({ services }) => [...services] },
+];
+
+/** `nodepool doctor`: what is wrong now, each with its fix. @returns 1 when something does not work */
+async function examine(context: CliContext): Promise<number> {
+  const config = await loadIfPresent(context);
+  const conditions = await withZooKeeper(context, (zk) => look(context, zk, config));
+  if (context.options.format === 'table' && context.options.fields === undefined) printText(context, conditions);
+  else printListing(context, conditionListing, conditions);
+  return conditions.some(({ severity }) => severity === 'error') ? 1 : 0;
+}
+
+function printText(context: CliContext, conditions: readonly SharedCondition[]): void {
+  const isColoured = usesColour(process.stdout.isTTY, context.env);
+  const nowMs = context.clock.now();
+  for (const condition of conditions) {
+    const { severity } = condition;
+    const text = `: ${conditionText(condition, nowMs)}\n  ${nextStepText(condition)}`;
+    print(text, coloured(severity, severity === 'error' ? 'red' : 'yellow', isColoured));
+  }
+  if (conditions.length === 0) print('Nothing is wrong.');
+}
+
+/** What services have published, and what only this machine sees. */
+async function look(context: CliContext, zk: ZooKeeper, config: Config | undefined): Promise<SharedCondition[]> {
+  const source = { ...context, zk };
+  const answerMs = await fastestAnswer(context, zk);
+  const [configProblems, services, components, secrets] = await Promise.all([
+    config ? findProblems(context) : [],
+    fetchServices(source),
+    fetchComponents(source, 'pool'),
+    secretFiles(context),
+  ]);
+  const answers = await Promise.all(services.map((service) => askService(service, urlOf(service), context.clock)));
+  const pools = components.filter(isPoolComponent);
+  const hasLauncher = pools.length > 0 || services.some(({ kind }) => kind === 'launcher');
+  const local = new ConditionList();
+  local.update(
+    [
+      ...localConditions({ config, configProblems, pools, hasLauncher, answerMs, secretFiles: secrets }),
+      ...answers.flatMap(({ found }) => found),
+    ],
+    context.clock.now(),
+  );
+  const published = answers.map(({ component, isSilent }) => {
+    const own = publishedConditions(component);
+    return isSilent ? asUnknown(own) : own;
+  });
+  return mergeConditions([...published, { service: `command ${hostname()}`, conditions: local.all }]);
+}
+
+function urlOf(service: ComponentRecord): string | undefined {
+  return toldUrls([service], hostname())[0];
+}
+
+const ANSWERS = 5;
+
+/** The fastest of a few answers, so that a moment in which this machine is busy does not count. */
+async function fastestAnswer({ clock }: CliContext, zk: ZooKeeper): Promise<number> {
+  let fastest = Infinity;
+  for (let i = 0; i < ANSWERS; i++) {
+    const beforeMs = clock.now();
+    await zk.exists('/nodepool');
+    fastest = Math.min(fastest, clock.now() - beforeMs);
+  }
+  return fastest;
+}
+
+async function secretFiles({ options }: CliContext) {
+  if (options.secureFile === undefined) return [];
+  return [{ file: options.secureFile, mode: (await stat(options.secureFile)).mode }];
+}

@@ -1,8 +1,24 @@
+import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
+import { conditionToJson, explanationToJson, explanationToText, mergeExplanations } from '@nodepool/core/service';
+import type { SharedCondition } from '@nodepool/core/service';
 import { defineCommand, text, texts } from '../command/command.js';
 import type { Values } from '../command/command.js';
-import type { ExplainArguments } from '../explain/explain-request.js';
+import { print, tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
 import { UsageError } from '../command/usage-error.js';
-import { launcherUrls, LAUNCHER_URL } from './shared-options.js';
+import { fetchConditions } from '../conditions/fetch-conditions.js';
+import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
+import { findLauncherUrls } from '../connection/find-launchers.js';
+import { askLaunchers } from '../explain/ask-launchers.js';
+import type { LauncherAnswer } from '../explain/ask-launchers.js';
+import { askTimeline } from '../explain/ask-timeline.js';
+import { explainOffline } from '../explain/explain-offline.js';
+import { askConditions, conditionLines, relatedConditions } from '../explain/related-conditions.js';
+import type { Timeline } from '../explain/timeline.js';
+import { printValue } from '../terminal/output.js';
+import { LAUNCHER_URL, launcherUrls } from './shared-options.js';
+import { printTimeline } from './timeline.js';
 
 function parse(values: Values): ExplainArguments {
   const requestId = text(values, 'request');
@@ -14,10 +30,7 @@ function parse(values: Values): ExplainArguments {
 }
 
 /** `nodepool explain`. */
-export const explainCommand = defineCommand({
-  name: 'explain',
-  usage: '[request]',
-  summary: 'say why a request waits, or what would become of labels',
+export const command = defineCommand({
   positionals: { request: { type: 'string', describe: 'id of the request' } },
   options: {
     label: {
@@ -30,5 +43,101 @@ export const explainCommand = defineCommand({
     url: LAUNCHER_URL,
   },
   parse,
-  run: async (context, args) => (await import('../explain/explain-request.js')).explain(context, args),
+  run: explain,
 });
+
+const OFFLINE_NOTE =
+  'No launcher answered: computed from ZooKeeper and the configuration alone. Limits of clouds and the state of images ' +
+  'are unknown and taken to be in order.';
+
+/** What is asked for. */
+interface ExplainArguments {
+  readonly subject: ExplainSubject;
+  /** Web servers to ask instead of those the registry names. */
+  readonly urls: readonly string[];
+}
+
+/** An explanation and where it comes from. */
+interface Outcome {
+  /** What launchers have on record of a request that is gone. */
+  readonly past?: Timeline | undefined;
+  readonly explanation: RequestExplanation | undefined;
+  readonly source: 'launchers' | 'offline';
+  /** What is wrong now, whatever it concerns. */
+  readonly conditions: readonly SharedCondition[];
+}
+
+/**
+ * `nodepool explain`: why a request waits, or what would become of labels that no request has asked for. Launchers are
+ * asked, so that the numbers are live; when none answers, the same is computed from ZooKeeper and the configuration.
+ */
+async function explain(context: CliContext, { subject, urls }: ExplainArguments): Promise<void> {
+  const { explanation, source, past, conditions } = await (urls.length > 0
+    ? explainByUrls(context, subject, urls)
+    : explainBySystem(context, subject));
+  if (!explanation && past) {
+    printTimeline(context, past, false);
+    return;
+  }
+  if (!explanation) {
+    const text = `Request id ${'requestId' in subject ? subject.requestId : ''} not found`;
+    if (context.options.strict) throw new CliError(text);
+    print(text);
+    return;
+  }
+  const related = relatedConditions(explanation, conditions);
+  if (context.options.format !== 'table') {
+    printValue(context, {
+      ...explanationToJson(explanation, related),
+      conditions: related.map(conditionToJson),
+      source,
+    });
+    return;
+  }
+  print([explanationToText(explanation, related), ...conditionLines(related, context.clock.now())].join('\n'));
+}
+
+async function explainByUrls(context: CliContext, subject: ExplainSubject, urls: readonly string[]): Promise<Outcome> {
+  const answers = await askLaunchers(urls, subject, context.clock);
+  const outcome = fromAnswers(answers, await askConditions(urls));
+  if (outcome) return withPast(context, outcome, urls, subject);
+  throw new CliError(`No launcher answered: ${answers.map(failureText).join('; ')}`);
+}
+
+function explainBySystem(context: CliContext, subject: ExplainSubject): Promise<Outcome> {
+  return withZooKeeper(context, async (zk) => {
+    const config = await loadIfPresent(context);
+    const urls = await findLauncherUrls({ ...context, zk }, config?.webapp);
+    const answers = await askLaunchers(urls, subject, context.clock);
+    const conditions = await fetchConditions({ ...context, zk });
+    const outcome = fromAnswers(answers, conditions);
+    for (const answer of answers) if (answer.kind === 'failed') tell(`nodepool: ${failureText(answer)}`);
+    if (outcome) return withPast(context, outcome, urls, subject);
+    tell(`nodepool: ${OFFLINE_NOTE}`);
+    return { explanation: await explainOffline(context, zk, subject), source: 'offline', conditions };
+  });
+}
+
+/** A request that is gone may still be on record. */
+async function withPast(
+  context: CliContext,
+  outcome: Outcome,
+  urls: readonly string[],
+  subject: ExplainSubject,
+): Promise<Outcome> {
+  if (outcome.explanation || !('requestId' in subject)) return outcome;
+  const { timeline } = await askTimeline(urls, subject.requestId, context.clock);
+  return { ...outcome, past: timeline };
+}
+
+/** @returns `undefined` when no launcher has answered */
+function fromAnswers(answers: readonly LauncherAnswer[], conditions: readonly SharedCondition[]): Outcome | undefined {
+  const explanations = answers.flatMap((answer) => (answer.kind === 'explained' ? [answer.explanation] : []));
+  const isUnknown = answers.some((answer) => answer.kind === 'unknown-request');
+  if (explanations.length === 0 && !isUnknown) return undefined;
+  return { explanation: mergeExplanations(explanations), source: 'launchers', conditions };
+}
+
+function failureText(answer: LauncherAnswer): string {
+  return answer.kind === 'failed' ? `${answer.url}: ${answer.why}` : `${answer.url}: answered`;
+}

@@ -1,9 +1,16 @@
-import type { NodeId } from '@nodepool/zk-protocol';
+import type { NodeFields, NodeId, NodeRecord } from '@nodepool/zk-protocol';
 import { defineCommand, flag, text } from '../command/command.js';
 import type { Values } from '../command/command.js';
+import { tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
 import { parseDuration } from '../command/duration.js';
+import { CliError } from '../command/errors.js';
 import { UsageError } from '../command/usage-error.js';
-import type { HoldArguments } from '../nodes/hold-node.js';
+import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
+import { fetchNodeRow } from '../connection/fetch-records.js';
+import { personName } from '../connection/who-am-i.js';
+import { NodeLockedError, changeNode } from '../nodes/change-node.js';
+import { cancelHoldOrder, orderHold } from '../nodes/order-hold.js';
 import { NODE_ID } from './shared-options.js';
 
 function readTime(values: Values, option: 'for' | 'extend'): number | undefined {
@@ -25,10 +32,7 @@ function parse(values: Values): HoldArguments {
 }
 
 /** `nodepool hold`. */
-export const holdCommand = defineCommand({
-  name: 'hold',
-  usage: '<id>',
-  summary: 'keep a node for a person; one that is locked when its use is over',
+export const command = defineCommand({
   positionals: { id: NODE_ID },
   options: {
     for: {
@@ -48,5 +52,76 @@ export const holdCommand = defineCommand({
     },
   },
   parse,
-  run: async (context, args) => (await import('../nodes/hold-node.js')).holdNode(context, args),
+  run: holdNode,
 });
+
+/** What `nodepool hold` is asked. */
+interface HoldArguments {
+  readonly id: NodeId;
+  /** A launcher deletes the node after this time from now. */
+  readonly forMs: number | undefined;
+  /** The end of a hold that has one moves by this time. */
+  readonly extendMs: number | undefined;
+  readonly owner: string | undefined;
+  readonly reason: string | undefined;
+  /** Take back the order to hold a locked node. */
+  readonly cancel: boolean;
+}
+
+/**
+ * `nodepool hold`: keeps a node for a person. Owner, reason and end are the keys `comment` and `hold_expiration` of the
+ * node, which Zuul writes for its own holds: every release of Nodepool keeps them, and every launcher ends such a hold.
+ */
+async function holdNode(context: CliContext, args: HoldArguments): Promise<void> {
+  if (args.cancel) return cancelHoldOrder(context, args.id);
+  await withZooKeeper(context, async (zk) => {
+    const connected = { ...context, kept: { zk } };
+    const row = await fetchNodeRow({ ...context, zk }, args.id);
+    // a job keeps its node for longer than a person waits
+    if (row?.locked === true && row.node.state === 'in-use' && args.extendMs === undefined)
+      return orderHold(connected, zk, row.node, args);
+    try {
+      const changed = await changeNode(connected, args.id, (node, nowMs) => holdChanges(node, args, nowMs));
+      if (changed) await warnOfEarlierEnd(context, changed);
+    } catch (error) {
+      if (!(error instanceof NodeLockedError) || !row || args.extendMs !== undefined) throw error;
+      await orderHold(connected, zk, row.node, args);
+    }
+  });
+}
+
+/** @throws CliError for an end that cannot be extended */
+function holdChanges(node: NodeRecord, args: HoldArguments, nowMs: number): NodeFields {
+  const comment = commentOf(node, args);
+  if (args.extendMs !== undefined) return { ...comment, holdExpirationMs: extendedLimit(node, args.extendMs, nowMs) };
+  const limit = args.forMs === undefined ? {} : { holdExpirationMs: wholeSeconds(args.forMs) };
+  return { state: 'hold', ...comment, ...limit };
+}
+
+/** The time from the beginning of the hold to its new end; an end that has passed is taken to be now. */
+function extendedLimit(node: NodeRecord, extendMs: number, nowMs: number): number {
+  if (node.state !== 'hold') throw new CliError(`Node ${node.id} is ${node.state}, not held: hold it with --for`);
+  const limitMs = node.holdExpirationMs ?? 0;
+  if (limitMs <= 0) throw new CliError(`The hold of node ${node.id} has no end: give it one with --for`);
+  return wholeSeconds(Math.max(limitMs, nowMs - node.stateTimeMs) + extendMs);
+}
+
+/** Records have whole seconds. */
+function wholeSeconds(ms: number): number {
+  return Math.ceil(ms / 1000) * 1000;
+}
+
+/** `OWNER: REASON`; what Zuul has written stays unless somebody has more to say. */
+function commentOf(node: NodeRecord, { owner, reason, forMs }: HoldArguments): NodeFields {
+  if (owner === undefined && reason === undefined && (forMs === undefined || node.comment !== null)) return {};
+  const who = owner ?? personName();
+  return { comment: reason === undefined ? who : `${who}: ${reason}` };
+}
+
+/** The configuration may end every hold sooner. */
+async function warnOfEarlierEnd(context: CliContext, node: NodeRecord): Promise<void> {
+  const most = (await loadIfPresent(context))?.maxHoldAgeMs ?? 0;
+  if (most <= 0 || (node.holdExpirationMs ?? 0) <= most) return;
+  const end = new Date(node.stateTimeMs + most).toISOString();
+  tell(`nodepool: max-hold-age of the configuration ends the hold of node ${node.id} sooner, ${end}`);
+}

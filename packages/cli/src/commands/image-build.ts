@@ -1,15 +1,43 @@
+import type { Config } from '@nodepool/core';
+import { imageBuildRequestPath } from '@nodepool/zk-protocol';
 import { defineCommand, flag, text } from '../command/command.js';
+import { tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
+import { loadConnectionConfig } from '../connection/config.js';
+import { createFlag } from '../images/create-flag.js';
+import { followBuild, pausedHint } from '../images/follow-build.js';
+import { withImages } from '../images/with-images.js';
 import { IMAGE } from './shared-options.js';
 
 /** `nodepool image-build`. */
-export const imageBuildCommand = defineCommand({
-  name: 'image-build',
-  usage: '<image>',
-  summary: 'ask for a build of an image now',
+export const command = defineCommand({
   positionals: { image: IMAGE },
   options: {
     follow: { type: 'boolean', default: false, describe: 'show the build; status 1 when it fails' },
   },
   parse: (values) => ({ image: text(values, 'image') ?? '', follow: flag(values, 'follow') }),
-  run: async (context, args) => (await import('../images/request-build.js')).requestBuild(context, args),
+  run: requestBuild,
 });
+
+/** `nodepool image-build`: asks builders for a build now; with `follow` shows it, and ends as it ends. */
+async function requestBuild(
+  context: CliContext,
+  { image, follow }: { image: string; follow: boolean },
+): Promise<number> {
+  const config = await loadConnectionConfig(context);
+  checkImage(config, image);
+  if (follow) return followBuild(context, { image, logDir: config.buildLogDir, token: config.apiTokens[0]?.token });
+  await withImages(context, async ({ zk, images }) => {
+    await createFlag(zk, imageBuildRequestPath(image));
+    if (images.get(image)?.paused === true) tell(pausedHint(image));
+  });
+  return 0;
+}
+
+function checkImage({ diskimages }: Config, name: string): void {
+  const image = diskimages.get(name);
+  if (!image) throw new CliError(`Trying to build a non disk-image-builder image: ${name}`);
+  if (image.abstract) throw new CliError(`${name} is abstract: other images are made of it, it is not built itself`);
+  if (image.pause) throw new CliError(`Skipping build request for image ${name}; paused`);
+}

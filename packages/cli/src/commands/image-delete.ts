@@ -1,13 +1,14 @@
 import type { Options } from 'yargs';
+import { decodeUpload, encodeUpload, uploadPath, withUpload } from '@nodepool/zk-protocol';
 import { defineCommand, text } from '../command/command.js';
+import type { CliContext } from '../command/context.js';
+import { changeImageRecord } from '../images/change-image-record.js';
 
 const required = (describe: string) =>
   ({ type: 'string', demandOption: true, requiresArg: true, describe }) as const satisfies Options;
 
 /** `nodepool image-delete`. */
-export const imageDeleteCommand = defineCommand({
-  name: 'image-delete',
-  summary: 'delete an image from a cloud',
+export const command = defineCommand({
   options: {
     provider: required('name of the provider'),
     image: required('name of the image'),
@@ -20,5 +21,30 @@ export const imageDeleteCommand = defineCommand({
     buildId: text(values, 'build-id') ?? '',
     uploadId: text(values, 'upload-id') ?? '',
   }),
-  run: async (context, args) => (await import('../images/mark-deleting.js')).deleteUpload(context, args),
+  run: deleteUpload,
 });
+
+/** Where an upload is, as `image-list` shows it. */
+interface UploadAddress {
+  readonly image: string;
+  readonly buildId: string;
+  readonly provider: string;
+  readonly uploadId: string;
+}
+
+/** `nodepool image-delete`: a builder removes the image from the cloud, and its record. */
+async function deleteUpload(context: CliContext, upload: UploadAddress): Promise<void> {
+  const { image, buildId, provider, uploadId } = upload;
+  const missing = 'Image upload not found';
+  await changeImageRecord(
+    context,
+    { path: uploadPath(image, buildId, provider, uploadId), missing },
+    ({ data, stat }) => {
+      const nowMs = context.clock.now();
+      const record = decodeUpload({ image, buildId, provider, id: uploadId }, data, stat, nowMs);
+      if (!record) return { stays: missing };
+      if (record.state === 'uploading') return { stays: 'Cannot delete because image upload in progress' };
+      return { body: encodeUpload(withUpload(record, { state: 'deleting' }, nowMs)) };
+    },
+  );
+}

@@ -1,12 +1,32 @@
+import { imagePausePath } from '@nodepool/zk-protocol';
+import type { ZooKeeper } from '@nodepool/zk-protocol';
 import { defineCommand, text } from '../command/command.js';
+import { tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { withZooKeeper } from '../connection/connection.js';
+import { knownNames, meantText } from '../connection/known-names.js';
+import { createFlag } from '../images/create-flag.js';
 import { IMAGE } from './shared-options.js';
 
 /** `nodepool image-pause`. */
-export const imagePauseCommand = defineCommand({
-  name: 'image-pause',
-  usage: '<image>',
-  summary: 'begin no build of an image',
+export const command = defineCommand({
   positionals: { image: IMAGE },
   parse: (values) => ({ image: text(values, 'image') ?? '' }),
-  run: async (context, args) => (await import('../images/pause-image.js')).pauseImage(context, args),
+  run: pauseImage,
 });
+
+/** The image need not exist, but a typing error should be seen. */
+export async function warnOfUnknown(context: CliContext, zk: ZooKeeper, image: string): Promise<void> {
+  const known = await knownNames(context, zk, 'image');
+  if (!known.includes(image))
+    tell(`nodepool: no record and no configuration here has the image ${image}${meantText(image, known)}`);
+}
+
+/** `nodepool image-pause`: builders begin no build of the image. It need not exist; pausing twice is fine. */
+async function pauseImage(context: CliContext, { image }: { image: string }): Promise<void> {
+  const path = imagePausePath(image);
+  await withZooKeeper(context, async (zk) => {
+    await warnOfUnknown(context, zk, image);
+    await createFlag(zk, path);
+  });
+}

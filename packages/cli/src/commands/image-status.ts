@@ -1,10 +1,40 @@
+import {
+  extendedImageStatusListing,
+  imageNotes,
+  imagesOf,
+  imageStatusListing,
+  imageWorkToText,
+} from '@nodepool/core/service';
+import type { Column } from '@nodepool/core/service';
+import type { ImageEntry } from '@nodepool/zk-protocol';
 import { defineCommand, NO_ARGUMENTS } from '../command/command.js';
+import { tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { fetchImageWork } from '../images/ask-builders.js';
+import { printImages } from '../images/print-images.js';
+import { withImages } from '../images/with-images.js';
 
 /** `nodepool image-status`. */
-export const imageStatusCommand = defineCommand({
-  name: 'image-status',
-  summary: 'list which images are paused, and which builds are asked for',
+export const command = defineCommand({
   reads: true,
   parse: () => NO_ARGUMENTS,
-  run: async (context) => (await import('../images/list-images.js')).listImageStatus(context),
+  run: listImageStatus,
 });
+
+/** `nodepool image-status`: which images are paused, which builds are asked for, and what builders are at. */
+async function listImageStatus(context: CliContext): Promise<void> {
+  const { rows, work } = await withImages(context, async ({ zk, images }) => ({
+    rows: imagesOf(images),
+    work: await fetchImageWork({ ...context, zk }),
+  }));
+  const nowMs = context.clock.now();
+  const progress: Column<ImageEntry> = {
+    ...{ key: 'progress', header: 'Progress', level: 'extra' },
+    value: ({ name }) => work.filter(({ image }) => image === name).map((one) => imageWorkToText(one, nowMs)),
+  };
+  printImages(context, { brief: imageStatusListing, extended: [...extendedImageStatusListing, progress] }, rows);
+  const { format, fields } = context.options;
+  if (format !== 'table' || fields) return;
+  for (const row of rows) for (const note of imageNotes(row, nowMs)) tell(`${row.name}: ${note}`);
+  for (const one of work) tell(`${one.image}: ${imageWorkToText(one, nowMs)}`);
+}

@@ -1,12 +1,26 @@
+import { imagePausePath, isZooKeeperError } from '@nodepool/zk-protocol';
 import { defineCommand, text } from '../command/command.js';
+import type { CliContext } from '../command/context.js';
+import { withZooKeeper } from '../connection/connection.js';
+import { warnOfUnknown } from './image-pause.js';
 import { IMAGE } from './shared-options.js';
 
 /** `nodepool image-unpause`. */
-export const imageUnpauseCommand = defineCommand({
-  name: 'image-unpause',
-  usage: '<image>',
-  summary: 'build an image again',
+export const command = defineCommand({
   positionals: { image: IMAGE },
   parse: (values) => ({ image: text(values, 'image') ?? '' }),
-  run: async (context, args) => (await import('../images/pause-image.js')).unpauseImage(context, args),
+  run: unpauseImage,
 });
+
+/** `nodepool image-unpause`: the contrary, as patient. */
+async function unpauseImage(context: CliContext, { image }: { image: string }): Promise<void> {
+  const path = imagePausePath(image);
+  await withZooKeeper(context, async (zk) => {
+    await warnOfUnknown(context, zk, image);
+    try {
+      await zk.delete(path);
+    } catch (error) {
+      if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
+    }
+  });
+}

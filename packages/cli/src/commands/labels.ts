@@ -1,10 +1,33 @@
-import { defineCommand, NO_ARGUMENTS } from '../command/command.js';
+import { labelSupplyListing, supplyOfLabels } from '@nodepool/core/service';
+import { isPoolComponent } from '@nodepool/zk-protocol';
+import { NO_ARGUMENTS, defineCommand } from '../command/command.js';
+import type { CliContext } from '../command/context.js';
+import { fetchConditions } from '../conditions/fetch-conditions.js';
+import { withZooKeeper } from '../connection/connection.js';
+import { fetchComponents, fetchNodeRows, fetchRequests } from '../connection/fetch-records.js';
+import { printListing } from '../terminal/output.js';
 
 /** `nodepool labels`. */
-export const labelsCommand = defineCommand({
-  name: 'labels',
-  summary: 'list what can be asked for, with numbers',
+export const command = defineCommand({
   reads: true,
   parse: () => NO_ARGUMENTS,
-  run: async (context) => (await import('../requests/list-labels.js')).labels(context),
+  run: labels,
 });
+
+/** `nodepool labels`: what can be asked for, how much of it there is, and who waits. */
+async function labels(context: CliContext): Promise<void> {
+  const [components, nodes, requests, conditions] = await withZooKeeper(context, (zk) => {
+    const source = { ...context, zk };
+    return Promise.all([
+      fetchComponents(source, 'pool'),
+      fetchNodeRows(source),
+      fetchRequests(source),
+      fetchConditions(source),
+    ]);
+  });
+  printListing(
+    context,
+    labelSupplyListing,
+    supplyOfLabels({ pools: components.filter(isPoolComponent), nodes, requests, conditions }),
+  );
+}

@@ -1,9 +1,21 @@
+import { randomUUID } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { embeddedDataDir, formatZooKeeperServers, stateDirCandidates } from '@nodepool/core/config';
+import { DATABASE_ID_PATH, NODEPOOL_ROOT, componentsPath, isNodepoolError } from '@nodepool/zk-protocol';
+import type { ZooKeeper } from '@nodepool/zk-protocol';
+import { StoredDatabase } from '@nodepool/zk-protocol/embedded';
+import type { MoveNote, StoredZnode } from '@nodepool/zk-protocol/embedded';
 import { defineCommand, flag } from '../command/command.js';
+import { print, tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
+import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
+import { copyZnodes, verifyCopy } from '../move/copy-znodes.js';
+import { MoveTarget } from '../move/move-target.js';
+import { giveUpCopy } from '../move/undo-move.js';
 
 /** `nodepool move-to-ensemble`. */
-export const moveToEnsembleCommand = defineCommand({
-  name: 'move-to-ensemble',
-  summary: 'copy the database of the embedded ZooKeeper to the zookeeper-servers of the configuration, for good',
+export const command = defineCommand({
   options: {
     undo: { type: 'boolean', default: false, describe: 'use the embedded database again' },
     yes: { type: 'boolean', default: false, describe: 'with --undo: do not ask' },
@@ -14,5 +26,161 @@ export const moveToEnsembleCommand = defineCommand({
     },
   },
   parse: (values) => ({ undo: flag(values, 'undo'), yes: flag(values, 'yes'), force: flag(values, 'force') }),
-  run: async (context, args) => (await import('../move/move-to-ensemble.js')).moveToEnsemble(context, args),
+  run: moveToEnsemble,
 });
+
+/** What `nodepool move-to-ensemble` is asked for. */
+interface MoveArguments {
+  readonly undo: boolean;
+  /** With `undo`: do not ask. */
+  readonly yes: boolean;
+  /** With `undo`: neither ask, nor heed who uses the ensemble or whether it answers. */
+  readonly force: boolean;
+}
+
+/**
+ * `nodepool move-to-ensemble`: copies what the embedded server holds to the ensemble of the configuration, and marks the
+ * embedded database, so that no service starts on it. May be repeated after it was interrupted.
+ */
+async function moveToEnsemble(context: CliContext, args: MoveArguments): Promise<number> {
+  const dataDir = await findDataDir(context);
+  const to = args.undo ? '' : await targetOf(context);
+  const database = await openDatabase(dataDir, context);
+  try {
+    if (args.undo) return await undo(context, { database, dataDir }, args);
+    await move(context, { database, dataDir, to });
+    return 0;
+  } finally {
+    await database.close();
+  }
+}
+
+interface Place {
+  readonly database: StoredDatabase;
+  readonly dataDir: string;
+}
+
+interface Move extends Place {
+  /** The ensemble, as a connection string. */
+  readonly to: string;
+}
+
+async function move(context: CliContext, { database, dataDir, to }: Move): Promise<void> {
+  const note = await database.moveNote;
+  if (note !== undefined && note.to !== to) {
+    throw new CliError(
+      `${describe(dataDir, note)}, and the configuration names ${to}: name the same servers, or take that move back with --undo`,
+    );
+  }
+  const all = database.znodes();
+  const znodes = all.filter(({ path }) => path.startsWith(`${NODEPOOL_ROOT}/`));
+  if (znodes.length === 0) throw new CliError(`${dataDir} holds no data of Nodepool: name another --state-dir`);
+  tellBuilders(database);
+  const { id } = note ?? { id: randomUUID() };
+  await withZooKeeper(context, async (zk) => {
+    const target = new MoveTarget(zk, id, to);
+    if (note?.isDone !== true) {
+      await copy(zk, target, znodes, () => database.setMoveNote({ id, to, isDone: false }));
+      await database.setMoveNote({ id, to, isDone: true });
+    }
+    await target.forget();
+  });
+  if (note?.isDone === true) print(`The content of ${dataDir} was moved to ${to} already.`);
+  else print(`Moved ${znodes.length} znodes from ${dataDir} to ${to}.`);
+  tellOthers(all);
+  tell('Now list these servers under zookeeper-servers for each launcher, builder and Zuul, and start them.');
+}
+
+async function copy(
+  zk: ZooKeeper,
+  target: MoveTarget,
+  znodes: readonly StoredZnode[],
+  begun: () => Promise<void>,
+): Promise<void> {
+  const progress = await target.progress();
+  if (progress === 'complete') return;
+  await begun();
+  const last = znodes.find(({ path }) => path === DATABASE_ID_PATH);
+  const others = znodes.filter((znode) => znode !== last);
+  await target.begin();
+  tell(`Copying ${znodes.length} znodes...`);
+  await copyZnodes(zk, others);
+  await verifyCopy(zk, others);
+  await target.complete(last);
+}
+
+async function undo(context: CliContext, { database, dataDir }: Place, args: MoveArguments): Promise<number> {
+  const note = await database.moveNote;
+  if (note === undefined) throw new CliError(`the content of ${dataDir} was not moved: nothing to take back`);
+  const databaseId = database
+    .znodes()
+    .find(({ path }) => path === DATABASE_ID_PATH)
+    ?.data.toString();
+  const configured = () => targetOf(context);
+  const { yes, force } = args;
+  if (!(await giveUpCopy(context, { note, dataDir, databaseId, configured, yes, force }))) return 1;
+  await database.setMoveNote(undefined);
+  print(`${dataDir} is used again. The copy stays at ${note.to}, in ${NODEPOOL_ROOT}.`);
+  return 0;
+}
+
+function describe(dataDir: string, { to, isDone }: MoveNote): string {
+  return isDone ? `The content of ${dataDir} was moved to ${to}` : `A move of ${dataDir} to ${to} has been begun`;
+}
+
+/** A builder may run on without the server; nothing in the database proves that it does. */
+function tellBuilders(database: StoredDatabase): void {
+  const root = `${componentsPath('builder')}/`;
+  const builders = database.ephemerals().filter((path) => path.startsWith(root));
+  if (builders.length === 0) return;
+  const names = builders.map((path) => path.slice(root.length)).sort();
+  tell(
+    `Still registered when the server stopped: builder ${names.join(', ')}. If it runs, stop it before you start the ` +
+      'services on the ensemble: another builder would take its builds for abandoned.',
+  );
+}
+
+/** Says what other programs have put there. */
+function tellOthers(all: readonly StoredZnode[]): void {
+  const roots = new Set(all.map(({ path }) => `/${path.split('/')[1] ?? ''}`));
+  for (const root of ['/', '/zookeeper', NODEPOOL_ROOT]) roots.delete(root);
+  if (roots.size > 0) tell(`Not copied, as other programs made it: ${[...roots].join(', ')}`);
+}
+
+async function targetOf(context: CliContext): Promise<string> {
+  const servers = (await loadIfPresent(context))?.zookeeper.servers ?? [];
+  if (servers.length > 0) return formatZooKeeperServers(servers);
+  throw new CliError(
+    `${context.options.configFile} names no zookeeper-servers: list the servers of the ensemble there, and repeat this command`,
+  );
+}
+
+async function findDataDir({ options, env }: CliContext): Promise<string> {
+  const directories = stateDirCandidates({ stateDir: options.stateDir, env });
+  for (const dataDir of directories.map(embeddedDataDir)) {
+    if (await isDirectory(dataDir)) return dataDir;
+  }
+  throw new CliError(
+    `no embedded server has left its data in ${directories.join(', ')}: name the launcher's --state-dir`,
+  );
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+async function openDatabase(dataDir: string, { logger }: CliContext): Promise<StoredDatabase> {
+  try {
+    return await StoredDatabase.open(dataDir, logger);
+  } catch (error) {
+    if (!isNodepoolError(error, 'ZK_EMBEDDED_LOCKED')) throw error;
+    throw new CliError(`${dataDir} is in use: stop the launcher, and the builder, first. ${error.message}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,11 +1,23 @@
+import type { Config } from '@nodepool/core';
+import { createDriverRegistry } from '@nodepool/core/config';
+import { Past, replay } from '@nodepool/core/replay';
+import type { Window } from '@nodepool/core/replay';
 import { defineCommand, last, text, texts } from '../command/command.js';
-import { parseMoment } from '../command/moment.js';
+import { tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { CliError, describeError } from '../command/errors.js';
+import { parseMoment } from '../command/duration.js';
 import { UsageError } from '../command/usage-error.js';
+import { loadCheckedConfig } from '../configuration/problems.js';
+import { driverPlaces, loadFullConfig } from '../connection/config.js';
+import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
+import { findLauncherUrls } from '../connection/find-launchers.js';
+import { fetchPast } from '../replay/fetch-past.js';
+import { replayListing } from '../replay/replay-listing.js';
+import { checkFields, printListing } from '../terminal/output.js';
 
 /** `nodepool replay`. */
-export const replayCommand = defineCommand({
-  name: 'replay',
-  summary: 'run the recorded requests against the configuration named by -c, and compare waits, use and failures',
+export const command = defineCommand({
   options: {
     since: { type: 'string', default: '24h', requiresArg: true, value: 'TIME', describe: 'where it begins: 24h ago' },
     until: { type: 'string', default: '0s', requiresArg: true, value: 'TIME', describe: 'where it ends' },
@@ -37,5 +49,80 @@ export const replayCommand = defineCommand({
       seed,
     };
   },
-  run: async (context, args) => (await import('../replay/show-replay.js')).showReplay(context, args),
+  run: showReplay,
 });
+
+/** Requests that began before may still have had nodes; those that had them longer are too few to matter. */
+const BEFORE_MS = 6 * 3_600_000;
+
+/** What is asked for. */
+interface ReplayArguments {
+  readonly since: (nowMs: number) => number;
+  readonly until: (nowMs: number) => number;
+  /** Folders and web servers; empty: the launchers of the registry. */
+  readonly sources: readonly string[];
+  readonly also: readonly string[];
+  readonly leaveOut: readonly string[];
+  readonly seed: number;
+}
+
+/**
+ * `nodepool replay`: the requests that launchers have on record, asked for again with another configuration.
+ * @returns the exit status: 1 when that configuration is not valid
+ */
+async function showReplay(context: CliContext, args: ReplayArguments): Promise<number> {
+  const nowMs = context.clock.now();
+  const window: Window = { sinceMs: args.since(nowMs), untilMs: args.until(nowMs) };
+  if (window.sinceMs >= window.untilMs) throw new UsageError('--since must be before --until');
+  checkFields(context, [replayListing]);
+  const registry = createDriverRegistry(driverPlaces(context.options.configFile));
+  const config = await loadCheckedConfig(context, registry);
+  if (!config) return 1;
+  const configs: Config[] = [config];
+  for (const file of args.also)
+    configs.push(await loadFullConfig({ ...context, options: { ...context.options, configFile: file } }, registry));
+  const past = await readPast(context, args.sources, window);
+  const { seed } = args;
+  const progress = progressOf(process.stderr);
+  const { labels, notes } = await replay({
+    ...{ past, window, configs, registry, seed, leaveOut: new Set(args.leaveOut) },
+    progress: progress.show,
+  }).finally(progress.clear);
+  for (const note of notes) tell(`nodepool: ${note}`);
+  printListing(context, replayListing, labels);
+  return 0;
+}
+
+async function readPast(context: CliContext, named: readonly string[], window: Window): Promise<Past> {
+  const sources = named.length > 0 ? named : await registered(context);
+  const range = { ...window, sinceMs: window.sinceMs - BEFORE_MS };
+  const past = new Past();
+  let answered = 0;
+  for (const source of sources) {
+    try {
+      await fetchPast(past, source, range, context.clock);
+      answered++;
+    } catch (error) {
+      if (named.length > 0) throw error;
+      tell(`nodepool: ${describeError(error)}; what it knows is missing`);
+    }
+  }
+  if (answered > 0) return past;
+  throw new CliError('No launcher told its history: start one, or name its web server or folder with --from');
+}
+
+function registered(context: CliContext): Promise<string[]> {
+  return withZooKeeper(context, async (zk) => {
+    const config = await loadIfPresent(context);
+    return findLauncherUrls({ ...context, zk }, config?.webapp);
+  });
+}
+
+/** On a terminal, how far it is. */
+function progressOf(stream: NodeJS.WriteStream) {
+  const write = (text: string) => void (stream.isTTY && stream.write(`\r\u001b[K${text}`));
+  return {
+    show: (share: number) => write(`asking again: ${Math.floor(share * 100)} %`),
+    clear: () => write(''),
+  };
+}

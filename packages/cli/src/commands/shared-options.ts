@@ -4,11 +4,6 @@ import type { OptionDefinition, Values } from '../command/command.js';
 import { parseDuration } from '../command/duration.js';
 import { UsageError } from '../command/usage-error.js';
 
-/** Shells that completion is made for. */
-export const SHELL_NAMES = ['bash', 'zsh', 'fish'] as const;
-/** One of {@link SHELL_NAMES}. */
-export type ShellName = (typeof SHELL_NAMES)[number];
-
 /** Option of listings. */
 export const DETAIL = { type: 'boolean', default: false, describe: 'show more columns' } as const;
 

@@ -1,8 +1,22 @@
+import { access, constants, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, resolve } from 'node:path';
 import { defineCommand, text, texts } from '../command/command.js';
 import type { Values } from '../command/command.js';
+import { tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { CliError, describeError } from '../command/errors.js';
 import { UsageError } from '../command/usage-error.js';
-import type { SshOptions } from '../ssh/ssh.js';
-import { ACQUIRE_OPTIONS, acquireArguments, HOLD_ON_FAILURE, holdOnFailureMs } from './shared-options.js';
+import type { AcquireOptions } from '../lease/acquire.js';
+import { hasFailed, holdOnFailure } from '../lease/hold-on-failure.js';
+import type { Lease } from '../lease/lease.js';
+import { withLease } from '../lease/with-lease.js';
+import { writeRunFiles } from '../run/run-files.js';
+import { RemoteCommand } from '../ssh/remote-command.js';
+import { RemoteNode } from '../ssh/remote-node.js';
+import { copyTo, fetchFrom, remoteFile } from '../ssh/transfer.js';
+import type { Interrupts } from '../terminal/interrupts.js';
+import { ACQUIRE_OPTIONS, HOLD_ON_FAILURE, acquireArguments, holdOnFailureMs } from './shared-options.js';
 
 const { count: _count, ...ACQUIRE_ONE } = ACQUIRE_OPTIONS;
 
@@ -17,10 +31,7 @@ function parse(values: Values): SshOptions {
 }
 
 /** `nodepool ssh`. */
-export const sshCommand = defineCommand({
-  name: 'ssh',
-  usage: '<label>',
-  summary: 'take a node and run a command on it, or log in: nodepool ssh LABEL [-- COMMAND ARGS]',
+export const command = defineCommand({
   positionals: { label: { type: 'string', demandOption: true, describe: 'label of the node' } },
   options: {
     copy: {
@@ -41,5 +52,116 @@ export const sshCommand = defineCommand({
   takesRest: true,
   takesLabels: true,
   parse,
-  run: async (context, args) => (await import('../ssh/ssh.js')).ssh(context, args),
+  run: ssh,
 });
+
+/** What `nodepool ssh` is asked. */
+type SshOptions = Omit<AcquireOptions, 'purpose'> & {
+  /** Empty: log in. */
+  readonly command: readonly string[];
+  readonly copy: string | undefined;
+  readonly fetch: readonly string[];
+  readonly identity: string | undefined;
+  readonly holdMs: number | undefined;
+};
+
+/** What a use of a node works with. */
+interface Use {
+  readonly context: CliContext;
+  readonly options: SshOptions;
+  readonly lease: Lease;
+  readonly interrupts: Interrupts;
+  readonly node: RemoteNode;
+  /** Ends transfers. */
+  readonly signal: AbortSignal;
+  /** Directory of the command below the node's folder, or nothing. */
+  readonly directory: string;
+}
+
+/** As `ssh` finds it: a shell leaves the `~` of `--identity=~/.ssh/ci`. @throws CliError */
+async function checkIdentity(identity: string): Promise<void> {
+  await access(identity.replace(/^~(?=\/)/, homedir()), constants.R_OK).catch((error: unknown) => {
+    throw new CliError(`Cannot read the key of --identity ${identity}: ${describeError(error)}`, { cause: error });
+  });
+}
+
+/** What can be wrong with the command line is found before a node is taken. @throws CliError */
+async function checkFiles({ copy, fetch, identity }: SshOptions): Promise<void> {
+  if (identity !== undefined) await checkIdentity(identity);
+  for (const path of fetch) {
+    if (!remoteFile(path)) throw new CliError(`--fetch needs the path of a file or directory, got "${path}"`);
+  }
+  if (copy === undefined) return;
+  const found = await stat(copy).catch((error: unknown) => {
+    throw new CliError(`Cannot copy ${copy}: ${describeError(error)}`, { cause: error });
+  });
+  if (!found.isDirectory()) throw new CliError(`Cannot copy ${copy}: it is no directory; name the one that holds it`);
+}
+
+/** `nodepool ssh`: takes a node, runs a command on it or logs in, returns it. @returns the exit status of the command */
+async function ssh(context: CliContext, options: SshOptions): Promise<number> {
+  await checkFiles(options);
+  const [program] = options.command;
+  if (!options.quiet)
+    tell(`nodepool: ${program ?? 'a login shell'} runs on a node of label ${options.labels[0] ?? ''}`);
+  const acquire = { ...options, purpose: `nodepool ssh: ${program ?? 'login'}` };
+  const onUnreturned = (error: unknown) => tell(`nodepool: ${describeError(error)}`);
+  return withLease(context, acquire, onUnreturned, (lease, interrupts) => useNode(context, options, lease, interrupts));
+}
+
+async function useNode(
+  context: CliContext,
+  options: SshOptions,
+  lease: Lease,
+  interrupts: Interrupts,
+): Promise<number> {
+  const [leased] = lease.nodes;
+  if (!leased) throw new CliError('The request was fulfilled without a node');
+  const files = await writeRunFiles(lease.nodes);
+  try {
+    const node = new RemoteNode(leased.node, { ...files, identity: options.identity });
+    const directory = options.copy === undefined ? '' : basename(resolve(options.copy)) || 'copy';
+    const signal = AbortSignal.any([interrupts.signal, lease.lost]);
+    const use = { context, options, lease, interrupts, node, signal, directory };
+    return await runSteps(use, files.directory);
+  } finally {
+    await files.remove();
+  }
+}
+
+async function runSteps(use: Use, localDirectory: string): Promise<number> {
+  const { context, options, lease, interrupts, node, signal, directory } = use;
+  const { clock, env } = context;
+  if (!options.quiet) tell(`nodepool: uses ${node.where}`);
+  const remote = new RemoteCommand(node, options.command, directory);
+  let isHeld = false;
+  try {
+    if (options.copy !== undefined) await copyTo(node, options.copy, directory, signal);
+    const command = remote.command({ env, directory: localDirectory });
+    const status = await remote.run(command, { clock, lease, interrupts });
+    isHeld = await holdOnFailure(context, lease, status, options.holdMs, options.identity);
+    if (isHeld && directory !== '') tell(`  its copy of the files is in ~/${node.folder}`);
+    return (await fetchAll(use, status)) ? status : status || 1;
+  } finally {
+    if (!lease.lost.aborted) await remote.end({ keepsFiles: isHeld });
+  }
+}
+
+/** A command that was ended by a signal has left nothing worth waiting for. @returns whether all was fetched */
+async function fetchAll({ options, node, directory, signal, context }: Use, status: number): Promise<boolean> {
+  if (status !== 0 && !hasFailed(status)) return true;
+  let isComplete = true;
+  for (const path of options.fetch) {
+    const file = remoteFile(path);
+    try {
+      if (file) await fetchFrom(node, file, directory, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof CliError)) throw error;
+      tell(`nodepool: ${error.message}`);
+      context.logger.debug('A fetch failed', { error });
+      isComplete = false;
+    }
+  }
+  return isComplete;
+}

@@ -1,11 +1,20 @@
+import type { Json } from '@nodepool/zk-protocol';
 import { defineCommand, flag, text, texts } from '../command/command.js';
-import { launcherUrls, LAUNCHER_URL } from './shared-options.js';
+import { print, tell } from '../command/context.js';
+import type { CliContext } from '../command/context.js';
+import { CliError } from '../command/errors.js';
+import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
+import { findLauncherUrls } from '../connection/find-launchers.js';
+import { askTimeline } from '../explain/ask-timeline.js';
+import type { FoundTimeline } from '../explain/ask-timeline.js';
+import { timelineToText } from '../explain/timeline-text.js';
+import { kindOf } from '../explain/timeline.js';
+import type { Timeline } from '../explain/timeline.js';
+import { printValue } from '../terminal/output.js';
+import { LAUNCHER_URL, launcherUrls } from './shared-options.js';
 
 /** `nodepool timeline`. */
-export const timelineCommand = defineCommand({
-  name: 'timeline',
-  usage: '<id>',
-  summary: 'say what a request waited for, or which states a node was in, also after it is gone',
+export const command = defineCommand({
   positionals: { id: { type: 'string', demandOption: true, describe: 'id of a request or node' } },
   options: {
     detail: { type: 'boolean', default: false, describe: 'with everything that was decided and happened' },
@@ -16,5 +25,47 @@ export const timelineCommand = defineCommand({
     detail: flag(values, 'detail'),
     urls: launcherUrls(texts(values, 'url')),
   }),
-  run: async (context, args) => (await import('../explain/show-timeline.js')).showTimeline(context, args),
+  run: showTimeline,
 });
+
+/** What is asked for. */
+interface TimelineArguments {
+  readonly id: string;
+  /** Print every event, too. */
+  readonly detail: boolean;
+  /** Web servers to ask instead of those the registry names. */
+  readonly urls: readonly string[];
+}
+
+/** `nodepool timeline`: what a request waited for, or the states of a node, also after it is gone. */
+async function showTimeline(context: CliContext, { id, detail, urls }: TimelineArguments): Promise<void> {
+  const found = await findTimeline(context, id, urls);
+  for (const failure of found.failures) tell(`nodepool: ${failure}`);
+  if (!found.isAnswered) {
+    throw new CliError('No launcher answered: the past is kept by launchers, start one or name its --url');
+  }
+  const { timeline } = found;
+  if (timeline) {
+    printTimeline(context, timeline, detail);
+    return;
+  }
+  const kind = kindOf(id) === 'request' ? 'Request' : 'Node';
+  const text = `${kind} id ${id} not found: no launcher has it on record`;
+  if (context.options.strict) throw new CliError(text);
+  print(text);
+}
+
+/** Writes a timeline in the format that the options ask for. */
+export function printTimeline(context: CliContext, timeline: Timeline, detail: boolean): void {
+  for (const { url, error } of timeline.silent) tell(`nodepool: ${url}: ${error}; what it knows is missing`);
+  if (context.options.format === 'table') print(timelineToText(timeline, context.clock.now(), detail));
+  else printValue(context, timeline as unknown as Json);
+}
+
+function findTimeline(context: CliContext, id: string, urls: readonly string[]): Promise<FoundTimeline> {
+  if (urls.length > 0) return askTimeline(urls, id, context.clock);
+  return withZooKeeper(context, async (zk) => {
+    const config = await loadIfPresent(context);
+    return askTimeline(await findLauncherUrls({ ...context, zk }, config?.webapp), id, context.clock);
+  });
+}

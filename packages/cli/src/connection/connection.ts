@@ -1,9 +1,8 @@
 import { createZooKeeper, formatServer } from '@nodepool/zk-protocol';
 import type { ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
-import { configuredConnection } from '@nodepool/core/config';
+import { configuredConnection, findEmbeddedServer, stateDirCandidates } from '@nodepool/core/config';
 import type { ConfiguredConnection } from '@nodepool/core/config';
-import { findEmbeddedServer, stateDirCandidates } from '@nodepool/core/config';
 import { loadConnectionConfig } from './config.js';
 import type { CliContext } from '../command/context.js';
 import { CliError } from '../command/errors.js';

@@ -3,7 +3,8 @@ import { GENERAL_OPTIONS, READING_OPTIONS } from '../command/global-options.js';
 import { argumentRows, optionRows } from './option-rows.js';
 import type { OptionRow } from './option-rows.js';
 
-type Shell = 'bash' | 'zsh' | 'fish';
+/** Shells that completion is made for. */
+export type Shell = 'bash' | 'zsh' | 'fish';
 
 interface Completed {
   readonly name: string;
@@ -17,7 +18,7 @@ interface Completed {
 /** Lists labels while somebody waits for them at a prompt. */
 const LIST_LABELS = 'labels --connect-timeout 2s --no-headers --fields label 2>/dev/null';
 
-function completedCommands(commands: readonly Command<unknown>[]): Completed[] {
+function completedCommands(commands: readonly Command[]): Completed[] {
   return commands.map(({ name, summary, options = {}, reads, usage, positionals, takesLabels = false }) => ({
     name,
     summary,
@@ -30,7 +31,7 @@ function completedCommands(commands: readonly Command<unknown>[]): Completed[] {
 const GENERAL = optionRows(GENERAL_OPTIONS);
 
 /** A script that teaches the shell the commands, options and fixed values of `nodepool`. It runs `nodepool labels` for labels alone. */
-export function completionScript(shell: Shell, commands: readonly Command<unknown>[]): string {
+export function completionScript(shell: Shell, commands: readonly Command[]): string {
   return { bash: bashScript, zsh: zshScript, fish: fishScript }[shell](completedCommands(commands));
 }
 

@@ -39,7 +39,7 @@ function commandColumns({ commands }: CommandGroup, width: number): string {
 }
 
 /** What `nodepool COMMAND --help` prints. */
-export function commandText(command: Command<unknown>, width: number): string {
+export function commandText(command: Command, width: number): string {
   const { name, usage, summary, positionals, options = {}, reads, takesRest } = command;
   const rest = takesRest === true ? ' -- COMMAND ARGS' : '';
   const own = { ...options, ...(reads === true ? READING_OPTIONS : {}) };

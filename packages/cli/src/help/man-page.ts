@@ -9,7 +9,7 @@ function entryOf({ flags, value, describe, note }: OptionRow): string {
   return optionEntry(flags, value, note === undefined ? describe : `${describe} (${note})`);
 }
 
-function commandEntry({ name, usage, summary, positionals, options, reads, takesRest }: Command<unknown>): string {
+function commandEntry({ name, usage, summary, positionals, options, reads, takesRest }: Command): string {
   const words = usageWords(usage);
   const rest = takesRest === true ? ' \\-\\- \\fICOMMAND ARGS\\fR' : '';
   const line = `\\fBnodepool ${roff(name)}\\fR${words === '' ? '' : ` \\fI${roff(words)}\\fR`} [options]${rest}`;
@@ -23,7 +23,7 @@ function commandEntry({ name, usage, summary, positionals, options, reads, takes
 }
 
 /** The man page nodepool(1), made from the same tables as `--help`. */
-export function manPage(commands: readonly Command<unknown>[]): string {
+export function manPage(commands: readonly Command[]): string {
   return `${[
     '.TH NODEPOOL 1 "" "Nodepool" "User Commands"',
     '.SH NAME',

@@ -44,8 +44,8 @@ function noteOf({ type, default: value, demandOption }: OptionDefinition): strin
 }
 
 /** `<id>` -> `ID`, `[request]` -> `[REQUEST]`, `<labels..>` -> `LABEL...`. */
-export function usageWords(usage: string | undefined): string {
-  return (usage ?? '').replaceAll(/<([^>]+)>|\[([^\]]+)\]/g, (_match, needed?: string, optional?: string) =>
+export function usageWords(usage: string): string {
+  return usage.replaceAll(/<([^>]+)>|\[([^\]]+)\]/g, (_match, needed?: string, optional?: string) =>
     needed === undefined ? `[${argumentName(optional ?? '')}]` : argumentName(needed),
   );
 }
@@ -56,10 +56,10 @@ function argumentName(name: string): string {
 
 /** The arguments of a command line that are no options, with what they mean. */
 export function argumentRows(
-  usage: string | undefined,
+  usage: string,
   positionals: Readonly<Record<string, { describe?: string | undefined; choices?: unknown }>> = {},
 ): { name: string; describe: string; choices: readonly string[] }[] {
-  return [...(usage ?? '').matchAll(/[<[]([^>\]]+?)(\.\.)?[>\]]/g)].map(([, name = '', dots = '']) => ({
+  return [...usage.matchAll(/[<[]([^>\]]+?)(\.\.)?[>\]]/g)].map(([, name = '', dots = '']) => ({
     name: argumentName(name + dots),
     describe: positionals[name]?.describe ?? '',
     choices: (positionals[name]?.choices as readonly string[] | undefined) ?? [],

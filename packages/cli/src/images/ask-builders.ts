@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { Logger } from '@nodepool/core';
-import { LOG_PART_BYTES, tokenProof } from '@nodepool/core/service';
+import { imageWorkFromJson, LOG_PART_BYTES, tokenProof } from '@nodepool/core/service';
+import type { ImageWork } from '@nodepool/core/service';
 import { CliError, describeError } from '../command/errors.js';
 import { fetchComponents } from '../connection/fetch-records.js';
 import type { RecordSource } from '../connection/fetch-records.js';
@@ -88,4 +89,14 @@ export async function askBuilder<T>(
 function refused(token: string | undefined, nonce: string | undefined): string {
   if (token === undefined) return NO_TOKEN;
   return nonce === undefined ? OLD_BUILDER : WRONG_TOKEN;
+}
+
+/** What all registered builders are making now. One that does not answer is mentioned; older ones tell no address. */
+export async function fetchImageWork(source: RecordSource): Promise<ImageWork[]> {
+  const answers = await Promise.all((await builderUrls(source)).map((url) => fetchWorkOf(source, url)));
+  return answers.flat();
+}
+
+async function fetchWorkOf(source: RecordSource, url: string): Promise<ImageWork[]> {
+  return imageWorkFromJson(await askBuilder(source, url, '/image-work', asJson), source.clock.now());
 }

@@ -8,11 +8,14 @@ import { CliError } from '../command/errors.js';
 import { fetchComponents, ifPresent } from '../connection/fetch-records.js';
 import { Interrupts } from '../terminal/interrupts.js';
 import { createFlag } from './create-flag.js';
-import { fetchImageWork } from './fetch-image-work.js';
-import { pausedHint } from './paused-hint.js';
+import { fetchImageWork } from './ask-builders.js';
 import { BuildLogTail } from './remote-log-tail.js';
 import { withImages } from './with-images.js';
 import type { StoredImages } from './with-images.js';
+
+/** Said when a request waits for a person. */
+export const pausedHint = (image: string): string =>
+  `nodepool: ${image} is paused, its build begins after nodepool image-unpause ${image}`;
 
 /** How often the log is looked at. */
 const LOOK_MS = 300;

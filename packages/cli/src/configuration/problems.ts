@@ -1,5 +1,6 @@
-import { type ConfigProblem } from '@nodepool/core';
-import { formatProblem } from '@nodepool/core/config';
+import type { Config, ConfigProblem } from '@nodepool/core';
+import { formatProblem, loadConfig } from '@nodepool/core/config';
+import type { DriverRegistry } from '@nodepool/core/config';
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import type { Json } from '@nodepool/zk-protocol';
 import { loadStrictConfig } from '../connection/config.js';
@@ -29,13 +30,8 @@ export async function findProblems(context: CliContext): Promise<readonly Config
   }
 }
 
-/** Says what is wrong with a configuration that could not be loaded. */
-export function reportProblems(context: CliContext, error: Error): void {
-  showProblems(context, problemsOf(error));
-}
-
-/** @returns whether the configuration is valid */
-function showProblems(context: CliContext, problems: readonly ConfigProblem[]): boolean {
+/** Prints the problems of a configuration. @returns whether it is valid */
+export function showProblems(context: CliContext, problems: readonly ConfigProblem[]): boolean {
   const valid = !problems.some(({ severity }) => severity === 'error');
   if (context.options.format !== 'table') {
     printValue(context, { valid, problems: problems.map(problemToJson) });
@@ -48,12 +44,15 @@ function showProblems(context: CliContext, problems: readonly ConfigProblem[]): 
   return valid;
 }
 
-/**
- * `nodepool config-validate`: reads the configuration and names everything wrong with it.
- * @returns the exit status: 1 for errors, with `--strict` for warnings too, such as a cloud that `clouds.yaml` lacks
- */
-export async function configValidate(context: CliContext): Promise<number> {
-  const problems = await findProblems(context);
-  const isValid = showProblems(context, problems);
-  return isValid && !(context.options.strict && problems.length > 0) ? 0 : 1;
+/** Reads the configuration named by `-c` as `config-validate` does. @returns `undefined` when it is not valid, which has been said */
+export async function loadCheckedConfig(context: CliContext, drivers: DriverRegistry): Promise<Config | undefined> {
+  const { options, env, clock } = context;
+  const { configFile: file, secureFile, stateDir } = options;
+  try {
+    return await loadConfig({ file, secureFile, stateDir, env, drivers, mode: 'validate', clock });
+  } catch (error) {
+    if (!isNodepoolError(error)) throw error;
+    showProblems(context, problemsOf(error));
+    return undefined;
+  }
 }

@@ -1,0 +1,13 @@
+import type { Listing } from '@nodepool/core/service';
+import type { CliContext } from '../command/context.js';
+import { printListing } from '../terminal/output.js';
+
+/** Prints builds, uploads or images. JSON, YAML and named fields can have the extended columns, too. */
+export function printImages<Row>(
+  context: CliContext,
+  listings: { readonly brief: Listing<Row>; readonly extended: Listing<Row> },
+  rows: readonly Row[],
+): void {
+  const { format, fields } = context.options;
+  printListing(context, format !== 'table' || fields ? listings.extended : listings.brief, rows);
+}
