@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { silentLogger } from '@nodepool/core';
+import { LauncherEvents } from '@nodepool/core/launcher';
 import { History } from '@nodepool/launcher';
 import {
   newNode,
@@ -50,9 +51,9 @@ class StepClock implements Clock {
   }
 }
 
-/** What is told of the life of requests. */
+/** Told of the life of requests. */
 interface Ears {
-  readonly history: History | undefined;
+  readonly events: LauncherEvents;
   node: (change: RecordChange<NodeRecord>) => void;
   request: (change: RecordChange<RequestRecord>) => void;
 }
@@ -83,12 +84,14 @@ export async function measureHistory(): Promise<Finding[]> {
 
 /** @returns µs of CPU */
 async function live(clock: StepClock, history: History | undefined): Promise<number> {
-  const ears: { -readonly [Key in keyof Ears]: Ears[Key] } = { history, node: () => {}, request: () => {} };
-  history?.listener.opened(POOL);
+  const events = new LauncherEvents();
+  const ears: { -readonly [Key in keyof Ears]: Ears[Key] } = { events, node: () => {}, request: () => {} };
   history?.follow({
+    events,
     nodes: { onChange: (listener) => ((ears.node = listener), () => {}) },
     requests: { onChange: (listener) => ((ears.request = listener), () => {}) },
   });
+  events.emit('poolOpened', { pool: POOL });
   const before = process.cpuUsage();
   for (let i = 0; i < REQUESTS + AFTER.gone; i++) {
     if (i < REQUESTS) ask(ears, request(i, clock.now()));
@@ -118,24 +121,23 @@ function node(index: number, state: NodeRecord['state'], nowMs: number): NodeRec
   return { ...made, id: String(index).padStart(10, '0') as NodeId };
 }
 
-function ask({ history }: Ears, asked: RequestRecord): void {
-  history?.listener.queued(POOL, asked, 'small');
-  history?.listener.planned(POOL, { waiting: [{ request: asked, group: 'small', reason: FULL }], paused: [] });
+function ask({ events }: Ears, asked: RequestRecord): void {
+  events.emit('requestQueued', { pool: POOL, request: asked, group: 'small' });
+  const waiting = [{ request: asked, group: 'small', reason: FULL }];
+  events.emit('poolPlanned', { pool: POOL, waiting, paused: [] });
 }
 
-function take({ history, node: tell }: Ears, index: number, nowMs: number): void {
-  history?.listener.taken(POOL, request(index, nowMs).id);
+function take({ events, node: tell }: Ears, index: number, nowMs: number): void {
+  events.emit('requestTaken', { pool: POOL, id: request(index, nowMs).id });
   const init = node(index, 'init', nowMs);
   tell({ id: init.id, before: undefined, after: init });
   tell({ id: init.id, before: init, after: { ...init, state: 'building' } });
-  history?.stageBegan(init.id, 'delete-leftovers');
-  history?.stageBegan(init.id, 'creating');
+  for (const stage of ['delete-leftovers', 'creating']) events.emit('launchStageBegan', { node: init.id, stage });
 }
 
-function fulfil({ history, node: tell, request: tellRequest }: Ears, index: number, nowMs: number): void {
+function fulfil({ events, node: tell, request: tellRequest }: Ears, index: number, nowMs: number): void {
   const [building, asked] = [node(index, 'building', nowMs), request(index, nowMs)];
-  history?.stageBegan(building.id, 'scanning');
-  history?.stageBegan(building.id, 'storing');
+  for (const stage of ['scanning', 'storing']) events.emit('launchStageBegan', { node: building.id, stage });
   tell({ id: building.id, before: building, after: { ...building, state: 'ready' } });
   tellRequest({ id: asked.id, before: asked, after: { ...asked, state: 'fulfilled', nodeIds: [building.id] } });
   tell({ id: building.id, before: { ...building, state: 'ready' }, after: { ...building, state: 'in-use' } });

@@ -108,16 +108,11 @@ function apiOf(sources: LauncherApiSources): ReturnType<DaemonRuntime['api']> {
 
 /** The traces of a launcher, which are sent from its start until they are closed. */
 function tracesOf(runtime: LauncherRuntime, surroundings: LauncherSurroundings) {
-  const { clock, logger, activity } = surroundings;
+  const { clock, logger } = surroundings;
   let traces: Promise<Traces | undefined> | undefined;
   return {
     start(): void {
-      traces ??= startTraces({
-        ...surroundings,
-        runtime,
-        now: () => clock.now(),
-        onOutcome: (listener) => activity.onOutcome(listener),
-      });
+      traces ??= startTraces({ ...surroundings, runtime, now: () => clock.now() });
       traces.catch((error: unknown) => logger.error('Traces cannot be sent', { error }));
     },
     async close(): Promise<void> {
@@ -132,13 +127,10 @@ type HistorySources = Pick<LauncherSurroundings, 'clock' | 'logger' | 'activity'
 
 function startHistory({ clock, logger, activity, env, config, args }: HistorySources): History {
   const stateDir = stateDirOf({ stateDir: args.stateDir, env });
-  const history = new History({
+  return new History({
     ...{ clock, logger: logger.child({}, 'history'), settings: config.history, metrics: activity },
     defaultDirectory: join(stateDir, 'history'),
   });
-  activity.onStage((node, stage) => history.stageBegan(node, stage));
-  activity.onOutcome((outcome, { id }, pool) => history.workEnded(outcome, id, pool));
-  return history;
 }
 
 /**
@@ -158,7 +150,7 @@ export function createService(surroundings: ServiceSurroundings<LauncherArgument
       const history = startHistory({ config, clock, logger, activity, args, env });
       const space = new DiskSpace(stateDirOf({ stateDir: args.stateDir, env }), hostname);
       const options = { ...{ zk, config, registry, logger, clock, hostname, version, metrics: activity } };
-      const launcher = new Launcher({ ...options, announceLegacy: args.announceLegacy, decisions: history.listener });
+      const launcher = new Launcher({ ...options, announceLegacy: args.announceLegacy });
       return launcherRuntime(launcher, { zk, clock, hostname, version, env, logger, activity, history, space, config });
     },
   });

@@ -62,12 +62,10 @@ export class SimulatedLauncher {
       registry: makeRegistry(withCheckedLaunches(world, world.drivers, name)),
       hostname: `${name}.example.com`,
       random: world.random.fork().next,
-      decisions: history.recorder,
-      metrics: history,
     });
     this.#process = process;
     this.#launcher = launcher;
-    history.follow(launcher);
+    history.recorder.follow(launcher);
     this.#heard = new Map();
     launcher.onControlsChange(() => this.#hear(launcher.controls));
     launcher.start().catch((error: unknown) => {

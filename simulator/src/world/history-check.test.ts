@@ -1,4 +1,5 @@
-import { newRequest, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
+import { LauncherEvents } from '@nodepool/core/launcher';
+import { newRequest, type RecordChange, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HistoryCheck } from './history-check.js';
 import { SimulatedProcess } from './process.js';
@@ -22,11 +23,18 @@ async function fulfilAfter(ms: number): Promise<string[]> {
   const { recorder } = new HistoryCheck(launcher);
   const asked = newRequest({ labels: ['small'], requestor: 'zuul', createdTimeMs: clock.now() }, clock.now());
   const request: RequestRecord = { ...asked, id: '200-0000000001' as RequestId };
-  recorder.opened(POOL);
-  recorder.queued(POOL, request, 'small');
+  const events = new LauncherEvents();
+  let requestChanged: ((change: RecordChange<RequestRecord>) => void) | undefined;
+  recorder.follow({
+    events,
+    nodes: { onChange: () => () => {} },
+    requests: { onChange: (listener) => ((requestChanged = listener), () => {}) },
+  });
+  events.emit('poolOpened', { pool: POOL });
+  events.emit('requestQueued', { pool: POOL, request, group: 'small' });
   await world.run(ms);
-  recorder.taken(POOL, request.id);
-  recorder.requestChanged({ id: request.id, before: request, after: { ...request, state: 'fulfilled' } });
+  events.emit('requestTaken', { pool: POOL, id: request.id });
+  requestChanged?.({ id: request.id, before: request, after: { ...request, state: 'fulfilled' } });
   return world.violations.map(({ message }) => message.split(': {')[0] ?? '');
 }
 

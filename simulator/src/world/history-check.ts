@@ -1,6 +1,4 @@
-import { causesOfRequest, Recorder, type Interval, type Launcher, type PastRequest } from '@nodepool/core/launcher';
-import type { LauncherMetrics, MetricsAttachment, RequestOutcome } from '@nodepool/core/service';
-import type { RequestRecord } from '@nodepool/zk-protocol';
+import { causesOfRequest, Recorder, type Interval, type PastRequest } from '@nodepool/core/launcher';
 import type { SimulatedProcess } from './process.js';
 import { Violation } from './violation.js';
 
@@ -8,7 +6,7 @@ import { Violation } from './violation.js';
 const MOMENTARY = new Map([['planning', 5_000]]);
 
 /** Keeps the record that launchers keep, and checks that each moment of a fulfilled request has a cause in it. */
-export class HistoryCheck implements LauncherMetrics {
+export class HistoryCheck {
   readonly recorder: Recorder;
   readonly #process: SimulatedProcess;
 
@@ -21,25 +19,6 @@ export class HistoryCheck implements LauncherMetrics {
       fulfilled: (past) => this.#fulfilled(past),
     });
   }
-
-  follow(launcher: Launcher): void {
-    launcher.nodes.onChange((change) => this.recorder.nodeChanged(change));
-    launcher.requests.onChange((change) => this.recorder.requestChanged(change));
-  }
-
-  attach(): MetricsAttachment {
-    return { start() {}, configChanged() {}, stop() {} };
-  }
-
-  requestEnded(outcome: RequestOutcome, { id }: RequestRecord, provider: string, pool: string): void {
-    this.recorder.workEnded(outcome, id, `${provider}/${pool}`);
-  }
-
-  launchStage(node: string, stage: string): void {
-    this.recorder.stageBegan(node, stage);
-  }
-
-  sweepFound(): void {}
 
   #keep(): void {
     const lines = this.recorder.take();

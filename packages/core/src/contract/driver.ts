@@ -372,6 +372,11 @@ export interface LaunchOrder {
    * beginning of the launch. Missing: it is not counted (`steering: off`).
    */
   readonly created?: (() => void) | undefined;
+  /**
+   * Told of each stage of an attempt, such as `creating` or `scanning`, and of `cloud-away` while the cloud does not answer, then
+   * `waiting`. Timelines show the stages; a driver need not tell them.
+   */
+  readonly stageBegan?: ((stage: string) => void) | undefined;
 }
 
 /** How a launch ended. */

@@ -20,11 +20,6 @@ export interface OperationMetrics {
   apiCall?(provider: string, call: string, ms: number, outcome: string, prefix?: string): void;
   /** The instances of a cloud were read, or could not be. @param ageMs - how old what is known of them is now */
   instanceListAge?(provider: string, ageMs: number): void;
-  /**
-   * The launch of a node has come to another stage of an attempt, such as `creating` or `scanning`; `cloud-away` while the
-   * cloud does not answer, then `waiting`.
-   */
-  launchStage?(node: string, stage: string): void;
   /** A machine changed its state. */
   transition?(provider: string, transition: Transition): void;
 }

@@ -16,6 +16,7 @@ import type { MetricsAttachment } from '../metrics/types.js';
 import { Concerns } from './concerns.js';
 import { ConfigChanges } from './config-changes.js';
 import { ConfigInForce } from './config-in-force.js';
+import { LauncherEvents } from './events.js';
 import { LifeCycle } from './life-cycle.js';
 import { ControlMirror } from './mirror/controls.js';
 import { ImageMirror } from './mirror/image-mirror.js';
@@ -111,7 +112,7 @@ export function assemble(options: LauncherOptions): LauncherParts {
 }
 
 function makeSeeing(options: LauncherOptions, parts: LauncherParts): SeeingParts {
-  const { zk, clock, hostname, metrics, decisions, random = Math.random } = options;
+  const { zk, clock, hostname, metrics, random = Math.random } = options;
   const logger = options.logger.child({}, LOGGER_NAMES.launcher);
   const nodes = createNodeCache({ zk, clock, logger });
   const requests = createRequestCache({ zk, clock, logger });
@@ -128,9 +129,11 @@ function makeSeeing(options: LauncherOptions, parts: LauncherParts): SeeingParts
       parts.minReady.checkAll();
     },
   });
+  const events = new LauncherEvents();
+  if (metrics) events.on('requestEnded', (event) => metrics.requestEnded(event));
   return {
     ...{ nodes, requests, components, controlCache, controls, images },
-    services: { zk, committer, mirror, controls, clock, logger, hostname, random, metrics, decisions },
+    services: { zk, committer, mirror, controls, clock, logger, hostname, random, metrics, events },
     inForce: new ConfigInForce(options.config),
     life: new LifeCycle(zk, [nodes, requests]),
     concerns: new Concerns(),

@@ -17,7 +17,8 @@ export type { LimitChange } from './preview/limit-changes.js';
 export { registryAfter } from './preview/registry-after.js';
 export type { Offer } from './preview/servable.js';
 export type { ExplainSubject, LaunchExplanation, PoolExplanation, RequestExplanation } from './plan/explanation.js';
-export type { DecidingPool, DecisionListener, DecisionReason, LeftAlone, PlannedWaits } from '../contract/decisions.js';
+export type { DecidingPool, DecisionReason, LauncherEventMap, PlannedWaits } from './events.js';
+export { LauncherEvents } from './events.js';
 export type { Interval, MadeNode, RequestPast, ToldEvent } from './history/causes.js';
 export { causesOf, causesOfRequest, endOf } from './history/causes.js';
 export type { NodeEventName, NodeFacts, PastEvent, PastLine, RequestEventName, RequestFacts } from './history/event.js';
@@ -25,7 +26,7 @@ export { decodeLine, encodeLine, NODE_EVENTS, pastEvent, REQUEST_EVENTS } from '
 export type { KnownNode, KnownRequest } from './history/open-records.js';
 export type { HistoryFile } from './history/stored-files.js';
 export { listHistoryFiles, readHistoryFile } from './history/stored-files.js';
-export type { PastRequest, RecorderOptions } from './history/recorder.js';
+export type { FollowedLauncher, PastRequest, RecorderOptions } from './history/recorder.js';
 export { Recorder } from './history/recorder.js';
 export type { PoolLoad } from '../contract/pool-load.js';
 export type { DrainingStatus } from './providers/draining-providers.js';

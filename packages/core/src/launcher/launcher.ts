@@ -16,6 +16,7 @@ import type { PoolLoad } from '../contract/pool-load.js';
 import { nodeNote } from '../images/notes.js';
 import { assemble, type LauncherParts } from './assemble.js';
 import { drain } from './drain.js';
+import type { LauncherEvents } from './events.js';
 import { ensureRoots } from './mirror/ensure-roots.js';
 import { nodesAllocatedTo } from './mirror/mirror.js';
 import { checkModelApi } from './model-api.js';
@@ -35,6 +36,7 @@ import type { SteeringReport } from './steering/provider-steering.js';
 export class Launcher {
   readonly nodes: NodeCache;
   readonly requests: RequestCache;
+  readonly events: LauncherEvents;
   /** What is wrong now. */
   readonly conditions: ConditionSource;
   readonly #parts: LauncherParts;
@@ -50,6 +52,7 @@ export class Launcher {
     this.conditions = new LauncherConditions(this.#parts);
     this.nodes = this.#parts.nodes;
     this.requests = this.#parts.requests;
+    this.events = this.#parts.services.events;
   }
 
   // --- what it does -----------------------------------------------------------------------------------------------

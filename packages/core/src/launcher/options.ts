@@ -1,7 +1,6 @@
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import type { DriverRegistry } from '../config/discovery/registry-types.js';
 import type { Config } from '../contract/config.js';
-import type { DecisionListener } from '../contract/decisions.js';
 import type { Logger } from '../contract/logger.js';
 import type { LauncherMetrics } from '../metrics/types.js';
 
@@ -21,8 +20,6 @@ export interface LauncherOptions {
   readonly announceLegacy?: boolean;
   /** Where work is counted; the caller closes it. Missing: nowhere. */
   readonly metrics?: LauncherMetrics | undefined;
-  /** Is told what pools decide. Missing: no listener. */
-  readonly decisions?: DecisionListener | undefined;
   /** Default: `Math.random`. */
   readonly random?: () => number;
 }

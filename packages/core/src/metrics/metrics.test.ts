@@ -35,8 +35,8 @@ it('shows how requests ended and how long they waited', async () => {
   const metrics = create();
   const request = newRequest({ labels: ['small'], createdTimeMs: 97_000 }, 97_000);
 
-  metrics.requestEnded('fulfilled', request, 'rack', 'main');
-  metrics.requestEnded('declined', request, 'rack', 'main');
+  metrics.requestEnded({ outcome: 'fulfilled', request, provider: 'rack', pool: 'main' });
+  metrics.requestEnded({ outcome: 'declined', request, provider: 'rack', pool: 'main' });
   const samples = await samplesOf(metrics);
 
   expect(samples).toMatchObject({
@@ -51,8 +51,9 @@ it('shows how requests ended and how long they waited', async () => {
 
 it('counts a request whose requestor has its clock ahead as one that did not wait', async () => {
   const metrics = create();
+  const request = newRequest({ labels: ['small'], createdTimeMs: 200_000 }, 200_000);
 
-  metrics.requestEnded('fulfilled', newRequest({ labels: ['small'], createdTimeMs: 200_000 }, 200_000), 'rack', 'main');
+  metrics.requestEnded({ outcome: 'fulfilled', request, provider: 'rack', pool: 'main' });
 
   const samples = await samplesOf(metrics);
   expect(samples['nodepool_request_wait_seconds_sum{provider="rack",pool="main"}']).toBe(0);

@@ -1,9 +1,9 @@
-import type { Clock, RequestRecord } from '@nodepool/zk-protocol';
+import type { Clock } from '@nodepool/zk-protocol';
 import type { ConditionList } from '../conditions/condition-list.js';
 import type { Logger } from '../contract/logger.js';
 import type { LaunchSubject } from '../contract/operation-metrics.js';
 import type { Transition } from '../contract/state-machine.js';
-import type { RequestOutcome } from '../contract/request-outcome.js';
+import type { LauncherEventMap } from '../launcher/events.js';
 import { BuilderMetrics, type BuilderEvents } from './builder-metrics.js';
 import { Exposition } from './exposition.js';
 import { Follower } from './follower.js';
@@ -85,7 +85,7 @@ export class Metrics implements LauncherMetrics {
     return this.#follower;
   }
 
-  requestEnded(outcome: RequestOutcome, request: RequestRecord, provider: string, pool: string): void {
+  requestEnded({ outcome, request, provider, pool }: LauncherEventMap['requestEnded']): void {
     this.#exposition.count('requestsEnded', { provider, pool, outcome });
     if (outcome !== 'fulfilled') return;
     const createdMs = request.createdTimeMs ?? request.stat?.ctime;

@@ -4,7 +4,6 @@ import type { Driver } from '../contract/driver.js';
 import { silentLogger } from '../contract/logger.js';
 import { Recorder } from '../launcher/history/recorder.js';
 import { Launcher } from '../launcher/launcher.js';
-import type { LauncherMetrics } from '../metrics/types.js';
 import { Environment } from '../testing/environment.js';
 import { Random } from '../testing/random.js';
 import { VirtualClock } from '../testing/virtual-clock.js';
@@ -99,11 +98,8 @@ class Scene {
         ...{ zk: this.#connect(), clock, config, registry, logger: silentLogger, version: '0' },
         hostname: `launcher-${index + 1}.example.com`,
         random: random.fork().next,
-        decisions: recorder,
-        metrics: metricsFor(recorder),
       });
-      launcher.nodes.onChange((change) => recorder.nodeChanged(change));
-      launcher.requests.onChange((change) => recorder.requestChanged(change));
+      recorder.follow(launcher);
       return launcher;
     });
   }
@@ -158,13 +154,4 @@ class Scene {
   #keep(recorder: Recorder): void {
     for (const line of recorder.take()) this.#past.add(line);
   }
-}
-
-function metricsFor(recorder: Recorder): LauncherMetrics {
-  return {
-    attach: () => ({ start() {}, configChanged() {}, stop() {} }),
-    requestEnded: (outcome, { id }, provider, pool) => recorder.workEnded(outcome, id, `${provider}/${pool}`),
-    launchStage: (node, stage) => recorder.stageBegan(node, stage),
-    sweepFound() {},
-  };
 }

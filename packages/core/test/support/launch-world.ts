@@ -143,6 +143,7 @@ export class LaunchWorld {
       request: newRequest({ labels: ['small'] }, this.clock.now()),
       attemptFailed: this.attemptFailed,
       created: () => this.createdMs.push(this.clock.now()),
+      stageBegan: (stage) => this.stages.push(stage),
       store: async (changes) => {
         await Promise.resolve();
         if (this.storeError) throw this.storeError;
@@ -165,7 +166,6 @@ export class LaunchWorld {
   #context(changes: Partial<ProviderContext>): ProviderContext {
     const metrics: OperationMetrics = {
       launchEnded: (result, _ms, { image }) => this.counted.push(`${result} ${image}`),
-      launchStage: (_node, stage) => this.stages.push(stage),
       leaked: (_provider, plural) => this.counted.push(`leaked ${plural}`),
     };
     return {

@@ -11,6 +11,7 @@ import {
   type NodeId,
 } from '@nodepool/zk-protocol';
 import { InProcessServer, InProcessZooKeeper, type LinkConditions } from '@nodepool/zk-protocol/in-process';
+import { LauncherEvents } from '../../src/launcher/events.js';
 import type { Services } from '../../src/launcher/mirror/services.js';
 import { silentLogger } from '../../src/contract/logger.js';
 import { Mirror } from '../../src/launcher/mirror/mirror.js';
@@ -89,7 +90,8 @@ export class ServiceWorld {
     const requests = createRequestCache(common);
     const mirror = new Mirror(nodes, requests, () => ({}));
     const committer = createCommitter(this.zk, [nodes, requests]);
-    this.services = { ...common, mirror, committer, hostname: 'nl01', random: () => 0.5 };
+    const events = new LauncherEvents();
+    this.services = { ...common, mirror, committer, events, hostname: 'nl01', random: () => 0.5 };
   }
 
   static async open(): Promise<ServiceWorld> {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger, type HistorySettings, type LogFields, type Logger } from '@nodepool/core';
+import { LauncherEvents } from '@nodepool/core/launcher';
 import { VirtualClock } from '@nodepool/core/testing';
 import { request } from '../../test/support/record-tables.js';
 import { History } from './history.js';
@@ -15,6 +16,7 @@ let parent: string;
 let directory: string;
 let clock: VirtualClock;
 let history: History;
+let events: LauncherEvents;
 let said: [message: string, fields: LogFields | undefined][];
 const logger: Logger = {
   ...silentLogger,
@@ -27,6 +29,7 @@ beforeEach(async () => {
   directory = join(parent, 'history');
   clock = new VirtualClock(1_600_000_001_000);
   said = [];
+  events = new LauncherEvents();
   history = open();
 });
 afterEach(async () => {
@@ -36,7 +39,9 @@ afterEach(async () => {
 
 function open(changes: Partial<HistorySettings> = {}): History {
   const settings = { enabled: true, directory: undefined, maxBytes: 1_000_000, maxAgeMs: DAY_MS, ...changes };
-  return new History({ clock, logger, settings, defaultDirectory: directory });
+  const opened = new History({ clock, logger, settings, defaultDirectory: directory });
+  opened.follow({ events, nodes: { onChange: () => () => {} }, requests: { onChange: follow as never } });
+  return opened;
 }
 
 const files = () => readdir(directory);
@@ -50,14 +55,16 @@ const toldBy = async (from: History, id: string) =>
 /** A request that waits and is withdrawn, all of it in the file. */
 async function pass(id: string, labels = ['small']): Promise<void> {
   const asked = request(id, { createdTimeMs: clock.now(), labels });
-  const { listener } = history;
-  listener.queued(POOL, asked, 'small');
-  const reason = { rule: 'label-quota', text: '1 of "small" needed, 0 free' };
-  listener.planned(POOL, { waiting: [{ request: asked, group: 'small', reason }], paused: [] });
+  queueBehind(asked, { rule: 'label-quota', text: '1 of "small" needed, 0 free' });
   await clock.advance(500);
   gone(asked);
   await clock.advance(10_000);
   await history.written();
+}
+
+function queueBehind(asked: ReturnType<typeof request>, reason: { rule: string; text: string }): void {
+  events.emit('requestQueued', { pool: POOL, request: asked, group: 'small' });
+  events.emit('poolPlanned', { pool: POOL, waiting: [{ request: asked, group: 'small', reason }], paused: [] });
 }
 
 let gone: (asked: ReturnType<typeof request>) => void;
@@ -65,11 +72,8 @@ function follow(listen: (change: { id: string }) => void): () => void {
   gone = (asked) => listen({ id: asked.id, before: asked, after: undefined } as never);
   return () => {};
 }
-const nothing = { onChange: () => () => {} };
 
 describe('the files', () => {
-  beforeEach(() => history.follow({ nodes: nothing, requests: { onChange: follow as never } }));
-
   it('hold what is over, for the owner alone', async () => {
     await pass('200-0000000001');
     await history.close();
@@ -103,7 +107,8 @@ describe('the files', () => {
       `${await readFile(join(directory, file), 'utf8')}{"r":"200-0000000001","t":`,
     );
     history = open();
-    history.listener.queued(POOL, request('200-0000000002', { createdTimeMs: clock.now() }), 'small');
+    const waiting = request('200-0000000002', { createdTimeMs: clock.now() });
+    events.emit('requestQueued', { pool: POOL, request: waiting, group: 'small' });
 
     expect(await toldBy(history, '200-0000000001')).toMatchObject({ state: 'withdrawn' });
     expect(await toldBy(history, '200-0000000002')).toMatchObject({
@@ -116,7 +121,6 @@ describe('the files', () => {
   it('stay below their size, the oldest going first', async () => {
     await history.close();
     history = open({ maxBytes: 4_000 });
-    history.follow({ nodes: nothing, requests: { onChange: follow as never } });
     for (let i = 0; i < 200; i++) await pass(`200-${String(i).padStart(10, '0')}`);
     await history.close();
     const sizes = await Promise.all((await files()).map(async (file) => (await stat(join(directory, file))).size));
@@ -163,7 +167,6 @@ describe('the files', () => {
     await rm(directory);
     await mkdir(directory);
     history = open();
-    history.follow({ nodes: nothing, requests: { onChange: follow as never } });
     await pass('200-0000000003');
     await history.close();
 
@@ -177,9 +180,7 @@ describe('the files', () => {
 
 it('says where a launcher was gone while a request waited', async () => {
   const asked = request('200-0000000001', { createdTimeMs: clock.now() });
-  history.listener.queued(POOL, asked, 'small');
-  const reason = { rule: 'label-quota', text: 'none is free' };
-  history.listener.planned(POOL, { waiting: [{ request: asked, group: 'small', reason }], paused: [] });
+  queueBehind(asked, { rule: 'label-quota', text: 'none is free' });
   await clock.advance(20_000);
   const runs = (await history.read(asked.id)).map((run) => ({ ...run, launcher: 'nl01', isRunning: false }));
   await clock.advance(20_000);

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import type { CancelTimer, Clock, NodeRecord, RecordChange, RequestRecord } from '@nodepool/zk-protocol';
+import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
 import { newCondition, type FoundCondition, type HistorySettings, type Logger } from '@nodepool/core';
 import {
   causesOfRequest,
   Recorder,
-  type DecisionListener,
+  type FollowedLauncher,
   type PastLine,
   type PastRequest,
 } from '@nodepool/core/launcher';
-import type { LauncherMetrics, RequestOutcome } from '@nodepool/core/service';
+import type { LauncherMetrics } from '@nodepool/core/service';
 import { HistoryFiles } from './history-files.js';
 import { readHistoryPage, type HistoryPage, type PageQuery } from './history-page.js';
 import type { OnDamage } from './read-part.js';
@@ -29,12 +29,6 @@ export interface HistoryOptions {
   readonly defaultDirectory: string;
   /** What is counted while it is noted; missing: nothing. */
   readonly metrics?: Pick<LauncherMetrics, 'requestWaited' | 'nodeTooLong'>;
-}
-
-/** What is followed. */
-export interface FollowedRecords {
-  readonly nodes: { onChange(listener: (change: RecordChange<NodeRecord>) => void): CancelTimer };
-  readonly requests: { onChange(listener: (change: RecordChange<RequestRecord>) => void): CancelTimer };
 }
 
 const DEFAULTS: HistorySettings = {
@@ -72,11 +66,6 @@ export class History {
     this.#open();
   }
 
-  /** To be told what pools decide. */
-  get listener(): DecisionListener {
-    return this.#recorder;
-  }
-
   /** Lines that could not be written. */
   get dropped(): number {
     return this.#droppedBefore + (this.#files?.dropped ?? 0);
@@ -97,14 +86,11 @@ export class History {
     ];
   }
 
-  /** Follows a launcher whose caches are complete. */
-  follow({ nodes, requests }: FollowedRecords): void {
+  /** Follows a launcher from before its start on. */
+  follow(launcher: FollowedLauncher): void {
     this.#unsubscribe.push(
-      nodes.onChange((change) => {
-        this.#recorder.nodeChanged(change);
-        this.#slow.nodeChanged(change);
-      }),
-      requests.onChange((change) => this.#recorder.requestChanged(change)),
+      this.#recorder.follow(launcher),
+      launcher.nodes.onChange((change) => this.#slow.nodeChanged(change)),
     );
   }
 
@@ -118,16 +104,6 @@ export class History {
     this.#open();
     await files?.close();
     this.#droppedBefore += files?.dropped ?? 0;
-  }
-
-  /** A pool of this launcher has ended its work on a request. */
-  workEnded(outcome: RequestOutcome, id: string, pool: string): void {
-    this.#recorder.workEnded(outcome, id, pool);
-  }
-
-  /** The launch of a node has come to another stage. */
-  stageBegan(node: string, stage: string): void {
-    this.#recorder.stageBegan(node, stage);
   }
 
   /** What this launcher, in this run and earlier ones, has on record of a request or node. */

@@ -10,7 +10,13 @@ import type {
 } from '@nodepool/zk-protocol';
 import type { AlienResource, Config, HostStatus, LeakedResource } from '@nodepool/core';
 import type { ConditionSource } from '@nodepool/core/service';
-import type { ExplainSubject, PoolStatus, RequestExplanation, SteeringReport } from '@nodepool/core/launcher';
+import type {
+  ExplainSubject,
+  LauncherEvents,
+  PoolStatus,
+  RequestExplanation,
+  SteeringReport,
+} from '@nodepool/core/launcher';
 
 /** What the service and its web server need of the part that serves requests. */
 export interface LauncherRuntime {
@@ -20,6 +26,7 @@ export interface LauncherRuntime {
   reconfigure(config: Config): Promise<void>;
   /** What is not started yet, in an operator's words; empty when ready. */
   readonly notReady: readonly string[];
+  readonly events: LauncherEvents;
   readonly nodes: RecordCache<NodeRecord> & LockAware;
   readonly requests: RecordCache<RequestRecord>;
   /** Images with their builds and uploads, by name. */

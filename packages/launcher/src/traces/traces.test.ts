@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentLogger } from '@nodepool/core';
+import { LauncherEvents } from '@nodepool/core/launcher';
 import type { NodeRecord, RecordChange, RequestRecord } from '@nodepool/zk-protocol';
 import { node, nodeTable, request, tableCache } from '../../test/support/record-tables.js';
 import { startTraces, type TracesOptions } from './traces.js';
@@ -47,7 +48,7 @@ type Change<T> = (change: RecordChange<T>) => void;
 function stage(env: TracesOptions['env']) {
   const requests: Change<RequestRecord>[] = [];
   const nodes: Change<NodeRecord>[] = [];
-  const outcomes: Parameters<TracesOptions['onOutcome']>[0][] = [];
+  const events = new LauncherEvents();
   const listen =
     <T>(to: T[]) =>
     (listener: T) => {
@@ -56,10 +57,11 @@ function stage(env: TracesOptions['env']) {
     };
   const options: TracesOptions = {
     runtime: {
+      events,
       requests: { ...tableCache<RequestRecord>({}), onChange: listen(requests) },
       nodes: { ...nodeTable([], []), onChange: listen(nodes) },
     },
-    ...{ env, hostname: 'nl01', version: '1.2.3', logger: silentLogger, onOutcome: listen(outcomes), now: () => 9_000 },
+    ...{ env, hostname: 'nl01', version: '1.2.3', logger: silentLogger, now: () => 9_000 },
   };
   return {
     options,
@@ -70,7 +72,7 @@ function stage(env: TracesOptions['env']) {
       for (const tell of nodes) tell({ id: after.id, before, after });
     },
     outcome: (of: RequestRecord) => {
-      for (const tell of outcomes) tell('fulfilled', of);
+      events.emit('requestEnded', { outcome: 'fulfilled', request: of, provider: 'rack', pool: 'main' });
     },
   };
 }

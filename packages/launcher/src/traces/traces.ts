@@ -11,13 +11,11 @@ import type { LauncherRuntime } from '../state/runtime.js';
 
 /** What traces are made from. */
 export interface TracesOptions {
-  readonly runtime: Pick<LauncherRuntime, 'nodes' | 'requests'>;
+  readonly runtime: Pick<LauncherRuntime, 'events' | 'nodes' | 'requests'>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly hostname: string;
   readonly version: string;
   readonly logger: Logger;
-  /** Tells of each request that this launcher has worked on. @returns ends it */
-  onOutcome(listener: (outcome: RequestOutcome, request: RequestRecord) => void): () => void;
   readonly now: () => number;
   /** Default: imports the installed packages of OpenTelemetry. */
   readonly load?: () => Promise<OpenTelemetry>;
@@ -106,7 +104,7 @@ function followRequests(options: TracesOptions, tracer: Tracer, scope: (span: Sp
       if (after?.state === 'pending' && before?.state !== 'pending') remember(accepted, id, after.stateTimeMs);
     }),
     options.runtime.nodes.onChange((change) => followNode(launches, change, options.now())),
-    options.onOutcome((outcome, request) => {
+    options.runtime.events.on('requestEnded', ({ outcome, request }) => {
       if (outcome !== 'fulfilled' && outcome !== 'declined') return;
       const times = { acceptedMs: accepted.get(request.id), endedMs: options.now() };
       writeTrace({ tracer, scope }, request, outcome, times, launches.get(request.id));

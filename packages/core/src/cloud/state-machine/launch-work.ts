@@ -94,7 +94,7 @@ export class LaunchWork {
       random,
       logger: this.logger,
       onTransition: (transition) => metrics?.transition?.(config.name, transition),
-      onOutage: (isAway) => metrics?.launchStage?.(this.#node.id, isAway ? 'cloud-away' : 'waiting'),
+      onOutage: (isAway) => this.order.stageBegan?.(isAway ? 'cloud-away' : 'waiting'),
     };
   }
 

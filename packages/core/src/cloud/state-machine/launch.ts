@@ -109,7 +109,7 @@ export class Launch {
     let image: NodeImage | undefined;
     try {
       while (step.name !== 'ready') {
-        this.#work.services.metrics?.launchStage?.(this.#work.node.id, step.name);
+        this.#work.order.stageBegan?.(step.name);
         step = await runLaunchStage(step, this.#work, deadline);
         if (step.name === 'creating') image = step.image;
       }

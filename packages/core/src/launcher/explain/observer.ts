@@ -28,6 +28,7 @@ import {
   type PoolExplanation,
   type RequestExplanation,
 } from '../plan/explanation.js';
+import { LauncherEvents } from '../events.js';
 import type { PoolView } from '../plan/types.js';
 import { ObservedPool } from './observed-pool.js';
 import { PoolRegistry } from '../pools/pool-registry.js';
@@ -87,7 +88,8 @@ export class Observer {
     this.#mirrors.push(mirror);
     const committer = { commit: refuseToWrite };
     const controls = this.#controls;
-    const services: Services = { zk, committer, mirror, controls, clock, logger, hostname, random: Math.random };
+    const [events, random] = [new LauncherEvents(), Math.random];
+    const services: Services = { zk, committer, mirror, controls, clock, logger, hostname, events, random };
     for (const providerConfig of config.providers.values()) {
       const driver = await registry.get(providerConfig.driverName);
       const provider = driver.getProvider(providerConfig, this.#contextFor(providerConfig, config, services));

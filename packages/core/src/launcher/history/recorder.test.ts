@@ -7,7 +7,9 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { FollowedLauncher } from '../../../test/support/followed-launcher.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
+import type { DecisionReason } from '../events.js';
 import { causesOf, type Interval } from './causes.js';
 import { decodeLine, encodeLine, type PastLine } from './event.js';
 import { Recorder, type PastRequest } from './recorder.js';
@@ -18,6 +20,7 @@ const FULL = { rule: 'pool-full', text: 'pool "main" is full' };
 
 let clock: VirtualClock;
 let recorder: Recorder;
+let launcher: FollowedLauncher;
 let fulfilled: PastRequest[];
 let lines: PastLine[];
 
@@ -26,7 +29,9 @@ beforeEach(() => {
   fulfilled = [];
   lines = [];
   recorder = new Recorder({ clock, dirty: () => {}, fulfilled: (past) => fulfilled.push(past) });
-  recorder.opened(POOL);
+  launcher = new FollowedLauncher();
+  recorder.follow(launcher);
+  launcher.events.emit('poolOpened', { pool: POOL });
 });
 
 let last = 0;
@@ -36,14 +41,22 @@ function ask(changes: Partial<RequestRecord> = {}): RequestRecord {
   return { ...asked, id, ...changes };
 }
 
+function queue(request: RequestRecord, pool = POOL): void {
+  launcher.events.emit('requestQueued', { pool, request, group: 'small' });
+}
+
+function leave(request: RequestRecord, action: 'defer' | 'decline', reason: DecisionReason): void {
+  launcher.events.emit('requestNotQueued', { pool: POOL, request, action, reason });
+}
+
 function waits(...requests: RequestRecord[]) {
   const waiting = requests.slice(0, 1).map((request) => ({ request, group: 'small', reason: FULL }));
-  recorder.planned(POOL, { waiting, paused: [] });
+  launcher.events.emit('poolPlanned', { pool: POOL, waiting, paused: [] });
 }
 
 function become(request: RequestRecord, state: 'fulfilled' | 'failed' | undefined): void {
   const after = state && { ...request, state };
-  recorder.requestChanged({ id: request.id, before: request, after });
+  launcher.requests.tell({ id: request.id, before: request, after });
 }
 
 function node(request: RequestRecord, changes: Partial<NodeRecord> = {}): NodeRecord {
@@ -72,23 +85,23 @@ describe('the history of a request', () => {
   it('has a cause for each moment from its creation to its end', async () => {
     const [first, second] = [ask(), ask()];
     await clock.advance(10);
-    recorder.queued(POOL, first, 'small');
-    recorder.queued(POOL, second, 'small');
+    queue(first);
+    queue(second);
     waits(first, second);
     await clock.advance(90);
-    recorder.taken(POOL, first.id);
+    launcher.events.emit('requestTaken', { pool: POOL, id: first.id });
     waits(second);
     await clock.advance(100);
-    recorder.resting(POOL);
+    launcher.events.emit('poolRested', { pool: POOL });
     await clock.advance(100);
-    recorder.taken(POOL, second.id);
+    launcher.events.emit('requestTaken', { pool: POOL, id: second.id });
     await clock.advance(5);
     const building = node(second);
-    recorder.nodeChanged({ id: building.id, before: undefined, after: building });
+    launcher.nodes.tell({ id: building.id, before: undefined, after: building });
     await clock.advance(95);
-    recorder.stageBegan(building.id, 'scanning');
+    launcher.events.emit('launchStageBegan', { node: building.id, stage: 'scanning' });
     await clock.advance(50);
-    recorder.nodeChanged({ id: building.id, before: building, after: { ...building, state: 'ready' } });
+    launcher.nodes.tell({ id: building.id, before: building, after: { ...building, state: 'ready' } });
     await clock.advance(1);
     become(second, 'fulfilled');
 
@@ -106,11 +119,11 @@ describe('the history of a request', () => {
 
   it('names the request it was behind, until it was the first itself', async () => {
     const [first, second] = [ask(), ask()];
-    recorder.queued(POOL, first, 'small');
+    queue(first);
     waits(first);
-    recorder.queued(POOL, second, 'small');
+    queue(second);
     await clock.advance(50);
-    recorder.taken(POOL, first.id);
+    launcher.events.emit('requestTaken', { pool: POOL, id: first.id });
     waits(second);
     const events = recorder.request(second.id)?.eventsNow() ?? [];
 
@@ -123,7 +136,7 @@ describe('the history of a request', () => {
 
   it('is in the file while it waits, in case the launcher is killed', async () => {
     const request = ask();
-    recorder.queued(POOL, request, 'small');
+    queue(request);
     waits(request);
     await clock.advance(5);
     const known = past(request);
@@ -136,13 +149,13 @@ describe('the history of a request', () => {
 
   it('tells of an accepted request that waits for capacity, and of one that is put back', async () => {
     const request = ask();
-    recorder.queued(POOL, request, 'small');
-    recorder.planned(POOL, { waiting: [], paused: [{ request, reason: FULL }] });
-    recorder.taken(POOL, request.id);
+    queue(request);
+    launcher.events.emit('poolPlanned', { pool: POOL, waiting: [], paused: [{ request, reason: FULL }] });
+    launcher.events.emit('requestTaken', { pool: POOL, id: request.id });
     await clock.advance(70);
-    recorder.planned(POOL, { waiting: [], paused: [] });
+    launcher.events.emit('poolPlanned', { pool: POOL, waiting: [], paused: [] });
     await clock.advance(10);
-    recorder.workEnded('put-back', request.id, 'cloud/main');
+    launcher.events.emit('requestEnded', { outcome: 'put-back', request, provider: 'cloud', pool: 'main' });
     await clock.advance(5);
     become(request, 'failed');
 
@@ -153,11 +166,15 @@ describe('the history of a request', () => {
   it('says why pools leave it alone, once for as long as the reason is the same', async () => {
     const request = ask();
     const reason = { rule: 'paused-by-operator', text: 'paused by alice: power works' };
-    recorder.leftAlone(POOL, request, 'defer', reason);
+    leave(request, 'defer', reason);
     await clock.advance(30);
-    recorder.leftAlone(POOL, request, 'defer', reason);
-    recorder.queued(OTHER, request, 'small');
-    recorder.planned(OTHER, { waiting: [{ request, group: 'small', reason: FULL }], paused: [] });
+    leave(request, 'defer', reason);
+    queue(request, OTHER);
+    launcher.events.emit('poolPlanned', {
+      pool: OTHER,
+      waiting: [{ request, group: 'small', reason: FULL }],
+      paused: [],
+    });
     await clock.advance(30);
     become(request, undefined);
 
@@ -168,7 +185,7 @@ describe('the history of a request', () => {
   it('is written for one that every pool declined at once, with the reason', async () => {
     const request = ask();
     const reason = { rule: 'label-elsewhere', text: 'this pool lacks "small"' };
-    recorder.leftAlone(POOL, request, 'decline', reason);
+    leave(request, 'decline', reason);
     await clock.advance(20);
     become(request, 'failed');
 
@@ -183,7 +200,7 @@ describe('the history of a request', () => {
 
   it('is not written for requests that others serve at once', () => {
     const request = ask();
-    recorder.leftAlone(POOL, request, 'defer', { rule: 'label-elsewhere', text: 'this pool lacks "small"' });
+    leave(request, 'defer', { rule: 'label-elsewhere', text: 'this pool lacks "small"' });
     become(request, 'fulfilled');
 
     expect(recorder.take()).toEqual([]);
@@ -194,13 +211,13 @@ describe('the history of a request', () => {
 describe('what is held in memory', () => {
   it('is nothing once requests and nodes are over and written', async () => {
     const request = ask();
-    recorder.queued(POOL, request, 'small');
+    queue(request);
     waits(request);
-    recorder.taken(POOL, request.id);
+    launcher.events.emit('requestTaken', { pool: POOL, id: request.id });
     const building = node(request);
-    recorder.nodeChanged({ id: building.id, before: undefined, after: building });
+    launcher.nodes.tell({ id: building.id, before: undefined, after: building });
     recorder.take();
-    recorder.nodeChanged({ id: building.id, before: building, after: { ...building, state: 'ready' } });
+    launcher.nodes.tell({ id: building.id, before: building, after: { ...building, state: 'ready' } });
     become(request, 'fulfilled');
     await clock.advance(10);
     recorder.take();
@@ -214,11 +231,15 @@ describe('what is held in memory', () => {
 
   it('is bounded for a request whose reason changes all the time', () => {
     const request = ask();
-    recorder.queued(POOL, request, 'small');
+    queue(request);
     for (let i = 0; i < 5_000; i++) {
       const reason = { rule: i % 2 === 0 ? 'pool-full' : 'max-concurrency', text: 'so many' };
-      recorder.planned(POOL, { waiting: [{ request, group: 'small', reason }], paused: [] });
-      recorder.planned(POOL, { waiting: [], paused: i % 2 === 0 ? [{ request, reason }] : [] });
+      launcher.events.emit('poolPlanned', { pool: POOL, waiting: [{ request, group: 'small', reason }], paused: [] });
+      launcher.events.emit('poolPlanned', {
+        pool: POOL,
+        waiting: [],
+        paused: i % 2 === 0 ? [{ request, reason }] : [],
+      });
       recorder.take();
     }
 

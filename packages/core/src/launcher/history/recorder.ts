@@ -1,12 +1,5 @@
-import type { Clock, NodeRecord, RecordChange, RequestRecord } from '@nodepool/zk-protocol';
-import type {
-  DecidingPool,
-  DecisionListener,
-  DecisionReason,
-  LeftAlone,
-  PlannedWaits,
-} from '../../contract/decisions.js';
-import type { RequestOutcome } from '../../contract/request-outcome.js';
+import type { CancelTimer, Clock, NodeRecord, RecordChange, RequestRecord } from '@nodepool/zk-protocol';
+import type { DecidingPool, LauncherEventMap, LauncherEvents, PlannedWaits } from '../events.js';
 import { pastEvent, type PastEvent, type PastLine } from './event.js';
 import { GroupLog, type Membership } from './group-log.js';
 import { OpenNode, OpenRequest, type KnownNode, type KnownRequest } from './open-records.js';
@@ -35,6 +28,13 @@ export interface RecorderOptions {
   readonly fulfilled: (past: PastRequest) => void;
 }
 
+/** A launcher whose decisions and records are noted. */
+export interface FollowedLauncher {
+  readonly events: LauncherEvents;
+  readonly nodes: { onChange(listener: (change: RecordChange<NodeRecord>) => void): CancelTimer };
+  readonly requests: { onChange(listener: (change: RecordChange<RequestRecord>) => void): CancelTimer };
+}
+
 interface KnownPool {
   /** `provider/pool`. */
   readonly key: string;
@@ -47,7 +47,7 @@ interface KnownPool {
  * Notes what this launcher decides about requests and what happens to them and to its nodes. It holds what is open and what is not
  * written yet; all the rest is in the file.
  */
-export class Recorder implements DecisionListener {
+export class Recorder {
   readonly #options: RecorderOptions;
   readonly #pools = new WeakMap<DecidingPool, KnownPool>();
   readonly #own = new Set<string>();
@@ -105,13 +105,27 @@ export class Recorder implements DecisionListener {
     if (this.#nodes.get(node.id) === node) this.#nodes.delete(node.id);
   }
 
-  // --- decisions --------------------------------------------------------------------------------------------------
-
-  opened(view: DecidingPool): void {
-    this.#poolOf(view);
+  /** Notes what happens in a launcher, from before its start on. @returns ends it */
+  follow({ events, nodes, requests }: FollowedLauncher): () => void {
+    const unsubscribe = [
+      events.on('poolOpened', ({ pool }) => this.#poolOf(pool)),
+      events.on('poolPlanned', (event) => this.#planned(event)),
+      events.on('poolRested', ({ pool }) => this.#rested(pool)),
+      events.on('poolClosed', ({ pool }) => this.#closed(pool)),
+      events.on('requestQueued', (event) => this.#queued(event)),
+      events.on('requestNotQueued', (event) => this.#notQueued(event)),
+      events.on('requestTaken', (event) => this.#taken(event)),
+      events.on('requestEnded', (event) => this.#ended(event)),
+      events.on('launchStageBegan', (event) => this.#stageBegan(event)),
+      nodes.onChange((change) => this.#nodeChanged(change)),
+      requests.onChange((change) => this.#requestChanged(change)),
+    ];
+    return () => unsubscribe.forEach((end) => end());
   }
 
-  queued(view: DecidingPool, record: RequestRecord, groupKey: string): void {
+  // --- decisions --------------------------------------------------------------------------------------------------
+
+  #queued({ pool: view, request: record, group: groupKey }: LauncherEventMap['requestQueued']): void {
     const pool = this.#poolOf(view);
     const request = this.#open(record);
     const before = request.membershipOf(pool.key);
@@ -128,7 +142,8 @@ export class Recorder implements DecisionListener {
     request.queued.push({ pool: pool.key, membership: group.join(this.#options.clock.now()) });
   }
 
-  leftAlone(view: DecidingPool, record: RequestRecord, action: LeftAlone, { rule, text }: DecisionReason): void {
+  #notQueued({ pool: view, request: record, action, reason }: LauncherEventMap['requestNotQueued']): void {
+    const { rule, text } = reason;
     const known = this.#requests.get(record.id);
     if (rule === 'not-requested' && !known) return;
     const pool = this.#poolOf(view);
@@ -139,7 +154,7 @@ export class Recorder implements DecisionListener {
     this.#add(request, this.#event(action === 'decline' ? 'declined' : 'left', pool.key, rule, text));
   }
 
-  taken(view: DecidingPool, id: string): void {
+  #taken({ pool: view, id }: LauncherEventMap['requestTaken']): void {
     const request = this.#requests.get(id);
     if (!request) return;
     const pool = this.#poolOf(view);
@@ -151,7 +166,7 @@ export class Recorder implements DecisionListener {
     this.#add(request, this.#event('taken', pool.key));
   }
 
-  planned(view: DecidingPool, { waiting, paused }: PlannedWaits): void {
+  #planned({ pool: view, waiting, paused }: LauncherEventMap['poolPlanned']): void {
     const pool = this.#poolOf(view);
     const nowMs = this.#options.clock.now();
     for (const { request, group: key, reason } of waiting) {
@@ -162,12 +177,12 @@ export class Recorder implements DecisionListener {
     if (paused.length > 0 || pool.paused.size > 0) this.#notePaused(pool, paused);
   }
 
-  resting(view: DecidingPool): void {
+  #rested(view: DecidingPool): void {
     const nowMs = this.#options.clock.now();
     for (const group of this.#poolOf(view).groups.values()) group.changed(nowMs, RESTING, RESTING_TEXT);
   }
 
-  closed(view: DecidingPool): void {
+  #closed(view: DecidingPool): void {
     const pool = this.#poolOf(view);
     for (const request of this.#requests.values()) {
       const membership = request.membershipOf(pool.key);
@@ -199,15 +214,14 @@ export class Recorder implements DecisionListener {
 
   // --- what happens -----------------------------------------------------------------------------------------------
 
-  /** A pool of this launcher has ended its work on a request. */
-  workEnded(outcome: RequestOutcome, id: string, pool: string): void {
+  #ended({ outcome, request: { id }, provider, pool }: LauncherEventMap['requestEnded']): void {
     const request = this.#requests.get(id);
     if (!request || outcome === 'fulfilled' || outcome === 'gone') return;
     request.taken = undefined;
-    this.#add(request, this.#event('ended', pool, outcome));
+    this.#add(request, this.#event('ended', `${provider}/${pool}`, outcome));
   }
 
-  requestChanged({ id, before, after }: RecordChange<RequestRecord>): void {
+  #requestChanged({ id, before, after }: RecordChange<RequestRecord>): void {
     const request = this.#requests.get(id);
     if (!request || request.isOver) return;
     const end = after ? (after.state === before?.state ? undefined : ENDS[after.state]) : 'gone';
@@ -220,7 +234,7 @@ export class Recorder implements DecisionListener {
     if (end === 'fulfilled') this.#options.fulfilled({ request, isOwn });
   }
 
-  nodeChanged({ id, before, after }: RecordChange<NodeRecord>): void {
+  #nodeChanged({ id, before, after }: RecordChange<NodeRecord>): void {
     const record = after ?? before;
     if (!record || !this.#isOurs(record)) return;
     let node = this.#nodes.get(id);
@@ -242,8 +256,7 @@ export class Recorder implements DecisionListener {
     return this.#ownPools.has(`${provider}/${pool}`);
   }
 
-  /** The launch of a node has come to another stage. */
-  stageBegan(id: string, stage: string): void {
+  #stageBegan({ node: id, stage }: LauncherEventMap['launchStageBegan']): void {
     const node = this.#nodes.get(id);
     if (!node) return;
     if (stage === 'storing') return; // a moment

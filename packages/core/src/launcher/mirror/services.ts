@@ -1,7 +1,7 @@
 import type { Clock, Committer, ZooKeeper } from '@nodepool/zk-protocol';
-import type { DecisionListener } from '../../contract/decisions.js';
 import type { Logger } from '../../contract/logger.js';
 import type { LauncherMetrics } from '../../metrics/types.js';
+import type { LauncherEvents } from '../events.js';
 import type { ControlMirror } from './controls.js';
 import type { Mirror } from './mirror.js';
 
@@ -18,8 +18,7 @@ export interface Services {
   readonly hostname: string;
   /** Missing: nothing is counted. */
   readonly metrics?: LauncherMetrics | undefined;
-  /** Missing: decisions are not kept on record. */
-  readonly decisions?: DecisionListener | undefined;
+  readonly events: LauncherEvents;
   /** Random number in [0, 1). */
   readonly random: () => number;
 }

@@ -142,7 +142,8 @@ export class PoolHandlers implements HandlerPool {
     const { services, port, view, lookAgain, lookAgainLater, forgetRetries } = this.#options;
     const { id } = handler.request;
     this.#handlers.delete(id);
-    services.metrics?.requestEnded(outcome, handler.request, view.provider, view.pool.name);
+    const { provider, pool } = view;
+    services.events.emit('requestEnded', { outcome, request: handler.request, provider, pool: pool.name });
     this.pauseChanged();
     if (outcome === 'fulfilled' || outcome === 'gone') {
       forgetRetries(id);

@@ -51,7 +51,7 @@ export class PoolQueue {
   accepted(id: RequestId): void {
     this.#first.forget(id);
     this.requests.remove(id);
-    this.#options.services.decisions?.taken(this.#options.view, id);
+    this.#options.services.events.emit('requestTaken', { pool: this.#options.view, id });
   }
 
   /** Judges a request that was read, changed, or may be judged differently now. */
@@ -67,11 +67,12 @@ export class PoolQueue {
     const verdict = judgeStanding(request, view);
     if (verdict === undefined) {
       if (this.requests.put(request)) wake();
-      services.decisions?.queued(view, request, this.requests.groupOf(request.id) ?? '');
+      const group = this.requests.groupOf(request.id) ?? '';
+      services.events.emit('requestQueued', { pool: view, request, group });
       return;
     }
     if (this.requests.remove(request.id)) wake();
-    services.decisions?.leftAlone(view, request, verdict.action, verdict.reason);
+    services.events.emit('requestNotQueued', { pool: view, request, ...verdict });
     if (verdict.action === 'decline') refusals.decline(request, verdict.reason);
     else if (refusals.isHopeless(request)) refusals.fail(request);
   }

@@ -70,7 +70,8 @@ export class PoolRefusals {
       this.#writing.delete(request.id);
       if (result === 'busy' || result === 'changed') lookAgainLater(request.id);
       if (result !== 'done') return;
-      services.metrics?.requestEnded('declined', request, view.provider, view.pool.name);
+      const { provider, pool } = view;
+      services.events.emit('requestEnded', { outcome: 'declined', request, provider, pool: pool.name });
       const { id: requestId, eventId } = request;
       logger.info('Declined request', { requestId, eventId, reason: why, state: next.state });
       // meanwhile the last pool that had not declined it may have left

@@ -1,6 +1,5 @@
 import type { LauncherId, NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import { TaskSet } from '../../async/task-set.js';
-import type { DecisionListener } from '../../contract/decisions.js';
 import type { Logger } from '../../contract/logger.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
@@ -30,8 +29,8 @@ import { RequestDrivers } from './request-drivers.js';
 export class PoolWorker {
   /** The pool as the plan sees it. */
   readonly view: LivePoolView;
+  readonly #services: Services;
   readonly #port: PoolPort;
-  readonly #decisions: DecisionListener | undefined;
   readonly #logger: Logger;
   readonly #announcement: PoolAnnouncement;
   readonly #queue: PoolQueue;
@@ -45,7 +44,7 @@ export class PoolWorker {
 
   constructor(services: Services, port: PoolPort, runner: ProviderRunner, pool: PoolConfig, launcherId: LauncherId) {
     this.#port = port;
-    this.#decisions = services.decisions;
+    this.#services = services;
     const logger = LOGGER_NAMES.poolWorker(runner.name, pool.name);
     this.#logger = services.logger.child({ provider: runner.name, pool: pool.name }, logger);
     this.view = new LivePoolView({ services, port, runner, pool, launcherId, requests: this.#requestsOfView() });
@@ -107,7 +106,7 @@ export class PoolWorker {
 
   /** Registers the pool and begins to serve once the registry shows it. */
   async start(): Promise<void> {
-    this.#decisions?.opened(this.view);
+    this.#services.events.emit('poolOpened', { pool: this.view });
     this.#events.listen();
     await this.#register();
   }
@@ -148,7 +147,7 @@ export class PoolWorker {
     this.#queue.cancelRetries();
     await this.#announcement.remove();
     this.#queue.requests.clear();
-    this.#decisions?.closed(this.view);
+    this.#services.events.emit('poolClosed', { pool: this.view });
     this.#setHead(undefined);
     this.#handlers.putBackPaused();
     await this.#running.ended();
@@ -235,8 +234,9 @@ export class PoolWorker {
   }
 
   #planned(plan: PoolPlan | undefined): void {
-    if (plan) this.#decisions?.planned(this.view, plan);
-    else if (this.#hasDemand()) this.#decisions?.resting(this.view);
+    const { events } = this.#services;
+    if (plan) events.emit('poolPlanned', { pool: this.view, waiting: plan.waiting, paused: plan.paused });
+    else if (this.#hasDemand()) events.emit('poolRested', { pool: this.view });
   }
 
   #accept(request: RequestRecord, assignment: Assignment): void {

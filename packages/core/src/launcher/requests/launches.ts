@@ -166,6 +166,7 @@ export class Launches {
       pool: this.#options.pool.pool,
       request,
       store: (changes) => this.#store(part, part.node ?? node, changes),
+      stageBegan: (stage) => this.#options.services.events.emit('launchStageBegan', { node: node.id, stage }),
     };
   }
 

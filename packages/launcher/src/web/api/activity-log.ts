@@ -1,11 +1,5 @@
-import type { CancelTimer, Clock, Json, JsonObject, NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
-import type {
-  LauncherMetrics,
-  MetricsAttachment,
-  ObservedLauncher,
-  RequestOutcome,
-  SweptWork,
-} from '@nodepool/core/service';
+import type { CancelTimer, Clock, Json, JsonObject, NodeRecord } from '@nodepool/zk-protocol';
+import type { LauncherMetrics, MetricsAttachment, ObservedLauncher, SweptWork } from '@nodepool/core/service';
 
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
@@ -38,8 +32,6 @@ export interface ActivityError {
   readonly text: string;
 }
 
-/** @param pool - as `provider/pool` */
-type OutcomeListener = (outcome: RequestOutcome, request: RequestRecord, pool: string) => void;
 type Launch = Parameters<NonNullable<LauncherMetrics['launchEnded']>>;
 
 /**
@@ -52,8 +44,6 @@ export class ActivityLog implements LauncherMetrics {
   readonly #calls = new Map<string, CallMinute[]>();
   readonly #errors: ActivityError[] = [];
   readonly #launchListeners = new Set<(result: string, ms: number, of: Launch[2]) => void>();
-  readonly #stageListeners = new Set<(node: string, stage: string) => void>();
-  readonly #outcomeListeners = new Set<OutcomeListener>();
 
   constructor(inner: LauncherMetrics, clock: Clock) {
     this.#inner = inner;
@@ -64,18 +54,6 @@ export class ActivityLog implements LauncherMetrics {
   onLaunch(listener: (result: string, ms: number, of: Launch[2]) => void): CancelTimer {
     this.#launchListeners.add(listener);
     return () => this.#launchListeners.delete(listener);
-  }
-
-  /** Tells of each stage of a launch. @returns ends it */
-  onStage(listener: (node: string, stage: string) => void): CancelTimer {
-    this.#stageListeners.add(listener);
-    return () => this.#stageListeners.delete(listener);
-  }
-
-  /** Tells of each request that this launcher has worked on. @returns ends it */
-  onOutcome(listener: OutcomeListener): CancelTimer {
-    this.#outcomeListeners.add(listener);
-    return () => this.#outcomeListeners.delete(listener);
   }
 
   // --- what the status page shows ---------------------------------------------------------------------------------
@@ -157,20 +135,14 @@ export class ActivityLog implements LauncherMetrics {
     if (outcome !== 'ok' && !/^[23]\d\d$/.test(outcome)) entry.failed++;
   }
 
-  requestEnded(outcome: RequestOutcome, request: RequestRecord, provider: string, pool: string): void {
-    this.#inner.requestEnded(outcome, request, provider, pool);
-    for (const listener of this.#outcomeListeners) listener(outcome, request, `${provider}/${pool}`);
-  }
-
-  launchStage(node: string, stage: string): void {
-    this.#inner.launchStage?.(node, stage);
-    for (const listener of this.#stageListeners) listener(node, stage);
-  }
-
   // --- handed on --------------------------------------------------------------------------------------------------
 
   attach(launcher: ObservedLauncher): MetricsAttachment {
     return this.#inner.attach(launcher);
+  }
+
+  requestEnded(...args: Parameters<LauncherMetrics['requestEnded']>): void {
+    this.#inner.requestEnded(...args);
   }
 
   requestWaited(...args: Parameters<NonNullable<LauncherMetrics['requestWaited']>>): void {

@@ -33,7 +33,7 @@ export function followChanges(sources: LauncherApiSources, tell: Tell): () => vo
       const notice = result === 'ready' ? undefined : 'launch-failed';
       tell({ type: 'launch', id: provider, data: () => data, notice });
     }),
-    activity.onOutcome((outcome, request) => {
+    runtime.events.on('requestEnded', ({ outcome, request }) => {
       if (outcome !== 'fulfilled') return;
       const after = runtime.requests.get(request.id) ?? request;
       tell({ type: 'request', id: request.id, data: () => requestToApi(after, null), notice: 'request-fulfilled' });

@@ -16,6 +16,7 @@ export interface LauncherApiSources {
   readonly config: () => Config;
   readonly runtime: Pick<
     LauncherRuntime,
+    | 'events'
     | 'nodes'
     | 'requests'
     | 'images'

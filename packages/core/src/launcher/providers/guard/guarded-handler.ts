@@ -58,12 +58,13 @@ async function launch(
 ): Promise<LaunchResult> {
   let { node } = order;
   const store: LaunchOrder['store'] = async (changes) => (node = await outOfDriverScope(() => order.store(changes)));
-  const { attemptFailed, created } = order;
+  const { attemptFailed, created, stageBegan } = order;
   const guarded = {
     ...order,
     store,
     ...(attemptFailed && { attemptFailed: (error: Error) => outOfDriverScope(() => attemptFailed(error)) }),
     ...(created && { created: () => outOfDriverScope(created) }),
+    ...(stageBegan && { stageBegan: (stage: string) => outOfDriverScope(() => stageBegan(stage)) }),
   };
   try {
     const started = inDriverScope(violations.scope, async () => handler.launch?.(guarded, signal));
