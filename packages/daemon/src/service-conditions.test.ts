@@ -8,17 +8,18 @@ const FILE = '/etc/nodepool/nodepool.yaml';
 interface Situation {
   readonly warnings?: readonly ConfigProblem[];
   readonly state?: ServiceConditionsOptions['zk']['state'];
+  readonly sessionId?: bigint;
   readonly usesEmbedded?: boolean;
 }
 
 /** What a service finds in a situation; nothing else is wrong. */
-function findIn({ warnings = [], state = 'CONNECTED', usesEmbedded = false }: Situation) {
+function findIn({ warnings = [], state = 'CONNECTED', sessionId = 1n, usesEmbedded = false }: Situation) {
   const config = { file: FILE, warnings } as unknown as Config;
   const status = { loadedMs: 0, error: undefined, publicError: undefined, restartNeeded: [] };
   const conditions = new ServiceConditions({
     source: { find: () => [], publish: () => undefined, ofOthers: [], onConcern: () => () => undefined },
     reloader: { config, status },
-    zk: { state, sessionId: 1n },
+    zk: { state, sessionId },
     ...{ clock: systemClock, hostname: 'nl01', service: 'launcher nl01', usesEmbedded },
   });
   const { current } = conditions;
@@ -53,4 +54,12 @@ it.each([
 
   expect(found).toMatchObject({ type: 'NotConnected', reason: 'Suspended' });
   expect(found?.nextStep).toContain(nextStep);
+});
+
+it.each([
+  ['before the first session', 'SUSPENDED', 0n, []],
+  ['while the connection is away', 'SUSPENDED', 1n, ['Suspended']],
+  ['when the session is over', 'LOST', 0n, ['Lost']],
+] as const)('tells of the missing connection %s: %s, session %s', (_when, state, sessionId, reasons) => {
+  expect(findIn({ state, sessionId }).map(({ reason }) => reason)).toEqual(reasons);
 });

@@ -132,7 +132,8 @@ export class ServiceConditions {
 
   #connection(): FoundCondition[] {
     const { zk, hostname, usesEmbedded } = this.#options;
-    if (zk.state === 'CONNECTED' || zk.sessionId === 0n) return [];
+    // Before the first session `notReady` says it. A session that is over has no id either.
+    if (zk.state === 'CONNECTED' || (zk.state === 'SUSPENDED' && zk.sessionId === 0n)) return [];
     const reason = zk.state === 'LOST' ? 'Lost' : 'Suspended';
     const message = 'the connection to ZooKeeper is gone; nothing is accepted until it is back';
     const nextStep = usesEmbedded
