@@ -1,14 +1,15 @@
 import { newCondition, type FoundCondition } from '@nodepool/core';
 import { imageConditions } from '@nodepool/core/service';
 import type { Builder } from './builder.js';
+import type { IdProblem } from './context/unique-builder.js';
 import type { WaitingWork } from './plan/waiting-records.js';
 
 /** What is wrong with images, and what a builder cannot do. */
 export function builderConditions(builder: Builder, hostname: string, nowMs: number): FoundCondition[] {
-  const { config, tree, waiting, isIdLost } = builder;
+  const { config, tree, waiting, idProblem } = builder;
   const images = imageConditions(config.diskimages.values(), tree.images, nowMs);
   return [
-    ...(isIdLost ? [idNotHeld(hostname)] : []),
+    ...(idProblem ? [idNotHeld(hostname, idProblem)] : []),
     // A builder that has never built an image builds it now, or says below why it cannot.
     ...images.filter(({ reason }) => reason !== 'NeverBuilt'),
     ...waiting.flatMap((work) => blocked(work) ?? []),
@@ -17,13 +18,9 @@ export function builderConditions(builder: Builder, hostname: string, nowMs: num
   ];
 }
 
-function idNotHeld(name: string): FoundCondition {
+function idNotHeld(name: string, problem: IdProblem): FoundCondition {
   return newCondition('IdNotHeld', {
-    ...{
-      name,
-      reason: 'LockLost',
-      message: 'another builder may have its id, so it builds, uploads and deletes nothing',
-    },
+    ...{ name, ...problem },
     nextStep: 'stop the other builder, or give it an images-dir of its own (and delete a copied builder_id.txt)',
   });
 }

@@ -5,7 +5,7 @@ import { lastBuildMs, unfinishedAfter } from '@nodepool/core/service';
 import { ActivityReport, describeActivity, type ActivityFacts } from './activity.js';
 import { Builds, type BuildStatus } from './build/builds.js';
 import { removeLeftovers } from './tool/leftovers.js';
-import { BuilderIdLock } from './context/unique-builder.js';
+import { BuilderIdLock, type IdProblem } from './context/unique-builder.js';
 import type { ImageWork } from '@nodepool/core/service';
 import { waitingRecords, type WaitingWork } from './plan/waiting-records.js';
 import { toImageWork, waitingToWork, type Progress } from './context/progress.js';
@@ -24,6 +24,14 @@ const ENDING_MS = 1_000;
 /** What builds may take to remove their temporary files, and clouds to remove what uploads have begun. */
 const CLEANING_MS = 60_000;
 
+/** What does the work of a builder. */
+interface BuilderParts {
+  readonly builds: Builds;
+  readonly uploads: Uploads;
+  readonly janitor: Janitor;
+  readonly surroundings: Surroundings;
+}
+
 /** Builds disk images, uploads them, and takes away what is no longer needed. */
 export class Builder {
   readonly #options: BuilderOptions;
@@ -31,7 +39,7 @@ export class Builder {
   /** Its entry in the registry. */
   readonly registration: Registration<ReturnType<typeof newComponent>>;
   #config: Config;
-  #parts: { builds: Builds; uploads: Uploads; janitor: Janitor; surroundings: Surroundings } | undefined;
+  #parts: BuilderParts | undefined;
   #cancelSweep: (() => void) | undefined;
   #id: BuilderIdLock | undefined;
   #databaseId: string | undefined;
@@ -54,16 +62,17 @@ export class Builder {
 
   /** What is not started yet, in an operator's words; empty when ready. */
   get notReady(): readonly string[] {
-    if (!this.#parts) return ['builder is starting'];
-    return [
-      ...(this.#tree.ready ? [] : ['images are not known']),
-      ...(this.#id?.held ? [] : ['another builder may have its id']),
-    ];
+    const missing: string[] = [];
+    if (this.#options.zk.state !== 'CONNECTED') missing.push('no connection to ZooKeeper');
+    if (!this.#parts) missing.push('builder is starting');
+    else if (!this.#tree.ready) missing.push('images are not known');
+    if (this.idProblem) missing.push('another builder may have its id');
+    return missing;
   }
 
   /** Another builder may have its id, after a start at which none had it. */
-  get isIdLost(): boolean {
-    return this.#parts !== undefined && this.#id?.held !== true;
+  get idProblem(): IdProblem | undefined {
+    return this.#parts && this.#id?.problem;
   }
 
   /** The configuration in force. */
@@ -131,27 +140,24 @@ export class Builder {
   /**
    * Resolves when builds and uploads are looked after.
    * @param webUrl - where this builder answers the web, for others to find in the registry; default: nowhere
-   * @throws ConfigError without a usable `images-dir`
+   * @throws ConfigError without a usable `images-dir`, and beside another builder with the same id
    */
   async start(webUrl?: string): Promise<void> {
     const { zk, logger } = this.#options;
     const surroundings = await this.#surroundings();
     this.#databaseId = await ensureDatabaseId(zk);
     await surroundings.providers.reconfigure(this.#config);
-    const builds = new Builds(surroundings, this.#options.buildWorkers);
-    const uploads = new Uploads(surroundings, this.#options.uploadWorkers);
-    const isInUse = (buildId: string) =>
-      uploads.isReading(buildId) || builds.running.some((progress) => progress.buildId === buildId);
-    const janitor = new Janitor(surroundings, { isInUse });
+    const parts = partsOf(surroundings, this.#options);
     this.#id = new BuilderIdLock(surroundings, () => this.#lookAtAll());
     await this.#id.take();
+    await this.#tree.start();
+    await this.#id.refuseOthers(this.#tree);
     await removeLeftovers(surroundings.tmpRoot, logger);
     await this.registration.register();
-    this.#parts = { builds, uploads, janitor, surroundings };
+    this.#parts = parts;
     zk.onState((state) => {
       if (state === 'CONNECTED') registerAgain(this.registration, logger);
     });
-    await this.#tree.start();
     this.registration.update(withComponent(this.registration.body, { state: 'running', webUrl: webUrl ?? null }));
     logger.info('Builder started', { builder: surroundings.builderId, images: [...this.#config.diskimages.keys()] });
     void this.#sweep(true);
@@ -264,6 +270,7 @@ export class Builder {
     if (!this.#parts || this.#stopping) return;
     const { builds, uploads, janitor } = this.#parts;
     this.#cancelSweep = clock.setTimer(SWEEP_MS, () => void this.#sweep());
+    await this.#id?.lookForOthers(this.#tree, (buildId) => isBuilding(builds, buildId));
     if (!this.#mayBegin) return;
     const begunBefore = uploads.begun;
     if (builds.considerAll() > 0 && !isFirst) events.sweepFound('build');
@@ -274,6 +281,19 @@ export class Builder {
     await janitor.findLeaks();
     this.#report.soon();
   }
+}
+
+const isBuilding = ({ running }: Builds, buildId: string): boolean =>
+  running.some((progress) => progress.buildId === buildId);
+
+function partsOf(
+  surroundings: Surroundings,
+  { buildWorkers, uploadWorkers }: Pick<BuilderOptions, 'buildWorkers' | 'uploadWorkers'>,
+): BuilderParts {
+  const builds = new Builds(surroundings, buildWorkers);
+  const uploads = new Uploads(surroundings, uploadWorkers);
+  const isInUse = (buildId: string) => uploads.isReading(buildId) || isBuilding(builds, buildId);
+  return { builds, uploads, janitor: new Janitor(surroundings, { isInUse }), surroundings };
 }
 
 function registerAgain(registration: { register(): Promise<void> }, logger: Logger): void {

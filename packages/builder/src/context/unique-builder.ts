@@ -1,5 +1,13 @@
-import { delay, isNodepoolError, ZkLock, type Clock, type ZooKeeper } from '@nodepool/zk-protocol';
-import { ConfigError, type Logger } from '@nodepool/core';
+import {
+  delay,
+  isNodepoolError,
+  isZooKeeperError,
+  ZkLock,
+  type BuildRecord,
+  type ImageTree,
+} from '@nodepool/zk-protocol';
+import { ConfigError } from '@nodepool/core';
+import { findForeignBuilds, waitForForeignBuilds, type ForeignBuildSurroundings } from './foreign-builds.js';
 
 /** Where builders of this program say which ids are in use; others do not look here. */
 const ROOT = '/nodepool/builder-ids';
@@ -9,21 +17,27 @@ const PATIENCE_MS = 40_000;
 const RETRY_MS = 5_000;
 
 /** What a {@link BuilderIdLock} works with. */
-export interface BuilderIdSurroundings {
-  readonly zk: ZooKeeper;
-  readonly clock: Clock;
-  readonly logger: Logger;
+export interface BuilderIdSurroundings extends ForeignBuildSurroundings {
   readonly hostname: string;
-  readonly builderId: string;
   readonly imagesDir: string;
 }
 
-/** Makes sure, from `take` to `release`, that no other builder has this id: two on one directory would delete each other's files. */
+/** Why another builder may have the id. */
+export interface IdProblem {
+  readonly reason: 'LockLost' | 'BuildOfAnother';
+  readonly message: string;
+}
+
+/**
+ * Makes sure, from `take` to `release`, that no other builder has this id: two on one directory would delete each other's files.
+ * Builders of the original take no such lock: their builds tell of them.
+ */
 export class BuilderIdLock {
   readonly #surroundings: BuilderIdSurroundings;
   readonly #lock: ZkLock;
   readonly #regained: () => void;
   readonly #stop = new AbortController();
+  #foreignBuilds: readonly BuildRecord[] = [];
 
   /** @param regained - the id was lost, with its session or otherwise, and is held again */
   constructor(surroundings: BuilderIdSurroundings, regained: () => void) {
@@ -35,7 +49,14 @@ export class BuilderIdLock {
 
   /** False while another builder may have the id. */
   get held(): boolean {
-    return this.#lock.held;
+    return this.problem === undefined;
+  }
+
+  get problem(): IdProblem | undefined {
+    const nothing = 'so it builds, uploads and deletes nothing';
+    if (!this.#lock.held) return { reason: 'LockLost', message: `another builder may have its id, ${nothing}` };
+    if (this.#foreignBuilds.length === 0) return undefined;
+    return { reason: 'BuildOfAnother', message: `another builder has its id, ${nothing}: it ${this.#whatOthersDo()}` };
   }
 
   /** @throws ConfigError naming the other builder, when it is still there after a while; an error after `release` */
@@ -51,6 +72,46 @@ export class BuilderIdLock {
     if (lost.aborted) void this.#takeAgain();
   }
 
+  /**
+   * Looks, at the start, for a builder that takes no lock on its id.
+   * @throws ConfigError naming its builds, when it is still there after a while
+   */
+  async refuseOthers({ images }: Pick<ImageTree, 'images'>): Promise<void> {
+    this.#foreignBuilds = await findForeignBuilds(this.#surroundings, images.values());
+    try {
+      const limit = { timeoutMs: PATIENCE_MS, signal: this.#stop.signal };
+      await waitForForeignBuilds(this.#surroundings, this.#foreignBuilds, limit);
+      this.#foreignBuilds = [];
+    } catch (error) {
+      throw this.#toConfigError(
+        `a builder without a lock on its id, such as one of the original, ${this.#whatOthersDo()}`,
+        error,
+      );
+    }
+  }
+
+  /**
+   * Looks, while it runs, for a builder that takes no lock on its id.
+   * @param isOwn - this process makes the build with this id
+   */
+  async lookForOthers(
+    { ready, images }: Pick<ImageTree, 'ready' | 'images'>,
+    isOwn: (buildId: string) => boolean,
+  ): Promise<void> {
+    if (!ready) return;
+    const wereThere = this.#foreignBuilds.length > 0;
+    try {
+      this.#foreignBuilds = await findForeignBuilds(this.#surroundings, images.values(), isOwn);
+    } catch (error) {
+      if (!isZooKeeperError(error)) throw error;
+      return; // the next look is in the next session
+    }
+    const { logger, builderId: builder } = this.#surroundings;
+    if (!wereThere && this.#foreignBuilds.length > 0)
+      logger.error(`Another builder with this id ${this.#whatOthersDo()}; nothing is begun beside it`, { builder });
+    else if (wereThere && this.held) this.#regained();
+  }
+
   async release(): Promise<void> {
     this.#stop.abort(new Error('the builder stops'));
     await this.#lock.release();
@@ -60,15 +121,24 @@ export class BuilderIdLock {
     try {
       await this.#lock.acquire({ timeoutMs: PATIENCE_MS, signal: this.#stop.signal });
     } catch (error) {
-      if (!isNodepoolError(error, 'NODEPOOL_LOCK_TIMEOUT')) throw error;
-      const { imagesDir } = this.#surroundings;
-      throw new ConfigError(
-        `a builder with the same id runs: ${holder}. It uses images-dir "${imagesDir}" too, or a copy of its ` +
-          'builder_id.txt: stop one of them, or give it a directory of its own (and delete the copied builder_id.txt)',
-        [],
-        { cause: error },
-      );
+      throw this.#toConfigError(`a builder with the same id runs: ${holder}`, error);
     }
+  }
+
+  #whatOthersDo(): string {
+    const names = this.#foreignBuilds.map(
+      ({ image, id, builder }) => `${image}-${id} on ${builder ?? 'an unknown host'}`,
+    );
+    return `builds ${names.join(', ')}`;
+  }
+
+  /** @returns the error itself when it does not say that the other is still there */
+  #toConfigError(what: string, error: unknown): unknown {
+    if (!isNodepoolError(error, 'NODEPOOL_LOCK_TIMEOUT')) return error;
+    const advice =
+      `It uses images-dir "${this.#surroundings.imagesDir}" too, or a copy of its builder_id.txt: ` +
+      'stop one of them, or give it a directory of its own (and delete the copied builder_id.txt)';
+    return new ConfigError(`${what}. ${advice}`, [], { cause: error });
   }
 
   async #takeAgain(): Promise<void> {

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { World } from './world.js';
 
-const BUILDER = fileURLToPath(new URL('../../bin/nodepool-builder.js', import.meta.url));
+/** The program. */
+export const BUILDER = fileURLToPath(new URL('../../bin/nodepool-builder.js', import.meta.url));
 
 /** Processes that a test has started; call {@link Processes.end} after it. */
 export class Processes {

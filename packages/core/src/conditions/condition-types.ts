@@ -258,7 +258,10 @@ export const CONDITION_TYPES = {
   IdNotHeld: {
     ...{ kind: 'builder', severity: 'error' },
     meaning: 'another builder may have the id of a builder, so it begins nothing',
-    reasons: { LockLost: 'the lock of its id was lost, and another builder may have it' },
+    reasons: {
+      LockLost: 'the lock of its id was lost, and another builder may have it',
+      BuildOfAnother: 'a builder that takes no such lock, such as one of the original, builds with its id',
+    },
     nextStep: 'stop the other builder, or give it an images-dir of its own',
   },
   BuildWithdrawn: {
