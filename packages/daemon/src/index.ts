@@ -37,6 +37,8 @@ export { createStatusRoutes } from './web/status-routes.js';
 /* The web API and the status page */
 export { ApiError } from './web/api-error.js';
 export type { ApiEvent } from './web/api/events.js';
+export type { ShownConditions } from './web/api/condition-api.js';
+export { conditionToApi } from './web/api/condition-api.js';
 export { createImageApi, imageNotice, imageToApi } from './web/api/image-api.js';
 export type { ApiCall, ApiOperation, ApiPart } from './web/api/operation.js';
 export { FLAG, listOf, NUMBER, NUMBERS, orNull, record, ref, TEXT, TIME, WHOLE } from './web/api/operation.js';

@@ -1,5 +1,6 @@
 import type { Config, LogFields } from '@nodepool/core';
 import type { ConditionSource } from '@nodepool/core/service';
+import type { ShownConditions } from './web/api/condition-api.js';
 import type { ServiceApi } from './web/api/service-api.js';
 import type { RouteTable } from './web/routes.js';
 
@@ -24,7 +25,7 @@ export interface DaemonRuntime {
   /** Lines for the log when somebody asks what the process is doing. */
   dump(nowMs: number): readonly string[];
   /** Endpoints beside `/ready`, `/healthz` and `/metrics`. */
-  routes(): RouteTable;
+  routes(conditions: ShownConditions): RouteTable;
   /** What it adds to the web API and the status page. */
-  api(): ServiceApi;
+  api(conditions: ShownConditions): ServiceApi;
 }

@@ -107,7 +107,7 @@ export class DaemonService {
     if (webapp === undefined) return;
     this.#pages = new ServiceWeb({
       ...{ clock, logger: logger.child({}, 'web'), name, version, hostname },
-      api: withConditions(runtime.api(), this.#conditions),
+      api: withConditions(runtime.api(this.#conditions), this.#conditions),
       config: () => this.#reloader.config,
       health: () => this.#health(),
     });
@@ -204,7 +204,7 @@ export class DaemonService {
   #routes(): RouteTable {
     const { runtime, metrics } = this.#parts;
     return new Map([
-      ...runtime.routes(),
+      ...runtime.routes(this.#conditions),
       ...createMetricsRoute(metrics),
       ...createStatusRoutes({ notReady: () => this.#notReady(), health: () => this.#health() }),
     ]);

@@ -76,8 +76,8 @@ export function launcherRuntime(runtime: LauncherRuntime, surroundings: Launcher
     conditions: withOwnFiles(runtime.conditions, surroundings),
     health: () => ({ ...launcherHealth(runtime), history: { dropped_lines: surroundings.history.dropped } }),
     dump: (nowMs) => dumpState(runtime, nowMs),
-    routes: () => new Map([...createListingRoutes(runtime, clock), ...createExplainRoutes(runtime)]),
-    api: () => apiOf(sources),
+    routes: (shown) => new Map([...createListingRoutes(runtime, clock), ...createExplainRoutes(runtime, shown, clock)]),
+    api: (conditions) => apiOf({ ...sources, conditions }),
   };
 }
 

@@ -1,14 +1,20 @@
 import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import type { Config } from '@nodepool/core';
-import { ConditionList, asUnknown, mergeConditions, publishedConditions } from '@nodepool/core/service';
+import {
+  ConditionList,
+  asUnknown,
+  conditionText,
+  mergeConditions,
+  nextStepText,
+  publishedConditions,
+} from '@nodepool/core/service';
 import type { Listing, SharedCondition } from '@nodepool/core/service';
 import { isPoolComponent } from '@nodepool/zk-protocol';
 import type { ComponentRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { NO_ARGUMENTS, defineCommand } from '../command/command.js';
 import { print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
-import { conditionText, nextStepText } from '../conditions/condition-text.js';
 import { fetchServices } from '../conditions/fetch-conditions.js';
 import { findProblems } from '../configuration/problems.js';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';

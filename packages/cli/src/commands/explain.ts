@@ -1,5 +1,5 @@
 import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
-import { conditionToJson, explanationToJson, explanationToText, mergeExplanations } from '@nodepool/core/service';
+import { explanationToJson, explanationToText } from '@nodepool/core/service';
 import type { SharedCondition } from '@nodepool/core/service';
 import { defineCommand, text, texts } from '../command/command.js';
 import type { Values } from '../command/command.js';
@@ -10,11 +10,10 @@ import { UsageError } from '../command/usage-error.js';
 import { fetchConditions } from '../conditions/fetch-conditions.js';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
 import { findLauncherUrls } from '../connection/find-launchers.js';
-import { askLaunchers } from '../explain/ask-launchers.js';
+import { askLaunchers, mergeAnswers } from '../explain/ask-launchers.js';
 import type { LauncherAnswer } from '../explain/ask-launchers.js';
 import { askTimeline } from '../explain/ask-timeline.js';
 import { explainOffline } from '../explain/explain-offline.js';
-import { askConditions, conditionLines, relatedConditions } from '../explain/related-conditions.js';
 import type { Timeline } from '../explain/timeline.js';
 import { printValue } from '../terminal/output.js';
 import { LAUNCHER_URL, launcherUrls } from './shared-options.js';
@@ -85,21 +84,16 @@ async function explain(context: CliContext, { subject, urls }: ExplainArguments)
     print(text);
     return;
   }
-  const related = relatedConditions(explanation, conditions);
   if (context.options.format !== 'table') {
-    printValue(context, {
-      ...explanationToJson(explanation, related),
-      conditions: related.map(conditionToJson),
-      source,
-    });
+    printValue(context, { ...explanationToJson(explanation, conditions), source });
     return;
   }
-  print([explanationToText(explanation, related), ...conditionLines(related, context.clock.now())].join('\n'));
+  print(explanationToText(explanation, conditions, context.clock.now()));
 }
 
 async function explainByUrls(context: CliContext, subject: ExplainSubject, urls: readonly string[]): Promise<Outcome> {
   const answers = await askLaunchers(urls, subject, context.clock);
-  const outcome = fromAnswers(answers, await askConditions(urls));
+  const outcome = fromAnswers(answers);
   if (outcome) return withPast(context, outcome, urls, subject);
   throw new CliError(`No launcher answered: ${answers.map(failureText).join('; ')}`);
 }
@@ -109,11 +103,11 @@ function explainBySystem(context: CliContext, subject: ExplainSubject): Promise<
     const config = await loadIfPresent(context);
     const urls = await findLauncherUrls({ ...context, zk }, config?.webapp);
     const answers = await askLaunchers(urls, subject, context.clock);
-    const conditions = await fetchConditions({ ...context, zk });
-    const outcome = fromAnswers(answers, conditions);
+    const outcome = fromAnswers(answers);
     for (const answer of answers) if (answer.kind === 'failed') tell(`nodepool: ${failureText(answer)}`);
     if (outcome) return withPast(context, outcome, urls, subject);
     tell(`nodepool: ${OFFLINE_NOTE}`);
+    const conditions = await fetchConditions({ ...context, zk });
     return { explanation: await explainOffline(context, zk, subject), source: 'offline', conditions };
   });
 }
@@ -131,11 +125,11 @@ async function withPast(
 }
 
 /** @returns `undefined` when no launcher has answered */
-function fromAnswers(answers: readonly LauncherAnswer[], conditions: readonly SharedCondition[]): Outcome | undefined {
-  const explanations = answers.flatMap((answer) => (answer.kind === 'explained' ? [answer.explanation] : []));
+function fromAnswers(answers: readonly LauncherAnswer[]): Outcome | undefined {
+  const merged = mergeAnswers(answers);
   const isUnknown = answers.some((answer) => answer.kind === 'unknown-request');
-  if (explanations.length === 0 && !isUnknown) return undefined;
-  return { explanation: mergeExplanations(explanations), source: 'launchers', conditions };
+  if (!merged && !isUnknown) return undefined;
+  return { explanation: undefined, conditions: [], ...merged, source: 'launchers' };
 }
 
 function failureText(answer: LauncherAnswer): string {

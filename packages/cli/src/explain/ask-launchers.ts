@@ -1,12 +1,20 @@
-import { explanationFromJson } from '@nodepool/core/service';
+import { conditionFromJson, explanationFromJson, mergeConditions, mergeExplanations } from '@nodepool/core/service';
+import type { SharedCondition } from '@nodepool/core/service';
 import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
-import type { Clock } from '@nodepool/zk-protocol';
+import type { Clock, JsonObject } from '@nodepool/zk-protocol';
+import type { Condition } from '@nodepool/core';
 import { describeError } from '../command/errors.js';
 import { whileBusy } from '../connection/while-busy.js';
 
 /** What one launcher said. */
 export type LauncherAnswer =
-  | { readonly kind: 'explained'; readonly url: string; readonly explanation: RequestExplanation }
+  | {
+      readonly kind: 'explained';
+      readonly url: string;
+      readonly explanation: RequestExplanation;
+      /** What is wrong that concerns it; a launcher knows what all services have found. */
+      readonly conditions: readonly Condition[];
+    }
   | { readonly kind: 'unknown-request'; readonly url: string }
   | { readonly kind: 'failed'; readonly url: string; readonly why: string };
 
@@ -36,7 +44,7 @@ async function ask(url: string, subject: ExplainSubject, clock: Clock): Promise<
     });
     const body = await readJson(response);
     const explanation = response.ok ? explanationFromJson(body) : undefined;
-    if (explanation) return { kind: 'explained', url, explanation };
+    if (explanation) return { kind: 'explained', url, explanation, conditions: conditionsOf(body) };
     if (response.status === 404 && errorOf(body) === 'unknown-request') return { kind: 'unknown-request', url };
     return { kind: 'failed', url, why: refusalText(response.status) };
   } catch (error) {
@@ -44,6 +52,25 @@ async function ask(url: string, subject: ExplainSubject, clock: Clock): Promise<
   } finally {
     cancel();
   }
+}
+
+/** What launchers that know the subject say, as one; `undefined`: none knows it. */
+export function mergeAnswers(
+  answers: readonly LauncherAnswer[],
+): { readonly explanation: RequestExplanation; readonly conditions: readonly SharedCondition[] } | undefined {
+  const explained = answers.flatMap((answer) => (answer.kind === 'explained' ? [answer] : []));
+  const explanation = mergeExplanations(explained.map((answer) => answer.explanation));
+  if (!explanation) return undefined;
+  const conditions = mergeConditions(
+    explained.map((answer) => ({ service: answer.url, conditions: answer.conditions })),
+  );
+  return { explanation, conditions };
+}
+
+/** None, of a launcher of an earlier release. */
+function conditionsOf(body: unknown): Condition[] {
+  const { conditions } = body as JsonObject;
+  return Array.isArray(conditions) ? conditions.flatMap((each) => conditionFromJson(each as JsonObject) ?? []) : [];
 }
 
 function explainUrl(url: string, subject: ExplainSubject): URL {

@@ -1,7 +1,7 @@
-import { mergeExplanations, summarizeExplanation } from '@nodepool/core/service';
+import { summarizeExplanation } from '@nodepool/core/service';
 import { compareRequests } from '@nodepool/zk-protocol';
 import type { Clock, RequestRecord } from '@nodepool/zk-protocol';
-import { askLaunchers } from './ask-launchers.js';
+import { askLaunchers, mergeAnswers } from './ask-launchers.js';
 
 /** Of a long queue only the requests next in line are asked about: the others wait for these. */
 const MOST_REQUESTS = 100;
@@ -22,9 +22,9 @@ export async function explainWaiting(
   const askAbout = async ({ id }: RequestRecord): Promise<void> => {
     const answers = await askLaunchers(answering, { requestId: id }, clock);
     answering = answers.flatMap(({ kind, url }) => (kind === 'failed' ? [] : [url]));
-    const explanations = answers.flatMap((answer) => (answer.kind === 'explained' ? [answer.explanation] : []));
-    const merged = mergeExplanations(explanations);
-    if (merged) texts.set(id, summarizeExplanation(merged).replace(`Request ${id} `, ''));
+    const merged = mergeAnswers(answers);
+    if (merged)
+      texts.set(id, summarizeExplanation(merged.explanation, merged.conditions).replace(`Request ${id} `, ''));
   };
   const [first, ...others] = waiting.slice(0, MOST_REQUESTS);
   if (first) await askAbout(first);

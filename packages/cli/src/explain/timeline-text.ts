@@ -1,4 +1,4 @@
-import { durationText } from '../terminal/duration-text.js';
+import { durationText } from '@nodepool/core/service';
 import type { Timeline, TimelineEvent, TimelineInterval } from './timeline.js';
 
 /** What a request waited for, or which states a node was in, line by line. @param isDetailed - with all events */

@@ -1,8 +1,8 @@
-import { mergeExplanations, summarizeExplanation } from '@nodepool/core/service';
+import { summarizeExplanation } from '@nodepool/core/service';
 import type { RequestId, ZooKeeper } from '@nodepool/zk-protocol';
 import { loadIfPresent } from '../connection/connection.js';
 import type { CliContext } from '../command/context.js';
-import { askLaunchers } from '../explain/ask-launchers.js';
+import { askLaunchers, mergeAnswers } from '../explain/ask-launchers.js';
 import { findLauncherUrls } from '../connection/find-launchers.js';
 
 /** Most requests are served within this time. */
@@ -50,9 +50,9 @@ async function findReason({ context, zk, requestId }: WaitingReasonsOptions): Pr
   const config = await loadIfPresent(context);
   const urls = await findLauncherUrls({ ...context, zk }, config?.webapp);
   if (urls.length === 0) return 'no launcher is running; the request waits until one starts';
-  const answers = await askLaunchers(urls, { requestId }, context.clock);
-  const explanations = answers.flatMap((answer) => (answer.kind === 'explained' ? [answer.explanation] : []));
-  const merged = mergeExplanations(explanations);
-  if (merged === undefined || merged.state === 'fulfilled' || merged.state === 'failed') return undefined;
-  return summarizeExplanation(merged).replace(`Request ${requestId} `, '');
+  const merged = mergeAnswers(await askLaunchers(urls, { requestId }, context.clock));
+  if (merged === undefined) return undefined;
+  const { explanation, conditions } = merged;
+  if (explanation.state === 'fulfilled' || explanation.state === 'failed') return undefined;
+  return summarizeExplanation(explanation, conditions).replace(`Request ${requestId} `, '');
 }

@@ -1,6 +1,6 @@
 import type { LabelFigures, ReplayedLabel } from '@nodepool/core/replay';
 import type { Column, Listing } from '@nodepool/core/service';
-import { durationText } from '../terminal/duration-text.js';
+import { durationText } from '@nodepool/core/service';
 
 type Side = 'recorded' | 'replayed';
 type Figure = keyof LabelFigures;

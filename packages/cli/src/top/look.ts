@@ -1,6 +1,6 @@
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import { describeError } from '../command/errors.js';
-import { durationText } from '../terminal/duration-text.js';
+import { durationText } from '@nodepool/core/service';
 import { isOverview, type LaunchLine, type Overview } from './overview.js';
 import type { LauncherView, Snapshot } from './snapshot.js';
 

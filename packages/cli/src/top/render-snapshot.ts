@@ -1,5 +1,5 @@
 import { escapeControlCharacters } from '@nodepool/zk-protocol';
-import { durationText } from '../terminal/duration-text.js';
+import { durationText } from '@nodepool/core/service';
 import type { ConditionLine, ErrorLine, LaunchLine, PoolLine, ProviderLine, RequestLine } from './overview.js';
 import { join, type Joined, type Snapshot } from './snapshot.js';
 

@@ -2,20 +2,23 @@ import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import type { Condition } from '../contract/condition.js';
 import { RULES } from '../launcher/plan/types.js';
 import type { LaunchExplanation, PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
+import { conditionToJson } from '../conditions/condition-json.js';
 import { summarizeExplanation } from './explanation-summary.js';
 import { sortPools } from './explanation-text.js';
+import { relatedConditions } from './related-conditions.js';
 
 const MS_PER_SECOND = 1000;
 const ACTIONS = ['accept', 'wait', 'yield', 'defer', 'decline', 'skip', 'handling', 'foreign'] as const;
 
 /**
  * An explanation as `/explain` and `nodepool explain --json` give it.
- * @param conditions - as of {@link summarizeExplanation}
+ * @param conditions - what is wrong now, whatever it concerns
  */
 export function explanationToJson(explanation: RequestExplanation, conditions: readonly Condition[] = []): JsonObject {
+  const related = relatedConditions(explanation, conditions);
   return {
     request: explanation.requestId ?? null,
-    summary: summarizeExplanation(explanation, conditions),
+    summary: summarizeExplanation(explanation, related),
     state: explanation.state,
     labels: [...explanation.labels],
     requestor: explanation.requestor,
@@ -25,6 +28,7 @@ export function explanationToJson(explanation: RequestExplanation, conditions: r
     launch_error: explanation.launchError,
     pools: sortPools(explanation.pools).map(poolToJson),
     launches: explanation.launches.map(launchToJson),
+    conditions: related.map(conditionToJson),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Condition } from '../contract/condition.js';
 import type { LaunchExplanation, PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
+import { brokenProvider, unservedLabel } from './related-conditions.js';
 
 const MOST_HINDRANCES = 3;
 /** Rules by which a pool takes nothing for a time, although it could. */
@@ -48,13 +49,9 @@ function outlook(
 
 /** That a service has found that no pool can serve one of the labels now, in its words. */
 function obstacleText(labels: readonly string[], conditions: readonly Condition[]): string | undefined {
-  const found = conditions.find((each) => isNow(each, 'NotServed') && labels.includes(each.name));
+  const found = unservedLabel(labels, conditions);
   if (!found) return undefined;
   return labels.every((label) => label === found.name) ? found.message : `label "${found.name}": ${found.message}`;
-}
-
-function isNow({ type, status }: Condition, wanted: string): boolean {
-  return type === wanted && status === 'true';
 }
 
 /** A pool serves the request, or may do so. */
@@ -68,22 +65,15 @@ function openText(
   conditions: readonly Condition[],
 ): string {
   const first = (action: PoolExplanation['action']) => nearest(pools.filter((pool) => pool.action === action));
-  const sound = pools.filter((pool) => pool.action === 'accept' && !brokenBy(pool, conditions));
+  const sound = pools.filter((pool) => pool.action === 'accept' && !brokenProvider(pool, conditions));
   const accept = nearest(sound) ?? first('accept');
-  if (accept) return acceptText(accept, isHypothetical, brokenBy(accept, conditions));
+  if (accept) return acceptText(accept, isHypothetical, brokenProvider(accept, conditions));
   const wait = first('wait');
   if (wait)
     return `${isHypothetical ? 'would wait' : 'waits'} for ${nameOf(wait)}${aheadText(wait)}: ${wait.text}${hindrancesText(wait)}`;
   const foreign = first('foreign');
   if (foreign) return `${isHypothetical ? 'would be' : 'is'} left to ${nameOf(foreign)} of another launcher`;
   return `${isHypothetical ? 'would be' : 'is'} left to a pool that has not answered yet`;
-}
-
-/** Why the provider of a pool makes no nodes. */
-function brokenBy({ provider }: PoolExplanation, conditions: readonly Condition[]): Condition | undefined {
-  return conditions.find(
-    (each) => each.name === provider && (isNow(each, 'NotStarted') || isNow(each, 'LaunchesFail')),
-  );
 }
 
 /** A provider whose launches fail serves from the nodes that it has; one that is not started serves nothing. */

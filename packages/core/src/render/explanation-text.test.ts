@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { Condition } from '../contract/condition.js';
 import type { PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
 import { explanationToText } from './explanation-text.js';
 
@@ -8,12 +9,15 @@ const pool = (host: string, name = 'main'): PoolExplanation => ({
   ...{ position: 0, hindrances: [] },
 });
 
-function headings(...pools: PoolExplanation[]): string[] {
-  const explanation: RequestExplanation = {
+function ofPools(...pools: PoolExplanation[]): RequestExplanation {
+  return {
     ...{ requestId: '200-0000000001', state: 'requested', labels: ['a'], requestor: null, tenant: null, nodes: [] },
     ...{ ageMs: 0, launchError: null, pools, launches: [] },
   };
-  return explanationToText(explanation)
+}
+
+function headings(...pools: PoolExplanation[]): string[] {
+  return explanationToText(ofPools(...pools), [], 0)
     .split('\n')
     .filter((line) => line.startsWith('pool '));
 }
@@ -24,4 +28,34 @@ it('names the launcher of pools that several launchers have, and of no other', (
     'pool "rack/main" of launcher nl02.example.com keeps it waiting (label-quota)',
     'pool "rack/spare" keeps it waiting (label-quota)',
   ]);
+});
+
+describe('a pool that would take a request, beside conditions', () => {
+  const accepts = { ...pool('nl01'), action: 'accept', rule: 'accept', text: 'it can be served now' } as const;
+  const wrong = (kind: Condition['kind'], name: string, type: string, evidence = {}): Condition => ({
+    ...{ kind, name, type, status: 'true', severity: 'error', reason: 'Unauthorized', message: '401', evidence },
+    ...{ nextStep: 'correct the password', sinceMs: 0, lastSeenMs: 0 },
+  });
+  const linesOf = (...conditions: Condition[]) =>
+    explanationToText(ofPools(accepts), conditions, 0).split('\n').slice(4);
+
+  it.each([
+    ['its label is not served', wrong('label', 'a', 'NotServed'), 'cannot serve it now'],
+    ['its provider is not started', wrong('provider', 'rack', 'NotStarted'), 'cannot serve it now'],
+    ['launches fail', wrong('provider', 'rack', 'LaunchesFail'), 'takes it only with the nodes that it has'],
+  ])('does not claim to take it when %s, and shows what is wrong', (_when, condition, verdict) => {
+    expect(linesOf(condition)).toEqual([
+      ...['', `pool "rack/main" ${verdict} (accept)`, '  why        401', '  position   first in the queue'],
+      ...['  to change  correct the password', '', 'What is wrong'],
+      ...[`  error: ${condition.kind} "${condition.name}": 401`, '    correct the password'],
+    ]);
+  });
+
+  it('takes it when what is wrong concerns others; hosts are among its hindrances', () => {
+    const label = wrong('label', 'rack/spare/a', 'LabelUnusable', { provider: 'rack', pool: 'spare', label: 'a' });
+    const host = wrong('host', 'rack/zuul@h1:22', 'HostUnusable', { provider: 'rack', pool: 'main', labels: 'a' });
+
+    expect(linesOf(label, host)[1]).toBe('pool "rack/main" takes it (accept)');
+    expect(linesOf(label, host)).not.toContain('What is wrong');
+  });
 });

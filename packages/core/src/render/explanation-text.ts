@@ -3,7 +3,9 @@ import type { LaunchExplanation, PoolExplanation, RequestExplanation } from '../
 import { labelsToText } from '../launcher/plan/texts.js';
 import { formatAge } from './age.js';
 import { escapeControlCharacters } from '@nodepool/zk-protocol';
+import { conditionText, nextStepText } from './condition-text.js';
 import { summarizeExplanation } from './explanation-summary.js';
+import { brokenProvider, relatedConditions, unservedLabel } from './related-conditions.js';
 
 type Action = PoolExplanation['action'];
 
@@ -32,20 +34,53 @@ export function sortPools(pools: readonly PoolExplanation[]): PoolExplanation[] 
 /**
  * Why a request is where it is, for people: a summary line, what is known of the request, and for each pool the verdict
  * with its rule, the numbers behind it, the place in the queue, and what would have to change.
- * @param conditions - as of {@link summarizeExplanation}
+ * @param conditions - what is wrong now, whatever it concerns
  * @returns lines joined by `\n`, without a final one
  */
-export function explanationToText(explanation: RequestExplanation, conditions: readonly Condition[] = []): string {
+export function explanationToText(
+  explanation: RequestExplanation,
+  conditions: readonly Condition[],
+  nowMs: number,
+): string {
   const facts = requestFacts(explanation);
   const twins = twinPools(explanation.pools);
+  const related = relatedConditions(explanation, conditions);
   const lines = [
-    summarizeExplanation(explanation, conditions),
+    summarizeExplanation(explanation, related),
     '',
     ...facts,
     ...explanation.launches.map((launch) => `  ${'launch'.padEnd(11)}${launchText(launch)}`),
-    ...sortPools(explanation.pools).flatMap((pool) => ['', ...poolLines(pool, twins.has(poolName(pool)))]),
+    ...sortPools(explanation.pools)
+      .map((pool) => ({ ...pool, ...verdictOf(pool, explanation.labels, related) }))
+      .flatMap((pool) => ['', ...poolLines(pool, twins.has(poolName(pool)))]),
+    ...conditionLines(related, nowMs),
   ];
   return lines.map(escapeControlCharacters).join('\n');
+}
+
+/** What a pool does with a request; a condition says more than the plan, which does not know that launches fail. */
+function verdictOf(pool: PoolExplanation, labels: readonly string[], conditions: readonly Condition[]) {
+  const verdict = VERDICTS[pool.action];
+  if (pool.action !== 'accept') return { verdict };
+  const broken = brokenProvider(pool, conditions);
+  const obstacle = unservedLabel(labels, conditions) ?? broken;
+  if (!obstacle) return { verdict };
+  const isLimited = obstacle === broken && broken.type === 'LaunchesFail';
+  const { message: text, nextStep } = broken ?? obstacle;
+  return {
+    verdict: isLimited ? `${verdict} only with the nodes that it has` : 'cannot serve it now',
+    ...{ text, remedy: nextStepText({ nextStep }) },
+  };
+}
+
+/** What is wrong that concerns the request; none: nothing. */
+function conditionLines(conditions: readonly Condition[], nowMs: number): string[] {
+  if (conditions.length === 0) return [];
+  return [
+    '',
+    'What is wrong',
+    ...conditions.flatMap((each) => [`  ${each.severity}: ${conditionText(each, nowMs)}`, `    ${nextStepText(each)}`]),
+  ];
 }
 
 function requestFacts({ labels, requestor, tenant, nodes, ageMs, launchError }: RequestExplanation): string[] {
@@ -81,7 +116,7 @@ function launcherHost(launcherId: string): string {
 }
 
 /** @param isTwin - another launcher has a pool of that name */
-function poolLines(pool: PoolExplanation, isTwin: boolean): string[] {
+function poolLines(pool: PoolExplanation & { readonly verdict: string }, isTwin: boolean): string[] {
   const rule = pool.rule === undefined ? '' : ` (${pool.rule})`;
   const numbers = Object.entries(pool.details)
     .filter(([name]) => name !== 'position')
@@ -95,7 +130,7 @@ function poolLines(pool: PoolExplanation, isTwin: boolean): string[] {
     ['launcher', pool.own ? undefined : `${pool.launcherId} (another launcher's pool: seen from outside)`],
   ];
   return [
-    `pool "${poolName(pool)}"${isTwin ? ` of launcher ${launcherHost(pool.launcherId)}` : ''} ${VERDICTS[pool.action]}${rule}`,
+    `pool "${poolName(pool)}"${isTwin ? ` of launcher ${launcherHost(pool.launcherId)}` : ''} ${pool.verdict}${rule}`,
     ...facts.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name.padEnd(11)}${value}`])),
   ];
 }

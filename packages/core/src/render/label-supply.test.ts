@@ -1,11 +1,11 @@
 import { newNode, type NodeId } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
-import type { Condition } from '../contract/condition.js';
-import { supplyOfLabels } from './label-supply.js';
+import type { SharedCondition } from '../conditions/merge-conditions.js';
+import { labelSupplyListing, supplyOfLabels } from './label-supply.js';
 
-function condition(fields: Pick<Condition, 'kind' | 'name' | 'type' | 'message'>): Condition {
+function condition(fields: Pick<SharedCondition, 'kind' | 'name' | 'type' | 'message'>): SharedCondition {
   const rest = { status: 'true', severity: 'error', reason: 'Error', nextStep: '' } as const;
-  return { ...rest, evidence: {}, sinceMs: 0, lastSeenMs: 0, ...fields };
+  return { ...rest, evidence: {}, sinceMs: 0, lastSeenMs: 0, services: [], ...fields };
 }
 
 const stuck = condition({
@@ -21,7 +21,7 @@ it('shows what is wrong with a label, and else what is wrong with a node of it',
   const nodes = [{ node, locked: true }];
   const supply = supplyOfLabels({ pools: [], nodes, requests: [], conditions: [notServed, stuck] });
 
-  expect(supply.map(({ label, condition: told }) => [label, told])).toEqual([
+  expect(supply.map((row) => [row.label, labelSupplyListing.at(-1)?.value(row, 0)])).toEqual([
     ['big', 'no pool can serve it now'],
     ['small', 'node 0000000007: its deletion has failed'],
   ]);

@@ -1,5 +1,5 @@
 import type { NodeRecord, PoolComponentRecord, RequestRecord } from '@nodepool/zk-protocol';
-import type { Condition } from '../contract/condition.js';
+import type { SharedCondition } from '../conditions/merge-conditions.js';
 import type { Listing } from './listing.js';
 
 /** What there is of one label, and who wants it. */
@@ -16,8 +16,8 @@ export interface LabelSupply {
   readonly held: number;
   /** Requests that wait for it, each counted once. */
   readonly waiting: number;
-  /** The worst of what is wrong with it; `null`: nothing. */
-  readonly condition: string | null;
+  /** What is wrong with it or with a node of it, the worst first. */
+  readonly conditions: readonly SharedCondition[];
 }
 
 /** Columns of `nodepool labels`. */
@@ -29,7 +29,7 @@ export const labelSupplyListing: Listing<LabelSupply> = [
   { key: 'hold', header: 'Hold', level: 'brief', value: ({ held }) => held },
   { key: 'waiting', header: 'Requests Waiting', level: 'brief', value: ({ waiting }) => waiting },
   { key: 'pools', header: 'Pools', level: 'brief', value: ({ pools }) => [...pools] },
-  { key: 'condition', header: 'Condition', level: 'brief', value: ({ condition }) => condition },
+  { key: 'condition', header: 'Condition', level: 'brief', value: worst },
 ];
 
 /** Sources of the supply. */
@@ -39,13 +39,21 @@ export interface SupplyRecords {
   readonly nodes: Iterable<{ readonly node: NodeRecord; readonly locked: boolean }>;
   readonly requests: Iterable<RequestRecord>;
   /** What is wrong now, the worst first. */
-  readonly conditions: Iterable<Condition>;
+  readonly conditions: Iterable<SharedCondition>;
+}
+
+function worst({ conditions: [first] }: LabelSupply): string | null {
+  if (!first) return null;
+  return first.kind === 'node' ? `node ${first.name}: ${first.message}` : first.message;
 }
 
 const WAITING: ReadonlySet<string> = new Set(['requested', 'pending']);
 const BUILDING: ReadonlySet<string> = new Set(['init', 'building', 'testing']);
 
-type Counts = { -readonly [Key in keyof LabelSupply]: LabelSupply[Key] } & { pools: string[] };
+type Counts = { -readonly [Key in keyof LabelSupply]: LabelSupply[Key] } & {
+  pools: string[];
+  conditions: SharedCondition[];
+};
 type Counter = 'ready' | 'building' | 'inUse' | 'held';
 
 function counterOf(node: NodeRecord, locked: boolean): Counter | undefined {
@@ -62,7 +70,7 @@ export function supplyOfLabels({ pools, nodes, requests, conditions }: SupplyRec
   const countsOf = (label: string): Counts => {
     const known = found.get(label);
     if (known) return known;
-    const counts = { label, pools: [], ready: 0, building: 0, inUse: 0, held: 0, waiting: 0, condition: null };
+    const counts = { label, pools: [], ready: 0, building: 0, inUse: 0, held: 0, waiting: 0, conditions: [] };
     found.set(label, counts);
     return counts;
   };
@@ -82,10 +90,10 @@ export function supplyOfLabels({ pools, nodes, requests, conditions }: SupplyRec
   for (const { state, labels } of requests) {
     if (WAITING.has(state)) for (const label of new Set(labels)) countsOf(label).waiting += 1;
   }
-  for (const { kind, name, evidence, message } of conditions) {
-    if (kind === 'label') countsOf(String(evidence['label'] ?? name)).condition ??= message;
-    if (kind !== 'node') continue;
-    for (const label of labelsOfNodes.get(name) ?? []) countsOf(label).condition ??= `node ${name}: ${message}`;
+  for (const condition of conditions) {
+    const { kind, name, evidence } = condition;
+    if (kind === 'label') countsOf(String(evidence['label'] ?? name)).conditions.push(condition);
+    if (kind === 'node') for (const label of labelsOfNodes.get(name) ?? []) countsOf(label).conditions.push(condition);
   }
   for (const { pools: offering } of found.values()) offering.sort();
   return [...found.values()].sort((a, b) => (a.label < b.label ? -1 : a.label > b.label ? 1 : 0));

@@ -76,6 +76,8 @@ export type {
 /* Tables, JSON and text of what is listed and explained */
 export type { LabelSupply, SupplyRecords } from '../render/label-supply.js';
 export { labelSupplyListing, supplyOfLabels } from '../render/label-supply.js';
+export { conditionText, nextStepText } from '../render/condition-text.js';
+export { durationText } from '../text/duration-text.js';
 export { formatAge } from '../render/age.js';
 export { configChangeToJson, configChangeToText } from '../render/config-change.js';
 export { explanationFromJson, explanationToJson } from '../render/explanation-json.js';

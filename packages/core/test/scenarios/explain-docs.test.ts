@@ -17,7 +17,7 @@ function blockOf(rule: string): RegExp {
 describe('docs/explain.md', () => {
   it.each(RULES)('shows what is said of a request stuck on %s', async (rule) => {
     const page = await readFile(DOCS, 'utf8');
-    const text = `$ nodepool explain ${explainExample(rule).requestId}\n${explanationToText(explainExample(rule))}`;
+    const text = `$ nodepool explain ${explainExample(rule).requestId}\n${explanationToText(explainExample(rule), [], 0)}`;
 
     if (isUpdating)
       await writeFile(

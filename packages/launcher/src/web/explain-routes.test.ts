@@ -5,6 +5,7 @@ import { request, tableCache } from '../../test/support/record-tables.js';
 import { createExplainRoutes } from './explain-routes.js';
 import { startWebServer } from '@nodepool/daemon';
 import type { WebServer } from '@nodepool/daemon';
+import type { SharedCondition } from '@nodepool/core/service';
 
 const KNOWN = '200-0000000001';
 
@@ -49,13 +50,21 @@ function explain(subject: ExplainSubject): RequestExplanation | undefined {
   };
 }
 
+const notServed: SharedCondition = {
+  ...{ kind: 'label', name: 'small', type: 'NotServed', status: 'true', severity: 'error', reason: 'NoNodes' },
+  ...{ message: 'no pool can serve it now: rack/main: no node', nextStep: 'repair the hosts', evidence: {} },
+  ...{ sinceMs: 0, lastSeenMs: 0, services: ['launcher nl01'] },
+};
+
 describe('/explain', () => {
   let server: WebServer;
   let ready = true;
   let nowMs = 0;
+  const conditions: { merged: readonly SharedCondition[] } = { merged: [] };
 
   beforeEach(async () => {
     ready = true;
+    conditions.merged = [];
     const requests = tableCache({ [KNOWN]: request(KNOWN) });
     nowMs = 0;
     const clock = { now: () => nowMs, setTimer: () => () => {} };
@@ -65,7 +74,7 @@ describe('/explain', () => {
         return { ...requests, ready };
       },
     };
-    const routes = createExplainRoutes(runtime);
+    const routes = createExplainRoutes(runtime, conditions, clock);
     server = await startWebServer({ host: '127.0.0.1', port: 0, routes, clock, logger: silentLogger });
   });
   afterEach(() => server.close());
@@ -108,6 +117,19 @@ describe('/explain', () => {
       state: 'not submitted',
       labels: ['small', 'big', 'big'],
       pools: [{ action: 'wait', rule: 'label-quota', position: 3, details: { needed: 1 } }],
+    });
+  });
+
+  it('agrees with the conditions, and shows those that concern it', async () => {
+    conditions.merged = [notServed, { ...notServed, name: 'huge' }];
+    const { text } = await get(`?request=${KNOWN}`);
+    const json = JSON.parse((await get(`?request=${KNOWN}`, 'application/json')).text) as object;
+
+    expect(text.split('\n')[0]).toBe(`Request ${KNOWN} waits: ${notServed.message}`);
+    expect(text).toContain(`What is wrong\n  error: label "small": ${notServed.message}\n    repair the hosts\n`);
+    expect(json).toMatchObject({
+      summary: `Request ${KNOWN} waits: ${notServed.message}`,
+      conditions: [{ name: 'small', type: 'NotServed' }],
     });
   });
 

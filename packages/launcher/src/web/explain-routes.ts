@@ -1,7 +1,8 @@
 import { explanationToJson, explanationToText, toPythonJson } from '@nodepool/core/service';
 import type { ExplainSubject } from '@nodepool/core/launcher';
 import type { LauncherRuntime } from '../state/runtime.js';
-import type { LiveAnswer, RouteQuery, RouteTable } from '@nodepool/daemon';
+import type { LiveAnswer, RouteQuery, RouteTable, ShownConditions } from '@nodepool/daemon';
+import type { Clock } from '@nodepool/zk-protocol';
 
 const USAGE =
   'Ask for one request, /explain?request=200-0000000042, or for labels, /explain?label=small&label=big, at most 200';
@@ -35,7 +36,11 @@ function subjectOf(parameters: URLSearchParams): ExplainSubject | undefined {
  * `/explain`: why a request is where it is, or what would become of labels that no request has asked for. Changes
  * nothing.
  */
-export function createExplainRoutes(runtime: Pick<LauncherRuntime, 'explain' | 'requests'>): RouteTable {
+export function createExplainRoutes(
+  runtime: Pick<LauncherRuntime, 'explain' | 'requests'>,
+  conditions: Pick<ShownConditions, 'merged'>,
+  clock: Clock,
+): RouteTable {
   const explain = ({ representation, parameters }: RouteQuery): LiveAnswer => {
     const subject = subjectOf(parameters);
     if (!subject) return refuse(representation, 400, 'bad-query', USAGE);
@@ -48,7 +53,9 @@ export function createExplainRoutes(runtime: Pick<LauncherRuntime, 'explain' | '
       const text = `There is no request ${JSON.stringify(id)}: it has been deleted, or the id is wrong`;
       return refuse(representation, 404, 'unknown-request', text);
     }
-    return answer(representation, 200, explanationToText(explanation), toPythonJson(explanationToJson(explanation)));
+    const { merged } = conditions;
+    const text = explanationToText(explanation, merged, clock.now());
+    return answer(representation, 200, text, toPythonJson(explanationToJson(explanation, merged)));
   };
   return new Map([['/explain', { kind: 'query', answer: explain }]]);
 }

@@ -41,20 +41,21 @@ function conditionPart(conditions: ShownConditions): ApiPart {
       {
         ...{ id: 'listConditions', method: 'GET', path: '/conditions', summary },
         answer: listOf({ $ref: '#/components/schemas/Condition' }),
-        handle: () => conditions.merged.map(toApi),
+        handle: () => conditions.merged.map(conditionToApi),
       },
     ],
     schemas: { Condition: SCHEMA },
   };
 }
 
-function toApi(condition: SharedCondition): JsonObject {
+/** A condition as the API shows it, by the schema `Condition`. */
+export function conditionToApi(condition: SharedCondition): JsonObject {
   return { ...conditionToJson(condition), services: [...condition.services] };
 }
 
 /** Nothing in an overview changes with time alone. */
 function overviewOf(condition: SharedCondition): JsonObject {
-  const { last_seen: _time, ...others } = toApi(condition);
+  const { last_seen: _time, ...others } = conditionToApi(condition);
   return others;
 }
 

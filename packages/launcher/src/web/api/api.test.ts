@@ -23,7 +23,7 @@ import { createService } from '../../start-service.js';
 const TOKEN = 'a-token-that-is-hard-to-guess';
 const YAML = `
 webapp: {port: 0, listen_address: 127.0.0.1}
-labels: [{name: small}, {name: big}]
+labels: [{name: small}, {name: big}, {name: nowhere}]
 diskimages: [{name: debian}, {name: base, abstract: true}]
 providers:
   - name: rack
@@ -190,6 +190,19 @@ describe('reading', () => {
         last_check: expect.any(Number) as number,
         nodes: [{ node: node?.id, state: 'ready', user: null }],
       },
+    ]);
+  });
+
+  it('shows what is wrong with each label', async () => {
+    const labels = (await get('/api/v1/labels')).body as { label: string; conditions: object[] }[];
+
+    expect(labels.map(({ label, conditions }) => [label, conditions.length])).toEqual([
+      ['big', 0],
+      ['nowhere', 1],
+      ['small', 0],
+    ]);
+    expect(labels[1]?.conditions).toMatchObject([
+      { kind: 'label', name: 'nowhere', type: 'NotServed', reason: 'NoPool' },
     ]);
   });
 

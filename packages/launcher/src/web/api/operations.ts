@@ -4,7 +4,7 @@ import { CONTROL_SCHEMA, controlOperations } from './controls.js';
 import { historyOperations, TIMELINE_SCHEMAS } from './history-operations.js';
 import { HOST_SCHEMA, listHosts } from './hosts.js';
 import { nodeOperations } from './node-operations.js';
-import { labelsToApi, poolsToApi } from './overview.js';
+import { labelsWithConditions, poolsToApi } from './overview.js';
 import { countNodes, PROVIDER_SCHEMA, providersToApi } from './providers.js';
 import { componentToApi, RECORD_SCHEMAS } from './records.js';
 import { requestOperations } from './request-operations.js';
@@ -12,12 +12,12 @@ import type { LauncherApiSources } from './sources.js';
 
 const LABEL = record({
   ...{ label: TEXT, pools: listOf(TEXT), ready: WHOLE, building: WHOLE, in_use: WHOLE, hold: WHOLE, waiting: WHOLE },
-  min_ready: orNull(WHOLE),
+  ...{ min_ready: orNull(WHOLE), conditions: listOf(ref('Condition')) },
 });
 const EXPLANATION: JsonObject = {
   type: 'object',
   description: 'Why it is where it is, pool by pool, as /explain tells it',
-  required: ['summary', 'state', 'pools', 'launches'],
+  required: ['summary', 'state', 'pools', 'launches', 'conditions'],
 };
 
 /** All operations of a launcher, those of images excepted. */
@@ -54,7 +54,7 @@ function supplyOperations(sources: LauncherApiSources): ApiOperation[] {
     {
       ...{ id: 'listLabels', method: 'GET', path: '/labels', summary: 'Labels: what there is, and who wants it' },
       answer: listOf(ref('Label')),
-      handle: () => labelsToApi(sources),
+      handle: () => labelsWithConditions(sources),
     },
     {
       ...{

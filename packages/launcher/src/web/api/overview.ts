@@ -1,6 +1,7 @@
 import type { JsonObject, RequestRecord } from '@nodepool/zk-protocol';
 import { summarizeExplanation, supplyOfLabels } from '@nodepool/core/service';
-import { imageToApi } from '@nodepool/daemon';
+import type { LabelSupply, SharedCondition } from '@nodepool/core/service';
+import { conditionToApi, imageToApi } from '@nodepool/daemon';
 import { controlToApi } from './controls.js';
 import { countNodes, providersToApi } from './providers.js';
 import { createdMs, poolToApi, waitingRequests } from './records.js';
@@ -12,6 +13,7 @@ const MOST_REQUESTS = 50;
 /** Everything the status page shows at a glance. Ages are left to the reader: times do not change. */
 export function launcherOverview(sources: LauncherApiSources): JsonObject {
   const { runtime, activity } = sources;
+  const conditions = sources.conditions.merged;
   const { all, byProvider } = countNodes(runtime.nodes.values());
   const waiting = waitingRequests(runtime.requests.values());
   const pending = [...runtime.requests.values()].filter(({ state }) => state === 'pending');
@@ -20,14 +22,14 @@ export function launcherOverview(sources: LauncherApiSources): JsonObject {
     nodes: all,
     providers: providersToApi(sources, byProvider),
     pools: poolsToApi(sources),
-    labels: labelsToApi(sources),
+    labels: supplyOf(sources, conditions).map((supply) => labelToApi(sources, supply)),
     controls: runtime.controls.map(controlToApi),
     hosts: countHosts(sources),
     requests: {
       ...{ waiting: waiting.length, pending: pending.length, waits: countWaits(sources, waiting, pending) },
       shown: [
-        ...pending.slice(0, MOST_REQUESTS).map((request) => requestLine(sources, request, null)),
-        ...waiting.slice(0, MOST_REQUESTS).map((request, index) => requestLine(sources, request, index)),
+        ...pending.slice(0, MOST_REQUESTS).map((request) => requestLine(sources, request, null, conditions)),
+        ...waiting.slice(0, MOST_REQUESTS).map((request, index) => requestLine(sources, request, index, conditions)),
       ],
     },
     launches: activity.launches(),
@@ -64,13 +66,18 @@ function countHosts({ runtime: { hosts } }: LauncherApiSources): JsonObject {
   return { total: hosts.length, down: hosts.filter(({ health }) => health === 'down').length };
 }
 
-function requestLine({ runtime }: LauncherApiSources, request: RequestRecord, position: number | null): JsonObject {
+function requestLine(
+  { runtime }: LauncherApiSources,
+  request: RequestRecord,
+  position: number | null,
+  conditions: readonly SharedCondition[],
+): JsonObject {
   const explanation = runtime.explain({ requestId: request.id });
   const created = createdMs(request);
   return {
     ...{ id: request.id, state: request.state, labels: [...request.labels], position },
     ...{ tenant_name: request.tenantName, created_time: created === null ? null : created / 1000 },
-    why: explanation ? summarizeExplanation(explanation) : '',
+    why: explanation ? summarizeExplanation(explanation, conditions) : '',
   };
 }
 
@@ -80,14 +87,24 @@ export function poolsToApi({ runtime }: LauncherApiSources): JsonObject[] {
   return [...runtime.components].map((pool) => poolToApi(pool, own.get(pool.launcherId)));
 }
 
-/** Labels with what there is of each and who wants it. */
-export function labelsToApi({ runtime, config }: LauncherApiSources): JsonObject[] {
+/** Labels with what there is of each, who wants it, and what is wrong. */
+export function labelsWithConditions(sources: LauncherApiSources): JsonObject[] {
+  return supplyOf(sources, sources.conditions.merged).map((supply) => ({
+    ...labelToApi(sources, supply),
+    conditions: supply.conditions.map(conditionToApi),
+  }));
+}
+
+function supplyOf({ runtime }: LauncherApiSources, conditions: readonly SharedCondition[]): LabelSupply[] {
   const { nodes, requests, components } = runtime;
   const rows = [...nodes.values()].map((node) => ({ node, locked: nodes.contenders(node.id) > 0 }));
-  const { labels } = config();
-  const supply = supplyOfLabels({ pools: components, nodes: rows, requests: requests.values(), conditions: [] });
-  return supply.map(({ label, pools, ready, building, inUse, held, waiting }) => ({
+  return supplyOfLabels({ pools: components, nodes: rows, requests: requests.values(), conditions });
+}
+
+function labelToApi({ config }: LauncherApiSources, supply: LabelSupply): JsonObject {
+  const { label, pools, ready, building, inUse, held, waiting } = supply;
+  return {
     ...{ label, pools: [...pools], ready, building, in_use: inUse, hold: held, waiting },
-    min_ready: labels.get(label)?.minReady ?? null,
-  }));
+    min_ready: config().labels.get(label)?.minReady ?? null,
+  };
 }

@@ -47,7 +47,7 @@ function getRequest(sources: LauncherApiSources): ApiOperation {
       if (!explanation) throw new ApiError(404, 'unknown-request', `There is no request "${id}"`);
       return {
         request: requestToApi(request, place < 0 ? null : place),
-        explanation: explanationToJson(explanation),
+        explanation: explanationToJson(explanation, sources.conditions.merged),
       };
     },
   };

@@ -1,5 +1,6 @@
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
+import type { ShownConditions } from '@nodepool/daemon';
 import type { LauncherRuntime } from '../../state/runtime.js';
 import type { History } from '../../history/history.js';
 import type { ActivityLog } from './activity-log.js';
@@ -14,6 +15,8 @@ export interface LauncherApiSources {
   /** Where this launcher is found by others; `undefined`: nowhere yet. */
   readonly webUrl: () => string | undefined;
   readonly config: () => Config;
+  /** What is wrong now, as all services have found it. */
+  readonly conditions: Pick<ShownConditions, 'merged'>;
   readonly runtime: Pick<
     LauncherRuntime,
     | 'events'

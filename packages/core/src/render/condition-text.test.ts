@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Condition } from '@nodepool/core';
+import type { Condition } from '../contract/condition.js';
 import { conditionText, nextStepText } from './condition-text.js';
 
 const NOW_MS = 1_000_000;

@@ -1,13 +1,13 @@
-import type { Condition } from '@nodepool/core';
-import { timeToProbe } from '@nodepool/core/service';
-import { durationText } from '../terminal/duration-text.js';
+import type { Condition } from '../contract/condition.js';
+import { timeToProbe } from '../launcher/plan/texts.js';
+import { durationText } from '../text/duration-text.js';
 
 /** A look is published a minute late at most; what was seen before that is old. */
 const OLD_MS = 120_000;
 const MS_PER_SECOND = 1_000;
 
 /** What a condition is about: `label "small"`, `node 0000000007`. */
-export function subjectOf({ kind, name }: Pick<Condition, 'kind' | 'name'>): string {
+function subjectOf({ kind, name }: Pick<Condition, 'kind' | 'name'>): string {
   return kind === 'node' ? `node ${name}` : `${kind} "${name}"`;
 }
 
