@@ -53,7 +53,7 @@ function describeUnknown(
   commands: Commands,
 ): string | undefined {
   const words = [...new Set(UNKNOWN.exec(message)?.[1]?.split(', ') ?? [])];
-  const separated = command?.takesRest === true ? separatedText(argv, command.name, words) : undefined;
+  const separated = command?.takesRest === true && words.length > 0 ? separatedText(argv, command) : undefined;
   if (separated !== undefined) return separated;
   const known = [...optionsOf(command).keys()].map(dashed);
   const texts = words.flatMap((word) => {
@@ -71,12 +71,21 @@ function describeUnknown(
   return command ? `${command.name} takes no further argument, got "${first}"` : unknownCommandText(first, commands);
 }
 
-/** What is said of a command line whose own command stands before `--`. @returns `undefined` when it is not so */
-function separatedText(argv: readonly string[], name: string, unknown: readonly string[]): string | undefined {
+/**
+ * What is said of a command line whose own command is not after `--`: it is taken to begin after the first label.
+ * @returns `undefined` when there is `--`, or nothing after the label
+ */
+function separatedText(argv: readonly string[], command: Command): string | undefined {
   if (argv.includes('--')) return undefined;
-  const afterLabel = argv.indexOf(name) + 2;
-  const first = argv.findIndex((word, index) => index >= afterLabel && unknown.includes(word));
-  if (first < 0) return undefined;
+  const options = optionsOf(command);
+  const plain: number[] = [];
+  for (let index = argv.indexOf(command.name) + 1; index < argv.length && plain.length < 2; index++) {
+    const word = argv[index] ?? '';
+    if (!word.startsWith('-')) plain.push(index);
+    else if (options.get(word.replace(/^--?/, ''))?.requiresArg === true) index++;
+  }
+  const [, first] = plain;
+  if (first === undefined) return undefined;
   const line = ['nodepool', ...argv.slice(0, first), '--', ...argv.slice(first)].map(shellWord).join(' ');
   return `write the command after --: ${line}`;
 }

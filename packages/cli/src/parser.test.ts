@@ -116,6 +116,13 @@ describe('command line of nodepool', () => {
     [['provider', 'stop', 'rack'], 'action must be one of pause, resume, drain, limit, got "stop"'],
     [['hold'], 'hold needs ID'],
     [['ssh', 'small', 'uname', '-a'], 'write the command after --: nodepool ssh small -- uname -a'],
+    [['run', 'small', 'uname', '-a'], 'write the command after --: nodepool run small -- uname -a'],
+    [
+      ['run', 'small', '--timeout', '60', 'make', '-j4'],
+      'write the command after --: nodepool run small --timeout 60 -- make -j4',
+    ],
+    [['run', 'small', 'uname'], 'run needs a command: nodepool run small -- uname'],
+    [['run', 'small'], 'run needs a command: nodepool run LABEL... -- COMMAND ARGS'],
     [['ssh', 'small', 'echo', 'a b'], "write the command after --: nodepool ssh small -- echo 'a b'"],
     [['ssh', 'small', 'uname', '--', '-a'], 'ssh takes no further argument, got "uname"'],
     [['frobnicate'], 'unknown command frobnicate'],

@@ -2,6 +2,7 @@ import { defineCommand, texts } from '../command/command.js';
 import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { describeError } from '../command/errors.js';
+import { shellWord } from '../command/shell-word.js';
 import { UsageError } from '../command/usage-error.js';
 import type { AcquireOptions } from '../lease/acquire.js';
 import { describeNodes } from '../lease/describe-lease.js';
@@ -14,6 +15,12 @@ import { writeRunFiles } from '../run/run-files.js';
 import type { Interrupts } from '../terminal/interrupts.js';
 import { ACQUIRE_OPTIONS, HOLD_ON_FAILURE, LABELS, acquireArguments, holdOnFailureMs } from './shared-options.js';
 
+/** More than one label may be a forgotten `--`. */
+function exampleFor([label, ...words]: readonly string[]): string {
+  const command = words.length > 0 ? words.map(shellWord).join(' ') : 'COMMAND ARGS';
+  return `nodepool run ${words.length > 0 ? shellWord(label ?? '') : 'LABEL...'} -- ${command}`;
+}
+
 /** `nodepool run`. */
 export const command = defineCommand({
   positionals: { labels: LABELS },
@@ -22,7 +29,7 @@ export const command = defineCommand({
   takesLabels: true,
   parse(values) {
     const command = texts(values, '--');
-    if (command.length === 0) throw new UsageError('run needs a command: nodepool run LABEL... -- COMMAND ARGS');
+    if (command.length === 0) throw new UsageError(`run needs a command: ${exampleFor(texts(values, 'labels'))}`);
     return { command, holdMs: holdOnFailureMs(values), ...acquireArguments(values) };
   },
   run,
