@@ -1,12 +1,11 @@
+import { isLosslessNumber, LosslessNumber, parse } from 'lossless-json';
 import type { Json, JsonObject } from './types.js';
-import { parseKeepingNumbers } from './exact-parser.js';
-import type { NumberTexts } from './exact-parser.js';
 
 /**
  * The numbers that JavaScript would write otherwise than they were read (`187155415299117092971361472410111703496`, `1.0`,
  * `-0`, `1e3`), by the object or list that holds them. Values travel as ordinary numbers; only writing looks here.
  */
-const numberTexts: NumberTexts = new WeakMap();
+const numberTexts = new WeakMap<object, Map<string, string>>();
 /** Bodies in which at least one such number was found: all others are written by `JSON.stringify` alone. */
 const bodiesWithNumberTexts = new WeakSet<object>();
 
@@ -19,11 +18,23 @@ const COLON = 58;
 const SPACE = 32;
 /** What Python writes for numbers that JSON does not know. */
 const PYTHON_NUMBER = /NaN|Infinity/;
+const TEXT_OR_PYTHON_NUMBER = /"(?:[^"\\]|\\.)*"|(?:-?Infinity|NaN)(?!\d)/g;
+/** Numbers that stand for Python's in what the parser gets, and that nothing else writes. */
+const PYTHON_NUMBERS = [
+  ['NaN', '-0e-90000001'],
+  ['Infinity', '-0e-90000002'],
+  ['-Infinity', '-0e-90000003'],
+] as const;
+const TO_JSON = new Map<string, string>(PYTHON_NUMBERS);
+const FROM_JSON = new Map<string, string>(PYTHON_NUMBERS.map(([python, json]) => [json, python]));
+/** Python's own reader gives up at about this many levels. */
+const MAX_DEPTH = 1000;
 
 /**
  * Parses JSON such that {@link stringifyAsRead} writes each number back as it was read. `NaN` and `Infinity`, as Python
  * writes them, are understood.
  * @throws {SyntaxError} not JSON, or such numbers in JSON of more than 1,000 levels
+ * @throws {RangeError} such numbers in JSON of some thousand levels
  */
 export function parseAsWritten(text: string): Json {
   let value: Json;
@@ -37,9 +48,32 @@ export function parseAsWritten(text: string): Json {
 }
 
 function parseExactly(text: string): Json {
-  const { value, kept } = parseKeepingNumbers(text, numberTexts);
-  if (kept > 0 && typeof value === 'object' && value !== null) bodiesWithNumberTexts.add(value);
+  const json = text.replace(TEXT_OR_PYTHON_NUMBER, (part) => TO_JSON.get(part) ?? part);
+  const document = [parse(json, undefined, { parseNumber, onDuplicateKey: ({ newValue }) => newValue }) as Json];
+  const kept = keepNumberTexts(document, 0);
+  const [value = null] = document;
+  if (kept && typeof value === 'object' && value !== null) bodiesWithNumberTexts.add(value);
   return value;
+}
+
+function parseNumber(digits: string): number | LosslessNumber {
+  const value = Number(digits);
+  return JSON.stringify(value) === digits ? value : new LosslessNumber(digits);
+}
+
+/** Puts ordinary numbers in place of those that kept their digits, and notes the digits. @returns whether there were any */
+function keepNumberTexts(holder: object, depth: number): boolean {
+  if (depth > MAX_DEPTH) throw new SyntaxError(`JSON of more than ${MAX_DEPTH} levels`);
+  let found = false;
+  for (const [key, value] of Object.entries(holder) as [keyof typeof holder, unknown][]) {
+    if (isLosslessNumber(value)) {
+      const digits = FROM_JSON.get(value.value) ?? value.value;
+      numberTexts.set(holder, (numberTexts.get(holder) ?? new Map<string, string>()).set(key, digits));
+      Object.assign(holder, { [key]: Number(digits) });
+      found = true;
+    } else if (typeof value === 'object' && value !== null) found = keepNumberTexts(value, depth + 1) || found;
+  }
+  return found;
 }
 
 function mayReadBackDifferently(text: string, value: Json): boolean {
