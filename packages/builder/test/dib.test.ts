@@ -1,9 +1,11 @@
 // The real diskimage-builder: what it builds, what a killed builder leaves, and how that is taken away. npm run test:dib
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { ensureDebianPackages } from '@nodepool/test-servers';
 import { imageBuildRequestPath, systemClock } from '@nodepool/zk-protocol';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -12,6 +14,7 @@ import { kill, Processes } from './support/processes.js';
 import { useWorld, whenReady } from './support/use-world.js';
 import type { World } from './support/world.js';
 
+const run = promisify(execFile);
 const ELEMENTS = fileURLToPath(new URL('fixtures/elements', import.meta.url));
 const PACKAGES = ['python3-diskimage-builder', 'qemu-utils', 'busybox-static', 'sudo'];
 const WAIT = { timeout: 150_000, interval: 100 };
@@ -98,6 +101,12 @@ describe('a builder that is killed', () => {
     expect(await processesBelow(of)).toEqual([]);
   }
 
+  /** Loop devices with a backing file below a directory, which has the path of it in no other file system. */
+  async function loopsBelow(directory: string): Promise<string[]> {
+    const { stdout } = await run('losetup', ['--list', '--noheadings', '--raw', '--output', 'NAME,BACK-FILE']);
+    return stdout.split('\n').filter((line) => line.includes(` ${directory}/`));
+  }
+
   /** Command lines of processes that work for builds of this world. */
   async function processesBelow(of: World): Promise<string[]> {
     const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
@@ -124,6 +133,26 @@ describe('a builder that is killed', () => {
     await rm(hold);
     await processes.builder(of);
     await expectClean(of);
+  });
+
+  it('with an image in another TMPDIR leaves no loop device', { timeout: 500_000 }, async () => {
+    const of = await start('');
+    const [hold, elsewhere] = [join(of.dir, 'hold'), join(of.dir, 'elsewhere')];
+    const variables = `    HOLD_IMAGE: ${hold}\n    TMPDIR: ${elsewhere}\n`;
+    await of.reload({ diskimages: debian(variables), top: `elements-dir: ${ELEMENTS}` });
+    await Promise.all([writeFile(hold, ''), mkdir(elsewhere)]);
+    const child = await processes.builder(of);
+    await vi.waitFor(() => expect(existsSync(`${hold}.reached`)).toBe(true), WAIT);
+    const devices = await loopsBelow(elsewhere);
+    expect(devices).toHaveLength(1);
+
+    await kill(child);
+
+    expect(await loopsBelow(elsewhere)).toEqual(devices);
+    await rm(hold);
+    await processes.builder(of);
+    await ready(of, 1);
+    expect(await loopsBelow(elsewhere)).toEqual([]);
   });
 
   it(

@@ -17,8 +17,8 @@ import type { Surroundings } from '../context/surroundings.js';
 import { BuildLog } from './build-log.js';
 import { removeOldLogs } from './build-logs.js';
 import { BuildRecords, type CompleteOptions } from './build-records.js';
-import { detachLoops, unmountAndRemove } from '../tool/mounts.js';
-import { killProcessesOf } from '../tool/processes.js';
+import { removeLeftoversOf } from '../tool/leftovers.js';
+import { noteLoop } from '../tool/loops.js';
 import type { FailureTrace } from './failure-reader.js';
 import { phaseOf } from './phase.js';
 import { runTool, type ToolResult } from '../tool/run-tool.js';
@@ -99,7 +99,7 @@ async function runBuild(
       failure: undefined,
     };
   } finally {
-    await removeTmpDir(surroundings, tmpDir);
+    await removeLeftoversOf(tmpDir, logger);
   }
 }
 
@@ -119,6 +119,7 @@ async function runLogged(
       progress({ image: image.name, buildId, startedMs, phase });
       logger.info('Build continues', { image: image.name, build: buildId, phase, elapsedMs: clock.now() - startedMs });
     }
+    await noteLoop(tmpDir, line);
     await log.write(line);
   };
   const result = await runTool({
@@ -130,17 +131,6 @@ async function runLogged(
   if (result.ended === 'exit') await log.conclude(`Exit code: ${result.code}\n`);
   if (result.ended === 'not-started') await log.conclude(`${result.error.message}\n`);
   return result;
-}
-
-/** Leftovers of a build that cannot be removed are tried again when the builder starts. */
-async function removeTmpDir({ logger }: Surroundings, tmpDir: string): Promise<void> {
-  try {
-    await killProcessesOf(tmpDir);
-    await unmountAndRemove(tmpDir);
-    await detachLoops(tmpDir);
-  } catch (error) {
-    logger.error('Temporary files of a build cannot be removed', { directory: tmpDir, error });
-  }
 }
 
 /** Checks the files of a build whose tool succeeded. @returns what is wrong with them */

@@ -41,16 +41,3 @@ export async function unmountAndRemove(directory: string): Promise<void> {
   }
   await rm(directory, { recursive: true, force: true });
 }
-
-/** Detaches loop devices whose backing file lies below the directory; a killed build leaves them. */
-export async function detachLoops(directory: string): Promise<void> {
-  const { stdout } = await run('losetup', ['--list', '--noheadings', '--raw', '--output', 'NAME,BACK-FILE']).catch(
-    () => ({
-      stdout: '',
-    }),
-  );
-  for (const line of stdout.split('\n')) {
-    const [device = '', file = ''] = line.split(' ');
-    if (file.startsWith(`${directory}/`)) await run('losetup', ['--detach', device]).catch(() => undefined);
-  }
-}
