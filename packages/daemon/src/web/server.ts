@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { NodepoolError } from '@nodepool/zk-protocol';
 import type { Clock } from '@nodepool/zk-protocol';
 import type { ApiToken, Logger } from '@nodepool/core';
@@ -19,6 +19,8 @@ const TEXT = 'text/plain; charset=UTF-8';
 const MOST_HEADER_BYTES = 16 * 1024;
 /** Beyond it new connections are closed at once. */
 const MOST_CONNECTIONS = 1_000;
+/** One client cannot take them from all others; a proxy stands for many clients. */
+const MOST_OF_ONE_ADDRESS = MOST_CONNECTIONS / 2;
 
 /** Where to listen and what to answer. */
 export interface WebServerOptions {
@@ -213,6 +215,22 @@ function listen(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
+/** Closes connections of an address that has too many, before anything is read from them. */
+function limitEachAddress(server: Server): void {
+  const counts = new Map<string, number>();
+  server.prependListener('connection', (socket: Socket) => {
+    const { remoteAddress = '' } = socket;
+    const count = (counts.get(remoteAddress) ?? 0) + 1;
+    counts.set(remoteAddress, count);
+    socket.once('close', () => {
+      const left = (counts.get(remoteAddress) ?? 1) - 1;
+      if (left > 0) counts.set(remoteAddress, left);
+      else counts.delete(remoteAddress);
+    });
+    if (count > MOST_OF_ONE_ADDRESS) socket.destroy();
+  });
+}
+
 /**
  * Starts answering.
  * @throws NODEPOOL_WEB_LISTEN when the address cannot be had
@@ -221,6 +239,7 @@ export async function startWebServer(options: WebServerOptions): Promise<WebServ
   const limits = { requestTimeout: 10_000, headersTimeout: 10_000, maxHeaderSize: MOST_HEADER_BYTES };
   const server = createServer(limits, createHandler(options));
   server.maxConnections = MOST_CONNECTIONS;
+  limitEachAddress(server);
   await listen(server, options.host, options.port);
   server.on('error', (error) => options.logger.error('Web server failed', { error }));
   const { address, port } = server.address() as AddressInfo;

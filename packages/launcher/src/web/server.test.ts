@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { connect, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newBuild, newUpload, uploadPath } from '@nodepool/zk-protocol';
 import type { ImageEntry, LauncherId, PoolComponentRecord } from '@nodepool/zk-protocol';
 import { silentLogger } from '@nodepool/core';
@@ -40,6 +42,21 @@ function image(): ImageEntry {
     builds: new Map([['b1', build]]),
     uploads: new Map([[uploadPath('debian', 'b1', 'sky', '0000000002'), upload]]),
   };
+}
+
+/** Opens connections from an address of this machine; resolves with those that are still open. */
+async function connectAll(port: number, localAddress: string, count: number): Promise<Socket[]> {
+  const sockets = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const socket = connect({ port, host: '127.0.0.1', localAddress });
+      socket.on('error', () => {}).resume();
+      await once(socket, 'connect');
+      return socket;
+    }),
+  );
+  const isOpen = (socket: Socket) => socket.readyState === 'open';
+  await vi.waitFor(() => expect(sockets.filter(isOpen).length).toBeLessThanOrEqual(500));
+  return sockets.filter(isOpen);
 }
 
 describe('web server', () => {
@@ -109,6 +126,15 @@ describe('web server', () => {
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     fetch(`http://127.0.0.1:${server.port}${path}`, { headers, method });
   const json = { accept: 'application/json' };
+
+  it('keeps half of its connections for others when one address takes all that it can', async () => {
+    const taken = await connectAll(server.port, '127.0.0.2', 1_100);
+
+    const { status } = await fetch(`http://127.0.0.1:${server.port}/ready`);
+    for (const socket of taken) socket.destroy();
+
+    expect([taken.length, status]).toEqual([500, 200]);
+  });
 
   it('prints nodes with all columns as text by default', async () => {
     const response = await get('/node-list');
