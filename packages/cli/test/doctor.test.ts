@@ -1,8 +1,9 @@
-import { chmod } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createSocketServer, type AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { dirname } from 'node:path';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   componentCreatePath,
   componentsPath,
@@ -12,7 +13,9 @@ import {
   type JsonObject,
 } from '@nodepool/zk-protocol';
 import { CONDITION_TYPES, conditionToJson, type ConditionTypeName } from '@nodepool/core/service';
+import { embeddedDataDir, embeddedSocket, writeEmbeddedServerInfo } from '@nodepool/core/config';
 import { useInstallation } from './installation.js';
+import { nodepool } from './program.js';
 import { rackYaml, TWO_HOSTS } from './rack-config.js';
 
 const get = useInstallation();
@@ -145,6 +148,9 @@ describe('nodepool doctor', () => {
       `${rackYaml(['small'], ['{name: host1, labels: small}'])}diskimages: [{name: debian}, {name: base, abstract: true}]\n`,
     );
 
+    const warned = condition('ConfigurationProblem', get().file('unused.yaml'), '1 warning: unused.yaml:1:1');
+    await register({ conditions: [{ ...warned, reason: 'Warnings' }] });
+
     const { findings } = await doctor('unused.yaml');
 
     expect(findings).toMatchObject([
@@ -154,6 +160,57 @@ describe('nodepool doctor', () => {
         remedy: 'nodepool config-validate',
       },
     ]);
+  });
+});
+
+describe('nodepool doctor without ZooKeeper', () => {
+  /** What it finds with this state directory, as JSON and as text. */
+  async function bothForms(stateDir: string) {
+    await get().write('empty.yaml', '{}\n');
+    const call = (...argv: string[]) =>
+      nodepool('-c', get().file('empty.yaml'), '--state-dir', stateDir, '--connect-timeout', '0.5', ...argv);
+    const [json, text, list] = [await call('doctor', '--json'), await call('doctor'), await call('list')];
+    return { found: JSON.parse(json.stdout) as object[], status: [json.status, text.status], text: text.stdout, list };
+  }
+
+  it('tells that no server runs, as JSON too', async () => {
+    const { found, status, text } = await bothForms(get().file('nowhere'));
+
+    expect(status).toEqual([1, 1]);
+    expect(found).toMatchObject([{ kind: 'zookeeper', type: 'NotConnected', reason: 'NoServer', severity: 'error' }]);
+    expect(text).toMatch(
+      /^error: zookeeper "ensemble": No zookeeper-servers .*\n {2}start nodepool-launcher, or name its/,
+    );
+  });
+
+  it('names the disk of an embedded server that cannot write, as every command does', async () => {
+    const stateDir = get().file('full');
+    await mkdir(embeddedDataDir(stateDir), { recursive: true, mode: 0o700 });
+    const why =
+      'it cannot write in /full/zookeeper: ENOSPC: no space left; free space on that disk, it then serves by itself';
+    const server = createSocketServer((socket) =>
+      socket.once('data', (chunk) => {
+        const isAsked = chunk.toString() === 'srvr';
+        socket.end(isAsked ? `This ZooKeeper instance is not currently serving requests\n${why}\n` : '');
+      }),
+    );
+    onTestFinished(() => void server.close());
+    await mkdir(dirname(embeddedSocket(stateDir)), { recursive: true, mode: 0o700 });
+    await new Promise<void>((listening) => server.listen(embeddedSocket(stateDir), listening));
+    await chmod(embeddedSocket(stateDir), 0o600);
+    await writeEmbeddedServerInfo(stateDir, { socket: embeddedSocket(stateDir), pid: process.pid });
+
+    const { found, status, list } = await bothForms(stateDir);
+
+    const finding =
+      'The embedded ZooKeeper server does not serve: it cannot write in /full/zookeeper: ENOSPC: no space left.';
+    const remedy = 'free space on that disk, it then serves by itself';
+    expect(status).toEqual([1, 1]);
+    expect(found).toMatchObject([{ reason: 'CannotWrite', text: `zookeeper "ensemble": ${finding}`, remedy }]);
+    expect(list).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(`nodepool: ${finding} ${remedy}`) as string,
+    });
   });
 });
 

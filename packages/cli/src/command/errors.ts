@@ -8,6 +8,21 @@ export class CliError extends NodepoolError {
   }
 }
 
+/** A command has no connection to ZooKeeper. */
+export class NoConnectionError extends CliError {
+  /**
+   * @param reason - one of the condition `NotConnected`
+   * @param finding - what was tried, on what, and why it failed
+   */
+  constructor(
+    readonly reason: 'NoServer' | 'CannotWrite',
+    readonly finding: string,
+    readonly nextStep: string,
+  ) {
+    super(`${finding}${finding.endsWith('.') ? '' : ':'} ${nextStep}`);
+  }
+}
+
 /** What an error says in one line. */
 export function describeError(error: unknown): string {
   if (error instanceof NodepoolError || error instanceof UsageError) return error.message;

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import type { Config } from '@nodepool/core';
+import { resolve } from 'node:path';
+import { newCondition, type Condition, type Config } from '@nodepool/core';
 import {
   ConditionList,
   asUnknown,
@@ -15,6 +16,7 @@ import type { ComponentRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { NO_ARGUMENTS, defineCommand } from '../command/command.js';
 import { print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
+import { NoConnectionError } from '../command/errors.js';
 import { fetchServices } from '../conditions/fetch-conditions.js';
 import { findProblems } from '../configuration/problems.js';
 import { loadIfPresent, withZooKeeper } from '../connection/connection.js';
@@ -48,7 +50,9 @@ const conditionListing: Listing<SharedCondition> = [
 /** `nodepool doctor`: what is wrong now, each with its fix. @returns 1 when something does not work */
 async function examine(context: CliContext): Promise<number> {
   const config = await loadIfPresent(context);
-  const conditions = await withZooKeeper(context, (zk) => look(context, zk, config));
+  const conditions = await withZooKeeper(context, (zk) => look(context, zk, config)).catch((error: unknown) =>
+    withoutZooKeeper(error, context.clock.now()),
+  );
   if (context.options.format === 'table' && context.options.fields === undefined) printText(context, conditions);
   else printListing(context, conditionListing, conditions);
   return conditions.some(({ severity }) => severity === 'error') ? 1 : 0;
@@ -63,6 +67,15 @@ function printText(context: CliContext, conditions: readonly SharedCondition[]):
     print(text, coloured(severity, severity === 'error' ? 'red' : 'yellow', isColoured));
   }
   if (conditions.length === 0) print('Nothing is wrong.');
+}
+
+/** That there is no connection is a finding as well. */
+function withoutZooKeeper(error: unknown, nowMs: number): SharedCondition[] {
+  if (!(error instanceof NoConnectionError)) throw error;
+  const { reason, finding: message, nextStep } = error;
+  const found = new ConditionList();
+  found.update([newCondition('NotConnected', { name: 'ensemble', reason, message, nextStep })], nowMs);
+  return mergeConditions([{ service: `command ${hostname()}`, conditions: found.all }]);
 }
 
 /** What services have published, and what only this machine sees. */
@@ -87,10 +100,21 @@ async function look(context: CliContext, zk: ZooKeeper, config: Config | undefin
     context.clock.now(),
   );
   const published = answers.map(({ component, isSilent }) => {
-    const own = publishedConditions(component);
+    const { service, conditions } = publishedConditions(component);
+    const isSeenHere = config !== undefined && configProblems.length > 0 && isOfThisMachine(component);
+    const own = { service, conditions: conditions.filter((each) => !isSeenHere || !isWarningOf(each, config)) };
     return isSilent ? asUnknown(own) : own;
   });
   return mergeConditions([...published, { service: `command ${hostname()}`, conditions: local.all }]);
+}
+
+function isOfThisMachine(service: ComponentRecord): boolean {
+  return service.hostname.split('.', 1)[0] === hostname().split('.', 1)[0];
+}
+
+/** The command has the same file and shows each warning with its place and text. */
+function isWarningOf({ type, reason, name }: Condition, { file }: Config): boolean {
+  return type === 'ConfigurationProblem' && reason === 'Warnings' && resolve(name) === resolve(file);
 }
 
 function urlOf(service: ComponentRecord): string | undefined {

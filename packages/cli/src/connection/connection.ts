@@ -5,7 +5,8 @@ import { configuredConnection, findEmbeddedServer, stateDirCandidates } from '@n
 import type { ConfiguredConnection } from '@nodepool/core/config';
 import { loadConnectionConfig } from './config.js';
 import type { CliContext } from '../command/context.js';
-import { CliError } from '../command/errors.js';
+import { NoConnectionError } from '../command/errors.js';
+import { whyNotServing } from './why-not-serving.js';
 
 const DEFAULT_SESSION_TIMEOUT_MS = 10_000;
 
@@ -14,10 +15,10 @@ async function embeddedServer({ options, env }: CliContext) {
   const directories = stateDirCandidates({ stateDir: options.stateDir, env });
   const found = await findEmbeddedServer(directories);
   if (found) return found;
-  throw new CliError(
+  const finding =
     `No zookeeper-servers are configured, and no launcher of this machine runs an embedded server ` +
-      `(looked in ${directories.join(', ')}): start nodepool-launcher, or name its --state-dir`,
-  );
+    `(looked in ${directories.join(', ')})`;
+  throw new NoConnectionError('NoServer', finding, 'start nodepool-launcher, or name its --state-dir');
 }
 
 /** The configuration without its providers; a missing default file stands for nothing configured. @throws ConfigError */
@@ -44,7 +45,7 @@ function describeServers({ servers, tls }: ConfiguredConnection): string {
 
 /**
  * Connects to the ZooKeeper of the configuration, or to the embedded server of this machine.
- * @throws CliError when no server answers in time
+ * @throws NoConnectionError when no server answers in time
  */
 export async function connectZooKeeper(context: CliContext, signal?: AbortSignal): Promise<ZooKeeper> {
   const target = await findServers(context);
@@ -58,12 +59,28 @@ export async function connectZooKeeper(context: CliContext, signal?: AbortSignal
     const { lastFailure } = zk;
     await zk.close();
     if (!timeout.aborted) throw error;
-    const text = `No ZooKeeper server answered within ${timeoutMs / 1000} s: ${describeServers(target)}`;
-    const last = lastFailure === undefined ? '' : ` The last attempt: ${lastFailure.message}.`;
-    throw new CliError(
-      `${text}.${last} Is it running, and do port, TLS and firewall agree? --debug shows each attempt`,
+    throw await noAnswer(target, timeoutMs, lastFailure);
+  }
+}
+
+/** The embedded server, behind its Unix socket, says itself why it serves nobody. */
+async function noAnswer(target: ConfiguredConnection, timeoutMs: number, last: Error | undefined): Promise<Error> {
+  const [first] = target.servers;
+  const why = first?.host.startsWith('/') === true ? await whyNotServing(first.host) : undefined;
+  if (why !== undefined) {
+    const [finding = '', ...steps] = why.split('; ');
+    return new NoConnectionError(
+      'CannotWrite',
+      `The embedded ZooKeeper server does not serve: ${finding}.`,
+      steps.join('; '),
     );
   }
+  const attempt = last === undefined ? '' : ` The last attempt: ${last.message}.`;
+  return new NoConnectionError(
+    'NoServer',
+    `No ZooKeeper server answered within ${timeoutMs / 1000} s: ${describeServers(target)}.${attempt}`,
+    'Is it running, and do port, TLS and firewall agree? --debug shows each attempt',
+  );
 }
 
 /** Runs `use` with a connection that is closed whatever happens, or with the one that is kept. */

@@ -82,8 +82,13 @@ export const CONDITION_TYPES = {
   },
   NotConnected: {
     ...{ kind: 'zookeeper', severity: 'error' },
-    meaning: 'the service has no connection to ZooKeeper',
-    reasons: { Suspended: 'the connection broke', Lost: 'the session is over' },
+    meaning: 'the service, or a command, has no connection to ZooKeeper',
+    reasons: {
+      Suspended: 'the connection broke',
+      Lost: 'the session is over',
+      NoServer: 'a command finds no server',
+      CannotWrite: 'the embedded server cannot write to its disk, and says so to a command',
+    },
     nextStep:
       'look at the ZooKeeper servers and the network; with the embedded server, at the launcher and the disk of its state directory',
   },

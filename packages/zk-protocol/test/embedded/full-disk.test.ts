@@ -1,11 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, statfs, writeFile } from 'node:fs/promises';
+import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { compileServer } from './compiled-server.js';
 import { RawClient, type SessionCredentials } from './raw-client.js';
 import { create, exists, setData } from './raw-requests.js';
+
+/** What the server answers to a four-letter word. */
+function ask(port: number, word: string): Promise<string> {
+  const socket = createConnection(port, '127.0.0.1');
+  socket.write(word);
+  return text(socket);
+}
 
 const DISK_BYTES = 8 * 1024 * 1024;
 /** Mounts a small disk in a namespace of its own, says so, runs the rest once it may, and says when that has ended. */
@@ -109,6 +118,7 @@ describe('embedded server on a disk that is full', () => {
     await fillUpTo(50_000);
     await client.call(...Array.from({ length: 5 }, () => setData('/kept-0', 100_000)));
     const acknowledged = client.takeMessages().length;
+    const why = await ask(port, 'srvr');
     await fillUpTo(700_000);
     const again = await reopened(port, client.session);
     await again.call(...paths.map((path) => exists(path)), setData('/kept-1', 1000));
@@ -116,6 +126,10 @@ describe('embedded server on a disk that is full', () => {
     again.drop();
 
     expect(client.isClosed).toBe(true);
+    expect(why).toMatch(
+      /^This ZooKeeper instance is not currently serving requests\nit cannot write in \/.*\/data: ENOSPC/,
+    );
+    expect(why).toContain('; free space on that disk, it then serves by itself\n');
     expect(acknowledged).toBeLessThan(5);
     expect(replies.map(({ error }) => error)).toEqual([...paths, 'set'].map(() => 0));
     expect(replies[0]).toMatchObject({ body: { stat: { version: acknowledged } } });

@@ -38,6 +38,8 @@ export class Dispatcher implements ConnectionHandler {
   private readonly gate: ConnectionGate;
   private readonly work = new SlicedWork(() => this.onWorkDone());
 
+  private suspendedFor = 'it is starting';
+
   constructor(
     private store: Store | undefined,
     private readonly clock: Clock,
@@ -65,8 +67,9 @@ export class Dispatcher implements ConnectionHandler {
     this.arm();
   }
 
-  /** Drops every connection, and whatever was to be sent, and turns clients away until {@link serve}. */
-  suspend(reason: string): void {
+  /** Drops every connection, and whatever was to be sent, and turns clients away until {@link serve}. @param details - for clients of this machine */
+  suspend(reason: string, details = reason): void {
+    this.suspendedFor = details;
     // Half a transaction must not be in what is kept of the model.
     this.work.finishNow();
     this.timer.stop();
@@ -87,7 +90,7 @@ export class Dispatcher implements ConnectionHandler {
   onCommand(connection: ClientConnection, command: string): void {
     const { store } = this;
     if (store === undefined) {
-      connection.sendText(NOT_SERVING);
+      connection.sendText(connection.isTrusted ? `${NOT_SERVING}${this.suspendedFor}\n` : NOT_SERVING);
       return;
     }
     if (!connection.isTrusted && !tellsNoSecrets(command)) {

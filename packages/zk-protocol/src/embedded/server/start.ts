@@ -180,7 +180,9 @@ export class RunningServer implements EmbeddedServer {
         error,
       });
     }
-    this.dispatcher.suspend('the server cannot write its data');
+    const remedy = isOutOfSpace(error) ? 'free space on that disk' : 'correct what the error names';
+    const details = `it cannot write in ${dataDir}: ${messageOf(error)}; ${remedy}, it then serves by itself`;
+    this.dispatcher.suspend('the server cannot write its data', details);
     if (lost !== undefined) this.giveUp(failed, lost);
     else if (this.closed === undefined) this.recovery = this.recover(lock, failed, error);
     else this.recovery = closeQuietly(failed, this.logger);

@@ -1,0 +1,21 @@
+import { createConnection } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+const ANSWER_MS = 2_000;
+/** How a ZooKeeper server says it, followed by the cause when it is the embedded one. */
+const NOT_SERVING = /^This ZooKeeper instance is not currently serving requests\n(.+)/;
+
+/** Why the embedded server behind this Unix socket serves nobody; `undefined`: it serves, or does not answer. */
+export async function whyNotServing(path: string): Promise<string | undefined> {
+  const socket = createConnection({ path });
+  const cancel = AbortSignal.timeout(ANSWER_MS);
+  cancel.addEventListener('abort', () => socket.destroy());
+  try {
+    socket.write('srvr');
+    return NOT_SERVING.exec(await text(socket))?.[1];
+  } catch {
+    return undefined; // no server, or one that hangs: what was said of the connection is all there is
+  } finally {
+    socket.destroy();
+  }
+}
