@@ -6,6 +6,7 @@ import { silentZooKeeperLogger, type ZooKeeperLogger } from './logger.js';
 import type { ServerAddress } from './contract/types.js';
 import { parseConnectString, toEnsemble } from './servers.js';
 import { loadTls, type ZooKeeperTlsOptions } from './tls.js';
+import { StateListeners } from './state-listeners.js';
 import { Transport } from './transport.js';
 import type { Acl, ZooKeeperConnection } from './contract/types.js';
 import { WatchRegistry } from './watches.js';
@@ -79,7 +80,9 @@ export function startClient(options: ZooKeeperOptions, lastXid = 0): ZooKeeperCo
   const logger = options.logger ?? silentZooKeeperLogger;
   const watches = new WatchRegistry();
 
-  const shell = stock.createClient('unused:2181', { sessionTimeout: sessionTimeoutMs });
+  const states = new StateListeners((error, state) =>
+    logger.error('A ZooKeeper state listener failed', { error, state }),
+  );
   const transport = new Transport({
     servers: ensemble.servers,
     chroot: ensemble.chroot,
@@ -92,20 +95,17 @@ export function startClient(options: ZooKeeperOptions, lastXid = 0): ZooKeeperCo
     serverPauseMs: options.serverPauseMs ?? 0,
     random: options.random ?? Math.random,
     lookup: options.lookup ?? systemLookup,
-    ...{ watches, lastXid },
-    onState: (state) => shell.onConnectionManagerState(state),
+    ...{ watches, lastXid, states },
   });
-  shell.connectionManager = transport;
   const client = new ZooKeeperClient({
-    shell,
+    states,
     transport,
     watches,
     chroot: ensemble.chroot,
     defaultAcl: options.defaultAcl ?? openAcl,
-    logger,
   });
-  for (const { scheme, auth } of options.auth ?? []) shell.addAuthInfo(scheme, Buffer.from(auth));
-  shell.connect();
+  for (const { scheme, auth } of options.auth ?? []) transport.addAuthInfo(scheme, Buffer.from(auth));
+  transport.connect();
   return client;
 }
 

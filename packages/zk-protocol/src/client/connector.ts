@@ -30,8 +30,8 @@ export interface ConnectorPort {
   readonly isClosing: boolean;
   /** Whether a failed attempt is to be followed by another one; called after each. */
   goesOn(): boolean;
-  /** An attempt begins. @param hasServer - false: all have been tried, and a pause follows */
-  attempting(hasServer: boolean): void;
+  /** An attempt begins. */
+  attempting(): void;
   /** A server has answered; its session timeout is 0 when it refuses the session. */
   answered(connection: Connection): void;
 }
@@ -136,7 +136,7 @@ export class Connector {
   #attempt(): void {
     const { clock, lookup } = this.#options;
     const target = this.#servers.take();
-    this.#port.attempting(target !== undefined);
+    this.#port.attempting();
     if (target === undefined) {
       this.#servers.startRound(this.#target);
       this.#retryLater();

@@ -1,3 +1,4 @@
+import stock from 'node-zookeeper-client';
 import type { Socket } from 'node:net';
 import type { ZooKeeperLogger } from './logger.js';
 import { badRequest } from './request-errors.js';
@@ -16,13 +17,12 @@ const PING = Buffer.from([0, 0, 0, 8, 0xff, 0xff, 0xff, 0xfe, 0, 0, 0, OpCode.PI
 const MAX_XID = 0x7fff_ffff;
 /** Bytes encoded before they are handed to the socket within one flush. */
 const BATCH_BYTES = 256 * 1024;
-const EVENT_TYPES: readonly (WatchEvent['type'] | undefined)[] = [
-  undefined,
-  'created',
-  'deleted',
-  'changed',
-  'children',
-];
+const EVENT_TYPES = new Map<number, WatchEvent['type']>([
+  [stock.Event.NODE_CREATED, 'created'],
+  [stock.Event.NODE_DELETED, 'deleted'],
+  [stock.Event.NODE_DATA_CHANGED, 'changed'],
+  [stock.Event.NODE_CHILDREN_CHANGED, 'children'],
+]);
 
 /** What a session logs in with. */
 export interface Credential {
@@ -262,7 +262,7 @@ export class Pipeline {
   }
 
   #onEvent(reader: WireReader): void {
-    const type = EVENT_TYPES[reader.int()];
+    const type = EVENT_TYPES.get(reader.int());
     reader.int();
     if (type === undefined) return;
     this.events += 1;

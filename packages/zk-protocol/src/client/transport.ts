@@ -1,4 +1,3 @@
-import ConnectionManager from 'node-zookeeper-client/lib/ConnectionManager.js';
 import { type CancelTimer, type Clock, steadyNow } from '../base/clock.js';
 import { ActiveConnection } from './active-connection.js';
 import { Connector, type ConnectorOptions } from './connector.js';
@@ -9,14 +8,14 @@ import { ProcessHold } from './process-hold.js';
 import { authError, closedError, expiredError, lossError, unreachableError } from './request-errors.js';
 import { formatServer } from '../base/server-address.js';
 import { LAST_CHANCE_MS, SessionDeadlines } from './session-deadlines.js';
-import { StockSession } from './stock-session.js';
+import { Session } from './session.js';
+import type { StateListeners } from './state-listeners.js';
 import type { WatchRegistry } from './watches.js';
 import { decodeNothing } from './wire/decode.js';
 import { connectRequest, encodeNothing } from './wire/encode.js';
 import { OpCode } from './wire/opcodes.js';
 import { Request, stripChroot, type PendingRequest } from './wire/request.js';
 
-const STATES = ConnectionManager.STATES;
 const CLOSE_DEADLINE_MS = 1_000;
 
 /** Everything a {@link Transport} is made of; the defaults are in connect.ts. */
@@ -26,18 +25,18 @@ export interface TransportOptions extends ConnectorOptions {
   maxRequestBytes: number;
   serverPauseMs: number;
   watches: WatchRegistry;
-  /** Receives the package's state numbers. */
-  onState: (state: number) => void;
+  /** Get each new state of the connection. */
+  states: StateListeners;
   /** See {@link Pipeline}. */
   lastXid?: number | undefined;
 }
 
 /**
- * The connection under the package's client shell, in place of its own connection manager: keeps a session on one
- * server after the other. Which server is tried when is the {@link Connector}'s business, what travels over the
+ * The connection under the client: keeps a session on one server after the other. Which server is tried when is the {@link Connector}'s business, what travels over the
  * connection the {@link Pipeline}'s.
  */
-export class Transport extends StockSession {
+export class Transport {
+  readonly session: Session;
   readonly #options: TransportOptions;
   readonly #clock: Clock;
   readonly #connector: Connector;
@@ -45,12 +44,14 @@ export class Transport extends StockSession {
   readonly #connection: ActiveConnection;
   readonly #pipeline: Pipeline;
   readonly #hold = new ProcessHold();
+  readonly #credentials: { scheme: string; auth: Buffer }[] = [];
 
   #isOpen = false;
+  #isClosed = false;
   #closing: { done: Promise<void>; finish: () => void; cancelDeadline: CancelTimer } | undefined;
 
   constructor(options: TransportOptions) {
-    super(options.sessionTimeoutMs, options.onState);
+    this.session = new Session(options.sessionTimeoutMs);
     this.#options = options;
     this.#clock = options.clock;
     this.#connector = this.#createConnector();
@@ -82,14 +83,14 @@ export class Transport extends StockSession {
   }
 
   /** Starts connecting, and keeps the session connected from then on. */
-  override connect(): void {
+  connect(): void {
     if (this.#isOpen || this.#closing !== undefined) return;
     this.#isOpen = true;
     this.#connector.start();
   }
 
-  override addAuthInfo(scheme: string, auth: Buffer): void {
-    this.credentials.push({ scheme, auth });
+  addAuthInfo(scheme: string, auth: Buffer): void {
+    this.#credentials.push({ scheme, auth });
     this.#pipeline.authenticate(scheme, auth);
   }
 
@@ -130,7 +131,7 @@ export class Transport extends StockSession {
   }
 
   /** Ends the session. Resolves within a second, also when no server answers. Safe to repeat. */
-  override closeSession(): Promise<void> {
+  closeSession(): Promise<void> {
     if (this.#closing !== undefined) return this.#closing.done;
     let finish = () => {};
     const done = new Promise<void>((resolve) => {
@@ -138,10 +139,9 @@ export class Transport extends StockSession {
     });
     const cancelDeadline = this.#clock.setTimer(CLOSE_DEADLINE_MS, () => this.#finishClose());
     this.#closing = { done, finish, cancelDeadline };
-    this.setState(STATES.CLOSING);
     if (this.#connection.isOpen) {
       this.#sendClose();
-    } else if (this.#isOpen && (this.hasSession || this.#connector.isDialing)) {
+    } else if (this.#isOpen && (this.session.exists || this.#connector.isDialing)) {
       // The session would linger until it expires: use the time left to reach a server and end it.
       failAll(this.#pipeline.takeWaiting(), closedError);
       if (!this.#connector.isDialing) this.#connector.restart();
@@ -165,13 +165,10 @@ export class Transport extends StockSession {
         return isClosing();
       },
       connectRequest: () =>
-        connectRequest(this.#pipeline.lastZxid, this.#options.sessionTimeoutMs, this.sessionId, this.sessionPassword),
-      attempting: (hasServer) => {
-        this.#hold.hold();
-        if (hasServer && this.#closing === undefined) this.setState(STATES.CONNECTING);
-      },
+        connectRequest(this.#pipeline.lastZxid, this.#options.sessionTimeoutMs, this.session.id, this.session.password),
+      attempting: () => this.#hold.hold(),
       goesOn: () => {
-        if (this.#closing === undefined || this.hasSession) return true;
+        if (this.#closing === undefined || this.session.exists) return true;
         this.#finishClose();
         return false;
       },
@@ -190,16 +187,16 @@ export class Transport extends StockSession {
   #sessionRefused(connection: Connection): void {
     connection.socket.on('error', () => {}); // the answer is known, whatever still happens to the socket
     connection.socket.destroy();
-    if (this.hasSession) this.#expire('the server says it is over');
+    if (this.session.exists) this.#expire('the server says it is over');
     else this.#connector.failed(new Error(`${formatServer(connection.target)}: the server refused a new session`));
   }
 
   #established(connection: Connection): void {
     this.#connector.established(connection.target);
-    const isNewSession = this.adoptSession(connection);
+    const isNewSession = this.session.adopt(connection);
     this.#deadlines.cancel();
     this.#hold.release();
-    this.#connection.open(connection, this.credentials);
+    this.#connection.open(connection, this.#credentials);
     if (this.#closing !== undefined) {
       this.#sendClose();
       return;
@@ -207,10 +204,10 @@ export class Transport extends StockSession {
     this.#connection.checkServer();
     this.#options.logger.info(isNewSession ? 'ZooKeeper session started' : 'ZooKeeper session resumed', {
       server: this.#serverName,
-      sessionId: `0x${this.sessionId.toString('hex')}`,
-      sessionTimeoutMs: this.sessionTimeout,
+      sessionId: `0x${this.session.id.toString('hex')}`,
+      sessionTimeoutMs: this.session.timeoutMs,
     });
-    this.setState(STATES.CONNECTED);
+    this.#options.states.set('CONNECTED');
   }
 
   // --- losing the connection or the session -----------------------------------------------------------------------
@@ -225,7 +222,7 @@ export class Transport extends StockSession {
     this.#options.logger.info('ZooKeeper connection lost', { server: this.#serverName });
     this.#hold.hold();
     // The state first: who hears of a failed request finds it changed already.
-    this.setState(STATES.DISCONNECTED);
+    this.#options.states.set('SUSPENDED');
     failAll(unanswered, this.#pipeline.isAuthRefused ? authError : lossError);
     if (this.#closing === undefined) this.#reconnect();
   }
@@ -233,7 +230,7 @@ export class Transport extends StockSession {
   /** Tries to keep the session, until it must be over: no server can have heard from us for the whole timeout. */
   #reconnect(): void {
     const remainingMs =
-      this.#connection.confirmedAtMs + this.sessionTimeout + this.serverPauseMs - steadyNow(this.#clock);
+      this.#connection.confirmedAtMs + this.session.timeoutMs + this.serverPauseMs - steadyNow(this.#clock);
     // Nothing left: this process was paused, and only a server knows whether the session lives.
     this.#deadlines.expireIn(remainingMs > 0 ? remainingMs : LAST_CHANCE_MS, () =>
       this.#expire('no server heard from us in time'),
@@ -245,7 +242,7 @@ export class Transport extends StockSession {
   #expire(reason: string): void {
     this.#connector.cancel();
     this.#deadlines.cancel();
-    this.forgetSession();
+    this.session.forget();
     this.#pipeline.forgetZxid();
     this.#options.watches.dropOneShots();
     const waiting = this.#pipeline.takeWaiting();
@@ -255,7 +252,7 @@ export class Transport extends StockSession {
       return;
     }
     this.#options.logger.warn('ZooKeeper session lost', { reason });
-    this.setState(STATES.SESSION_EXPIRED);
+    this.#options.states.set('LOST');
     failAll(waiting, expiredError);
     if (this.#closing === undefined) this.#connector.restart();
   }
@@ -275,12 +272,12 @@ export class Transport extends StockSession {
 
   #finishClose(): void {
     const closing = this.#closing;
-    if (closing === undefined || this.state === STATES.CLOSED) return;
+    if (closing === undefined || this.#isClosed) return;
     closing.cancelDeadline();
     this.#connector.cancel();
     this.#deadlines.cancel();
     this.#hold.release();
-    this.setState(STATES.CLOSED);
+    this.#isClosed = true;
     this.#connection.shut();
     failAll(this.#pipeline.detach(), closedError);
     failAll(this.#pipeline.takeWaiting(), closedError);

@@ -1,10 +1,8 @@
-import stock, { type Client, type StockState } from 'node-zookeeper-client';
 import { isZooKeeperError, ZooKeeperError } from './contract/errors.js';
-import type { ZooKeeperLogger } from './logger.js';
 import { assertPath } from './paths.js';
 import type { ServerAddress } from './contract/types.js';
 import { toEnsemble } from './servers.js';
-import { StateListeners, type StateListener } from './state-listeners.js';
+import type { StateListener, StateListeners } from './state-listeners.js';
 import type { Transport } from './transport.js';
 import { deleteTree, ensurePath } from './trees.js';
 import type {
@@ -26,26 +24,17 @@ import * as encode from './wire/encode.js';
 import { CreateFlag, OpCode } from './wire/opcodes.js';
 import { Request, type Decoder, type Encoder, type OneShotKind } from './wire/request.js';
 
-/** States of the package's client shell that are worth telling, in our words. */
-const CONNECTION_STATES = new Map<StockState, ConnectionState>([
-  [stock.State.SYNC_CONNECTED, 'CONNECTED'],
-  [stock.State.DISCONNECTED, 'SUSPENDED'],
-  [stock.State.EXPIRED, 'LOST'],
-]);
-
 /** What {@link ZooKeeperClient} is put together from. */
 export interface ClientParts {
-  shell: Client;
+  states: StateListeners;
   transport: Transport;
   watches: WatchRegistry;
   chroot: string;
   defaultAcl: readonly Acl[];
-  logger: ZooKeeperLogger;
 }
 
-/** The typed API over the package's client shell and our transport. */
+/** The typed API over the transport. */
 export class ZooKeeperClient implements ZooKeeperConnection {
-  readonly #shell: Client;
   readonly #transport: Transport;
   readonly #watches: WatchRegistry;
   readonly #chroot: string;
@@ -55,19 +44,12 @@ export class ZooKeeperClient implements ZooKeeperConnection {
   readonly counters: Readonly<ConnectionCounters>;
 
   constructor(parts: ClientParts) {
-    this.#shell = parts.shell;
+    this.#states = parts.states;
     this.#transport = parts.transport;
     this.#watches = parts.watches;
     this.#chroot = parts.chroot;
     this.#defaultAcl = parts.defaultAcl;
-    this.#states = new StateListeners((error, state) =>
-      parts.logger.error('A ZooKeeper state listener failed', { error, state }),
-    );
     this.counters = parts.transport.traffic;
-    this.#shell.on('state', (state: StockState) => {
-      const known = CONNECTION_STATES.get(state);
-      if (known !== undefined) this.#states.set(known);
-    });
   }
 
   get state(): ConnectionState {
@@ -75,11 +57,11 @@ export class ZooKeeperClient implements ZooKeeperConnection {
   }
 
   get sessionId(): bigint {
-    return this.#transport.sessionId.readBigInt64BE();
+    return this.#transport.session.id.readBigInt64BE();
   }
 
   get sessionEpoch(): number {
-    return this.#transport.sessionEpoch;
+    return this.#transport.session.epoch;
   }
 
   get serverPauseMs(): number {
