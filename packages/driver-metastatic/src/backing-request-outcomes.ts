@@ -1,11 +1,10 @@
 import { delay, requestPath } from '@nodepool/zk-protocol';
 import type { NodeId, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import { CapacityError, LaunchError } from '@nodepool/core';
-import type { FoundCondition, ProviderContext } from '@nodepool/core';
-import type { Allocator } from './allocator.js';
-import { deleteRequest, type BackingRequestIndex } from './backing-request-index.js';
-import { settingsOf, type MetastaticProviderConfig } from './config.js';
-import type { SlotIndex } from './slot-index.js';
+import type { FoundCondition } from '@nodepool/core';
+import { deleteRequest } from './backing-request-index.js';
+import type { BackingRequestsOptions } from './backing-requests.js';
+import { settingsOf } from './config.js';
 import { takeOver } from './take-over.js';
 
 const TAKE_OVER_RETRY_MS = 1_000;
@@ -13,13 +12,7 @@ const TAKE_OVER_RETRY_MS = 1_000;
 const REFUSAL_LIFE_MS = 600_000;
 
 /** What acting on answered backing requests needs. */
-export interface OutcomeParts {
-  readonly context: ProviderContext;
-  readonly config: MetastaticProviderConfig;
-  readonly owner: string;
-  readonly slots: SlotIndex;
-  readonly requests: BackingRequestIndex;
-  readonly allocator: Allocator;
+export interface OutcomeParts extends BackingRequestsOptions {
   /** Fires when the provider has stopped. */
   readonly signal: AbortSignal;
 }

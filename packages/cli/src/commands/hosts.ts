@@ -1,3 +1,4 @@
+import type { HostStatus } from '@nodepool/core';
 import { formatAge } from '@nodepool/core/service';
 import type { Listing } from '@nodepool/core/service';
 import type { Clock } from '@nodepool/zk-protocol';
@@ -19,19 +20,11 @@ export const command = defineCommand({
   run: (context, { urls }) => listHosts(context, urls),
 });
 
-/** A host as launchers tell it at `/api/v1/hosts`. */
-interface Host {
+/** A host as launchers tell it at `/api/v1/hosts`; times are in seconds since the epoch. */
+interface Host extends Pick<HostStatus, 'pool' | 'host' | 'port' | 'username' | 'labels' | 'slots' | 'health'> {
   readonly provider: string;
-  readonly pool: string;
-  readonly host: string;
-  readonly port: number;
-  readonly username: string;
-  readonly labels: readonly string[];
-  readonly slots: number;
-  readonly health: string;
   readonly reason: string | null;
   readonly message: string | null;
-  /** Seconds since the epoch. */
   readonly last_check: number | null;
   readonly down_since: number | null;
   readonly nodes: readonly { readonly node: string; readonly state: string; readonly user: string | null }[];

@@ -4,7 +4,7 @@ import { print, tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { parseDuration } from '../command/duration.js';
 import { CliError } from '../command/errors.js';
-import type { AcquireOptions } from '../lease/acquire.js';
+import type { AcquireArguments } from '../lease/acquire.js';
 import { describeNodes, leaseText } from '../lease/describe-lease.js';
 import type { Lease } from '../lease/lease.js';
 import { withLease } from '../lease/with-lease.js';
@@ -60,7 +60,7 @@ function showLease(context: CliContext, lease: Lease): void {
 /** `nodepool request`: takes nodes, shows how to reach them, and keeps them until Ctrl-C or the time is up. */
 async function request(
   context: CliContext,
-  options: Omit<AcquireOptions, 'purpose'> & { holdForMs: number | undefined },
+  options: AcquireArguments & { holdForMs: number | undefined },
 ): Promise<void> {
   const onUnreturned = (error: unknown) => {
     throw error;

@@ -4,7 +4,7 @@ import type { CliContext } from '../command/context.js';
 import { describeError } from '../command/errors.js';
 import { shellWord } from '../command/shell-word.js';
 import { UsageError } from '../command/usage-error.js';
-import type { AcquireOptions } from '../lease/acquire.js';
+import type { AcquireArguments } from '../lease/acquire.js';
 import { describeNodes } from '../lease/describe-lease.js';
 import { holdOnFailure } from '../lease/hold-on-failure.js';
 import type { Lease } from '../lease/lease.js';
@@ -56,7 +56,7 @@ async function runWithNodes(
 }
 
 /** What `nodepool run` is asked. */
-type RunOptions = Omit<AcquireOptions, 'purpose'> & {
+type RunOptions = AcquireArguments & {
   readonly command: readonly string[];
   readonly holdMs: number | undefined;
 };

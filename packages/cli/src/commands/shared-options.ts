@@ -3,6 +3,7 @@ import { flag, last, text, texts } from '../command/command.js';
 import type { OptionDefinition, Values } from '../command/command.js';
 import { parseDuration } from '../command/duration.js';
 import { UsageError } from '../command/usage-error.js';
+import type { AcquireArguments } from '../lease/acquire.js';
 
 /** Option of listings. */
 export const DETAIL = { type: 'boolean', default: false, describe: 'show more columns' } as const;
@@ -71,16 +72,6 @@ export function holdOnFailureMs(values: Values): number | undefined {
   const ms = parseDuration(time === '' ? DEFAULT_HOLD : time, '--hold-on-failure=');
   if (ms <= 0) throw new UsageError('--hold-on-failure needs a time above 0');
   return ms;
-}
-
-/** What `request` and `run` are asked. */
-export interface AcquireArguments {
-  readonly labels: readonly string[];
-  readonly provider: string | undefined;
-  readonly priority: number;
-  readonly timeoutMs: number | undefined;
-  readonly quiet: boolean;
-  readonly force: boolean;
 }
 
 /** Reads {@link ACQUIRE_OPTIONS}. @throws UsageError */

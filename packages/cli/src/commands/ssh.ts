@@ -7,7 +7,7 @@ import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { CliError, describeError } from '../command/errors.js';
 import { UsageError } from '../command/usage-error.js';
-import type { AcquireOptions } from '../lease/acquire.js';
+import type { AcquireArguments } from '../lease/acquire.js';
 import { hasFailed, holdOnFailure } from '../lease/hold-on-failure.js';
 import type { Lease } from '../lease/lease.js';
 import { withLease } from '../lease/with-lease.js';
@@ -56,7 +56,7 @@ export const command = defineCommand({
 });
 
 /** What `nodepool ssh` is asked. */
-type SshOptions = Omit<AcquireOptions, 'purpose'> & {
+type SshOptions = AcquireArguments & {
   /** Empty: log in. */
   readonly command: readonly string[];
   readonly copy: string | undefined;

@@ -20,8 +20,8 @@ import { sayWaitingReasons } from './waiting-reasons.js';
 /** Taking the request back must not keep a person waiting: it ends with the session anyway. */
 const CANCEL_MS = 1_000;
 
-/** What to acquire, and how. */
-export interface AcquireOptions {
+/** What to acquire, as the command line says it. */
+export interface AcquireArguments {
   readonly labels: readonly string[];
   readonly provider: string | undefined;
   readonly priority: number;
@@ -31,6 +31,10 @@ export interface AcquireOptions {
   readonly quiet: boolean;
   /** Ask for labels, too, that no launcher offers. */
   readonly force: boolean;
+}
+
+/** What to acquire, and how. */
+export interface AcquireOptions extends AcquireArguments {
   /** Stored with the nodes: what they are used for. */
   readonly purpose: string;
 }
