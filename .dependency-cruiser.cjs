@@ -1,6 +1,7 @@
 // The direction of dependencies:
 //
 //   cli, launcher, builder --> daemon --> core --> zk-protocol      e2e and tools may import anything and are never published
+//          |- cli, launcher --> history --> core
 //          '- load at run time --> driver-* --> core
 'use strict';
 
@@ -38,6 +39,11 @@ module.exports = {
     { name: 'nothing-missing', severity: 'error', from: {}, to: { couldNotResolve: true } },
     forbid('zk-protocol-imports-no-package', '^packages/zk-protocol/', '^(packages/(?!zk-protocol/)|tools/|e2e/)'),
     forbid('core-imports-only-zk-protocol', '^packages/core/', '^(packages/(?!core/|zk-protocol/)|tools/|e2e/)'),
+    forbid(
+      'history-imports-only-core-and-zk-protocol',
+      '^packages/history/',
+      '^(packages/(?!history/|core/|zk-protocol/)|tools/|e2e/)',
+    ),
     {
       name: 'drivers-import-only-core',
       comment: 'And what core stands on: the records and the clock of zk-protocol.',
@@ -50,7 +56,7 @@ module.exports = {
       comment: 'Drivers are found at run time, by the name in the configuration.',
       severity: 'error',
       from: { path: '^packages/(cli|daemon|launcher|builder)/', pathNot: TESTS },
-      to: { path: '^(packages|tools|e2e)/', pathNot: '^packages/($1|core|daemon|zk-protocol)/' },
+      to: { path: '^(packages|tools|e2e)/', pathNot: '^packages/($1|core|daemon|history|zk-protocol)/' },
     },
     forbid(
       'only-zk-protocol-uses-the-zookeeper-client',

@@ -25,6 +25,7 @@ export default defineConfig({
     projects: [
       project('zk-protocol', 'packages/zk-protocol'),
       project('core', 'packages/core'),
+      project('history', 'packages/history'),
       project('driver-static', 'packages/driver-static'),
       project('driver-fake', 'packages/driver-fake'),
       project('driver-openstack', 'packages/driver-openstack'),

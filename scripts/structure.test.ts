@@ -46,7 +46,7 @@ const ours = (dependencies: Record<string, string> = {}): string[] =>
 
 /**
  * The drawing of the architecture:
- * cli, launcher, builder -> core -> zk-protocol; driver-* -> core, as a peer. Whoever installs a service chooses the
+ * cli, launcher, builder -> core -> zk-protocol; cli, launcher -> history -> core; driver-* -> core, as a peer. Whoever installs a service chooses the
  * drivers.
  */
 function mayDependOn(name: string, other: string): boolean {
@@ -54,6 +54,7 @@ function mayDependOn(name: string, other: string): boolean {
   if (name === 'core') return other === 'zk-protocol';
   if (name.startsWith('driver-') || name === 'create-driver') return false;
   if (other === 'daemon') return name === 'launcher' || name === 'builder';
+  if (other === 'history') return name === 'launcher' || name === 'cli';
   return other === 'core' || other === 'zk-protocol';
 }
 

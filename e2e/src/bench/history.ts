@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { silentLogger } from '@nodepool/core';
 import { LauncherEvents } from '@nodepool/core/launcher';
-import { History } from '@nodepool/launcher';
+import { History } from '@nodepool/history';
 import {
   newNode,
   newRequest,

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { encodeLine, pastEvent, type PastLine } from '@nodepool/core/launcher';
+import { encodeLine, pastEvent, type PastLine } from '@nodepool/history';
 import { useInstallation } from './installation.js';
 import { nodepool } from './program.js';
 

@@ -3,6 +3,3 @@ export { parseArguments } from './arguments.js';
 export { main } from './main.js';
 export type { LauncherRuntime } from './state/runtime.js';
 export { createService, launcherRuntime } from './start-service.js';
-export type { HistoryOptions } from './history/history.js';
-export type { RunLines } from './history/read-history.js';
-export { History } from './history/history.js';

@@ -12,9 +12,9 @@ import {
   type DaemonService,
   type ServiceSurroundings,
 } from '@nodepool/daemon';
+import { History } from '@nodepool/history';
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import { COMMAND_LINE, type LauncherArguments } from './arguments.js';
-import { History } from './history/history.js';
 import { DiskSpace } from './state/disk-space.js';
 import { launcherHealth } from './state/health.js';
 import type { LauncherRuntime } from './state/runtime.js';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Driver } from '@nodepool/core';
-import { pastEvent } from '@nodepool/core/launcher';
-import { Past, replay, type LabelFigures } from '@nodepool/core/replay';
+import { pastEvent } from '@nodepool/history';
+import { Past, replay, type LabelFigures } from '@nodepool/history/replay';
 import { driver as fake } from '@nodepool/driver-fake';
 import { driver as metastatic } from '@nodepool/driver-metastatic';
 import { driver as rack } from '@nodepool/driver-static';

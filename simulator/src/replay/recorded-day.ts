@@ -1,6 +1,6 @@
-import { decodeLine, encodeLine, type PastLine } from '@nodepool/core/launcher';
+import { decodeLine, encodeLine, type PastLine } from '@nodepool/history';
 import type { Driver } from '@nodepool/core';
-import { Past } from '@nodepool/core/replay';
+import { Past } from '@nodepool/history/replay';
 import { SimulatedLauncher } from '../actors/launcher.js';
 import { ZuulClient, type JobPlan } from '../actors/zuul.js';
 import { cloudDriver } from '../fleets/cloud-fleet.js';

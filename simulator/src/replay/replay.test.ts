@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { replay, type Replay } from '@nodepool/core/replay';
+import { replay, type Replay } from '@nodepool/history/replay';
 import { makeConfig, makeRegistry } from '../fleets/config.js';
 import { recordDay, type RecordedDay } from './recorded-day.js';
 

@@ -1,4 +1,4 @@
-import { causesOfRequest, Recorder, type Interval, type PastRequest } from '@nodepool/core/launcher';
+import { causesOfRequest, Recorder, type Interval, type PastRequest } from '@nodepool/history';
 import type { SimulatedProcess } from './process.js';
 import { Violation } from './violation.js';
 

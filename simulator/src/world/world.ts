@@ -1,5 +1,5 @@
 import type { Driver, LogFields } from '@nodepool/core';
-import type { PastLine } from '@nodepool/core/launcher';
+import type { PastLine } from '@nodepool/history';
 import { Environment, InvariantChecker, Random, VirtualClock } from '@nodepool/core/testing';
 import { InProcessServer } from '@nodepool/zk-protocol/in-process';
 import { Violation } from './violation.js';

@@ -1,7 +1,7 @@
 import type { Config } from '@nodepool/core';
 import { createDriverRegistry } from '@nodepool/core/config';
-import { Past, replay } from '@nodepool/core/replay';
-import type { Window } from '@nodepool/core/replay';
+import { Past, replay } from '@nodepool/history/replay';
+import type { Window } from '@nodepool/history/replay';
 import { defineCommand, last, text, texts } from '../command/command.js';
 import { tell } from '../command/context.js';
 import type { CliContext } from '../command/context.js';

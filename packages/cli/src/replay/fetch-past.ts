@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
-import { decodeLine, listHistoryFiles, readHistoryFile } from '@nodepool/core/launcher';
-import type { Past } from '@nodepool/core/replay';
+import { decodeLine, listHistoryFiles, readHistoryFile } from '@nodepool/history';
+import type { Past } from '@nodepool/history/replay';
 import type { Clock } from '@nodepool/zk-protocol';
 import { CliError, describeError } from '../command/errors.js';
 import { whileBusy } from '../connection/while-busy.js';

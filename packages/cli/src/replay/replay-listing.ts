@@ -1,4 +1,4 @@
-import type { LabelFigures, ReplayedLabel } from '@nodepool/core/replay';
+import type { LabelFigures, ReplayedLabel } from '@nodepool/history/replay';
 import type { Column, Listing } from '@nodepool/core/service';
 import { durationText } from '@nodepool/core/service';
 

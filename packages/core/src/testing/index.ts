@@ -19,4 +19,6 @@ export type {
   Entry,
   TestRunner,
 } from './harness/types.js';
+export type { HeldNode } from './harness/requestor.js';
+export { Requestor } from './harness/requestor.js';
 export { registryOf } from './harness/registry-of.js';

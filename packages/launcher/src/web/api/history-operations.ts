@@ -1,8 +1,6 @@
 import { isPoolComponent, type Json, type JsonObject } from '@nodepool/zk-protocol';
 import { ApiError, listOf, orNull, record, ref, TEXT, TIME, type ApiCall, type ApiOperation } from '@nodepool/daemon';
-import { runsToJson } from '../../history/ask-launchers.js';
-import { LauncherQuestions } from '../../history/launcher-questions.js';
-import { timelineOf } from '../../history/timeline.js';
+import { LauncherQuestions, runsToJson, timelineOf } from '@nodepool/history';
 import { filter } from './parameters.js';
 import type { LauncherApiSources } from './sources.js';
 

@@ -1,8 +1,8 @@
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import type { ShownConditions } from '@nodepool/daemon';
+import type { History } from '@nodepool/history';
 import type { LauncherRuntime } from '../../state/runtime.js';
-import type { History } from '../../history/history.js';
 import type { ActivityLog } from './activity-log.js';
 
 /** What the API of a launcher is made from; everything but actions is in memory. */

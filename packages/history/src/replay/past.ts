@@ -1,5 +1,5 @@
 import type { Resources } from '@nodepool/zk-protocol';
-import type { PastEvent, PastLine, RequestFacts } from '../launcher/history/event.js';
+import type { PastEvent, PastLine, RequestFacts } from '../record/event.js';
 
 /** What the record says of one request. */
 export interface RecordedRequest extends RequestFacts {

@@ -1,7 +1,6 @@
 import { NodepoolError } from '@nodepool/zk-protocol';
-import type { DriverRegistry } from '../config/discovery/registry-types.js';
-import type { Config } from '../contract/config.js';
-import type { Driver } from '../contract/driver.js';
+import type { Config, Driver } from '@nodepool/core';
+import type { DriverRegistry } from '@nodepool/core/config';
 import { demandOf, isDemand, type DemandedRequest, type Window } from './demand.js';
 import { figuresOf, type LabelFigures, type RequestResult } from './figures.js';
 import { LaunchRecord, providerOf } from './launch-record.js';

@@ -1,6 +1,6 @@
 import { isZooKeeperError, type Clock, type NodeId, type RecordCache, type RequestRecord } from '@nodepool/zk-protocol';
 import { delay, type ZooKeeper } from '@nodepool/zk-protocol';
-import { Requestor } from '../testing/harness/requestor.js';
+import { Requestor } from '@nodepool/core/testing';
 import type { DemandedRequest } from './demand.js';
 import type { RequestResult } from './figures.js';
 

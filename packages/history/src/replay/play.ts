@@ -1,12 +1,8 @@
 import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
-import type { Config } from '../contract/config.js';
-import type { Driver } from '../contract/driver.js';
-import { silentLogger } from '../contract/logger.js';
-import { Recorder } from '../launcher/history/recorder.js';
-import { Launcher } from '../launcher/launcher.js';
-import { Environment } from '../testing/environment.js';
-import { Random } from '../testing/random.js';
-import { VirtualClock } from '../testing/virtual-clock.js';
+import { silentLogger, type Config, type Driver } from '@nodepool/core';
+import { Launcher } from '@nodepool/core/launcher';
+import { Environment, Random, VirtualClock } from '@nodepool/core/testing';
+import { Recorder } from '../record/recorder.js';
 import { DemandClient } from './demand-client.js';
 import type { DemandedRequest } from './demand.js';
 import type { RequestResult } from './figures.js';

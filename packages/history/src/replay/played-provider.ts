@@ -1,15 +1,14 @@
 import { delay, encodeNode, newNode, NODE_CREATE_PATH, type NodeRecord, type Resources } from '@nodepool/zk-protocol';
-import { asError } from '../async/as-error.js';
-import type {
-  LaunchOrder,
-  LaunchResult,
-  NodeRequestHandler,
-  Provider,
-  ProviderContext,
-  QuotaSupport,
-} from '../contract/driver.js';
-import { LaunchError } from '../contract/errors.js';
-import type { ProviderConfig } from '../contract/provider-config.js';
+import {
+  LaunchError,
+  type LaunchOrder,
+  type LaunchResult,
+  type NodeRequestHandler,
+  type Provider,
+  type ProviderConfig,
+  type ProviderContext,
+  type QuotaSupport,
+} from '@nodepool/core';
 import type { LaunchRecord } from './launch-record.js';
 
 /** An address nobody has: see RFC 5737. */
@@ -75,7 +74,7 @@ export class PlayedCloud implements Provider {
       const node = await order.store({ state: 'ready', externalId, publicIpv4: ADDRESS, interfaceIp: ADDRESS });
       return { state: 'ready', node };
     } catch (cause) {
-      return { state: 'failed', node: order.node, error: asError(cause) };
+      return { state: 'failed', node: order.node, error: cause instanceof Error ? cause : new Error(String(cause)) };
     }
   }
 }

@@ -1,5 +1,5 @@
-import { decodeLine, listHistoryFiles, type HistoryFile, type PastLine } from '@nodepool/core/launcher';
-import { readPart, type OnDamage } from './read-part.js';
+import { decodeLine, type PastLine } from '../record/event.js';
+import { listHistoryFiles, readUndamaged, type HistoryFile, type OnDamage } from './stored-files.js';
 
 const NEW_LINE = 10;
 
@@ -32,7 +32,7 @@ async function readFile(
   const needle = Buffer.from(`"${id}"`);
   const lines: PastLine[] = [];
   let heardMs = file.beganMs;
-  for await (const whole of readPart(file, onDamage)) {
+  for await (const whole of readUndamaged(file, onDamage)) {
     lines.push(...linesWith(whole, needle, file.beganMs).filter((line) => concerns(line, id)));
     heardMs = Math.max(heardMs, timeOf(lastLine(whole, file.beganMs)));
   }

@@ -1,8 +1,14 @@
-import type { DriverRegistry } from '../config/discovery/registry-types.js';
-import type { Config } from '../contract/config.js';
-import type { Driver, Provider, ProviderContext } from '../contract/driver.js';
-import { DriverError } from '../contract/errors.js';
-import type { PoolConfig, PoolLabelConfig, ProviderConfig } from '../contract/provider-config.js';
+import {
+  DriverError,
+  type Config,
+  type Driver,
+  type PoolConfig,
+  type PoolLabelConfig,
+  type Provider,
+  type ProviderConfig,
+  type ProviderContext,
+} from '@nodepool/core';
+import type { DriverRegistry } from '@nodepool/core/config';
 import type { LaunchRecord } from './launch-record.js';
 import { PlayedCloud, PlayedHosts, type PlayedSlots } from './played-provider.js';
 

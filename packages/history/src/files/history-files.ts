@@ -5,7 +5,8 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Logger } from '@nodepool/core';
 import { checkOwnDirectory, type Clock, makeDirectory } from '@nodepool/zk-protocol';
-import { encodeLine, listHistoryFiles, type PastLine } from '@nodepool/core/launcher';
+import { encodeLine, type PastLine } from '../record/event.js';
+import { listHistoryFiles } from './stored-files.js';
 
 /** Parts of the record by their age and size: what is deleted goes part by part. */
 const PARTS = 10;

@@ -1,14 +1,6 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
-import {
-  causesOf,
-  endOf,
-  pastEvent,
-  type Interval,
-  type NodeFacts,
-  type PastLine,
-  type RequestFacts,
-  type ToldEvent,
-} from '@nodepool/core/launcher';
+import { causesOf, endOf, type Interval, type ToldEvent } from '../record/causes.js';
+import { pastEvent, type NodeFacts, type PastLine, type RequestFacts } from '../record/event.js';
 
 /** What one run of a launcher has on record. */
 export interface ToldRun {

@@ -1,15 +1,14 @@
 import type { CancelTimer, Clock, NodeRecord, RecordChange, RequestRecord } from '@nodepool/zk-protocol';
-import type { DecidingPool, LauncherEventMap, LauncherEvents, PlannedWaits } from '../events.js';
+import type { DecidingPool, LauncherEventMap, LauncherEvents, PlannedWaits } from '@nodepool/core/launcher';
 import { pastEvent, type PastEvent, type PastLine } from './event.js';
 import { GroupLog, type Membership } from './group-log.js';
+import { OwnPools, type KnownPool } from './own-pools.js';
 import { OpenNode, OpenRequest, type KnownNode, type KnownRequest } from './open-records.js';
 
 /** A pool that planned nothing; not a rule of the plan. */
 export const RESTING = 'not-planning';
 const RESTING_TEXT =
   'the pool plans nothing at the moment: it is not registered yet, its provider does not run, or ZooKeeper is away';
-/** What nodes carry as `launcher` that a pool has made. */
-const POOL_ID = '-PoolWorker.';
 const ENDS: Readonly<Record<string, 'fulfilled' | 'failed'>> = { fulfilled: 'fulfilled', failed: 'failed' };
 
 /** A request that is over, with everything that this launcher knows of it. */
@@ -35,23 +34,13 @@ export interface FollowedLauncher {
   readonly requests: { onChange(listener: (change: RecordChange<RequestRecord>) => void): CancelTimer };
 }
 
-interface KnownPool {
-  /** `provider/pool`. */
-  readonly key: string;
-  readonly groups: Map<string, GroupLog>;
-  /** Accepted requests that wait for capacity, with the rule. */
-  paused: Map<string, string>;
-}
-
 /**
  * Notes what this launcher decides about requests and what happens to them and to its nodes. It holds what is open and what is not
  * written yet; all the rest is in the file.
  */
 export class Recorder {
   readonly #options: RecorderOptions;
-  readonly #pools = new WeakMap<DecidingPool, KnownPool>();
-  readonly #own = new Set<string>();
-  readonly #ownPools = new Set<string>();
+  readonly #pools = new OwnPools();
   readonly #requests = new Map<string, OpenRequest>();
   readonly #nodes = new Map<string, OpenNode>();
   #dirty: (OpenRequest | OpenNode)[] = [];
@@ -67,7 +56,7 @@ export class Recorder {
 
   /** Whether a pool with this id is one of this launcher. */
   isOwn(launcherId: string): boolean {
-    return this.#own.has(launcherId);
+    return this.#pools.has(launcherId);
   }
 
   request(id: string): KnownRequest | undefined {
@@ -108,7 +97,7 @@ export class Recorder {
   /** Notes what happens in a launcher, from before its start on. @returns ends it */
   follow({ events, nodes, requests }: FollowedLauncher): () => void {
     const unsubscribe = [
-      events.on('poolOpened', ({ pool }) => this.#poolOf(pool)),
+      events.on('poolOpened', ({ pool }) => this.#pools.of(pool)),
       events.on('poolPlanned', (event) => this.#planned(event)),
       events.on('poolRested', ({ pool }) => this.#rested(pool)),
       events.on('poolClosed', ({ pool }) => this.#closed(pool)),
@@ -126,7 +115,7 @@ export class Recorder {
   // --- decisions --------------------------------------------------------------------------------------------------
 
   #queued({ pool: view, request: record, group: groupKey }: LauncherEventMap['requestQueued']): void {
-    const pool = this.#poolOf(view);
+    const pool = this.#pools.of(view);
     const request = this.#open(record);
     const before = request.membershipOf(pool.key);
     if (before?.group.key === groupKey) return;
@@ -146,7 +135,7 @@ export class Recorder {
     const { rule, text } = reason;
     const known = this.#requests.get(record.id);
     if (rule === 'not-requested' && !known) return;
-    const pool = this.#poolOf(view);
+    const pool = this.#pools.of(view);
     const request = known ?? this.#open(record);
     const membership = request.membershipOf(pool.key);
     if (membership) this.#leave(request, pool.key, membership);
@@ -157,7 +146,7 @@ export class Recorder {
   #taken({ pool: view, id }: LauncherEventMap['requestTaken']): void {
     const request = this.#requests.get(id);
     if (!request) return;
-    const pool = this.#poolOf(view);
+    const pool = this.#pools.of(view);
     const membership = request.membershipOf(pool.key);
     const nowMs = this.#options.clock.now();
     request.dropLast(({ what, timeMs }) => what === 'queued' && timeMs === nowMs);
@@ -167,7 +156,7 @@ export class Recorder {
   }
 
   #planned({ pool: view, waiting, paused }: LauncherEventMap['poolPlanned']): void {
-    const pool = this.#poolOf(view);
+    const pool = this.#pools.of(view);
     const nowMs = this.#options.clock.now();
     for (const { request, group: key, reason } of waiting) {
       const isOther = pool.groups.get(key)?.waits(nowMs, reason.rule, reason.text, request.id) ?? false;
@@ -179,19 +168,18 @@ export class Recorder {
 
   #rested(view: DecidingPool): void {
     const nowMs = this.#options.clock.now();
-    for (const group of this.#poolOf(view).groups.values()) group.changed(nowMs, RESTING, RESTING_TEXT);
+    for (const group of this.#pools.of(view).groups.values()) group.changed(nowMs, RESTING, RESTING_TEXT);
   }
 
   #closed(view: DecidingPool): void {
-    const pool = this.#poolOf(view);
+    const pool = this.#pools.of(view);
     for (const request of this.#requests.values()) {
       const membership = request.membershipOf(pool.key);
       if (!membership) continue;
       this.#leave(request, pool.key, membership);
       this.#add(request, this.#event('left', pool.key, 'stopping', 'the pool has ended'));
     }
-    this.#own.delete(view.launcherId);
-    this.#ownPools.delete(pool.key);
+    this.#pools.close(view);
   }
 
   #notePaused(pool: KnownPool, paused: PlannedWaits['paused']): void {
@@ -236,7 +224,7 @@ export class Recorder {
 
   #nodeChanged({ id, before, after }: RecordChange<NodeRecord>): void {
     const record = after ?? before;
-    if (!record || !this.#isOurs(record)) return;
+    if (!record || !this.#pools.holds(record)) return;
     let node = this.#nodes.get(id);
     const isForAnother = typeof after?.allocatedTo === 'string' && node?.facts.request !== after.allocatedTo;
     const isNew = !node || isForAnother;
@@ -247,13 +235,6 @@ export class Recorder {
       if (record.allocatedTo !== null) this.#requests.get(record.allocatedTo)?.nodes.push(node);
     }
     this.#markDirty(node);
-  }
-
-  /** Nodes that no pool has made, such as those of static hosts, are noted by all launchers that have their pool. */
-  #isOurs({ launcher, provider, pool }: NodeRecord): boolean {
-    if (launcher !== null && this.#own.has(launcher)) return true;
-    if (launcher?.includes(POOL_ID)) return false;
-    return this.#ownPools.has(`${provider}/${pool}`);
   }
 
   #stageBegan({ node: id, stage }: LauncherEventMap['launchStageBegan']): void {
@@ -267,17 +248,6 @@ export class Recorder {
   }
 
   // --- helpers ----------------------------------------------------------------------------------------------------
-
-  #poolOf(view: DecidingPool): KnownPool {
-    let pool = this.#pools.get(view);
-    if (!pool) {
-      pool = { key: `${view.provider}/${view.pool.name}`, groups: new Map(), paused: new Map() };
-      this.#pools.set(view, pool);
-      this.#own.add(view.launcherId);
-      this.#ownPools.add(pool.key);
-    }
-    return pool;
-  }
 
   #open(record: RequestRecord): OpenRequest {
     let request = this.#requests.get(record.id);

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { silentLogger } from '@nodepool/core';
-import { pastEvent, type PastLine } from '@nodepool/core/launcher';
 import { VirtualClock } from '@nodepool/core/testing';
+import { pastEvent, type PastLine } from '../record/event.js';
 import { HistoryFiles } from './history-files.js';
 
 const RUN = 'abcd1234';

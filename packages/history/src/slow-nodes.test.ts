@@ -1,6 +1,6 @@
 import { VirtualClock } from '@nodepool/core/testing';
 import { beforeEach, expect, it } from 'vitest';
-import { node } from '../../test/support/record-tables.js';
+import { node } from '../test/support/records.js';
 import { SlowNodes } from './slow-nodes.js';
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,5 @@
 import { basename } from 'node:path';
-import { listHistoryFiles, type HistoryFile } from '@nodepool/core/launcher';
-import { readPart, type OnDamage } from './read-part.js';
+import { listHistoryFiles, readUndamaged, type HistoryFile, type OnDamage } from './stored-files.js';
 
 /** Text of one page; a page holds whole lines, so it may be somewhat more. */
 const PAGE_BYTES = 1024 * 1024;
@@ -59,7 +58,7 @@ async function readFrom(
   const pieces: Buffer[] = [];
   let passed = 0;
   let bytes = 0;
-  for await (const piece of readPart(file, onDamage)) {
+  for await (const piece of readUndamaged(file, onDamage)) {
     const wanted = piece.subarray(Math.max(0, offset - passed));
     passed += piece.length;
     if (wanted.length === 0) continue;

@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger, type HistorySettings, type LogFields, type Logger } from '@nodepool/core';
 import { LauncherEvents } from '@nodepool/core/launcher';
 import { VirtualClock } from '@nodepool/core/testing';
-import { request } from '../../test/support/record-tables.js';
+import { request } from '../test/support/records.js';
 import { History } from './history.js';
-import { timelineOf } from './timeline.js';
+import { timelineOf } from './timeline/timeline.js';
 
 const POOL = { launcherId: 'nl01-main', provider: 'rack', pool: { name: 'main' } };
 const DAY_MS = 86_400_000;

@@ -7,9 +7,9 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FollowedLauncher } from '../../../test/support/followed-launcher.js';
-import { VirtualClock } from '../../testing/virtual-clock.js';
-import type { DecisionReason } from '../events.js';
+import type { DecisionReason } from '@nodepool/core/launcher';
+import { VirtualClock } from '@nodepool/core/testing';
+import { FollowedLauncher } from '../../test/support/followed-launcher.js';
 import { causesOf, type Interval } from './causes.js';
 import { decodeLine, encodeLine, type PastLine } from './event.js';
 import { Recorder, type PastRequest } from './recorder.js';

@@ -56,6 +56,19 @@ export async function* readHistoryFile(file: HistoryFile): AsyncGenerator<Buffer
   }
 }
 
+/** Told of a part that cannot be unpacked. */
+export type OnDamage = (file: HistoryFile, error: unknown) => void;
+
+/** As {@link readHistoryFile}, without what comes after a damage: the other parts are worth reading. */
+export async function* readUndamaged(file: HistoryFile, onDamage: OnDamage): AsyncGenerator<Buffer> {
+  try {
+    yield* readHistoryFile(file);
+  } catch (error) {
+    if (!String((error as NodeJS.ErrnoException).code).startsWith('Z_')) throw error;
+    onDamage(file, error);
+  }
+}
+
 async function* open({ path, isCompressed }: HistoryFile): AsyncGenerator<Buffer> {
   const input = createReadStream(path, { highWaterMark: CHUNK_BYTES });
   if (!isCompressed) {

@@ -1,18 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
 import { newCondition, type FoundCondition, type HistorySettings, type Logger } from '@nodepool/core';
-import {
-  causesOfRequest,
-  Recorder,
-  type FollowedLauncher,
-  type PastLine,
-  type PastRequest,
-} from '@nodepool/core/launcher';
 import type { LauncherMetrics } from '@nodepool/core/service';
-import { HistoryFiles } from './history-files.js';
-import { readHistoryPage, type HistoryPage, type PageQuery } from './history-page.js';
-import type { OnDamage } from './read-part.js';
-import { readHistory, type RunLines } from './read-history.js';
+import { HistoryFiles } from './files/history-files.js';
+import { readHistoryPage, type HistoryPage, type PageQuery } from './files/history-page.js';
+import { readHistory, type RunLines } from './files/read-history.js';
+import type { OnDamage } from './files/stored-files.js';
+import { causesOfRequest } from './record/causes.js';
+import type { PastLine } from './record/event.js';
+import { Recorder, type FollowedLauncher, type PastRequest } from './record/recorder.js';
 import { SlowNodes } from './slow-nodes.js';
 
 /** What happens within this time is written together; it is what is lost when the process is killed. */

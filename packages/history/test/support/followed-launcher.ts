@@ -1,5 +1,5 @@
 import type { NodeRecord, RecordChange, RequestRecord } from '@nodepool/zk-protocol';
-import { LauncherEvents } from '../../src/launcher/events.js';
+import { LauncherEvents } from '@nodepool/core/launcher';
 
 /** Records that change when the test says so. */
 class Changes<Item> {

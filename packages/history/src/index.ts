@@ -1,0 +1,14 @@
+export type { HistoryOptions } from './history.js';
+export { History } from './history.js';
+export type { Interval } from './record/causes.js';
+export { causesOfRequest } from './record/causes.js';
+export type { PastLine } from './record/event.js';
+export { decodeLine, encodeLine, pastEvent } from './record/event.js';
+export type { FollowedLauncher, PastRequest, RecorderOptions } from './record/recorder.js';
+export { Recorder } from './record/recorder.js';
+export type { HistoryFile } from './files/stored-files.js';
+export { listHistoryFiles, readHistoryFile } from './files/stored-files.js';
+export type { LauncherAnswer } from './timeline/launcher-questions.js';
+export { LauncherQuestions, runsToJson } from './timeline/launcher-questions.js';
+export type { ToldRun } from './timeline/timeline.js';
+export { timelineOf } from './timeline/timeline.js';
