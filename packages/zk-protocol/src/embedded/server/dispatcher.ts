@@ -37,7 +37,6 @@ export class Dispatcher implements ConnectionHandler {
   private readonly startedAtMs: number;
   private readonly gate: ConnectionGate;
   private readonly work = new SlicedWork(() => this.onWorkDone());
-
   private suspendedFor = 'it is starting';
 
   constructor(
@@ -88,22 +87,20 @@ export class Dispatcher implements ConnectionHandler {
   }
 
   onCommand(connection: ClientConnection, command: string): void {
-    const { store } = this;
-    if (store === undefined) {
-      connection.sendText(connection.isTrusted ? `${NOT_SERVING}${this.suspendedFor}\n` : NOT_SERVING);
-      return;
-    }
-    if (!connection.isTrusted && !tellsNoSecrets(command)) {
-      connection.sendText(`${command} is not answered: this server serves only clients that have logged in\n`);
-      return;
-    }
-    const { received, startedAtMs, configuration } = this;
+    connection.sendText(this.answerTo(command, connection.isTrusted));
+  }
+
+  private answerTo(command: string, isTrusted: boolean): string {
+    const { store, received, startedAtMs, configuration } = this;
+    if (store === undefined) return isTrusted ? `${NOT_SERVING}${this.suspendedFor}\n` : NOT_SERVING;
+    if (!isTrusted && !tellsNoSecrets(command))
+      return `${command} is not answered: this server serves only clients that have logged in\n`;
     const { sent } = this.delivery;
     const status = {
       ...{ model: store.model, connections: this.gate.connections, received, sent, startedAtMs, configuration },
       nowMs: steadyNow(this.clock),
     };
-    connection.sendText(answerCommand(command, status) ?? `${command} is not a command of this server\n`);
+    return answerCommand(command, status) ?? `${command} is not a command of this server\n`;
   }
 
   onConnect(connection: ClientConnection, request: ConnectRequest): void {
