@@ -246,7 +246,7 @@ const ROOMS = {
     'cloud/model': [],
     'cloud/client': ['cloud/model'],
     'cloud/server': ['cloud/model', 'cloud/client'],
-    'cloud/program': ['cloud/model', 'cloud/server'],
+    'cloud/program': ['cloud/model', 'cloud/client', 'cloud/server'],
     cloud: ['cloud/model', 'cloud/client', 'cloud/server'],
     driver: ['cloud'],
     '.': ['cloud', 'driver'],

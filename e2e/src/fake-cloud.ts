@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { Agent, fetch, type Response } from 'undici';
 import { SOON_MS } from './soon.js';
 
 const PROGRAM = fileURLToPath(new URL('../../packages/driver-fake/bin/nodepool-fake-cloud.js', import.meta.url));
@@ -23,38 +22,20 @@ export interface InstanceEvent {
   instance: CloudInstance | null;
 }
 
-type Message =
-  | { id: number; result: unknown }
-  | { id: number; error: { kind: string; message: string } }
-  | { event: InstanceEvent }
-  | { reset: true };
-
-interface Call {
-  resolve: (result: unknown) => void;
-  reject: (error: Error) => void;
-}
-
-/** The fake cloud's server as a process of its own, with a connection to watch it and to turn its knobs. */
+/** The fake cloud's server as a process of its own, with a client that follows it and turns its knobs. */
 export class FakeCloudProcess {
   /** All instances there are now. */
   readonly instances = new Map<string, CloudInstance>();
   /** The most instances there were at the same time. */
   most = 0;
   readonly #listeners = new Set<(event: InstanceEvent) => void>();
-  readonly #calls = new Map<number, Call>();
-  #lastCall = 0;
 
   private constructor(
     /** Its `state-dir`. */
     readonly dir: string,
     private readonly child: ChildProcess,
-    private readonly socket: Socket,
-  ) {
-    createInterface({ input: socket }).on('line', (line) => this.#handle(JSON.parse(line) as Message));
-    socket.on('close', () => {
-      for (const { reject } of this.#calls.values()) reject(new Error('the fake cloud closed the connection'));
-    });
-  }
+    private readonly http: Agent,
+  ) {}
 
   /** Starts the server and resolves when it answers. @param dir - its own directory, with a short path */
   static async start(dir: string): Promise<FakeCloudProcess> {
@@ -63,10 +44,9 @@ export class FakeCloudProcess {
     const child = spawn(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
     const [said] = (await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])) as [unknown];
     if (!String(said).startsWith('serving')) throw new Error(`the fake cloud in ${dir} did not start: ${String(said)}`);
-    const socket = connect(join(dir, 'socket'));
-    await once(socket, 'connect');
-    const cloud = new FakeCloudProcess(dir, child, socket.setEncoding('utf8'));
-    await cloud.call('subscribe', null);
+    const http = new Agent({ connect: { socketPath: join(dir, 'socket') }, bodyTimeout: 0, headersTimeout: 0 });
+    const cloud = new FakeCloudProcess(dir, child, http);
+    void cloud.#follow(await cloud.#post('events'));
     return cloud;
   }
 
@@ -75,12 +55,10 @@ export class FakeCloudProcess {
   }
 
   /** Makes one call; a result of `kill`, `hide` and `leak` means that it was done. */
-  call(call: string, args: unknown): Promise<unknown> {
-    const id = ++this.#lastCall;
-    return new Promise((resolve, reject) => {
-      this.#calls.set(id, { resolve, reject });
-      this.socket.write(`${JSON.stringify({ id, call, args })}\n`);
-    });
+  async call(call: string, args: unknown): Promise<unknown> {
+    const response = await this.#post(call, args);
+    if (response.ok) return response.json();
+    throw new Error(`${call}: ${response.status} ${await response.text()}`);
   }
 
   /** Turns a knob, e.g. `failures.quota`; `null` puts it back to its default. */
@@ -114,27 +92,40 @@ export class FakeCloudProcess {
 
   /** Ends the server. Safe to repeat. */
   async stop(): Promise<void> {
-    this.socket.destroy();
+    await this.http.destroy();
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const exited = once(this.child, 'exit');
     this.child.kill('SIGTERM');
     await exited;
   }
 
-  #handle(message: Message): void {
-    if ('reset' in message) {
-      this.instances.clear();
-    } else if ('event' in message) {
-      const { id, instance } = message.event;
-      if (instance) this.instances.set(id, instance);
-      else this.instances.delete(id);
-      this.most = Math.max(this.most, this.instances.size);
-      for (const listener of this.#listeners) listener(message.event);
-    } else {
-      const call = this.#calls.get(message.id);
-      this.#calls.delete(message.id);
-      if ('error' in message) call?.reject(new Error(`${message.error.kind}: ${message.error.message}`));
-      else call?.resolve(message.result);
+  #post(call: string, args: unknown = null): Promise<Response> {
+    return fetch(`http://fake-cloud/${call}`, { dispatcher: this.http, method: 'POST', body: JSON.stringify(args) });
+  }
+
+  async #follow(events: Response): Promise<void> {
+    for await (const line of linesOf(events)) this.#heard(JSON.parse(line) as InstanceEvent);
+  }
+
+  #heard(event: InstanceEvent): void {
+    const { id, instance } = event;
+    if (instance) this.instances.set(id, instance);
+    else this.instances.delete(id);
+    this.most = Math.max(this.most, this.instances.size);
+    for (const listener of this.#listeners) listener(event);
+  }
+}
+
+/** Lines of an answer, until it breaks off. */
+async function* linesOf({ body }: Response): AsyncGenerator<string> {
+  let rest = '';
+  try {
+    for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines;
     }
+  } catch {
+    // The server has ended, or the client.
   }
 }

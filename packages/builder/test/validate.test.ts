@@ -64,7 +64,7 @@ async function nodes(of: World): Promise<NodeRecord[]> {
 const nothingLeft = (of: World) =>
   vi.waitFor(async () => {
     expect(await of.zk.getChildren(NODES_ROOT)).toEqual([]);
-    expect([...of.cloud.cloud.state.instances]).toEqual([]);
+    expect([...of.cloud.cloud.list()]).toEqual([]);
   }, WAIT);
 
 /** Waits until the node of the test is in the cloud. */

@@ -1,6 +1,5 @@
 /* The driver */
 export { connectToServer } from './driver/connect.js';
-export type { FakeCloudImageConfig, FakeLabelConfig, FakePoolConfig, FakeProviderConfig } from './driver/config.js';
 export { createFakeDriver, driver } from './driver/driver.js';
 export type { FakeDriverOptions } from './driver/driver.js';
 
@@ -11,41 +10,18 @@ export {
   CloudFailure,
   CloudServer,
   connectInProcess,
-  createCloudClient,
-  defaultCloudDir,
   FAILURES,
   FakeCloud,
-  spawnServer,
+  HttpClient,
   SshEndpoints,
-  TIMES,
 } from './cloud/index.js';
 export type {
   CallName,
   CloudCalls,
+  CloudChange,
   CloudClient,
   CloudInstance,
-  CloudServerOptions,
-  CloudSettings,
-  CloudState,
-  CloudStatus,
-  CloudTransport,
-  CloudUsage,
-  Distribution,
-  Endpoints,
-  Failure,
-  FailureKind,
-  FakeCloudOptions,
-  Flavor,
+  CloudRecord,
   InstanceEvent,
   InstanceOrder,
-  InstanceRecord,
-  InstanceStatus,
-  ServerAddress,
-  SpawnOptions,
-  SshSettings,
-  StateEntry,
-  TimeName,
-  Transition,
-  TransportListener,
-  UploadedImage,
 } from './cloud/index.js';

@@ -1,8 +1,14 @@
 import type { Clock, JsonObject } from '@nodepool/zk-protocol';
 import { VirtualClock, type CloudFailureKind, type CloudResource, type ContractCloud } from '@nodepool/core/testing';
-import { callCloud, type CallName, type CloudCalls } from '../src/cloud/client/api.js';
-import { InProcessTransport } from '../src/cloud/client/in-process.js';
-import { CloudFailure, FakeCloud, type CloudTransport } from '../src/index.js';
+import {
+  callCloud,
+  CloudFailure,
+  connectInProcess,
+  FakeCloud,
+  type CallName,
+  type CloudCalls,
+  type CloudClient,
+} from '../src/index.js';
 import { seededRandom } from './virtual-clock.js';
 
 /** The fake cloud with failures on order instead of by chance. */
@@ -42,8 +48,16 @@ export class ContractFakeCloud implements ContractCloud {
   }
 
   /** A connection of a driver to this cloud. */
-  transport(clock: Clock): CloudTransport {
-    return new InProcessTransport(this.cloud, (name, args) => this.call(clock, name, args));
+  connect(clock: Clock): CloudClient {
+    return {
+      ...connectInProcess(this.cloud, clock),
+      call: async (name, args, signal) => {
+        await Promise.resolve();
+        const result = await this.call(clock, name, args);
+        signal?.throwIfAborted();
+        return result;
+      },
+    };
   }
 
   /** Makes a call as the failures on order want it. */

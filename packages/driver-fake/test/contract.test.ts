@@ -1,11 +1,11 @@
 import { describe, it } from 'vitest';
 import { testDriverContract } from '@nodepool/core/testing';
-import { createCloudClient, createFakeDriver } from '../src/index.js';
+import { createFakeDriver } from '../src/index.js';
 import { ContractFakeCloud } from './contract-cloud.js';
 
 let current = new ContractFakeCloud({});
 
-const driver = createFakeDriver({ connect: (_config, { clock }) => createCloudClient(current.transport(clock)) });
+const driver = createFakeDriver({ connect: (_config, { clock }) => current.connect(clock) });
 
 const pool = {
   name: 'main',

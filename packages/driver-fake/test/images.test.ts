@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { ImageUpload } from '@nodepool/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeCloud, connectInProcess } from '../src/index.js';
+import { callsOf } from '../src/driver/cloud-call.js';
 import { uploadImage } from '../src/driver/upload-image.js';
 import { VirtualClock } from './virtual-clock.js';
 
@@ -19,24 +20,23 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 async function setUp(settings: Record<string, number> = {}) {
   const clock = new VirtualClock();
   const cloud = new FakeCloud({ clock, random: () => 0.5, settings: { images: [], ...settings } });
-  const client = connectInProcess(cloud, clock);
-  await client.start(NEVER);
+  const call = callsOf(connectInProcess(cloud, clock));
   const file = join(dir, 'image.raw');
   await writeFile(file, 'data');
   const upload: ImageUpload = {
     ...{ image: 'debian', name: 'debian-1', file, format: 'raw', metadata: {}, md5: undefined },
     sha256: undefined,
   };
-  return { clock, cloud, client, upload };
+  return { clock, cloud, call, upload };
 }
 
 describe('an uploaded image', () => {
   it('can be used when all of it is there', async () => {
-    const { cloud, client, upload } = await setUp();
+    const { cloud, call, upload } = await setUp();
     const seen: unknown[] = [];
 
     const id = await uploadImage(
-      client,
+      call,
       {
         ...upload,
         onCreated: (created) => Promise.resolve(void seen.push(created, cloud.hasImage('debian-1'))),
@@ -51,9 +51,9 @@ describe('an uploaded image', () => {
   });
 
   it('is gone again when its file is not what was built', async () => {
-    const { cloud, client, upload } = await setUp();
+    const { cloud, call, upload } = await setUp();
 
-    await expect(uploadImage(client, { ...upload, md5: '0'.repeat(32) }, NEVER)).rejects.toThrow(
+    await expect(uploadImage(call, { ...upload, md5: '0'.repeat(32) }, NEVER)).rejects.toThrow(
       /image\.raw" is not what was built: its md5 is 8d777f385d3dfec8815d20f7496026dc, and should be 0+/,
     );
 
@@ -61,11 +61,11 @@ describe('an uploaded image', () => {
   });
 
   it('is gone again when the upload is aborted', async () => {
-    const { cloud, client, upload } = await setUp({ 'upload-time': 60 });
+    const { cloud, call, upload } = await setUp({ 'upload-time': 60 });
     const stop = new AbortController();
     const onCreated = () => Promise.resolve(stop.abort(new Error('enough')));
 
-    await expect(uploadImage(client, { ...upload, onCreated }, stop.signal)).rejects.toThrow('enough');
+    await expect(uploadImage(call, { ...upload, onCreated }, stop.signal)).rejects.toThrow('enough');
 
     expect(cloud.images()).toEqual([]);
   });

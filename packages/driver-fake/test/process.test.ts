@@ -21,7 +21,7 @@ const run = promisify(execFile);
 const pidOf = (dir: string) => Number(readFileSync(join(dir, 'server.pid'), 'utf8'));
 const control = (dir: string, ...args: string[]) => run(process.execPath, [program, '--dir', dir, ...args]);
 const idsOf = async (client: CloudClient) =>
-  Array.from(await client.list(AbortSignal.timeout(20_000)), ({ id }) => id).sort();
+  (await client.call('find', null, AbortSignal.timeout(20_000))).map(({ id }) => id).sort();
 
 function makeCloudDir(): string {
   const dir = makeTempDir();
@@ -35,9 +35,9 @@ function makeCloudDir(): string {
   return dir;
 }
 
-async function startClient(dir: string): Promise<CloudClient> {
+async function startClient(dir: string, warn: () => void = () => undefined): Promise<CloudClient> {
   const config = { cloud: 'fake', cloudDir: dir, listen: undefined };
-  const client = connectToServer(config, { clock: systemClock, logger: silentLogger });
+  const client = connectToServer(config, { clock: systemClock, logger: { ...silentLogger, warn } });
   onTestFinished(() => client.close());
   await client.start(AbortSignal.timeout(20_000));
   return client;
@@ -60,15 +60,16 @@ describe('the cloud as a process', () => {
 
   it('comes back with everything after it was killed itself', async () => {
     const dir = makeCloudDir();
-    const client = await startClient(dir);
-    const signal = AbortSignal.timeout(20_000);
-    const made = await Promise.all(Array.from({ length: 50 }, () => client.create(order)));
-    await Promise.all(made.slice(0, 10).map(({ id }) => client.remove(id)));
+    let noteLoss = () => {};
+    const lost = new Promise<void>((resolve) => (noteLoss = resolve));
+    const client = await startClient(dir, () => noteLoss());
+    const made = await Promise.all(Array.from({ length: 50 }, () => client.call('create', order)));
+    await Promise.all(made.slice(0, 10).map(({ id }) => client.call('remove', id)));
     const killed = pidOf(dir);
 
     process.kill(killed, 'SIGKILL');
-    await client.limits(signal).catch(() => undefined); // the call that notices
-    await client.start(signal);
+    await lost; // it connects anew
+    await client.start(AbortSignal.timeout(20_000));
 
     expect(pidOf(dir)).not.toBe(killed);
     expect(await idsOf(client)).toEqual(
@@ -84,7 +85,7 @@ describe('the cloud as a process', () => {
 
     const clients = await Promise.all(Array.from({ length: 4 }, () => startClient(dir)));
     const [first] = clients;
-    const id = (await first?.create(order))?.id;
+    const id = (await first?.call('create', order))?.id;
 
     for (const client of clients) expect(await idsOf(client)).toEqual([id]);
     expect(isProcessRunning(pidOf(dir))).toBe(true);
@@ -97,7 +98,7 @@ describe('the cloud as a process', () => {
   it('is looked at and changed from the command line', async () => {
     const dir = makeCloudDir();
     const client = await startClient(dir);
-    const { id } = await client.create(order);
+    const { id } = await client.call('create', order);
 
     await control(dir, 'set', 'failures.quota', '1');
     await control(dir, 'set', 'create-time', '{"uniform": [1, 2]}');
@@ -114,7 +115,7 @@ describe('the cloud as a process', () => {
     });
     expect(list.trim().split('\n')).toHaveLength(2);
     expect(await idsOf(client)).toEqual([leaked.trim()]);
-    await expect(client.create(order)).rejects.toThrow('quota exceeded');
+    await expect(client.call('create', order)).rejects.toThrow('quota exceeded');
     await expect(control(dir, 'kill', id)).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringContaining(id) as string,

@@ -1,11 +1,11 @@
 import { appendFileSync, statSync } from 'node:fs';
-import { connect } from 'node:net';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { isNodepoolError, systemClock } from '@nodepool/zk-protocol';
-import { CloudServer, addressOf, createCloudClient } from '../src/index.js';
-import type { CloudClient, InstanceEvent, InstanceOrder } from '../src/index.js';
-import { SocketTransport } from '../src/cloud/server/socket-transport.js';
+import { CloudServer, HttpClient, addressOf } from '../src/index.js';
+import type { CloudChange, CloudClient, InstanceOrder } from '../src/index.js';
+import { callsOf } from '../src/driver/cloud-call.js';
 import { makeTempDir } from './temp-dir.js';
 import { VirtualClock } from './virtual-clock.js';
 
@@ -27,20 +27,20 @@ async function startServer(dir = makeTempDir(), listen?: string) {
 
 async function startClient(dir: string, listen?: string) {
   const lost: Error[] = [];
-  const transport = new SocketTransport({
+  const client = new HttpClient({
     address: addressOf(dir, listen),
     clock: systemClock,
     onLost: (error) => lost.push(error),
   });
-  const client = createCloudClient(transport);
   closing.push(() => client.close());
-  await client.start(signal);
-  const events: InstanceEvent[] = [];
+  const events: CloudChange[] = [];
   client.onChange((event) => events.push(event));
-  return { client, events, lost, transport };
+  await client.start(signal);
+  return { client, events, lost };
 }
 
-const idsOf = async (client: CloudClient) => Array.from(await client.list(signal), ({ id }) => id);
+const idsOf = async (client: CloudClient) => (await client.call('find', null, signal)).map(({ id }) => id);
+const statesOf = (events: CloudChange[]) => events.map(({ instance }) => instance?.status ?? null);
 
 describe('a client of the server', () => {
   it('has not lost its connection when it has closed it', async () => {
@@ -48,8 +48,8 @@ describe('a client of the server', () => {
     const { client, lost } = await startClient(dir);
     const other = await startClient(dir);
 
-    void client.close();
-    await other.client.create(order, signal); // by then the server and this process have seen the end of the other
+    client.close();
+    await other.client.call('create', order, signal); // by then the server and this process have seen the end of the other
 
     expect(lost).toEqual([]);
   });
@@ -58,41 +58,34 @@ describe('a client of the server', () => {
     const { dir } = await startServer();
     const { client, events } = await startClient(dir);
 
-    const made = await client.create(order, signal);
+    const made = await client.call('create', order, signal);
     const listed = await idsOf(client);
-    const found = await client.find('nodepool_node_id', '1', signal);
-    const isGone = await client.remove(made.id, signal);
+    const found = await client.call('find', { name: 'nodepool_node_id', value: '1' }, signal);
+    const others = await client.call('find', { name: 'nodepool_node_id', value: '2' }, signal);
+    const isGone = await client.call('remove', made.id, signal);
 
     expect(made.status).toBe('active');
     expect(listed).toEqual([made.id]);
     expect(found).toEqual([made]);
+    expect(others).toEqual([]);
     expect(isGone).toBe(true);
-    expect(await client.get(made.id, signal)).toBeUndefined();
-    expect(events).toEqual([
-      { id: made.id, instance: made },
-      { id: made.id, instance: null },
-    ]);
+    expect(await client.call('get', made.id, signal)).toBeNull();
+    await vi.waitFor(() =>
+      expect(events).toEqual([
+        { id: made.id, instance: made },
+        { id: made.id, instance: null },
+      ]),
+    );
   });
 
-  it('hears what others do, before its own next answer', async () => {
+  it('hears what others do', async () => {
     const { dir, cloud } = await startServer();
     const [{ client }, other] = [await startClient(dir), await startClient(dir)];
 
-    const { id } = await client.create(order, signal);
-    await other.client.limits(signal);
+    const { id } = await client.call('create', order, signal);
     cloud.kill(id);
-    await other.client.limits(signal);
 
-    expect(other.events.map(({ instance }) => instance?.status ?? null)).toEqual(['active', null]);
-  });
-
-  it('begins with what there is already', async () => {
-    const { dir, cloud } = await startServer();
-    const { id } = cloud.create(order);
-
-    const { client } = await startClient(dir);
-
-    expect(await idsOf(client)).toEqual([id]);
+    await vi.waitFor(() => expect(statesOf(other.events)).toEqual(['active', null]));
   });
 
   it('works over loopback TCP as well', async () => {
@@ -104,7 +97,7 @@ describe('a client of the server', () => {
     closing.push(() => server.stop());
     const { client } = await startClient(dir, `127.0.0.1:${server.port}`);
 
-    expect((await client.create(order, signal)).status).toBe('active');
+    expect((await client.call('create', order, signal)).status).toBe('active');
   });
 
   it.each([
@@ -114,14 +107,14 @@ describe('a client of the server', () => {
     ['a rate limit', { failures: { 'rate-limited': 1 } }, 'NODEPOOL_PROVIDER_UNAVAILABLE'],
     ['an order that can never work', { images: [] }, 'NODEPOOL_CONFIG'],
   ])('gets the error of core for %s', async (_what, settings, code) => {
-    const { dir } = await startServer();
+    const { dir, cloud } = await startServer();
     const { client } = await startClient(dir);
-    await client.configure('me', settings, signal);
+    await client.call('configure', { owner: 'me', settings }, signal);
 
-    const error = await client.create(order, signal).catch((reason: unknown) => reason);
+    const error = await callsOf(client)('create', order, signal).catch((reason: unknown) => reason);
 
     expect(isNodepoolError(error, code)).toBe(true);
-    expect(await idsOf(client)).toEqual([]);
+    expect([...cloud.list()]).toEqual([]);
   });
 
   it('loses the answer to a call that took effect', async () => {
@@ -129,7 +122,7 @@ describe('a client of the server', () => {
     const { client } = await startClient(dir);
     cloud.set('failures.connection-reset', 1);
 
-    const error = await client.create(order, signal).catch((reason: unknown) => reason);
+    const error = await callsOf(client)('create', order, signal).catch((reason: unknown) => reason);
 
     expect(isNodepoolError(error, 'NODEPOOL_PROVIDER_UNAVAILABLE')).toBe(true);
     expect(await idsOf(client)).toHaveLength(1);
@@ -137,10 +130,12 @@ describe('a client of the server', () => {
 
   it('is told about unknown calls and wrong settings, and continues', async () => {
     const { dir } = await startServer();
-    const { client, transport } = await startClient(dir);
+    const { client } = await startClient(dir);
 
-    await expect(transport.request('nonsense', null)).rejects.toThrow('there is no call "nonsense"');
-    await expect(client.configure('me', { 'create-time': 'long' }, signal)).rejects.toThrow('expected seconds');
+    await expect(client.request('nonsense', null)).rejects.toThrow('there is no call "nonsense"');
+    await expect(
+      client.call('configure', { owner: 'me', settings: { 'create-time': 'long' } }, signal),
+    ).rejects.toThrow('expected seconds');
 
     expect(await idsOf(client)).toEqual([]);
   });
@@ -151,37 +146,48 @@ describe('a client of the server', () => {
     cloud.set('api-time', 3_600);
     const stop = new AbortController();
 
-    const call = client.limits(stop.signal);
+    const call = client.call('limits', null, stop.signal);
     stop.abort(new Error('enough'));
 
     await expect(call).rejects.toThrow('enough');
+    cloud.set('api-time', 0);
+    await expect(client.call('create', order, stop.signal)).rejects.toThrow('enough');
+    expect(await idsOf(client)).toEqual([]);
   });
 
-  it.each(['not json\n', '{"id":"text"}\n', 'x'.repeat(5 * 1024 * 1024)])(
-    'is thrown out when it does not speak the protocol',
-    async (nonsense) => {
-      const { dir } = await startServer();
-      const { client } = await startClient(dir);
-      const socket = connect(join(dir, 'socket'));
-      socket.on('error', () => {});
+  it.each([
+    ['is no JSON', '/create', {}, 'not json', 400],
+    ['has no end', '/create', {}, 'x'.repeat(5 * 1024 * 1024), undefined],
+    ['is made by a page of a browser', '/list', { headers: { origin: 'http://example.org' } }, 'null', 400],
+    ['is an address on a page of a browser', '/stop', { method: 'GET' }, undefined, 400],
+  ])('is refused a call that %s', async (_what, path, options, body, status) => {
+    const { dir } = await startServer();
+    const { client } = await startClient(dir);
 
-      socket.write(nonsense);
-      await new Promise((resolve) => socket.once('close', resolve));
+    const answered = await new Promise((resolve) => {
+      request({ socketPath: join(dir, 'socket'), path, method: 'POST', ...options }, (response) => {
+        resolve(response.resume().statusCode);
+      })
+        .once('error', () => resolve(undefined))
+        .end(body);
+    });
 
-      expect(await idsOf(client)).toEqual([]);
-    },
-  );
+    expect(answered).toBe(status);
+    expect(await idsOf(client)).toEqual([]);
+  });
 });
 
 describe('a server that ends', () => {
-  it('leaves its instances to the next one, and clients notice what has changed', async () => {
+  it('leaves its instances to the next one, and clients know that they may have changed', async () => {
     const { dir, server } = await startServer();
     const { client, events, lost } = await startClient(dir);
-    const kept = await client.create(order, signal);
-    const killed = await client.create(order, signal);
+    const kept = await client.call('create', order, signal);
+    const killed = await client.call('create', order, signal);
+    await vi.waitFor(() => expect(events).toHaveLength(2));
 
     await server.stop();
-    const refused = await client.create(order, signal).catch((reason: unknown) => reason);
+    const refused = await callsOf(client)('create', order, signal).catch((reason: unknown) => reason);
+    await vi.waitFor(() => expect(lost).toHaveLength(1));
     const next = await CloudServer.start({
       ...{ dir, address: addressOf(dir), clock: new VirtualClock(), random: () => 0.5 },
     });
@@ -192,14 +198,14 @@ describe('a server that ends', () => {
     expect(isNodepoolError(refused, 'NODEPOOL_PROVIDER_UNAVAILABLE')).toBe(true);
     expect(lost).toHaveLength(1);
     expect(await idsOf(client)).toEqual([kept.id]);
-    expect(events.at(-1)).toEqual({ id: killed.id, instance: null });
+    expect(events.slice(2)).toEqual([kept, killed].map(({ id }) => ({ id, instance: undefined })));
   });
 
   it('does not mind a line its predecessor could not finish', async () => {
     const { dir, server, cloud } = await startServer();
     const { id } = cloud.create(order);
     await server.stop();
-    appendFileSync(join(dir, 'cloud.ndjson'), '{"kind":"gone","id":"');
+    appendFileSync(join(dir, 'cloud.journal'), '["i-');
 
     const next = await startServer(dir);
 
@@ -216,7 +222,7 @@ describe('a server that ends', () => {
     await clock.advance(120_000);
     expect(await idsOf(client)).toEqual([]);
 
-    await client.close();
+    client.close();
     await vi.waitFor(() => expect(clock.pendingTimers).toBe(1), 50_000);
     await clock.advance(60_000);
 
@@ -227,23 +233,21 @@ describe('a server that ends', () => {
 describe('the journal', () => {
   it('does not grow with what is over', async () => {
     const { dir, server, cloud } = await startServer();
-    const { client } = await startClient(dir);
-    await client.create(order, signal);
+    const { id: kept } = cloud.create(order);
+    const oneMib = 1024 * 1024;
 
-    for (let round = 0; round < 60; round++) {
-      for (const { id } of Array.from({ length: 500 }, () => cloud.create(order))) cloud.remove(id);
-      await client.limits(signal); // each round is written before the next begins
-    }
+    for (let times = 0; times < 30_000; times++) cloud.remove(cloud.create(order).id);
     await server.stop();
 
-    expect(statSync(join(dir, 'cloud.ndjson')).size).toBeLessThan(3 * 1024 * 1024);
+    const { size } = statSync(join(dir, 'cloud.journal'));
+    expect(size).toBeLessThan(5 * oneMib);
     const next = await startServer(dir);
-    expect(next.cloud.usage.instances).toBe(1);
+    expect([...next.cloud.list()].map(({ id }) => id)).toEqual([kept]);
   });
 
   it('is for its user only', async () => {
     const { dir } = await startServer();
 
-    expect(statSync(join(dir, 'cloud.ndjson')).mode & 0o077).toBe(0);
+    expect(statSync(join(dir, 'cloud.journal')).mode & 0o077).toBe(0);
   });
 });

@@ -1,13 +1,15 @@
 import type { Clock, JsonObject, NodeId, NodeRecord } from '@nodepool/zk-protocol';
-import { CapacityError, ProviderUnavailableError, QuotaError } from '@nodepool/core';
 import { VirtualClock, type CloudFailureKind, type CloudResource, type ContractCloud } from '@nodepool/core/testing';
-import { connectInProcess, FakeCloud, type CloudClient, type CloudInstance } from '@nodepool/driver-fake';
+import {
+  callCloud,
+  CloudFailure,
+  connectInProcess,
+  FakeCloud,
+  type CallName,
+  type CloudCalls,
+  type CloudClient,
+} from '@nodepool/driver-fake';
 import { placeOf } from '../src/user-data.js';
-
-type Create = CloudClient['create'];
-
-/** Members of a client that are no calls to the cloud. */
-const LOCAL = new Set<string | symbol>(['start', 'close', 'onChange']);
 
 /** Slots on machines: the machines are instances of the fake cloud, with failures on order instead of by chance. */
 export class SlotCloud implements ContractCloud {
@@ -52,39 +54,35 @@ export class SlotCloud implements ContractCloud {
 
   /** A connection of the backing provider to the machines. */
   connect(clock: Clock): CloudClient {
-    const client = connectInProcess(this.#machines, clock);
-    const create: Create = (order, signal) => this.#create(client, order, signal);
-    return new Proxy(client, {
-      get: (target, key) => {
-        const value = (key === 'create' ? create : Reflect.get(target, key)) as unknown;
-        if (typeof value !== 'function') return value;
-        return (...args: unknown[]): unknown => {
-          if (!LOCAL.has(key) && this.#outages.shift()) {
-            return Promise.reject(new ProviderUnavailableError('the API is down'));
-          }
-          return Reflect.apply(value, target, args) as unknown;
-        };
+    return {
+      ...connectInProcess(this.#machines, clock),
+      call: async (name, args, signal) => {
+        await Promise.resolve();
+        const result = await this.#call(clock, name, args);
+        signal?.throwIfAborted();
+        return result;
       },
-    });
+    };
   }
 
-  async #create(client: CloudClient, order: Parameters<Create>[0], signal: AbortSignal | undefined) {
-    const kind = this.#creations.shift();
-    if (kind === 'quota') throw new QuotaError('the quota is used up');
-    if (kind === 'capacity') throw new CapacityError('there is no room');
-    if (kind === 'error-state') return this.#createWith('error-state', order);
-    if (kind === 'never-ready') return this.#createWith('never-active', order);
-    const machine = await client.create(order, signal);
-    if (kind === 'lost-reply') throw new ProviderUnavailableError('the connection was reset before the answer came');
-    return machine;
-  }
-
-  #createWith(failure: 'error-state' | 'never-active', order: Parameters<Create>[0]): CloudInstance {
-    this.#machines.set(`failures.${failure}`, 1);
-    try {
-      return this.#machines.create(order);
-    } finally {
-      this.#machines.set(`failures.${failure}`, 0);
+  #call<Name extends CallName>(
+    clock: Clock,
+    name: Name,
+    args: CloudCalls[Name][0],
+  ): CloudCalls[Name][1] | Promise<CloudCalls[Name][1]> {
+    if (this.#outages.shift()) throw new CloudFailure('unavailable', 'the API is down');
+    const kind = name === 'create' ? this.#creations.shift() : undefined;
+    if (kind === 'quota' || kind === 'capacity') throw new CloudFailure(kind, `no ${kind}`);
+    if (kind === 'error-state' || kind === 'never-ready') {
+      this.#machines.set('failures', { [kind === 'error-state' ? kind : 'never-active']: 1 });
+      try {
+        return callCloud(this.#machines, clock, name, args);
+      } finally {
+        this.#machines.set('failures', null);
+      }
     }
+    const result = callCloud(this.#machines, clock, name, args);
+    if (kind === 'lost-reply') throw new CloudFailure('reset', 'the connection was reset before the answer came');
+    return result;
   }
 }

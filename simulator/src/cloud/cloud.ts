@@ -1,6 +1,5 @@
 import { DATABASE_ID_TAG, NODE_ID_TAG, POOL_TAG, PROVIDER_TAG } from '@nodepool/core';
 import {
-  createCloudClient,
   FakeCloud,
   FAILURES,
   type CallName,
@@ -77,18 +76,16 @@ export class SimulatedCloud {
 
   /** A launcher's client of it. */
   connect(clock: Clock): CloudClient {
-    return createCloudClient(
-      new CloudLink({
-        cloud: this.fake,
-        weather: this.weather,
-        worldClock: this.#world.clock,
-        clock,
-        onCall: (name, args, isAwaited) => {
-          if (name === 'remove' && typeof args === 'string') this.#checkRemoval(args);
-          if (name === 'create' && !isAwaited) this.#excuse(args);
-        },
-      }),
-    );
+    return new CloudLink({
+      cloud: this.fake,
+      weather: this.weather,
+      worldClock: this.#world.clock,
+      clock,
+      onCall: (name, args, isAwaited) => {
+        if (name === 'remove' && typeof args === 'string') this.#checkRemoval(args);
+        if (name === 'create' && !isAwaited) this.#excuse(args);
+      },
+    });
   }
 
   /** Whether it could make an instance for a label, were it empty but for these. */

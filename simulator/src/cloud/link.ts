@@ -3,9 +3,9 @@ import {
   CloudFailure,
   type CallName,
   type CloudCalls,
-  type CloudTransport,
+  type CloudChange,
+  type CloudClient,
   type FakeCloud,
-  type TransportListener,
 } from '@nodepool/driver-fake';
 import type { Clock } from '@nodepool/zk-protocol';
 import type { CloudWeather } from './weather.js';
@@ -23,16 +23,13 @@ export interface LinkOptions {
 }
 
 /**
- * A launcher's way to its cloud: calls take time and may get lost before or after they took effect. Answers and events
- * arrive in the order in which the cloud sent them, as on one connection.
+ * A launcher's way to its cloud: calls take time and may get lost before or after they took effect. Changes arrive in the
+ * order in which the cloud reported them; they may overtake answers, and answers each other, as on connections of their own.
  */
-export class CloudLink implements CloudTransport {
+export class CloudLink implements CloudClient {
   readonly #options: LinkOptions;
   #isClosed = false;
   #arrivesMs = 0;
-  #unsubscribe: (() => void) | undefined;
-  /** Resolves when all instances of the beginning have been reported. */
-  #shown: Promise<void> = Promise.resolve();
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -65,27 +62,16 @@ export class CloudLink implements CloudTransport {
     });
   }
 
-  subscribe(listener: TransportListener): void {
-    const { cloud } = this.#options;
-    this.#unsubscribe = cloud.onChange((event) => this.#deliver(() => listener.event(event)));
-    const instances = [...cloud.list()];
-    this.#shown = new Promise((resolve) => {
-      this.#deliver(() => {
-        listener.reset();
-        for (const instance of instances) listener.event({ id: instance.id, instance });
-        listener.complete();
-        resolve();
-      });
-    });
+  start(): Promise<void> {
+    return new Promise((resolve) => this.#later(this.#options.weather.delayMs(), resolve));
   }
 
-  ready(): Promise<void> {
-    return this.#shown;
+  onChange(listener: (change: CloudChange) => void): () => void {
+    return this.#options.cloud.onChange((event) => this.#inOrder(() => listener(event)));
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#unsubscribe?.();
   }
 
   #send<Name extends CallName>(
@@ -105,13 +91,13 @@ export class CloudLink implements CloudTransport {
         onCall(name, args, isAwaited());
         return callCloud(cloud, worldClock, name, args);
       }).then(
-        (result) => (isAnswerLost ? giveUp() : this.#deliver(() => resolve(result))),
-        (error: unknown) => (isAnswerLost ? giveUp() : this.#deliver(() => reject(toError(error)))),
+        (result) => (isAnswerLost ? giveUp() : this.#later(weather.delayMs(), () => resolve(result))),
+        (error: unknown) => (isAnswerLost ? giveUp() : this.#later(weather.delayMs(), () => reject(toError(error)))),
       );
     });
   }
 
-  #deliver(act: () => void): void {
+  #inOrder(act: () => void): void {
     const { weather, worldClock } = this.#options;
     const nowMs = worldClock.now();
     this.#arrivesMs = Math.max(this.#arrivesMs, nowMs + weather.delayMs());

@@ -1,10 +1,4 @@
-import {
-  CloudFailure,
-  createCloudClient,
-  FakeCloud,
-  type CloudClient,
-  type CloudInstance,
-} from '@nodepool/driver-fake';
+import { CloudFailure, FakeCloud, type CloudClient, type CloudInstance } from '@nodepool/driver-fake';
 import type { Clock, JsonObject } from '@nodepool/zk-protocol';
 import { CloudLink } from '../cloud/link.js';
 import { CloudWeather } from '../cloud/weather.js';
@@ -56,13 +50,12 @@ export class Region {
 
   /** A launcher's client of it. */
   connect(clock: Clock): CloudClient {
-    const link = new CloudLink({
+    return new CloudLink({
       ...{ cloud: this.fake, weather: this.#weather, worldClock: this.#world.clock, clock },
       onCall: (name, args) => {
         if (name === 'create') this.#ordered((args as { az?: string | null }).az ?? undefined);
       },
     });
-    return createCloudClient(link);
   }
 
   /** Machines take so many times as long from now on. */

@@ -13,40 +13,39 @@ import type {
   StateMachine,
 } from '@nodepool/core';
 import type { CloudClient, CloudInstance, InstanceOrder } from '../cloud/index.js';
+import { callsOf, pacedCallsOf, type CloudCall, type PacedCall } from './cloud-call.js';
 import type { FakeLabelConfig, FakePoolConfig, FakeProviderConfig } from './config.js';
 import { createMachine } from './create-node.js';
 import { deleteMachine } from './delete-node.js';
 import { toInstance, type FakeInstance } from './instance.js';
-import type { PacedCall } from './paced-call.js';
 import { uploadImage } from './upload-image.js';
 
 /** The fake cloud as core's state-machine provider sees it. */
 export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakePoolConfig> {
   readonly #config: FakeProviderConfig;
   readonly #client: CloudClient;
-  readonly #call: PacedCall;
-  /** Translations, as long as the cloud shows the same. */
-  readonly #translated = new WeakMap<CloudInstance, FakeInstance>();
+  readonly #call: CloudCall;
+  readonly #paced: PacedCall;
 
   constructor(config: FakeProviderConfig, client: CloudClient, context: Pick<AdapterContext, 'tasks'>) {
     this.#config = config;
     this.#client = client;
-    this.#call = (name, fn, signal) => context.tasks.call(name, fn, { signal });
+    this.#call = callsOf(client);
+    this.#paced = pacedCallsOf(this.#call, context.tasks);
   }
 
   async start(signal: AbortSignal): Promise<void> {
     await this.#client.start(signal);
-    await this.#client.configure(this.#config.name, this.#config.cloudSettings, signal);
+    await this.#call('configure', { owner: this.#config.name, settings: this.#config.cloudSettings }, signal);
   }
 
-  stop(): void | Promise<void> {
-    return this.#client.close();
+  stop(): void {
+    this.#client.close();
   }
 
   getCreateStateMachine(order: CreateOrder<FakeLabelConfig, FakePoolConfig>): StateMachine<Instance, FakeInstance> {
     return createMachine({
-      client: this.#client,
-      call: this.#call,
+      call: this.#paced,
       attempt: order.attempt,
       order: this.#instanceOrder(order),
       toInstance: (shown) => this.#toInstance(shown),
@@ -54,16 +53,16 @@ export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakeP
   }
 
   getDeleteStateMachine({ externalId }: DeleteOrder): StateMachine<void, FakeInstance> {
-    return deleteMachine(externalId, { client: this.#client, call: this.#call });
+    return deleteMachine(externalId, this.#paced);
   }
 
   async listInstances(signal: AbortSignal): Promise<readonly FakeInstance[]> {
-    return Array.from(await this.#client.list(signal), (shown) => this.#toInstance(shown));
+    return (await this.#call('find', null, signal)).map((shown) => this.#toInstance(shown));
   }
 
   async getInstance(externalId: string, signal: AbortSignal): Promise<FakeInstance | undefined> {
-    const shown = await this.#client.get(externalId, signal);
-    return shown && this.#toInstance(shown);
+    const shown = await this.#call('get', externalId, signal);
+    return shown ? this.#toInstance(shown) : undefined;
   }
 
   onInstanceChange(listener: (change: InstanceChange<FakeInstance>) => void): () => void {
@@ -73,9 +72,12 @@ export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakeP
   }
 
   async listResources(signal: AbortSignal): Promise<readonly Resource[]> {
-    const [instances, images] = await Promise.all([this.#client.list(signal), this.#client.listImages(signal)]);
+    const [instances, images] = await Promise.all([
+      this.#call('find', null, signal),
+      this.#call('listImages', null, signal),
+    ]);
     return [
-      ...Array.from(instances, ({ id, name, metadata, createdMs }) => ({
+      ...instances.map(({ id, name, metadata, createdMs }) => ({
         ...{ type: 'instance', id, name, metadata, createdMs },
       })),
       ...images.map(({ id, name, metadata }) => ({ type: 'image', id, name, metadata })),
@@ -83,16 +85,15 @@ export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakeP
   }
 
   async deleteResource({ type, id }: Resource, signal: AbortSignal): Promise<void> {
-    if (type === 'image') await this.#client.removeImage(id, signal);
-    else await this.#client.remove(id, signal);
+    await this.#call(type === 'image' ? 'removeImage' : 'remove', id, signal);
   }
 
-  tagResource({ id }: Resource, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
-    return this.#call('compute.POST.metadata', (own) => this.#client.tag(id, tags, own), signal);
+  async tagResource({ id }: Resource, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    await this.#paced('compute.POST.metadata', 'tag', { id, tags }, signal);
   }
 
   async getQuotaLimits(signal: AbortSignal): Promise<Resources> {
-    const limits = await this.#client.limits(signal);
+    const limits = await this.#call('limits', null, signal);
     return Object.fromEntries(
       Object.entries(limits).filter((one): one is [string, number] => typeof one[1] === 'number'),
     );
@@ -100,7 +101,7 @@ export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakeP
 
   async getQuotaForLabel(label: FakeLabelConfig, pool: FakePoolConfig, signal: AbortSignal): Promise<Resources> {
     const wanted = { flavor: label.flavorName, minRam: label.minRam };
-    const flavor = await this.#client.flavor(wanted, signal);
+    const flavor = await this.#call('flavor', wanted, signal);
     if (flavor) return { instances: 1, cores: flavor.cores, ram: flavor.ram };
     throw new ConfigError(
       `provider "${this.#config.name}": no flavor of the cloud fits label "${label.name}" of pool "${pool.name}" ` +
@@ -109,7 +110,7 @@ export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakeP
   }
 
   async getAZs(signal: AbortSignal): Promise<readonly (string | null)[]> {
-    const zones = await this.#client.zones(signal);
+    const zones = await this.#call('zones', null, signal);
     return zones.length > 0 ? zones : [null];
   }
 
@@ -117,15 +118,15 @@ export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakeP
     if (label.diskimage !== undefined) return true;
     const image = this.#config.cloudImages.get(label.cloudImage ?? '');
     if (!image) return false;
-    return image.imageId !== undefined || this.#client.hasImage(image.imageName, signal);
+    return image.imageId !== undefined || this.#call('hasImage', image.imageName, signal);
   }
 
   uploadImage(upload: ImageUpload, signal: AbortSignal): Promise<string> {
-    return uploadImage(this.#client, upload, signal);
+    return uploadImage(this.#call, upload, signal);
   }
 
   async listImages(signal: AbortSignal, options: { all?: boolean | undefined } = {}): Promise<ProviderImage[]> {
-    const images = await this.#client.listImages(signal);
+    const images = await this.#call('listImages', null, signal);
     const shown =
       options.all === true ? images : images.filter((one) => one.metadata[PROVIDER_TAG] === this.#config.name);
     return shown.map(({ id, name, metadata, partial }) => ({
@@ -136,13 +137,13 @@ export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakeP
     }));
   }
 
-  deleteImage(externalId: string, signal: AbortSignal): Promise<void> {
-    return this.#client.removeImage(externalId, signal);
+  async deleteImage(externalId: string, signal: AbortSignal): Promise<void> {
+    await this.#call('removeImage', externalId, signal);
   }
 
   async getConsoleLog(_label: FakeLabelConfig, externalId: string, signal: AbortSignal): Promise<string | undefined> {
-    const shown = await this.#client.get(externalId, signal);
-    return shown && `fake cloud: instance ${shown.name} (${shown.id}) is ${shown.status}`;
+    const shown = await this.#call('get', externalId, signal);
+    return shown ? `fake cloud: instance ${shown.name} (${shown.id}) is ${shown.status}` : undefined;
   }
 
   #instanceOrder(order: CreateOrder<FakeLabelConfig, FakePoolConfig>): InstanceOrder {
@@ -164,10 +165,6 @@ export class FakeAdapter implements Adapter<FakeInstance, FakeLabelConfig, FakeP
   }
 
   #toInstance(shown: CloudInstance): FakeInstance {
-    const known = this.#translated.get(shown);
-    if (known) return known;
-    const instance = toInstance(shown, this.#config.cloud, this.#config.region);
-    this.#translated.set(shown, instance);
-    return instance;
+    return toInstance(shown, this.#config.cloud, this.#config.region);
   }
 }

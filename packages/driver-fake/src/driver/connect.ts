@@ -1,5 +1,5 @@
 import type { AdapterContext } from '@nodepool/core';
-import { addressOf, createCloudClient, SocketTransport, spawnServer, type CloudClient } from '../cloud/index.js';
+import { addressOf, HttpClient, spawnServer, type CloudClient } from '../cloud/index.js';
 import type { FakeProviderConfig } from './config.js';
 
 /** A client of the cloud's own server, which is started when no server answers. */
@@ -9,16 +9,14 @@ export function connectToServer(
 ): CloudClient {
   const { cloud, cloudDir: dir, listen } = config;
   let isStarting = () => false;
-  return createCloudClient(
-    new SocketTransport({
-      address: addressOf(dir, listen),
-      clock,
-      revive() {
-        if (isStarting()) return;
-        logger.info('Starting the fake cloud', { cloud, dir });
-        isStarting = spawnServer({ dir, listen });
-      },
-      onLost: (error) => logger.warn('The connection to the fake cloud is lost', { cloud, error }),
-    }),
-  );
+  return new HttpClient({
+    address: addressOf(dir, listen),
+    clock,
+    revive() {
+      if (isStarting()) return;
+      logger.info('Starting the fake cloud', { cloud, dir });
+      isStarting = spawnServer(dir, listen);
+    },
+    onLost: (error) => logger.warn('The connection to the fake cloud is lost', { cloud, error }),
+  });
 }

@@ -15,9 +15,9 @@ import {
   type Step,
 } from '@nodepool/core';
 import { isNodepoolError } from '@nodepool/zk-protocol';
-import type { CloudClient, CloudInstance, InstanceOrder } from '../cloud/index.js';
+import type { CloudInstance, InstanceOrder } from '../cloud/index.js';
+import type { PacedCall } from './cloud-call.js';
 import type { FakeInstance } from './instance.js';
-import type { PacedCall } from './paced-call.js';
 
 /** Where a creation stands. */
 export type CreateState =
@@ -29,11 +29,9 @@ export type CreateState =
 
 /** What a creation works with. */
 export interface CreateContext {
-  readonly client: CloudClient;
   readonly order: InstanceOrder;
   /** Counts from 1: only a later attempt can find something of an earlier one. */
   readonly attempt: number;
-  /** Makes a call when its turn comes. */
   readonly call: PacedCall;
   toInstance(shown: CloudInstance): FakeInstance;
 }
@@ -72,9 +70,8 @@ export const createHandlers = {
 } satisfies Handlers<CreateState, Instance, CreateContext, FakeInstance>;
 
 async function submitInstance(_state: CreateState, context: CreateContext, run: Run): Promise<CreateStep> {
-  const { client, order } = context;
   try {
-    const made = await context.call('compute.POST.servers', (signal) => client.create(order, signal), run.signal);
+    const made = await context.call('compute.POST.servers', 'create', context.order, run.signal);
     return accept(made, context);
   } catch (error) {
     // The answer may have been lost after the instance was made. A call that was not even taken is known not to have
@@ -86,10 +83,9 @@ async function submitInstance(_state: CreateState, context: CreateContext, run: 
 
 /** Continues with an instance that carries the node's tag, and that of the database: each counts its nodes from zero. */
 async function adopt(context: CreateContext, run: Run): Promise<CreateStep | undefined> {
-  const { client, order } = context;
-  const nodeId = order.metadata[NODE_ID_TAG] ?? '';
-  const find = (signal: AbortSignal) => client.find(NODE_ID_TAG, nodeId, signal);
-  const found = await context.call('compute.GET.servers', find, run.signal);
+  const { order } = context;
+  const tag = { name: NODE_ID_TAG, value: order.metadata[NODE_ID_TAG] ?? '' };
+  const found = await context.call('compute.GET.servers', 'find', tag, run.signal);
   const own = found.filter(({ metadata }) => metadata[DATABASE_ID_TAG] === order.metadata[DATABASE_ID_TAG]);
   const usable = own.find(({ status }) => status === 'active' || status === 'building');
   return usable && accept(usable, context);

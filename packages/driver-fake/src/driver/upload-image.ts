@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import type { ImageUpload } from '@nodepool/core';
-import type { CloudClient } from '../cloud/index.js';
+import type { CloudCall } from './cloud-call.js';
 
 const MOST_PARTS = 20;
 const LEAST_PART = 1024 * 1024;
@@ -13,20 +13,20 @@ const GIVE_UP_MS = 10_000;
  * What fails or is aborted takes its image with it.
  * @throws the signal's reason; a file that is not what was built
  */
-export async function uploadImage(client: CloudClient, upload: ImageUpload, signal: AbortSignal): Promise<string> {
-  const externalId = await client.uploadImage({ name: upload.name, metadata: upload.metadata }, signal);
+export async function uploadImage(call: CloudCall, upload: ImageUpload, signal: AbortSignal): Promise<string> {
+  const externalId = await call('uploadImage', { name: upload.name, metadata: upload.metadata }, signal);
   try {
     await upload.onCreated?.(externalId);
-    await send(client, externalId, upload, signal);
+    await send(call, externalId, upload, signal);
     return externalId;
   } catch (error) {
     // Not in time of a stop, or of an API that is down: then the caller has the id.
-    await client.removeImage(externalId, AbortSignal.timeout(GIVE_UP_MS)).catch(() => undefined);
+    await call('removeImage', externalId, AbortSignal.timeout(GIVE_UP_MS)).catch(() => undefined);
     throw error;
   }
 }
 
-async function send(client: CloudClient, id: string, upload: ImageUpload, signal: AbortSignal): Promise<void> {
+async function send(call: CloudCall, id: string, upload: ImageUpload, signal: AbortSignal): Promise<void> {
   const sums = { md5: createHash('md5'), sha256: createHash('sha256') };
   const file = await open(upload.file);
   try {
@@ -38,7 +38,7 @@ async function send(client: CloudClient, id: string, upload: ImageUpload, signal
       const part = buffer.subarray(0, bytesRead);
       sums.md5.update(part);
       sums.sha256.update(part);
-      await client.sendImage(id, bytesRead / size, false, signal);
+      await call('sendImage', { id, share: bytesRead / size, isLast: false }, signal);
       sent += bytesRead;
       upload.onProgress?.(sent, size);
     }
@@ -51,5 +51,5 @@ async function send(client: CloudClient, id: string, upload: ImageUpload, signal
       throw new Error(`"${upload.file}" is not what was built: its ${kind} is ${found}, and should be ${expected}`);
     }
   }
-  await client.sendImage(id, 0, true, signal);
+  await call('sendImage', { id, share: 0, isLast: true }, signal);
 }

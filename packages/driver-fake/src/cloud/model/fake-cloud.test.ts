@@ -1,19 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@nodepool/zk-protocol';
 import { FakeCloud } from '../../index.js';
-import type { InstanceEvent, InstanceOrder, StateEntry } from '../../index.js';
-import { entriesOf, stateOf } from './state.js';
+import type { CloudRecord, InstanceEvent, InstanceOrder } from '../../index.js';
 import { seededRandom, VirtualClock } from '../../../test/virtual-clock.js';
 
 const order: InstanceOrder = { name: 'np1', minRam: 2048, image: 'any', az: null, metadata: { nodepool_node_id: '1' } };
 
 function setUp(settings: JsonObject = {}, seed = 1) {
   const clock = new VirtualClock();
-  const saved: StateEntry[] = [];
-  const cloud = new FakeCloud({ clock, random: seededRandom(seed), settings, save: (entry) => saved.push(entry) });
+  const records = new Map<string, CloudRecord>();
+  const cloud = new FakeCloud({ clock, random: seededRandom(seed), settings, records });
   const events: InstanceEvent[] = [];
   cloud.onChange((event) => events.push(event));
-  return { clock, cloud, events, saved };
+  return { clock, cloud, events, records };
 }
 
 describe('a cloud without settings', () => {
@@ -290,10 +289,9 @@ describe('knobs', () => {
 });
 
 describe('the state', () => {
-  it('can be rebuilt from what was saved, and time continues', async () => {
+  it('can be rebuilt from its records, and time continues', async () => {
     const settings = { 'create-time': 10, 'delete-time': 10, failures: { hide: 0.5 } };
-    const { cloud, clock, saved } = setUp(settings);
-    const start: StateEntry[] = [...entriesOf(cloud.state)];
+    const { cloud, clock, records } = setUp(settings);
     const ids = [1, 2, 3, 4].map(() => cloud.create(order).id);
     await clock.advance(10_000);
     cloud.remove(ids[0] ?? '');
@@ -303,12 +301,13 @@ describe('the state', () => {
     cloud.configure('provider', { 'create-time': 5 });
     cloud.stop();
 
-    const rebuilt = stateOf([...start, ...saved]);
-    const later = new FakeCloud({ clock, random: seededRandom(2), state: rebuilt });
+    const shown = [...cloud.list()];
+    const later = new FakeCloud({ clock, random: seededRandom(2), records: new Map(records) });
+    const restored = [...later.list()];
     const made = later.create(order);
     await clock.advance(10_000);
 
-    expect(rebuilt?.instances).toEqual(cloud.state.instances);
+    expect(restored).toEqual(shown);
     expect(later.settingsJson).toEqual({ 'create-time': 5 });
     expect(later.configure('provider', { 'create-time': 5 })).toBe(false);
     expect(later.images()).toEqual([{ id: image.id, name: 'debian', metadata: { nodepool_build_id: '1' } }]);

@@ -7,7 +7,7 @@ import { Knobs } from './knobs.js';
 import type { CloudUsage } from './ledger.js';
 import type { FakeCloudOptions } from './options.js';
 import { withSetting, type CloudSettings, type Failure } from './settings.js';
-import { emptyState, type CloudState } from './state.js';
+import type { CloudRecords } from './records.js';
 import { CloudFailure } from './types.js';
 import type { CloudInstance, Flavor, InstanceEvent, InstanceOrder, UploadedImage } from './types.js';
 
@@ -16,30 +16,29 @@ import type { CloudInstance, Flavor, InstanceEvent, InstanceOrder, UploadedImage
  * process and simulations on a virtual clock. Ten thousand instances cost one timer.
  */
 export class FakeCloud {
-  readonly #options: FakeCloudOptions;
+  readonly #records: CloudRecords;
   readonly #knobs: Knobs;
   readonly #feed: EventFeed;
   readonly #instances: InstanceTable;
-  readonly #images: ImageStore;
-  readonly #owners: Map<string, string>;
+  readonly #images = new ImageStore();
+  readonly #owners = new Map<string, string>();
+  /** Part of every id, new for each process: no two clouds have an id in common, nor does one use an id twice. */
   readonly #idPrefix: string;
-  #nextId: number;
+  #nextId = 1;
 
   /** @throws {TypeError} the settings are wrong */
   constructor(options: FakeCloudOptions) {
-    this.#options = options;
-    const { clock, save, endpoints, random } = options;
-    const state = options.state ?? emptyState(random);
-    this.#idPrefix = state.idPrefix;
-    this.#nextId = state.nextId;
-    this.#knobs = new Knobs(options.settings ?? state.settings, random);
+    const { clock, endpoints, random, settings = {}, records = new Map() } = options;
+    this.#records = records;
+    this.#idPrefix = Math.floor(random() * 0x1_0000_0000)
+      .toString(16)
+      .padStart(8, '0');
+    this.#knobs = new Knobs(settings, random);
     // While the API is down for good, no change is heard of.
     this.#feed = new EventFeed(() => this.settings.failures['api-down'] === 1);
-    this.#owners = new Map(state.owners);
-    this.#images = new ImageStore(state.images);
-    const parts = { clock, save, endpoints, knobs: this.#knobs, feed: this.#feed };
+    const parts = { clock, records, endpoints, knobs: this.#knobs, feed: this.#feed };
     this.#instances = new InstanceTable({ ...parts, newId: () => this.#newId('i') });
-    for (const record of state.instances.values()) this.#instances.restore(record);
+    this.#restore();
   }
 
   /** The knobs in force. */
@@ -57,18 +56,6 @@ export class FakeCloud {
     return this.#instances.ledger.usage;
   }
 
-  /** Everything that must survive, to be written anew. */
-  get state(): CloudState {
-    return {
-      idPrefix: this.#idPrefix,
-      nextId: this.#nextId,
-      settings: this.#knobs.json,
-      owners: new Map(this.#owners),
-      images: this.#images.byId(),
-      instances: this.#instances.records(),
-    };
-  }
-
   /**
    * Takes over the settings of a configuration, unless the same owner has configured just these before: then what was
    * changed by hand since stays. Settings of the last owner to change its own win.
@@ -78,9 +65,9 @@ export class FakeCloud {
   configure(owner: string, settings: JsonObject): boolean {
     const text = JSON.stringify(settings);
     if (this.#owners.get(owner) === text) return false;
-    this.#use(settings);
+    this.#knobs.use(settings);
     this.#owners.set(owner, text);
-    this.#options.save?.({ kind: 'owner', owner, text });
+    this.#settingsChanged();
     return true;
   }
 
@@ -89,7 +76,8 @@ export class FakeCloud {
    * @throws {TypeError} there is no such knob, or the value is wrong
    */
   set(path: string, value: Json): void {
-    this.#use(withSetting(this.#knobs.json, path, value));
+    this.#knobs.use(withSetting(this.#knobs.json, path, value));
+    this.#settingsChanged();
   }
 
   /** The flavor an order would get; `undefined` when the cloud has none. */
@@ -125,7 +113,7 @@ export class FakeCloud {
 
   #keepImage(image: UploadedImage): UploadedImage {
     this.#images.add(image);
-    this.#options.save?.({ kind: 'image', image });
+    this.#records.set(image.id, { image });
     return image;
   }
 
@@ -141,7 +129,7 @@ export class FakeCloud {
 
   /** Forgets an image; fine when there is none. */
   removeImage(id: string): void {
-    if (this.#images.remove(id)) this.#options.save?.({ kind: 'image-gone', id });
+    if (this.#images.remove(id)) this.#records.delete(id);
   }
 
   /**
@@ -247,10 +235,23 @@ export class FakeCloud {
     this.#instances.stop();
   }
 
-  #use(json: JsonObject): void {
-    this.#knobs.use(json);
-    this.#options.save?.({ kind: 'settings', settings: json });
+  #settingsChanged(): void {
+    this.#records.set('settings', { settings: this.#knobs.json, owners: [...this.#owners] });
     this.#feed.catchUp();
+  }
+
+  /** Takes in what an earlier process has kept: the settings first, as instances need them. */
+  #restore(): void {
+    const kept = [...this.#records.values()];
+    for (const record of kept) {
+      if (!('settings' in record)) continue;
+      this.#knobs.use(record.settings);
+      for (const [owner, text] of record.owners) this.#owners.set(owner, text);
+    }
+    for (const record of kept) {
+      if ('image' in record) this.#images.add(record.image);
+      else if ('instance' in record) this.#instances.restore(record);
+    }
   }
 
   #newId(kind: string): string {

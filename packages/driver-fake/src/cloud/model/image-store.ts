@@ -2,18 +2,10 @@ import type { UploadedImage } from './types.js';
 
 /** Uploaded images by id. */
 export class ImageStore {
-  readonly #images: Map<string, UploadedImage>;
-
-  constructor(images: ReadonlyMap<string, UploadedImage>) {
-    this.#images = new Map(images);
-  }
+  readonly #images = new Map<string, UploadedImage>();
 
   all(): UploadedImage[] {
     return [...this.#images.values()];
-  }
-
-  byId(): ReadonlyMap<string, UploadedImage> {
-    return new Map(this.#images);
   }
 
   get(id: string): UploadedImage | undefined {

@@ -2,6 +2,7 @@ import type { EventFeed } from './event-feed.js';
 import type { Knobs } from './knobs.js';
 import { Ledger } from './ledger.js';
 import type { FakeCloudOptions } from './options.js';
+import type { CloudRecords } from './records.js';
 import { TimerHeap } from './timer-heap.js';
 import type { CloudInstance, Flavor, InstanceOrder, InstanceRecord, Transition } from './types.js';
 
@@ -21,7 +22,8 @@ interface Due {
 }
 
 /** What the instances of a cloud need of it. */
-export interface InstanceTableParts extends Pick<FakeCloudOptions, 'clock' | 'save' | 'endpoints'> {
+export interface InstanceTableParts extends Pick<FakeCloudOptions, 'clock' | 'endpoints'> {
+  readonly records: CloudRecords;
   readonly knobs: Knobs;
   readonly feed: EventFeed;
   /** A new id. */
@@ -51,10 +53,6 @@ export class InstanceTable {
     if (!record.gone) this.ledger.count(record.instance, 1);
     if (record.next) this.#heap.add(record.next.atMs, { live, due: (live.due = ++this.#due) });
     if (record.instance.port !== undefined) this.#listen(live);
-  }
-
-  records(): ReadonlyMap<string, InstanceRecord> {
-    return new Map([...this.#instances].map(([id, live]) => [id, live.record]));
   }
 
   /** One instance, hidden or not. */
@@ -138,7 +136,7 @@ export class InstanceTable {
       live.due = ++this.#due;
       live.record = { ...live.record, next: undefined };
     }
-    this.#parts.save?.({ kind: 'instance', record: live.record });
+    this.#parts.records.set(live.record.instance.id, live.record);
   }
 
   /** The status becomes `error`. */
@@ -166,13 +164,13 @@ export class InstanceTable {
 
   /** The instance is gone at once. */
   erase(live: LiveInstance): void {
-    const { endpoints, feed, save } = this.#parts;
+    const { endpoints, feed, records } = this.#parts;
     const { instance, gone } = live.record;
     live.due = ++this.#due;
     this.#instances.delete(instance.id);
     if (!gone) this.ledger.count(instance, -1);
-    if (instance.port !== undefined) endpoints?.close(instance.id, true);
-    save?.({ kind: 'gone', id: instance.id });
+    if (instance.port !== undefined) endpoints?.remove(instance.id);
+    records.delete(instance.id);
     if (!live.record.hidden) feed.emit({ id: instance.id, instance: null });
   }
 
@@ -216,7 +214,7 @@ export class InstanceTable {
     if (!endpoints) return this.#activate(live, { address: `${instance.name}.fake` });
     endpoints.open(instance, knobs.settings.ssh).then(
       (place) => {
-        if (this.#instances.get(instance.id) !== live) endpoints.close(instance.id, true);
+        if (this.#instances.get(instance.id) !== live) endpoints.remove(instance.id);
         else if (live.record.instance.status === 'building') this.#activate(live, place);
       },
       (error: unknown) => {
@@ -253,7 +251,7 @@ export class InstanceTable {
 
   #publish(live: LiveInstance): void {
     const { instance, hidden } = live.record;
-    this.#parts.save?.({ kind: 'instance', record: live.record });
+    this.#parts.records.set(instance.id, live.record);
     this.#parts.feed.emit({ id: instance.id, instance: hidden ? null : instance });
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock, JsonObject } from '@nodepool/zk-protocol';
+import type { CloudRecords } from './records.js';
 import type { SshSettings } from './settings.js';
-import type { CloudState, StateEntry } from './state.js';
 import type { CloudInstance } from './types.js';
 
 /** Gives instances a real place to be reached at. */
@@ -10,11 +10,10 @@ export interface Endpoints {
    * @returns what is to be known about it
    */
   open(instance: CloudInstance, ssh: SshSettings): Promise<Pick<CloudInstance, 'address' | 'port' | 'hostKeys'>>;
-  /**
-   * Ends it; fine when there is none.
-   * @param isGone - the instance will never be back
-   */
-  close(id: string, isGone: boolean): void;
+  /** Ends it for an instance that will never be back; fine when there is none. */
+  remove(id: string): void;
+  /** Ends all; the instances stay. */
+  close(): void;
 }
 
 /** Options of a cloud. */
@@ -26,8 +25,6 @@ export interface FakeCloudOptions {
   readonly settings?: JsonObject | undefined;
   /** Default: instances have the address `<name>.fake`, which is never contacted. */
   readonly endpoints?: Endpoints | undefined;
-  /** What an earlier cloud left. */
-  readonly state?: CloudState | undefined;
-  /** Called with everything that must survive. */
-  readonly save?: ((entry: StateEntry) => void) | undefined;
+  /** What an earlier cloud left, and where this one keeps what must survive. Default: nothing survives. */
+  readonly records?: CloudRecords | undefined;
 }

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Json } from '@nodepool/zk-protocol';
-import { defaultCloudDir } from '../server/address.js';
+import { defaultCloudDir } from '../client/address.js';
 
 /** The command line makes no sense. */
 export class UsageError extends Error {}

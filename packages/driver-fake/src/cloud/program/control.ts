@@ -1,7 +1,8 @@
 import { systemClock } from '@nodepool/zk-protocol';
 import type { CloudInstance } from '../model/types.js';
-import { addressOf } from '../server/address.js';
-import { SocketTransport } from '../server/socket-transport.js';
+import { CloudFailure } from '../model/types.js';
+import { addressOf } from '../client/address.js';
+import { HttpClient } from '../client/http-client.js';
 import type { ControlCommand } from './arguments.js';
 import type { Terminal } from './terminal.js';
 
@@ -11,26 +12,20 @@ const TIMEOUT_MS = 10_000;
 /** Makes one call of the running server and prints what it says. */
 export async function control(command: ControlCommand, terminal: Terminal): Promise<number> {
   const { dir, listen } = command;
-  const transport = new SocketTransport({
-    address: addressOf(dir, listen),
-    clock: systemClock,
-    revive: () => {
-      refused.abort(new Error(`no server of a fake cloud answers in ${dir}: is a launcher using this cloud?`));
-    },
-  });
-  const refused = new AbortController();
-  const signal = AbortSignal.any([refused.signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  const client = new HttpClient({ address: addressOf(dir, listen), clock: systemClock });
   try {
-    await transport.ready(signal);
-    return await run(command, transport, terminal, signal);
+    return await run(command, client, terminal, AbortSignal.timeout(TIMEOUT_MS));
+  } catch (error) {
+    if (!(error instanceof CloudFailure && error.kind === 'unavailable')) throw error;
+    throw new Error(`no server of a fake cloud answers in ${dir}: is a launcher using this cloud?`, { cause: error });
   } finally {
-    transport.close();
+    client.close();
   }
 }
 
 async function run(
   command: ControlCommand,
-  transport: SocketTransport,
+  client: HttpClient,
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<number> {
@@ -40,27 +35,27 @@ async function run(
   };
   switch (command.name) {
     case 'show':
-      terminal.print(JSON.stringify(await transport.call('show', null, signal), null, 2));
+      terminal.print(JSON.stringify(await client.call('show', null, signal), null, 2));
       return 0;
     case 'list':
-      for (const instance of await transport.call('list', null, signal)) terminal.print(JSON.stringify(instance));
+      for (const instance of await client.call('list', null, signal)) terminal.print(JSON.stringify(instance));
       return 0;
     case 'set':
-      await transport.call('set', { path: command.path, value: command.value }, signal);
+      await client.call('set', { path: command.path, value: command.value }, signal);
       return 0;
     case 'kill':
-      return found(await transport.call('kill', command.id, signal), command.id);
+      return found(await client.call('kill', command.id, signal), command.id);
     case 'break':
-      return found(await transport.call('breakDown', command.id, signal), command.id);
+      return found(await client.call('breakDown', command.id, signal), command.id);
     case 'hide':
-      return found(await transport.call('hide', { id: command.id, forMs: command.forMs }, signal), command.id);
+      return found(await client.call('hide', { id: command.id, forMs: command.forMs }, signal), command.id);
     case 'leak': {
-      const leaked: CloudInstance = await transport.call('leak', { metadata: command.metadata }, signal);
+      const leaked: CloudInstance = await client.call('leak', { metadata: command.metadata }, signal);
       terminal.print(leaked.id);
       return 0;
     }
     case 'stop':
-      await transport.request('stop', null, signal);
+      await client.request('stop', null, signal);
       return 0;
   }
 }

@@ -1,8 +1,8 @@
+import { rmSync } from 'node:fs';
 import { systemClock } from '@nodepool/zk-protocol';
-import { addressOf, ensureCloudDir } from '../server/address.js';
+import { addressOf, ensureCloudDir } from '../client/address.js';
 import { lockCloudDir } from '../server/lock.js';
 import { CloudServer } from '../server/server.js';
-import { removeStaleSocket } from '../server/stale-socket.js';
 import { SshEndpoints } from '../server/ssh-endpoints.js';
 import type { ServeCommand } from './arguments.js';
 import type { Terminal } from './terminal.js';
@@ -17,7 +17,8 @@ export async function serve({ dir, listen, idleTimeoutMs }: ServeCommand, termin
     return 0;
   }
   try {
-    await removeStaleSocket(address);
+    // The socket of a killed server. Only who holds the lock of the directory may.
+    if ('path' in address) rmSync(address.path, { force: true });
     const server = await CloudServer.start({
       ...{ dir, address, idleTimeoutMs, clock: systemClock, random: Math.random },
       endpoints: new SshEndpoints(dir),

@@ -1,91 +1,78 @@
 import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { entriesOf, stateOf, type CloudState, type StateEntry } from '../model/state.js';
+import type { CloudRecord, CloudRecords } from '../model/records.js';
 
-/** Changes the file may hold beyond what is needed before it is written anew. */
+/** Lines the file may have beyond those that are needed before it is written anew. */
 const SPARE_LINES = 20_000;
-const FILE = 'cloud.ndjson';
+const FILE = 'cloud.journal';
 
 /**
- * Keeps a cloud on disk: one line per change, and a fresh file now and then. What was flushed survives the death of the
- * process, though not that of the machine: nothing waits for the disk.
+ * Keeps a cloud on disk: a line `[key, record]` for each change, and a fresh file now and then. A change survives the
+ * death of the process as soon as it is made, though not that of the machine: nothing waits for the disk.
  */
-export class Journal {
+export class Journal implements CloudRecords {
   readonly #file: string;
-  #fd: number;
+  readonly #records = new Map<string, CloudRecord>();
+  /** `undefined`: closed. */
+  #fd: number | undefined;
   #lines = 0;
-  readonly #instances = new Map<string, StateEntry>();
-  #others: StateEntry[] = [];
 
-  private constructor(file: string) {
-    this.#file = file;
-    this.#fd = openSync(file, 'a', 0o600);
+  /** @param dir - must exist and be ours alone */
+  constructor(dir: string) {
+    this.#file = join(dir, FILE);
+    // The last line has no end: it is empty, or was cut short by the death of the process and never acknowledged.
+    const lines = existsSync(this.#file) ? readFileSync(this.#file, 'utf8').split('\n').slice(0, -1) : [];
+    for (const line of lines) {
+      // Written by this same class, in a directory only its user can write to.
+      const [key, record] = JSON.parse(line) as [string, CloudRecord | null];
+      if (record) this.#records.set(key, record);
+      else this.#records.delete(key);
+    }
+    this.#rewrite();
   }
 
-  /**
-   * Opens the journal of a directory, which must exist and be ours alone.
-   * @returns it, and what an earlier cloud left; `undefined` when this is the first
-   */
-  static open(dir: string): { journal: Journal; state: CloudState | undefined } {
-    const file = join(dir, FILE);
-    const state = existsSync(file) ? stateOf(readEntries(readFileSync(file, 'utf8'))) : undefined;
-    const journal = new Journal(file);
-    if (state) journal.rewrite(state);
-    return { journal, state };
+  values(): MapIterator<CloudRecord> {
+    return this.#records.values();
   }
 
-  /** Notes a change; it is on disk after the next `flush`. Of several changes of one instance only the last counts. */
-  add(entry: StateEntry): void {
-    if (entry.kind === 'instance') this.#instances.set(entry.record.instance.id, entry);
-    else if (entry.kind === 'gone') this.#instances.set(entry.id, entry);
-    else this.#others.push(entry);
+  set(key: string, record: CloudRecord): Map<string, CloudRecord> {
+    this.#records.set(key, record);
+    this.#append(key, record);
+    return this.#records;
   }
 
-  /**
-   * Writes what was noted. Call it before anybody is told.
-   * @param cloud - read when the file has grown so much that it is written anew
-   */
-  flush(cloud: { readonly usage: { readonly instances: number }; readonly state: CloudState }): void {
-    const entries = [...this.#others, ...this.#instances.values()];
-    if (entries.length === 0) return;
-    this.#others = [];
-    this.#instances.clear();
-    writeAll(this.#fd, entries);
-    this.#lines += entries.length;
-    if (this.#lines > SPARE_LINES + 2 * cloud.usage.instances) this.rewrite(cloud.state);
+  delete(key: string): boolean {
+    const existed = this.#records.delete(key);
+    if (existed) this.#append(key, null);
+    return existed;
   }
 
-  /** Replaces the file by one that holds just this. */
-  rewrite(state: CloudState): void {
+  /** Closes the file. What changes afterwards is not kept. */
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = undefined;
+  }
+
+  #append(key: string, record: CloudRecord | null): void {
+    if (this.#fd === undefined) return;
+    writeAll(this.#fd, [[key, record]]);
+    if (++this.#lines > SPARE_LINES + 2 * this.#records.size) this.#rewrite();
+  }
+
+  /** Replaces the file by one that holds just the records there are. */
+  #rewrite(): void {
     const temporary = `${this.#file}.new`;
     rmSync(temporary, { force: true });
     const fd = openSync(temporary, 'ax', 0o600);
-    const entries = [...entriesOf(state)];
-    writeAll(fd, entries);
+    writeAll(fd, [...this.#records]);
     renameSync(temporary, this.#file);
-    closeSync(this.#fd);
+    this.close();
     this.#fd = fd;
-    this.#lines = 0;
-  }
-
-  /** Closes the file. */
-  close(): void {
-    closeSync(this.#fd);
+    this.#lines = this.#records.size;
   }
 }
 
-function writeAll(fd: number, entries: readonly StateEntry[]): void {
+function writeAll(fd: number, entries: readonly (readonly [string, CloudRecord | null])[]): void {
   const bytes = Buffer.from(entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
   for (let offset = 0; offset < bytes.length;) offset += writeSync(fd, bytes, offset);
-}
-
-/** A line cut short by the death of the process is the last one, and was not acknowledged. */
-function* readEntries(text: string): Generator<StateEntry> {
-  const lines = text.split('\n');
-  const unfinished = lines.pop();
-  for (const line of lines) {
-    // Written by this same class, in a directory only its user can write to.
-    if (line !== '') yield JSON.parse(line) as StateEntry;
-  }
-  void unfinished;
 }

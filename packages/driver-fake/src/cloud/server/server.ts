@@ -1,14 +1,12 @@
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Clock } from '@nodepool/zk-protocol';
-import { callCloud, isCallName, type CloudCalls, type CallName } from '../client/api.js';
+import { callCloud, isCallName, type CallName, type CloudCalls } from '../client/calls.js';
 import { FakeCloud } from '../model/fake-cloud.js';
 import type { Endpoints } from '../model/options.js';
-import { emptyState } from '../model/state.js';
 import { CloudFailure } from '../model/types.js';
-import type { InstanceEvent } from '../model/types.js';
+import type { FailureKind, InstanceEvent } from '../model/types.js';
+import type { ServerAddress } from '../client/address.js';
 import { Journal } from './journal.js';
-import { LineReader, readCall, type ServerMessage } from './protocol.js';
-import type { ServerAddress } from './address.js';
 
 /** Options of a server. */
 export interface CloudServerOptions {
@@ -22,12 +20,25 @@ export interface CloudServerOptions {
   readonly idleTimeoutMs?: number | undefined;
 }
 
-/** Unsent bytes at which a client counts as dead. */
+/** Unsent bytes at which a client that follows the changes counts as dead. */
 const MAX_UNSENT_BYTES = 64 * 1024 * 1024;
+/** Longest request that is read; a longer one ends the connection. */
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
+
+const STATUS: Readonly<Record<Exclude<FailureKind, 'reset'>, number>> = {
+  invalid: 400,
+  quota: 403,
+  'not-found': 404,
+  'rate-limited': 429,
+  failed: 500,
+  unavailable: 503,
+  capacity: 507,
+};
 
 /**
- * A cloud that other processes use. It outlives them, and its instances outlive it: everything is in its journal before
- * anybody is told.
+ * A cloud that other processes use over HTTP: `POST /<call>` with the arguments as JSON, and `POST /events`, whose answer
+ * is a line of JSON for each change from then on. It outlives its clients, and its instances outlive it: everything is in
+ * its journal before anybody is told.
  */
 export class CloudServer {
   readonly cloud: FakeCloud;
@@ -36,29 +47,26 @@ export class CloudServer {
   readonly #options: CloudServerOptions;
   readonly #journal: Journal;
   readonly #server: Server;
-  readonly #clients = new Set<Client>();
-  #flushing = false;
+  readonly #followers = new Set<ServerResponse>();
+  #connections = 0;
   #stopping = false;
-  #closed = false;
   #cancelIdle: (() => void) | undefined;
 
   private constructor(options: CloudServerOptions) {
     this.#options = options;
-    const { journal, state = emptyState(options.random) } = Journal.open(options.dir);
-    this.#journal = journal;
-    this.cloud = new FakeCloud({
-      ...options,
-      state,
-      save: (entry) => {
-        journal.add(entry);
-        this.#flushSoon();
-      },
+    this.#journal = new Journal(options.dir);
+    this.cloud = new FakeCloud({ ...options, records: this.#journal });
+    this.cloud.onChange((event) => this.#tell(event));
+    this.#server = createServer((request, response) => void this.#serve(request, response));
+    this.#server.keepAliveTimeout = 0; // Clients end connections: a call never meets one that the server is about to end.
+    this.#server.on('connection', (socket) => {
+      this.#connections++;
+      this.#cancelIdle?.();
+      socket.once('close', () => {
+        this.#connections--;
+        this.#watchIdleness();
+      });
     });
-    journal.rewrite(this.cloud.state);
-    this.cloud.onChange((event) => {
-      for (const client of this.#clients) client.notify(event);
-    });
-    this.#server = createServer((socket) => this.#accept(socket));
     this.ended = new Promise((resolve) => this.#server.once('close', resolve));
   }
 
@@ -82,63 +90,59 @@ export class CloudServer {
     return server;
   }
 
-  /** Writes what is left and ends. The instances stay, and continue when the next server begins. */
+  /** Ends it. The instances stay, and continue when the next server begins. */
   async stop(): Promise<void> {
     if (this.#stopping) return this.ended;
     this.#stopping = true;
     this.#cancelIdle?.();
     this.cloud.stop();
-    this.#flush();
-    this.#closed = true;
     this.#journal.close();
-    for (const { instance } of this.cloud.state.instances.values()) this.#options.endpoints?.close(instance.id, false);
+    this.#options.endpoints?.close();
     this.#server.close();
-    for (const client of this.#clients) client.end();
+    this.#server.closeAllConnections();
     await this.ended;
   }
 
-  #accept(socket: Socket): void {
-    const client = new Client(socket, {
-      call: (name, args) => this.#call(name, args),
-      instances: () => this.cloud.list(),
-      flushSoon: () => this.#flushSoon(),
-      gone: () => {
-        this.#clients.delete(client);
-        this.#watchIdleness();
-      },
-    });
-    this.#clients.add(client);
-    this.#cancelIdle?.();
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const name = request.url?.slice(1) ?? '';
+    try {
+      if (isFromBrowser(request)) throw new CloudFailure('invalid', 'only POST is served, and no page of a browser');
+      const args: unknown = JSON.parse((await readBody(request)) || 'null');
+      if (name === 'events') this.#follow(response);
+      else if (name === 'stop') answer(response, 200, null, () => void this.stop());
+      else answer(response, 200, await this.#call(name, args));
+    } catch (error) {
+      const kind = error instanceof CloudFailure ? error.kind : 'invalid';
+      const message = error instanceof Error ? error.message : String(error);
+      if (kind === 'reset') response.destroy();
+      else answer(response, STATUS[kind], { kind, message });
+    }
   }
 
   #call(name: string, args: unknown): unknown {
-    if (name === 'stop') {
-      setImmediate(() => void this.stop()); // after the answer
-      return null;
-    }
     if (!isCallName(name)) throw new CloudFailure('invalid', `there is no call "${name}"`);
-    // The only client that speaks this protocol is ours, in a directory or port of this user.
+    // The only client is ours, in a directory or port of this user.
     return callCloud(this.cloud, this.#options.clock, name, args as CloudCalls[CallName][0]);
   }
 
-  /** One write to the journal and one to each client for all that happens in a turn of the event loop. */
-  #flushSoon(): void {
-    if (this.#flushing) return;
-    this.#flushing = true;
-    setImmediate(() => this.#flush());
+  #follow(response: ServerResponse): void {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' }).flushHeaders();
+    this.#followers.add(response);
+    response.once('close', () => this.#followers.delete(response));
   }
 
-  #flush(): void {
-    this.#flushing = false;
-    if (this.#closed) return;
-    this.#journal.flush(this.cloud);
-    for (const client of this.#clients) client.flush();
+  #tell(event: InstanceEvent): void {
+    const line = `${JSON.stringify(event)}\n`;
+    for (const follower of this.#followers) {
+      follower.write(line);
+      if (follower.writableLength > MAX_UNSENT_BYTES) follower.destroy();
+    }
   }
 
   #watchIdleness(): void {
     const { idleTimeoutMs, clock } = this.#options;
     this.#cancelIdle?.();
-    if (idleTimeoutMs === undefined || this.#clients.size > 0 || this.#stopping) return;
+    if (idleTimeoutMs === undefined || this.#connections > 0 || this.#stopping) return;
     this.#cancelIdle = clock.setTimer(idleTimeoutMs, () => {
       const isNeeded = this.cloud.settings.ssh.enabled && this.cloud.usage.instances > 0;
       if (isNeeded) this.#watchIdleness();
@@ -147,94 +151,24 @@ export class CloudServer {
   }
 }
 
-interface ClientServices {
-  call(name: string, args: unknown): unknown;
-  instances(): Iterable<NonNullable<InstanceEvent['instance']>>;
-  flushSoon(): void;
-  gone(): void;
+/** A browser says with every POST which page makes it. On a loopback port any page of any site could call. */
+function isFromBrowser({ method, headers }: IncomingMessage): boolean {
+  return method !== 'POST' || headers.origin !== undefined;
 }
 
-/** One connection. */
-class Client {
-  readonly #socket: Socket;
-  readonly #services: ClientServices;
-  readonly #lines = new LineReader();
-  #unsent: string[] = [];
-  #subscribed = false;
-
-  constructor(socket: Socket, services: ClientServices) {
-    this.#socket = socket;
-    this.#services = services;
-    socket.setEncoding('utf8').setNoDelay(true);
-    socket.on('data', (chunk: string) => this.#read(chunk));
-    socket.on('error', () => socket.destroy()); // A client that is gone needs no answer; `close` follows.
-    socket.on('close', () => services.gone());
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) throw new CloudFailure('reset', 'the request is too long to be meant');
+    chunks.push(chunk);
   }
-
-  notify(event: InstanceEvent): void {
-    if (!this.#subscribed) return;
-    this.#send({ event });
-    this.#services.flushSoon();
-  }
-
-  flush(): void {
-    if (this.#unsent.length === 0 || this.#socket.destroyed) return;
-    this.#socket.write(this.#unsent.join(''));
-    this.#unsent = [];
-    if (this.#socket.writableLength > MAX_UNSENT_BYTES) this.#socket.destroy();
-  }
-
-  end(): void {
-    this.flush();
-    this.#socket.end();
-    this.#socket.destroySoon();
-  }
-
-  #read(chunk: string): void {
-    try {
-      for (const line of this.#lines.read(chunk)) this.#handle(line);
-    } catch (error) {
-      this.#socket.destroy(error instanceof Error ? error : undefined);
-    }
-    this.#services.flushSoon();
-  }
-
-  #handle(line: string): void {
-    const message = readCall(line);
-    if (!message) {
-      this.#socket.destroy();
-      return;
-    }
-    const { id, call, args } = message;
-    if (call === 'subscribe') {
-      this.#subscribed = true;
-      this.#send({ reset: true });
-      for (const instance of this.#services.instances()) this.#send({ event: { id: instance.id, instance } });
-      return this.#send({ id, result: null });
-    }
-    try {
-      const result = this.#services.call(call, args);
-      if (!(result instanceof Promise)) return this.#send({ id, result });
-      result.then(
-        (value: unknown) => this.#answerLater({ id, result: value }),
-        (error: unknown) => this.#answerLater({ id, error: describeFailure(error) }),
-      );
-    } catch (error) {
-      this.#send({ id, error: describeFailure(error) });
-    }
-  }
-
-  #answerLater(message: ServerMessage): void {
-    this.#send(message);
-    this.#services.flushSoon();
-  }
-
-  #send(message: ServerMessage): void {
-    this.#unsent.push(`${JSON.stringify(message)}\n`);
-  }
+  return Buffer.concat(chunks).toString();
 }
 
-function describeFailure(error: unknown): { kind: CloudFailure['kind']; message: string } {
-  if (error instanceof CloudFailure) return { kind: error.kind, message: error.message };
-  return { kind: 'invalid', message: error instanceof Error ? error.message : String(error) };
+function answer(response: ServerResponse, status: number, body: unknown, onSent?: () => void): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
+  response.end(text, onSent);
 }

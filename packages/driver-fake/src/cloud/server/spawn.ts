@@ -2,15 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ensureCloudDir } from './address.js';
-
-/** How the server of a directory is started. */
-export interface SpawnOptions {
-  readonly dir: string;
-  readonly listen?: string | undefined;
-  /** Default: this package's own program. */
-  readonly program?: string | undefined;
-}
+import { ensureCloudDir } from '../client/address.js';
 
 /** The package's program, from `src` as well as from `dist`. */
 const PROGRAM = fileURLToPath(new URL('../../../bin/nodepool-fake-cloud.js', import.meta.url));
@@ -20,12 +12,12 @@ const PROGRAM = fileURLToPath(new URL('../../../bin/nodepool-fake-cloud.js', imp
  * ends at once. Its messages go to `server.log` in the directory.
  * @returns whether the process it started still runs
  */
-export function spawnServer({ dir, listen, program = PROGRAM }: SpawnOptions): () => boolean {
+export function spawnServer(dir: string, listen?: string): () => boolean {
   ensureCloudDir(dir);
   const log = openSync(join(dir, 'server.log'), 'a', 0o600);
   try {
     const args = ['serve', '--dir', dir, ...(listen === undefined ? [] : ['--listen', listen])];
-    const child = spawn(process.execPath, [program, ...args, '--idle-timeout', '60'], {
+    const child = spawn(process.execPath, [PROGRAM, ...args, '--idle-timeout', '60'], {
       cwd: dir,
       detached: true,
       stdio: ['ignore', log, log],

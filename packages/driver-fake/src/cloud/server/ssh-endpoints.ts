@@ -55,12 +55,20 @@ export class SshEndpoints implements Endpoints {
     return { address: settings.address, port, hostKeys: [key.public] };
   }
 
-  close(id: string, isGone: boolean): void {
+  remove(id: string): void {
+    this.#end(id);
+    rmSync(join(this.#dir, 'instances', id), { recursive: true, force: true });
+  }
+
+  close(): void {
+    for (const id of [...this.#endpoints.keys()]) this.#end(id);
+  }
+
+  #end(id: string): void {
     const endpoint = this.#endpoints.get(id);
     this.#endpoints.delete(id);
     endpoint?.tcp.close();
     for (const connection of endpoint?.connections ?? []) connection.end();
-    if (isGone) rmSync(join(this.#dir, 'instances', id), { recursive: true, force: true });
   }
 }
 

@@ -10,10 +10,8 @@ export interface CloudCalls {
   /** Out: whether it is gone already. */
   remove: [id: string, isGone: boolean];
   get: [id: string, instance: CloudInstance | null];
-  /** Does nothing: when it is answered, every event of before has arrived. */
-  sync: [nothing: null, nothing: null];
-  /** Instances that carry a tag. */
-  find: [tag: { readonly name: string; readonly value: string }, instances: readonly CloudInstance[]];
+  /** Instances that carry a tag; without one, all. */
+  find: [tag: { readonly name: string; readonly value: string } | null, instances: readonly CloudInstance[]];
   limits: [nothing: null, limits: JsonObject];
   zones: [nothing: null, zones: readonly string[]];
   flavor: [order: Pick<InstanceOrder, 'flavor' | 'minRam'>, flavor: Flavor | null];
@@ -56,8 +54,7 @@ const CALLS: CallTable = {
   create: (cloud, order) => cloud.create(order),
   remove: (cloud, id) => cloud.remove(id),
   get: (cloud, id) => cloud.get(id) ?? null,
-  sync: () => null,
-  find: (cloud, { name, value }) => [...cloud.list()].filter(({ metadata }) => metadata[name] === value),
+  find: (cloud, tag) => [...cloud.list()].filter(({ metadata }) => !tag || metadata[tag.name] === tag.value),
   limits: ({ settings: { quota } }) =>
     Object.fromEntries(Object.entries(quota).filter(([, limit]) => Number.isFinite(limit))),
   zones: (cloud) => cloud.settings.zones,
@@ -90,9 +87,8 @@ const CALLS: CallTable = {
   leak: (cloud, order) => cloud.leak(order),
 };
 
-/** Calls on which the API's own troubles have no effect: they are the operator's, or belong to the connection. */
+/** Calls on which the API's own troubles have no effect: they are the operator's. */
 const CALM: ReadonlySet<CallName> = new Set<CallName>([
-  'sync',
   'configure',
   'show',
   'list',

@@ -1,0 +1,162 @@
+import { Agent, request, type IncomingMessage } from 'node:http';
+import { dirname } from 'node:path';
+import { delay, orAbort, type Clock } from '@nodepool/zk-protocol';
+import type { CallName, CloudCalls } from './calls.js';
+import type { CloudChange, CloudClient } from './client.js';
+import { CloudFailure, type FailureKind, type InstanceEvent } from '../model/types.js';
+import { ensureCloudDir, type ServerAddress } from './address.js';
+
+/** How to reach a server. */
+export interface HttpClientOptions {
+  readonly address: ServerAddress;
+  readonly clock: Clock;
+  /** Called before each try of `start` to connect, when no server answered the one before: starts the server. */
+  readonly revive?: (() => void) | undefined;
+  /** Told about lost connections. */
+  readonly onLost?: ((reason: Error) => void) | undefined;
+}
+
+const FIRST_PAUSE_MS = 20;
+const LAST_PAUSE_MS = 250;
+
+/** Calls the server of a cloud over HTTP, and follows its changes once started. */
+export class HttpClient implements CloudClient {
+  readonly #options: HttpClientOptions;
+  readonly #agent = new Agent({ keepAlive: true });
+  readonly #closed = new AbortController();
+  readonly #listeners = new Set<(change: CloudChange) => void>();
+  /** Instances that were reported and not seen to go: after a lost connection nobody knows what became of them. */
+  readonly #reported = new Set<string>();
+  #connected: Promise<void> | undefined;
+
+  constructor(options: HttpClientOptions) {
+    this.#options = options;
+  }
+
+  start(signal: AbortSignal): Promise<void> {
+    this.#connected ??= this.#connect();
+    return orAbort(this.#connected, signal);
+  }
+
+  call<Name extends CallName>(
+    name: Name,
+    args: CloudCalls[Name][0],
+    signal?: AbortSignal,
+  ): Promise<CloudCalls[Name][1]> {
+    // The server answers a call of this name with this type.
+    return this.request(name, args, signal) as Promise<CloudCalls[Name][1]>;
+  }
+
+  /** Makes any call, known or not. Resolves to what the server says. */
+  async request(name: string, args: unknown, signal?: AbortSignal): Promise<unknown> {
+    signal?.throwIfAborted();
+    const answer = this.#answerTo(name, args);
+    // Nothing is told to the server: its answer is not waited for any more.
+    return signal ? orAbort(answer, signal) : answer;
+  }
+
+  onChange(listener: (change: CloudChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): void {
+    this.#closed.abort(new CloudFailure('unavailable', 'the client is closed'));
+    this.#agent.destroy();
+  }
+
+  async #answerTo(name: string, args: unknown): Promise<unknown> {
+    try {
+      const response = await this.#send(name, args);
+      const body: unknown = JSON.parse(await textOf(response));
+      if (response.statusCode === 200) return body;
+      const { kind, message } = body as { kind: FailureKind; message: string };
+      throw new CloudFailure(kind, message);
+    } catch (error) {
+      throw error instanceof CloudFailure ? error : noAnswer(error as NodeJS.ErrnoException);
+    }
+  }
+
+  #send(name: string, args: unknown): Promise<IncomingMessage> {
+    const { address } = this.#options;
+    const where = 'path' in address ? { socketPath: address.path } : address;
+    return new Promise((resolve, reject) => {
+      this.#closed.signal.throwIfAborted();
+      request({ ...where, agent: this.#agent, method: 'POST', path: `/${name}` }, resolve)
+        .once('error', reject)
+        .end(JSON.stringify(args));
+    });
+  }
+
+  /** Begins to follow the changes; where no server answers it is started. Rejects only when the client is closed. */
+  async #connect(): Promise<void> {
+    const { address, clock } = this.#options;
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LAST_PAUSE_MS)) {
+      try {
+        // Only who may write to the directory can have put the socket there.
+        if ('path' in address) ensureCloudDir(dirname(address.path));
+        const events = await this.#send('events', null);
+        if (events.statusCode !== 200) throw new Error(`the server answers ${events.statusCode}`);
+        void this.#follow(events);
+        return;
+      } catch {
+        this.#closed.signal.throwIfAborted();
+        this.#revive();
+        await delay(clock, pauseMs, this.#closed.signal);
+      }
+    }
+  }
+
+  #revive(): void {
+    try {
+      this.#options.revive?.();
+    } catch (error) {
+      this.#options.onLost?.(error as Error);
+    }
+  }
+
+  async #follow(events: IncomingMessage): Promise<void> {
+    const unsure = [...this.#reported];
+    this.#reported.clear();
+    for (const id of unsure) this.#tell({ id, instance: undefined });
+    let reason = new Error('the server closed the connection');
+    try {
+      let rest = '';
+      for await (const chunk of events.setEncoding('utf8') as AsyncIterable<string>) {
+        const lines = (rest + chunk).split('\n');
+        rest = lines.pop() ?? '';
+        for (const line of lines) this.#heard(JSON.parse(line) as InstanceEvent);
+      }
+    } catch (error) {
+      reason = error as Error;
+    }
+    if (this.#closed.signal.aborted) return;
+    this.#options.onLost?.(reason);
+    this.#connected = this.#connect();
+    this.#connected.catch(() => {}); // Closed meanwhile.
+  }
+
+  #heard(event: InstanceEvent): void {
+    if (event.instance) this.#reported.add(event.id);
+    else this.#reported.delete(event.id);
+    this.#tell(event);
+  }
+
+  #tell(change: CloudChange): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+/** Without a connection the call was not even taken; otherwise nobody knows. */
+function noAnswer(error: NodeJS.ErrnoException): CloudFailure {
+  const kind = error.syscall === 'connect' ? 'unavailable' : 'reset';
+  return new CloudFailure(kind, `no answer from the cloud: ${error.message}`);
+}
+
+function textOf(response: IncomingMessage): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    response.once('end', () => resolve(text)).once('error', reject);
+  });
+}

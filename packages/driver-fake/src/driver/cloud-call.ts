@@ -1,0 +1,65 @@
+import {
+  CapacityError,
+  ConfigError,
+  LaunchError,
+  NotFoundError,
+  ProviderUnavailableError,
+  QuotaError,
+  RateLimitedError,
+  type TaskManager,
+} from '@nodepool/core';
+import { CloudFailure, type CallName, type CloudCalls, type CloudClient } from '../cloud/index.js';
+
+/** Makes a call to the cloud. What it refuses is an error of core; for an order that can never work, `ConfigError`. */
+export type CloudCall = <Name extends CallName>(
+  name: Name,
+  args: CloudCalls[Name][0],
+  signal: AbortSignal,
+) => Promise<CloudCalls[Name][1]>;
+
+/** Makes a call to the cloud when its turn comes. @param metric - as openstack names its calls */
+export type PacedCall = <Name extends CallName>(
+  metric: string,
+  name: Name,
+  args: CloudCalls[Name][0],
+  signal: AbortSignal,
+) => Promise<CloudCalls[Name][1]>;
+
+/** Calls of a cloud, with errors of core. */
+export function callsOf(cloud: CloudClient): CloudCall {
+  return async (name, args, signal) => {
+    try {
+      return await cloud.call(name, args, signal);
+    } catch (error) {
+      throw error instanceof CloudFailure ? translate(name, error) : error;
+    }
+  };
+}
+
+/** Calls that wait for their turn, and are counted. */
+export function pacedCallsOf(call: CloudCall, tasks: TaskManager): PacedCall {
+  return (metric, name, args, signal) => tasks.call(metric, (own) => call(name, args, own), { signal });
+}
+
+/** The error of core that tells a caller what to do next. */
+function translate(call: string, failure: CloudFailure): Error {
+  const message = `fake cloud, call "${call}": ${failure.message}`;
+  const options = { cause: failure };
+  switch (failure.kind) {
+    case 'quota':
+      return new QuotaError(message, options);
+    case 'capacity':
+      return new CapacityError(message, options);
+    case 'not-found':
+      return new NotFoundError(message, options);
+    case 'rate-limited':
+      return new RateLimitedError(message, options);
+    case 'unavailable':
+    case 'reset':
+      return new ProviderUnavailableError(message, options);
+    case 'invalid':
+      return new ConfigError(message, [], options);
+    case 'failed':
+      return new LaunchError('status', message, options);
+  }
+}
