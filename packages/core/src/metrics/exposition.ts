@@ -8,6 +8,9 @@ export type Sample = readonly [labels: LabelValues, value: number];
 /** Reads a metric. */
 export type Reader = () => Iterable<Sample>;
 
+/** Metrics that are read when asked for. */
+export type Readers = Readonly<Partial<Record<PrometheusKey, Reader>>>;
+
 /** Metrics in the text format of Prometheus. A registry of its own: several may live in one process. */
 export class Exposition {
   readonly #registry = new Registry();
@@ -15,7 +18,7 @@ export class Exposition {
   readonly #histograms = new Map<PrometheusKey, Histogram>();
 
   /** @param readers - metrics that are read when asked for; the others are counted as things happen */
-  constructor(readers: Readonly<Partial<Record<PrometheusKey, Reader>>>) {
+  constructor(readers: Readers) {
     for (const [key, { help, prometheus }] of Object.entries(METRICS) as [PrometheusKey, MetricDefinition][]) {
       if (prometheus) this.#add(key, prometheus, help, readers[key]);
     }
@@ -58,7 +61,8 @@ export class Exposition {
 function collectGauge(read: Reader) {
   return function (this: Gauge): void {
     forget(this);
-    for (const [labels, value] of read()) this.set(known(labels), value);
+    // a limit may be Infinity, which is none
+    for (const [labels, value] of read()) if (Number.isFinite(value)) this.set(known(labels), value);
   };
 }
 

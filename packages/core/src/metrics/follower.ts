@@ -1,16 +1,20 @@
 import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
-import type { Config } from '../contract/config.js';
 import type { Logger } from '../contract/logger.js';
-import { maxServersOf } from './limits.js';
+import { GaugeSender } from './gauge-sender.js';
 import { Installation } from './installation.js';
-import { InstallationGauges } from './installation-gauges.js';
 import { Leadership } from './leadership.js';
+import type { Readers } from './exposition.js';
 import type { Statsd } from './statsd/statsd.js';
 import { CACHES, type CacheName } from './table/table.js';
 import type { CacheQueues, MetricsAttachment, ObservedLauncher } from './types.js';
 
 /** Time between two reports of the launcher's own figures. */
 const REPORT_MS = 10_000;
+/** Gauges of the installation, which one launcher sends. */
+const INSTALLATION = ['nodes', 'labelNodes', 'providerNodes', 'addressableRequests'] as const;
+const LIMITS = ['maxServers', 'tenantLimit'] as const;
+/** Gauges that each launcher sends. */
+const OWN = ['connectionQueue', 'eventQueue', 'playbackQueue', ...LIMITS] as const;
 
 /** What a follower works with. */
 export interface FollowerOptions {
@@ -21,6 +25,7 @@ export interface FollowerOptions {
   readonly pid: number;
   /** Missing: nothing is sent, and no election is held. */
   readonly statsd: Statsd | undefined;
+  readonly readers: Readers;
 }
 
 /** Follows one launcher: counts what its caches show, and sends statsd what is not a happening. */
@@ -28,12 +33,10 @@ export class Follower implements MetricsAttachment {
   readonly launcher: ObservedLauncher;
   readonly installation: Installation;
   readonly #options: FollowerOptions;
+  readonly #gauges: GaugeSender | undefined;
   readonly #leadership: Leadership | undefined;
   readonly #unsubscribe: (() => void)[];
   #cancelReport: CancelTimer | undefined;
-  #limitedProviders: ReadonlySet<string> = new Set();
-  /** Resources by tenant. */
-  #limitedTenants: ReadonlyMap<string, readonly string[]> = new Map();
   #started = false;
   #stopped = false;
 
@@ -41,7 +44,9 @@ export class Follower implements MetricsAttachment {
     this.launcher = launcher;
     this.#options = options;
     this.installation = new Installation(() => launcher.registry.pools);
-    this.#leadership = options.statsd && this.#createLeadership(options.statsd);
+    const { statsd, readers, host } = options;
+    this.#gauges = statsd && new GaugeSender(statsd, readers, { host });
+    this.#leadership = this.#gauges && this.#createLeadership(this.#gauges);
     this.#unsubscribe = [
       launcher.nodes.onChange((change) => this.installation.nodeChanged(change) && this.#leadership?.changed()),
       launcher.requests.onChange((change) => this.installation.requestChanged(change) && this.#leadership?.changed()),
@@ -64,7 +69,7 @@ export class Follower implements MetricsAttachment {
   }
 
   configChanged(): void {
-    if (this.#started) this.#sendLimits();
+    if (this.#started) this.#gauges?.send(LIMITS, true);
   }
 
   stop(): void {
@@ -81,15 +86,14 @@ export class Follower implements MetricsAttachment {
     return CACHES.map((cache) => [cache, queues[cache]] as const);
   }
 
-  #createLeadership(statsd: Statsd): Leadership {
+  #createLeadership(gauges: GaugeSender): Leadership {
     const { clock, logger, host, pid } = this.#options;
-    const gauges = new InstallationGauges(statsd, this.installation);
     return new Leadership({
       zk: this.launcher.zk,
       clock,
       logger,
       identifier: `${host}-${pid}`,
-      send: (everything) => gauges.send(everything),
+      send: (everything) => gauges.send(INSTALLATION, everything),
     });
   }
 
@@ -97,44 +101,7 @@ export class Follower implements MetricsAttachment {
   #report(): void {
     if (this.#stopped) return;
     this.#cancelReport = this.#options.clock.setTimer(REPORT_MS, () => this.#report());
-    const { statsd, host } = this.#options;
-    statsd?.gauge('connectionQueue', { host }, this.launcher.zk.counters.pending);
-    for (const [cache, { eventQueue, playbackQueue }] of this.caches()) {
-      statsd?.gauge('eventQueue', { host, cache }, eventQueue);
-      statsd?.gauge('playbackQueue', { host, cache }, playbackQueue);
-    }
-    this.#sendLimits();
+    this.#gauges?.send(OWN, true);
     this.#leadership?.refresh();
-  }
-
-  #sendLimits(): void {
-    const { providers, tenantLimits } = this.launcher.config();
-    this.#sendProviderLimits(providers);
-    this.#sendTenantLimits(tenantLimits);
-  }
-
-  #sendProviderLimits(providers: Config['providers']): void {
-    const { statsd } = this.#options;
-    for (const provider of this.#limitedProviders) {
-      if (!providers.has(provider)) statsd?.gauge('maxServers', { provider }, 0);
-    }
-    this.#limitedProviders = new Set(providers.keys());
-    for (const [provider, config] of providers) statsd?.gauge('maxServers', { provider }, maxServersOf(config));
-  }
-
-  #sendTenantLimits(tenantLimits: Config['tenantLimits']): void {
-    const { statsd } = this.#options;
-    for (const [tenant, resources] of this.#limitedTenants) {
-      const limits = tenantLimits.get(tenant) ?? {};
-      for (const resource of resources) {
-        if (!(resource in limits)) statsd?.gauge('tenantLimit', { tenant, resource }, 0);
-      }
-    }
-    this.#limitedTenants = new Map([...tenantLimits].map(([tenant, limits]) => [tenant, Object.keys(limits)]));
-    for (const [tenant, limits] of tenantLimits) {
-      for (const [resource, limit] of Object.entries(limits)) {
-        statsd?.gauge('tenantLimit', { tenant, resource }, limit);
-      }
-    }
   }
 }

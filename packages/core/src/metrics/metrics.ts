@@ -5,7 +5,7 @@ import type { LaunchSubject } from '../contract/operation-metrics.js';
 import type { Transition } from '../contract/state-machine.js';
 import type { LauncherEventMap } from '../launcher/events.js';
 import { BuilderMetrics, type BuilderEvents } from './builder-metrics.js';
-import { Exposition } from './exposition.js';
+import { Exposition, type Readers } from './exposition.js';
 import { Follower } from './follower.js';
 import { createReaders } from './readers.js';
 import { Statsd, type StatsdTarget } from './statsd/statsd.js';
@@ -35,6 +35,7 @@ export class Metrics implements LauncherMetrics {
   readonly builder: BuilderEvents;
   readonly #options: MetricsOptions;
   readonly #statsd: Statsd | undefined;
+  readonly #readers: Readers;
   readonly #exposition: Exposition;
   #follower: Follower | undefined;
   #usage: ProcessUsage | undefined;
@@ -46,14 +47,14 @@ export class Metrics implements LauncherMetrics {
     this.#statsd = statsd && new Statsd(statsd, { clock, logger });
     const builder = new BuilderMetrics(clock, hostname, this.#statsd, () => this.#exposition);
     this.builder = builder;
-    const readers = createReaders({
+    this.#readers = createReaders({
       follower: () => this.#follower,
       version,
       statsdDropped: () => this.#statsd?.dropped,
       usage: () => this.#usage,
       conditions: () => this.#conditions?.all ?? [],
     });
-    this.#exposition = new Exposition({ ...readers, ...builder.readers() });
+    this.#exposition = new Exposition({ ...this.#readers, ...builder.readers() });
   }
 
   /** `Content-Type` of {@link Metrics.render}. */
@@ -81,7 +82,7 @@ export class Metrics implements LauncherMetrics {
   attach(launcher: ObservedLauncher): MetricsAttachment {
     const { clock, logger, hostname, pid } = this.#options;
     const host = hostname.split('.', 1)[0] ?? hostname;
-    this.#follower = new Follower(launcher, { clock, logger, host, pid, statsd: this.#statsd });
+    this.#follower = new Follower(launcher, { clock, logger, host, pid, statsd: this.#statsd, readers: this.#readers });
     return this.#follower;
   }
 

@@ -27,17 +27,15 @@ export class StateCounts {
 
 const NO_NODES = new StateCounts();
 
-/** Groups by name. One without nodes is forgotten, but remembered as changed until somebody has asked. */
+/** Groups by name. One without nodes is forgotten. */
 class Groups {
   readonly #groups = new Map<string, StateCounts>();
-  #changed = new Set<string>();
 
   add(name: string, state: string, step: 1 | -1): void {
     let group = this.#groups.get(name);
     if (!group) this.#groups.set(name, (group = new StateCounts()));
     group.add(state, step);
     if (group.total === 0) this.#groups.delete(name);
-    this.#changed.add(name);
   }
 
   of(name: string): StateCounts {
@@ -46,12 +44,6 @@ class Groups {
 
   names(): IterableIterator<string> {
     return this.#groups.keys();
-  }
-
-  takeChanged(): ReadonlySet<string> {
-    const changed = this.#changed;
-    this.#changed = new Set();
-    return changed;
   }
 }
 

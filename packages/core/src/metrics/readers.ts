@@ -1,13 +1,9 @@
 import type { Condition } from '../contract/condition.js';
-import type { Reader, Sample } from './exposition.js';
+import type { ProviderConfig } from '../contract/provider-config.js';
+import type { Reader, Readers, Sample } from './exposition.js';
 import type { Follower } from './follower.js';
-import { maxServersOf } from './limits.js';
 import type { StateCounts } from './node-counts.js';
-import type { PrometheusKey } from './table/table.js';
 import type { CacheQueues, ObservedLauncher, ProcessUsage } from './types.js';
-
-/** Metrics that are read when somebody asks. */
-export type Readers = Partial<Record<PrometheusKey, Reader>>;
 
 /** What readers look at. */
 export interface ReaderSources {
@@ -73,9 +69,9 @@ function launcherReaders({ follower, version, statsdDropped, conditions }: Reade
   };
   return {
     maxServers: of((launcher) =>
-      finite([...launcher.config().providers].map(([provider, c]) => [{ provider }, maxServersOf(c)])),
+      [...launcher.config().providers].map(([provider, config]) => [{ provider }, maxServersOf(config)] as const),
     ),
-    tenantLimit: of((launcher) => finite(tenantLimits(launcher))),
+    tenantLimit: of((launcher) => tenantLimits(launcher)),
     poolRequests: of((launcher) => poolRequests(launcher)),
     failingDeletions: of((launcher) => one(launcher.failingDeletions())),
     providerFailing: of((launcher) => {
@@ -123,8 +119,11 @@ function one(value: number | undefined): Sample[] {
   return value === undefined ? [] : [[{}, value]];
 }
 
-function finite(samples: Iterable<Sample>): Sample[] {
-  return [...samples].filter(([, value]) => Number.isFinite(value));
+/** Sum over the pools; `Infinity` when one has no limit. Pools that are switched off count nothing. */
+function maxServersOf(provider: ProviderConfig): number {
+  let sum = 0;
+  for (const { maxServers } of provider.pools.values()) sum += Math.max(0, maxServers);
+  return sum;
 }
 
 function* tenantLimits(launcher: ObservedLauncher): Generator<Sample> {
