@@ -21,7 +21,7 @@ const ROOMS = {
     'embedded/wire': ['client/contract', 'embedded/model'],
     'embedded/storage': ['base', 'client/contract', 'embedded/contract', 'embedded/model', 'embedded/wire'],
     'embedded/server': ['base', 'client', 'embedded/contract', 'embedded/model', 'embedded/wire', 'embedded/storage'],
-    'embedded/in-process': ['base', 'client/contract', 'client', 'embedded/model'],
+    'embedded/memory': ['base', 'client/contract', 'client', 'embedded/contract', 'embedded/model', 'embedded/server'],
     embedded: ['embedded/contract', 'embedded/model', 'embedded/storage', 'embedded/server'],
     '.': ['base', 'client/contract', 'client', 'records', 'recipes', 'cache'],
   },

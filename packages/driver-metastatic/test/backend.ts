@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { connect, systemClock } from '@nodepool/zk-protocol';
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
-import { InProcessServer, InProcessZooKeeper, perfectConditions } from '@nodepool/zk-protocol/in-process';
-import type { TransactionListener } from '@nodepool/zk-protocol/in-process';
+import { connectInMemory, MemoryServer, perfectConditions } from '@nodepool/zk-protocol/memory';
+import type { MemoryLink, TransactionListener } from '@nodepool/zk-protocol/memory';
+import { ProcessClock } from '@nodepool/core/testing';
 import { PumpClock } from './pump-clock.js';
 
 const SESSION_TIMEOUT_MS = 4_000;
@@ -48,8 +49,8 @@ export async function realBackend(): Promise<Backend> {
  */
 export function virtualBackend(onTransaction?: TransactionListener): Backend {
   const clock = new PumpClock();
-  const server = new InProcessServer(clock, onTransaction);
-  const sessions = new Set<InProcessZooKeeper>();
+  const server = new MemoryServer(clock, onTransaction);
+  const sessions = new Map<ZooKeeper, { link: MemoryLink; process: ProcessClock }>();
   return {
     clock,
     session: async (random) => {
@@ -59,18 +60,23 @@ export function virtualBackend(onTransaction?: TransactionListener): Backend {
         replyDelayMs: () => random() * 3,
         survivors: (count: number) => Math.floor(random() * (count + 1)),
       };
-      const options = { clock, sessionTimeoutMs: SESSION_TIMEOUT_MS, ...(conditions && { conditions, random }) };
-      const zk = new InProcessZooKeeper(server, options);
-      sessions.add(zk);
+      const process = new ProcessClock(clock);
+      const { zk, link } = connectInMemory(server, {
+        ...{ clock: process, serverClock: clock, sessionTimeoutMs: SESSION_TIMEOUT_MS },
+        ...(conditions && { conditions, random }),
+      });
+      sessions.set(zk, { link, process });
       await zk.whenConnected();
       return zk;
     },
     breakConnections: () => {
-      for (const zk of sessions) zk.breakConnection();
+      for (const { link } of sessions.values()) link.break();
       return Promise.resolve();
     },
     kill: (zk) => {
-      for (const each of sessions) if (each === zk && sessions.delete(each)) each.kill();
+      sessions.get(zk)?.process.kill();
+      sessions.get(zk)?.link.sever();
+      sessions.delete(zk);
       return Promise.resolve();
     },
     stop: () => {

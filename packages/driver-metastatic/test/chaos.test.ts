@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { delay } from '@nodepool/zk-protocol';
 import type { NodeId, RequestId } from '@nodepool/zk-protocol';
-import type { TransactionListener } from '@nodepool/zk-protocol/in-process';
+import type { TransactionListener } from '@nodepool/zk-protocol/memory';
 import { virtualBackend } from './backend.js';
 import { startWorld, yamlOf } from './harness.js';
 import type { TestClient, World } from './harness.js';

@@ -2,17 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@nodepool/core/testing';
 import { encodeNode, NODE_CREATE_PATH, nodePath, withNode } from '@nodepool/zk-protocol';
 import type { NodeRecord } from '@nodepool/zk-protocol';
-import { InProcessServer, InProcessZooKeeper, type LinkConditions } from '@nodepool/zk-protocol/in-process';
+import { connectInMemory, MemoryServer, perfectConditions, type LinkConditions } from '@nodepool/zk-protocol/memory';
 import { entry, startLauncher } from './launcher-harness.js';
 
 /** A connection on which a request takes this long; answers take a millisecond. */
 const link = (requestMs: number): LinkConditions => ({
+  ...perfectConditions,
   requestDelayMs: () => requestMs,
   replyDelayMs: () => 1,
-  connectDelayMs: () => 1,
-  canConnect: () => true,
-  survivors: (count) => count,
-  arrange: (names) => names,
 });
 const SLOW_MS = 100;
 
@@ -25,8 +22,8 @@ async function turns(): Promise<boolean> {
 /** A launcher that is slow to reach ZooKeeper and one that is not, with the two slots of a host registered. */
 async function openRack() {
   const clock = new VirtualClock({ idle: turns });
-  const server = new InProcessServer(clock);
-  const sessions = [SLOW_MS, 1].map((ms) => new InProcessZooKeeper(server, { clock, conditions: link(ms) }));
+  const server = new MemoryServer(clock);
+  const sessions = [SLOW_MS, 1].map((ms) => connectInMemory(server, { clock, conditions: link(ms) }).zk);
   const starting = Promise.all(sessions.map((zk) => startLauncher(zk, { clock })));
   const [slow, quick] = (await clock.run(starting)) as [Launcher, Launcher];
   const host = { name: 'fake-host', labels: ['small'], 'max-parallel-jobs': 2 };

@@ -33,7 +33,7 @@ export type { ZooKeeperErrorCode } from './client/contract/errors.js';
 export { ZooKeeperError, MultiError, isZooKeeperError } from './client/contract/errors.js';
 export { connect, createZooKeeper, openAcl } from './client/connect.js';
 export type { ZooKeeperOptions } from './client/connect.js';
-export type { Lookup } from './client/dial.js';
+export type { Lookup, OpenStream } from './client/dial.js';
 export type { ZooKeeperTlsOptions } from './client/tls.js';
 export type { ZooKeeperLogger } from './client/logger.js';
 export { formatServer } from './base/server-address.js';

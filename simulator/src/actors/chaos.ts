@@ -80,7 +80,7 @@ export class Chaos {
 
   #breakConnection(process: SimulatedProcess): void {
     this.#world.trace.add('chaos', `connection of ${process.name} breaks`);
-    process.zk.breakConnection();
+    process.link.break();
   }
 
   /** No way back for a while, perhaps longer than the session lives. */
@@ -89,7 +89,7 @@ export class Chaos {
     const ms = random.exponential(8_000);
     trace.add('chaos', `${process.name} is cut off for ${Math.round(ms)} ms`);
     process.weather.refusal = 1;
-    process.zk.breakConnection();
+    process.link.break();
     clock.setTimer(ms, () => (process.weather.refusal = 0));
   }
 

@@ -1,5 +1,5 @@
 import { DATABASE_ID_PATH, type JsonObject } from '@nodepool/zk-protocol';
-import type { TransactionListener } from '@nodepool/zk-protocol/in-process';
+import type { TransactionListener } from '@nodepool/zk-protocol/memory';
 
 type Change = Parameters<TransactionListener>[0]['changes'][number];
 

@@ -1,7 +1,7 @@
-import { InProcessZooKeeper, type InProcessServer } from '@nodepool/zk-protocol/in-process';
+import type { ZooKeeper } from '@nodepool/zk-protocol';
+import { connectInMemory, type MemoryLink, type MemoryServer } from '@nodepool/zk-protocol/memory';
 import type { Logger } from '@nodepool/core';
 import { ProcessClock } from '@nodepool/core/testing';
-import { Violation } from './violation.js';
 import { Weather } from './weather.js';
 import type { World } from './world.js';
 
@@ -9,7 +9,8 @@ import type { World } from './world.js';
 export class SimulatedProcess {
   readonly clock: ProcessClock;
   readonly weather: Weather;
-  readonly zk: InProcessZooKeeper;
+  readonly zk: ZooKeeper;
+  readonly link: MemoryLink;
   readonly logger: Logger;
   isDead = false;
   readonly #stalls: { readonly beginMs: number; endMs: number }[] = [];
@@ -17,21 +18,23 @@ export class SimulatedProcess {
   constructor(
     readonly world: World,
     readonly name: string,
-    server: InProcessServer,
+    server: MemoryServer,
   ) {
     this.clock = new ProcessClock(world.clock);
     this.weather = new Weather(world.random.fork());
     this.weather.latencyMs = world.latencyMs;
-    this.zk = new InProcessZooKeeper(server, {
+    this.logger = world.trace.logger(name, (message, fields) => {
+      if (!this.isDead) world.errorLogged(name, message, fields);
+    });
+    const { zk, link } = connectInMemory(server, {
       clock: this.clock,
       serverClock: world.clock,
       conditions: this.weather,
       random: world.random.fork().next,
-      onListenerError: (error) => world.violate(new Violation(`${name}: a listener threw ${String(error)}`)),
+      logger: this.logger,
     });
-    this.logger = world.trace.logger(name, (message, fields) => {
-      if (!this.isDead) world.errorLogged(name, message, fields);
-    });
+    this.zk = zk;
+    this.link = link;
     world.checker.follow(this.zk, name);
     this.zk.onState((state) => {
       world.trace.add(name, () => `is ${state}, session 0x${this.zk.sessionId.toString(16)}`);
@@ -47,7 +50,7 @@ export class SimulatedProcess {
   /** Hears nothing of ZooKeeper for so many milliseconds. */
   silence(ms: number): void {
     this.#noteStall(ms);
-    this.zk.hold(ms);
+    this.link.hold(ms);
   }
 
   /** For how much of this time it did not run, or heard nothing of ZooKeeper: what it asked there was not answered. */
@@ -68,6 +71,6 @@ export class SimulatedProcess {
     if (this.isDead) return;
     this.isDead = true;
     this.clock.kill();
-    this.zk.kill();
+    this.link.sever();
   }
 }

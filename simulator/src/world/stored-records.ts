@@ -1,5 +1,5 @@
 import { CONTROLS_ROOT, classifyPath } from '@nodepool/zk-protocol';
-import type { TransactionListener } from '@nodepool/zk-protocol/in-process';
+import type { TransactionListener } from '@nodepool/zk-protocol/memory';
 
 /** Records that ZooKeeper has, with the transaction that wrote each last: what caches show when nothing moves. */
 export class StoredRecords {

@@ -1,4 +1,4 @@
-import type { LinkConditions } from '@nodepool/zk-protocol/in-process';
+import type { LinkConditions } from '@nodepool/zk-protocol/memory';
 import type { Random } from '@nodepool/core/testing';
 
 /** How a process reaches ZooKeeper; may get worse and better. */
@@ -31,9 +31,5 @@ export class Weather implements LinkConditions {
 
   survivors(count: number): number {
     return this.#random.int(0, count);
-  }
-
-  arrange(names: string[]): string[] {
-    return this.#random.shuffle(names);
   }
 }

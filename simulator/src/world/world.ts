@@ -1,7 +1,7 @@
 import type { Driver, LogFields } from '@nodepool/core';
 import type { PastLine } from '@nodepool/history';
 import { Environment, InvariantChecker, Random, VirtualClock } from '@nodepool/core/testing';
-import { InProcessServer } from '@nodepool/zk-protocol/in-process';
+import { MemoryServer, type TransactionListener } from '@nodepool/zk-protocol/memory';
 import { Violation } from './violation.js';
 import { describeChange } from './describe-change.js';
 import { StoredRecords } from './stored-records.js';
@@ -30,13 +30,20 @@ export class World {
   readonly trace: Trace;
   readonly checker: InvariantChecker;
   readonly stored = new StoredRecords();
-  readonly server: InProcessServer;
+  readonly server: MemoryServer;
   readonly drivers = new Map<string, Driver>();
   /** By provider; `max-concurrency` of its entry. */
   readonly maxConcurrency = new Map<string, Limit>();
   readonly latencyMs: number;
   readonly violations: Violation[] = [];
   readonly #environment: Environment;
+  readonly #onTransaction: TransactionListener = (transaction, sessionId) => {
+    const { changes, zxid } = transaction;
+    const what = () => `zk ${zxid}: ${changes.map(describeChange).join('; ')}`;
+    if (changes.length > 0) this.trace.add(this.checker.nameOf(sessionId), what);
+    this.checker.onTransaction(transaction, sessionId);
+    this.stored.onTransaction(transaction, sessionId);
+  };
   readonly #onRejection = (error: unknown): void => {
     this.violate(new Violation(`unhandled rejection: ${stackOf(error)}`));
   };
@@ -59,13 +66,8 @@ export class World {
     this.#environment = new Environment(this.random.fork(), trace);
     this.trace = new Trace(this.clock, trace);
     this.checker = new InvariantChecker((violation) => this.violate(new Violation(violation)));
-    this.server = new InProcessServer(this.clock, (transaction, sessionId) => {
-      const { changes, zxid } = transaction;
-      const what = () => `zk ${zxid}: ${changes.map(describeChange).join('; ')}`;
-      if (changes.length > 0) this.trace.add(this.checker.nameOf(sessionId), what);
-      this.checker.onTransaction(transaction, sessionId);
-      this.stored.onTransaction(transaction, sessionId);
-    });
+    const order = this.random.fork();
+    this.server = new MemoryServer(this.clock, this.#onTransaction, { arrange: (names) => order.shuffle(names) });
     this.latencyMs = this.random.pick([0.3, 1, 5, 30]);
     process.on('unhandledRejection', this.#onRejection);
     process.on('uncaughtException', this.#onException);

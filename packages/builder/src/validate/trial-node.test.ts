@@ -11,11 +11,11 @@ import {
   type NodeId,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
-import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
+import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TrialNode } from './trial-node.js';
 
-const zk = new InProcessZooKeeper(new InProcessServer(systemClock));
+const zk = connectInMemory(new MemoryServer(systemClock)).zk;
 
 beforeAll(() => zk.whenConnected());
 afterAll(() => zk.close());

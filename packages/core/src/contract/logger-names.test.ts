@@ -69,7 +69,7 @@ describe("the launcher's loggers", () => {
     await harness.giveBack(await harness.take(['small']));
     await harness.untilNoNodes();
     cloud.failNext('unavailable');
-    launcher.zk.breakConnection();
+    launcher.link.break();
     await harness.pass(120_000);
     await harness.stopLauncher(launcher);
     return [...new Set(String(stdout.read() ?? '').split('\n'))].filter((name) => name.startsWith('nodepool')).sort();

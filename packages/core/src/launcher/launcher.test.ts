@@ -42,7 +42,7 @@ async function stored(id: RequestId): Promise<RequestRecord | undefined> {
 
 describe('a launcher that starts', () => {
   it('is ready once caches are complete and providers run, and says until then what is missing', async () => {
-    const zk = world.session();
+    const { zk } = world.session();
     await world.clock.run(zk.whenConnected());
     const launcher = world.launcher(pooledConfig, zk);
     expect(launcher.notReady).toEqual(['reading nodes and requests from ZooKeeper', 'providers are being started']);
@@ -103,12 +103,12 @@ describe('a launcher beside another one that dies', () => {
     const id = await ask(['a'], 'pending');
     const lock = requestLockPath(id);
     await world.clock.run(world.zk.ensurePath(lock));
-    await world.clock.run(other.create(`${lock}/0123__lock__`, '', { ephemeral: true, sequential: true }));
+    await world.clock.run(other.zk.create(`${lock}/0123__lock__`, '', { ephemeral: true, sequential: true }));
     await world.startLauncher(pooledConfig);
     await world.settle(1_000);
     expect(await stored(id)).toMatchObject({ state: 'pending' });
 
-    other.kill();
+    other.link.sever();
     await world.settle(2_000);
 
     expect(await stored(id)).toMatchObject({ state: 'fulfilled' });
@@ -118,12 +118,12 @@ describe('a launcher beside another one that dies', () => {
 describe('a launcher whose session is lost', () => {
   it('registers itself and its pools again, and serves in the new session', async () => {
     let isAway = false;
-    const zk = world.session(() => !isAway);
+    const { zk, link } = world.session(() => !isAway);
     const launcher = await world.startLauncher(pooledConfig, zk);
     const before = zk.sessionId;
 
     isAway = true;
-    zk.breakConnection();
+    link.break();
     await world.settle(3_000);
     expect(launcher.notReady).toContain('no connection to ZooKeeper');
     expect(await registered('pool'), 'its entries are gone with the session').toEqual([]);
@@ -154,10 +154,10 @@ describe('a launcher that drains', () => {
 
   it('does not wait for ZooKeeper when nothing is under way', async () => {
     let isAway = false;
-    const zk = world.session(() => !isAway);
+    const { zk, link } = world.session(() => !isAway);
     const launcher = await world.startLauncher(pooledConfig, zk);
     isAway = true;
-    zk.breakConnection();
+    link.break();
     await world.settle(3_000);
     const startMs = world.clock.now();
 

@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto';
 import type { Random } from './random.js';
 
 const crypto = createRequire(import.meta.url)('node:crypto') as { randomUUID: () => string };
-const real = { setImmediate, random: Math.random.bind(Math), randomUUID };
+const real = { setImmediate, clearImmediate, random: Math.random.bind(Math), randomUUID };
 
 /**
  * Makes what product code takes from the process come from the seed: `Math.random`, uuids, and the turns of the event
  * loop, which are counted so that the simulation knows when everything has come to rest.
  */
 export class Environment {
-  #pending = 0;
+  readonly #pending = new Set<NodeJS.Immediate>();
   readonly #stackTraceLimit = Error.stackTraceLimit;
 
   /**
@@ -24,18 +24,23 @@ export class Environment {
     crypto.randomUUID = () => [8, 4, 4, 4, 12].map((digits) => random.hex(digits)).join('-');
     syncBuiltinESMExports();
     globalThis.setImmediate = ((fn: (...args: unknown[]) => void, ...args: unknown[]) => {
-      this.#pending++;
-      return real.setImmediate(() => {
-        this.#pending--;
+      const immediate = real.setImmediate(() => {
+        this.#pending.delete(immediate);
         fn(...args);
       });
+      this.#pending.add(immediate);
+      return immediate;
     }) as typeof setImmediate;
+    globalThis.clearImmediate = (immediate) => {
+      if (immediate) this.#pending.delete(immediate);
+      real.clearImmediate(immediate);
+    };
   }
 
   /** Resolves when all that does not wait for a timer has run. */
   async settle(): Promise<void> {
     do await new Promise<void>((resolve) => real.setImmediate(resolve));
-    while (this.#pending > 0);
+    while (this.#pending.size > 0);
   }
 
   /** Gives everything back. */
@@ -43,6 +48,7 @@ export class Environment {
     Math.random = real.random;
     crypto.randomUUID = real.randomUUID;
     globalThis.setImmediate = real.setImmediate;
+    globalThis.clearImmediate = real.clearImmediate;
     syncBuiltinESMExports();
     Error.stackTraceLimit = this.#stackTraceLimit;
   }

@@ -62,9 +62,9 @@ describe('requests that wait while pools register', () => {
   });
 
   it('are served when the session of that launcher is lost', async () => {
-    const { zk } = await harness.startLauncher();
+    const { link } = await harness.startLauncher();
     await harness.pass(20_000);
-    zk.hold(30_000);
+    link.hold(30_000);
     await harness.pass(25_000);
     const ids = await submitAll();
 

@@ -39,14 +39,14 @@ describe('much at the same time', () => {
 
   it('is not taken for a leak of listeners when many requests are abandoned with the connection', async () => {
     const [label] = await harness.configuration.labels();
-    const { zk } = await harness.startLauncher();
+    const { link } = await harness.startLauncher();
     const requests = await Promise.all(Array.from({ length: MANY }, () => harness.submit([label])));
     const isPending = (id: RequestId) => harness.history.requests.get(id)?.state === 'pending';
     let broken = false;
     harness.history.onWrite = () => {
       if (broken || !requests.every(isPending)) return;
       broken = true;
-      zk.breakConnection(); // before any answer has arrived
+      link.break(); // before any answer has arrived
     };
 
     await harness.until(() => broken, 'all requests are accepted');

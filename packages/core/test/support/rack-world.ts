@@ -1,5 +1,5 @@
-import { encodeNode, newNode, NODES_ROOT, type NodeRecord } from '@nodepool/zk-protocol';
-import { InProcessServer, InProcessZooKeeper, perfectConditions } from '@nodepool/zk-protocol/in-process';
+import { encodeNode, newNode, NODES_ROOT, type NodeRecord, type ZooKeeper } from '@nodepool/zk-protocol';
+import { connectInMemory, MemoryServer, perfectConditions } from '@nodepool/zk-protocol/memory';
 import { silentLogger, type Config, type Driver, type Provider, type ProviderConfig } from '../../src/index.js';
 import { Launcher } from '../../src/launcher/index.js';
 import { VirtualClock } from '../../src/testing/virtual-clock.js';
@@ -58,13 +58,13 @@ export class RackWorld {
   constructor(private readonly provider: Partial<Provider> = {}) {}
 
   readonly clock = new VirtualClock();
-  readonly #server = new InProcessServer(this.clock);
-  readonly zk = this.session();
+  readonly #server = new MemoryServer(this.clock);
+  readonly zk = this.session().zk;
 
   /** @param canConnect - default: always */
-  session(canConnect = () => true): InProcessZooKeeper {
+  session(canConnect = () => true): ReturnType<typeof connectInMemory> {
     const conditions = { ...perfectConditions, canConnect };
-    return new InProcessZooKeeper(this.#server, { clock: this.clock, conditions, random: () => 0.5 });
+    return connectInMemory(this.#server, { clock: this.clock, conditions, random: () => 0.5 });
   }
 
   /** Stores ready nodes of `rack`, each changed as asked. */
@@ -80,14 +80,14 @@ export class RackWorld {
   }
 
   /** A launcher that is not started. @param zk - its session; default: one of its own */
-  launcher(config: Config = rackConfig, zk: InProcessZooKeeper = this.session()): Launcher {
+  launcher(config: Config = rackConfig, zk: ZooKeeper = this.session().zk): Launcher {
     const driver = idleDriver(this.provider);
     const registry = { get: () => Promise.resolve(driver), reset: () => Promise.resolve(), loaded: () => [] };
     const parts = { zk, clock: this.clock, config, registry, logger: silentLogger };
     return new Launcher({ ...parts, hostname: 'nl01', version: '1' });
   }
 
-  async startLauncher(config?: Config, zk?: InProcessZooKeeper): Promise<Launcher> {
+  async startLauncher(config?: Config, zk?: ZooKeeper): Promise<Launcher> {
     const launcher = this.launcher(config, zk);
     await this.clock.run(launcher.start());
     await this.settle();

@@ -9,8 +9,9 @@ import {
   REQUESTS_ROOT,
   type NodeFields,
   type NodeId,
+  type ZooKeeper,
 } from '@nodepool/zk-protocol';
-import { InProcessServer, InProcessZooKeeper, type LinkConditions } from '@nodepool/zk-protocol/in-process';
+import { connectInMemory, MemoryServer, type LinkConditions, type MemoryLink } from '@nodepool/zk-protocol/memory';
 import { LauncherEvents } from '../../src/launcher/events.js';
 import type { Services } from '../../src/launcher/mirror/services.js';
 import { silentLogger } from '../../src/contract/logger.js';
@@ -20,71 +21,37 @@ import { VirtualClock } from '../../src/testing/virtual-clock.js';
 /** A write by its kind and path, e.g. `delete /nodepool/nodes/0000000000`; a sequential one without its number. */
 type WriteMatch = (write: string) => boolean;
 
-/** A session whose connection breaks at a chosen write. It lives on. */
-class BrittleZooKeeper extends InProcessZooKeeper {
-  #lost: WriteMatch | undefined;
-
-  /** The next such write never arrives. */
-  loseRequest(match: WriteMatch): void {
-    this.#lost = match;
-  }
-
-  override multi(operations: Parameters<InProcessZooKeeper['multi']>[0]) {
-    const sent = super.multi(operations);
-    this.#breakAt(operations.map(({ op, path }) => `${op} ${path}`));
-    return sent;
-  }
-
-  override delete(path: string, version?: number): Promise<void> {
-    const sent = super.delete(path, version);
-    this.#breakAt([`delete ${path}`]);
-    return sent;
-  }
-
-  override setData(path: string, data: Buffer | string, version?: number) {
-    const sent = super.setData(path, data, version);
-    this.#breakAt([`set ${path}`]);
-    return sent;
-  }
-
-  #breakAt(writes: readonly string[]): void {
-    if (!this.#lost || !writes.some(this.#lost)) return;
-    this.#lost = undefined;
-    // after it has left, before time moves on and it arrives
-    setImmediate(() => this.breakConnection());
-  }
-}
-
 /** What the parts of a launcher work with: a ZooKeeper on a virtual clock, and a connection that can break at any write. */
 export class ServiceWorld {
   readonly clock = new VirtualClock();
-  readonly zk: BrittleZooKeeper;
+  readonly zk: ZooKeeper;
+  readonly link: MemoryLink;
   /** Somebody else. */
-  readonly other: InProcessZooKeeper;
+  readonly other: ZooKeeper;
   readonly services: Services;
   /** How often the connection has broken. */
   breaks = 0;
+  #requestLost: WriteMatch | undefined;
   #answerLost: WriteMatch | undefined;
   #cutOffUntilMs = 0;
 
   private constructor() {
     const { clock } = this;
-    const server = new InProcessServer(clock, ({ changes }, sessionId) => {
+    const server = new MemoryServer(clock, ({ changes }, sessionId) => {
       if (sessionId !== this.zk.sessionId) return;
       const lost = this.#answerLost;
       if (!lost || !changes.some((item) => 'path' in item && lost(`${item.change} ${item.path}`))) return;
       this.#answerLost = undefined;
-      this.zk.breakConnection();
+      this.link.break();
     });
-    this.zk = new BrittleZooKeeper(server, {
-      clock,
-      conditions: { ...SLOW, canConnect: () => clock.now() >= this.#cutOffUntilMs },
-      random: () => 0.5,
-    });
+    const conditions = { ...SLOW, canConnect: () => clock.now() >= this.#cutOffUntilMs };
+    const { zk, link } = connectInMemory(server, { clock, conditions, random: () => 0.5 });
+    this.zk = this.#brittle(zk);
+    this.link = link;
     this.zk.onState((state) => {
       if (state === 'SUSPENDED') this.breaks++;
     });
-    this.other = new InProcessZooKeeper(server, { clock, random: () => 0.5 });
+    this.other = connectInMemory(server, { clock, random: () => 0.5 }).zk;
     const common = { zk: this.zk, clock, logger: silentLogger };
     const nodes = createNodeCache(common);
     const requests = createRequestCache(common);
@@ -103,15 +70,20 @@ export class ServiceWorld {
     return world;
   }
 
+  /** The next such write never arrives. */
+  loseRequest(match: WriteMatch): void {
+    this.#requestLost = match;
+  }
+
   /** The next such write takes effect, and its answer is lost. */
   loseAnswer(match: WriteMatch): void {
     this.#answerLost = match;
   }
 
-  /** Ends the session: the connection breaks, and there is no other before it has expired. */
+  /** Ends the session: the connection breaks as soon as time passes, and there is no other before it has expired. */
   loseSession(): void {
     this.#cutOffUntilMs = this.clock.now() + LONGER_THAN_A_SESSION_MS;
-    this.zk.breakConnection();
+    this.link.break();
   }
 
   /** Stores a node record, and waits until the mirror shows it. */
@@ -120,6 +92,35 @@ export class ServiceWorld {
     const path = await this.clock.run(this.other.create(`${NODES_ROOT}/`, encodeNode(node), { sequential: true }));
     await this.pass(100);
     return path.slice(NODES_ROOT.length + 1) as NodeId;
+  }
+
+  /** The same session, whose connection breaks at a chosen write. */
+  #brittle(zk: ZooKeeper): ZooKeeper {
+    const [multi, remove, setData] = [zk.multi.bind(zk), zk.delete.bind(zk), zk.setData.bind(zk)];
+    return Object.assign(zk, {
+      multi: (operations: Parameters<ZooKeeper['multi']>[0]) => {
+        const sent = multi(operations);
+        this.#breakAt(operations.map(({ op, path }) => `${op} ${path}`));
+        return sent;
+      },
+      delete: (path: string, version?: number) => {
+        const sent = remove(path, version);
+        this.#breakAt([`delete ${path}`]);
+        return sent;
+      },
+      setData: (path: string, data: Buffer | string, version?: number) => {
+        const sent = setData(path, data, version);
+        this.#breakAt([`set ${path}`]);
+        return sent;
+      },
+    });
+  }
+
+  #breakAt(writes: readonly string[]): void {
+    if (!this.#requestLost || !writes.some(this.#requestLost)) return;
+    this.#requestLost = undefined;
+    // after it has left, before time moves on and it arrives
+    setImmediate(() => this.link.break());
   }
 
   /** Lets time pass in small steps: requests leave once per turn of the event loop. */
@@ -136,5 +137,4 @@ const SLOW: Omit<LinkConditions, 'canConnect'> = {
   replyDelayMs: () => 5,
   connectDelayMs: () => 5,
   survivors: () => 0,
-  arrange: (names) => names,
 };

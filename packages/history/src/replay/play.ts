@@ -1,4 +1,5 @@
-import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
+import type { ZooKeeper } from '@nodepool/zk-protocol';
+import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import { silentLogger, type Config, type Driver } from '@nodepool/core';
 import { Launcher } from '@nodepool/core/launcher';
 import { Environment, Random, VirtualClock } from '@nodepool/core/testing';
@@ -73,9 +74,8 @@ export async function play(options: PlayOptions): Promise<PlayResult> {
 
 /** Launchers, the client and the server of one run. */
 class Scene {
-  readonly #server: InProcessServer;
+  readonly #server: MemoryServer;
   readonly #launchers: readonly Launcher[];
-  readonly #clients: InProcessZooKeeper[] = [];
   readonly #past = new Past();
   readonly #recorders: Recorder[] = [];
   readonly #clock: VirtualClock;
@@ -86,7 +86,7 @@ class Scene {
   constructor({ configs, drivers, record }: PlayOptions, clock: VirtualClock, random: Random) {
     this.#clock = clock;
     this.#random = random;
-    this.#server = new InProcessServer(clock);
+    this.#server = new MemoryServer(clock, undefined, { maxSessionTimeoutMs: SESSION_TIMEOUT_MS });
     const registry = playedDrivers(drivers, record);
     this.#launchers = configs.map(withoutKeyScans).map((config, index) => {
       const recorder = this.#makeRecorder();
@@ -125,16 +125,12 @@ class Scene {
     this.checkStarted();
     for (const recorder of this.#recorders) this.#keep(recorder);
     const providerErrors = this.#launchers.flatMap((launcher) => launcher.providerErrors);
-    for (const zk of this.#clients) zk.kill();
     return { results: this.client().results, past: this.#past, providerErrors };
   }
 
-  #connect(): InProcessZooKeeper {
-    const zk = new InProcessZooKeeper(this.#server, {
-      ...{ clock: this.#clock, sessionTimeoutMs: SESSION_TIMEOUT_MS, random: this.#random.fork().next },
-    });
-    this.#clients.push(zk);
-    return zk;
+  #connect(): ZooKeeper {
+    const random = this.#random.fork().next;
+    return connectInMemory(this.#server, { clock: this.#clock, sessionTimeoutMs: SESSION_TIMEOUT_MS, random }).zk;
   }
 
   #makeRecorder(): Recorder {

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Clock } from '../base/clock.js';
 import type { Connection } from './dial.js';
 import { Heartbeat } from './heartbeat.js';
@@ -22,7 +22,7 @@ export interface ActiveConnectionPort {
 export class ActiveConnection {
   readonly #port: ActiveConnectionPort;
   readonly #heartbeat: Heartbeat;
-  #socket: Socket | undefined;
+  #stream: Duplex | undefined;
   /** The server in use has left the list: move on once nothing is in flight. */
   #isMoving = false;
 
@@ -36,7 +36,7 @@ export class ActiveConnection {
   }
 
   get isOpen(): boolean {
-    return this.#socket !== undefined;
+    return this.#stream !== undefined;
   }
 
   /** When the server last confirmed the session, on the steady clock. */
@@ -52,14 +52,14 @@ export class ActiveConnection {
   /** Puts a connection to use. */
   open(connection: Connection, credentials: readonly Credential[]): void {
     const { pipeline, logger } = this.#port;
-    const { socket } = connection;
-    this.#socket = socket;
-    socket.on('data', (chunk: Buffer) => this.#onData(socket, chunk));
-    socket.on('drain', () => pipeline.flush());
-    socket.on('error', (error) => logger.debug('ZooKeeper socket error', { error }));
-    socket.on('close', () => this.#onClosed(socket));
+    const { stream } = connection;
+    this.#stream = stream;
+    stream.on('data', (chunk: Buffer) => this.#onData(stream, chunk));
+    stream.on('drain', () => pipeline.flush());
+    stream.on('error', (error) => logger.debug('ZooKeeper socket error', { error }));
+    stream.on('close', () => this.#onClosed(stream));
     this.#heartbeat.start(connection.sessionTimeoutMs, connection.requestedAtMs);
-    pipeline.attach(socket, connection.frames, connection.sessionId.readBigInt64BE(), credentials);
+    pipeline.attach(stream, connection.frames, connection.sessionId.readBigInt64BE(), credentials);
   }
 
   /** Looks whether the server is on the list; if not, nothing new is sent to it. */
@@ -83,32 +83,32 @@ export class ActiveConnection {
 
   /** Ends the connection and reports it as lost. */
   drop(reason: string): void {
-    const socket = this.#socket;
-    if (socket === undefined) return;
+    const stream = this.#stream;
+    if (stream === undefined) return;
     this.#port.logger.warn('ZooKeeper connection dropped', { reason, server: this.#port.serverName() });
-    socket.destroy();
+    stream.destroy();
     // Not waiting for the close event: nothing of this connection counts any more.
-    this.#onClosed(socket);
+    this.#onClosed(stream);
   }
 
   /** Ends the connection without a report. Safe to repeat. */
   shut(): void {
-    const socket = this.#socket;
-    this.#socket = undefined;
+    const stream = this.#stream;
+    this.#stream = undefined;
     this.#heartbeat.stop();
-    socket?.destroy();
+    stream?.destroy();
   }
 
-  #onData(socket: Socket, chunk: Buffer): void {
-    if (socket !== this.#socket) return;
+  #onData(stream: Duplex, chunk: Buffer): void {
+    if (stream !== this.#stream) return;
     this.#heartbeat.heard();
-    this.#port.pipeline.receive(socket, chunk);
+    this.#port.pipeline.receive(stream, chunk);
     this.moveIfIdle();
   }
 
-  #onClosed(socket: Socket): void {
-    if (socket !== this.#socket) return;
-    this.#socket = undefined;
+  #onClosed(stream: Duplex): void {
+    if (stream !== this.#stream) return;
+    this.#stream = undefined;
     this.#heartbeat.stop();
     this.#port.lost();
   }

@@ -1,6 +1,6 @@
 import stock from 'node-zookeeper-client';
-import { systemClock, type Clock } from '../base/clock.js';
-import { systemLookup, type Lookup } from './dial.js';
+import { patientClock, type Clock } from '../base/clock.js';
+import { systemLookup, type Lookup, type OpenStream } from './dial.js';
 import { ZooKeeperError } from './contract/errors.js';
 import { silentZooKeeperLogger, type ZooKeeperLogger } from './logger.js';
 import type { ServerAddress } from './contract/types.js';
@@ -27,7 +27,10 @@ export interface ZooKeeperOptions {
    * lone server, which alone can end a session and does not while it is paused itself. @default 0
    */
   serverPauseMs?: number | undefined;
-  /** @default the machine's clock, in a form that does not jump when the time of day is set */
+  /**
+   * @default the machine's clock, in a form that does not jump when the time of day is set and keeps the process alive: a
+   *   command that waits for ZooKeeper must not end without a word
+   */
   clock?: Clock | undefined;
   /** @default none */
   logger?: ZooKeeperLogger | undefined;
@@ -41,6 +44,8 @@ export interface ZooKeeperOptions {
   random?: (() => number) | undefined;
   /** Name resolution. @default the system's */
   lookup?: Lookup | undefined;
+  /** Opens connections, in place of TCP and TLS. The servers are names in log lines then. */
+  open?: OpenStream | undefined;
 }
 
 /** Full access for everyone: what Nodepool uses. */
@@ -54,10 +59,10 @@ const DEFAULT_SESSION_TIMEOUT_MS = 10_000;
 const DEFAULT_MAX_BACKLOG = 50_000;
 const DEFAULT_MAX_REQUEST_BYTES = 0xf_ffff;
 
-/** Timers of the system clock, with a time that only moves forward. */
+/** Timers that keep the process alive, with a time that only moves forward. */
 const steadyClock: Clock = {
   now: () => performance.now(),
-  setTimer: (ms, fn) => systemClock.setTimer(ms, fn),
+  setTimer: (ms, fn) => patientClock.setTimer(ms, fn),
 };
 
 /**
@@ -95,6 +100,7 @@ export function startClient(options: ZooKeeperOptions, lastXid = 0): ZooKeeperCo
     serverPauseMs: options.serverPauseMs ?? 0,
     random: options.random ?? Math.random,
     lookup: options.lookup ?? systemLookup,
+    open: options.open,
     ...{ watches, lastXid, states },
   });
   const client = new ZooKeeperClient({

@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'node:tls';
 import { type CancelTimer, type Clock, steadyNow } from '../base/clock.js';
 import { Backoff } from './backoff.js';
-import { dial, type Connection, type Lookup } from './dial.js';
+import { dial, type Connection, type Lookup, type OpenStream } from './dial.js';
 import type { ZooKeeperLogger } from './logger.js';
 import { ServerList, type Target } from './server-list.js';
 
@@ -20,6 +20,8 @@ export interface ConnectorOptions {
   logger: ZooKeeperLogger;
   random: () => number;
   lookup: Lookup;
+  /** Opens connections, in place of TCP and TLS. */
+  open: OpenStream | undefined;
 }
 
 /** What a {@link Connector} asks of the session and tells it. */
@@ -30,8 +32,6 @@ export interface ConnectorPort {
   readonly isClosing: boolean;
   /** Whether a failed attempt is to be followed by another one; called after each. */
   goesOn(): boolean;
-  /** An attempt begins. */
-  attempting(): void;
   /** A server has answered; its session timeout is 0 when it refuses the session. */
   answered(connection: Connection): void;
 }
@@ -134,9 +134,8 @@ export class Connector {
   }
 
   #attempt(): void {
-    const { clock, lookup } = this.#options;
+    const { clock, lookup, open } = this.#options;
     const target = this.#servers.take();
-    this.#port.attempting();
     if (target === undefined) {
       this.#servers.startRound(this.#target);
       this.#retryLater();
@@ -151,7 +150,7 @@ export class Connector {
     }
     const request = this.#port.connectRequest();
     this.#abortDial = dial(
-      { target, servers: this.#servers, tls, clock, lookup, deadlineMs: this.#attemptDeadlineMs(), request },
+      { target, servers: this.#servers, tls, clock, lookup, open, deadlineMs: this.#attemptDeadlineMs(), request },
       (error, connection) => {
         this.#abortDial = undefined;
         if (connection === undefined) this.failed(error as Error);

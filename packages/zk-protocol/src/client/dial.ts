@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns';
-import { connect as connectSocket, isIP, type Socket } from 'node:net';
+import { connect as connectSocket, isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { type Clock, steadyNow } from '../base/clock.js';
 import { formatServer, isSocketPath } from '../base/server-address.js';
@@ -18,9 +19,12 @@ export const systemLookup: Lookup = (host, done) => {
   lookup(host, { all: true }, (error, found) => done(error, error === null ? found.map(({ address }) => address) : []));
 };
 
+/** Opens a connection, which emits `connect` once it is there, and `error` or `close` when it never will be. */
+export type OpenStream = () => Duplex;
+
 /** A connection whose server has answered the session request. */
 export interface Connection {
-  readonly socket: Socket;
+  readonly stream: Duplex;
   readonly target: Target;
   /** Holds bytes that came after the answer. */
   readonly frames: FrameSplitter;
@@ -39,6 +43,8 @@ export interface DialOptions {
   tls: ConnectionOptions | undefined;
   clock: Clock;
   lookup: Lookup;
+  /** Opens the connection, in place of name lookup, TCP and TLS. */
+  open: OpenStream | undefined;
   /** One limit over name lookup, TCP, TLS and the server's answer. */
   deadlineMs: number;
   /** The session request; sent once the server's certificate is verified, never before. */
@@ -64,7 +70,7 @@ class DialAttempt {
   readonly #done: (error: Error | undefined, connection?: Connection) => void;
   readonly #frames = new FrameSplitter();
   #stage = 'name lookup';
-  #socket: Socket | undefined;
+  #stream: Duplex | undefined;
   #settled = false;
   #cancelDeadline: () => void = () => {};
   #requestedAtMs = 0;
@@ -77,10 +83,14 @@ class DialAttempt {
   }
 
   start(): void {
-    const { clock, deadlineMs, target, lookup: resolve } = this.#options;
+    const { clock, deadlineMs, target, lookup: resolve, open } = this.#options;
     this.#cancelDeadline = clock.setTimer(deadlineMs, () => {
       this.#fail(new Error(this.#silenceMessage(deadlineMs)));
     });
+    if (open !== undefined) {
+      this.#use(open(), 'connect');
+      return;
+    }
     if (isSocketPath(target.host)) {
       setImmediate(() => this.#openUnixSocket(target.host));
       return;
@@ -104,17 +114,21 @@ class DialAttempt {
   abort(): void {
     if (this.#settled) return;
     this.#settle();
-    this.#socket?.destroy();
+    this.#stream?.destroy();
   }
 
   #open(address: string): void {
     const { target, tls } = this.#options;
     this.#stage = 'TCP connect';
-    const socket =
-      tls === undefined
-        ? connectSocket({ host: address, port: target.port, noDelay: true })
-        : connectTls({ ...tls, host: address, port: target.port, servername: serverName(tls, target.host) });
-    this.#use(socket, tls !== undefined);
+    if (tls === undefined) {
+      this.#use(connectSocket({ host: address, port: target.port, noDelay: true }), 'connect');
+      return;
+    }
+    const servername = serverName(tls, target.host);
+    const socket = connectTls({ ...tls, host: address, port: target.port, servername });
+    socket.setNoDelay(true);
+    socket.on('connect', () => (this.#stage = 'TLS handshake'));
+    this.#use(socket, 'secureConnect');
   }
 
   /** No TLS: only the owner of the directory can listen there. */
@@ -127,26 +141,23 @@ class DialAttempt {
       this.#fail(error as Error);
       return;
     }
-    this.#use(connectSocket({ path }), false);
+    this.#use(connectSocket({ path }), 'connect');
   }
 
-  #use(socket: Socket, isTls: boolean): void {
-    this.#socket = socket;
-    socket.setNoDelay(true);
-    socket.on('connect', () => {
-      this.#stage = isTls ? 'TLS handshake' : 'session request';
-    });
-    socket.once(isTls ? 'secureConnect' : 'connect', () => this.#request(socket));
-    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
-    socket.on('error', (error: Error) => this.#fail(error));
-    socket.on('close', () => this.#fail(new Error(this.#closedMessage())));
+  /** @param ready - the event that says that the server can be spoken to */
+  #use(stream: Duplex, ready: 'connect' | 'secureConnect'): void {
+    this.#stream = stream;
+    stream.once(ready, () => this.#request(stream));
+    stream.on('data', (chunk: Buffer) => this.#onData(chunk));
+    stream.on('error', (error: Error) => this.#fail(error));
+    stream.on('close', () => this.#fail(new Error(this.#closedMessage())));
   }
 
-  #request(socket: Socket): void {
+  #request(stream: Duplex): void {
     if (this.#settled) return;
     this.#stage = 'session request';
     this.#requestedAtMs = steadyNow(this.#options.clock);
-    socket.write(this.#options.request);
+    stream.write(this.#options.request);
   }
 
   #onData(chunk: Buffer): void {
@@ -162,11 +173,11 @@ class DialAttempt {
   }
 
   #succeed(reader: WireReader): void {
-    const socket = this.#socket as Socket;
+    const stream = this.#stream as Duplex;
     reader.int();
     const sessionTimeoutMs = reader.int();
     const connection: Connection = {
-      socket,
+      stream,
       target: this.#options.target,
       frames: this.#frames,
       sessionTimeoutMs,
@@ -175,16 +186,16 @@ class DialAttempt {
       requestedAtMs: this.#requestedAtMs,
     };
     this.#settle();
-    socket.removeAllListeners('data');
-    socket.removeAllListeners('close');
-    socket.removeAllListeners('error');
+    stream.removeAllListeners('data');
+    stream.removeAllListeners('close');
+    stream.removeAllListeners('error');
     this.#done(undefined, connection);
   }
 
   #fail(error: Error): void {
     if (this.#settled) return;
     this.#settle();
-    this.#socket?.destroy();
+    this.#stream?.destroy();
     this.#done(new Error(`${formatServer(this.#options.target)}: ${error.message}`, { cause: error }));
   }
 

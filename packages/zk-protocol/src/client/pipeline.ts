@@ -1,5 +1,5 @@
+import type { Duplex } from 'node:stream';
 import stock from 'node-zookeeper-client';
-import type { Socket } from 'node:net';
 import type { ZooKeeperLogger } from './logger.js';
 import { badRequest } from './request-errors.js';
 import { RequestQueue } from './request-queue.js';
@@ -15,7 +15,7 @@ import { WireWriter } from './wire/writer.js';
 
 const PING = Buffer.from([0, 0, 0, 8, 0xff, 0xff, 0xff, 0xfe, 0, 0, 0, OpCode.PING]);
 const MAX_XID = 0x7fff_ffff;
-/** Bytes encoded before they are handed to the socket within one flush. */
+/** Bytes encoded before they are handed to the connection within one flush. */
 const BATCH_BYTES = 256 * 1024;
 const EVENT_TYPES = new Map<number, WatchEvent['type']>([
   [stock.Event.NODE_CREATED, 'created'],
@@ -51,7 +51,7 @@ export class Pipeline {
   readonly #waiting = new RequestQueue();
   readonly #inFlight = new RequestQueue();
   #frames = new FrameSplitter();
-  #socket: Socket | undefined;
+  #stream: Duplex | undefined;
   #lastXid: number;
   #zxidHigh = 0;
   #zxidLow = 0;
@@ -93,8 +93,8 @@ export class Pipeline {
   }
 
   /** Takes a connection into use. Credentials and watches go ahead of everything that waits. */
-  attach(socket: Socket, frames: FrameSplitter, sessionId: bigint, credentials: readonly Credential[]): void {
-    this.#socket = socket;
+  attach(stream: Duplex, frames: FrameSplitter, sessionId: bigint, credentials: readonly Credential[]): void {
+    this.#stream = stream;
     this.#frames = frames;
     this.#reader.sessionId = sessionId;
     this.isProven = false;
@@ -109,7 +109,7 @@ export class Pipeline {
 
   /** Lets go of the connection. @returns the requests that were sent and not answered */
   detach(): PendingRequest[] {
-    this.#socket = undefined;
+    this.#stream = undefined;
     this.#frames = new FrameSplitter();
     this.#writer.take();
     return this.#inFlight.drain();
@@ -126,46 +126,46 @@ export class Pipeline {
    */
   push(request: PendingRequest): void {
     this.#waiting.push(request);
-    if (this.#socket === undefined) return;
+    if (this.#stream === undefined) return;
     if (this.#inFlight.length === 0) this.flush();
     else this.#scheduleFlush();
   }
 
   authenticate(scheme: string, auth: Buffer): void {
-    if (this.#socket === undefined) return;
+    if (this.#stream === undefined) return;
     writeAuth(this.#writer, scheme, auth);
     this.#scheduleFlush();
   }
 
   ping(): void {
-    this.#socket?.write(PING);
+    this.#stream?.write(PING);
   }
 
   /** Holds requests back, so that those in flight can finish; the next {@link attach} ends it. */
   pause(isPaused: boolean): void {
     this.#isPaused = isPaused;
-    if (!isPaused && this.#socket !== undefined) this.#scheduleFlush();
+    if (!isPaused && this.#stream !== undefined) this.#scheduleFlush();
   }
 
-  /** Sends what waits, as far as the socket takes it; called again when the socket has drained. */
+  /** Sends what waits, as far as the connection takes it; called again when it has drained. */
   flush(): void {
-    const socket = this.#socket;
-    if (socket === undefined || socket.writableNeedDrain) return;
+    const stream = this.#stream;
+    if (stream === undefined || stream.writableNeedDrain) return;
     if (!this.#isPaused) {
       for (let request = this.#waiting.shift(); request !== undefined; request = this.#waiting.shift()) {
         this.#encode(request);
-        if (this.#writer.pendingBytes >= BATCH_BYTES && !socket.write(this.#writer.take())) return;
+        if (this.#writer.pendingBytes >= BATCH_BYTES && !stream.write(this.#writer.take())) return;
       }
     }
-    if (this.#writer.pendingBytes > 0) socket.write(this.#writer.take());
+    if (this.#writer.pendingBytes > 0) stream.write(this.#writer.take());
   }
 
   /** Takes what a connection sent: settles requests and tells listeners, in order. */
-  receive(socket: Socket, chunk: Buffer): void {
+  receive(stream: Duplex, chunk: Buffer): void {
     try {
       this.#frames.push(chunk);
       // A listener may end the connection: what is left of its data does not count any more.
-      while (this.#socket === socket && this.#frames.next(this.#reader)) this.#onFrame(this.#reader);
+      while (this.#stream === stream && this.#frames.next(this.#reader)) this.#onFrame(this.#reader);
     } catch (error) {
       this.#options.logger.error('ZooKeeper sent something unreadable', { error });
       this.#options.onBroken('unreadable data');

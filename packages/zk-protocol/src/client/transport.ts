@@ -4,7 +4,6 @@ import { Connector, type ConnectorOptions } from './connector.js';
 import { ZooKeeperError } from './contract/errors.js';
 import type { Connection } from './dial.js';
 import { Pipeline } from './pipeline.js';
-import { ProcessHold } from './process-hold.js';
 import { authError, closedError, expiredError, lossError, unreachableError } from './request-errors.js';
 import { formatServer } from '../base/server-address.js';
 import { LAST_CHANCE_MS, SessionDeadlines } from './session-deadlines.js';
@@ -43,7 +42,6 @@ export class Transport {
   readonly #deadlines: SessionDeadlines;
   readonly #connection: ActiveConnection;
   readonly #pipeline: Pipeline;
-  readonly #hold = new ProcessHold();
   readonly #credentials: { scheme: string; auth: Buffer }[] = [];
 
   #isOpen = false;
@@ -166,7 +164,6 @@ export class Transport {
       },
       connectRequest: () =>
         connectRequest(this.#pipeline.lastZxid, this.#options.sessionTimeoutMs, this.session.id, this.session.password),
-      attempting: () => this.#hold.hold(),
       goesOn: () => {
         if (this.#closing === undefined || this.session.exists) return true;
         this.#finishClose();
@@ -185,8 +182,8 @@ export class Transport {
   }
 
   #sessionRefused(connection: Connection): void {
-    connection.socket.on('error', () => {}); // the answer is known, whatever still happens to the socket
-    connection.socket.destroy();
+    connection.stream.on('error', () => {}); // the answer is known, whatever still happens to the connection
+    connection.stream.destroy();
     if (this.session.exists) this.#expire('the server says it is over');
     else this.#connector.failed(new Error(`${formatServer(connection.target)}: the server refused a new session`));
   }
@@ -195,7 +192,6 @@ export class Transport {
     this.#connector.established(connection.target);
     const isNewSession = this.session.adopt(connection);
     this.#deadlines.cancel();
-    this.#hold.release();
     this.#connection.open(connection, this.#credentials);
     if (this.#closing !== undefined) {
       this.#sendClose();
@@ -220,7 +216,6 @@ export class Transport {
       return;
     }
     this.#options.logger.info('ZooKeeper connection lost', { server: this.#serverName });
-    this.#hold.hold();
     // The state first: who hears of a failed request finds it changed already.
     this.#options.states.set('SUSPENDED');
     failAll(unanswered, this.#pipeline.isAuthRefused ? authError : lossError);
@@ -276,7 +271,6 @@ export class Transport {
     closing.cancelDeadline();
     this.#connector.cancel();
     this.#deadlines.cancel();
-    this.#hold.release();
     this.#isClosed = true;
     this.#connection.shut();
     failAll(this.#pipeline.detach(), closedError);

@@ -72,7 +72,7 @@ export class ZkLock {
     this.#zk = zk;
     this.#clock = clock;
     this.#ephemeral = ephemeral;
-    this.#safeSuspendedMs = options.safeSuspendedMs ?? DEFAULT_SAFE_SUSPENDED_MS + (zk.serverPauseMs ?? 0);
+    this.#safeSuspendedMs = options.safeSuspendedMs ?? DEFAULT_SAFE_SUSPENDED_MS + zk.serverPauseMs;
     const onEntryGone = (entryPath: string) => this.#onEntryGone(entryPath);
     this.#queue = new LockQueue(zk, root, { identifier, ephemeral, clock, onEntryGone });
     this.#lost = AbortSignal.abort(new LockLostError(root, 'it was never obtained'));

@@ -1,5 +1,5 @@
 import type { Acl } from '../../src/client/contract/types.js';
-import { createModelConnection, type ModelConnection } from '../../src/embedded/model/connection.js';
+import type { ModelConnection } from '../../src/embedded/model/connection.js';
 import type { NodeStat, Outcome } from '../../src/embedded/model/replies.js';
 import type { Request } from '../../src/embedded/model/requests.js';
 import { ServerModel } from '../../src/embedded/model/server-model.js';
@@ -30,9 +30,10 @@ export class ModelDriver {
 
   /** Opens a session. */
   connect(timeoutMs = 10_000): ModelConnection {
-    const connection = createModelConnection('127.0.0.1');
+    const connection = { sessionId: 0n, auth: [{ scheme: 'ip', id: '127.0.0.1' }] };
     const password = Buffer.alloc(16, this.transactions.length);
-    this.keep(this.model.createSession(connection, { timeoutMs, password }, this.now).outcome);
+    const offered = this.model.offerSession({ timeoutMs, password }, this.now);
+    this.keep(this.model.openSession(connection, offered, this.now));
     return connection;
   }
 

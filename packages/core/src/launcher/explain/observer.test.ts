@@ -10,8 +10,9 @@ import {
   REQUESTS_ROOT,
   type LauncherId,
   type PoolComponentRecord,
+  type ZooKeeper,
 } from '@nodepool/zk-protocol';
-import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
+import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Config } from '../../contract/config.js';
 import type { Driver, ProviderContext } from '../../contract/driver.js';
@@ -27,10 +28,10 @@ const ID = 'nl01-PoolWorker.rack-main-0123' as LauncherId;
 
 let clock: VirtualClock;
 /** Someone who writes. */
-let zk: InProcessZooKeeper;
+let zk: ZooKeeper;
 /** Sessions that have written, each as often as it did. */
 let writers: bigint[];
-let seen: InProcessZooKeeper;
+let seen: ZooKeeper;
 /** What the driver was given. */
 let context: ProviderContext | undefined;
 let started: boolean;
@@ -38,11 +39,11 @@ let started: boolean;
 beforeEach(async () => {
   ({ context, started, writers } = { context: undefined, started: false, writers: [] });
   clock = new VirtualClock();
-  const server = new InProcessServer(clock, ({ changes }, session) => {
+  const server = new MemoryServer(clock, ({ changes }, session) => {
     if (changes.some(({ change }) => change !== 'createSession' && change !== 'closeSession')) writers.push(session);
   });
-  zk = new InProcessZooKeeper(server, { clock, random: () => 0.5 });
-  seen = new InProcessZooKeeper(server, { clock, random: () => 0.5 });
+  zk = connectInMemory(server, { clock, random: () => 0.5 }).zk;
+  seen = connectInMemory(server, { clock, random: () => 0.5 }).zk;
   const roots = [NODES_ROOT, REQUESTS_ROOT, `${COMPONENTS_ROOT}/pool`];
   await clock.run(Promise.all(roots.map((path) => zk.ensurePath(path))));
 });

@@ -8,7 +8,7 @@ it('directories are made although the connection breaks meanwhile', async () => 
   let isDone = false;
 
   const made = ensureRoots(world.zk, new AbortController().signal).then(() => (isDone = true));
-  world.zk.breakConnection();
+  world.link.break();
   const broken = isDone;
   for (let i = 0; i < 100 && !isDone; i++) await world.clock.advance(100);
   await made;

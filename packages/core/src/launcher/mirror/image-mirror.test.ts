@@ -1,10 +1,10 @@
 import { encodeUpload, IMAGES_ROOT, newUpload, systemClock, uploadsPath } from '@nodepool/zk-protocol';
-import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
+import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { silentLogger } from '../../contract/logger.js';
 import { ImageMirror } from './image-mirror.js';
 
-const zk = new InProcessZooKeeper(new InProcessServer(systemClock));
+const { zk } = connectInMemory(new MemoryServer(systemClock));
 
 beforeAll(() => zk.whenConnected());
 afterAll(() => zk.close());

@@ -7,7 +7,7 @@ import {
   REQUESTS_ROOT,
   type NodeId,
 } from '@nodepool/zk-protocol';
-import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
+import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import { expect, it } from 'vitest';
 import { silentLogger } from '../../contract/logger.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
@@ -16,7 +16,7 @@ import { Mirror } from './mirror.js';
 /** A mirror that shows one free node. */
 async function mirrorOfOne() {
   const clock = new VirtualClock();
-  const zk = new InProcessZooKeeper(new InProcessServer(clock), { clock });
+  const { zk } = connectInMemory(new MemoryServer(clock), { clock });
   await clock.run(Promise.all([zk.ensurePath(NODES_ROOT), zk.ensurePath(REQUESTS_ROOT)]));
   const body = encodeNode(newNode({ state: 'ready', labels: ['a'], provider: 'p', pool: 'main' }, clock.now()));
   const path = await clock.run(zk.create(`${NODES_ROOT}/`, body, { sequential: true }));

@@ -31,7 +31,7 @@ async function usedNode(others = { areFirst: false }, deletedBy = provider) {
 describe('a deletion whose connection breaks', () => {
   it('keeps no lock and continues when the transaction that removes the node is lost', async () => {
     const { world, id, reaper, exists, entries, sameSession } = await usedNode();
-    world.zk.loseRequest((write) => write === `delete ${nodePath(id)}`);
+    world.loseRequest((write) => write === `delete ${nodePath(id)}`);
 
     expect(reaper.consider(id)).toBe(true);
     await world.pass(25);

@@ -365,6 +365,7 @@ describe('a full pool', () => {
     const { other, clock } = pool.world;
     const moved = withRequest(await pool.stored(third), { relativePriority: -1 }, clock.now());
     await clock.run(other.setData(requestPath(third), encodeRequest(moved)));
+    await pool.world.pass(100);
 
     for (const done of [first, waiting]) {
       const [node = ''] = (await pool.stored(done)).nodeIds;

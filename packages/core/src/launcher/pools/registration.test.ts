@@ -1,5 +1,5 @@
 import { COMPONENTS_ROOT, newComponent } from '@nodepool/zk-protocol';
-import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
+import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../../contract/logger.js';
 import { VirtualClock } from '../../testing/virtual-clock.js';
@@ -11,7 +11,7 @@ const DIRECTORY = `${COMPONENTS_ROOT}/launcher`;
 async function registered() {
   const clock = new VirtualClock();
   let breakNext: (() => void) | undefined;
-  const server = new InProcessServer(clock, ({ changes }) => {
+  const server = new MemoryServer(clock, ({ changes }) => {
     if (changes.every(({ change }) => change !== 'delete')) return;
     breakNext?.();
     breakNext = undefined;
@@ -23,9 +23,9 @@ async function registered() {
     connectDelayMs: () => 10,
     canConnect: () => true,
   };
-  const conditions = { ...perfect, survivors: () => survivors, arrange: (names: string[]) => names };
-  const zk = new InProcessZooKeeper(server, { clock, conditions, random: () => 0.5 });
-  const observer = new InProcessZooKeeper(server, { clock, random: () => 0.5 });
+  const conditions = { ...perfect, survivors: () => survivors };
+  const { zk, link } = connectInMemory(server, { clock, conditions, random: () => 0.5 });
+  const observer = connectInMemory(server, { clock, random: () => 0.5 }).zk;
   const body = newComponent({ kind: 'launcher', hostname: 'nl01', state: 'running', version: '1' });
   const registration = new Registration(zk, body, silentLogger);
   await clock.run(registration.register());
@@ -38,10 +38,10 @@ async function registered() {
       survivors = 0;
       await clock.settle(); // it is sent
       await clock.advance(5);
-      zk.breakConnection();
+      link.break();
     },
     /** The request takes effect, and its answer is lost. */
-    breakAfter: () => (breakNext = () => zk.breakConnection()),
+    breakAfter: () => (breakNext = () => link.break()),
     entries: () => clock.run(observer.getChildren(DIRECTORY)),
     sameSession: () => zk.sessionId === session,
   };

@@ -61,6 +61,7 @@ it('removes the lock that a handler left behind, and says when that is done', as
 it('leaves the lock alone with which a new session has taken the request up again', async () => {
   const { world, lock, recover, countEntries } = await abandonedRequest();
   world.loseSession();
+  await world.pass(50);
   await world.clock.run(world.zk.whenConnected());
   await lock();
 

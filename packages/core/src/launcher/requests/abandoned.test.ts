@@ -68,6 +68,7 @@ describe('removing locks that were left behind', () => {
     const { world, lock, remove, entries } = await locked();
     const epoch = world.zk.sessionEpoch;
     world.loseSession();
+    await world.pass(50);
     await world.clock.run(world.zk.whenConnected());
     await lock(world.zk);
 
@@ -81,6 +82,7 @@ describe('removing locks that were left behind', () => {
     const { world, lock, remove, entries } = await locked();
     const epoch = world.zk.sessionEpoch;
     world.loseSession();
+    await world.pass(50);
     const removal = remove(epoch);
     await world.clock.run(world.zk.whenConnected());
     await lock(world.zk);

@@ -421,7 +421,7 @@ describe('a request that lacks one node', () => {
       const match = (write: string) => write.endsWith(requestPath(work.request.id));
       const launch = (order: LaunchOrder) => {
         if (how === 'loseAnswer') world.loseAnswer(match);
-        else world.zk.loseRequest(match);
+        else world.loseRequest(match);
         return ready(order);
       };
 

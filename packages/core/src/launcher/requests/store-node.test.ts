@@ -24,7 +24,7 @@ describe('storing a node', () => {
     'is done once when the connection breaks and the %s is lost',
     async (what) => {
       const { world, id, store } = await lockedNode();
-      if (what === 'request') world.zk.loseRequest((write) => write === `set ${nodePath(id)}`);
+      if (what === 'request') world.loseRequest((write) => write === `set ${nodePath(id)}`);
       else world.loseAnswer((write) => write === `setData ${nodePath(id)}`);
 
       const stored = await world.clock.run(store({ externalId: 'i-1' }));

@@ -193,7 +193,7 @@ describe('a standby request', () => {
       minReady.checkAll();
       await world.pass(1_000);
       const request = only();
-      world.zk.loseRequest((write) => write === `delete ${requestPath(request.id)}`);
+      world.loseRequest((write) => write === `delete ${requestPath(request.id)}`);
 
       await answer(request, { state });
       await world.pass(10_000);

@@ -1,10 +1,11 @@
 import type { NodeId, NodeRecord, RequestId } from '@nodepool/zk-protocol';
-import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
+import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import type { Driver } from '../../contract/driver.js';
 import { silentLogger, type Logger } from '../../contract/logger.js';
 import type { CloudFailureKind, ContractCloud, DriverContractOptions } from './types.js';
 import { InvariantChecker } from '../invariants/invariant-checker.js';
 import { CloudResources } from './cloud-resources.js';
+import { ProcessClock } from './process-clock.js';
 import { RecordHistory } from './record-history.js';
 import { TestLauncher } from './launcher.js';
 import { toJson } from './load-entry.js';
@@ -35,9 +36,10 @@ export class Harness {
   /** Where launchers made from now on log to. Default: nowhere. */
   logger: Logger = silentLogger;
   readonly #checker: InvariantChecker;
-  readonly #server: InProcessServer;
+  readonly #server: MemoryServer;
   readonly #time: TestTime;
-  #requestor: { zk: InProcessZooKeeper; requestor: Requestor } | undefined;
+  #requestor: Requestor | undefined;
+  readonly #requestorClock: ProcessClock;
   #ownsCloud = true;
   #isClosed = false;
   #seed = 1;
@@ -48,10 +50,11 @@ export class Harness {
     this.configuration = configuration;
     this.violations = violations;
     this.#checker = new InvariantChecker((violation) => violations.push(violation));
-    this.#server = new InProcessServer(cloud.clock, (...change) => {
+    this.#server = new MemoryServer(cloud.clock, (...change) => {
       this.#checker.onTransaction(...change);
       this.history.onTransaction(...change);
     });
+    this.#requestorClock = new ProcessClock(cloud.clock);
     this.#time = new TestTime(cloud);
     this.resources = new CloudResources(cloud, this.history.nodes);
   }
@@ -235,7 +238,7 @@ export class Harness {
       if (!launcher.isDead) void launcher.launcher.stop();
       launcher.kill();
     }
-    this.#requestor?.zk.kill();
+    this.#requestorClock.kill();
     if (this.#ownsCloud) await this.cloud.stop?.();
   }
 
@@ -247,13 +250,13 @@ export class Harness {
 
   async #getRequestor(): Promise<Requestor> {
     if (!this.#requestor) {
-      const { clock } = this.cloud;
-      const zk = new InProcessZooKeeper(this.#server, { clock, random: this.#random() });
+      const [clock, serverClock] = [this.#requestorClock, this.cloud.clock];
+      const { zk } = connectInMemory(this.#server, { clock, serverClock, random: this.#random() });
       this.#checker.follow(zk, REQUESTOR);
-      this.#requestor = { zk, requestor: new Requestor(zk, clock) };
+      this.#requestor = new Requestor(zk, serverClock);
       await this.during(zk.whenConnected(), 'the requestor connects');
     }
-    return this.#requestor.requestor;
+    return this.#requestor;
   }
 
   /** Numbers in [0, 1), the same in every run. */

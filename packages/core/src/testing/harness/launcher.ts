@@ -1,5 +1,5 @@
-import type { Clock } from '@nodepool/zk-protocol';
-import { InProcessZooKeeper, type InProcessServer } from '@nodepool/zk-protocol/in-process';
+import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
+import { connectInMemory, type MemoryLink, type MemoryServer } from '@nodepool/zk-protocol/memory';
 import type { Config } from '../../contract/config.js';
 import type { Driver, Provider } from '../../contract/driver.js';
 import type { Logger } from '../../contract/logger.js';
@@ -10,7 +10,7 @@ import { watchDriver, type DriverWatch, type WatchedLaunch } from './watched-dri
 
 /** Options of one launcher of a test. */
 export interface TestLauncherOptions {
-  readonly server: InProcessServer;
+  readonly server: MemoryServer;
   readonly worldClock: Clock;
   readonly config: Config;
   /** The driver under test comes first. */
@@ -23,7 +23,8 @@ export interface TestLauncherOptions {
 export class TestLauncher implements DriverWatch {
   /** The driver's time; its timers are told apart from the launcher's. */
   readonly clock: ProcessClock;
-  readonly zk: InProcessZooKeeper;
+  readonly zk: ZooKeeper;
+  readonly link: MemoryLink;
   readonly launcher: Launcher;
   readonly providers: Provider[] = [];
   readonly launches: WatchedLaunch[] = [];
@@ -39,7 +40,9 @@ export class TestLauncher implements DriverWatch {
   constructor({ server, worldClock, config, drivers, random, logger }: TestLauncherOptions) {
     this.#clock = new ProcessClock(worldClock);
     this.clock = new ProcessClock(this.#clock);
-    this.zk = new InProcessZooKeeper(server, { clock: this.#clock, serverClock: worldClock, random });
+    const { zk, link } = connectInMemory(server, { clock: this.#clock, serverClock: worldClock, random });
+    this.zk = zk;
+    this.link = link;
     const [driver, ...others] = drivers;
     if (!driver) throw new Error('there is no driver to test');
     this.launcher = new Launcher({
@@ -79,6 +82,6 @@ export class TestLauncher implements DriverWatch {
     this.#isDead = true;
     this.#clock.kill();
     this.clock.kill();
-    this.zk.kill();
+    this.link.sever();
   }
 }

@@ -7,7 +7,7 @@ import {
   type RequestId,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
-import type { TransactionListener } from '@nodepool/zk-protocol/in-process';
+import type { TransactionListener } from '@nodepool/zk-protocol/memory';
 
 /** What ZooKeeper holds, and held, as the server itself sees it: nothing is missed and nothing is late. */
 export class RecordHistory {

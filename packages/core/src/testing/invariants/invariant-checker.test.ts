@@ -1,5 +1,5 @@
-import type { JsonObject } from '@nodepool/zk-protocol';
-import { InProcessServer, InProcessZooKeeper } from '@nodepool/zk-protocol/in-process';
+import type { JsonObject, ZooKeeper } from '@nodepool/zk-protocol';
+import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../virtual-clock.js';
 import { InvariantChecker } from './invariant-checker.js';
@@ -12,21 +12,21 @@ const fulfilled = { state: 'fulfilled', node_types: ['small'], nodes: ['00000000
 let clock: VirtualClock;
 let violations: string[];
 let checker: InvariantChecker;
-let launcher: InProcessZooKeeper;
-let other: InProcessZooKeeper;
+let launcher: ZooKeeper;
+let other: ZooKeeper;
 
 beforeEach(async () => {
   clock = new VirtualClock();
   violations = [];
   checker = new InvariantChecker((violation) => violations.push(violation));
-  const server = new InProcessServer(clock, checker.onTransaction);
+  const server = new MemoryServer(clock, checker.onTransaction);
   launcher = await connect(server, 'launcher 1');
   other = await connect(server, 'another');
   for (const tree of ['nodes', 'requests', 'requests-lock']) await clock.run(launcher.ensurePath(`/nodepool/${tree}`));
 });
 
-async function connect(server: InProcessServer, name: string): Promise<InProcessZooKeeper> {
-  const zk = new InProcessZooKeeper(server, { clock, random: () => 0.5 });
+async function connect(server: MemoryServer, name: string): Promise<ZooKeeper> {
+  const { zk } = connectInMemory(server, { clock, random: () => 0.5 });
   checker.follow(zk, name);
   await clock.run(zk.whenConnected());
   return zk;
@@ -38,7 +38,7 @@ async function create(path: string, body: JsonObject = {}): Promise<void> {
   await clock.run(launcher.create(path, bytes(body)));
 }
 
-async function write(zk: InProcessZooKeeper, path: string, body: JsonObject): Promise<void> {
+async function write(zk: ZooKeeper, path: string, body: JsonObject): Promise<void> {
   await clock.run(zk.setData(path, bytes(body)));
 }
 

@@ -1,5 +1,5 @@
 import { classifyPath, DATABASE_ID_PATH, type JsonObject, type ZooKeeper } from '@nodepool/zk-protocol';
-import type { TransactionListener } from '@nodepool/zk-protocol/in-process';
+import type { TransactionListener } from '@nodepool/zk-protocol/memory';
 import { nodeEntry, parseBody, requestEntry, slotKey, type NodeEntry, type RequestEntry } from './entries.js';
 
 /** Told about every node that is made or changed. */

@@ -115,8 +115,8 @@ export interface ZooKeeper {
   /** Grows with every new session; tells whether an ephemeral made earlier can still exist. */
   readonly sessionEpoch: number;
   readonly counters: Readonly<ConnectionCounters>;
-  /** How much longer than its timeout a session lives while its only server is paused; `undefined`: not at all. */
-  readonly serverPauseMs?: number;
+  /** How much longer than its timeout a session lives while its only server is paused; 0: not at all. */
+  readonly serverPauseMs: number;
 
   /** Calls the listener on every state change, after the state is set. @returns a function that unsubscribes */
   onState(listener: (state: ConnectionState) => void): () => void;

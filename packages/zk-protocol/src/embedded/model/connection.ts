@@ -11,8 +11,3 @@ export interface ModelConnection {
   /** Starts with the peer's address. */
   readonly auth: AuthId[];
 }
-
-/** Makes a connection that has no session yet; `address` is the peer's. */
-export function createModelConnection(address: string): ModelConnection {
-  return { sessionId: 0n, auth: [{ scheme: 'ip', id: address }] };
-}

@@ -32,6 +32,8 @@ export class Reads {
   constructor(
     private readonly tree: DataTree,
     private readonly watches: Watches,
+    /** Puts children into the order in which they are listed; which one that is means nothing. */
+    private readonly arrange: (names: string[]) => string[],
   ) {}
 
   /** The answer to any request that changes nothing but watches. */
@@ -82,7 +84,7 @@ export class Reads {
       table.add(request.path, connection, 'one-shot');
     }
     if (request.op === 'getData') return { kind: 'data', data: node.data, stat: statOf(node) };
-    const strings = [...(node.children ?? [])];
+    const strings = this.arrange([...(node.children ?? [])]);
     if (sizeOf(strings) > MAX_REPLY_BYTES) return ErrorCode.marshalling;
     if (request.op === 'getChildren') return { kind: 'strings', strings };
     return { kind: 'strings-stat', strings, stat: statOf(node) };

@@ -24,17 +24,12 @@ export interface TimePassed {
 
 type WantedSession = Pick<OfferedSession, 'timeoutMs' | 'password'>;
 
-interface OpenedSession {
-  session: Session;
-  outcome: Outcome;
-}
-
 interface Committed {
   events: Notification[];
   transaction: Transaction;
 }
 
-/** Limits of a {@link ServerModel}; all in milliseconds. */
+/** Limits of a {@link ServerModel}, in milliseconds, and what a server is free to choose. */
 export interface ModelOptions {
   /** @default 1000 */
   minSessionTimeoutMs?: number;
@@ -42,6 +37,8 @@ export interface ModelOptions {
   maxSessionTimeoutMs?: number;
   /** How long an emptied container may stay. @default 60000 */
   containerGraceMs?: number;
+  /** The order in which children are listed. @default that of their creation */
+  arrange?: (names: string[]) => string[];
 }
 
 /**
@@ -52,7 +49,7 @@ export class ServerModel {
   readonly tree = new DataTree();
   readonly sessions = new SessionTable();
   readonly watches = new Watches();
-  private readonly reads = new Reads(this.tree, this.watches);
+  private readonly reads: Reads;
   private readonly expiry: Expiry;
   private readonly minSessionTimeoutMs: number;
   private readonly maxSessionTimeoutMs: number;
@@ -61,6 +58,7 @@ export class ServerModel {
   constructor(options: ModelOptions = {}) {
     this.minSessionTimeoutMs = options.minSessionTimeoutMs ?? 1000;
     this.maxSessionTimeoutMs = options.maxSessionTimeoutMs ?? 60_000;
+    this.reads = new Reads(this.tree, this.watches, options.arrange ?? ((names) => names));
     this.expiry = new Expiry(this.tree, options.containerGraceMs ?? 60_000);
   }
 
@@ -94,13 +92,6 @@ export class ServerModel {
     const committed = this.commit([{ change: 'createSession', sessionId, timeoutMs, password }], at);
     bind(this.sessions.existing(sessionId), connection, at);
     return { reply: this.reply(), ...committed };
-  }
-
-  /** Offers a session and opens it. */
-  createSession(connection: ModelConnection, wanted: WantedSession, at: Moment): OpenedSession {
-    const offered = this.offerSession(wanted, at);
-    const outcome = this.openSession(connection, offered, at);
-    return { session: this.sessions.existing(offered.id), outcome };
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
-import type { CancelTimer } from '../../base/clock.js';
+import type { Duplex } from 'node:stream';
+import { type CancelTimer, type Clock, steadyNow } from '../../base/clock.js';
 import { type AuthId, type ModelConnection } from '../model/connection.js';
 import type { Notification, Reply } from '../model/replies.js';
 import { MAX_PACKET_BYTES, OpCode, Xid } from '../model/constants.js';
@@ -43,6 +44,7 @@ export interface ConnectionHandler {
   onError(connection: ClientConnection, error: unknown): void;
   /** That many bytes more wait for this, or another, client to take them. */
   onQueued(bytes: number): void;
+  readonly clock: Clock;
   /** Latest log batch: what is sent now depends on it. */
   readonly lastBatch: number;
   /** True while the disk is far behind, or long work under way: nothing more should be read from clients. */
@@ -63,7 +65,10 @@ const STRANGER_BYTES = 16 * 1024;
 
 const COMMAND = /^[a-z]{4}$/;
 
-/** One socket: cuts it into packets, reads them, and sends replies and events. */
+/** A connection as it is taken; one that comes over no network has no address. */
+export type ClientStream = Duplex & Partial<Pick<Socket, 'remoteAddress' | 'remotePort'>>;
+
+/** One client: cuts what it says into packets, reads them, and sends replies and events. */
 export class ClientConnection implements ModelConnection {
   sessionId = 0n;
   readonly auth: AuthId[];
@@ -81,25 +86,24 @@ export class ClientConnection implements ModelConnection {
   private isPaused = false;
 
   constructor(
-    private readonly socket: Socket,
+    private readonly stream: ClientStream,
     private readonly handler: ConnectionHandler,
     private trusted: boolean,
   ) {
     this.frames = new FrameSplitter(trusted ? MAX_PACKET_BYTES : STRANGER_BYTES);
-    const { remoteAddress, remotePort } = socket;
+    const { remoteAddress, remotePort } = stream;
     const ip = (remoteAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
     this.ip = ip;
     this.address = remoteAddress === undefined ? 'Unix socket' : `${ip}:${remotePort ?? 0}`;
     this.auth = [{ scheme: 'ip', id: ip }];
-    this.outbox = new Outbox(socket);
-    socket.setNoDelay(true);
-    socket.on('data', (chunk) => this.onData(chunk));
-    socket.on('drain', () => this.resumeIfPossible());
-    socket.on('end', () => {
+    this.outbox = new Outbox(stream);
+    stream.on('data', (chunk: Buffer) => this.onData(chunk));
+    stream.on('drain', () => this.resumeIfPossible());
+    stream.on('end', () => {
       if (this.phase !== 'closing') this.close('the client closed the connection');
     });
-    socket.on('error', (error) => this.close(error.message));
-    socket.on('close', () => this.close('the connection ended'));
+    stream.on('error', (error) => this.close(error.message));
+    stream.on('close', () => this.close('the connection ended'));
   }
 
   /** Whether it may do anything: it proved the server's login, or there is none. */
@@ -152,7 +156,7 @@ export class ClientConnection implements ModelConnection {
   /** Answers with plain text and hangs up. */
   sendText(text: string): void {
     this.phase = 'closing';
-    this.socket.end(text);
+    this.stream.end(text);
     this.handler.onClosing(this);
   }
 
@@ -176,7 +180,7 @@ export class ClientConnection implements ModelConnection {
     if (this.phase === 'closed') return;
     this.phase = 'closed';
     this.cancelDeadline?.();
-    this.socket.destroy();
+    this.stream.destroy();
     this.handler.onClose(this, reason);
   }
 
@@ -201,7 +205,7 @@ export class ClientConnection implements ModelConnection {
 
   private pause(): void {
     this.isPaused = true;
-    this.socket.pause();
+    this.stream.pause();
   }
 
   private resumeIfPossible(): void {
@@ -211,7 +215,7 @@ export class ClientConnection implements ModelConnection {
     setImmediate(() => {
       if (this.isClosed) return;
       this.readPackets();
-      if (!this.isPaused) this.socket.resume();
+      if (!this.isPaused) this.stream.resume();
     });
   }
 
@@ -228,7 +232,8 @@ export class ClientConnection implements ModelConnection {
 
   /** Handles what has arrived, until the client has more answers to take than is good. */
   private readPackets(): void {
-    const beganMs = performance.now();
+    const { clock } = this.handler;
+    const beganMs = steadyNow(clock);
     try {
       while (!this.isPaused && (this.phase === 'new' || this.phase === 'connected')) {
         if (this.isBackedUp) {
@@ -238,7 +243,7 @@ export class ClientConnection implements ModelConnection {
         const packet = this.frames.next();
         if (packet === undefined) break;
         this.onPacket(packet);
-        if (performance.now() - beganMs > TURN_MS) this.letOthersGoFirst();
+        if (steadyNow(clock) - beganMs > TURN_MS) this.letOthersGoFirst();
       }
       if (!this.isClosed) this.handler.onChunkEnd(this);
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { ModelConnection } from '../model/connection.js';
 import type { Notification, Outcome, Reply } from '../model/replies.js';
 import type { Sliced } from '../model/sliced.js';
-import type { Store } from '../storage/store.js';
+import type { ServedStore } from './served-store.js';
 import type { ClientConnection } from './client-connection.js';
 
 /** Brings replies and events to the connections, which send them once the log is durable. */
@@ -47,9 +47,9 @@ export class Delivery {
     connection.sendReply(xid, reply);
   }
 
-  /** Logs what an outcome changed and queues its events. */
-  *record(store: Store, { transaction, events }: Outcome): Sliced<void> {
-    if (transaction !== undefined) store.append(transaction);
+  /** Logs what an outcome changed and queues its events. @param sessionId - whose request it was; `0n`: nobody's */
+  *record(store: ServedStore, { transaction, events }: Outcome, sessionId: bigint): Sliced<void> {
+    if (transaction !== undefined) store.append(transaction, sessionId);
     for (const event of events) {
       this.event(event);
       yield;

@@ -4,13 +4,13 @@ import { addIdentity } from '../model/acl.js';
 import { type Moment, momentOf } from '../model/moment.js';
 import type { Request } from '../model/requests.js';
 import { finish, type Sliced } from '../model/sliced.js';
-import type { Store } from '../storage/store.js';
 import type { EmbeddedLogger } from '../contract/logger.js';
 import { ErrorCode, Xid } from '../model/constants.js';
 import type { ClientConnection, ConnectionHandler, ConnectRequest } from './client-connection.js';
-import { ConnectionGate, type ConnectionLimits } from './connection-limits.js';
+import type { ConnectionGate } from './connection-limits.js';
 import { SlicedWork } from './sliced-work.js';
 import { Delivery } from './delivery.js';
+import type { ServedStore } from './served-store.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { answerCommand, tellsNoSecrets } from './four-letter-words.js';
 import type { Login } from './login.js';
@@ -35,18 +35,17 @@ export class Dispatcher implements ConnectionHandler {
   /** What clients have to prove; `undefined` serves everybody. */
   login: Login | undefined;
   private readonly startedAtMs: number;
-  private readonly gate: ConnectionGate;
-  private readonly work = new SlicedWork(() => this.onWorkDone());
+  private readonly work: SlicedWork;
+  private store: ServedStore | undefined;
   private suspendedFor = 'it is starting';
 
   constructor(
-    private store: Store | undefined,
-    private readonly clock: Clock,
+    readonly clock: Clock,
     private readonly logger: EmbeddedLogger,
     private readonly configuration: Record<string, string | number>,
-    limits: ConnectionLimits,
+    private readonly gate: ConnectionGate,
   ) {
-    this.gate = new ConnectionGate(limits, clock, logger);
+    this.work = new SlicedWork(clock, () => this.onWorkDone());
     this.startedAtMs = steadyNow(clock);
     this.timer = new DeadlineTimer(clock, (pauseMs) => this.onDeadline(pauseMs));
   }
@@ -60,7 +59,7 @@ export class Dispatcher implements ConnectionHandler {
   }
 
   /** Begins to serve a store's data. */
-  serve(store: Store): void {
+  serve(store: ServedStore): void {
     this.store = store;
     store.model.resume(momentOf(this.clock));
     this.arm();
@@ -95,10 +94,9 @@ export class Dispatcher implements ConnectionHandler {
     if (store === undefined) return isTrusted ? `${NOT_SERVING}${this.suspendedFor}\n` : NOT_SERVING;
     if (!isTrusted && !tellsNoSecrets(command))
       return `${command} is not answered: this server serves only clients that have logged in\n`;
-    const { sent } = this.delivery;
     const status = {
-      ...{ model: store.model, connections: this.gate.connections, received, sent, startedAtMs, configuration },
-      nowMs: steadyNow(this.clock),
+      ...{ model: store.model, connections: this.gate.connections, received, startedAtMs, configuration },
+      ...{ sent: this.delivery.sent, nowMs: steadyNow(this.clock) },
     };
     return answerCommand(command, status) ?? `${command} is not a command of this server\n`;
   }
@@ -131,7 +129,7 @@ export class Dispatcher implements ConnectionHandler {
   }
 
   /** Begins the session that the connection was offered, if any. @returns whether the connection goes on */
-  private openOffered(store: Store, connection: ClientConnection): boolean {
+  private openOffered(store: ServedStore, connection: ClientConnection): boolean {
     const { offered } = connection;
     if (offered === undefined) return true;
     connection.offered = undefined;
@@ -139,7 +137,7 @@ export class Dispatcher implements ConnectionHandler {
       connection.close('there are too many sessions');
       return false;
     }
-    finish(this.delivery.record(store, store.model.openSession(connection, offered, momentOf(this.clock))));
+    finish(this.delivery.record(store, store.model.openSession(connection, offered, momentOf(this.clock)), offered.id));
     return true;
   }
 
@@ -181,13 +179,13 @@ export class Dispatcher implements ConnectionHandler {
     if (request.op === 'closeSession' && connection.offered !== undefined) connection.endWhenSent();
   }
 
-  private *carryOut(store: Store, connection: ClientConnection, xid: number, request: Request): Sliced<void> {
+  private *carryOut(store: ServedStore, connection: ClientConnection, xid: number, request: Request): Sliced<void> {
     try {
       const now = momentOf(this.clock);
       const outcome = LONG.has(request.op)
         ? yield* store.model.applySliced(connection, request, now)
         : store.model.apply(connection, request, now);
-      yield* this.delivery.record(store, outcome);
+      yield* this.delivery.record(store, outcome, connection.sessionId);
       this.delivery.reply(connection, xid, outcome.reply);
       if (request.op !== 'closeSession') return;
       connection.endWhenSent();
@@ -240,7 +238,7 @@ export class Dispatcher implements ConnectionHandler {
     this.logger.debug('Client connection closed', { client: connection.address, reason });
   }
 
-  private attach(store: Store, connection: ClientConnection, request: ConnectRequest, now: Moment): void {
+  private attach(store: ServedStore, connection: ClientConnection, request: ConnectRequest, now: Moment): void {
     const attached = store.model.attach(connection, request, now);
     if (attached === undefined) {
       connection.sendConnectResponse(NO_SESSION, request);
@@ -258,14 +256,14 @@ export class Dispatcher implements ConnectionHandler {
     });
   }
 
-  private *passTime(store: Store, pauseMs: number): Sliced<void> {
+  private *passTime(store: ServedStore, pauseMs: number): Sliced<void> {
     const now = momentOf(this.clock);
     if (pauseMs > 0) {
       this.logger.warn('This process was paused; sessions get that much more time', { pauseMs: Math.round(pauseMs) });
       store.model.sessions.prolong(pauseMs, now.steadyMs);
     }
     const { outcomes, expired } = yield* store.model.passTimeSliced(now);
-    for (const outcome of outcomes) yield* this.delivery.record(store, outcome);
+    for (const outcome of outcomes) yield* this.delivery.record(store, outcome, 0n);
     for (const connection of expired) this.delivery.find(connection)?.close('the session expired');
     if (store.durableBatch >= store.lastBatch) this.onDurable();
     store.snapshotIfDue();

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { JuteWriter } from '../wire/jute-writer.js';
 
 interface Segment {
@@ -13,11 +13,11 @@ export class Outbox {
   private readonly segments: Segment[] = [];
   private isEnding = false;
 
-  constructor(private readonly socket: Socket) {}
+  constructor(private readonly stream: Duplex) {}
 
   /** Bytes that the client has not taken yet. */
   get bytes(): number {
-    let held = this.socket.writableLength;
+    let held = this.stream.writableLength;
     for (const { writer } of this.segments) held += writer.length;
     return held;
   }
@@ -38,15 +38,15 @@ export class Outbox {
   /** Closes the connection once everything written so far is out. */
   endWhenSent(): void {
     this.isEnding = true;
-    if (this.isEmpty) this.socket.end();
+    if (this.isEmpty) this.stream.end();
   }
 
   /** Sends what depends on no later batch than this. */
   release(durableBatch: number): void {
     for (let first = this.segments[0]; first !== undefined && first.batch <= durableBatch; first = this.segments[0]) {
       this.segments.shift();
-      this.socket.write(first.writer.finish());
+      this.stream.write(first.writer.finish());
     }
-    if (this.isEnding && this.isEmpty) this.socket.end();
+    if (this.isEnding && this.isEmpty) this.stream.end();
   }
 }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { systemClock } from '../../base/clock.js';
 import type { Sliced } from '../model/sliced.js';
 import { SlicedWork } from './sliced-work.js';
 
@@ -11,7 +12,7 @@ function* longWork(ended: string[], name: string): Sliced<void> {
 
 it('ends what waited for the work as well when it must finish now', () => {
   const ended: string[] = [];
-  const work = new SlicedWork(() => ended.push('all'));
+  const work = new SlicedWork(systemClock, () => ended.push('all'));
   work.begin(longWork(ended, 'first'));
   work.whenIdle(() => work.begin(longWork(ended, 'second')));
 

@@ -1,3 +1,4 @@
+import { type Clock, steadyNow } from '../../base/clock.js';
 import type { Sliced } from '../model/sliced.js';
 
 /** The event loop turns after so much work. */
@@ -11,7 +12,10 @@ export class SlicedWork {
   private readonly afterwards: (() => void)[] = [];
 
   /** @param onDone - called when work has ended that took more than one slice */
-  constructor(private readonly onDone: () => void) {}
+  constructor(
+    private readonly clock: Clock,
+    private readonly onDone: () => void,
+  ) {}
 
   get isBusy(): boolean {
     return this.work !== undefined;
@@ -19,7 +23,7 @@ export class SlicedWork {
 
   /** Begins work, and ends it at once if one slice is enough. To be called when it is not busy. */
   begin(work: Sliced<void>): void {
-    if (!runUntil(work, performance.now() + SLICE_MS)) {
+    if (!this.runFor(SLICE_MS, work)) {
       this.work = work;
       this.continueLater();
     }
@@ -34,7 +38,7 @@ export class SlicedWork {
   /** Ends the work in progress, and all that waited for it, without another turn of the event loop. */
   finishNow(): void {
     while (this.work !== undefined) {
-      runUntil(this.work, Infinity);
+      this.runFor(Infinity, this.work);
       this.done();
     }
   }
@@ -43,7 +47,7 @@ export class SlicedWork {
     setImmediate(() => {
       const { work } = this;
       if (work === undefined) return;
-      if (runUntil(work, performance.now() + SLICE_MS)) this.done();
+      if (this.runFor(SLICE_MS, work)) this.done();
       else this.continueLater();
     });
   }
@@ -56,12 +60,13 @@ export class SlicedWork {
     }
     this.onDone();
   }
-}
 
-/** @returns whether the work has ended */
-function runUntil(work: Sliced<void>, endMs: number): boolean {
-  do {
-    for (let step = 0; step < STEPS_PER_LOOK; step++) if (work.next().done === true) return true;
-  } while (performance.now() < endMs);
-  return false;
+  /** @returns whether the work has ended */
+  private runFor(ms: number, work: Sliced<void>): boolean {
+    const endMs = steadyNow(this.clock) + ms;
+    do {
+      for (let step = 0; step < STEPS_PER_LOOK; step++) if (work.next().done === true) return true;
+    } while (steadyNow(this.clock) < endMs);
+    return false;
+  }
 }

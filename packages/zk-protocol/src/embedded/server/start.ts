@@ -10,6 +10,7 @@ import { Store, type StoreOptions } from '../storage/store.js';
 import type { EmbeddedLogger } from '../contract/logger.js';
 import type { EmbeddedServer, EmbeddedServerOptions } from './types.js';
 import { ClientConnection } from './client-connection.js';
+import { ConnectionGate } from './connection-limits.js';
 import { Dispatcher } from './dispatcher.js';
 import { Listeners } from './listeners.js';
 import { Login } from './login.js';
@@ -67,8 +68,8 @@ export class RunningServer implements EmbeddedServer {
       snapshotEvery: this.storeOptions.snapshotEvery,
     };
     const perAddress = options.maxConnectionsPerAddress ?? Math.ceil(this.maxConnections * ONE_ADDRESS_SHARE);
-    const limits = { total: this.maxConnections, perAddress };
-    this.dispatcher = new Dispatcher(undefined, this.clock, this.logger, configuration, limits);
+    const gate = new ConnectionGate({ total: this.maxConnections, perAddress }, this.clock, this.logger);
+    this.dispatcher = new Dispatcher(this.clock, this.logger, configuration, gate);
     this.listeners = new Listeners(options, this.logger, (socket, isLocal) => this.onSocket(socket, isLocal));
   }
 

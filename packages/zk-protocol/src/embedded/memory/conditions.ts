@@ -8,10 +8,8 @@ export interface LinkConditions {
   connectDelayMs(): number;
   /** False: the attempt to connect fails. */
   canConnect(): boolean;
-  /** The connection breaks with `count` requests on their way: how many of them, the first ones, still arrive. */
+  /** The connection breaks with `count` bytes on their way to the server: how many of them, the first ones, still arrive. */
   survivors(count: number): number;
-  /** The server may list children in any order. */
-  arrange(names: string[]): string[];
 }
 
 /** Nothing takes time and nothing fails. */
@@ -21,5 +19,4 @@ export const perfectConditions: LinkConditions = {
   connectDelayMs: () => 0,
   canConnect: () => true,
   survivors: (count) => count,
-  arrange: (names) => names,
 };
