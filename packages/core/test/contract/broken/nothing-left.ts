@@ -43,6 +43,7 @@ export const NOTHING_LEFT: readonly BrokenDriver[] = [
     breaks: 'nothing left: keeps what is in use, however often it looks for leaks',
     also: [
       IN_USE,
+      CREATION,
       'nothing left: keeps what another installation made in the same cloud',
       OTHER_DATABASE,
       LEAKED,
