@@ -58,6 +58,8 @@ export class GivenUp {
       if (declinedBy.includes(id ?? '') || !request.labels.every((label) => labels?.includes(label))) continue;
       const nowMs = this.#world.elapsedMs;
       if (leftMs !== undefined && (nowMs - leftMs > RETURN_MS || this.#cannotKnow(who, leftMs, request))) continue;
+      // one that it took out of its configuration and puts back: what it wrote meanwhile may still be on its way
+      if (leftMs !== undefined && owner.name === who && isReloading(owner, nowMs)) continue;
       if (owner.name !== who && nowMs - sinceMs < NEWS_MS) continue;
       this.#violate(request, who, `${String(id)} of ${owner.name}`);
     }
@@ -75,7 +77,7 @@ export class GivenUp {
 
   /** What stands in its own configuration a launcher knows, whatever the registry shows. */
   #checkOwn(request: RequestEntry, launcher: SimulatedLauncher, declinedBy: readonly string[]): void {
-    if (launcher.reloadedMs !== undefined && this.#world.elapsedMs - launcher.reloadedMs < RELOAD_MS) return;
+    if (isReloading(launcher, this.#world.elapsedMs)) return;
     for (const [provider, pool] of poolsOf(launcher)) {
       const labels = labelsOf(pool);
       if (!request.labels.every((label) => labels.has(label))) continue;
@@ -115,4 +117,9 @@ function labelsOf({ labels = [], nodes = [] }: JsonObject): Set<string> {
 
 function nameOf({ name }: JsonObject): string {
   return typeof name === 'string' ? name : '';
+}
+
+/** Another configuration may not be in force yet. */
+function isReloading({ reloadedMs }: SimulatedLauncher, nowMs: number): boolean {
+  return reloadedMs !== undefined && nowMs - reloadedMs < RELOAD_MS;
 }

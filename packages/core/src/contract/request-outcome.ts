@@ -1,3 +1,5 @@
+import type { RequestRecord } from '@nodepool/zk-protocol';
+
 /**
  * How the work of one pool on a request ended.
  * - `fulfilled`, `declined` written to the request
@@ -8,3 +10,12 @@
  * - `abandoned` session or connection trouble; what was begun is undone by whoever sees it
  */
 export type RequestOutcome = 'fulfilled' | 'declined' | 'gone' | 'put-back' | 'gave-way' | 'busy' | 'abandoned';
+
+/** The work of a pool on a request, once it has ended. */
+export interface EndedWork {
+  readonly outcome: RequestOutcome;
+  readonly request: RequestRecord;
+  readonly provider: string;
+  /** Name of the pool. */
+  readonly pool: string;
+}

@@ -1,45 +1,36 @@
 import type { Config } from '../contract/config.js';
-import type { Logger } from '../contract/logger.js';
 import type { MetricsAttachment } from '../metrics/types.js';
-import type { ConfigInForce } from './config-in-force.js';
-import type { LifeCycle } from './life-cycle.js';
+import type { Context } from './state/context.js';
 import type { AgeLimits } from './nodes/age-limits.js';
 import type { Reaper } from './nodes/reaper.js';
 import type { PoolSet } from './pools/pool-set.js';
 import type { ProviderSet } from './providers/provider-set.js';
-import type { MinReady } from './standby/min-ready.js';
+import type { MinReady } from './nodes/standby.js';
 
 /** The parts of a launcher that a configuration changes. */
 export interface ConfiguredParts {
-  readonly inForce: ConfigInForce;
-  readonly life: LifeCycle;
+  readonly context: Context;
   readonly pools: PoolSet;
   readonly providers: ProviderSet;
-  readonly reaper: Pick<Reaper, 'sweep'>;
-  readonly ages: Pick<AgeLimits, 'reload'>;
-  readonly minReady: Pick<MinReady, 'checkAll'>;
+  readonly reaper: Reaper;
+  readonly ages: AgeLimits;
+  readonly minReady: MinReady;
   readonly metrics: MetricsAttachment | undefined;
-  readonly logger: Logger;
 }
 
 /** Puts configurations into force and providers back to work, one after the other. */
 export class ConfigChanges {
-  readonly #parts: () => ConfiguredParts;
+  readonly #parts: ConfiguredParts;
   #last: Promise<void> = Promise.resolve();
 
-  /** @param parts - looked at when something changes */
-  constructor(parts: () => ConfiguredParts) {
+  constructor(parts: ConfiguredParts) {
     this.#parts = parts;
+    parts.context.events.on('restartDue', ({ provider }) => void this.#inTurn(() => this.#restart(provider)));
   }
 
   /** Puts another configuration in force without disturbing what did not change. */
   apply(config: Config): Promise<void> {
     return this.#inTurn(() => this.#apply(config));
-  }
-
-  /** Replaces a provider by a new one of the same configuration. */
-  restartProvider(name: string): Promise<void> {
-    return this.#inTurn(() => this.#restart(name));
   }
 
   #inTurn(change: () => Promise<void>): Promise<void> {
@@ -49,8 +40,8 @@ export class ConfigChanges {
   }
 
   async #apply(config: Config): Promise<void> {
-    const { inForce, pools, providers, reaper, ages, minReady, metrics } = this.#parts();
-    inForce.use(config);
+    const { context, pools, providers, reaper, ages, minReady, metrics } = this.#parts;
+    context.config.use(config);
     pools.prepare(config);
     try {
       await providers.apply(config);
@@ -65,18 +56,18 @@ export class ConfigChanges {
   }
 
   async #restart(name: string): Promise<void> {
-    const { providers, logger } = this.#parts();
+    const { providers, context } = this.#parts;
     try {
       if (await providers.restart(name)) await this.#applyPools(name);
     } catch (error) {
-      logger.error('A provider could not be restarted; a reload tries again', { provider: name, error });
+      context.logger.error('A provider could not be restarted; a reload tries again', { provider: name, error });
     }
   }
 
   async #applyPools(name: string): Promise<void> {
-    const { providers, pools, life } = this.#parts();
+    const { providers, pools, context } = this.#parts;
     const runner = providers.get(name);
-    if (!runner || life.isDraining) return;
+    if (!runner || context.life.isDraining) return;
     await pools.apply(runner);
   }
 }

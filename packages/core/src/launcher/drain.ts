@@ -1,15 +1,32 @@
 import { unfinishedAfter } from '../async/unfinished-after.js';
-import type { LauncherParts } from './assemble.js';
+import type { ComponentRecord } from '@nodepool/zk-protocol';
+import type { Reaper } from './nodes/reaper.js';
+import type { PoolSet } from './pools/pool-set.js';
+import type { ProviderSet } from './providers/provider-set.js';
+import type { Registration } from './registry/registration.js';
+import type { LateUnlocks } from './requests/late-unlocks.js';
+import type { Context } from './state/context.js';
+
+/** The parts of a launcher that finish what they have under way. */
+export interface DrainedParts {
+  readonly context: Context;
+  readonly pools: PoolSet;
+  readonly providers: ProviderSet;
+  readonly reaper: Reaper;
+  readonly unlocks: LateUnlocks;
+  readonly registration: Registration<ComponentRecord>;
+}
 
 /**
  * Accepts nothing more and leaves the registry; requests under way are brought to their end. What cannot be done within
  * the deadline, such as everything while ZooKeeper is away, is named in the log and left for other launchers.
  */
-export async function drain(parts: LauncherParts, deadlineMs: number): Promise<void> {
-  const { services, life, pools, providers, reaper, lateUnlocks, registration } = parts;
+export async function drain(parts: DrainedParts, deadlineMs: number): Promise<void> {
+  const { context, pools, providers, reaper, unlocks, registration } = parts;
+  const { life } = context;
   if (life.isDraining) return;
   life.isDraining = true;
-  const { clock, logger, zk } = services;
+  const { clock, logger, zk } = context;
   const isIdle = !reaper.isBusy && pools.configured.every(({ load }) => load.handling === 0);
   const limitMs = zk.state !== 'CONNECTED' && isIdle ? 0 : deadlineMs;
   const endMs = clock.now() + limitMs;
@@ -18,7 +35,7 @@ export async function drain(parts: LauncherParts, deadlineMs: number): Promise<v
   const steps: [string, () => Promise<unknown>][] = [
     ['requests under way and the registration of pools', () => requests],
     ['deletions and providers', () => Promise.all([reaper.stop(), providers.stop()])],
-    ['the locks of fulfilled requests', () => lateUnlocks.flush()],
+    ['the locks of fulfilled requests', () => unlocks.flush()],
     ['the registration of the launcher', () => registration.remove()],
   ];
   const unfinished: string[] = [];

@@ -1,10 +1,15 @@
-import { describeControl, type ControlRecord, type NodeRecord } from '@nodepool/zk-protocol';
+import {
+  describeControl,
+  type ComponentCache,
+  type ComponentRecord,
+  type ControlRecord,
+  type NodeRecord,
+} from '@nodepool/zk-protocol';
 import { newCondition } from '../conditions/condition-types.js';
 import type { ConditionSource } from '../conditions/condition-source.js';
 import { publishedConditions, type ServiceConditions } from '../conditions/merge-conditions.js';
 import type { Condition, FoundCondition } from '../contract/condition.js';
 import { imageConditions } from '../images/image-conditions.js';
-import type { LauncherParts } from './assemble.js';
 import { MissingStandby, unservedLabels } from './conditions/label-conditions.js';
 import { findOffers } from './conditions/label-offers.js';
 import { deletionConditions } from './conditions/node-conditions.js';
@@ -15,24 +20,27 @@ import {
   resourceConditions,
   startConditions,
 } from './conditions/provider-conditions.js';
+import type { SteeringSet } from './health/steering-set.js';
+import type { Reaper } from './nodes/reaper.js';
+import type { PoolSet } from './pools/pool-set.js';
+import type { ProviderSet } from './providers/provider-set.js';
+import type { PoolRegistry } from './registry/pool-registry.js';
+import type { Registration } from './registry/registration.js';
+import type { Context } from './state/context.js';
+import type { ImageMirror } from './state/image-mirror.js';
 
-type AskedParts = Pick<
-  LauncherParts,
-  | 'components'
-  | 'concerns'
-  | 'controls'
-  | 'images'
-  | 'inForce'
-  | 'life'
-  | 'nodes'
-  | 'pools'
-  | 'providers'
-  | 'reaper'
-  | 'registration'
-  | 'registry'
-  | 'services'
-  | 'steering'
->;
+/** The parts of a launcher that know what may be wrong. */
+export interface AskedParts {
+  readonly context: Context;
+  readonly images: ImageMirror;
+  readonly components: ComponentCache;
+  readonly registry: PoolRegistry;
+  readonly registration: Registration<ComponentRecord>;
+  readonly steering: SteeringSet;
+  readonly providers: ProviderSet;
+  readonly pools: PoolSet;
+  readonly reaper: Reaper;
+}
 
 /** Asks the parts of a launcher what is wrong now. Each look costs a pass over nodes, labels and pools. */
 export class LauncherConditions implements ConditionSource {
@@ -44,11 +52,13 @@ export class LauncherConditions implements ConditionSource {
   }
 
   onConcern(listener: () => void): () => void {
-    const { concerns, controls, images, registry, services } = this.#parts;
+    const { images, registry, context } = this.#parts;
+    const { controls, events, zk } = context;
     const ends = [
-      concerns.listen(listener),
+      events.on('healthChanged', listener),
+      events.on('providerStarted', listener),
       ...[controls, images, registry].map((source) => source.onChange(listener)),
-      services.zk.onState(listener),
+      zk.onState(listener),
     ];
     return () => ends.forEach((end) => end());
   }
@@ -64,10 +74,12 @@ export class LauncherConditions implements ConditionSource {
 
   /** Nothing before the start has ended: until then the parts do not know. */
   find(): FoundCondition[] {
-    if (!this.#parts.life.isStarted) return [];
-    const { controls, images, inForce, nodes, pools, providers, registry, services, steering, reaper } = this.#parts;
-    const config = inForce.config();
-    const nowMs = services.clock.now();
+    if (!this.#parts.context.life.isStarted) return [];
+    const { images, pools, providers, registry, context, steering, reaper } = this.#parts;
+    const { controls } = context;
+    const { nodes } = context.mirror;
+    const config = context.config.now;
+    const nowMs = context.clock.now();
     const ofDrivers = [...providers.configured].flatMap(({ provider }) => provider.conditions?.() ?? []);
     const published = this.ofOthers;
     const offers = findOffers({
@@ -95,9 +107,9 @@ export class LauncherConditions implements ConditionSource {
 
   /** Nodes of providers that no launcher has, and that none drains, by provider. */
   #orphans(nodes: readonly NodeRecord[], published: readonly ServiceConditions[]): Map<string, NodeRecord[]> {
-    const { inForce, providers, registry } = this.#parts;
+    const { context, providers, registry } = this.#parts;
     const known = new Set([
-      ...inForce.config().providers.keys(),
+      ...context.config.now.providers.keys(),
       ...registry.pools.map(({ providerName }) => providerName),
       ...providers.draining.map(({ provider }) => provider),
       ...published.flatMap(({ conditions }) =>

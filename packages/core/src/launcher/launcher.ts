@@ -14,20 +14,19 @@ import type { Config } from '../contract/config.js';
 import type { AlienResource, HostStatus, LeakedResource } from '../contract/driver.js';
 import type { PoolLoad } from '../contract/pool-load.js';
 import { nodeNote } from '../images/notes.js';
-import { assemble, type LauncherParts } from './assemble.js';
 import { drain } from './drain.js';
 import type { LauncherEvents } from './events.js';
-import { ensureRoots } from './mirror/ensure-roots.js';
-import { nodesAllocatedTo } from './mirror/mirror.js';
+import type { SteeringReport } from './health/provider-steering.js';
 import { checkModelApi } from './model-api.js';
 import type { DeletionStatus } from './nodes/deletion-retries.js';
-import { LauncherConditions } from './find-conditions.js';
 import type { LauncherOptions } from './options.js';
+import { makeParts, type LauncherParts } from './parts.js';
 import { explainRequest, type ExplainSubject, type RequestExplanation } from './plan/explanation.js';
-import type { PoolChange } from './pools/pool-registry.js';
 import { describePool, type PoolStatus } from './pools/pool-status.js';
 import type { DrainingStatus } from './providers/draining-providers.js';
-import type { SteeringReport } from './steering/provider-steering.js';
+import type { PoolChange } from './registry/registered-pools.js';
+import { ensureRoots } from './state/ensure-roots.js';
+import { nodesAllocatedTo } from './state/mirror.js';
 
 /**
  * The part of a launcher that serves requests: providers, pools, the taking back of nodes, and the clean-up after
@@ -48,11 +47,11 @@ export class Launcher {
 
   constructor(options: LauncherOptions) {
     this.#newestConfig = options.config;
-    this.#parts = assemble(options);
-    this.conditions = new LauncherConditions(this.#parts);
+    this.#parts = makeParts(options);
     this.nodes = this.#parts.nodes;
     this.requests = this.#parts.requests;
-    this.events = this.#parts.services.events;
+    this.events = this.#parts.context.events;
+    this.conditions = this.#parts.conditions;
   }
 
   // --- what it does -----------------------------------------------------------------------------------------------
@@ -62,22 +61,21 @@ export class Launcher {
    * @param webUrl - where this launcher answers the web, for others to find in the registry; default: nowhere
    */
   async start(webUrl?: string): Promise<void> {
-    const { services, life, components, controlCache, images, registration } = this.#parts;
-    const { outlook, metrics, sweeps, providers } = this.#parts;
-    const { zk, logger } = services;
+    const { context, components, caches, registry, registration, metrics, sweeps, providers } = this.#parts;
+    const { zk, logger, life } = context;
     life.databaseId = await ensureRoots(zk, life.signal);
     this.#epoch = zk.sessionEpoch;
-    await Promise.all([this.nodes, this.requests, components, controlCache, images].map((cache) => cache.start()));
+    await Promise.all(caches.map((cache) => cache.start()));
     this.#follow();
     checkModelApi(components.values(), logger);
     await registration.register();
     await this.reconfigure(this.#newestConfig);
     registration.update(withComponent(registration.body, { state: 'running', webUrl: webUrl ?? null }));
     life.isStarted = true;
-    outlook.begin([...this.requests.values()].map(({ id }) => id));
+    registry.begin([...this.requests.values()].map(({ id }) => id));
     metrics?.start();
     this.#lookAtEverything();
-    void providers.cleanupLeakedResources(life.signal); // tags what was made before there was a database id
+    void providers.cleanupLeakedResources(); // tags what was made before there was a database id
     sweeps.schedule();
   }
 
@@ -103,37 +101,35 @@ export class Launcher {
    * Locks and registrations go with the session.
    */
   async stop(): Promise<void> {
-    const { services, life, sweeps, pools, metrics, minReady, probes, ages, drained, lost, lateUnlocks } = this.#parts;
-    const { providers, reaper } = this.#parts;
-    const { outlook, registry, components, controls, controlCache, images, steering } = this.#parts;
+    const { context, pools, metrics, providers, stopped, closed, caches } = this.#parts;
+    const { life } = context;
     if (life.signal.aborted) return;
     life.stop();
     providers.close();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     pools.abandon(life.signal.reason as Error);
     metrics?.stop();
-    for (const part of [reaper, providers]) void part.stop(); // a driver may take its time
-    for (const part of [sweeps, minReady, probes, ages, drained, lost, lateUnlocks]) part.stop();
-    for (const part of [steering, controls, outlook, registry, services.mirror]) part.close();
-    for (const cache of [this.nodes, this.requests, components, controlCache, images]) cache.stop();
+    for (const part of stopped) void part.stop(); // a driver may take its time
+    for (const part of closed) part.close();
+    for (const cache of caches) cache.stop();
     await Promise.resolve();
   }
 
   #follow(): void {
-    const { services, registry, images, candidates } = this.#parts;
+    const { context, registry, images } = this.#parts;
     this.#unsubscribe.push(
       this.nodes.onChange((change) => {
         const launcher = change.after?.launcher ?? null;
-        if (launcher !== null && candidates.isOwn(launcher)) images.nodeChanged(change);
+        if (launcher !== null && registry.isOwn(launcher)) images.nodeChanged(change);
       }),
-      services.zk.onState((state) => this.#connectionChanged(state)),
+      context.zk.onState((state) => this.#connectionChanged(state)),
       ...[this.nodes, this.requests].map((cache) => cache.onReady((ready) => ready && this.#lookAtEverything())),
       registry.onChange((change) => this.#registryChanged(change)),
     );
   }
 
   #connectionChanged(state: ConnectionState): void {
-    const { logger } = this.#parts.services;
+    const { logger } = this.#parts.context;
     if (state === 'SUSPENDED') logger.warn('Connection to ZooKeeper suspended; no new work');
     if (state !== 'LOST') return;
     logger.warn('ZooKeeper session lost; its locks are gone, starting over in a new one');
@@ -141,62 +137,66 @@ export class Launcher {
   }
 
   #registryChanged({ before, after }: PoolChange): void {
-    const { registry, reaper, minReady, lost, providers, life } = this.#parts;
+    const { registry, reaper, minReady, lost, providers } = this.#parts;
     if (!before) minReady.poolAdded();
     if (after) reaper.poolRegistered(after.launcherId);
     if (before && !registry.has(before.launcherId)) reaper.poolLeft(before.launcherId);
     if (!before || after) return;
     void lost.checkAll();
-    providers.poolLeft(before.providerName, life.signal);
+    providers.poolLeft(before.providerName);
   }
 
   /** Caches are complete, at the start or after a reconnect: whatever is to be done is begun. */
   #lookAtEverything(): void {
-    const { services, life, reaper, pools, drained, minReady, lost } = this.#parts;
-    if (!life.isActive() || !life.isStarted) return;
-    const isNewSession = this.#epoch !== services.zk.sessionEpoch;
-    this.#epoch = services.zk.sessionEpoch;
+    const { context, reaper, pools, drainedNodes, minReady, lost } = this.#parts;
+    const { life, zk } = context;
+    if (!life.isActive || !life.isStarted) return;
+    const isNewSession = this.#epoch !== zk.sessionEpoch;
+    this.#epoch = zk.sessionEpoch;
     if (isNewSession && !life.isDraining) void this.#registerAgain();
     reaper.sweep();
     pools.reconsiderAll();
-    drained.checkAll();
+    drainedNodes.checkAll();
     minReady.checkAll();
     void lost.checkAll();
   }
 
   async #registerAgain(): Promise<void> {
-    const { services, registration, pools } = this.#parts;
+    const { context, registration, pools } = this.#parts;
     try {
       await registration.register();
       await pools.sessionRenewed();
     } catch (error) {
       if (!isZooKeeperError(error)) throw error;
-      services.logger.warn('Could not register again; the next session tries anew', { error });
+      context.logger.warn('Could not register again; the next session tries anew', { error });
     }
   }
 
+  // --- what listings, health and the API ask: synchronous and in memory -------------------------------------------
+
   /** What is not started yet, in an operator's words; empty when ready. */
   get notReady(): readonly string[] {
+    const { context, nodes, requests } = this.#parts;
     const missing: string[] = [];
-    if (this.#parts.services.zk.state !== 'CONNECTED') missing.push('no connection to ZooKeeper');
-    if (!this.nodes.ready || !this.requests.ready) missing.push('reading nodes and requests from ZooKeeper');
-    if (!this.#parts.life.isStarted) missing.push('providers are being started');
+    if (context.zk.state !== 'CONNECTED') missing.push('no connection to ZooKeeper');
+    if (!nodes.ready || !requests.ready) missing.push('reading nodes and requests from ZooKeeper');
+    if (!context.life.isStarted) missing.push('providers are being started');
     return missing;
   }
 
   /** Random id of the database; `undefined` before the start has read it. */
   get databaseId(): string | undefined {
-    return this.#parts.life.databaseId;
+    return this.#parts.context.life.databaseId;
   }
 
   /** Orders of operators that are in force. */
   get controls(): readonly ControlRecord[] {
-    return this.#parts.controls.inForce;
+    return this.#parts.context.controls.inForce;
   }
 
   /** Tells when an order came into force, changed or ended. @returns ends it */
   onControlsChange(listener: () => void): () => void {
-    return this.#parts.controls.onChange(listener);
+    return this.#parts.context.controls.onChange(listener);
   }
 
   /** Images with their builds and uploads, by name. */
@@ -204,9 +204,19 @@ export class Launcher {
     return this.#parts.images.images;
   }
 
+  /** Tells when an image, build or upload changed. @returns ends it */
+  onImageChange(listener: (image: string) => void): () => void {
+    return this.#parts.images.onChange(listener);
+  }
+
   /** Registered pools of all launchers. */
   get components(): Iterable<PoolComponentRecord> {
     return this.#parts.registry.pools;
+  }
+
+  /** Registered launchers, builders and pools. */
+  get allComponents(): Iterable<ComponentRecord> {
+    return this.#parts.components.values();
   }
 
   /** Providers that could not be started, and why. They are tried again. */
@@ -254,29 +264,19 @@ export class Launcher {
     return this.#parts.pools.configured.map(describePool);
   }
 
-  /** Registered launchers, builders and pools. */
-  get allComponents(): Iterable<ComponentRecord> {
-    return this.#parts.components.values();
-  }
-
-  /** Tells when an image, build or upload changed. @returns ends it */
-  onImageChange(listener: (image: string) => void): () => void {
-    return this.#parts.images.onChange(listener);
-  }
-
   /**
    * Why a request is where it is, or what would become of one for these labels. Pools of this launcher are asked, of the
    * others is told what the registry shows. Changes nothing.
    * @returns `undefined` for an unknown request id
    */
   explain(subject: ExplainSubject): RequestExplanation | undefined {
-    const { services, pools, registry, images } = this.#parts;
-    const nowMs = services.clock.now();
+    const { context, pools, registry, images, requests } = this.#parts;
+    const nowMs = context.clock.now();
     return explainRequest(subject, {
-      requests: this.requests,
+      requests,
       workers: pools.configured,
       registered: registry.pools,
-      nodesOf: (id) => nodesAllocatedTo(services.mirror, id),
+      nodesOf: (id) => nodesAllocatedTo(context.mirror, id),
       trialOf: (node) => nodeNote(images.images, node, nowMs),
       nowMs,
     });

@@ -1,20 +1,18 @@
 import type { CancelTimer } from '@nodepool/zk-protocol';
-import type { LifeCycle } from './life-cycle.js';
-import type { Services } from './mirror/services.js';
+import type { Context } from './state/context.js';
 import type { Leftovers } from './nodes/leftovers.js';
 import type { Reaper } from './nodes/reaper.js';
 import type { PoolSet } from './pools/pool-set.js';
 import type { ProviderSet } from './providers/provider-set.js';
 import type { LostRequests } from './requests/lost-requests.js';
-import type { MinReady } from './standby/min-ready.js';
+import type { MinReady } from './nodes/standby.js';
 
 /** Time between the sweeps. */
 const SWEEP_MS = 60_000;
 
 /** The parts of a launcher that a sweep looks through. */
 export interface SweptParts {
-  readonly services: Services;
-  readonly life: LifeCycle;
+  readonly context: Context;
   readonly providers: ProviderSet;
   readonly reaper: Reaper;
   readonly minReady: MinReady;
@@ -34,8 +32,9 @@ export class Sweeps {
 
   /** Sweeps from now on, until the launcher drains or stops. */
   schedule(): void {
-    const { services, life } = this.#parts;
-    this.#cancel = services.clock.setTimer(SWEEP_MS, () => {
+    const { context } = this.#parts;
+    const { life } = context;
+    this.#cancel = context.clock.setTimer(SWEEP_MS, () => {
       void this.#sweep().finally(() => {
         if (!life.signal.aborted && !life.isDraining) this.schedule();
       });
@@ -47,9 +46,9 @@ export class Sweeps {
   }
 
   async #sweep(): Promise<void> {
-    const { services, life, providers, reaper, minReady, pools, lost, leftovers } = this.#parts;
-    if (!life.isActive()) return;
-    const { logger, metrics } = services;
+    const { context, providers, reaper, minReady, pools, lost, leftovers } = this.#parts;
+    const { logger, metrics, life } = context;
+    if (!life.isActive) return;
     providers.sweep();
     const deletions = reaper.sweep();
     const standby = minReady.sweep();
@@ -57,7 +56,7 @@ export class Sweeps {
     metrics?.sweepFound('waiting-request', woken);
     metrics?.sweepFound('deletion', deletions);
     metrics?.sweepFound('standby-node', standby);
-    void providers.cleanupLeakedResources(life.signal); // not awaited: a cloud that hangs must not delay the next sweep
+    void providers.cleanupLeakedResources(); // not awaited: a cloud that hangs must not delay the next sweep
     const tasks = [lost.checkAll().then((found) => metrics?.sweepFound('lost-request', found)), leftovers.sweep()];
     for (const result of await Promise.allSettled(tasks)) {
       if (result.status === 'rejected') logger.warn('A periodic clean-up failed', { error: result.reason as unknown });

@@ -3,7 +3,7 @@ import type { ConditionList } from '../conditions/condition-list.js';
 import type { Logger } from '../contract/logger.js';
 import type { LaunchSubject } from '../contract/operation-metrics.js';
 import type { Transition } from '../contract/state-machine.js';
-import type { LauncherEventMap } from '../launcher/events.js';
+import type { EndedWork } from '../contract/request-outcome.js';
 import { BuilderMetrics, type BuilderEvents } from './builder-metrics.js';
 import { Exposition, type Readers } from './exposition.js';
 import { Follower } from './follower.js';
@@ -86,7 +86,7 @@ export class Metrics implements LauncherMetrics {
     return this.#follower;
   }
 
-  requestEnded({ outcome, request, provider, pool }: LauncherEventMap['requestEnded']): void {
+  requestEnded({ outcome, request, provider, pool }: EndedWork): void {
     this.#exposition.count('requestsEnded', { provider, pool, outcome });
     if (outcome !== 'fulfilled') return;
     const createdMs = request.createdTimeMs ?? request.stat?.ctime;

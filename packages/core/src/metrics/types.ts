@@ -10,7 +10,7 @@ import type {
 import type { Config } from '../contract/config.js';
 import type { OperationMetrics } from '../contract/operation-metrics.js';
 import type { PoolLoad } from '../contract/pool-load.js';
-import type { LauncherEventMap } from '../launcher/events.js';
+import type { EndedWork } from '../contract/request-outcome.js';
 
 /** What a slow sweep can find left undone although events should have caused it to be done. */
 export type SweptWork = 'deletion' | 'lost-request' | 'standby-node' | 'waiting-request';
@@ -20,7 +20,7 @@ export interface LauncherMetrics extends OperationMetrics {
   /** Begins to follow a launcher. Called once, before its caches start. */
   attach(launcher: ObservedLauncher): MetricsAttachment;
   /** A pool has ended its work on a request. */
-  requestEnded(event: LauncherEventMap['requestEnded']): void;
+  requestEnded(event: EndedWork): void;
   /** A fulfilled request with these labels has waited for one thing. @param cause - a rule of the plan, or `launching` and the like */
   requestWaited?(cause: string, labels: readonly string[], ms: number): void;
   /** A node has been `building` or `deleting` for too long. */

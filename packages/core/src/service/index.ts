@@ -58,7 +58,7 @@ export type { BuilderEvents, BuilderLoad, ImageActivity } from '../metrics/build
 export type { MetricsOptions } from '../metrics/metrics.js';
 export { Metrics } from '../metrics/metrics.js';
 export type { PoolLoad } from '../contract/pool-load.js';
-export type { RequestOutcome } from '../contract/request-outcome.js';
+export type { EndedWork, RequestOutcome } from '../contract/request-outcome.js';
 export type { StatsdTarget } from '../metrics/statsd/statsd.js';
 export type { LabelName, LabelValues, MetricDefinition, PrometheusForm } from '../metrics/table/definition.js';
 export type { StatsdForm, StatsdType } from '../metrics/table/definition.js';

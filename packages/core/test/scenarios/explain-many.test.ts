@@ -1,4 +1,4 @@
-import { compareRequests, newRequest, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
+import { newRequest, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
 import { explainInPool } from '../../src/launcher/plan/explain-in-pool.js';
 import { RequestQueue } from '../../src/launcher/plan/queue.js';
@@ -17,7 +17,7 @@ it.each([
   ['of which no two want the same', WAITING],
 ])(`explains one of ${WAITING} waiting requests, %s, with its place in the queue`, (_what, tenants) => {
   const view = busyCloud();
-  const queue = new RequestQueue(compareRequests);
+  const queue = new RequestQueue();
   const requests = Array.from({ length: WAITING }, (_, i) => requestOf(i, tenants));
   for (const request of requests) queue.put(request);
   const asked = requests.filter((_request, i) => i % 500 === 499);

@@ -40,7 +40,7 @@ export interface WorldSpec {
 
 /** One pool, with the requests waiting for it. */
 export class WorldPool {
-  readonly queue = new RequestQueue(compareRequests);
+  readonly queue = new RequestQueue();
   readonly id: LauncherId;
 
   constructor(
@@ -152,7 +152,7 @@ export class PoolWorld {
       requests.map((request) => ({ request, group: key })),
     );
     waiting.sort((a, b) => compareRequests(a.request, b.request));
-    return { pool, view, paused, waiting, plan: planPool(view, paused, pool.queue.groups(), compareRequests) };
+    return { pool, view, paused, waiting, plan: planPool(view, paused, pool.queue.groups()) };
   }
 
   #apply({ pool, plan }: WorldPass): boolean {

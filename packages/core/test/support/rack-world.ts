@@ -6,7 +6,8 @@ import { VirtualClock } from '../../src/testing/virtual-clock.js';
 import { idleProvider } from './idle-provider.js';
 import { poolConfig } from './pool-config.js';
 
-const providerConfig: ProviderConfig = {
+/** Provider `rack` without pools. */
+export const rackProvider: ProviderConfig = {
   name: 'rack',
   driverName: 'idle',
   entry: {},
@@ -22,8 +23,8 @@ const idleDriver = (changes: Partial<Provider> = {}): Driver => ({
   apiVersion: 1,
   capabilities: { launches: false, pausesAtQuota: false, managesImages: false },
   schema: {},
-  getProviderConfig: () => providerConfig,
-  getProvider: () => idleProvider(providerConfig, changes),
+  getProviderConfig: () => rackProvider,
+  getProvider: () => idleProvider(rackProvider, changes),
 });
 
 /** A single provider `rack` without pools. */
@@ -38,7 +39,7 @@ export const rackConfig: Config = {
   buildLogRetention: 7,
   labels: new Map(),
   diskimages: new Map(),
-  providers: new Map([['rack', providerConfig]]),
+  providers: new Map([['rack', rackProvider]]),
   maxHoldAgeMs: 0,
   tenantLimits: new Map(),
   apiTokens: [],
@@ -49,7 +50,7 @@ export const rackConfig: Config = {
 /** The same with a pool `main` that has label `a`. */
 export const pooledConfig: Config = {
   ...rackConfig,
-  providers: new Map([['rack', { ...providerConfig, pools: new Map([['main', poolConfig('main', ['a'])]]) }]]),
+  providers: new Map([['rack', { ...rackProvider, pools: new Map([['main', poolConfig('main', ['a'])]]) }]]),
 };
 
 /** A ZooKeeper on a virtual clock, for launchers with a provider that has nothing behind its nodes. */

@@ -1,5 +1,6 @@
 import {
   createCommitter,
+  createControlCache,
   createNodeCache,
   createRequestCache,
   encodeNode,
@@ -12,10 +13,14 @@ import {
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
 import { connectInMemory, MemoryServer, type LinkConditions, type MemoryLink } from '@nodepool/zk-protocol/memory';
+import type { Context } from '../../src/launcher/state/context.js';
 import { LauncherEvents } from '../../src/launcher/events.js';
-import type { Services } from '../../src/launcher/mirror/services.js';
+import { ConfigInForce } from '../../src/launcher/state/config-in-force.js';
+import { ControlMirror } from '../../src/launcher/state/controls.js';
+import { LifeCycle } from '../../src/launcher/state/life-cycle.js';
+import { rackConfig } from './rack-world.js';
 import { silentLogger } from '../../src/contract/logger.js';
-import { Mirror } from '../../src/launcher/mirror/mirror.js';
+import { Mirror } from '../../src/launcher/state/mirror.js';
 import { VirtualClock } from '../../src/testing/virtual-clock.js';
 
 /** A write by its kind and path, e.g. `delete /nodepool/nodes/0000000000`; a sequential one without its number. */
@@ -28,7 +33,7 @@ export class ServiceWorld {
   readonly link: MemoryLink;
   /** Somebody else. */
   readonly other: ZooKeeper;
-  readonly services: Services;
+  readonly context: Context;
   /** How often the connection has broken. */
   breaks = 0;
   #requestLost: WriteMatch | undefined;
@@ -55,17 +60,23 @@ export class ServiceWorld {
     const common = { zk: this.zk, clock, logger: silentLogger };
     const nodes = createNodeCache(common);
     const requests = createRequestCache(common);
-    const mirror = new Mirror(nodes, requests, () => ({}));
+    const mirror = new Mirror(nodes, requests);
     const committer = createCommitter(this.zk, [nodes, requests]);
-    const events = new LauncherEvents();
-    this.services = { ...common, mirror, committer, events, hostname: 'nl01', random: () => 0.5 };
+    const life = new LifeCycle(this.zk, [nodes, requests]);
+    life.isStarted = true;
+    this.context = {
+      ...{ ...common, mirror, committer, life, hostname: 'nl01', version: '1', random: () => 0.5 },
+      controls: new ControlMirror(createControlCache(common), clock),
+      config: new ConfigInForce(rackConfig),
+      events: new LauncherEvents(),
+    };
   }
 
   static async open(): Promise<ServiceWorld> {
     const world = new ServiceWorld();
     const roots = [NODES_ROOT, REQUESTS_ROOT, REQUEST_LOCKS_ROOT];
     await world.clock.run(Promise.all(roots.map((path) => world.other.ensurePath(path))));
-    const { nodes, requests } = world.services.mirror;
+    const { nodes, requests } = world.context.mirror;
     await world.clock.run(Promise.all([nodes.start(), requests.start()]));
     return world;
   }

@@ -1,6 +1,29 @@
-import { ProviderSteering } from '../../src/launcher/steering/provider-steering.js';
+import type { RequestId } from '@nodepool/zk-protocol';
+import { silentLogger } from '../../src/contract/logger.js';
+import { LauncherEvents, type Launch } from '../../src/launcher/events.js';
+import { ProviderSteering } from '../../src/launcher/health/provider-steering.js';
 
 /** The steering of a provider whose launches are never late: no timer of it ends. */
-export function steeringAt(now: () => number, changed: () => void = () => undefined): ProviderSteering {
-  return new ProviderSteering({ now, changed, later: () => () => undefined });
+export function steeringAt(now: () => number, events = new LauncherEvents()): ProviderSteering {
+  const clock = { now, setTimer: () => () => undefined };
+  return new ProviderSteering('cloud', { clock, events, logger: silentLogger });
+}
+
+/** A launch that nobody knows of yet. */
+export function newLaunch(label: string): Launch {
+  return { provider: 'cloud', pool: 'main', label, request: '200-0000000001' as RequestId };
+}
+
+/** Begins a launch. */
+export function begin(steering: ProviderSteering, label: string): Launch {
+  const launch = newLaunch(label);
+  steering.launchBegun(launch);
+  return launch;
+}
+
+/** A launch that fails at its first attempt, and ends. */
+export function fail(steering: ProviderSteering, label: string, error: Error): void {
+  const launch = begin(steering, label);
+  steering.attemptFailed(launch, error);
+  steering.launchEnded(launch, 'failed');
 }

@@ -1,5 +1,4 @@
 import {
-  compareRequests,
   newControl,
   newNode,
   newPoolComponent,
@@ -19,10 +18,10 @@ import { RequestQueue } from '../../src/launcher/plan/queue.js';
 import type { PoolView, RuleName } from '../../src/launcher/plan/types.js';
 import { explainRequest, type RequestExplanation } from '../../src/launcher/plan/explanation.js';
 import { TimeoutError } from '../../src/contract/errors.js';
-import type { ProviderSteering } from '../../src/launcher/steering/provider-steering.js';
+import type { ProviderSteering } from '../../src/launcher/health/provider-steering.js';
 import { poolConfig } from './pool-config.js';
 import { poolView } from './pool-view.js';
-import { steeringAt } from './steering-at.js';
+import { begin, fail, steeringAt } from './steering-at.js';
 
 /** When all examples are asked; requests are older. */
 const NOW_MS = Date.parse('2026-03-01T10:00:00Z');
@@ -143,22 +142,23 @@ function otherCloud(): PoolView {
 function timingOut(): ProviderSteering {
   let now = NOW_MS - 40_000;
   const steering = steeringAt(() => now);
-  const fail = () => steering.begin('small').attemptFailed(new TimeoutError(TIMED_OUT, { operation: 'create' }));
-  for (let i = 0; i < 3; i++) fail();
+  const timeOut = () => fail(steering, 'small', new TimeoutError(TIMED_OUT, { operation: 'create' }));
+  for (let i = 0; i < 3; i++) timeOut();
   now = NOW_MS;
-  fail();
+  timeOut();
   return steering;
 }
+
 /** A provider that was given ten launches at once, and took its time for them. */
 function slowedDown(): ProviderSteering {
   let now = NOW_MS - 600_000;
   const steering = steeringAt(() => now);
-  const first = steering.begin('small');
+  const first = begin(steering, 'small');
   now += 40_000;
-  first.ended(true);
-  const herd = Array.from({ length: 10 }, () => steering.begin('small'));
+  steering.launchEnded(first, 'ready');
+  const herd = Array.from({ length: 10 }, () => begin(steering, 'small'));
   now += 95_000;
-  for (const launch of herd) launch.ended(true);
+  for (const launch of herd) steering.launchEnded(launch, 'ready');
   now = NOW_MS;
   return steering;
 }
@@ -317,7 +317,7 @@ const EXAMPLES: Readonly<Record<RuleName, () => Example>> = {
 export function explainExample(rule: RuleName): RequestExplanation {
   const { request: asked, pools, others = [] } = EXAMPLES[rule]();
   const workers = pools.map(({ view: pool, paused = [] }) => {
-    const queue = new RequestQueue(compareRequests);
+    const queue = new RequestQueue();
     for (const other of others) queue.put(other);
     return {
       launcherId: pool.launcherId,

@@ -25,7 +25,7 @@ export function launcherHealth(runtime: LauncherRuntime): Record<string, unknown
     failing_launches: runtime.failingLaunches.map(({ provider, report }) => ({
       provider,
       ...healthOf(report.provider),
-      slow: report.speed.state === 'closed' ? null : healthOf(report.speed),
+      slow: report.speed.state === 'healthy' ? null : healthOf(report.speed),
       zones: report.zones.map(({ zone, label, health }) => ({ zone, label, ...healthOf(health) })),
       labels: report.labels.map(({ label, health }) => ({ label, ...healthOf(health) })),
     })),
@@ -33,6 +33,9 @@ export function launcherHealth(runtime: LauncherRuntime): Record<string, unknown
     caches: describeCaches(runtime),
   };
 }
+
+/** The words of `/healthz` for the states of health: those of older versions. */
+const STATE_WORDS = { healthy: 'closed', failing: 'open', probing: 'probing' } as const;
 
 function healthOf({
   state,
@@ -42,5 +45,11 @@ function healthOf({
   nextProbeMs,
 }: SteeringReport['provider']): Record<string, unknown> {
   const timeOf = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
-  return { state, failures, error: error ?? null, error_at: timeOf(failedMs), next_probe: timeOf(nextProbeMs) };
+  return {
+    state: STATE_WORDS[state],
+    failures,
+    error: error ?? null,
+    error_at: timeOf(failedMs),
+    next_probe: timeOf(nextProbeMs),
+  };
 }

@@ -239,7 +239,6 @@ describe('a launch', () => {
 
     expect(result).toMatchObject({ state: 'aborted', node: { externalId: null } });
     expect(bench.counted).toEqual(['error.quota debian']);
-    expect(bench.provider.quota.estimatedNodepoolQuota()).toBeUndefined();
   });
 
   it('gives up at once on a label that can never work', async () => {

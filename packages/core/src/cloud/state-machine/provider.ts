@@ -190,7 +190,6 @@ export class StateMachineProvider implements Provider {
     );
     const result = await this.#track(new Launch(this.#services, order, signal, logger).run());
     if (result.state === 'ready') this.#quota.launchSucceeded();
-    if (result.state === 'aborted') this.#quota.invalidateQuotaCache();
     if (FACT_ERRORS.some((code) => isNodepoolError(result.error, code))) {
       this.#readiness.recheck(order.label.name, order.pool.name);
       this.#needs.recheck(order.label.name, order.pool.name);

@@ -6,8 +6,8 @@ import type { Config } from '../../contract/config.js';
 import { isAboutLabel } from '../plan/controls.js';
 import { judgeDecline } from '../plan/rules.js';
 import type { RuleName } from '../plan/types.js';
-import type { SteeringReport } from '../steering/provider-steering.js';
-import type { LivePoolView } from '../pools/pool-view.js';
+import type { SteeringReport } from '../health/provider-steering.js';
+import type { LivePoolView } from '../view/pool-view.js';
 
 /** Why a pool cannot serve a label now. */
 export interface Obstacle {
@@ -138,7 +138,7 @@ function withoutNodes(view: LivePoolView, label: string, { ofDrivers }: OfferSou
 function failing(view: LivePoolView, label: string, report: SteeringReport | undefined): Obstacle | undefined {
   if (!report) return undefined;
   const ofLabel = report.labels.find((each) => each.label === label)?.health;
-  const health = report.provider.state === 'closed' ? ofLabel : report.provider;
+  const health = report.provider.state === 'healthy' ? ofLabel : report.provider;
   if (!health || hasFreeNode(view, label)) return undefined;
   const what = health === ofLabel ? `launches of "${label}"` : report.failing;
   const message = `${health.failures} ${what} in a row failed: ${health.error ?? 'no reason is known'}`;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { steeringAt } from '../../../test/support/steering-at.js';
+import { begin, fail, steeringAt } from '../../../test/support/steering-at.js';
 import { newCondition } from '../../conditions/condition-types.js';
 import { CapacityError, ProviderUnavailableError } from '../../contract/errors.js';
-import type { ProviderSteering } from '../steering/provider-steering.js';
+import type { ProviderSteering } from '../health/provider-steering.js';
 import type { LabelOffer } from './label-offers.js';
 import { launchConditions } from './provider-conditions.js';
 
@@ -12,7 +12,7 @@ const served = (provider: string): LabelOffer => ({ provider, pool: 'main', obst
 
 function failing(makeError: () => Error): ProviderSteering {
   const steering = steeringAt(() => NOW_MS);
-  for (let i = 0; i < 3; i++) steering.begin('big').attemptFailed(makeError());
+  for (let i = 0; i < 3; i++) fail(steering, 'big', makeError());
   return steering;
 }
 
@@ -53,7 +53,7 @@ describe('a provider whose launches fail', () => {
   it('is no longer told once a launch succeeds', () => {
     const steering = failing(refused);
 
-    steering.begin('big').ended(true);
+    steering.launchEnded(begin(steering, 'big'), 'ready');
 
     expect(conditionsOf(steering, {})).toEqual([]);
   });

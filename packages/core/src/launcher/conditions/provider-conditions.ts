@@ -5,7 +5,7 @@ import type { FoundCondition } from '../../contract/condition.js';
 import type { AlienResource, LeakedResource } from '../../contract/driver.js';
 import type { DrainingStatus } from '../providers/draining-providers.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
-import type { SteeringReport } from '../steering/provider-steering.js';
+import type { SteeringReport } from '../health/provider-steering.js';
 import type { LabelOffer } from './label-offers.js';
 
 /** Nodes and resources named in one message. */
@@ -54,7 +54,7 @@ function failingProvider(
   { provider: health, failing }: SteeringReport,
   { offers, ofDrivers }: ProviderFacts,
 ): FoundCondition[] {
-  if (health.state === 'closed') return [];
+  if (health.state === 'healthy') return [];
   const found = ofHealth(health, failing, name);
   const cause = ofDrivers.find(
     (other) => other.kind === 'provider' && other.name === name && other.reason === found.reason,
@@ -65,7 +65,7 @@ function failingProvider(
 }
 
 function slowProvider(name: string, { speed }: SteeringReport): FoundCondition[] {
-  if (speed.state === 'closed') return [];
+  if (speed.state === 'healthy') return [];
   const message = `launches take much longer than usual: ${speed.error ?? 'no reason is known'}`;
   const times = { sinceMs: speed.sinceMs, lastSeenMs: speed.failedMs };
   return [

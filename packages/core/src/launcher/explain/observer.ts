@@ -9,6 +9,7 @@ import {
   type ControlCache,
   type LauncherId,
   type NodeCache,
+  type NodeRecord,
   type PoolComponentRecord,
   type RequestCache,
   type ZooKeeper,
@@ -17,11 +18,13 @@ import type { Config } from '../../contract/config.js';
 import type { DriverRegistry } from '../../config/discovery/registry-types.js';
 import type { ProviderContext } from '../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
-import type { Services } from '../mirror/services.js';
+import type { Context } from '../state/context.js';
 import type { Logger } from '../../contract/logger.js';
 import { unregisteredId } from '../preview/registry-after.js';
-import { ControlMirror } from '../mirror/controls.js';
-import { Mirror, nodesAllocatedTo } from '../mirror/mirror.js';
+import { ConfigInForce } from '../state/config-in-force.js';
+import { ControlMirror } from '../state/controls.js';
+import { LifeCycle } from '../state/life-cycle.js';
+import { Mirror, nodesAllocatedTo } from '../state/mirror.js';
 import {
   explainRequest,
   type ExplainSubject,
@@ -31,9 +34,11 @@ import {
 import { LauncherEvents } from '../events.js';
 import type { PoolView } from '../plan/types.js';
 import { ObservedPool } from './observed-pool.js';
-import { PoolRegistry } from '../pools/pool-registry.js';
+import { SteeringSet } from '../health/steering-set.js';
+import { Ledger } from '../ledger/ledger.js';
+import { RegisteredPools } from '../registry/registered-pools.js';
+import { SharedPools } from '../registry/shared-pools.js';
 import { ProviderRunner } from '../providers/provider-runner.js';
-import { needOfNode } from '../providers/provider-set.js';
 
 /** Options of an {@link Observer}. */
 export interface ObserverOptions {
@@ -56,7 +61,7 @@ export class Observer {
   readonly #components: ComponentCache;
   readonly #controlCache: ControlCache;
   readonly #controls: ControlMirror;
-  readonly #registry: PoolRegistry;
+  readonly #registered: RegisteredPools;
   readonly #mirrors: Mirror[] = [];
 
   constructor(options: ObserverOptions) {
@@ -67,12 +72,12 @@ export class Observer {
     this.#components = createComponentCache({ zk, clock, logger });
     this.#controlCache = createControlCache({ zk, clock, logger });
     this.#controls = new ControlMirror(this.#controlCache, clock);
-    this.#registry = new PoolRegistry(this.#components);
+    this.#registered = new RegisteredPools(this.#components);
   }
 
   /** Registered pools of all launchers. */
   get pools(): readonly PoolComponentRecord[] {
-    return this.#registry.pools;
+    return this.#registered.pools;
   }
 
   /**
@@ -82,20 +87,22 @@ export class Observer {
   async add(config: Config): Promise<ObservedConfig> {
     const { zk, clock, logger, hostname, registry } = this.#options;
     const runners = new Map<string, ProviderRunner>();
-    const mirror = new Mirror(this.nodes, this.requests, (node) =>
-      needOfNode(node.provider === null ? undefined : runners.get(node.provider), node),
-    );
+    const mirror = new Mirror(this.nodes, this.requests);
     this.#mirrors.push(mirror);
     const committer = { commit: refuseToWrite };
     const controls = this.#controls;
-    const [events, random] = [new LauncherEvents(), Math.random];
-    const services: Services = { zk, committer, mirror, controls, clock, logger, hostname, events, random };
+    const context: Context = {
+      ...{ zk, committer, mirror, controls, clock, logger, hostname, version: '' },
+      ...{ events: new LauncherEvents(), random: Math.random },
+      config: new ConfigInForce(config),
+      life: new LifeCycle(zk, [this.nodes, this.requests]),
+    };
     for (const providerConfig of config.providers.values()) {
       const driver = await registry.get(providerConfig.driverName);
-      const provider = driver.getProvider(providerConfig, this.#contextFor(providerConfig, config, services));
-      runners.set(providerConfig.name, new ProviderRunner(services, { driver }, provider));
+      const provider = driver.getProvider(providerConfig, this.#contextFor(providerConfig, config, context));
+      runners.set(providerConfig.name, new ProviderRunner(context, { driver }, provider));
     }
-    return new ObservedPools(config, services, runners, this.#registry);
+    return new ObservedPools(config, context, runners, this.#registered);
   }
 
   /** Resolves when everything has been read. */
@@ -108,7 +115,7 @@ export class Observer {
   /** Ends all watches. */
   stop(): void {
     for (const mirror of this.#mirrors) mirror.close();
-    this.#registry.close();
+    this.#registered.close();
     this.nodes.stop();
     this.requests.stop();
     this.#components.stop();
@@ -116,8 +123,8 @@ export class Observer {
     this.#controlCache.stop();
   }
 
-  #contextFor({ name }: ProviderConfig, config: Config, services: Services): ProviderContext {
-    const { zk, clock, committer, hostname, logger, random } = services;
+  #contextFor({ name }: ProviderConfig, config: Config, context: Context): ProviderContext {
+    const { zk, clock, committer, hostname, logger, random } = context;
     return {
       ...{ zk, clock, committer, hostname, random, databaseId: undefined },
       nodes: this.nodes,
@@ -153,25 +160,35 @@ export interface ObservedConfig {
 
 class ObservedPools implements ObservedConfig {
   readonly config: Config;
-  readonly #services: Services;
+  readonly #context: Context;
   readonly #runners: ReadonlyMap<string, ProviderRunner>;
-  readonly #registry: PoolRegistry;
+  readonly #registered: RegisteredPools;
+  readonly #steering: SteeringSet;
+  readonly #ledger: Ledger;
+  readonly #shared: SharedPools;
 
   constructor(
     config: Config,
-    services: Services,
+    context: Context,
     runners: ReadonlyMap<string, ProviderRunner>,
-    registry: PoolRegistry,
+    registered: RegisteredPools,
   ) {
     this.config = config;
-    this.#services = services;
+    this.#context = context;
     this.#runners = runners;
-    this.#registry = registry;
+    this.#registered = registered;
+    this.#steering = new SteeringSet(context);
+    this.#ledger = new Ledger(context, this);
+    this.#shared = new SharedPools(registered, new Set());
+  }
+
+  runnerOf({ provider }: NodeRecord): ProviderRunner | undefined {
+    return provider === null ? undefined : this.#runners.get(provider);
   }
 
   explain(subject: ExplainSubject): RequestExplanation | undefined {
-    const { mirror, clock } = this.#services;
-    const registered = this.#registry.pools;
+    const { mirror, clock } = this.#context;
+    const registered = this.#registered.pools;
     const isServed = (pool: ObservedPool) => registered.some((entry) => entry.launcherId === pool.launcherId);
     const pools = this.#pools(registered);
     const workers = pools.filter(isServed);
@@ -201,17 +218,9 @@ class ObservedPools implements ObservedConfig {
     launcherId: LauncherId,
     registered: readonly PoolComponentRecord[],
   ): ObservedPool {
-    const { labels, tenantLimits } = this.config;
-    const disabled = new Set([...labels.values()].filter((label) => label.minReady === -1).map(({ name }) => name));
-    const port = {
-      config: () => this.config,
-      candidates: { pools: registered },
-      disabledLabels: () => disabled,
-      tenantLimit: (tenant: string) => tenantLimits.get(tenant),
-      isOurs: () => false,
-      steering: () => undefined,
-    };
-    return new ObservedPool({ services: this.#services, port, runner, pool, launcherId });
+    const registry = { candidates: registered, shared: this.#shared };
+    const steering = this.#steering;
+    return new ObservedPool(this.#context, { runner, pool, launcherId, registry, steering, ledger: this.#ledger });
   }
 }
 

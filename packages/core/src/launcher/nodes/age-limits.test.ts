@@ -8,41 +8,31 @@ import {
   type NodeId,
 } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it } from 'vitest';
-import { idleProvider } from '../../../test/support/idle-provider.js';
-import { rackConfig } from '../../../test/support/rack-world.js';
-import { ServiceWorld } from '../../../test/support/service-world.js';
-import type { LabelConfig } from '../../contract/config.js';
+import { LauncherRooms, standbyConfig } from '../../../test/support/launcher-rooms.js';
+import type { Config } from '../../contract/config.js';
 import { AgeLimits } from './age-limits.js';
 
 const MINUTE_MS = 60_000;
-const [provider] = rackConfig.providers.values();
 
 let ages: AgeLimits | undefined;
 afterEach(() => ages?.stop());
 
+function configOf(maxReadyAgeMs: number): Config {
+  const labels = new Map([['a', { name: 'a', minReady: 0, maxReadyAgeMs }]]);
+  return { ...standbyConfig, labels, maxHoldAgeMs: 20 * MINUTE_MS };
+}
+
 /** Label `a` may be ready for ten minutes, and nodes may be held for twenty. */
-async function setUp({ isOurs = true, isActive = true } = {}) {
-  if (!provider) throw new Error('there is no provider');
-  const world = await ServiceWorld.open();
-  const state = { maxReadyAgeMs: 10 * MINUTE_MS, maxHoldAgeMs: 20 * MINUTE_MS, isActive };
-  const idle = idleProvider(provider);
-  const limits = (ages = new AgeLimits(world.services, {
-    config: () => ({
-      ...rackConfig,
-      labels: new Map<string, LabelConfig>([['a', { name: 'a', minReady: 0, maxReadyAgeMs: state.maxReadyAgeMs }]]),
-      maxHoldAgeMs: state.maxHoldAgeMs,
-    }),
-    isActive: () => state.isActive,
-    providerOf: () => (isOurs ? idle : undefined),
-  }));
+async function setUp() {
+  const { world, providers } = await LauncherRooms.open(configOf(10 * MINUTE_MS));
+  const limits = (ages = new AgeLimits(world.context, providers));
   const node = (id: NodeId) => {
-    const found = world.services.mirror.nodes.get(id);
+    const found = world.context.mirror.nodes.get(id);
     if (!found) throw new Error('the mirror does not show the node');
     return found;
   };
   return {
     world,
-    state,
     limits,
     create: (fields: NodeFields = {}) => world.createNode(fields),
     stateOf: (id: NodeId) => node(id).state,
@@ -110,8 +100,8 @@ describe('a node that is ready', () => {
   });
 
   it('stays where another launcher has its provider', async () => {
-    const { world, create, stateOf } = await setUp({ isOurs: false });
-    const id = await create();
+    const { world, create, stateOf } = await setUp();
+    const id = await create({ provider: 'elsewhere' });
 
     await world.pass(30 * MINUTE_MS);
 
@@ -119,23 +109,24 @@ describe('a node that is ready', () => {
   });
 
   it('is looked at again when the launcher could not act as it was due', async () => {
-    const { world, state, create, stateOf } = await setUp({ isActive: false });
+    const { world, create, stateOf } = await setUp();
     const id = await create();
-    await world.pass(11 * MINUTE_MS);
-    const meanwhile = stateOf(id);
+    await world.pass(10 * MINUTE_MS - 5_000);
 
-    state.isActive = true;
-    await world.pass(10_500);
+    world.loseSession();
+    await world.pass(25_000);
+    const meanwhile = stateOf(id);
+    await world.pass(30_000);
 
     expect([meanwhile, stateOf(id)]).toEqual(['ready', 'deleting']);
   });
 
   it('goes by the limit of a new configuration', async () => {
-    const { world, state, limits, create, stateOf } = await setUp();
+    const { world, limits, create, stateOf } = await setUp();
     const id = await create();
     await world.pass(2 * MINUTE_MS);
 
-    state.maxReadyAgeMs = 3 * MINUTE_MS;
+    world.context.config.use(configOf(3 * MINUTE_MS));
     limits.reload();
     const before = stateOf(id);
     await world.pass(MINUTE_MS);

@@ -1,11 +1,8 @@
 import { isZooKeeperError, type CancelTimer, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
-import type { Activity, ConfigSource, NodeProviders } from '../mirror/ports.js';
-import type { Services } from '../mirror/services.js';
+import type { Context } from '../state/context.js';
 import { ageLimitOf } from '../plan/nodes.js';
-import { expireNode } from './expire-node.js';
-
-/** What age limits learn from the launcher around them. */
-type AgeLimitsPort = Activity & NodeProviders & Pick<ConfigSource, 'config'>;
+import { expireNode } from '../state/expire-node.js';
+import type { ProviderSet } from '../providers/provider-set.js';
 
 /** A node that is locked when it is due is looked at again after this time. */
 const LOOK_AGAIN_MS = 10_000;
@@ -15,16 +12,16 @@ const LOOK_AGAIN_MS = 10_000;
  * `hold_expiration`, whichever comes first. One timer waits for the next node that is due.
  */
 export class AgeLimits {
-  readonly #services: Services;
-  readonly #port: AgeLimitsPort;
+  readonly #context: Context;
+  readonly #providers: ProviderSet;
   readonly #due = new Map<NodeId, number>();
   readonly #unsubscribe: () => void;
   #timer: { atMs: number; cancel: CancelTimer } | undefined;
 
-  constructor(services: Services, port: AgeLimitsPort) {
-    this.#services = services;
-    this.#port = port;
-    this.#unsubscribe = services.mirror.listen({
+  constructor(context: Context, providers: ProviderSet) {
+    this.#context = context;
+    this.#providers = providers;
+    this.#unsubscribe = context.mirror.listen({
       onNode: ({ before, after }) => {
         if (after) this.#track(after);
         else if (before) this.#due.delete(before.id);
@@ -41,7 +38,7 @@ export class AgeLimits {
   /** Looks at every node again: limits or providers have changed. */
   reload(): void {
     this.#due.clear();
-    for (const node of this.#services.mirror.nodes.values()) this.#track(node);
+    for (const node of this.#context.mirror.nodes.values()) this.#track(node);
   }
 
   #track(node: NodeRecord): void {
@@ -54,30 +51,30 @@ export class AgeLimits {
   }
 
   #limitOf(node: NodeRecord): number | undefined {
-    return ageLimitOf(node, this.#port.config())?.ms;
+    return ageLimitOf(node, this.#context.config.now)?.ms;
   }
 
   #wait(id: NodeId, dueMs: number): void {
     this.#due.set(id, dueMs);
     if (this.#timer && this.#timer.atMs <= dueMs) return;
     this.#timer?.cancel();
-    const { clock } = this.#services;
+    const { clock } = this.#context;
     const cancel = clock.setTimer(Math.max(0, dueMs - clock.now()), () => void this.#expire());
     this.#timer = { atMs: dueMs, cancel };
   }
 
   async #expire(): Promise<void> {
-    const { clock, mirror, logger } = this.#services;
+    const { clock, mirror, logger } = this.#context;
     this.#timer = undefined;
     const now = clock.now();
     const late = [...this.#due].filter(([, dueMs]) => dueMs <= now).map(([id]) => id);
     for (const id of late) this.#due.delete(id);
     for (const id of late) {
       const node = mirror.nodes.get(id);
-      if (!node || this.#limitOf(node) === undefined || !this.#port.providerOf(node)) continue;
+      if (!node || this.#limitOf(node) === undefined || !this.#providers.providerOf(node)) continue;
       const why = node.state === 'hold' ? 'held for its time' : 'ready for longer than max-ready-age';
       try {
-        if (this.#port.isActive() && (await expireNode(this.#services, node, why))) continue;
+        if (this.#context.life.isActive && (await expireNode(this.#context, node, why))) continue;
       } catch (error) {
         if (!isZooKeeperError(error)) logger.error('Could not expire a node', { nodeId: id, error });
       }

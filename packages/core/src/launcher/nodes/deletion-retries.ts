@@ -1,6 +1,6 @@
 import { backoffMs, type CancelTimer, type NodeId } from '@nodepool/zk-protocol';
 import { reasonOfError, type ErrorReason } from '../../conditions/error-reason.js';
-import type { Services } from '../mirror/services.js';
+import type { Context } from '../state/context.js';
 
 /** A deletion under way or waiting for its next try. */
 export interface DeletionStatus {
@@ -27,14 +27,17 @@ const SOON = { ...RETRY, firstMs: 50 };
 
 /** Nodes that could not be taken back: each is tried again, after growing pauses and without end. */
 export class DeletionRetries {
-  readonly #services: Pick<Services, 'clock' | 'random'>;
-  readonly #tryAgain: (id: NodeId) => void;
+  readonly #context: Pick<Context, 'clock' | 'random'>;
   readonly #deletions = new Map<NodeId, Deletion>();
+  #onDue: (id: NodeId) => void = () => undefined;
 
-  /** @param tryAgain - called when the pause of a node is over */
-  constructor(services: Pick<Services, 'clock' | 'random'>, tryAgain: (id: NodeId) => void) {
-    this.#services = services;
-    this.#tryAgain = tryAgain;
+  constructor(context: Pick<Context, 'clock' | 'random'>) {
+    this.#context = context;
+  }
+
+  /** Calls the listener when the pause of a node is over. */
+  onDue(listener: (id: NodeId) => void): void {
+    this.#onDue = listener;
   }
 
   /** Deletions that have failed at least once. */
@@ -51,7 +54,7 @@ export class DeletionRetries {
 
   /** Begins the node's next pause. @param error - what failed; `undefined`: interrupted, so the pause is shorter */
   retryLater(id: NodeId, error: Error | undefined): void {
-    const { clock, random } = this.#services;
+    const { clock, random } = this.#context;
     const deletion = this.#deletions.get(id) ?? { ...NEW };
     const pause = backoffMs(deletion.attempts, error === undefined ? SOON : RETRY, random);
     deletion.attempts++;
@@ -59,7 +62,7 @@ export class DeletionRetries {
     deletion.nextTryMs = clock.now() + pause;
     deletion.cancel = clock.setTimer(pause, () => {
       deletion.cancel = undefined;
-      this.#tryAgain(id);
+      this.#onDue(id);
     });
     this.#deletions.set(id, deletion);
   }

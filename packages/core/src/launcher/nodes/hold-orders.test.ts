@@ -8,18 +8,16 @@ import {
   storeControl,
 } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
-import type { Provider } from '../../contract/driver.js';
 import { silentLogger } from '../../contract/logger.js';
-import { ServiceWorld } from '../../../test/support/service-world.js';
-import { ControlMirror } from '../mirror/controls.js';
+import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
+import { ControlMirror } from '../state/controls.js';
 import { Reaper } from './reaper.js';
 
 const HOUR_MS = 3_600_000;
-const provider: Pick<Provider, 'startNodeCleanup'> = { startNodeCleanup: () => undefined };
 
 /** A launcher with a node that is in use and locked, and an order to hold it. */
 async function busyNode(endsInMs: number | null = HOUR_MS) {
-  const world = await ServiceWorld.open();
+  const { world, providers, registry } = await LauncherRooms.open();
   const { clock, other } = world;
   const id = await world.createNode({ state: 'in-use', externalId: 'i-1' });
   await clock.run(other.ensurePath(nodeLockPath(id)));
@@ -27,10 +25,7 @@ async function busyNode(endsInMs: number | null = HOUR_MS) {
   const cache = createControlCache({ zk: world.zk, clock, logger: silentLogger });
   await clock.run(cache.start());
   const controls = new ControlMirror(cache, clock);
-  const services = { ...world.services, controls };
-  const reaper = new Reaper(services, {
-    ...{ providerOf: () => provider as Provider, isActive: () => true, isOthersFirst: () => false },
-  });
+  const reaper = new Reaper({ ...world.context, controls }, providers, registry.shared);
   const order = newControl(
     {
       ...{ kind: 'node', name: id, mode: 'hold', owner: 'alice', reason: 'look at it' },

@@ -1,7 +1,7 @@
 import { controlPath, isZooKeeperError, withNode } from '@nodepool/zk-protocol';
 import type { ControlRecord, NodeId, NodeRecord } from '@nodepool/zk-protocol';
-import type { Services } from '../mirror/services.js';
-import { removeLockDirectory, setNode, Transaction } from '../requests/transaction.js';
+import type { Context } from '../state/context.js';
+import { removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
 
 const MS_PER_SECOND = 1000;
 /** A record of a node may be seen after an order for it. */
@@ -11,27 +11,27 @@ const isHold = ({ kind, mode }: ControlRecord) => kind === 'node' && mode === 'h
 
 /** Orders of operators to hold nodes that are locked: kept outside their records, which belong to the holders of the locks. */
 export class HoldOrders {
-  constructor(private readonly services: Services) {}
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
 
   /** The order for a node; `undefined` when there is none in force. */
   find(id: NodeId): ControlRecord | undefined {
-    return this.services.controls?.inForce.find((control) => isHold(control) && control.name === id);
+    return this.#context.controls.inForce.find((control) => isHold(control) && control.name === id);
   }
 
-  /** Calls back for each node that has an order when orders change. @returns ends it */
-  onChange(report: (id: NodeId) => void): () => void {
-    const { controls } = this.services;
-    if (!controls) return () => undefined;
-    return controls.onChange(() => {
-      for (const control of controls.inForce) if (isHold(control)) report(control.name as NodeId);
-    });
+  /** Nodes that have an order in force. */
+  nodes(): NodeId[] {
+    return this.#context.controls.inForce.filter(isHold).map(({ name }) => name as NodeId);
   }
 
   /** Holds an unlocked node until the end of its order, which is removed in the same transaction. */
   async apply(node: NodeRecord): Promise<void> {
     const order = this.find(node.id);
     if (!order) return;
-    const { clock, committer, mirror, logger } = this.services;
+    const { clock, committer, mirror, logger } = this.#context;
     const { owner, reason, endTimeMs } = order;
     const nowMs = clock.now();
     const holdExpirationMs = endTimeMs === null ? null : roundUp(endTimeMs - nowMs);
@@ -47,9 +47,9 @@ export class HoldOrders {
 
   /** Removes orders that have ended, and those for nodes that do not exist. */
   removeStale(): void {
-    const { clock, controls, mirror } = this.services;
+    const { clock, controls, mirror } = this.#context;
     const nowMs = clock.now();
-    for (const order of controls?.stored ?? []) {
+    for (const order of controls.stored) {
       if (!isHold(order) || nowMs - order.createdTimeMs < CERTAIN_MS) continue;
       const hasEnded = order.endTimeMs !== null && order.endTimeMs <= nowMs;
       if (hasEnded || mirror.nodes.get(order.name) === undefined) void this.#remove(order);
@@ -58,11 +58,11 @@ export class HoldOrders {
 
   async #remove(order: ControlRecord): Promise<void> {
     try {
-      await this.services.zk.delete(controlPath(order), order.stat?.version);
+      await this.#context.zk.delete(controlPath(order), order.stat?.version);
     } catch (error) {
       // another launcher may have removed it; the next sweep tries again
       if (!isZooKeeperError(error)) throw error;
-      this.services.logger.debug('Order was not removed', { name: order.name, error });
+      this.#context.logger.debug('Order was not removed', { name: order.name, error });
     }
   }
 }

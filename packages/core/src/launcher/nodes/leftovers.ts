@@ -9,7 +9,7 @@ import {
   type Operation,
   type RequestId,
 } from '@nodepool/zk-protocol';
-import type { Services } from '../mirror/services.js';
+import type { Context } from '../state/context.js';
 
 const REMOVALS_PER_TRANSACTION = 100;
 
@@ -19,12 +19,12 @@ const REMOVALS_PER_TRANSACTION = 100;
  * stays for one sweep longer than its request.
  */
 export class Leftovers {
-  readonly #services: Services;
+  readonly #context: Context;
   /** Lock directories without a request at the last sweep. */
   #suspects = new Set<string>();
 
-  constructor(services: Services) {
-    this.#services = services;
+  constructor(context: Context) {
+    this.#context = context;
   }
 
   /** Looks at all of them. */
@@ -33,7 +33,7 @@ export class Leftovers {
   }
 
   async #sweepRequestLocks(): Promise<void> {
-    const { zk, mirror } = this.#services;
+    const { zk, mirror } = this.#context;
     const ids = await zk.getChildren(REQUEST_LOCKS_ROOT);
     const orphans = ids.filter((id) => !mirror.requests.get(id));
     const certain = orphans.filter((id) => this.#suspects.has(id));
@@ -48,7 +48,7 @@ export class Leftovers {
   /** All at once, or one by one when one of them has an entry or another launcher was quicker. */
   async #removeAll(paths: readonly string[]): Promise<void> {
     try {
-      await this.#services.committer.commit(paths.map((path): Operation => ({ op: 'delete', path })));
+      await this.#context.committer.commit(paths.map((path): Operation => ({ op: 'delete', path })));
     } catch (error) {
       if (!isZooKeeperError(error, 'ZK_NO_NODE', 'ZK_NOT_EMPTY')) throw error;
       await Promise.all(paths.map((path) => this.#removeDirectory(path)));
@@ -56,7 +56,7 @@ export class Leftovers {
   }
 
   async #sweepEmptyNodes(): Promise<void> {
-    const { zk, mirror, logger } = this.#services;
+    const { zk, mirror, logger } = this.#context;
     const unknown = (await zk.getChildren(NODES_ROOT)).filter((id) => !mirror.nodes.get(id));
     for (const id of unknown as NodeId[]) {
       try {
@@ -74,10 +74,10 @@ export class Leftovers {
   /** Refused, and rightly, when the directory has an entry. */
   async #removeDirectory(path: string): Promise<void> {
     try {
-      await this.#services.zk.delete(path);
+      await this.#context.zk.delete(path);
     } catch (error) {
       if (isZooKeeperError(error, 'ZK_NO_NODE', 'ZK_NOT_EMPTY')) return;
-      this.#services.logger.debug('Could not remove a lock directory', { path, error });
+      this.#context.logger.debug('Could not remove a lock directory', { path, error });
     }
   }
 }

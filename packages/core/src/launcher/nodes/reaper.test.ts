@@ -2,30 +2,34 @@ import { nodeLockPath, nodePath, type RequestId } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import type { Provider } from '../../contract/driver.js';
 import { ProviderUnavailableError } from '../../contract/errors.js';
-import { ServiceWorld } from '../../../test/support/service-world.js';
-import { FIRST_POOL_PAUSE_MS } from '../steering/first-pool.js';
+import { launchingDrivers, LauncherRooms, standbyConfig } from '../../../test/support/launcher-rooms.js';
+import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
 import { Reaper } from './reaper.js';
 
-const provider: Pick<Provider, 'startNodeCleanup'> = { startNodeCleanup: () => undefined };
-
-/** A used node with an instance, about to be deleted. @param others - which launcher is the first, and what deletes */
-async function usedNode(others = { areFirst: false }, deletedBy = provider) {
-  const world = await ServiceWorld.open();
+/** A used node with an instance, about to be deleted by a provider that is changed as asked. */
+async function usedNode(changes: Partial<Provider> = {}, { isShared = false } = {}) {
+  const { rooms, world } = await openRooms(changes);
   const id = await world.createNode({ state: 'used', externalId: 'i-1' });
+  const other = isShared ? await rooms.share(id) : undefined;
   const session = world.zk.sessionId;
-  const reaper = new Reaper(world.services, {
-    providerOf: () => deletedBy as Provider,
-    isActive: () => true,
-    isOthersFirst: () => others.areFirst,
-  });
   return {
     world,
     id,
-    reaper,
+    reaper: new Reaper(world.context, rooms.providers, rooms.registry.shared),
+    /** The other launcher, which is the first to take the node back, leaves. */
+    othersLeave: async () => {
+      if (other !== undefined) await world.clock.run(world.other.delete(other));
+      await world.pass(50);
+    },
     exists: () => world.clock.run(world.other.exists(nodePath(id))),
     entries: () => world.clock.run(world.other.getChildren(nodeLockPath(id))),
     sameSession: () => world.zk.sessionId === session,
   };
+}
+
+async function openRooms(changes: Partial<Provider> = {}) {
+  const rooms = await LauncherRooms.open(standbyConfig, launchingDrivers(changes));
+  return { rooms, world: rooms.world };
 }
 
 describe('a deletion whose connection breaks', () => {
@@ -67,13 +71,12 @@ describe('a deletion whose connection breaks', () => {
   });
 });
 
-describe('a deletion that fails', () => {
+describe('a deletion under way', () => {
   it('is forgotten when another launcher deletes the node during the attempt', async () => {
     let fail = (_error: Error) => {};
-    const slow: typeof provider = {
+    const { world, id, reaper } = await usedNode({
       startNodeCleanup: () => new Promise<never>((_resolve, reject) => (fail = reject)),
-    };
-    const { world, id, reaper } = await usedNode({ areFirst: false }, slow);
+    });
     reaper.consider(id);
     await world.pass(1_000);
 
@@ -88,7 +91,7 @@ describe('a deletion that fails', () => {
 
 describe('a node that another launcher is the first to take back', () => {
   it('is left to it for a moment, and then taken back all the same', async () => {
-    const { world, id, reaper, exists } = await usedNode({ areFirst: true });
+    const { world, id, reaper, exists } = await usedNode({}, { isShared: true });
 
     expect(reaper.consider(id)).toBe(false);
     await world.pass(FIRST_POOL_PAUSE_MS - 10);
@@ -99,11 +102,10 @@ describe('a node that another launcher is the first to take back', () => {
   });
 
   it('is taken back at once when the other has left', async () => {
-    const others = { areFirst: true };
-    const { world, id, reaper, exists } = await usedNode(others);
+    const { world, id, reaper, exists, othersLeave } = await usedNode({}, { isShared: true });
     reaper.consider(id);
 
-    others.areFirst = false;
+    await othersLeave();
 
     expect(reaper.consider(id)).toBe(true);
     await world.pass(FIRST_POOL_PAUSE_MS / 2);
@@ -111,7 +113,7 @@ describe('a node that another launcher is the first to take back', () => {
   });
 
   it('is forgotten when the other has taken it back', async () => {
-    const { world, id, reaper } = await usedNode({ areFirst: true });
+    const { world, id, reaper } = await usedNode({}, { isShared: true });
     reaper.consider(id);
     const before = world.clock.pendingTimers;
 
@@ -124,12 +126,8 @@ describe('a node that another launcher is the first to take back', () => {
 
 describe('a record that its launcher is about to lock', () => {
   async function newRecord(clockOfOthersMs: number) {
-    const world = await ServiceWorld.open();
-    const reaper = new Reaper(world.services, {
-      providerOf: () => provider as Provider,
-      isActive: () => true,
-      isOthersFirst: () => false,
-    });
+    const { rooms, world } = await openRooms();
+    const reaper = new Reaper(world.context, rooms.providers, rooms.registry.shared);
     const stateTimeMs = world.clock.now() + clockOfOthersMs;
     const id = await world.createNode({ state: 'init', allocatedTo: '200-0000000001' as RequestId, stateTimeMs });
     return { world, reaper, exists: () => world.clock.run(world.other.exists(nodePath(id))) };
@@ -155,14 +153,8 @@ describe('a record that its launcher is about to lock', () => {
 
 describe('a deletion that fails', () => {
   async function failing() {
-    const world = await ServiceWorld.open();
-    const id = await world.createNode({ state: 'used', externalId: 'i-1' });
     const refuse = () => Promise.reject(new ProviderUnavailableError('the cloud hangs'));
-    const reaper = new Reaper(world.services, {
-      providerOf: () => ({ startNodeCleanup: refuse }) as unknown as Provider,
-      isActive: () => true,
-      isOthersFirst: () => false,
-    });
+    const { world, id, reaper } = await usedNode({ startNodeCleanup: refuse });
     reaper.consider(id);
     await world.pass(100);
     return { world, id, reaper };

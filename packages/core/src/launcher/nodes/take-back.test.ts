@@ -15,22 +15,16 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { idleProvider } from '../../../test/support/idle-provider.js';
-import { rackConfig } from '../../../test/support/rack-world.js';
-import { ServiceWorld } from '../../../test/support/service-world.js';
+import { launchingDrivers, LauncherRooms, standbyConfig } from '../../../test/support/launcher-rooms.js';
 import type { Provider } from '../../contract/driver.js';
 import { TakeBack } from './take-back.js';
 
-const [config] = rackConfig.providers.values();
-
 /** A launcher's side of nodes of one provider. */
 async function setUp(changes: Partial<Provider> = {}) {
-  if (!config) throw new Error('there is no provider');
-  const world = await ServiceWorld.open();
-  const provider = idleProvider(config, changes);
-  const takeBack = new TakeBack(world.services, { providerOf: () => provider }, new AbortController().signal);
+  const { world, providers } = await LauncherRooms.open(standbyConfig, launchingDrivers(changes));
+  const takeBack = new TakeBack(world.context, providers, new AbortController().signal);
   const mirrored = (id: NodeId): NodeRecord => {
-    const found = world.services.mirror.nodes.get(id);
+    const found = world.context.mirror.nodes.get(id);
     if (!found) throw new Error('the mirror does not show the node');
     return found;
   };
@@ -176,7 +170,7 @@ describe('a node with an instance', () => {
       startNodeCleanup: async ({ id }) => void (await queueForLock(id)),
     });
     const states: string[] = [];
-    world.services.mirror.listen({ onNode: ({ after }) => states.push(after?.state ?? 'gone') });
+    world.context.mirror.listen({ onNode: ({ after }) => states.push(after?.state ?? 'gone') });
     const node = await create({ state: 'used', externalId: 'i-1' });
 
     await remove(node);

@@ -12,28 +12,28 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import type { Provider } from '../../contract/driver.js';
-import type { NodeProviders } from '../mirror/ports.js';
-import type { Services } from '../mirror/services.js';
+import type { Context } from '../state/context.js';
 import { holdsNodes } from '../plan/nodes.js';
+import type { ProviderSet } from '../providers/provider-set.js';
 import { UNALLOCATED } from '../requests/release.js';
-import { createdPath, isRefusal, removeLockDirectory, setNode, Transaction } from '../requests/transaction.js';
+import { createdPath, isRefusal, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
 
 /** What is done to a node that is taken back: it becomes free again, or it is deleted with what is behind it. */
 export class TakeBack {
-  readonly #services: Services;
-  readonly #port: NodeProviders;
+  readonly #context: Context;
+  readonly #providers: ProviderSet;
   readonly #signal: AbortSignal;
 
   /** @param signal - aborted when the launcher stops */
-  constructor(services: Services, port: NodeProviders, signal: AbortSignal) {
-    this.#services = services;
-    this.#port = port;
+  constructor(context: Context, providers: ProviderSet, signal: AbortSignal) {
+    this.#context = context;
+    this.#providers = providers;
     this.#signal = signal;
   }
 
   /** The request this ready node was kept for does not want it any more: anybody may have it. */
   async deallocate(node: NodeRecord): Promise<void> {
-    const { clock, committer, mirror, logger } = this.#services;
+    const { clock, committer, mirror, logger } = this.#context;
     if (node.allocatedTo === null || holdsNodes(await this.#readRequest(node.allocatedTo))) return;
     const transaction = new Transaction<'lock' | 'record'>();
     if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('lock', removeLockDirectory(node));
@@ -47,7 +47,7 @@ export class TakeBack {
 
   /** The mirror may be behind: asks ZooKeeper. */
   async #readRequest(id: RequestId): Promise<RequestRecord | undefined> {
-    const { zk, clock } = this.#services;
+    const { zk, clock } = this.#context;
     try {
       const { data, stat } = await zk.getData(requestPath(id));
       return decodeRequest(id, data, stat, clock.now());
@@ -62,7 +62,7 @@ export class TakeBack {
    * @returns `session-lost`: the lock went with the session, so the record stands and the node is to be looked at again
    */
   async delete(node: NodeRecord): Promise<'deleted' | 'session-lost'> {
-    const provider = this.#port.providerOf(node);
+    const provider = this.#providers.providerOf(node);
     const hasResource = provider !== undefined && node.state !== 'deleted' && this.#hasResource(provider, node);
     if (hasResource) return this.#deleteWithResource(provider, node);
     await this.#deleteRecord(provider, node);
@@ -75,7 +75,7 @@ export class TakeBack {
 
   /** Nothing is behind the record: one transaction, which cannot conflict with a holder of the lock. */
   async #deleteRecord(provider: Provider | undefined, node: NodeRecord): Promise<void> {
-    const { committer, mirror, logger } = this.#services;
+    const { committer, mirror, logger } = this.#context;
     const transaction = new Transaction<'lock' | 'record' | 'successor'>();
     if (mirror.nodes.hasLockDirectory(node.id)) transaction.add('lock', removeLockDirectory(node));
     transaction.add('record', deleteNode(node));
@@ -94,7 +94,7 @@ export class TakeBack {
   }
 
   async #deleteWithResource(provider: Provider, node: NodeRecord): Promise<'deleted' | 'session-lost'> {
-    const { zk, committer, mirror, clock, logger } = this.#services;
+    const { zk, committer, mirror, clock, logger } = this.#context;
     const epoch = zk.sessionEpoch;
     const lock = new Transaction<'lock' | 'record'>();
     const index = lock.lock('lock', nodeLockPath(node.id), mirror.nodes.hasLockDirectory(node.id));
@@ -121,7 +121,7 @@ export class TakeBack {
    * lock.
    */
   async #removeLocked(node: NodeRecord, entry: string): Promise<void> {
-    const { committer, clock, zk } = this.#services;
+    const { committer, clock, zk } = this.#context;
     const transaction = new Transaction<'lock' | 'record'>();
     transaction.add('lock', { op: 'delete', path: entry }, removeLockDirectory(node));
     transaction.add('record', deleteNode(node));
@@ -135,11 +135,11 @@ export class TakeBack {
   }
 
   async #unlock(entry: string, epoch: number): Promise<void> {
-    const { zk } = this.#services;
+    const { zk } = this.#context;
     await zk.whenConnected(this.#signal);
     if (zk.sessionEpoch !== epoch) return;
     try {
-      await this.#services.committer.commit([{ op: 'delete', path: entry }]);
+      await this.#context.committer.commit([{ op: 'delete', path: entry }]);
     } catch (error) {
       if (!isZooKeeperError(error, 'ZK_NO_NODE')) throw error;
     }

@@ -1,4 +1,4 @@
-import { compareRequests, newRequest, type RequestId } from '@nodepool/zk-protocol';
+import { newRequest, type RequestId } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { poolView } from '../../../test/support/pool-view.js';
@@ -33,7 +33,7 @@ function cloud(free: number, changes: Partial<PoolView> = {}): PoolView {
 function ask(free: number, missing: readonly string[] = ['big', 'big', 'big']) {
   const accepted = request(['big', 'big', 'big']);
   const paused = [{ request: accepted, missing, az: null }];
-  const desk = { view: cloud(free), queue: new RequestQueue(compareRequests), paused } as const;
+  const desk = { view: cloud(free), queue: new RequestQueue(), paused } as const;
   return { accepted, desk };
 }
 
@@ -71,7 +71,7 @@ describe('explaining a request at the quota', () => {
       tenantLimit: () => ({ instances: 2 }),
       tenantUsed: () => ({ instances: 4 }),
     });
-    const desk = { view, queue: new RequestQueue(compareRequests), paused: [], handled: 'no' } as const;
+    const desk = { view, queue: new RequestQueue(), paused: [], handled: 'no' } as const;
 
     expect(explainInPool(request(['big'], 't'), desk).reason.text).toBe(
       'tenant "t" would exceed its limit: needs 1 instance, 0 free',

@@ -40,7 +40,7 @@ export function explainInPool(request: RequestRecord, desk: PoolDesk): PoolFindi
   const isGuest = handled === 'no' && !queue.has(request.id);
   if (isGuest) queue.put(request);
   try {
-    return findIn(planPool(view, paused, queue.groups(), compareRequests), request, desk);
+    return findIn(planPool(view, paused, queue.groups()), request, desk);
   } finally {
     if (isGuest) queue.remove(request.id);
   }

@@ -3,9 +3,9 @@ import { newNode, type PoolComponentRecord } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { poolView } from '../../../test/support/pool-view.js';
-import { steeringAt } from '../../../test/support/steering-at.js';
+import { begin, fail, steeringAt } from '../../../test/support/steering-at.js';
 import { LaunchError } from '../../contract/errors.js';
-import type { ProviderSteering } from '../steering/provider-steering.js';
+import type { ProviderSteering } from '../health/provider-steering.js';
 import { chooseProbes, findAlternative, findSuccessor } from './health-rules.js';
 import { judgeStanding, MIN_READY_REQUESTOR } from './rules.js';
 import type { PoolView } from './types.js';
@@ -20,7 +20,7 @@ function pool(provider: string, fields: Partial<PoolComponentRecord> = {}): Pool
 
 function failing(now = () => 0): ProviderSteering {
   const steering = steeringAt(now);
-  for (let i = 0; i < 3; i++) steering.begin('small').attemptFailed(new LaunchError('status', 'it is in error'));
+  for (let i = 0; i < 3; i++) fail(steering, 'small', new LaunchError('status', 'it is in error'));
   return steering;
 }
 
@@ -146,7 +146,7 @@ describe('a standby node that is asked for to probe a provider', () => {
 
   it('is left alone while another probe is under way', () => {
     const steering = due();
-    steering.begin('small');
+    begin(steering, 'small');
 
     expect(rule(view([pool('other')], { steering }), probe('own'))).toBe('provider-failing');
   });

@@ -1,6 +1,6 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 import type { LabelConfig } from '../../contract/config.js';
-import type { SteeringView } from '../steering/provider-steering.js';
+import type { SteeringView } from '../health/provider-steering.js';
 import { findCandidates, isOriginal, MIN_READY_REQUESTOR, reason } from './candidates.js';
 import { failureTime, probeTime } from './texts.js';
 import type { PlannedRequest, PoolView, Reason, Verdict } from './types.js';
@@ -85,7 +85,7 @@ export function judgeHealth(request: PlannedRequest, view: PoolView): Verdict | 
 function failingReason(request: PlannedRequest, view: PoolView, other: PoolComponentRecord | undefined): Reason {
   const report = view.steering?.report();
   const label = report?.labels.find((each) => request.labels.includes(each.label));
-  const isProvider = report?.provider.state !== 'closed';
+  const isProvider = report?.provider.state !== 'healthy';
   const health = isProvider ? report?.provider : label?.health;
   const what = isProvider ? (report?.failing ?? 'launches') : `launches of "${label?.label ?? ''}"`;
   const failures = health?.failures ?? 0;

@@ -1,7 +1,7 @@
 import { newNode, type NodeId, type NodeRecord, type RequestState } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { poolConfig } from '../../../test/support/pool-config.js';
-import { ageLimitOf, judgeNode, keepsStandby, NEVER_LOCKED_MS, planStandby, type NodeSurroundings } from './nodes.js';
+import { ageLimitOf, judgeNode, keepsStandby, NEVER_LOCKED_MS, planStandby, type NodeFacts } from './nodes.js';
 
 const NOW_MS = 10_000_000;
 
@@ -11,31 +11,26 @@ function node(changes: Partial<NodeRecord>): NodeRecord {
 }
 
 /** Unlocked, without a request, of a provider that this launcher has. */
-function around(changes: Partial<NodeSurroundings> = {}): NodeSurroundings {
+function facts(changes: Partial<NodeFacts> = {}): NodeFacts {
   return {
-    seenForMs: () => 0,
-    isLocked: () => false,
-    requestOf: () => undefined,
-    hasLauncherLeft: () => false,
-    isHoldOrdered: () => false,
-    isOurs: () => true,
-    ...changes,
+    ...{ isLocked: false, request: undefined, unwantedForMs: 0, hasLauncherLeft: false, isHoldOrdered: false },
+    ...{ isOurs: true, ...changes },
   };
 }
 
-const withRequest = (state: RequestState) => around({ requestOf: () => ({ state }) });
+const withRequest = (state: RequestState) => facts({ request: { state } });
 const allocatedTo = '200-0000000001' as NodeRecord['allocatedTo'];
 
 describe('judgeNode', () => {
   it.each(['used', 'in-use', 'building', 'failed', 'aborted', 'deleting', 'deleted'])(
     'deletes an unlocked node in state %s',
     (state) => {
-      expect(judgeNode(node({ state }), around())).toBe('delete');
+      expect(judgeNode(node({ state }), facts())).toBe('delete');
     },
   );
 
   it.each(['ready', 'hold', 'init', 'testing', 'unheard-of'])('keeps a node in state %s', (state) => {
-    expect(judgeNode(node({ state }), around())).toBe('keep');
+    expect(judgeNode(node({ state }), facts())).toBe('keep');
   });
 
   it.each([
@@ -46,23 +41,21 @@ describe('judgeNode', () => {
     ['ready', 'keep'],
     ['hold', 'keep'],
   ])('by order of an operator, a node in state %s: %s', (state, verdict) => {
-    const isHoldOrdered = () => true;
-
-    expect(judgeNode(node({ state }), around({ isHoldOrdered }))).toBe(verdict);
-    expect(judgeNode(node({ state }), around({ isHoldOrdered, isLocked: () => true }))).toBe('keep');
-    expect(judgeNode(node({ state }), around({ isHoldOrdered, isOurs: () => false }))).toBe('keep');
+    expect(judgeNode(node({ state }), facts({ isHoldOrdered: true }))).toBe(verdict);
+    expect(judgeNode(node({ state }), facts({ isHoldOrdered: true, isLocked: true }))).toBe('keep');
+    expect(judgeNode(node({ state }), facts({ isHoldOrdered: true, isOurs: false }))).toBe('keep');
   });
 
   it('keeps a locked node', () => {
-    expect(judgeNode(node({ state: 'used' }), around({ isLocked: () => true }))).toBe('keep');
+    expect(judgeNode(node({ state: 'used' }), facts({ isLocked: true }))).toBe('keep');
   });
 
   it('keeps nodes of providers that other launchers have', () => {
-    expect(judgeNode(node({ state: 'used' }), around({ isOurs: () => false }))).toBe('keep');
+    expect(judgeNode(node({ state: 'used' }), facts({ isOurs: false }))).toBe('keep');
   });
 
   it('deletes a record without a provider only once it is marked as deleted', () => {
-    const foreign = around({ isOurs: () => false });
+    const foreign = facts({ isOurs: false });
 
     expect(judgeNode(node({ state: 'used', provider: null }), foreign)).toBe('keep');
     expect(judgeNode(node({ state: 'deleted', provider: null }), foreign)).toBe('delete');
@@ -71,7 +64,7 @@ describe('judgeNode', () => {
   it('gives a ready node free whose request is gone, waits again, or has failed', () => {
     const kept = node({ allocatedTo });
 
-    expect(judgeNode(kept, around())).toBe('deallocate');
+    expect(judgeNode(kept, facts())).toBe('deallocate');
     expect(judgeNode(kept, withRequest('requested'))).toBe('deallocate');
     expect(judgeNode(kept, withRequest('failed'))).toBe('deallocate');
     expect(judgeNode(kept, withRequest('pending'))).toBe('keep');
@@ -79,13 +72,13 @@ describe('judgeNode', () => {
   });
 
   it('deletes a record that was never locked, at once when its launcher has left', () => {
-    const young = node({ state: 'init', allocatedTo, launcher: 'gone' });
-    const longSeen = { seenForMs: () => NEVER_LOCKED_MS + 1 };
+    const young = node({ state: 'init', allocatedTo });
+    const unwantedForMs = NEVER_LOCKED_MS + 1;
 
-    expect(judgeNode(young, around())).toBe('keep');
-    expect(judgeNode(young, around({ hasLauncherLeft: (id) => id === 'gone' }))).toBe('delete');
-    expect(judgeNode(young, around(longSeen))).toBe('delete');
-    expect(judgeNode(young, around({ ...longSeen, requestOf: () => ({ state: 'pending' }) }))).toBe('keep');
+    expect(judgeNode(young, facts())).toBe('keep');
+    expect(judgeNode(young, facts({ hasLauncherLeft: true }))).toBe('delete');
+    expect(judgeNode(young, facts({ unwantedForMs }))).toBe('delete');
+    expect(judgeNode(young, facts({ unwantedForMs, request: { state: 'pending' } }))).toBe('keep');
   });
 });
 

@@ -11,50 +11,48 @@ import type { PoolView } from './types.js';
  */
 export type NodeVerdict = 'keep' | 'deallocate' | 'hold' | 'delete';
 
-/** What surrounds a node and decides on it. The methods are asked only as far as the answers matter. */
-export interface NodeSurroundings {
-  /** How long this process has known that the record is in state `init` and wanted by no request; clocks of others differ. */
-  seenForMs(node: NodeRecord): number;
+/** What is known of a node besides its record. */
+export interface NodeFacts {
   /** Some process holds the node's lock or waits for it. */
-  isLocked(node: NodeRecord): boolean;
+  readonly isLocked: boolean;
   /** The request that `allocated_to` names; `undefined` when it is gone. */
-  requestOf(node: NodeRecord): Pick<RequestRecord, 'state'> | undefined;
+  readonly request: Pick<RequestRecord, 'state'> | undefined;
+  /** How long this process has known that the record is in state `init` and wanted by no request; clocks of others differ. */
+  readonly unwantedForMs: number;
   /** The pool that made the record has left the registry. */
-  hasLauncherLeft(launcherId: string): boolean;
+  readonly hasLauncherLeft: boolean;
   /** An operator has ordered to hold it after its use. */
-  isHoldOrdered(node: NodeRecord): boolean;
+  readonly isHoldOrdered: boolean;
   /** This launcher has the node's provider, configured or draining. */
-  isOurs(node: NodeRecord): boolean;
+  readonly isOurs: boolean;
 }
 
 /** A record in state `init` that no launcher has locked for this long, and no request wants, is garbage. */
 export const NEVER_LOCKED_MS = 60_000;
 
 /** Decides whether a node stays, is given free, or is deleted, by what its record, its lock and its request show. */
-export function judgeNode(node: NodeRecord, around: NodeSurroundings): NodeVerdict {
-  if (around.isLocked(node)) return 'keep';
-  const verdict = judgeUnlocked(node, around);
-  if (verdict === 'keep') return 'keep';
+export function judgeNode(node: NodeRecord, facts: NodeFacts): NodeVerdict {
   // a record without a provider has nothing behind it; it is removed once it is marked `deleted`
-  const isOurs = node.provider === null ? node.state === 'deleted' : around.isOurs(node);
-  return isOurs ? verdict : 'keep';
+  const isOurs = node.provider === null ? node.state === 'deleted' : facts.isOurs;
+  return facts.isLocked || !isOurs ? 'keep' : judgeUnlocked(node, facts);
 }
 
 /** States of a node that was used, before it is deleted. */
 const AFTER_USE: ReadonlySet<string> = new Set(['in-use', 'used']);
 
-function judgeUnlocked(node: NodeRecord, around: NodeSurroundings): NodeVerdict {
-  if (AFTER_USE.has(node.state) && around.isHoldOrdered(node)) return 'hold';
+function judgeUnlocked(node: NodeRecord, facts: NodeFacts): NodeVerdict {
+  if (AFTER_USE.has(node.state) && facts.isHoldOrdered) return 'hold';
   if (UNLOCKED_GARBAGE_STATES.has(node.state)) return 'delete';
-  if (node.allocatedTo === null || holdsNodes(around.requestOf(node))) return 'keep';
+  if (!isUnwanted(node, facts.request)) return 'keep';
   if (node.state === 'ready') return 'deallocate';
-  return wasNeverLocked(node, around) ? 'delete' : 'keep';
+  // the launcher died before it could lock the record; a living one needs a moment for that, not a minute
+  const wasNeverLocked = facts.hasLauncherLeft || facts.unwantedForMs > NEVER_LOCKED_MS;
+  return node.state === 'init' && wasNeverLocked ? 'delete' : 'keep';
 }
 
-/** The launcher died before it could lock the record; a living one needs a moment for that, not a minute. */
-function wasNeverLocked(node: NodeRecord, around: NodeSurroundings): boolean {
-  if (node.state !== 'init') return false;
-  return around.hasLauncherLeft(node.launcher ?? '') || around.seenForMs(node) > NEVER_LOCKED_MS;
+/** Whether the node is kept for a request that does not want it. @param request - that `allocated_to` names */
+export function isUnwanted(node: NodeRecord, request: Pick<RequestRecord, 'state'> | undefined): boolean {
+  return node.allocatedTo !== null && !holdsNodes(request);
 }
 
 /** Whether nodes allocated to the request belong to it: not once it is gone, back in the queue, or refused by all pools. */

@@ -1,4 +1,4 @@
-import { compareRequests, newControl, newRequest, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
+import { newControl, newRequest, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { poolView } from '../../../test/support/pool-view.js';
@@ -31,9 +31,9 @@ function cloud(fields: Partial<PoolView> = {}, total: Record<string, number> | u
 }
 
 function plan(view: PoolView, ...requests: RequestRecord[]) {
-  const queue = new RequestQueue(compareRequests);
+  const queue = new RequestQueue();
   for (const item of requests) queue.put(item);
-  return planPool(view, [], queue.groups(), compareRequests);
+  return planPool(view, [], queue.groups());
 }
 
 describe('a resource that is overrun', () => {

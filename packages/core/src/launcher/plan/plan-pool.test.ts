@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import {
-  compareRequests,
   newNode,
   newPoolComponent,
   newRequest,
@@ -55,9 +54,9 @@ function cloudView(limit: Record<string, number>, used: Record<string, number> =
 }
 
 function plan(view: PoolView, requests: readonly RequestRecord[]) {
-  const queue = new RequestQueue(compareRequests);
+  const queue = new RequestQueue();
   for (const item of requests) queue.put(item);
-  return planPool(view, [], queue.groups(), compareRequests);
+  return planPool(view, [], queue.groups());
 }
 
 describe('planPool', () => {

@@ -1,6 +1,6 @@
-import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
+import { compareRequests, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
 import { Budget, type Demand } from './budget.js';
-import type { RequestGroup, RequestOrder } from './queue.js';
+import type { RequestGroup } from './queue.js';
 import { reason } from './candidates.js';
 import { countOf, mayHaveCapacityElsewhere, MIN_READY_REQUESTOR } from './rules.js';
 import type { Assignment, PoolView, Reason, Reservation } from './types.js';
@@ -40,19 +40,14 @@ export interface PoolPlan {
  *
  * A request is looked at only when it heads its group: requests of one group want the same.
  */
-export function planPool(
-  view: PoolView,
-  paused: readonly PausedRequest[],
-  groups: Iterable<RequestGroup>,
-  order: RequestOrder,
-): PoolPlan {
+export function planPool(view: PoolView, paused: readonly PausedRequest[], groups: Iterable<RequestGroup>): PoolPlan {
   const pass = new PlanningPass(view);
-  pass.resumeAll(paused, order);
-  const heads = new HeadQueue(groups, order);
+  pass.resumeAll(paused);
+  const heads = new HeadQueue(groups);
   for (let head = heads.pop(); head !== undefined; head = heads.pop()) {
     const request = head.group.requests[head.index];
     if (request === undefined) continue;
-    pass.keepForOthersBefore(request, order);
+    pass.keepForOthersBefore(request);
     if (pass.offer(request, head.group.key)) heads.push(head.group, head.index + 1);
   }
   return pass.finish();
@@ -84,10 +79,10 @@ class PlanningPass {
    * Accepted requests come before all others; those of other pools of the provider and of other launchers are ordered
    * together with ours.
    */
-  resumeAll(paused: readonly PausedRequest[], order: RequestOrder): void {
-    const foreign = [...this.#view.foreignReservations].sort((a, b) => order(a.request, b.request));
-    for (const item of [...paused].sort((a, b) => order(a.request, b.request))) {
-      for (let next = foreign[0]; next && order(next.request, item.request) < 0; next = foreign[0]) {
+  resumeAll(paused: readonly PausedRequest[]): void {
+    const foreign = [...this.#view.foreignReservations].sort((a, b) => compareRequests(a.request, b.request));
+    for (const item of [...paused].sort((a, b) => compareRequests(a.request, b.request))) {
+      for (let next = foreign[0]; next && compareRequests(next.request, item.request) < 0; next = foreign[0]) {
         this.#budget.reserve(next);
         foreign.shift();
       }
@@ -113,11 +108,11 @@ class PlanningPass {
   }
 
   /** Requests waiting in other pools of the provider get the provider's capacity in handling order as well. */
-  keepForOthersBefore(request: RequestRecord, order: RequestOrder): void {
+  keepForOthersBefore(request: RequestRecord): void {
     const elsewhere = (this.#elsewhere ??= [...(this.#view.waitingElsewhere ?? [])].sort((a, b) =>
-      order(a.request, b.request),
+      compareRequests(a.request, b.request),
     ));
-    for (let next = elsewhere[0]; next && order(next.request, request) < 0; next = elsewhere[0]) {
+    for (let next = elsewhere[0]; next && compareRequests(next.request, request) < 0; next = elsewhere[0]) {
       this.#budget.reserve(next);
       elsewhere.shift();
     }
@@ -186,17 +181,15 @@ class PlanningPass {
 
 /** Merges the groups in handling order. */
 class HeadQueue {
-  readonly #order: RequestOrder;
   /** Sorted, the next one last: there are few groups. */
   readonly #heads: { group: RequestGroup; index: number; request: RequestRecord }[] = [];
 
-  constructor(groups: Iterable<RequestGroup>, order: RequestOrder) {
-    this.#order = order;
+  constructor(groups: Iterable<RequestGroup>) {
     for (const group of groups) {
       const request = group.requests[0];
       if (request !== undefined) this.#heads.push({ group, index: 0, request });
     }
-    this.#heads.sort((a, b) => order(b.request, a.request));
+    this.#heads.sort((a, b) => compareRequests(b.request, a.request));
   }
 
   pop(): { group: RequestGroup; index: number } | undefined {
@@ -209,7 +202,7 @@ class HeadQueue {
     let at = this.#heads.length;
     while (at > 0) {
       const before = this.#heads[at - 1];
-      if (before === undefined || this.#order(before.request, request) >= 0) break;
+      if (before === undefined || compareRequests(before.request, request) >= 0) break;
       at--;
     }
     this.#heads.splice(at, 0, { group, index, request });

@@ -1,4 +1,4 @@
-import { compareRequests, newNode, newRequest, type NodeId, type RequestId } from '@nodepool/zk-protocol';
+import { newNode, newRequest, type NodeId, type RequestId } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { poolView } from '../../../test/support/pool-view.js';
@@ -34,9 +34,9 @@ function view(total: Record<string, number>, used: Record<string, number>, field
 }
 
 function plan(poolView: PoolView, ...requests: ReturnType<typeof request>[]) {
-  const queue = new RequestQueue(compareRequests);
+  const queue = new RequestQueue();
   for (const item of requests) queue.put(item);
-  return planPool(poolView, [], queue.groups(), compareRequests);
+  return planPool(poolView, [], queue.groups());
 }
 
 describe('the first request that waits in another pool of the provider', () => {

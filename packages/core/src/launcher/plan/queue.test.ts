@@ -7,7 +7,7 @@ const request = (labels: readonly string[], fields: RequestFields = {}): Request
   ...newRequest({ labels, ...fields }, 0),
   id: `200-${String(number++).padStart(10, '0')}` as RequestId,
 });
-const queue = () => new RequestQueue((a, b) => (a.id < b.id ? -1 : 1));
+const queue = () => new RequestQueue();
 
 describe('the requests that wait for one pool', () => {
   it('are counted by label, each once for a label that it asks for several times', () => {

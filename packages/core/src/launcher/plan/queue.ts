@@ -1,7 +1,4 @@
-import type { RequestRecord } from '@nodepool/zk-protocol';
-
-/** Compares two requests in handling order. */
-export type RequestOrder = (a: RequestRecord, b: RequestRecord) => number;
+import { compareRequests, type RequestRecord } from '@nodepool/zk-protocol';
 
 /** Waiting requests that want the same and differ only in their place; when the first cannot be served, none can. */
 export interface RequestGroup {
@@ -15,16 +12,11 @@ export interface RequestGroup {
  * one request of each group instead of at all of them.
  */
 export class RequestQueue {
-  readonly #order: RequestOrder;
   readonly #groups = new Map<string, { key: string; requests: RequestRecord[] }>();
   readonly #groupOf = new Map<string, { group: { key: string; requests: RequestRecord[] }; request: RequestRecord }>();
 
   /** How many waiting requests ask for each label. */
   readonly #byLabel = new Map<string, number>();
-
-  constructor(order: RequestOrder) {
-    this.#order = order;
-  }
 
   get size(): number {
     return this.#groupOf.size;
@@ -106,7 +98,7 @@ export class RequestQueue {
     while (low < high) {
       const middle = (low + high) >>> 1;
       const other = requests[middle];
-      if (other !== undefined && this.#order(other, request) < 0) low = middle + 1;
+      if (other !== undefined && compareRequests(other, request) < 0) low = middle + 1;
       else high = middle;
     }
     return low;

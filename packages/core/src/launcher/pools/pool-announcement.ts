@@ -1,11 +1,9 @@
 import { newPoolComponent, withComponent, type PoolComponentRecord } from '@nodepool/zk-protocol';
-import type { Services } from '../mirror/services.js';
-import type { Logger } from '../../contract/logger.js';
-import type { PoolPort } from './pool-port.js';
-import type { LivePoolView } from './pool-view.js';
-import { legacyRegistry, Registration } from './registration.js';
-import { shortName } from './short-name.js';
-import { FIRST_POOL_PAUSE_MS } from '../steering/first-pool.js';
+import type { Context } from '../state/context.js';
+import type { LivePoolView } from '../view/pool-view.js';
+import { Registration } from '../registry/registration.js';
+import { shortName } from '../registry/short-name.js';
+import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
 
 /** A pool's entries in the registry, and where old launchers look if asked to. */
 export class PoolAnnouncement {
@@ -13,18 +11,14 @@ export class PoolAnnouncement {
   readonly #registration: Registration<PoolComponentRecord>;
   readonly #legacy: Registration<PoolComponentRecord> | undefined;
 
-  constructor(
-    services: Services,
-    port: Pick<PoolPort, 'version' | 'announceLegacy'>,
-    view: LivePoolView,
-    logger: Logger,
-  ) {
+  /** @param isLegacy - also registers below `/nodepool/launchers`, where old launchers and an old Zuul look */
+  constructor(context: Context, view: LivePoolView, isLegacy: boolean) {
     this.#view = view;
     const { launcherId, pool, provider } = view;
     const component = newPoolComponent({
-      hostname: shortName(services.hostname),
+      hostname: shortName(context.hostname),
       state: 'running',
-      version: port.version,
+      version: context.version,
       launcherId,
       name: pool.name,
       providerName: provider,
@@ -33,10 +27,8 @@ export class PoolAnnouncement {
       paused: view.yieldsPrecedence,
       ...steeringOf(view),
     });
-    this.#registration = new Registration(services.zk, component, logger);
-    if (port.announceLegacy) {
-      this.#legacy = new Registration(services.zk, component, logger, legacyRegistry(launcherId));
-    }
+    this.#registration = new Registration(context.zk, component, context.logger);
+    if (isLegacy) this.#legacy = new Registration(context.zk, component, context.logger, launcherId);
   }
 
   /** True once the entry has been made; the registry may not show it yet. */
@@ -76,5 +68,5 @@ export class PoolAnnouncement {
 function steeringOf({ steering }: LivePoolView): Required<Pick<PoolComponentRecord, 'health' | 'firstPoolPauseMs'>> {
   if (!steering) return { health: null, firstPoolPauseMs: 0 };
   const { state } = steering.report().provider;
-  return { health: state === 'closed' ? null : 'open', firstPoolPauseMs: FIRST_POOL_PAUSE_MS };
+  return { health: state === 'healthy' ? null : 'open', firstPoolPauseMs: FIRST_POOL_PAUSE_MS };
 }

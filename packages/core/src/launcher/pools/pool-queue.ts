@@ -1,137 +1,147 @@
-import {
-  backoffMs,
-  compareRequests,
-  type CancelTimer,
-  type RequestId,
-  type RequestRecord,
-} from '@nodepool/zk-protocol';
-import type { Services } from '../mirror/services.js';
-import { RequestQueue } from '../plan/queue.js';
+import type { RequestId, RequestRecord } from '@nodepool/zk-protocol';
+import { TaskSet } from '../../async/task-set.js';
+import { FIRST_POOL_PAUSE_MS, SLOW_POOL_PAUSE_MS } from '../health/first-pool.js';
 import { judgeStanding } from '../plan/rules.js';
-import type { PoolView } from '../plan/types.js';
-import { FIRST_POOL_PAUSE_MS, SLOW_POOL_PAUSE_MS } from '../steering/first-pool.js';
-import type { SteeringView } from '../steering/provider-steering.js';
-import { FirstPools } from './first-pools.js';
-import type { PoolPort } from './pool-port.js';
-import type { PoolRefusals } from './pool-refusals.js';
+import type { Reason } from '../plan/types.js';
+import type { AbandonedRequests } from '../requests/abandoned.js';
+import { isHopeless, refuse } from '../requests/refuse.js';
+import type { RequestTools } from '../requests/request.js';
+import type { Context } from '../state/context.js';
+import type { PoolDemand } from '../view/pool-demand.js';
+import { Retries } from './retries.js';
 
-/** So short that many pools that want to decline one request at the same time are done within a second or so. */
-const RETRY = { firstMs: 25, longestMs: 500 };
-
-/** What the queue is told about the rest of its pool. */
-export interface PoolQueueOptions {
-  readonly services: Services;
-  readonly port: Pick<PoolPort, 'isRecovering'>;
-  readonly view: PoolView;
-  readonly refusals: PoolRefusals;
-  /** The pool works on the request already. */
-  readonly isHandled: (id: RequestId) => boolean;
-  /** Plans again. */
-  readonly wake: () => void;
+/** What takes requests in. */
+export interface QueueTools extends RequestTools {
+  readonly abandoned: AbandonedRequests;
 }
 
-/** The requests that wait for one pool: takes in those that are its business, and refuses those it can never serve. */
+/** Takes in the requests that are a pool's business, and refuses those that it can never serve. */
 export class PoolQueue {
-  readonly requests = new RequestQueue(compareRequests);
-  readonly #options: PoolQueueOptions;
-  readonly #first: FirstPools;
-  readonly #retries = new Map<RequestId, { attempts: number; cancel: CancelTimer | undefined }>();
+  readonly #context: Context;
+  readonly #tools: QueueTools;
+  readonly #demand: PoolDemand;
+  /** Requests that are being declined. */
+  readonly #refusing = new Set<RequestId>();
+  readonly #refusals = new TaskSet();
+  readonly #retries: Retries;
 
-  constructor(options: PoolQueueOptions) {
-    this.#options = options;
-    this.#first = new FirstPools(options.services.clock, (id) => this.lookAgain(id));
+  constructor(context: Context, tools: QueueTools) {
+    this.#context = context;
+    this.#tools = tools;
+    this.#demand = tools.view.demand;
+    this.#retries = new Retries(context);
+    this.#retries.onOver((id) => this.lookAgain(id));
+    this.#demand.first.onOver((id) => this.lookAgain(id));
   }
 
-  /** The request is still to be left to its first pool. */
-  isPausing(id: RequestId): boolean {
-    return this.#first.isPausing(id);
-  }
-
-  /** The pool works on the request now. */
-  accepted(id: RequestId): void {
-    this.#first.forget(id);
-    this.requests.remove(id);
-    this.#options.services.events.emit('requestTaken', { pool: this.#options.view, id });
-  }
-
-  /** Judges a request that was read, changed, or may be judged differently now. */
-  consider(request: RequestRecord): void {
-    const { view, refusals, port, isHandled, wake, services } = this.#options;
-    if (isHandled(request.id) || refusals.isWriting(request.id)) return;
-    if (port.isRecovering(request.id)) return;
-    if (this.#retries.get(request.id)?.cancel) return;
-    if (request.state !== 'requested') this.#first.taken(request.id);
-    else if (this.#isLocked(request)) return;
-    else if (view.steering && view.registered.length > 1)
-      this.#first.note(request.id, isBad(view.steering) ? SLOW_POOL_PAUSE_MS : FIRST_POOL_PAUSE_MS);
-    const verdict = judgeStanding(request, view);
-    if (verdict === undefined) {
-      if (this.requests.put(request)) wake();
-      const group = this.requests.groupOf(request.id) ?? '';
-      services.events.emit('requestQueued', { pool: view, request, group });
-      return;
+  /** Looks at every request, e.g. after the configuration or the registered pools changed. */
+  reconsiderAll(): void {
+    if (!this.#tools.view.isRegistered) return;
+    for (const request of this.#context.mirror.requests.values()) {
+      if (request.state === 'requested') this.consider(request);
     }
-    if (this.requests.remove(request.id)) wake();
-    services.events.emit('requestNotQueued', { pool: view, request, ...verdict });
-    if (verdict.action === 'decline') refusals.decline(request, verdict.reason);
-    else if (refusals.isHopeless(request)) refusals.fail(request);
-  }
-
-  /** Somebody is about to serve, decline or change it; when its lock is given up, it is looked at again. */
-  #isLocked({ id }: RequestRecord): boolean {
-    if (this.#options.services.mirror.requests.contenders(id) === 0) return false;
-    this.#first.taken(id);
-    if (this.requests.remove(id)) this.#options.wake();
-    return true;
+    this.#demand.planSoon();
   }
 
   /** Looks at a request once more. */
   lookAgain(id: RequestId): void {
-    const { services, view, wake } = this.#options;
-    const request = services.mirror.requests.get(id);
-    if (request && !view.stopping) this.consider(request);
-    wake();
+    const request = this.#context.mirror.requests.get(id);
+    if (!request) this.#retries.forget(id);
+    else if (!this.#tools.view.stopping) this.consider(request);
+    this.#demand.planSoon();
   }
 
-  /** Another launcher was quicker, or holds the lock: no event may tell when that ends, so looks again soon. */
-  lookAgainLater(id: RequestId, firstMs = RETRY.firstMs): void {
-    const retry = this.#retries.get(id) ?? { attempts: 0, cancel: undefined };
-    const { clock, random, mirror } = this.#options.services;
-    const pause = backoffMs(retry.attempts++, { firstMs, longestMs: Math.max(firstMs, RETRY.longestMs) }, random);
-    retry.cancel = clock.setTimer(pause, () => {
-      retry.cancel = undefined;
-      if (!mirror.requests.get(id)) this.#retries.delete(id);
-      else this.lookAgain(id);
-    });
-    this.#retries.set(id, retry);
+  /** Judges a request that was read, changed, or may be judged differently now. */
+  consider(request: RequestRecord): void {
+    if (this.#isHeldBack(request.id)) return;
+    const { first } = this.#demand;
+    const isLocked = request.state === 'requested' && this.#context.mirror.requests.contenders(request.id) > 0;
+    if (request.state !== 'requested' || isLocked) first.taken(request.id);
+    if (isLocked) this.#leaveQueue(request.id); // when its lock is given up, it is looked at again
+    else this.#judge(request);
   }
 
-  /** The next look at the request begins a new row of pauses. */
-  forgetRetries(id: RequestId): void {
-    this.#retries.delete(id);
+  /** It is being worked on or written by this pool, or is about to be looked at again. */
+  #isHeldBack(id: RequestId): boolean {
+    return (
+      this.#demand.atWork.has(id) ||
+      this.#refusing.has(id) || this.#tools.abandoned.isRecovering(id) || this.#retries.isPausing(id)
+    );
+  }
+
+  #judge(request: RequestRecord): void {
+    const { view } = this.#tools;
+    const { events } = this.#context;
+    if (request.state === 'requested') this.#leaveToFirst(request.id);
+    const verdict = judgeStanding(request, view);
+    if (verdict) {
+      this.#leaveQueue(request.id);
+      events.emit('requestNotQueued', { pool: view, request, ...verdict });
+      if (verdict.action === 'decline') this.refuse(request, verdict.reason);
+      else if (isHopeless(this.#tools, request)) this.refuse(request);
+      return;
+    }
+    const { waiting } = this.#demand;
+    if (waiting.put(request)) this.#demand.planSoon();
+    events.emit('requestQueued', { pool: view, request, group: waiting.groupOf(request.id) ?? '' });
+  }
+
+  /** Other pools with capacity get more time to take the request where the provider is slow or fails. */
+  #leaveToFirst(id: RequestId): void {
+    const { steering, registered } = this.#tools.view;
+    if (!steering || registered.length <= 1) return;
+    const isBad = steering.isSlow || !steering.isWell;
+    this.#demand.first.note(id, isBad ? SLOW_POOL_PAUSE_MS : FIRST_POOL_PAUSE_MS);
+  }
+
+  #leaveQueue(id: RequestId): void {
+    if (this.#demand.waiting.remove(id)) this.#demand.planSoon();
   }
 
   /** The request's znode is gone. */
   requestGone(id: RequestId): void {
-    this.#first.forget(id);
-    this.#retries.get(id)?.cancel?.();
-    this.#retries.delete(id);
-    if (this.requests.remove(id)) this.#options.wake();
+    this.#demand.first.forget(id);
+    this.#retries.forget(id);
+    this.#leaveQueue(id);
   }
 
-  /** No request waits for the pool any more: it leaves. */
-  close(): void {
-    this.cancelRetries();
-    this.requests.clear();
+  /** Declines a request. @param why - missing: every pool has declined it, so that it becomes `failed` */
+  refuse(request: RequestRecord, why?: Reason): void {
+    const { id } = request;
+    this.#refusing.add(id);
+    const refusal = refuse(this.#context, this.#tools, request, why).then(
+      (result) => {
+        this.#refusing.delete(id);
+        if (result === 'busy' || result === 'changed') this.#retries.pause(id);
+        if (result === 'done') this.lookAgain(id); // meanwhile the last pool that had not declined it may have left
+      },
+      (error: unknown) => {
+        this.#refusing.delete(id);
+        this.#context.logger.warn('Could not decline a request', { requestId: id, error });
+        this.#retries.pause(id);
+      },
+    );
+    void this.#refusals.track(refusal);
   }
 
-  cancelRetries(): void {
-    for (const retry of this.#retries.values()) retry.cancel?.();
-    this.#first.close();
+  /** Looks at a request again after a pause: no event may tell when what is in its way ends. @param firstMs - of the first pause */
+  lookAgainLater(id: RequestId, firstMs?: number): void {
+    this.#retries.pause(id, firstMs);
   }
-}
 
-/** Whether the provider is slow or fails, so that other pools with capacity get more time to take the request. */
-function isBad({ isSlow, isWell }: SteeringView): boolean {
-  return isSlow || !isWell;
+  /** Nothing is left to do for the request here. */
+  forget(id: RequestId): void {
+    this.#retries.forget(id);
+  }
+
+  /** No pause of a request ends any more. */
+  stopTimers(): void {
+    this.#retries.stop();
+    this.#demand.first.close();
+  }
+
+  /** Resolves when no request is being declined any more. */
+  ended(): Promise<void> {
+    return this.#refusals.ended();
+  }
 }

@@ -1,5 +1,5 @@
 import type { Resources } from '@nodepool/zk-protocol';
-import type { PoolWorker } from './pool-worker.js';
+import type { Pool } from './pool.js';
 
 /** A pool of this launcher in numbers. Limits that do not exist are left out. */
 export interface PoolStatus {
@@ -23,8 +23,7 @@ export interface PoolStatus {
 }
 
 /** What one pool has, uses and keeps for requests. */
-export function describePool(worker: PoolWorker): PoolStatus {
-  const { load, view } = worker;
+export function describePool({ load, view }: Pool): PoolStatus {
   const { quota, pool, provider, launcherId } = view;
   return {
     provider,

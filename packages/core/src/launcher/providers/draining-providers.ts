@@ -1,6 +1,8 @@
-import { isFree, type NodeRecord } from '@nodepool/zk-protocol';
-import type { NodeRemoval } from '../mirror/ports.js';
-import type { Services } from '../mirror/services.js';
+import { isFree } from '@nodepool/zk-protocol';
+import type { PoolRegistry } from '../registry/pool-registry.js';
+import type { Context } from '../state/context.js';
+import { releaseNode } from '../state/expire-node.js';
+import type { NodesByProvider } from './nodes-by-provider.js';
 import type { ProviderRunner } from './provider-runner.js';
 
 /** A provider that left the configuration and still has nodes. */
@@ -10,17 +12,6 @@ export interface DrainingStatus {
   readonly nodes: number;
   /** When it left, ms since the epoch. */
   readonly sinceMs: number;
-}
-
-/** What draining learns from the launcher around it. */
-export interface DrainingPort extends NodeRemoval {
-  nodesOf(provider: string): Iterable<NodeRecord>;
-  /** Requests are still being worked on for the provider. */
-  isWorkedFor(provider: string): boolean;
-  /** Another launcher has a pool of the provider. */
-  isServedElsewhere(provider: string): boolean;
-  /** Nothing is left to do for it. */
-  ended(runner: ProviderRunner): void;
 }
 
 /**
@@ -35,13 +26,17 @@ const SECOND_THOUGHTS_MS = 60_000;
  * it.
  */
 export class DrainingProviders {
-  readonly #services: Services;
-  readonly #port: DrainingPort;
+  readonly #context: Context;
+  readonly #nodes: NodesByProvider;
+  readonly #registry: PoolRegistry;
   readonly #draining = new Map<string, { readonly runner: ProviderRunner; readonly sinceMs: number }>();
+  /** How many pools work for a provider, configured or not. */
+  readonly #pools = new Map<string, number>();
 
-  constructor(services: Services, port: DrainingPort) {
-    this.#services = services;
-    this.#port = port;
+  constructor(context: Context, nodes: NodesByProvider, registry: PoolRegistry) {
+    this.#context = context;
+    this.#nodes = nodes;
+    this.#registry = registry;
   }
 
   get(name: string): ProviderRunner | undefined {
@@ -51,16 +46,16 @@ export class DrainingProviders {
   status(): DrainingStatus[] {
     return [...this.#draining].map(([provider, { sinceMs }]) => ({
       provider,
-      nodes: [...this.#port.nodesOf(provider)].length,
+      nodes: this.#nodes.count(provider),
       sinceMs,
     }));
   }
 
-  /** Takes a provider in; {@link look} at it once it knows. */
+  /** Takes a provider in. */
   add(runner: ProviderRunner): void {
-    const { clock, logger } = this.#services;
+    const { clock, logger } = this.#context;
     this.#draining.set(runner.name, { runner, sinceMs: clock.now() });
-    const nodes = [...this.#port.nodesOf(runner.name)].length;
+    const nodes = this.#nodes.count(runner.name);
     logger.info('Provider left the configuration; it drains', { provider: runner.name, nodes });
   }
 
@@ -75,36 +70,48 @@ export class DrainingProviders {
     return [...this.#draining.keys()].map((name) => this.take(name)).filter((runner) => runner !== undefined);
   }
 
-  /** Ends a provider that has nothing left. */
-  look(name: string): void {
-    if (!this.#draining.has(name) || this.#port.isWorkedFor(name)) return;
-    for (const _node of this.#port.nodesOf(name)) return;
-    this.#end(name, 'Provider has drained: its nodes are gone');
+  /** A pool works for the provider, until {@link endWork}. */
+  beginWork(name: string): void {
+    this.#pools.set(name, (this.#pools.get(name) ?? 0) + 1);
   }
 
-  /** A periodic sweep: free nodes go, and what other launchers look after is left to them. */
-  sweep(): void {
-    const { clock } = this.#services;
+  endWork(name: string): void {
+    this.#pools.set(name, (this.#pools.get(name) ?? 0) - 1);
+  }
+
+  /** Hands out the provider if nothing is left to do for it. */
+  takeDrained(name: string): ProviderRunner | undefined {
+    if (!this.#draining.has(name) || this.#isWorkedFor(name) || this.#nodes.count(name) > 0) return undefined;
+    this.#context.logger.info('Provider has drained: its nodes are gone', { provider: name });
+    return this.take(name);
+  }
+
+  /** A periodic sweep: free nodes go. Hands out providers that other launchers look after, and those that have drained. */
+  sweep(): ProviderRunner[] {
+    const { clock, logger } = this.#context;
+    const ended: (ProviderRunner | undefined)[] = [];
     for (const [name, { sinceMs }] of this.#draining) {
-      if (clock.now() - sinceMs < SECOND_THOUGHTS_MS || this.#port.isWorkedFor(name)) continue;
-      if (this.#port.isServedElsewhere(name)) this.#end(name, 'Provider is left to another launcher that has it');
-      else this.#releaseFree(name);
-      this.look(name);
+      if (clock.now() - sinceMs < SECOND_THOUGHTS_MS || this.#isWorkedFor(name)) continue;
+      if (this.#registry.pools.some(({ providerName }) => providerName === name)) {
+        logger.info('Provider is left to another launcher that has it', { provider: name });
+        ended.push(this.take(name));
+      } else {
+        this.#releaseFree(name);
+        ended.push(this.takeDrained(name));
+      }
     }
+    return ended.filter((runner) => runner !== undefined);
+  }
+
+  #isWorkedFor(name: string): boolean {
+    return (this.#pools.get(name) ?? 0) > 0;
   }
 
   #releaseFree(name: string): void {
-    const { nodes } = this.#services.mirror;
-    for (const node of [...this.#port.nodesOf(name)]) {
-      if (isFree(node) && nodes.contenders(node.id) === 0)
-        this.#port.releaseNode(node, 'its provider left the configuration');
+    const { nodes } = this.#context.mirror;
+    for (const node of [...this.#nodes.of(name)]) {
+      if (!isFree(node) || nodes.contenders(node.id) > 0) continue;
+      void releaseNode(this.#context, node, 'its provider left the configuration');
     }
-  }
-
-  #end(name: string, text: string): void {
-    const runner = this.take(name);
-    if (!runner) return;
-    this.#services.logger.info(text, { provider: name });
-    this.#port.ended(runner);
   }
 }

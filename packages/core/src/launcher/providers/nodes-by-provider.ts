@@ -1,28 +1,32 @@
-import type { NodeRecord, RecordCache } from '@nodepool/zk-protocol';
+import type { NodeRecord } from '@nodepool/zk-protocol';
+import type { Mirror } from '../state/mirror.js';
 
 /** Node records by provider. */
 export class NodesByProvider {
-  readonly #nodes: RecordCache<NodeRecord>;
+  readonly #mirror: Mirror;
   readonly #ids = new Map<string, Set<string>>();
   readonly #unsubscribe: () => void;
 
-  /** @param emptied - the last node of the provider is gone */
-  constructor(nodes: RecordCache<NodeRecord>, emptied: (provider: string) => void) {
-    this.#nodes = nodes;
-    this.#unsubscribe = nodes.onChange(({ id, before, after }) => {
-      if (before?.provider === after?.provider) return;
-      if (after?.provider) this.#idsOf(after.provider).add(id);
-      if (!before?.provider) return;
-      const ids = this.#idsOf(before.provider);
-      if (ids.delete(id) && ids.size === 0) emptied(before.provider);
+  constructor(mirror: Mirror) {
+    this.#mirror = mirror;
+    this.#unsubscribe = mirror.listen({
+      onNode: ({ id, before, after }) => {
+        if (before?.provider === after?.provider) return;
+        if (after?.provider) this.#idsOf(after.provider).add(id);
+        if (before?.provider) this.#idsOf(before.provider).delete(id);
+      },
     });
   }
 
   *of(provider: string): Generator<NodeRecord> {
     for (const id of this.#ids.get(provider) ?? []) {
-      const node = this.#nodes.get(id);
+      const node = this.#mirror.nodes.get(id);
       if (node) yield node;
     }
+  }
+
+  count(provider: string): number {
+    return this.#ids.get(provider)?.size ?? 0;
   }
 
   close(): void {

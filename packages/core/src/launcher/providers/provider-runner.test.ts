@@ -1,59 +1,90 @@
-import { expect, it } from 'vitest';
+import { newNode, type NodeId } from '@nodepool/zk-protocol';
+import { describe, expect, it } from 'vitest';
 import { idleProvider } from '../../../test/support/idle-provider.js';
 import { plainDriver } from '../../../test/support/plain-driver.js';
 import { poolConfig } from '../../../test/support/pool-config.js';
+import { rackProvider } from '../../../test/support/rack-world.js';
 import { ServiceWorld } from '../../../test/support/service-world.js';
-import type { QuotaSupport } from '../../contract/driver.js';
+import type { Provider, QuotaSupport } from '../../contract/driver.js';
 import { ProviderRunner } from './provider-runner.js';
 
-const NEED = { instances: 1, cores: 2, ports: 3 };
+const main = poolConfig('main', ['a', 'big']);
+const quota: QuotaSupport = {
+  quotaNeededByLabel: (label) => ({ instances: 1, cores: label === 'big' ? 8 : 2 }),
+  estimatedNodepoolQuota: () => ({}),
+  invalidateQuotaCache: () => undefined,
+};
 
-async function setUp(): Promise<{ world: ServiceWorld; runner: ProviderRunner; need: { now: typeof NEED } }> {
+async function setUp(changes: Partial<Provider> = {}) {
   const world = await ServiceWorld.open();
-  const need = { now: NEED };
-  const config = {
-    ...{ name: 'p', driverName: 'plain', entry: {}, managesImages: false, maxConcurrency: -1, priority: undefined },
-    pools: new Map(['main', 'other'].map((name) => [name, poolConfig(name, ['a'])])),
-  };
-  const quota: QuotaSupport = {
-    quotaNeededByLabel: () => need.now,
-    estimatedNodepoolQuota: () => ({}),
-    invalidateQuotaCache: () => undefined,
-  };
+  const config = { ...rackProvider, name: 'p', pools: new Map([['main', main]]) };
   const driver = plainDriver('plain', { capabilities: { launches: true, pausesAtQuota: true, managesImages: false } });
-  return { world, need, runner: new ProviderRunner(world.services, { driver }, idleProvider(config, { quota })) };
+  const runner = new ProviderRunner(world.context, { driver }, idleProvider(config, changes));
+  const started: string[] = [];
+  world.context.events.on('providerStarted', ({ provider }) => started.push(provider));
+  return { world, runner, started };
 }
 
-it('counts ports by labels, as records do not tell them, whoever made the nodes', async () => {
-  const { world, runner } = await setUp();
-  await world.createNode({ resources: { instances: 1, cores: 2 } });
-  await world.createNode({ resources: { instances: 1, cores: 2, ports: 1 } }); // of an older version
-  await world.createNode({ resources: { instances: 1, cores: 2 }, pool: 'other' });
+function nodeOf(pool: string, ...labels: string[]) {
+  return { ...newNode({ state: 'ready', labels, provider: 'p', pool }, 0), id: '0000000001' as NodeId };
+}
 
-  expect(runner.usedByPool('main')).toEqual({ instances: 2, cores: 4, ports: 6 });
-  expect(runner.usedByProvider()).toEqual({ instances: 3, cores: 6, ports: 9 });
+describe('what a node needs', () => {
+  it('is what the driver says of the first of its labels', async () => {
+    const { runner } = await setUp({ quota });
+
+    expect(runner.needOf('a', main)).toEqual({ instances: 1, cores: 2 });
+    expect(runner.needOfNode(nodeOf('main', 'big', 'a'))).toEqual({ instances: 1, cores: 8 });
+  });
+
+  it('is a single instance where nothing else is known', async () => {
+    const withoutQuota = await setUp();
+    const { runner } = await setUp({ quota });
+
+    expect(withoutQuota.runner.needOf('big', main)).toEqual({ instances: 1 });
+    expect(runner.needOfNode(nodeOf('removed', 'big'))).toEqual({ instances: 1 });
+    expect(runner.needOfNode(nodeOf('main'))).toEqual({ instances: 1 });
+  });
 });
 
-it('counts the ports of a launch once, before and after its node has a record', async () => {
-  const { world, runner } = await setUp();
-  const place = { provider: 'p', pool: 'main', label: 'a' };
-  const counted = world.services.mirror.labelUse.promise(place);
-  const planned = runner.planLaunch('main', NEED, () => undefined);
-  const before = runner.usedByProvider();
+describe('the start of a provider', () => {
+  it('is tried again until it succeeds', async () => {
+    let failures = 2;
+    const start = () => (failures-- > 0 ? Promise.reject(new Error('the cloud is away')) : Promise.resolve());
+    const { world, runner, started } = await setUp({ start });
 
-  await world.createNode({ resources: { instances: 1, cores: 2 } });
-  planned.recorded(null);
-  counted();
+    await world.clock.run(runner.start());
+    const before = [runner.running, runner.startFailure?.message];
+    await world.pass(60_000);
 
-  expect(before).toEqual(NEED);
-  expect(runner.usedByProvider()).toEqual(NEED);
-});
+    expect(before).toEqual([false, 'the cloud is away']);
+    expect([runner.running, runner.startFailure, started]).toEqual([true, undefined, ['p']]);
+  });
 
-it('counts the ports of nodes that were there before the need of their label was known', async () => {
-  const { world, runner, need } = await setUp();
-  need.now = { ...NEED, ports: 0 };
-  await world.createNode({ resources: { instances: 1, cores: 2 } });
-  need.now = NEED;
+  it('that hangs is not waited for longer than half a minute, and may yet succeed', async () => {
+    let succeed = (): void => undefined;
+    const start = () => new Promise<void>((resolve) => (succeed = resolve));
+    const { world, runner, started } = await setUp({ start });
+    const beganMs = world.clock.now();
 
-  expect(runner.usedByProvider()).toEqual(NEED);
+    await world.clock.run(runner.start());
+    const before = [world.clock.now() - beganMs, runner.running, runner.startFailure?.name];
+    succeed();
+    await world.pass(100);
+
+    expect(before).toEqual([30_000, false, 'TimeoutError']);
+    expect([runner.running, runner.startFailure, started]).toEqual([true, undefined, ['p']]);
+  });
+
+  it('is not tried again once the provider has been stopped', async () => {
+    let starts = 0;
+    const start = () => Promise.reject(new Error(`attempt ${++starts}`));
+    const { world, runner, started } = await setUp({ start });
+    await world.clock.run(runner.start());
+
+    await world.clock.run(runner.stop());
+    await world.pass(600_000);
+
+    expect([starts, runner.running, started]).toEqual([1, false, []]);
+  });
 });

@@ -1,4 +1,4 @@
-import { NODES_ROOT, type NodeId } from '@nodepool/zk-protocol';
+import { NODES_ROOT, type LauncherId, type NodeId } from '@nodepool/zk-protocol';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Config } from '../../contract/config.js';
 import type { Driver, Provider, ProviderContext } from '../../contract/driver.js';
@@ -6,37 +6,39 @@ import type { ProviderConfig } from '../../contract/provider-config.js';
 import { idleProvider } from '../../../test/support/idle-provider.js';
 import { plainDriver, registryOf } from '../../../test/support/plain-driver.js';
 import { rackConfig } from '../../../test/support/rack-world.js';
-import { ServiceWorld } from '../../../test/support/service-world.js';
-import type { ProviderRunner } from './provider-runner.js';
-import { ProviderSet } from './provider-set.js';
+import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
+import type { ServiceWorld } from '../../../test/support/service-world.js';
+import { currentDriverScope } from './guard/driver-scope.js';
+import type { ProviderSet } from './provider-set.js';
 
 /** A provider that tells what is asked of it. */
 interface Told {
   readonly context: ProviderContext;
   readonly calls: string[];
+  /** An error of the driver that no call returns. */
+  readonly fault: () => void;
 }
 
+let rooms: LauncherRooms;
 let world: ServiceWorld;
 let set: ProviderSet;
 let config: Config;
 /** Every provider that was made, the oldest first. */
 let made: Told[];
-/** What the set asked of its launcher. */
-let asked: string[];
+/** What the set told its launcher. */
+let told: string[];
 /** How often the next starts fail. */
 let failures: number;
-let working: Set<string>;
-let elsewhere: Set<string>;
 
-const driver = (capabilities?: Partial<Driver['capabilities']>): Driver =>
-  plainDriver('plain', {
-    capabilities: { launches: true, pausesAtQuota: false, managesImages: false, ...capabilities },
-    getProvider: (providerConfig, context) => {
-      const calls: string[] = [];
-      made.push({ context, calls });
-      return provider(providerConfig, calls);
-    },
-  });
+const driver: Driver = plainDriver('plain', {
+  capabilities: { launches: true, pausesAtQuota: false, managesImages: false },
+  getProvider: (providerConfig, context) => {
+    const calls: string[] = [];
+    const scope = currentDriverScope();
+    made.push({ context, calls, fault: () => scope?.fault('unhandled rejection', new Error('forgotten')) });
+    return provider(providerConfig, calls);
+  },
+});
 
 function provider(providerConfig: ProviderConfig, calls: string[]): Provider {
   return idleProvider(providerConfig, {
@@ -67,34 +69,19 @@ function configOf(...names: string[]): Config {
 
 async function apply(...names: string[]): Promise<void> {
   config = configOf(...names);
+  world.context.config.use(config);
   await world.clock.run(set.apply(config));
 }
 
 beforeEach(async () => {
-  world = await ServiceWorld.open();
-  ({ made, asked, failures, working, elsewhere } = {
-    ...{ made: [], asked: [], failures: 0 },
-    ...{ working: new Set<string>(), elsewhere: new Set<string>() },
-  });
-  set = openSet(driver());
+  ({ made, told, failures } = { made: [], told: [], failures: 0 });
+  rooms = await LauncherRooms.open(configOf(), registryOf(driver));
+  ({ world, providers: set } = rooms);
+  const { events } = world.context;
+  events.on('providerStarted', ({ provider: name }) => told.push(`started ${name}`));
+  events.on('capacityChanged', ({ provider: name, pool }) => told.push(`capacity ${name}/${pool ?? ''}`));
+  events.on('restartDue', ({ provider: name }) => told.push(`restart ${name}`));
 });
-
-function openSet(of: Driver): ProviderSet {
-  return new ProviderSet(world.services, registryOf(of), {
-    images: {} as ProviderContext['images'] & object,
-    databaseId: () => undefined,
-    config: () => config,
-    capacityChanged: (name, pool) => void asked.push(`capacity ${name}/${pool ?? ''}`),
-    avoidsZone: () => false,
-    apiAnswered: (name, error) => void asked.push(`answered ${name}: ${error?.message ?? 'well'}`),
-    providerStarted: ({ name }: ProviderRunner) => void asked.push(`started ${name}`),
-    isWorkedFor: (name) => working.has(name),
-    isServedElsewhere: (name) => elsewhere.has(name),
-    restart: (name) => void asked.push(`restart ${name}`),
-    withdrawNode: () => Promise.resolve(false),
-    releaseNode: ({ id }, why) => void asked.push(`release ${id}: ${why}`),
-  });
-}
 
 const calls = () => made.map((each) => each.calls);
 
@@ -107,7 +94,7 @@ describe('a reload', () => {
 
     expect(set.get('one')).toBe(runner);
     expect(calls()).toEqual([['start'], ['start']]);
-    expect(asked).toEqual(['started one', 'started two']);
+    expect(told).toEqual(['started one', 'started two']);
   });
 
   it('has the successor of a changed provider started before the old one stops', async () => {
@@ -118,18 +105,6 @@ describe('a reload', () => {
 
     expect(set.get('one')).not.toBe(old);
     expect(calls()).toEqual([['start', 'idle', 'stop'], ['start']]);
-  });
-
-  it('takes the launches of a changed provider over, so that the limits hold', async () => {
-    await apply('one');
-    const launch = set.get('one')?.planLaunch('main', { instances: 3 }, () => undefined);
-
-    await apply('one changed');
-
-    expect(set.get('one')).toMatchObject({ activeLaunches: 1 });
-    expect(set.get('one')?.usedByProvider()).toEqual({ instances: 3 });
-    launch?.ended(undefined);
-    expect(set.get('one')).toMatchObject({ activeLaunches: 0 });
   });
 
   it('whose driver is not installed changes nothing', async () => {
@@ -149,13 +124,13 @@ describe('a provider that cannot be started', () => {
     await apply('one', 'two');
 
     expect(set.startErrors()).toEqual([{ provider: 'one', error: 'the cloud is away' }]);
-    expect(asked).toEqual(['started two']);
+    expect(told).toEqual(['started two']);
 
     await world.pass(5_000);
 
     expect(set.startErrors()).toEqual([]);
     expect(set.get('one')?.running).toBe(true);
-    expect(asked).toEqual(['started two', 'started one']);
+    expect(told).toEqual(['started two', 'started one']);
   });
 });
 
@@ -178,7 +153,7 @@ describe('a provider that leaves the configuration', () => {
 
     await apply();
 
-    const record = world.services.mirror.nodes.get(id);
+    const record = world.context.mirror.nodes.get(id);
     expect(made[0]?.context.closing?.aborted).toBe(true);
     expect(set.draining).toMatchObject([{ provider: 'one', nodes: 1 }]);
     expect(record && set.providerOf(record)?.config.name).toBe('one');
@@ -193,13 +168,12 @@ describe('a provider that leaves the configuration', () => {
 
   it('stays while a request is still being worked on for it', async () => {
     await apply('one');
-    working.add('one');
+    set.beginWork('one');
 
     await apply();
     expect(calls()).toEqual([['start', 'idle']]);
 
-    working.clear();
-    set.poolEnded('one');
+    set.endWork('one');
     await world.pass(100);
     expect(calls()).toEqual([['start', 'idle', 'stop']]);
   });
@@ -210,24 +184,27 @@ describe('a provider that leaves the configuration', () => {
     await apply();
     await world.pass(59_000);
     set.sweep();
-    expect(asked).toEqual(['started one']);
+    await world.pass(500);
+    expect(world.context.mirror.nodes.get(id)?.state).toBe('ready');
 
     await world.pass(1_000);
     set.sweep();
+    await world.pass(500);
 
-    expect(asked).toEqual(['started one', `release ${id}: its provider left the configuration`]);
+    expect(world.context.mirror.nodes.get(id)?.state).toBe('deleting');
   });
 
   it('leaves its nodes to another launcher that serves it', async () => {
     await apply('one');
-    await node('one');
-    elsewhere.add('one');
+    const id = await node('one');
+    await rooms.register({ providerName: 'one', launcherId: 'another' as LauncherId });
     await apply();
 
     await world.pass(60_000);
     set.sweep();
+    await world.pass(500);
 
-    expect(asked).toEqual(['started one']);
+    expect(world.context.mirror.nodes.get(id)?.state).toBe('ready');
     expect(set.draining).toEqual([]);
   });
 
@@ -242,36 +219,6 @@ describe('a provider that leaves the configuration', () => {
     expect(set.draining).toEqual([]);
     expect(set.get('one')?.running).toBe(true);
     expect(calls()).toEqual([['start', 'idle', 'stop'], ['start']]);
-  });
-});
-
-describe('looking for leaked resources', () => {
-  it('asks each running provider, and one that was looked at a moment ago only later', async () => {
-    await apply('one', 'two');
-    const { signal } = new AbortController();
-
-    await world.clock.run(set.cleanupLeakedResources(signal, 'one'));
-    await world.clock.run(set.cleanupLeakedResources(signal));
-    expect(calls()).toEqual([
-      ['start', 'look'],
-      ['start', 'look'],
-    ]);
-
-    await world.pass(5_000);
-    await world.clock.run(set.cleanupLeakedResources(signal, 'one'));
-    expect(calls()).toEqual([
-      ['start', 'look', 'look'],
-      ['start', 'look'],
-    ]);
-  });
-
-  it('asks none that does not run', async () => {
-    failures = 1;
-    await apply('one');
-
-    await world.clock.run(set.cleanupLeakedResources(new AbortController().signal));
-
-    expect(calls()).toEqual([['start']]);
   });
 });
 
@@ -296,6 +243,32 @@ describe('a provider that is restarted', () => {
     set.close();
     expect(await world.clock.run(set.restart('two'))).toBeUndefined();
     expect(calls()).toHaveLength(2);
+  });
+});
+
+describe('a provider whose driver makes an error that no call returns', () => {
+  it('does not run until it is replaced, for which it is soon time', async () => {
+    await apply('one', 'two');
+
+    made[0]?.fault();
+    made[0]?.fault();
+    const { running, startFailure } = set.get('one') ?? {};
+    await world.pass(2_000);
+
+    expect([running, startFailure?.message]).toEqual([false, 'unhandled rejection of driver "plain": forgotten']);
+    expect(set.get('two')?.running).toBe(true);
+    expect(told.slice(2)).toEqual(['restart one']);
+  });
+
+  it('is left alone once it is replaced', async () => {
+    await apply('one');
+    await apply('one changed');
+
+    made[0]?.fault();
+    await world.pass(2_000);
+
+    expect(set.get('one')?.running).toBe(true);
+    expect(told).toEqual(['started one', 'started one']);
   });
 });
 
@@ -327,6 +300,6 @@ describe('what a provider is given', () => {
 
     expect([...(context?.ownNodes() ?? [])].map((each) => each.id)).toEqual([id]);
     expect(context?.config()).toBe(config);
-    expect(asked).toEqual(['started one', 'capacity one/main']);
+    expect(told).toEqual(['started one', 'capacity one/main']);
   });
 });

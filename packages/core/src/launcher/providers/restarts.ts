@@ -1,15 +1,6 @@
-import { backoffMs, type CancelTimer, type Clock } from '@nodepool/zk-protocol';
-import type { Logger } from '../../contract/logger.js';
-import type { FaultKind } from './guard/driver-scope.js';
-
-/** What restarting needs of the set of providers. */
-export interface RestartsPort {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly random: () => number;
-  /** Replaces the provider by a new one of the same configuration, in turn with reloads. */
-  restart(provider: string): void;
-}
+import { backoffMs, type CancelTimer } from '@nodepool/zk-protocol';
+import type { Context } from '../state/context.js';
+import type { FaultKind } from '../events.js';
 
 const PAUSE = { firstMs: 1_000, longestMs: 60_000 };
 /** A provider that ran for so long without a fault begins anew with short pauses. */
@@ -20,16 +11,16 @@ const FORGIVEN_AFTER_MS = 600_000;
  * is restarted, with growing pauses.
  */
 export class Restarts {
-  readonly #port: RestartsPort;
+  readonly #context: Context;
   readonly #faults = new Map<string, { count: number; lastMs: number; cancel: CancelTimer | undefined }>();
 
-  constructor(port: RestartsPort) {
-    this.#port = port;
+  constructor(context: Context) {
+    this.#context = context;
   }
 
   /** Notes a fault. @returns false when the provider is about to be restarted already */
   faulted(provider: string, driver: string, kind: FaultKind, error: unknown): boolean {
-    const { clock, logger, random } = this.#port;
+    const { clock, logger, random, events } = this.#context;
     const now = clock.now();
     const known = this.#faults.get(provider);
     if (known?.cancel) return false;
@@ -38,7 +29,7 @@ export class Restarts {
     const fault = { count: count + 1, lastMs: now, cancel: undefined as CancelTimer | undefined };
     fault.cancel = clock.setTimer(pauseMs, () => {
       fault.cancel = undefined;
-      this.#port.restart(provider);
+      events.emit('restartDue', { provider });
     });
     this.#faults.set(provider, fault);
     logger.error('A driver made an error that nothing catches; its provider is restarted', {

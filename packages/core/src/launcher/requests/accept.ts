@@ -1,7 +1,9 @@
-import { allocate, NODES_PER_TRANSACTION } from './allocation.js';
-import { HeldRequest } from './held-request.js';
-import { recordsOf } from './request-parts.js';
-import type { RequestWork } from './request-work.js';
+import { holdNodes, keepAway, takeNodes } from './collect.js';
+import { HeldRequest } from './held.js';
+import { draft, launch } from './launches.js';
+import { allocate, NODES_PER_TRANSACTION } from './locks.js';
+import { recordsOf } from './parts.js';
+import type { RequestWork } from './request.js';
 import type { StepTo } from './stage.js';
 
 /**
@@ -13,24 +15,24 @@ export async function accept(
   work: RequestWork,
   { assignment }: StepTo<'accepting'>,
 ): Promise<StepTo<'collecting' | 'ended'>> {
-  const { services, pool, parts, nodes, logger } = work;
+  const { context, parts, view, logger } = work;
   const { reused, toLaunch } = work.assign(assignment);
-  work.setPaused(parts.has('missing') && pool.pausesAtQuota);
+  work.setPaused(parts.has('missing') && view.pausesAtQuota);
   const first = reused.slice(0, NODES_PER_TRANSACTION);
   const isStored = reused.length === 0 && toLaunch.length <= NODES_PER_TRANSACTION;
-  const drafts = isStored ? work.launches.draft(work.request, toLaunch) : [];
-  const result = await allocate(services, work.request, recordsOf(first), { acceptRequest: true, drafts });
+  const drafts = isStored ? toLaunch.map((part) => draft(work, part)) : [];
+  const result = await allocate(context, work.request, recordsOf(first), { acceptRequest: true, drafts });
   if ('conflict' in result) {
     const { conflict, subject } = result;
     logger.debug('Request or one of its nodes was taken by another launcher', { conflict, subject: subject.kind });
-    nodes.keepAway(subject);
+    keepAway(work, subject);
     return { name: 'ended', outcome: 'busy' };
   }
   if (result.requestEntry === undefined) throw new Error('the request was accepted without a lock entry');
-  work.accepted(new HeldRequest(services, result.requestEntry));
+  work.accepted(new HeldRequest(context, result.requestEntry));
   logger.info('Accepted request', { labels: work.request.labels, requestor: work.request.requestor });
-  nodes.hold(first, result.nodeEntries);
-  work.launch(toLaunch, isStored ? result.made : undefined);
-  await nodes.take(work.request, reused.slice(first.length));
+  holdNodes(work, first, result.nodeEntries);
+  launch(work, toLaunch, isStored ? result.made : undefined);
+  await takeNodes(work, reused.slice(first.length));
   return { name: 'collecting' };
 }

@@ -1,40 +1,164 @@
+import type { NodeId } from '@nodepool/zk-protocol';
 import { reason } from '../plan/candidates.js';
-import type { Part } from './request-parts.js';
-import type { RequestWork } from './request-work.js';
-import type { Ending, StepTo } from './stage.js';
+import { findSuccessor } from '../plan/health-rules.js';
+import type { Reason } from '../plan/types.js';
+import { failureKindOf } from '../health/failure.js';
+import { isCompleteWith } from './fulfil.js';
+import { launch, storeAllReady } from './launches.js';
+import { allocate, NODES_PER_TRANSACTION, type Subject } from './locks.js';
+import { recordsOf, type Part } from './parts.js';
+import { releaseNodes } from './release.js';
+import type { RequestWork } from './request.js';
+import type { GivenUp, StepTo } from './stage.js';
+
+/** A node that another launcher was quicker to take, or that did not answer, is left out this long. */
+const BUSY_NODE_PAUSE_MS = 50;
 
 /** Takes and launches what the request has been given, until it can be brought to an end or waits for capacity. */
-export async function collect(work: RequestWork): Promise<StepTo<'collecting' | 'paused' | 'ending'>> {
+export async function collect(
+  work: RequestWork,
+): Promise<StepTo<'collecting' | 'paused' | 'fulfilling' | 'giving-up' | 'ended'>> {
+  const { parts, heard } = work;
   if (work.abandonedFor) throw work.abandonedFor;
-  await work.takeResumed();
-  const how = work.parts.has('working') ? undefined : chooseEnding(work);
-  if (how) return { name: 'ending', how };
-  const waits = work.parts.has('missing') && !work.parts.has('failed') && !work.heard.has('gone');
-  if (waits && work.pool.pausesAtQuota) return { name: 'paused' };
-  work.setPaused(false);
+  await takeResumed(work);
+  const last = parts.all.find((part) => part.readyChanges && isCompleteWith(work, part));
+  if (last) return { name: 'fulfilling', last };
+  storeAllReady(work);
+  if (!parts.has('working')) {
+    if (work.isFulfilled) return { name: 'ended', outcome: 'fulfilled' };
+    const how = chooseEnd(work);
+    if (how === 'fulfil') return { name: 'fulfilling', last: undefined };
+    if (how) return { name: 'giving-up', how };
+  }
+  const waits = parts.has('missing') && !parts.has('failed') && !heard.has('gone') && work.view.pausesAtQuota;
+  work.setPaused(waits);
+  if (waits) return { name: 'paused' };
   await work.nextEvent();
   return { name: 'collecting' };
 }
 
 /** Nothing is under way. @returns how the work ends now; `undefined`: the request waits for capacity */
-function chooseEnding(work: RequestWork): Ending | undefined {
-  const { heard, parts, pool, yieldTimer } = work;
-  if (work.isFulfilled) return { kind: 'fulfil' };
+function chooseEnd(work: RequestWork): GivenUp | 'fulfil' | undefined {
+  const { heard, parts, view } = work;
   if (heard.has('gone')) return { kind: 'let-go' };
   const failed = parts.find('failed');
   if (failed) return declineAfterFailure(work, failed);
-  if (!parts.has('missing')) return { kind: 'fulfil' };
-  if (!pool.pausesAtQuota || heard.has('draining')) {
+  if (!parts.has('missing')) return 'fulfil';
+  if (!view.pausesAtQuota || heard.has('draining')) {
     return { kind: 'put-back', why: 'a node it was to get is not available' };
   }
   if (heard.has('hopeless')) return { kind: 'put-back', why: 'the pool can no longer serve it' };
-  return yieldTimer.isDue ? { kind: 'give-way' } : undefined;
+  return work.isToGiveWay ? { kind: 'give-way' } : undefined;
 }
 
-function declineAfterFailure({ request, pool }: RequestWork, { label, error }: Part): Ending {
-  const handOver = error && pool.handOver(request, label, error);
+function declineAfterFailure(work: RequestWork, { label, error }: Part): GivenUp {
+  const handOver = error && handOverReason(work, label, error);
   if (handOver) return { kind: 'decline', reason: handOver, launchError: null };
   const launchError = error?.message ?? 'no reason was given';
   const text = `launch of "${label}" failed: ${launchError}`;
   return { kind: 'decline', reason: reason('label-unavailable', text, 'see the launch error', { label }), launchError };
+}
+
+/** Why a request goes to another pool after a launch that failed here; `undefined`: there is none that could serve it. */
+function handOverReason({ request, view }: RequestWork, label: string, error: Error): Reason | undefined {
+  if (!view.steering || failureKindOf(error) === 'own') return undefined;
+  const other = findSuccessor(request, view);
+  if (!other) return undefined;
+  const pool = `${other.providerName}/${other.name}`;
+  return reason(
+    'failed-over',
+    `launch of "${label}" failed, and pool "${pool}" can serve the request: ${error.message}`,
+    `pool "${pool}" serves it; were all others to decline, it would come back`,
+    { label, provider: other.providerName, pool: other.name },
+  );
+}
+
+/** Takes and launches what has been given to the request since it was accepted. */
+async function takeResumed(work: RequestWork): Promise<void> {
+  for (let next = work.resumed.shift(); next; next = work.resumed.shift()) {
+    launch(work, next.toLaunch);
+    await takeNodes(work, next.reused);
+  }
+}
+
+// --- ready nodes ----------------------------------------------------------------------------------------------------
+
+/** Locks and allocates further ready nodes of an accepted request; those that others took are missing again. */
+export async function takeNodes(work: RequestWork, parts: readonly Part[]): Promise<void> {
+  let rest = [...parts];
+  while (rest.length > 0) {
+    const batch = rest.slice(0, NODES_PER_TRANSACTION);
+    const result = await allocate(work.context, work.request, recordsOf(batch), { acceptRequest: false });
+    if (!('conflict' in result)) {
+      holdNodes(work, batch, result.nodeEntries);
+      rest = rest.slice(batch.length);
+      continue;
+    }
+    keepAway(work, result.subject);
+    rest = rest.filter((part) => part.state === 'working');
+  }
+}
+
+/** Nodes have been locked: the driver checks them. */
+export function holdNodes(work: RequestWork, parts: readonly Part[], entries: ReadonlyMap<NodeId, string>): void {
+  const { context, driver } = work;
+  for (const part of parts) {
+    if (!part.node) continue;
+    part.entry = entries.get(part.node.id);
+    const node = (part.node = context.mirror.nodes.get(part.node.id) ?? part.node);
+    if (!work.acceptsNode(node)) {
+      void reject(work, part, 'Node does not go with the others of the request').then(() => work.wake());
+      continue;
+    }
+    driver.nodeReusedNotification?.(node);
+    const answer = driver.checkReusableNode?.(node, work.signal) ?? true;
+    if (answer === true) part.state = 'ready';
+    else void awaitCheck(work, part, answer);
+  }
+}
+
+async function awaitCheck(work: RequestWork, part: Part, answer: boolean | Promise<boolean>): Promise<void> {
+  const { context, logger } = work;
+  const { node } = part;
+  let isUsable = false;
+  try {
+    isUsable = await answer;
+  } catch (error) {
+    logger.warn('Could not check a node', { nodeId: node?.id, error });
+  }
+  if (work.abandonedFor) return;
+  if (isUsable) part.state = 'ready';
+  else {
+    await reject(work, part, 'Node does not answer; trying another');
+    if (part.node === undefined && node)
+      work.driver.nodeRejectedNotification?.(context.mirror.nodes.get(node.id) ?? node);
+  }
+  work.wake();
+}
+
+/** A node that is of no use goes back. */
+async function reject(work: RequestWork, part: Part, why: string): Promise<void> {
+  const { node, entry } = part;
+  if (!node || entry === undefined) return;
+  work.logger.warn(why, { nodeId: node.id });
+  try {
+    await releaseNodes(work.context, [{ node, entry }], work.logger);
+  } catch (error) {
+    work.abandon(error);
+    return;
+  }
+  work.parts.lose(part);
+  unclaimLater(work, node.id);
+}
+
+/** A node that was to be ours is locked or changed: it is left out for a moment. */
+export function keepAway(work: RequestWork, subject: Subject): void {
+  if (subject.kind !== 'node') return;
+  const part = work.parts.ofNode(subject.id);
+  if (part) work.parts.lose(part);
+  unclaimLater(work, subject.id);
+}
+
+function unclaimLater(work: RequestWork, id: NodeId): void {
+  work.context.clock.setTimer(BUSY_NODE_PAUSE_MS, () => work.unclaim(id));
 }

@@ -7,80 +7,103 @@ import {
   type NodeRecord,
 } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
-import { NODES_PER_TRANSACTION } from './allocation.js';
-import type { WriteResult } from './held-request.js';
-import type { Part } from './request-parts.js';
-import type { RequestWork } from './request-work.js';
+import { setNode, Transaction } from '../state/transaction.js';
+import type { WriteResult } from './held.js';
+import { NODES_PER_TRANSACTION } from './locks.js';
+import { storeReady } from './launches.js';
+import type { Part, ReadyChanges } from './parts.js';
+import type { RequestWork } from './request.js';
 import type { StepTo } from './stage.js';
-import { setNode, Transaction } from './transaction.js';
 
-/**
- * Unlocks the nodes and writes `fulfilled` with their ids, in one transaction, unless that has been done together with the
- * last node. When the request is gone or changed, or a node is no longer ours, the work continues.
- */
-export async function fulfil(work: RequestWork): Promise<StepTo<'collecting' | 'ended'>> {
-  const { nodes, logger } = work;
-  if (!work.isFulfilled) {
-    const result = await writeFulfilled(work, await nodes.unlockMost());
-    if (result === 'gone') work.tell('gone');
-    else if (result === 'changed') await work.rereadRequest();
-    else if ('node' in result) nodes.loseLock(result.node.path);
-    if (!work.isFulfilled) return { name: 'collecting' };
-  }
-  logger.info('Fulfilled request', { nodes: work.parts.nodeIds() });
-  return { name: 'ended', outcome: 'fulfilled' };
+/** Keeps the transaction that fulfils a request far below ZooKeeper's limit of 1 MiB. */
+const UNLOCKS_PER_TRANSACTION = 1_000;
+
+/** The request lacks nothing but that this part is stored as ready, and both can be written together. */
+export function isCompleteWith({ parts, heard, isFulfilled }: RequestWork, last: Part): boolean {
+  if (isFulfilled || heard.has('gone') || parts.all.length > NODES_PER_TRANSACTION) return false;
+  return parts.all.every((part) => part.entry !== undefined && (part === last || part.state === 'ready'));
 }
 
 /**
- * A node that was made is ready. Where the request lacks nothing else, stores the node and fulfils the request, in one
- * transaction; the work ends once the launch has returned.
- * @returns the node as stored; `undefined`: nothing was written, and the node is to be stored by itself
+ * Unlocks the nodes and writes `fulfilled` with their ids, in one transaction, with the last node where its launch waits to
+ * be stored. When the request is gone or changed, or a node is no longer ours, nothing is written and the work continues.
  */
-export async function fulfilWith(
+export async function fulfil(
   work: RequestWork,
-  part: Part,
-  changes: Partial<NodeRecord>,
-): Promise<NodeRecord | undefined> {
-  const { node } = part;
-  if (!node || !lacksOnly(work, part)) return undefined;
-  const { zk, clock } = work.services;
+  { last }: Pick<StepTo<'fulfilling'>, 'last'>,
+): Promise<StepTo<'collecting'>> {
+  if (!last) await fulfilAlone(work);
+  else if (last.node && last.readyChanges) await fulfilWithLast(work, last, last.node, last.readyChanges);
+  return { name: 'collecting' };
+}
+
+async function fulfilAlone(work: RequestWork): Promise<void> {
+  const result = await writeFulfilled(work, await unlockMost(work));
+  if (result === 'gone') work.tell('gone');
+  else if (result === 'changed') await work.reread();
+  else if ('node' in result) loseLock(work, result.node.path);
+}
+
+/** Where nothing is written the node is stored by itself, and what is in the way comes to light with the next attempt. */
+async function fulfilWithLast(work: RequestWork, last: Part, node: NodeRecord, ready: ReadyChanges): Promise<void> {
+  const { zk, clock } = work.context;
   const epoch = zk.sessionEpoch;
-  const next = withNode(node, changes, clock.now(), 'launcher');
+  const next = withNode(node, ready.changes, clock.now(), 'launcher');
   const before = new Transaction<'node'>();
   before.add('node', setNode(next));
+  last.readyChanges = undefined; // whatever ends the work meanwhile, the launch hears what became of this write
   try {
-    before.add('node', ...(await work.nodes.unlockMost()).operations);
+    before.add('node', ...(await unlockMost(work)).operations);
     const result = await writeFulfilled(work, before).catch((error: unknown) => lookForFulfilled(work, epoch, error));
-    if (!work.isFulfilled) return undefined;
+    if (!work.isFulfilled) return storeReady(work, node, ready);
     const [stored] = typeof result === 'object' && 'results' in result ? result.results : [];
-    return { ...next, stat: stored?.op === 'set' ? stored.stat : node.stat };
+    ready.stored({ ...next, stat: stored?.op === 'set' ? stored.stat : node.stat });
   } catch (error) {
-    work.abandon(asError(error)); // whether it took effect is not known
+    work.abandon(error); // whether it took effect is not known
+    ready.failed(asError(error));
     throw error;
   }
 }
 
-function lacksOnly({ parts, heard, abandonedFor }: RequestWork, last: Part): boolean {
-  if (abandonedFor || heard.has('gone') || parts.all.length > NODES_PER_TRANSACTION) return false;
-  return parts.all.every((part) => part.entry !== undefined && (part === last || part.state === 'ready'));
-}
-
 async function writeFulfilled(work: RequestWork, before: Transaction<'node'>): Promise<WriteResult> {
   const nodeIds = work.parts.nodeIds();
-  const next = withRequest(work.request, { state: 'fulfilled', nodeIds }, work.services.clock.now(), 'launcher');
-  const result = await work.heldRequest().writeOnly(next, before);
+  const next = withRequest(work.request, { state: 'fulfilled', nodeIds }, work.context.clock.now(), 'launcher');
+  const result = await work.lock.writeOnly(next, before);
   if (typeof result === 'object' && 'results' in result) work.fulfilled();
   return result;
 }
 
 /** The answer was lost with the connection: as long as the lock is ours, the request tells what became of it. */
 async function lookForFulfilled(work: RequestWork, epoch: number, error: unknown): Promise<void> {
-  const { services, request, signal } = work;
-  const { zk, clock } = services;
+  const { context, request, signal } = work;
+  const { zk, clock } = context;
   if (!isZooKeeperError(error, 'ZK_CONNECTION_LOSS')) throw error;
   await zk.whenConnected(signal);
   if (zk.sessionEpoch !== epoch) throw error;
   await zk.sync('/');
   const { data, stat } = await zk.getData(requestPath(request.id));
   if (decodeRequest(request.id, data, stat, clock.now())?.state === 'fulfilled') work.fulfilled();
+}
+
+/** Unlocks nodes ahead of the last transaction where they are too many for one. @returns the unlocking of the rest */
+async function unlockMost({ context, parts }: RequestWork): Promise<Transaction<'node'>> {
+  for (;;) {
+    const held = parts.all.filter((part) => part.entry !== undefined);
+    const batch = held.slice(0, UNLOCKS_PER_TRANSACTION);
+    const unlocks = new Transaction<'node'>();
+    for (const { entry } of batch) unlocks.add('node', { op: 'delete', path: entry ?? '' });
+    if (batch.length === held.length) return unlocks;
+    await unlocks.commit(context.committer);
+    for (const part of batch) part.entry = undefined;
+  }
+}
+
+/** Our entry was removed from a node's lock: that node is not ours any more. @param entry - path of our entry */
+function loseLock(work: RequestWork, entry: string): void {
+  const { parts, logger } = work;
+  const part = parts.all.find((candidate) => candidate.entry === entry);
+  if (!part) return;
+  logger.warn('Lock of a node was taken away', { nodeId: part.node?.id });
+  if (part.node) work.unclaim(part.node.id);
+  parts.lose(part);
 }

@@ -9,7 +9,7 @@ describe('the lock of a fulfilled request', () => {
 
   beforeEach(async () => {
     world = await ServiceWorld.open();
-    unlocks = new LateUnlocks(world.services);
+    unlocks = new LateUnlocks(world.context);
   });
 
   async function lock(id: string): Promise<string> {

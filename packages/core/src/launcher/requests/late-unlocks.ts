@@ -1,5 +1,5 @@
 import { isZooKeeperError, MultiError, type CancelTimer, type Operation } from '@nodepool/zk-protocol';
-import type { Services } from '../mirror/services.js';
+import type { Context } from '../state/context.js';
 
 /** How often locks are given up: each is kept for at least this long, and at most for twice as long. */
 const PERIOD_MS = 500;
@@ -11,20 +11,20 @@ const UNLOCKS_PER_TRANSACTION = 100;
  * long as the lock is held, it leaves the request alone. Locks are given up together, so that this costs next to nothing.
  */
 export class LateUnlocks {
-  readonly #services: Services;
+  readonly #context: Context;
   /** Lock entries kept since the last time, and those kept since the time before. */
   #young: string[] = [];
   #due: string[] = [];
   #epoch = -1;
   #cancel: CancelTimer | undefined;
 
-  constructor(services: Services) {
-    this.#services = services;
+  constructor(context: Context) {
+    this.#context = context;
   }
 
   /** Gives the lock up in a moment. @param entry - path of our entry in it */
   keep(entry: string): void {
-    const { zk } = this.#services;
+    const { zk } = this.#context;
     if (this.#epoch !== zk.sessionEpoch) this.#forget();
     this.#epoch = zk.sessionEpoch;
     this.#young.push(entry);
@@ -52,19 +52,19 @@ export class LateUnlocks {
   }
 
   #schedule(): CancelTimer {
-    return this.#services.clock.setTimer(PERIOD_MS, () => {
+    return this.#context.clock.setTimer(PERIOD_MS, () => {
       const entries = this.#due;
       this.#due = this.#young;
       this.#young = [];
       this.#cancel = this.#due.length > 0 ? this.#schedule() : undefined;
       this.#unlock(entries, this.#epoch).catch((error: unknown) =>
-        this.#services.logger.warn('Could not give up the locks of fulfilled requests', { error }),
+        this.#context.logger.warn('Could not give up the locks of fulfilled requests', { error }),
       );
     });
   }
 
   async #unlock(entries: readonly string[], epoch: number): Promise<void> {
-    const { zk, committer } = this.#services;
+    const { zk, committer } = this.#context;
     let rest = entries;
     while (rest.length > 0 && zk.sessionEpoch === epoch) {
       const batch = rest.slice(0, UNLOCKS_PER_TRANSACTION);

@@ -16,21 +16,27 @@ import {
 } from '@nodepool/zk-protocol';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
-import type { Services } from '../mirror/services.js';
+import { Ledger } from '../ledger/ledger.js';
+import type { Context } from '../state/context.js';
 import { LostRequests } from './lost-requests.js';
+
+/** Of a launcher without providers. */
+function newLedger({ context }: ServiceWorld): Ledger {
+  return new Ledger(context, { runnerOf: () => undefined });
+}
 
 describe('a request that another launcher has accepted', () => {
   let world: ServiceWorld;
-  const ours = new Set<RequestId>();
+  let ledger: Ledger;
   let lost: LostRequests;
 
   beforeEach(async () => {
-    ours.clear();
     world = await ServiceWorld.open();
-    lost = new LostRequests(world.services, (id) => ours.has(id));
+    ledger = newLedger(world);
+    lost = new LostRequests(world.context, ledger);
   });
 
-  const stateOf = (id: RequestId) => world.services.mirror.requests.get(id)?.state;
+  const stateOf = (id: RequestId) => world.context.mirror.requests.get(id)?.state;
 
   /** As launchers do it that do not use transactions. @param body - written last; missing: not yet */
   async function accept(state: 'pending' | undefined): Promise<{ id: RequestId; entry: string }> {
@@ -103,13 +109,14 @@ describe('a request that another launcher has accepted', () => {
     await world.pass(50);
 
     expect(stateOf(id)).toBe('requested');
-    expect(world.services.mirror.nodes.get(node)).toMatchObject({ state: 'ready', allocatedTo: null });
+    expect(world.context.mirror.nodes.get(node)).toMatchObject({ state: 'ready', allocatedTo: null });
   });
 
   it('is not touched when a handler of this process works on it', async () => {
     const { id, entry } = await accept('pending');
-    ours.add(id);
     await world.pass(100);
+    const request = world.context.mirror.requests.get(id);
+    if (request) ledger.begin(request, []);
 
     await world.clock.run(world.other.delete(entry));
     await world.pass(1_000);
@@ -148,32 +155,32 @@ describe('a lost request with hundreds of nodes', () => {
   });
 
   /** @param fails - the commits that do, by number */
-  function watchCommits(fails: readonly number[]): { services: Services; sizes: number[] } {
+  function watchCommits(fails: readonly number[]): { context: Context; sizes: number[] } {
     const sizes: number[] = [];
     const commit: Committer['commit'] = (operations) => {
       sizes.push(operations.length);
       const lost = new ZooKeeperError('ZK_CONNECTION_LOSS', 'the connection was lost');
-      return fails.includes(sizes.length) ? Promise.reject(lost) : world.services.committer.commit(operations);
+      return fails.includes(sizes.length) ? Promise.reject(lost) : world.context.committer.commit(operations);
     };
-    return { services: { ...world.services, committer: { commit } }, sizes };
+    return { context: { ...world.context, committer: { commit } }, sizes };
   }
 
-  const left = () => world.services.mirror.allocatedTo(id).size;
-  const state = () => world.services.mirror.requests.get(id)?.state;
+  const left = () => world.context.mirror.allocatedTo(id).size;
+  const state = () => world.context.mirror.requests.get(id)?.state;
 
   it('is reset in transactions that ZooKeeper takes', async () => {
-    const { services, sizes } = watchCommits([]);
+    const { context, sizes } = watchCommits([]);
 
-    await world.clock.run(new LostRequests(services, () => false).checkAll());
+    await world.clock.run(new LostRequests(context, newLedger(world)).checkAll());
 
     expect([state(), left()]).toEqual(['requested', 0]);
     expect(Math.max(...sizes)).toBeLessThan(COUNT);
   });
 
   it('stays lost when only some of its nodes could be let go, and is reset with the rest of them', async () => {
-    const { services } = watchCommits([2]);
+    const { context } = watchCommits([2]);
 
-    await world.clock.run(new LostRequests(services, () => false).checkAll());
+    await world.clock.run(new LostRequests(context, newLedger(world)).checkAll());
     const between = [state(), left()];
     await world.pass(1_000);
 
@@ -183,11 +190,11 @@ describe('a lost request with hundreds of nodes', () => {
 
   it('is warned of when it cannot be reset after some attempts', async () => {
     const lines: string[] = [];
-    const logger = { ...world.services.logger, warn: (message: string) => void lines.push(message) };
-    const [node] = [...world.services.mirror.allocatedTo(id)];
+    const logger = { ...world.context.logger, warn: (message: string) => void lines.push(message) };
+    const [node] = [...world.context.mirror.allocatedTo(id)];
     const lock = nodeLockPath(node as NodeId);
     await world.clock.run(world.other.ensurePath(`${lock}/0123__lock__0000000000`));
-    new LostRequests({ ...world.services, logger }, () => false).check(id).catch(() => undefined);
+    new LostRequests({ ...world.context, logger }, newLedger(world)).check(id).catch(() => undefined);
 
     await world.pass(1_000);
     const early = lines.length;

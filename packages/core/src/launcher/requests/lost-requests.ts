@@ -8,11 +8,12 @@ import {
   type RequestId,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
-import { NODES_PER_TRANSACTION } from './allocation.js';
-import { proveUnlocked, setRequest } from './request-writes.js';
+import { NODES_PER_TRANSACTION } from './locks.js';
+import { proveUnlocked, setRequest } from './writes.js';
 import { UNALLOCATED } from './release.js';
-import type { Services } from '../mirror/services.js';
-import { isRefusal, removeLockDirectory, setNode, Transaction } from './transaction.js';
+import type { Ledger } from '../ledger/ledger.js';
+import type { Context } from '../state/context.js';
+import { isRefusal, removeLockDirectory, setNode, Transaction } from '../state/transaction.js';
 
 const RETRY = { firstMs: 100, longestMs: 30_000 };
 /** So many attempts may well fail: another process is at work on the request or one of its nodes. */
@@ -24,19 +25,18 @@ const QUIET_ATTEMPTS = 5;
  * of the two is seen last.
  */
 export class LostRequests {
-  readonly #services: Services;
-  /** Requests a handler of this process works on. */
-  readonly #isOurs: (id: RequestId) => boolean;
+  readonly #context: Context;
+  readonly #ledger: Ledger;
   readonly #checking = new Map<RequestId, number>();
   /** Requests of which something was heard while they were being checked. */
   readonly #again = new Set<RequestId>();
   readonly #stop = new AbortController();
   readonly #unsubscribe: () => void;
 
-  constructor(services: Services, isOurs: (id: RequestId) => boolean) {
-    this.#services = services;
-    this.#isOurs = isOurs;
-    this.#unsubscribe = services.mirror.listen({
+  constructor(context: Context, ledger: Ledger) {
+    this.#context = context;
+    this.#ledger = ledger;
+    this.#unsubscribe = context.mirror.listen({
       onRequest: ({ after }) => after?.state === 'pending' && this.#suspect(after.id),
       onRequestLock: (id, contenders) => contenders === 0 && this.#suspect(id),
     });
@@ -44,7 +44,7 @@ export class LostRequests {
 
   /** Looks at every pending request that this process does not handle. @returns how many of them it reset */
   async checkAll(): Promise<number> {
-    const resets = await Promise.all([...this.#services.mirror.pendingRequests()].map((id) => this.check(id)));
+    const resets = await Promise.all([...this.#context.mirror.pendingRequests()].map((id) => this.check(id)));
     return resets.filter(Boolean).length;
   }
 
@@ -53,7 +53,7 @@ export class LostRequests {
    * @returns whether the first try reset it
    */
   async check(id: RequestId): Promise<boolean> {
-    if (this.#stop.signal.aborted || this.#isOurs(id)) return false;
+    if (this.#stop.signal.aborted || this.#ledger.has(id)) return false;
     if (this.#checking.has(id)) {
       this.#again.add(id); // what is being judged may have been read before this
       return false;
@@ -78,12 +78,12 @@ export class LostRequests {
   }
 
   #seemsLost(id: RequestId): boolean {
-    const { requests } = this.#services.mirror;
-    return requests.get(id)?.state === 'pending' && requests.contenders(id) === 0 && !this.#isOurs(id);
+    const { requests } = this.#context.mirror;
+    return requests.get(id)?.state === 'pending' && requests.contenders(id) === 0 && !this.#ledger.has(id);
   }
 
   async #try(id: RequestId): Promise<boolean> {
-    const { clock, random, logger } = this.#services;
+    const { clock, random, logger } = this.#context;
     try {
       const done = await this.#reset(id);
       this.#checking.delete(id);
@@ -112,7 +112,7 @@ export class LostRequests {
   }
 
   async #reset(id: RequestId): Promise<boolean> {
-    const { mirror, committer, logger, clock } = this.#services;
+    const { mirror, committer, logger, clock } = this.#context;
     if (!this.#lostRequest(id)) return false;
     // In this order: what the last holder of the lock wrote is seen when the lock is seen without one.
     const [entries] = await Promise.all([this.#lockEntries(id), mirror.requests.settle(), mirror.nodes.settle()]);
@@ -135,8 +135,8 @@ export class LostRequests {
 
   /** A mirror that is being rebuilt may not show all nodes of a request; once it is complete all are checked again. */
   #lostRequest(id: RequestId): RequestRecord | undefined {
-    const { nodes, requests } = this.#services.mirror;
-    if (!nodes.ready || !requests.ready || this.#isOurs(id)) return undefined;
+    const { nodes, requests } = this.#context.mirror;
+    if (!nodes.ready || !requests.ready || this.#ledger.has(id)) return undefined;
     const request = requests.get(id);
     return request?.state === 'pending' ? request : undefined;
   }
@@ -151,7 +151,7 @@ export class LostRequests {
     directoryExists: boolean,
     now: number,
   ): Generator<Transaction<'lock' | 'request' | 'node'>> {
-    const { mirror } = this.#services;
+    const { mirror } = this.#context;
     const root = requestLockPath(request.id);
     for (let at = 0; ; at += NODES_PER_TRANSACTION) {
       const transaction = new Transaction<'lock' | 'request' | 'node'>();
@@ -170,7 +170,7 @@ export class LostRequests {
 
   async #lockEntries(id: RequestId): Promise<string[] | undefined> {
     try {
-      return await this.#services.zk.getChildren(requestLockPath(id));
+      return await this.#context.zk.getChildren(requestLockPath(id));
     } catch (error) {
       if (isZooKeeperError(error, 'ZK_NO_NODE')) return undefined;
       throw error;

@@ -6,8 +6,8 @@ import {
   type NodeId,
   type NodeRecord,
 } from '@nodepool/zk-protocol';
-import type { Services } from '../mirror/services.js';
-import { createdPath, nodeIdOf, setNode, Transaction } from './transaction.js';
+import type { Context } from '../state/context.js';
+import { createdPath, nodeIdOf, setNode, Transaction } from '../state/transaction.js';
 
 /** A node this process has just made and locked, in state `building`. */
 export interface BuildingNode {
@@ -21,16 +21,16 @@ const RECORDS_PER_TRANSACTION = 100;
  * Stores new records (state `init`), then locks each and makes it `building`. `building` without a lock is garbage to
  * every launcher, so it is never visible that way.
  */
-export async function createNodes(services: Services, drafts: readonly NodeRecord[]): Promise<BuildingNode[]> {
+export async function createNodes(context: Context, drafts: readonly NodeRecord[]): Promise<BuildingNode[]> {
   const made: BuildingNode[] = [];
   for (let at = 0; at < drafts.length; at += RECORDS_PER_TRANSACTION) {
-    const ids = await storeDrafts(services, drafts.slice(at, at + RECORDS_PER_TRANSACTION));
-    made.push(...(await beginBuilding(services, ids)));
+    const ids = await storeDrafts(context, drafts.slice(at, at + RECORDS_PER_TRANSACTION));
+    made.push(...(await beginBuilding(context, ids)));
   }
   return made;
 }
 
-async function storeDrafts({ committer }: Services, drafts: readonly NodeRecord[]): Promise<NodeId[]> {
+async function storeDrafts({ committer }: Context, drafts: readonly NodeRecord[]): Promise<NodeId[]> {
   const creation = new Transaction<number>();
   drafts.forEach((draft, index) =>
     creation.add(index, { op: 'create', path: NODE_CREATE_PATH, data: encodeNode(draft), sequential: true }),
@@ -40,8 +40,8 @@ async function storeDrafts({ committer }: Services, drafts: readonly NodeRecord[
 }
 
 /** Locks new records and makes them `building`. @param ids - at most a hundred */
-export async function beginBuilding(services: Services, ids: readonly NodeId[]): Promise<BuildingNode[]> {
-  const { committer, mirror, clock } = services;
+export async function beginBuilding(context: Context, ids: readonly NodeId[]): Promise<BuildingNode[]> {
+  const { committer, mirror, clock } = context;
   const building = new Transaction<NodeId>();
   const entries = ids.map((id) => {
     const node = mirror.nodes.get(id);

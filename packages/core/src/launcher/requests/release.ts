@@ -1,8 +1,8 @@
 import type { NodeRecord } from '@nodepool/zk-protocol';
 import { withNode } from '@nodepool/zk-protocol';
 import type { Logger } from '../../contract/logger.js';
-import type { Services } from '../mirror/services.js';
-import { isRefusal, setNode, Transaction } from './transaction.js';
+import type { Context } from '../state/context.js';
+import { isRefusal, setNode, Transaction } from '../state/transaction.js';
 
 /** A node and this process's entry in its lock. */
 export interface HeldNode {
@@ -21,41 +21,36 @@ export type NodeFate = 'free' | 'deleting';
  * or was changed by another process is only unlocked.
  */
 export async function releaseNodes(
-  services: Services,
+  context: Context,
   held: readonly HeldNode[],
   logger: Logger,
   fate: NodeFate = 'free',
 ): Promise<void> {
-  await Promise.all(held.map((item) => releaseNode(services, item, logger, fate)));
+  await Promise.all(held.map((item) => releaseNode(context, item, logger, fate)));
 }
 
-async function releaseNode(
-  services: Services,
-  { node, entry }: HeldNode,
-  logger: Logger,
-  fate: NodeFate,
-): Promise<void> {
-  const current = services.mirror.nodes.get(node.id) ?? node;
+async function releaseNode(context: Context, { node, entry }: HeldNode, logger: Logger, fate: NodeFate): Promise<void> {
+  const current = context.mirror.nodes.get(node.id) ?? node;
   const transaction = new Transaction<'record' | 'lock'>();
   if (current.allocatedTo !== null && current.state === 'ready') {
     const changes = fate === 'free' ? UNALLOCATED : { allocatedTo: null, state: fate };
-    transaction.add('record', setNode(withNode(current, changes, services.clock.now(), 'launcher')));
+    transaction.add('record', setNode(withNode(current, changes, context.clock.now(), 'launcher')));
   }
   transaction.add('lock', { op: 'delete', path: entry });
   try {
-    await transaction.commit(services.committer);
+    await transaction.commit(context.committer);
   } catch (error) {
     if (!isRefusal<'record' | 'lock'>(error)) throw error;
     logger.warn('Node changed under its lock', { nodeId: node.id, change: error.kind });
-    if (error.owner === 'record') await unlock(services, entry);
+    if (error.owner === 'record') await unlock(context, entry);
   }
 }
 
-async function unlock(services: Services, entry: string): Promise<void> {
+async function unlock(context: Context, entry: string): Promise<void> {
   const transaction = new Transaction<'lock'>();
   transaction.add('lock', { op: 'delete', path: entry });
   try {
-    await transaction.commit(services.committer);
+    await transaction.commit(context.committer);
   } catch (error) {
     // the entry went with its node
     if (!isRefusal<'lock'>(error)) throw error;

@@ -1,9 +1,9 @@
-import type { Assignment, Reason } from '../plan/types.js';
 import type { RequestOutcome } from '../../contract/request-outcome.js';
+import type { Assignment, Reason } from '../plan/types.js';
+import type { Part } from './parts.js';
 
-/** How the work on an accepted request is brought to its end. */
-export type Ending =
-  | { readonly kind: 'fulfil' }
+/** How the work on an accepted request ends without its nodes. */
+export type GivenUp =
   /** @param launchError - stored in the request for its requestor; `null`: nothing is */
   | { readonly kind: 'decline'; readonly reason: Reason; readonly launchError: string | null }
   /** Nothing to give after all: it is `requested` again. */
@@ -18,13 +18,15 @@ export type Ending =
  * - `accepting` the request and the first nodes are being locked
  * - `collecting` nodes are being checked and launched
  * - `paused` something is missing, and the request waits for capacity; nodes may be checked and launched meanwhile
- * - `ending` nothing is under way, and the end is being written
+ * - `fulfilling` `fulfilled` is being written, together with the last node where its launch waits for that
+ * - `giving-up` nothing is under way, and another end is being written
  */
 export type Stage =
   | { readonly name: 'accepting'; readonly assignment: Assignment }
   | { readonly name: 'collecting' }
   | { readonly name: 'paused' }
-  | { readonly name: 'ending'; readonly how: Ending };
+  | { readonly name: 'fulfilling'; readonly last: Part | undefined }
+  | { readonly name: 'giving-up'; readonly how: GivenUp };
 
 /** What a stage leads to: another stage, or the end. */
 export type Step = Stage | { readonly name: 'ended'; readonly outcome: RequestOutcome };

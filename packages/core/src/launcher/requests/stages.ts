@@ -1,8 +1,8 @@
 import { accept } from './accept.js';
 import { collect } from './collect.js';
-import { end } from './end.js';
-import { pause } from './pause.js';
-import type { RequestWork } from './request-work.js';
+import { fulfil } from './fulfil.js';
+import { giveUp } from './give-up.js';
+import type { RequestWork } from './request.js';
 import type { Stage, Step, StepTo } from './stage.js';
 
 /** One row of the table: what is done in a stage, and to which steps it may lead. */
@@ -22,12 +22,16 @@ function row<Of extends Stage, const Next extends Step['name']>(
 /** The life of a request that a pool works on, stage by stage. `docs/state-machines.md` has the picture. */
 export const REQUEST_STAGES = {
   accepting: row<StepTo<'accepting'>, 'collecting' | 'ended'>(['collecting', 'ended'], accept),
-  collecting: row<StepTo<'collecting'>, 'collecting' | 'paused' | 'ending'>(
-    ['collecting', 'paused', 'ending'],
+  collecting: row<StepTo<'collecting'>, 'collecting' | 'paused' | 'fulfilling' | 'giving-up' | 'ended'>(
+    ['collecting', 'paused', 'fulfilling', 'giving-up', 'ended'],
     collect,
   ),
-  paused: row<StepTo<'paused'>, 'collecting'>(['collecting'], pause),
-  ending: row<StepTo<'ending'>, 'collecting' | 'ended'>(['collecting', 'ended'], end),
+  paused: row<StepTo<'paused'>, 'collecting'>(['collecting'], async (work) => {
+    await work.nextEvent();
+    return { name: 'collecting' };
+  }),
+  fulfilling: row<StepTo<'fulfilling'>, 'collecting'>(['collecting'], fulfil),
+  'giving-up': row<StepTo<'giving-up'>, 'ended'>(['ended'], giveUp),
 } satisfies Record<Stage['name'], unknown>;
 
 /** Does what a stage asks for. */
@@ -39,7 +43,9 @@ export function runStage(stage: Stage, work: RequestWork): Promise<Step> {
       return REQUEST_STAGES.collecting.run(work, stage);
     case 'paused':
       return REQUEST_STAGES.paused.run(work, stage);
-    case 'ending':
-      return REQUEST_STAGES.ending.run(work, stage);
+    case 'fulfilling':
+      return REQUEST_STAGES.fulfilling.run(work, stage);
+    case 'giving-up':
+      return REQUEST_STAGES['giving-up'].run(work, stage);
   }
 }

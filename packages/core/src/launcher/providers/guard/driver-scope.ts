@@ -1,17 +1,25 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-
-/**
- * What went wrong outside of any call: a promise that nothing waited for was rejected, a timer's or an emitter's
- * listener threw.
- */
-export type FaultKind = 'unhandled rejection' | 'uncaught exception';
+import type { Provider } from '../../../contract/driver.js';
+import type { FaultKind, LauncherEvents } from '../../events.js';
 
 /** On whose behalf code runs, however many timers, sockets and promises lie between it and its first call. */
-export interface DriverScope {
+export class DriverScope {
   readonly provider: string;
   readonly driver: string;
+  readonly #provider: Pick<Provider, 'config'>;
+  readonly #events: LauncherEvents;
+
+  constructor(provider: Pick<Provider, 'config'>, events: LauncherEvents) {
+    this.provider = provider.config.name;
+    this.driver = provider.config.driverName;
+    this.#provider = provider;
+    this.#events = events;
+  }
+
   /** Tells the launcher of an error that no call returned. Never throws. */
-  fault(kind: FaultKind, error: unknown): void;
+  fault(kind: FaultKind, error: unknown): void {
+    outOfDriverScope(() => this.#events.emit('driverFaulted', { provider: this.#provider, kind, error }));
+  }
 }
 
 const storage = new AsyncLocalStorage<DriverScope | undefined>();

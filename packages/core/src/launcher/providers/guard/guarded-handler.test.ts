@@ -1,11 +1,15 @@
 import { newNode, newRequest, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
+import { idleProvider } from '../../../../test/support/idle-provider.js';
+import { rackProvider } from '../../../../test/support/rack-world.js';
 import { poolConfig } from '../../../../test/support/pool-config.js';
 import type { LaunchOrder } from '../../../contract/driver.js';
 import type { PoolLabelConfig } from '../../../contract/provider-config.js';
 import { silentLogger } from '../../../contract/logger.js';
 import { VirtualClock } from '../../../testing/virtual-clock.js';
+import { LauncherEvents } from '../../events.js';
 import { ContractViolationLog } from './contract-violation-log.js';
+import { DriverScope } from './driver-scope.js';
 import { guardHandler } from './guarded-handler.js';
 
 const NODE: NodeRecord = { ...newNode({ state: 'building', labels: ['a'] }, 0), id: '0000000001' as NodeId };
@@ -13,7 +17,7 @@ const NODE: NodeRecord = { ...newNode({ state: 'building', labels: ['a'] }, 0), 
 /** Launches the node with a driver that stores it as `stored` and says that it is ready. */
 async function launch(stored: NodeRecord['state'], shown: NodeRecord['state']) {
   const clock = new VirtualClock();
-  const scope = { provider: 'cloud', driver: 'fake', fault: () => undefined };
+  const scope = new DriverScope(idleProvider(rackProvider), new LauncherEvents());
   const guarded = guardHandler(
     {
       imagesAvailable: () => true,
@@ -21,7 +25,7 @@ async function launch(stored: NodeRecord['state'], shown: NodeRecord['state']) {
     },
     {
       ...{ driver: 'fake', clock, violations: new ContractViolationLog(clock, silentLogger, scope) },
-      storedNode: () => ({ ...NODE, state: shown }),
+      nodes: new Map([[NODE.id, { ...NODE, state: shown }]]),
     },
   );
   const pool = poolConfig('main', ['a']);

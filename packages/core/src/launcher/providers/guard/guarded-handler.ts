@@ -1,7 +1,7 @@
-import type { Clock, NodeId, NodeRecord } from '@nodepool/zk-protocol';
+import type { Clock, NodeRecord } from '@nodepool/zk-protocol';
 import { DriverError, TimeoutError } from '../../../contract/errors.js';
-import type { LaunchOrder, LaunchResult, NodeRequestHandler } from '../../../contract/driver.js';
-import { newerOf } from '../../requests/store-node.js';
+import type { LaunchOrder, LaunchResult, NodeRequestHandler, ProviderContext } from '../../../contract/driver.js';
+import { newerOf } from '../../state/store-node.js';
 import type { ContractViolationLog } from './contract-violation-log.js';
 import { inDriverScope, outOfDriverScope } from './driver-scope.js';
 import { withTimeLimit } from '../../../async/time-limit.js';
@@ -17,8 +17,8 @@ export interface HandlerGuardOptions {
   readonly driver: string;
   readonly clock: Clock;
   readonly violations: ContractViolationLog;
-  /** The node as ZooKeeper has it: a driver may store it in a transaction of its own. */
-  readonly storedNode: (id: NodeId) => NodeRecord | undefined;
+  /** Nodes as ZooKeeper has them: a driver may store one in a transaction of its own. */
+  readonly nodes: Pick<ProviderContext['nodes'], 'get'>;
 }
 
 const isBoolean = (answer: unknown) => typeof answer === 'boolean';
@@ -54,7 +54,7 @@ async function launch(
   handler: NodeRequestHandler,
   order: LaunchOrder,
   signal: AbortSignal,
-  { driver, clock, violations, storedNode }: HandlerGuardOptions,
+  { driver, clock, violations, nodes }: HandlerGuardOptions,
 ): Promise<LaunchResult> {
   let { node } = order;
   const store: LaunchOrder['store'] = async (changes) => (node = await outOfDriverScope(() => order.store(changes)));
@@ -71,7 +71,7 @@ async function launch(
     const limited = withTimeLimit(clock, LAUNCH_LIMIT_MS, `launch of node ${node.id}`, started);
     const result = await untilAborted(limited, signal, clock);
     // what was stored as ready may be handed over, and changed by whoever has it
-    const stored = node.state === 'ready' ? node : newestOf(node, storedNode(node.id), result?.node);
+    const stored = node.state === 'ready' ? node : newestOf(node, nodes.get(node.id), result?.node);
     const problem = problemOf(result, stored);
     if (!problem && result) return result;
     throw new DriverError(driver, `driver "${driver}" launched node ${node.id} and returned ${problem}`);

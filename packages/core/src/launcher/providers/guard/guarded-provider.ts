@@ -1,33 +1,35 @@
-import type { Clock, NodeRecord, RecordCache, RequestRecord } from '@nodepool/zk-protocol';
+import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
 import type { FoundCondition } from '../../../contract/condition.js';
 import { DriverError } from '../../../contract/errors.js';
 import type {
   AlienResource,
+  Driver,
   HostStatus,
   LeakedResource,
   NodeRequestHandler,
   Provider,
+  ProviderContext,
   QuotaSupport,
 } from '../../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../../contract/provider-config.js';
 import type { Logger } from '../../../contract/logger.js';
+import type { LauncherEvents } from '../../events.js';
 import { ContractViolationLog } from './contract-violation-log.js';
-import { inDriverScope, type DriverScope, type FaultKind } from './driver-scope.js';
+import { DriverScope, inDriverScope } from './driver-scope.js';
 import { failingHandler, guardHandler } from './guarded-handler.js';
 import { GuardedQuota } from './guarded-quota.js';
 import { withTimeLimit } from '../../../async/time-limit.js';
 
 /** Options of a guarded provider. */
 export interface ProviderGuardOptions {
+  readonly driver: Driver;
   readonly config: ProviderConfig;
-  /** Makes the driver's provider; tried again by `start` when it fails. */
-  readonly make: () => Provider | Promise<Provider>;
-  readonly clock: Clock;
-  readonly nodes: Pick<RecordCache<NodeRecord>, 'get'>;
+  /** What the driver's provider is given. */
+  readonly context: ProviderContext;
   /** Carries the provider's name. */
   readonly logger: Logger;
-  /** Told of errors of the driver that no call returned. */
-  readonly onFault: (kind: FaultKind, error: unknown) => void;
+  /** Where errors of the driver are told that no call returned. */
+  readonly events: LauncherEvents;
 }
 
 /** Longer than any deletion is meant to take; who deletes nodes then begins again. */
@@ -71,19 +73,15 @@ export class GuardedProvider implements WholeProvider {
   constructor(options: ProviderGuardOptions) {
     this.config = options.config;
     this.#options = options;
-    this.#scope = {
-      provider: options.config.name,
-      driver: options.config.driverName,
-      fault: (kind, error) => options.onFault(kind, error),
-    };
-    this.#violations = new ContractViolationLog(options.clock, options.logger, this.#scope);
+    this.#scope = new DriverScope(this, options.events);
+    this.#violations = new ContractViolationLog(options.context.clock, options.logger, this.#scope);
   }
 
   get #driver(): string {
     return this.config.driverName;
   }
 
-  /** Makes the driver's provider if there is none yet, and starts it. Rejects with whatever went wrong. */
+  /** Makes the driver's provider if that has not succeeded yet, and starts it. Rejects with whatever went wrong. */
   async start(signal: AbortSignal): Promise<void> {
     const provider = (this.#provider ??= await this.#make());
     if (this.#isIdle) return;
@@ -122,13 +120,8 @@ export class GuardedProvider implements WholeProvider {
       if (typeof handler?.imagesAvailable !== 'function') {
         throw new DriverError(this.#driver, `driver "${this.#driver}": getRequestHandler returned no handler`);
       }
-      const { clock } = this.#options;
-      return guardHandler(handler, {
-        driver: this.#driver,
-        clock,
-        violations: this.#violations,
-        storedNode: (id) => this.#options.nodes.get(id),
-      });
+      const { clock, nodes } = this.#options.context;
+      return guardHandler(handler, { driver: this.#driver, clock, nodes, violations: this.#violations });
     } catch (error) {
       this.#violations.tell('getRequestHandler', error);
       return failingHandler(error instanceof Error ? error : new Error(String(error)));
@@ -141,7 +134,9 @@ export class GuardedProvider implements WholeProvider {
     const cleanup = inDriverScope(this.#scope, () => provider.startNodeCleanup(node, signal));
     if (cleanup === undefined) return undefined;
     const what = `deletion of node ${node.id} in provider "${this.config.name}"`;
-    return withTimeLimit(this.#options.clock, DELETE_LIMIT_MS, what, Promise.resolve(cleanup)).then(() => undefined);
+    return withTimeLimit(this.#options.context.clock, DELETE_LIMIT_MS, what, Promise.resolve(cleanup)).then(
+      () => undefined,
+    );
   }
 
   ownsResource(node: NodeRecord): boolean {
@@ -177,7 +172,7 @@ export class GuardedProvider implements WholeProvider {
       () => (this.#isLookingForLeaks = false),
     );
     const what = `looking for leaked resources of provider "${this.config.name}"`;
-    await withTimeLimit(this.#options.clock, LEAK_LIMIT_MS, what, look);
+    await withTimeLimit(this.#options.context.clock, LEAK_LIMIT_MS, what, look);
   }
 
   leakedResources(): readonly LeakedResource[] {
@@ -231,8 +226,9 @@ export class GuardedProvider implements WholeProvider {
   }
 
   async #make(): Promise<Provider> {
-    const { make } = this.#options;
-    const provider: Partial<Provider> | null | undefined = await inDriverScope(this.#scope, make);
+    const { driver, config, context } = this.#options;
+    const made = inDriverScope(this.#scope, () => driver.getProvider(config, context));
+    const provider: Partial<Provider> | null | undefined = await Promise.resolve(made);
     const lacking = REQUIRED.filter((method) => typeof provider?.[method] !== 'function');
     if (lacking.length === 0) return provider as Provider;
     const what = provider ? `a provider without ${lacking.join(', ')}` : String(provider);

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import { ProviderUnavailableError, TimeoutError } from '../../contract/errors.js';
+import { VirtualClock } from '../../testing/virtual-clock.js';
+import { DEFAULT_HEALTH_LIMITS } from './health.js';
+import { ProviderSteering } from './provider-steering.js';
+import { begin as beginLaunch } from '../../../test/support/steering-at.js';
+import { silentLogger } from '../../contract/logger.js';
+import { LauncherEvents } from '../events.js';
+
+const { failuresToOpen, firstPauseMs, longestPauseMs } = DEFAULT_HEALTH_LIMITS;
+const USUAL_MS = 40_000;
+const LATE_MS = 60_000;
+
+/** A provider of which is known how long its machines take. */
+async function setUp() {
+  const clock = new VirtualClock();
+  const events = new LauncherEvents();
+  const steering = new ProviderSteering('cloud', { clock, events, logger: silentLogger });
+  const changes: string[] = [];
+  events.on('healthChanged', () => changes.push(steering.report().speed.state));
+  const begin = () => {
+    const launch = beginLaunch(steering, 'small');
+    steering.instanceCreated(launch);
+    return launch;
+  };
+  const run = async (tookMs: number) => {
+    const launch = begin();
+    await clock.advance(tookMs);
+    steering.launchEnded(launch, 'ready');
+  };
+  await run(USUAL_MS);
+  return { clock, changes, steering, begin, run };
+}
+
+describe('a provider whose launches take longer than usual', () => {
+  it('is slow as soon as several in a row are late, long before they end', async () => {
+    const { clock, changes, steering, begin } = await setUp();
+
+    const launches = Array.from({ length: failuresToOpen }, begin);
+    await clock.advance(LATE_MS - 1);
+    const before = steering.isSlow;
+    await clock.advance(1);
+
+    expect([before, steering.isSlow]).toEqual([false, true]);
+    expect(steering.report().speed).toMatchObject({
+      state: 'failing',
+      error: 'launches of "small" take longer than 60 s',
+    });
+    expect(changes).toEqual(['failing']);
+    expect([steering.isWell, steering.mayLaunch(['small'])]).toEqual([true, true]);
+    for (const launch of launches) steering.launchEnded(launch, 'ready');
+    expect(steering.isSlow).toBe(true);
+  });
+
+  it('is not slow when one in time is between those that are late, or nothing is usual yet', async () => {
+    const { clock, steering, run, begin } = await setUp();
+
+    for (let i = 0; i < 10; i++) await run(i % failuresToOpen === 0 ? USUAL_MS : 400_000);
+    for (let i = 0; i < 10; i++) steering.instanceCreated(beginLaunch(steering, 'new'));
+    steering.launchEnded(begin(), 'aborted'); // given up
+    await clock.advance(600_000);
+
+    expect(steering.isSlow).toBe(false);
+  });
+
+  it('does not become what is usual within an hour', async () => {
+    const { clock, steering, begin, run } = await setUp();
+    Array.from({ length: failuresToOpen }, begin);
+    await clock.advance(LATE_MS);
+    const beganMs = clock.now();
+
+    while (clock.now() - beganMs < 3_000_000) await run(400_000);
+    Array.from({ length: failuresToOpen }, begin);
+    await clock.advance(LATE_MS);
+    const { error } = steering.report().speed;
+    for (let i = 0; i < 20; i++) await run(400_000);
+    await run(400_000);
+
+    expect(error).toBe('launches of "small" take longer than 60 s');
+    expect(steering.report().speed.state).toBe('healthy');
+  });
+
+  it('is probed at growing pauses while no probe has to be waited for to its end', async () => {
+    const { clock, steering, begin } = await setUp();
+    Array.from({ length: failuresToOpen }, begin);
+    await clock.advance(LATE_MS);
+    const pauses: number[] = [];
+
+    for (let i = 0; i < 6; i++) {
+      const { nextProbeMs = 0 } = steering;
+      pauses.push(nextProbeMs - clock.now());
+      await clock.advance(nextProbeMs - clock.now());
+      const isDue = !steering.isSlow;
+      begin();
+      expect([isDue, steering.isSlow]).toEqual([true, true]);
+      await clock.advance(LATE_MS);
+    }
+
+    expect(pauses.slice(0, 2)).toEqual([firstPauseMs, 2 * firstPauseMs]);
+    expect(Math.max(...pauses)).toBe(longestPauseMs);
+  });
+
+  it('is well again with the first launch that takes its usual time', async () => {
+    const { clock, changes, steering, begin, run } = await setUp();
+    Array.from({ length: failuresToOpen }, begin);
+    await clock.advance(LATE_MS + firstPauseMs);
+
+    await run(USUAL_MS);
+
+    expect(steering.report().speed.state).toBe('healthy');
+    expect(changes).toEqual(['failing', 'probing', 'healthy']);
+  });
+
+  it('measures each attempt from its own creation', async () => {
+    const { clock, steering, begin } = await setUp();
+    const launches = Array.from({ length: failuresToOpen }, begin);
+
+    for (let i = 0; i < 3; i++) {
+      await clock.advance(USUAL_MS);
+      for (const launch of launches) {
+        steering.attemptFailed(launch, new ProviderUnavailableError('a moment'));
+        steering.instanceCreated(launch);
+      }
+    }
+
+    expect(steering.report().speed.failures).toBe(0);
+    expect(clock.pendingTimers).toBe(failuresToOpen);
+    for (const launch of launches) steering.launchEnded(launch, 'ready');
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+it('a failing provider is probed again while a probe hangs, and works again with whichever succeeds', async () => {
+  const { clock, steering, begin } = await setUp();
+  const timeout = new TimeoutError('not ready within 600 s', { operation: 'create' });
+  for (let i = 0; i < failuresToOpen; i++) {
+    const launch = begin();
+    steering.attemptFailed(launch, timeout);
+    steering.launchEnded(launch, 'failed');
+  }
+  await clock.advance(firstPauseMs);
+  const hanging = begin();
+  const during = steering.mayLaunch(['small']);
+
+  await clock.advance(LATE_MS + 2 * firstPauseMs);
+  const may = steering.mayLaunch(['small']);
+  const second = begin();
+  await clock.advance(USUAL_MS);
+  steering.launchEnded(second, 'ready');
+  steering.attemptFailed(hanging, timeout);
+  steering.launchEnded(hanging, 'failed');
+
+  expect([during, may]).toEqual([false, true]);
+  expect(steering.isWell).toBe(true);
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { CapacityError, ProviderUnavailableError, QuotaError, TimeoutError } from '../../contract/errors.js';
+import { begin, fail, steeringAt } from '../../../test/support/steering-at.js';
+import { LauncherEvents } from '../events.js';
+import { DEFAULT_HEALTH_LIMITS } from './health.js';
+
+const { failuresToOpen, firstPauseMs } = DEFAULT_HEALTH_LIMITS;
+const timeout = () => new TimeoutError('not ready within 60 s', { operation: 'create' });
+const stockOut = () => new CapacityError('no valid host was found');
+
+function setUp() {
+  const time = { now: 1_000_000 };
+  const events = new LauncherEvents();
+  const steering = steeringAt(() => time.now, events);
+  const changes: string[] = [];
+  events.on('healthChanged', () => changes.push(steering.report().provider.state));
+  return { time, changes, steering };
+}
+
+describe('what launches show of a provider', () => {
+  it('stops all its labels when it fails for reasons of the cloud', () => {
+    const { steering, changes, time } = setUp();
+
+    for (let i = 0; i < failuresToOpen; i++) fail(steering, 'small', timeout());
+
+    expect(steering.isWell).toBe(false);
+    expect(['small', 'big'].map((label) => steering.mayLaunch([label]))).toEqual([false, false]);
+    expect(steering.nextProbeMs).toBe(time.now + firstPauseMs);
+    expect(changes).toEqual(['failing']);
+  });
+
+  it('stops a label alone when there is no capacity for it', () => {
+    const { steering } = setUp();
+
+    for (let i = 0; i < failuresToOpen; i++) fail(steering, 'big', stockOut());
+
+    expect(steering.isWell).toBe(true);
+    expect(['small', 'big'].map((label) => steering.mayLaunch([label]))).toEqual([true, false]);
+    expect(steering.report().labels.map(({ label, health }) => [label, health.error])).toEqual([
+      ['big', 'no valid host was found'],
+    ]);
+  });
+
+  it('is not changed by quota', () => {
+    const { steering } = setUp();
+
+    for (let i = 0; i < 10; i++) fail(steering, 'small', new QuotaError('cores'));
+
+    expect(steering.mayLaunch(['small'])).toBe(true);
+    expect(steering.report().provider.failures).toBe(0);
+  });
+
+  it('lets one launch through when it is time, and all when that one is ready', () => {
+    const { steering, time, changes } = setUp();
+    for (let i = 0; i < failuresToOpen; i++) fail(steering, 'small', timeout());
+    time.now += firstPauseMs;
+
+    const probe = begin(steering, 'small');
+    const during = steering.mayLaunch(['small']);
+    steering.launchEnded(probe, 'ready');
+
+    expect(during).toBe(false);
+    expect(steering.mayLaunch(['small'])).toBe(true);
+    expect(changes).toEqual(['failing', 'healthy']);
+  });
+
+  it('stops all its labels when its API fails while nothing is launched, until it answers again', () => {
+    const { steering, changes } = setUp();
+    const down = new ProviderUnavailableError('the API answered 500');
+
+    for (let i = 0; i < failuresToOpen; i++) steering.apiAnswered(down);
+    const during = { isWell: steering.isWell, may: steering.mayLaunch(['small']), report: steering.report() };
+    steering.apiAnswered(undefined);
+
+    expect(during).toMatchObject({ isWell: false, may: false, report: { failing: 'calls' } });
+    expect(during.report.provider).toMatchObject({ failures: failuresToOpen, error: 'the API answered 500' });
+    expect(steering.mayLaunch(['small'])).toBe(true);
+    expect(changes).toEqual(['failing', 'healthy']);
+  });
+
+  it('still fails when its API answers, and its launches fail', () => {
+    const { steering } = setUp();
+    for (let i = 0; i < failuresToOpen; i++) fail(steering, 'small', timeout());
+
+    steering.apiAnswered(undefined);
+
+    expect(steering.isWell).toBe(false);
+  });
+
+  it('takes no harm from calls that fail now and then', () => {
+    const { steering } = setUp();
+
+    for (let i = 0; i < 10; i++) {
+      steering.apiAnswered(new ProviderUnavailableError('the connection was reset'));
+      steering.apiAnswered(undefined);
+    }
+
+    expect(steering.isWell).toBe(true);
+  });
+
+  it('is probed by a launch when nobody else calls its API', () => {
+    const { steering, time } = setUp();
+    for (let i = 0; i < failuresToOpen; i++) steering.apiAnswered(new ProviderUnavailableError('down'));
+    time.now += firstPauseMs;
+
+    const may = steering.mayLaunch(['small']);
+    steering.launchEnded(begin(steering, 'small'), 'ready');
+
+    expect(may).toBe(true);
+    expect(steering.isWell).toBe(true);
+  });
+
+  it('awaits the launches under way, of any label if all fail, as long as they are not late or over', () => {
+    const { steering } = setUp();
+    const other = begin(steering, 'large');
+    for (let i = 0; i < failuresToOpen; i++) fail(steering, 'small', stockOut());
+    const whenLabelFails = steering.isTold('small');
+    for (let i = 0; i < failuresToOpen; i++) fail(steering, 'small', timeout());
+    const whenAllFail = steering.isTold('small');
+
+    steering.launchEnded(other, 'failed');
+
+    expect({ whenLabelFails, whenAllFail }).toEqual({ whenLabelFails: false, whenAllFail: true });
+    expect(steering.isTold('small')).toBe(false);
+  });
+
+  it('has its label probed again when the probe of the label failed for a reason of the provider', () => {
+    const { steering, time } = setUp();
+    for (let i = 0; i < failuresToOpen; i++) fail(steering, 'small', stockOut());
+    time.now += firstPauseMs;
+
+    fail(steering, 'small', timeout());
+
+    expect(steering.isWell).toBe(true);
+    expect(steering.mayLaunch(['small'])).toBe(true);
+  });
+
+  it('lets another launch be the probe when the first ended for lack of quota', () => {
+    const { steering, time } = setUp();
+    for (let i = 0; i < failuresToOpen; i++) fail(steering, 'small', timeout());
+    time.now += firstPauseMs;
+
+    steering.launchEnded(begin(steering, 'small'), 'aborted');
+
+    expect(steering.mayLaunch(['small'])).toBe(true);
+  });
+});

@@ -1,0 +1,248 @@
+import type { CancelTimer } from '@nodepool/zk-protocol';
+import type { Launch, LauncherEventMap } from '../events.js';
+import type { Context } from '../state/context.js';
+import { logHealth } from './health-log.js';
+import { DEFAULT_HEALTH_LIMITS, Health, type HealthLimits, type HealthReport } from './health.js';
+import { failureKindOf } from './failure.js';
+import { Lateness } from './lateness.js';
+import { Ramp, type RampReport } from './ramp.js';
+import { ZoneHealth, type ZoneReport } from './zone-health.js';
+
+/** How a provider does, as data. */
+export interface SteeringReport {
+  readonly provider: HealthReport;
+  /** What of the provider fails, if anything: launches, or other calls to its API. */
+  readonly failing: 'launches' | 'calls';
+  /** Not `healthy` while launches take much longer than usual. */
+  readonly speed: HealthReport;
+  /** Labels for which the provider had no capacity, as far as they are not well again. */
+  readonly labels: readonly { readonly label: string; readonly health: HealthReport }[];
+  /** Zones without capacity for a label. */
+  readonly zones: readonly ZoneReport[];
+  /** How many launches may be under way at once. */
+  readonly ramp: RampReport;
+}
+
+/** What launches have shown of a provider, as the plan asks for it. */
+export interface SteeringView {
+  /** Nothing is known against the provider itself. */
+  readonly isWell: boolean;
+  /** Launches take much longer than usual, and it is not time for a probe: who else has the capacity is asked first. */
+  readonly isSlow: boolean;
+  /** Launches of the label fail for its own sake, for lack of capacity. */
+  isFailing(label: string): boolean;
+  /** Whether nodes of these labels may be launched now: all is well, or it is time for a probe. */
+  mayLaunch(labels: readonly string[]): boolean;
+  /** Something fails or is slow, and it is time to find out with nodes of these labels whether it still does. */
+  isProbeDue(labels: readonly string[]): boolean;
+  report(): SteeringReport;
+}
+
+/**
+ * What the launches of one provider have shown: the health of the provider, and of each label, which stands for a resource
+ * type. Lack of capacity counts for the label alone. Outlives a reload.
+ */
+export class ProviderSteering implements SteeringView {
+  readonly #name: string;
+  readonly #context: Pick<Context, 'events' | 'clock' | 'logger'>;
+  readonly #limits: HealthLimits;
+  /** Launches under way. */
+  readonly #launches = new Map<Launch, 'in time' | 'late'>();
+  readonly #provider: Health;
+  /** Of calls outside launches. */
+  readonly #api: Health;
+  readonly #labels = new Map<string, Health>();
+  readonly #zones: ZoneHealth;
+  readonly #ramp: Ramp;
+  readonly #lateness: Lateness;
+  #cancelProbe: CancelTimer | undefined;
+
+  constructor(
+    name: string,
+    context: Pick<Context, 'events' | 'clock' | 'logger'>,
+    limits: HealthLimits = DEFAULT_HEALTH_LIMITS,
+  ) {
+    this.#name = name;
+    this.#context = context;
+    this.#limits = limits;
+    this.#provider = new Health(limits);
+    this.#api = new Health(limits);
+    this.#zones = new ZoneHealth(limits);
+    this.#ramp = new Ramp(context.clock);
+    this.#lateness = new Lateness(context.clock, this.#ramp, limits);
+    this.#lateness.onLate((launch, isSlower) => this.#late(launch, isSlower));
+  }
+
+  // --- what the plan asks -----------------------------------------------------------------------------------------
+
+  /** How many launches may be under way at once, as far as those before have shown. */
+  get launchLimit(): number {
+    return this.#ramp.limit;
+  }
+
+  /** Whether nodes of the label are better made in another zone. */
+  avoidsZone(zone: string, label: string): boolean {
+    return this.#zones.avoids(zone, label, this.#nowMs);
+  }
+
+  get isWell(): boolean {
+    return this.#provider.isHealthy && this.#api.isHealthy;
+  }
+
+  get isSlow(): boolean {
+    return this.#lateness.isSlow;
+  }
+
+  isFailing(label: string): boolean {
+    return !(this.#labels.get(label)?.isHealthy ?? true);
+  }
+
+  mayLaunch(labels: readonly string[]): boolean {
+    const nowMs = this.#nowMs;
+    const isDue = this.#provider.mayLaunch(nowMs) && this.#api.mayLaunch(nowMs);
+    return isDue && labels.every((label) => this.#labels.get(label)?.mayLaunch(nowMs) ?? true);
+  }
+
+  isProbeDue(labels: readonly string[]): boolean {
+    const isWell = this.isWell && this.#lateness.isOver && !labels.some((label) => this.isFailing(label));
+    return !isWell && !this.isSlow && this.mayLaunch(labels);
+  }
+
+  /** A launch is under way that tells soon whether the label, or the provider if that fails, works again. */
+  isTold(label: string): boolean {
+    for (const [launch, pace] of this.#launches) {
+      if (pace === 'in time' && (!this.isWell || launch.label === label)) return true;
+    }
+    return false;
+  }
+
+  /** When it is next time for a probe of something that fails; `undefined`: nothing fails, or it is time already. */
+  get nextProbeMs(): number | undefined {
+    const reports = [this.#provider, this.#api, ...this.#labels.values()].map((health) => health.report(this.#nowMs));
+    const times = [...reports, this.#lateness.report()].flatMap(({ nextProbeMs }) => nextProbeMs ?? []);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  report(): SteeringReport {
+    const nowMs = this.#nowMs;
+    const labels = [...this.#labels].map(([label, health]) => ({ label, health: health.report(nowMs) }));
+    const isApi = this.#provider.isHealthy && !this.#api.isHealthy;
+    return {
+      provider: (isApi ? this.#api : this.#provider).report(nowMs),
+      failing: isApi ? 'calls' : 'launches',
+      speed: this.#lateness.report(),
+      labels: labels.filter(({ health }) => health.state !== 'healthy'),
+      zones: this.#zones.reports(nowMs),
+      ramp: this.#ramp.report(),
+    };
+  }
+
+  // --- what happens -----------------------------------------------------------------------------------------------
+
+  /** A call for the list of machines has ended. @param error - with which it failed */
+  apiAnswered(error: Error | undefined): void {
+    if (error && failureKindOf(error) !== 'cloud') return;
+    if (error ? this.#api.failed(error, this.#nowMs) : this.#api.succeeded()) this.#changed();
+  }
+
+  launchBegun(launch: Launch): void {
+    for (const health of this.#healthsOf(launch)) health.launchBegun(launch);
+    this.#ramp.launchBegun(launch);
+    this.#lateness.launchBegun(launch);
+    this.#launches.set(launch, 'in time');
+  }
+
+  launchPlaced(launch: Launch, zone: string | null): void {
+    if (zone !== null && this.#launches.has(launch)) this.#zones.launchPlaced(launch, zone);
+  }
+
+  instanceCreated(launch: Launch): void {
+    if (!this.#launches.has(launch)) return;
+    this.#launches.set(launch, 'in time');
+    this.#ramp.instanceCreated(launch);
+    this.#lateness.instanceCreated(launch);
+  }
+
+  attemptFailed(launch: Launch, error: Error): void {
+    if (!this.#launches.has(launch)) return;
+    const kind = failureKindOf(error);
+    const failing = kind === 'capacity' ? this.#healthOf(launch.label) : kind === 'cloud' ? this.#provider : undefined;
+    for (const health of this.#healthsOf(launch)) if (health !== failing) health.launchEnded(launch);
+    this.#lateness.attemptFailed(launch);
+    if (kind === 'cloud') this.#ramp.attemptFailed(launch);
+    if (kind === 'capacity') this.#zones.attemptFailed(launch, error, this.#nowMs);
+    if (failing?.failed(error, this.#nowMs)) this.#changed();
+  }
+
+  launchEnded(launch: Launch, state: LauncherEventMap['launchEnded']['state']): void {
+    if (!this.#launches.has(launch)) return;
+    const isReady = state === 'ready';
+    const isUsual = this.#lateness.isUsual(launch);
+    const changes = [this.#lateness.launchEnded(launch, isReady)];
+    this.#ramp.launchEnded(launch, isReady, isUsual);
+    this.#zones.launchEnded(launch, isReady);
+    for (const health of this.#healthsOf(launch)) {
+      if (isReady) changes.push(health.succeeded());
+      else health.launchEnded(launch);
+    }
+    if (isReady) this.#labels.delete(launch.label);
+    const wasInTime = this.#launches.get(launch) === 'in time';
+    this.#launches.delete(launch);
+    if (changes.includes(true)) this.#changed();
+    if (wasInTime) this.#settled();
+  }
+
+  /** Ends all timers. */
+  close(): void {
+    this.#cancelProbe?.();
+    this.#lateness.close();
+  }
+
+  /** A probe that takes longer than a launch that goes well tells enough; it may still succeed. */
+  #late(launch: Launch, isSlower: boolean): void {
+    const wasInTime = this.#launches.get(launch) === 'in time';
+    this.#launches.set(launch, 'late');
+    const changes = this.#healthsOf(launch).map((health) => health.overdue(this.#nowMs));
+    if (isSlower || changes.includes(true)) this.#changed();
+    if (wasInTime) this.#settled();
+  }
+
+  #changed(): void {
+    logHealth(this.#context.logger, this.#name, this.report(), this.#nowMs);
+    this.#awaitProbe();
+    this.#context.events.emit('healthChanged', { provider: this.#name });
+  }
+
+  #settled(): void {
+    if (this.isWell && this.#labels.size === 0) return;
+    this.#context.events.emit('probeSettled', { provider: this.#name });
+  }
+
+  #awaitProbe(): void {
+    const { clock, events } = this.#context;
+    this.#cancelProbe?.();
+    this.#cancelProbe = undefined;
+    const { nextProbeMs } = this;
+    if (nextProbeMs === undefined) return;
+    this.#cancelProbe = clock.setTimer(Math.max(0, nextProbeMs - clock.now()), () => {
+      this.#awaitProbe();
+      events.emit('healthChanged', { provider: this.#name });
+    });
+  }
+
+  get #nowMs(): number {
+    return this.#context.clock.now();
+  }
+
+  /** All that a launch may say something about. */
+  #healthsOf({ label }: Launch): Health[] {
+    const own = this.#labels.get(label);
+    return [this.#provider, this.#api, ...(own ? [own] : [])];
+  }
+
+  #healthOf(label: string): Health {
+    let health = this.#labels.get(label);
+    if (!health) this.#labels.set(label, (health = new Health(this.#limits)));
+    return health;
+  }
+}

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { rackConfig } from '../../../test/support/rack-world.js';
+import { newLaunch } from '../../../test/support/steering-at.js';
+import { CapacityError, ProviderUnavailableError } from '../../contract/errors.js';
+import { silentLogger, type LogFields } from '../../contract/logger.js';
+import { VirtualClock } from '../../testing/virtual-clock.js';
+import { LauncherEvents, type Launch } from '../events.js';
+import { ConfigInForce } from '../state/config-in-force.js';
+import { DEFAULT_HEALTH_LIMITS } from './health.js';
+import { SteeringSet } from './steering-set.js';
+
+const { failuresToOpen, firstPauseMs } = DEFAULT_HEALTH_LIMITS;
+const down = new ProviderUnavailableError('no route');
+
+function setUp() {
+  const lines: [string, LogFields | undefined][] = [];
+  const told: string[] = [];
+  const logger = { ...silentLogger, warn: (text: string, fields?: LogFields) => void lines.push([text, fields]) };
+  const clock = new VirtualClock();
+  const [events, config] = [new LauncherEvents(), new ConfigInForce(rackConfig)];
+  events.on('healthChanged', ({ provider }) => told.push(`changed ${provider}`));
+  events.on('probeSettled', ({ provider }) => told.push(`settled ${provider}`));
+  const set = new SteeringSet({ clock, events, config, logger });
+  const begin = (): Launch => {
+    const launch = { ...newLaunch('big'), provider: 'rack' };
+    events.emit('launchBegun', { launch });
+    return launch;
+  };
+  const fail = (error: Error) => {
+    for (let i = 0; i < failuresToOpen; i++) {
+      const launch = begin();
+      events.emit('attemptFailed', { launch, error });
+      events.emit('launchEnded', { launch, state: 'failed' });
+    }
+  };
+  return { lines, told, clock, events, config, set, begin, fail };
+}
+
+describe('the health of providers', () => {
+  it('follows from the events of their launches, and is told by events', async () => {
+    const { told, clock, set, begin, fail, events } = setUp();
+
+    fail(down);
+    const failing = set.failingProviders();
+    await clock.advance(firstPauseMs);
+    events.emit('launchEnded', { launch: begin(), state: 'ready' });
+
+    expect([failing, set.failingProviders(), set.reports()]).toEqual([['rack'], [], []]);
+    expect(told).toEqual(['changed rack', 'settled rack', 'changed rack', 'changed rack']);
+  });
+
+  it('is logged for a label without capacity as such, and not as a provider that fails, with an error of before', () => {
+    const { lines, events, begin, fail } = setUp();
+    fail(down);
+    events.emit('launchEnded', { launch: begin(), state: 'ready' });
+    lines.length = 0;
+
+    fail(new CapacityError('none left'));
+
+    expect(lines).toMatchObject([
+      [
+        'Launches of a label fail in a provider; requests for it go to others',
+        { provider: 'rack', label: 'big', state: 'failing', failures: 3, error: 'none left' },
+      ],
+    ]);
+  });
+
+  it('is not known where steering is off, and forgets no launch that was begun before', () => {
+    const { set, config, events, begin } = setUp();
+    const launch = begin();
+    const steering = set.of('rack');
+
+    config.use({ ...rackConfig, steering: false });
+    begin();
+    const isTold = steering?.isTold('big');
+    events.emit('launchEnded', { launch, state: 'aborted' });
+
+    expect([set.of('rack'), isTold, steering?.isTold('big')]).toEqual([undefined, true, false]);
+  });
+
+  it('tells nothing after its end, and leaves no timer', () => {
+    const { told, clock, set, fail } = setUp();
+    fail(down);
+
+    set.close();
+    fail(down);
+
+    expect([told.filter((line) => line.startsWith('changed')), clock.pendingTimers]).toEqual([['changed rack'], 0]);
+  });
+});

@@ -1,0 +1,65 @@
+import type { Config } from '../../contract/config.js';
+import type { Launch } from '../events.js';
+import type { Context } from '../state/context.js';
+import { ProviderSteering, type SteeringReport } from './provider-steering.js';
+
+/** Whether a provider is steered around while it fails. */
+export function isSteered(config: Config, provider: string): boolean {
+  const own = config.providers.get(provider)?.entry['steering'];
+  return typeof own === 'boolean' ? own : (config.steering ?? true);
+}
+
+/** What launches have shown of each provider: listens to their events. */
+export class SteeringSet {
+  readonly #context: Pick<Context, 'events' | 'clock' | 'logger' | 'config'>;
+  readonly #providers = new Map<string, ProviderSteering>();
+  readonly #ends: readonly (() => void)[];
+
+  constructor(context: Pick<Context, 'events' | 'clock' | 'logger' | 'config'>) {
+    this.#context = context;
+    const { events } = context;
+    this.#ends = [
+      events.on('launchBegun', ({ launch }) => this.of(launch.provider)?.launchBegun(launch)),
+      events.on('launchPlaced', ({ launch, zone }) => this.#begunBy(launch)?.launchPlaced(launch, zone)),
+      events.on('instanceCreated', ({ launch }) => this.#begunBy(launch)?.instanceCreated(launch)),
+      events.on('attemptFailed', ({ launch, error }) => this.#begunBy(launch)?.attemptFailed(launch, error)),
+      events.on('launchEnded', ({ launch, state }) => this.#begunBy(launch)?.launchEnded(launch, state)),
+    ];
+  }
+
+  /** @returns `undefined` where steering is off */
+  of(provider: string): ProviderSteering | undefined {
+    if (!isSteered(this.#context.config.now, provider)) return undefined;
+    let steering = this.#providers.get(provider);
+    if (!steering) this.#providers.set(provider, (steering = new ProviderSteering(provider, this.#context)));
+    return steering;
+  }
+
+  /** How the configured providers do, those that are well left out. */
+  reports(): { provider: string; report: SteeringReport }[] {
+    return [...this.#providers]
+      .filter(([provider]) => this.#context.config.now.providers.has(provider) && this.of(provider))
+      .map(([provider, steering]) => ({ provider, report: steering.report() }))
+      .filter(({ report: { provider, speed, labels, zones } }) => {
+        const isWell = provider.state === 'healthy' && speed.state === 'healthy';
+        return !isWell || labels.length + zones.length > 0;
+      });
+  }
+
+  /** Names of providers whose launches fail. */
+  failingProviders(): string[] {
+    return this.reports()
+      .filter(({ report }) => report.provider.state !== 'healthy')
+      .map(({ provider }) => provider);
+  }
+
+  close(): void {
+    for (const end of this.#ends) end();
+    for (const steering of this.#providers.values()) steering.close();
+  }
+
+  /** Also while steering is off: it may have been on when the launch was begun. */
+  #begunBy({ provider }: Launch): ProviderSteering | undefined {
+    return this.#providers.get(provider);
+  }
+}

@@ -1,0 +1,62 @@
+import type { Launch } from '../events.js';
+import { Health, type HealthLimits, type HealthReport } from './health.js';
+
+/** How a zone does for one label. */
+export interface ZoneReport {
+  readonly zone: string;
+  readonly label: string;
+  readonly health: HealthReport;
+}
+
+/** Where a provider had no capacity: by zone, and by label, which stands for a resource type. */
+export class ZoneHealth {
+  readonly #limits: HealthLimits;
+  readonly #known = new Map<string, { readonly zone: string; readonly label: string; readonly health: Health }>();
+  /** The zones of launches under way. */
+  readonly #zones = new Map<Launch, string>();
+
+  constructor(limits: HealthLimits) {
+    this.#limits = limits;
+  }
+
+  /** Whether nodes of the label are better made in another zone. */
+  avoids(zone: string, label: string, nowMs: number): boolean {
+    return !(this.#known.get(keyOf(zone, label))?.health.mayLaunch(nowMs) ?? true);
+  }
+
+  launchPlaced(launch: Launch, zone: string): void {
+    this.#zones.set(launch, zone);
+    this.#known.get(keyOf(zone, launch.label))?.health.launchBegun(launch);
+  }
+
+  /** For lack of capacity. */
+  attemptFailed(launch: Launch, error: Error, nowMs: number): void {
+    const zone = this.#zones.get(launch);
+    if (zone === undefined) return;
+    const { label } = launch;
+    const key = keyOf(zone, label);
+    let entry = this.#known.get(key);
+    if (!entry) this.#known.set(key, (entry = { zone, label, health: new Health(this.#limits) }));
+    entry.health.failed(error.message, nowMs);
+  }
+
+  launchEnded(launch: Launch, isReady: boolean): void {
+    const zone = this.#zones.get(launch);
+    if (zone === undefined) return;
+    this.#zones.delete(launch);
+    const key = keyOf(zone, launch.label);
+    if (isReady) this.#known.delete(key);
+    else this.#known.get(key)?.health.launchEnded(launch);
+  }
+
+  /** Those that are avoided, or tried again. */
+  reports(nowMs: number): ZoneReport[] {
+    return [...this.#known.values()]
+      .map(({ zone, label, health }) => ({ zone, label, health: health.report(nowMs) }))
+      .filter(({ health }) => health.state !== 'healthy');
+  }
+}
+
+function keyOf(zone: string, label: string): string {
+  return `${zone}\0${label}`;
+}

@@ -1,0 +1,60 @@
+import { createControlCache, newControl, storeControl, type NodeFields } from '@nodepool/zk-protocol';
+import { expect, it } from 'vitest';
+import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
+import { ControlMirror } from '../state/controls.js';
+import { DrainedNodes } from './drained-nodes.js';
+
+/** A launcher of provider `p`, and an operator. */
+async function setUp() {
+  const { world, providers } = await LauncherRooms.open();
+  const { clock, other, context } = world;
+  const { zk, logger } = context;
+  const cache = createControlCache({ zk, clock, logger });
+  await clock.run(cache.start());
+  const drained = new DrainedNodes({ ...context, controls: new ControlMirror(cache, clock) }, providers);
+  return {
+    drained,
+    drain: async (name: string) => {
+      const fields = { kind: 'label', name, mode: 'drain', owner: 'alice', reason: '', endTimeMs: null } as const;
+      await clock.run(storeControl(other, newControl(fields, clock.now())));
+      await world.pass(200);
+    },
+    /** @returns how its state is read */
+    create: async (fields: NodeFields) => {
+      const id = await world.createNode(fields);
+      await world.pass(200);
+      return () => context.mirror.nodes.get(id)?.state;
+    },
+  };
+}
+
+it('deletes free nodes of what is drained, those there are and those that become free', async () => {
+  const { drain, create } = await setUp();
+  const before = await create({ labels: ['a'] });
+  const another = await create({ labels: ['b'] });
+  const inUse = await create({ labels: ['a'], state: 'in-use' });
+
+  await drain('a');
+  const after = await create({ labels: ['a'] });
+
+  expect([before(), another(), inUse(), after()]).toEqual(['deleting', 'ready', 'in-use', 'deleting']);
+});
+
+it('leaves nodes of providers that other launchers have', async () => {
+  const { drain, create } = await setUp();
+  const elsewhere = await create({ labels: ['a'], provider: 'elsewhere' });
+
+  await drain('a');
+
+  expect(elsewhere()).toBe('ready');
+});
+
+it('looks no more once it has ended', async () => {
+  const { drain, create, drained } = await setUp();
+  const node = await create({ labels: ['a'] });
+
+  drained.stop();
+  await drain('a');
+
+  expect(node()).toBe('ready');
+});

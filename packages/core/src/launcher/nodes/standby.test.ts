@@ -1,0 +1,201 @@
+import {
+  decodeNode,
+  encodeNode,
+  encodeRequest,
+  newNode,
+  newRequest,
+  newLockEntryPrefix,
+  NODE_CREATE_PATH,
+  nodePath,
+  requestLockPath,
+  REQUESTS_ROOT,
+  requestPath,
+  withRequest,
+  type LauncherId,
+  type NodeId,
+  type RequestFields,
+  type RequestId,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import { describe, expect, it } from 'vitest';
+import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
+import type { ServiceWorld } from '../../../test/support/service-world.js';
+import { MinReady } from './standby.js';
+
+async function standby({ isFirst = true } = {}) {
+  const rooms = await LauncherRooms.open();
+  const { world } = rooms;
+  if (!isFirst) await rooms.register({ launcherId: '0' as LauncherId });
+  const minReady = new MinReady(world.context, rooms.views);
+  const session = world.zk.sessionId;
+  const { requests } = world.context.mirror;
+  return {
+    world,
+    minReady,
+    only: (): RequestRecord => {
+      const [request, ...more] = requests.values();
+      if (!request || more.length > 0) throw new Error(`there are ${requests.size} requests`);
+      return request;
+    },
+    /** Writes the request as the pool that serves it. */
+    answer: async (request: RequestRecord, changes: RequestFields) => {
+      const body = encodeRequest(withRequest(request, changes, world.clock.now()));
+      await world.clock.run(world.other.setData(requestPath(request.id), body));
+      await world.pass(100);
+    },
+    isGone: async (request: RequestRecord) =>
+      (await world.clock.run(world.other.exists(requestPath(request.id)))) === undefined,
+    ownerOf: async (id: NodeId) => {
+      const { data, stat } = await world.clock.run(world.other.getData(nodePath(id)));
+      return decodeNode(id, data, stat, world.clock.now())?.allocatedTo;
+    },
+    sameSession: () => world.zk.sessionId === session,
+  };
+}
+
+describe('a standby node of another launcher', () => {
+  /** A standby request of another launcher, the only one there is. */
+  async function othersRequest({ world, minReady, only }: Awaited<ReturnType<typeof standby>>): Promise<RequestId> {
+    minReady.checkAll();
+    await world.pass(100);
+    await world.clock.run(world.other.delete(requestPath(only().id)));
+    const fields = { labels: ['a'], requestor: 'NodePool:min-ready' };
+    const body = encodeRequest(newRequest(fields, world.clock.now()));
+    const path = await world.clock.run(world.other.create(`${REQUESTS_ROOT}/900-`, body, { sequential: true }));
+    const id = path.slice(REQUESTS_ROOT.length + 1) as RequestId;
+    await world.pass(100);
+    for (const request of world.context.mirror.requests.values()) {
+      if (request.id !== id) await world.clock.run(world.other.delete(requestPath(request.id)));
+    }
+    await world.pass(100);
+    return id;
+  }
+
+  const freeNode = (world: ServiceWorld) =>
+    encodeNode(newNode({ state: 'ready', labels: ['a'], provider: 'p', pool: 'main' }, world.clock.now()));
+
+  it('is not missing while the mirror still reads that it was given free, and its request is gone', async () => {
+    const parts = await standby();
+    const { world, only, answer } = parts;
+    const id = await othersRequest(parts);
+    const node = await world.createNode({ allocatedTo: id, externalId: 'x' });
+    await answer(only(), { state: 'fulfilled', nodeIds: [node] });
+
+    await world.clock.run(
+      Promise.all([world.other.setData(nodePath(node), freeNode(world)), world.other.delete(requestPath(id))]),
+    );
+    await world.pass(1_000);
+
+    expect(world.context.mirror.standbyCount('a')).toBe(1);
+    expect(world.context.mirror.requests.size).toBe(0);
+  });
+
+  it.each([
+    ['has never been read as fulfilled, for its lock is held', true],
+    ['and its node are told of together', false],
+  ])('is not missing when its request %s', async (_how, isKnown) => {
+    const parts = await standby();
+    const { world } = parts;
+    const id = await othersRequest(parts);
+    const lock = requestLockPath(id);
+    await world.clock.run(world.other.ensurePath(lock));
+    const entry = await world.clock.run(
+      world.other.create(`${lock}/${newLockEntryPrefix()}`, '', { sequential: true }),
+    );
+    await world.pass(100);
+    const free = freeNode(world);
+    const known = isKnown && nodePath(await world.createNode({ allocatedTo: id, externalId: 'x' }));
+
+    await world.clock.run(
+      world.other.multi([
+        { op: 'set', path: requestPath(id), data: encodeRequest(newRequest({ labels: ['a'] }, world.clock.now())) },
+        known
+          ? { op: 'set', path: known, data: free }
+          : { op: 'create', path: NODE_CREATE_PATH, data: free, sequential: true },
+        { op: 'delete', path: requestPath(id) },
+        { op: 'delete', path: entry },
+      ]),
+    );
+    await world.pass(1_000);
+
+    expect(world.context.mirror.standbyCount('a')).toBe(1);
+    expect(world.context.mirror.requests.size).toBe(0);
+  });
+
+  it('is missing when its request went without one', async () => {
+    const parts = await standby();
+    const { world } = parts;
+    const id = await othersRequest(parts);
+    const node = await world.createNode({ state: 'building', allocatedTo: id });
+    await world.clock.run(world.other.delete(requestPath(id)));
+    await world.pass(1_000);
+    expect(world.context.mirror.requests.size).toBe(0);
+
+    await world.clock.run(world.other.delete(nodePath(node)));
+    await world.pass(1_000);
+
+    expect(world.context.mirror.requests.size).toBe(1);
+    parts.minReady.stop();
+  });
+});
+
+describe('a launcher that is not the first of a label', () => {
+  it('leaves the first one five seconds to ask, each time that a node is missing', async () => {
+    const { world, minReady } = await standby({ isFirst: false });
+    const { mirror } = world.context;
+    const { requests } = mirror;
+    for (let i = 0; i < 2; i++) {
+      minReady.checkAll();
+      await world.pass(4_900);
+      expect([i, requests.size]).toEqual([i, 0]);
+      await world.pass(200);
+      expect([i, requests.size]).toEqual([i, 1]);
+
+      const [request] = requests.values();
+      if (!request) throw new Error('there is no request');
+      const node = await world.createNode({});
+      await world.clock.run(world.other.delete(requestPath(request.id)));
+      await world.pass(500);
+      expect(mirror.standbyCount('a')).toBe(1);
+      await world.clock.run(world.other.delete(nodePath(node)));
+      await world.pass(50);
+    }
+    minReady.stop();
+  });
+});
+
+describe('a standby request', () => {
+  it('hands its node over although the answer to its creation was lost', async () => {
+    const { world, minReady, only, answer, isGone, ownerOf, sameSession } = await standby();
+    world.loseAnswer((write) => write.startsWith(`create ${REQUESTS_ROOT}/`));
+    minReady.checkAll();
+    await world.pass(1_000);
+    const request = only();
+    const id = await world.createNode({ allocatedTo: request.id });
+
+    await answer(request, { state: 'fulfilled', nodeIds: [id] });
+
+    expect(await ownerOf(id)).toBeNull();
+    expect(await isGone(request)).toBe(true);
+    expect([world.breaks, sameSession()]).toEqual([1, true]);
+    minReady.stop();
+  });
+
+  it.each(['failed', 'fulfilled'] as const)(
+    'is removed in the end when it has %s and its deletion is lost',
+    async (state) => {
+      const { world, minReady, only, answer, isGone, sameSession } = await standby();
+      minReady.checkAll();
+      await world.pass(1_000);
+      const request = only();
+      world.loseRequest((write) => write === `delete ${requestPath(request.id)}`);
+
+      await answer(request, { state });
+      await world.pass(10_000);
+
+      expect(await isGone(request)).toBe(true);
+      expect([world.breaks, sameSession()]).toEqual([1, true]);
+      minReady.stop();
+    },
+  );
+});

@@ -1,0 +1,169 @@
+import { encodeRequest, requestPath, withRequest } from '@nodepool/zk-protocol';
+import { describe, expect, it } from 'vitest';
+import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
+import { configOf, servingDrivers } from '../../../test/support/serving-config.js';
+import { poolConfig } from '../../../test/support/pool-config.js';
+import type { QuotaSupport } from '../../contract/driver.js';
+import type { PoolConfig } from '../../contract/provider-config.js';
+
+const main = (limits: Partial<PoolConfig> = {}) => poolConfig('main', ['a', 'b'], limits);
+
+/** A pool of labels `a` and `b` with these limits, at work. @param options - of the launches and of the provider */
+async function open(limits: Partial<PoolConfig> = {}, ...options: Parameters<typeof servingDrivers>) {
+  const rooms = await LauncherRooms.open(configOf(main(limits)), servingDrivers(...options));
+  const pools = await rooms.openPools();
+  const [pool] = pools.configured;
+  if (!pool) throw new Error('no pool has been made');
+  return { rooms, pools, pool, world: rooms.world };
+}
+
+/** The same; its provider has not started before it is told to. */
+async function openUnstarted(limits: Partial<PoolConfig> = {}) {
+  let start = (): void => undefined;
+  const started = new Promise<void>((resolve) => (start = resolve));
+  const opened = await open(limits, {}, { start: () => started });
+  return {
+    ...opened,
+    start: async () => {
+      start();
+      await opened.world.pass(1_000);
+    },
+  };
+}
+
+describe('a pool at work', () => {
+  it('serves what waited before its provider had started', async () => {
+    const { rooms, pool, start } = await openUnstarted();
+    const id = await rooms.ask(['a']);
+    expect(await rooms.stateOf(id)).toBe('requested');
+    expect(pool.load).toMatchObject({ waiting: 1 });
+
+    await start();
+
+    expect(await rooms.stateOf(id)).toBe('fulfilled');
+  });
+
+  it('uses a ready node, and serves the request with the best place first', async () => {
+    const { rooms, world, start } = await openUnstarted({ maxServers: 1 });
+    const [late, early] = [await rooms.ask(['a']), await rooms.ask(['a'], {}, 100)];
+    const node = await world.createNode({ resources: { instances: 1 } });
+
+    await start();
+
+    expect((await rooms.stored(early)).nodeIds).toEqual([node]);
+    expect(await rooms.stateOf(late)).toBe('pending');
+  });
+
+  it('declines a request whose images are not there', async () => {
+    const getRequestHandler = () => ({ imagesAvailable: () => false });
+    const { rooms, pool } = await open({}, {}, { getRequestHandler });
+
+    const id = await rooms.ask(['a']);
+
+    expect(await rooms.stored(id)).toMatchObject({ state: 'failed', declinedBy: [pool.launcherId] });
+  });
+
+  it('counts a request for its tenant while it works on it, and a launch until it has ended', async () => {
+    let finish = (): void => undefined;
+    const { rooms, world } = await open({}, { until: new Promise<void>((resolve) => (finish = resolve)) });
+
+    const id = await rooms.ask(['a'], { tenantName: 't' });
+    const before = [rooms.ledger.has(id), rooms.ledger.activeLaunches('p'), rooms.ledger.usedByTenant('t')];
+    finish();
+    await world.pass(1_000);
+
+    expect(before).toEqual([true, 1, { instances: 1 }]);
+    expect([rooms.ledger.has(id), rooms.ledger.activeLaunches('p')]).toEqual([false, 0]);
+    expect(rooms.ledger.usedByTenant('t')).toEqual({ instances: 1 });
+  });
+
+  it('finds with a sweep what no event has told of', async () => {
+    const limit = { instances: 1 };
+    const quota: QuotaSupport = {
+      quotaNeededByLabel: () => ({ instances: 1 }),
+      estimatedNodepoolQuota: () => limit,
+      invalidateQuotaCache: () => undefined,
+    };
+    const { rooms, pool, world } = await open({}, {}, { quota });
+    await rooms.ask(['a']);
+    const id = await rooms.ask(['a']);
+    const before = pool.sweep();
+
+    limit.instances = 2;
+    const found = pool.sweep();
+    await world.pass(1_000);
+
+    expect([before, found, pool.sweep()]).toEqual([0, 1, 0]);
+    expect(await rooms.stateOf(id)).toBe('fulfilled');
+  });
+});
+
+describe('a full pool at work', () => {
+  /** One machine, in use, and a request that waits for it. */
+  async function full() {
+    const opened = await open({ maxServers: 1 });
+    const first = await opened.rooms.ask(['a']);
+    return { ...opened, first, waiting: await opened.rooms.ask(['a']) };
+  }
+
+  it('serves the request that waits once the machine is gone', async () => {
+    const { rooms, first, waiting } = await full();
+
+    await rooms.returnNodes(first);
+
+    expect(await rooms.stateOf(waiting)).toBe('fulfilled');
+  });
+
+  it('serves it once a reload allows more', async () => {
+    const { rooms, pools, waiting } = await full();
+
+    await rooms.reload(pools, configOf(main({ maxServers: 2 })));
+
+    expect(await rooms.stateOf(waiting)).toBe('fulfilled');
+  });
+
+  it('puts it back when a reload takes its label', async () => {
+    const { rooms, pools, pool, waiting } = await full();
+
+    await rooms.reload(pools, configOf(poolConfig('main', ['b'], { maxServers: 1 })));
+
+    expect(await rooms.registered()).toMatchObject([{ supported_labels: ['b'] }]);
+    expect(await rooms.stored(waiting)).toMatchObject({ state: 'failed', declinedBy: [pool.launcherId] });
+  });
+
+  it('has a free node that serves no waiting label deleted', async () => {
+    const { rooms, world } = await open({ maxServers: 1 });
+    const node = await world.createNode({ labels: ['b'], resources: { instances: 1 } });
+
+    const id = await rooms.ask(['a']);
+
+    expect(await rooms.stateOf(id)).toBe('pending');
+    expect(world.context.mirror.nodes.get(node)).toMatchObject({ state: 'deleting' });
+  });
+
+  it('serves a request first that has been moved forward', async () => {
+    const { rooms, world, first, waiting } = await full();
+    const [second, third] = [await rooms.ask(['a']), await rooms.ask(['a'])];
+    const { other, clock } = world;
+    const moved = withRequest(await rooms.stored(third), { relativePriority: -1 }, clock.now());
+    await clock.run(other.setData(requestPath(third), encodeRequest(moved)));
+    await world.pass(100);
+
+    for (const done of [first, waiting]) await rooms.returnNodes(done);
+
+    expect([await rooms.stateOf(second), await rooms.stateOf(third)]).toEqual(['pending', 'fulfilled']);
+  });
+
+  it('tells other pools of the provider what it waits for, and when it waits for less', async () => {
+    const { rooms, world, first, waiting } = await full();
+    const freed: string[] = [];
+    world.context.events.on('capacityFreed', ({ pool }) => freed.push(pool));
+    const kept = rooms.ledger.reservations.besides('p', 'other');
+
+    await rooms.returnNodes(first);
+
+    expect(kept).toMatchObject([{ request: { id: waiting }, need: { instances: 1 } }]);
+    expect(rooms.ledger.reservations.besides('p', 'other')).toEqual([]);
+    expect(freed).toContain('main');
+  });
+});

@@ -1,0 +1,157 @@
+import { encodeRequest, nodeLockPath, requestPath, withRequest, type NodeId } from '@nodepool/zk-protocol';
+import { describe, expect, it } from 'vitest';
+import type { LaunchOrder, LaunchResult } from '../../contract/driver.js';
+import { failed, LAUNCH, pausedRequest, ready, ServedRequest, WAIT } from '../../../test/support/served-request.js';
+
+describe('a request that waits for capacity', () => {
+  it('holds what it has and says what it lacks', async () => {
+    const { served, id } = await pausedRequest();
+
+    expect(served.work.paused).toMatchObject({ missing: ['b'] });
+    expect(await served.stored()).toMatchObject({ state: 'pending' });
+    expect(served.node(id)).toMatchObject({ allocatedTo: served.id });
+    expect(await served.nodeEntries(id)).toHaveLength(1);
+  });
+
+  it('is fulfilled once it gets the rest', async () => {
+    const { served, id } = await pausedRequest();
+    const b = await served.world.createNode({ labels: ['b'] });
+
+    served.resume([['b', b]]);
+
+    expect(await served.outcome()).toBe('fulfilled');
+    expect((await served.stored()).nodeIds).toEqual([id, b]);
+  });
+
+  it('keeps what its requestor has written into it meanwhile', async () => {
+    const { served } = await pausedRequest();
+    const { other, clock } = served.world;
+    const changed = withRequest(await served.stored(), { relativePriority: 7 }, clock.now());
+    await clock.run(other.setData(requestPath(served.id), encodeRequest(changed)));
+    const b = await served.world.createNode({ labels: ['b'] });
+
+    served.resume([['b', b]]);
+
+    expect(await served.outcome()).toBe('fulfilled');
+    expect(await served.stored()).toMatchObject({ state: 'fulfilled', relativePriority: 7 });
+  });
+
+  it('waits on when another launcher was quicker to take what it is given', async () => {
+    const { served } = await pausedRequest();
+    const b = await served.world.createNode({ labels: ['b'] });
+    const { other, clock } = served.world;
+
+    const taken = other.create(`${nodeLockPath(b)}`, '');
+    const entry = other.create(`${nodeLockPath(b)}/0123__lock__`, '', { ephemeral: true, sequential: true });
+    served.resume([['b', b]]);
+    await clock.run(Promise.all([taken, entry]));
+    await served.world.pass(1_000);
+
+    expect(served.work.paused).toMatchObject({ missing: ['b'] });
+    expect(served.node(b)).toMatchObject({ allocatedTo: null });
+  });
+
+  it('tells its pool when it begins and when it ends to wait', async () => {
+    const served = await ServedRequest.begin(['a']);
+    const waits: boolean[] = [];
+    served.world.context.events.on('waitChanged', () => void waits.push(served.work.paused !== undefined));
+    served.accept([['a', WAIT]]);
+    await served.world.pass(1_000);
+
+    served.resume([['a', await served.world.createNode({})]]);
+    await served.outcome();
+
+    expect(waits).toEqual([true, false]);
+  });
+});
+
+describe('a launch that does not succeed', () => {
+  it('has the request declined with its error; ready nodes are free, the failed one is left to be deleted', async () => {
+    const served = await ServedRequest.begin(['a', 'b']);
+    const { launcherId } = served;
+    const id = await served.world.createNode({});
+
+    served.accept(
+      [
+        ['a', id],
+        ['b', LAUNCH],
+      ],
+      { launch: failed },
+    );
+
+    expect(await served.outcome()).toBe('declined');
+    expect(await served.stored()).toMatchObject({
+      ...{ state: 'failed', declinedBy: [launcherId], launchError: 'no host has capacity' },
+      declineReasons: { [launcherId]: { text: 'launch of "b" failed: no host has capacity' } },
+    });
+    expect(served.node(id)).toMatchObject({ state: 'ready', allocatedTo: null });
+    const lost = served.nodes().find((node) => node.id !== id);
+    expect(lost).toMatchObject({ state: 'failed', labels: ['b'], launchError: 'no host has capacity' });
+    expect(await served.nodeEntries(lost?.id)).toEqual([]);
+  });
+
+  it('lets a pool of another provider try that can serve the request', async () => {
+    const served = await ServedRequest.begin(['a']);
+    const { launcherId } = served;
+    await served.rooms.register({ providerName: 'q', firstPoolPauseMs: 250 });
+
+    served.accept([['a', LAUNCH]], { launch: failed });
+
+    expect(await served.outcome()).toBe('declined');
+    expect(await served.stored()).toMatchObject({
+      ...{ state: 'requested', declinedBy: [launcherId], launchError: null },
+      declineReasons: { [launcherId]: { rule: 'failed-over' } },
+    });
+  });
+
+  it('for lack of quota lets the request wait for another one', async () => {
+    const served = await ServedRequest.begin(['a']);
+    const aborted = ({ node }: LaunchOrder): Promise<LaunchResult> => Promise.resolve({ state: 'aborted', node });
+    let launch = aborted;
+    served.accept([['a', LAUNCH]], { launch: (order) => launch(order) });
+    await served.world.pass(1_000);
+    expect(served.work.paused).toMatchObject({ missing: ['a'] });
+
+    launch = ready;
+    served.resume([['a', LAUNCH]]);
+
+    expect(await served.outcome()).toBe('fulfilled');
+    expect((await served.stored()).nodeIds).toHaveLength(1);
+  });
+});
+
+describe('a ready node that the driver finds dead', () => {
+  it('goes back, and the request waits for another', async () => {
+    const rejected: NodeId[] = [];
+    const served = await ServedRequest.begin(['a']);
+    const id = await served.world.createNode({});
+
+    served.accept([['a', id]], {
+      checkReusableNode: () => Promise.resolve(false),
+      nodeRejectedNotification: (node) => void rejected.push(node.id),
+    });
+    await served.world.pass(1_000);
+
+    expect(rejected).toEqual([id]);
+    expect(served.work.paused).toMatchObject({ missing: ['a'] });
+    expect(served.node(id)).toMatchObject({ state: 'ready', allocatedTo: null });
+    expect(await served.nodeEntries(id)).toEqual([]);
+  });
+});
+
+describe('a ready node that does not go with the others', () => {
+  it('goes back as well, without being checked', async () => {
+    const checked: NodeId[] = [];
+    const served = await ServedRequest.begin(['a']);
+    const id = await served.world.createNode({});
+
+    served.accept([['a', id]], {
+      acceptsNode: () => false,
+      checkReusableNode: (node) => checked.push(node.id) > 0,
+    });
+    await served.world.pass(1_000);
+
+    expect(served.work.paused).toMatchObject({ missing: ['a'] });
+    expect([checked, await served.nodeEntries(id)]).toEqual([[], []]);
+  });
+});

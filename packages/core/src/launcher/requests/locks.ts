@@ -1,0 +1,132 @@
+import {
+  encodeNode,
+  encodeRequest,
+  NODE_CREATE_PATH,
+  nodeLockPath,
+  requestLockPath,
+  requestPath,
+  withNode,
+  withRequest,
+  type NodeId,
+  type NodeRecord,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import type { Context } from '../state/context.js';
+import { createdPath, isRefusal, nodeIdOf, setNode, Transaction, type RefusalKind } from '../state/transaction.js';
+
+/** What a step of an allocation is about: the request or one of its nodes. */
+export type Subject = { kind: 'request' } | { kind: 'node'; id: NodeId };
+
+/** Lock entries obtained. */
+export interface Allocation {
+  /** Entry of the request's lock; missing when the request was locked before. */
+  readonly requestEntry: string | undefined;
+  readonly nodeEntries: ReadonlyMap<NodeId, string>;
+  /** The records made, in the order of their drafts. */
+  readonly made: readonly NodeId[];
+}
+
+/** Another launcher was quicker, or a record is not what the mirror showed. Nothing was changed. */
+export interface AllocationConflict {
+  readonly conflict: RefusalKind;
+  readonly subject: Subject;
+}
+
+/** How many nodes are locked in one transaction; keeps it far below ZooKeeper's size limit. */
+export const NODES_PER_TRANSACTION = 100;
+
+/** A transaction, and where in its results the lock entries will be. */
+interface AllocationPlan {
+  readonly transaction: Transaction<Subject>;
+  readonly requestIndex: number | undefined;
+  readonly nodeIndexes: ReadonlyMap<NodeId, number>;
+  readonly draftIndexes: readonly number[];
+}
+
+/** What an allocation is to do beside locking nodes. */
+interface AllocationOptions {
+  /** Also lock the request and make it `pending`. */
+  readonly acceptRequest: boolean;
+  /** Records to make for it. */
+  readonly drafts?: readonly NodeRecord[];
+}
+
+type CommitResults = Awaited<ReturnType<Transaction<Subject>['commit']>>;
+
+const REQUEST: Subject = { kind: 'request' };
+const TRIES = 4;
+
+/**
+ * Locks nodes and allocates them to a request; with `acceptRequest` also locks the request and makes it `pending`, and with
+ * drafts makes these records, all in one transaction.
+ */
+export async function allocate(
+  context: Context,
+  request: RequestRecord,
+  nodes: readonly NodeRecord[],
+  options: AllocationOptions,
+): Promise<Allocation | AllocationConflict> {
+  const directories = new Map<string, boolean>();
+  for (let attempt = 1; ; attempt++) {
+    const plan = buildAllocation(context, request, nodes, options, directories);
+    try {
+      return readAllocation(plan, await plan.transaction.commit(context.committer));
+    } catch (error) {
+      if (!isRefusal<Subject>(error)) throw error;
+      const wrongGuess = error.kind === 'directory-exists' || error.kind === 'directory-missing';
+      if (!wrongGuess || attempt === TRIES) return { conflict: error.kind, subject: error.owner };
+      directories.set(keyOf(error.owner), error.kind === 'directory-exists');
+    }
+  }
+}
+
+function buildAllocation(
+  context: Context,
+  request: RequestRecord,
+  nodes: readonly NodeRecord[],
+  { acceptRequest, drafts = [] }: AllocationOptions,
+  directories: ReadonlyMap<string, boolean>,
+): AllocationPlan {
+  const now = context.clock.now();
+  const transaction = new Transaction<Subject>();
+  let requestIndex: number | undefined;
+  if (acceptRequest) {
+    const pending = withRequest(request, { state: 'pending' }, now, 'launcher');
+    const directoryExists = directories.get(keyOf(REQUEST)) ?? context.mirror.requests.hasLockDirectory(request.id);
+    requestIndex = transaction.lock(REQUEST, requestLockPath(request.id), directoryExists);
+    transaction.add(REQUEST, {
+      op: 'set',
+      path: requestPath(request.id),
+      data: encodeRequest(pending),
+      version: request.stat?.version ?? -1,
+    });
+  }
+  const nodeIndexes = new Map<NodeId, number>();
+  for (const node of nodes) {
+    const subject: Subject = { kind: 'node', id: node.id };
+    const directoryExists = directories.get(keyOf(subject)) ?? context.mirror.nodes.hasLockDirectory(node.id);
+    nodeIndexes.set(node.id, transaction.lock(subject, nodeLockPath(node.id), directoryExists));
+    const { id: allocatedTo, tenantName, requestor } = request;
+    transaction.add(subject, setNode(withNode(node, { allocatedTo, tenantName, requestor }, now)));
+  }
+  const draftIndexes = drafts.map((draft) =>
+    transaction.add(REQUEST, { op: 'create', path: NODE_CREATE_PATH, data: encodeNode(draft), sequential: true }),
+  );
+  return { transaction, requestIndex, nodeIndexes, draftIndexes };
+}
+
+/** Where the lock entries and the new records are, as the results of the transaction say. */
+function readAllocation(plan: AllocationPlan, results: CommitResults): Allocation {
+  const { requestIndex, nodeIndexes, draftIndexes } = plan;
+  const nodeEntries = new Map<NodeId, string>();
+  for (const [id, index] of nodeIndexes) nodeEntries.set(id, createdPath(results, index));
+  return {
+    requestEntry: requestIndex === undefined ? undefined : createdPath(results, requestIndex),
+    nodeEntries,
+    made: draftIndexes.map((index) => nodeIdOf(createdPath(results, index))),
+  };
+}
+
+function keyOf(subject: Subject): string {
+  return subject.kind === 'request' ? 'request' : subject.id;
+}

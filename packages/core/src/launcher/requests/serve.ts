@@ -1,0 +1,51 @@
+import { isZooKeeperError } from '@nodepool/zk-protocol';
+import { asError } from '../../async/as-error.js';
+import type { RequestOutcome } from '../../contract/request-outcome.js';
+import { reason } from '../plan/candidates.js';
+import type { Assignment } from '../plan/types.js';
+import { giveUp } from './give-up.js';
+import { launchesRecorded } from './launches.js';
+import type { RequestWork } from './request.js';
+import type { Step } from './stage.js';
+import { runStage } from './stages.js';
+
+/**
+ * Works on a request, stage by stage: collects its nodes and fulfils it. Never rejects. Nodes named by the assignment must
+ * be claimed in the mirror by the caller, in the name of the work, which gives the claims back.
+ */
+export async function serve(work: RequestWork, assignment: Assignment): Promise<RequestOutcome> {
+  try {
+    let step: Step = { name: 'accepting', assignment };
+    while (step.name !== 'ended') step = await runStage(step, work);
+    return step.outcome;
+  } catch (error) {
+    return await escape(work, error);
+  } finally {
+    work.close();
+  }
+}
+
+async function escape(work: RequestWork, error: unknown): Promise<RequestOutcome> {
+  const { abandonedFor, logger } = work;
+  if (work.isFulfilled) return 'fulfilled'; // whatever came after it
+  if (abandonedFor || isZooKeeperError(error)) {
+    const cause = abandonedFor ?? error;
+    logger.warn('Abandoned request', { error: cause });
+    work.abandon(cause);
+    await launchesRecorded(work);
+    return 'abandoned';
+  }
+  logger.error('Declining request after an unexpected error', { error });
+  if (!work.held) return 'busy';
+  work.abandon(error); // what is being made is made, and given back with the rest
+  if (!(await launchesRecorded(work))) return 'abandoned';
+  try {
+    const text = `unexpected error: ${asError(error).message}`;
+    const why = reason('label-unavailable', text, "see the launcher's log");
+    const ended = await giveUp(work, { name: 'giving-up', how: { kind: 'decline', reason: why, launchError: null } });
+    return ended.outcome;
+  } catch (second) {
+    logger.error('Could not decline request', { error: second });
+    return 'abandoned';
+  }
+}

@@ -1,0 +1,42 @@
+import {
+  createNodeCache,
+  createRequestCache,
+  encodeNode,
+  newNode,
+  NODES_ROOT,
+  REQUESTS_ROOT,
+  type NodeId,
+} from '@nodepool/zk-protocol';
+import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
+import { expect, it } from 'vitest';
+import { silentLogger } from '../../contract/logger.js';
+import { VirtualClock } from '../../testing/virtual-clock.js';
+import { Mirror } from './mirror.js';
+
+/** A mirror that shows one free node. */
+async function mirrorOfOne() {
+  const clock = new VirtualClock();
+  const { zk } = connectInMemory(new MemoryServer(clock), { clock });
+  await clock.run(Promise.all([zk.ensurePath(NODES_ROOT), zk.ensurePath(REQUESTS_ROOT)]));
+  const body = encodeNode(newNode({ state: 'ready', labels: ['a'], provider: 'p', pool: 'main' }, clock.now()));
+  const path = await clock.run(zk.create(`${NODES_ROOT}/`, body, { sequential: true }));
+  const caches = { zk, clock, logger: silentLogger };
+  const [nodes, requests] = [createNodeCache(caches), createRequestCache(caches)];
+  const mirror = new Mirror(nodes, requests);
+  await clock.run(Promise.all([nodes.start(), requests.start()]));
+  const countFree = () => [...mirror.free('p', 'main').all()].length;
+  return { mirror, id: path.slice(NODES_ROOT.length + 1) as NodeId, countFree };
+}
+
+it('keeps a node for whoever claimed it, until that one gives it back', async () => {
+  const { mirror, id, countFree } = await mirrorOfOne();
+  const [owner, other] = [{}, {}];
+
+  expect(mirror.claim(id, owner)).toBe(true);
+  expect(mirror.claim(id, other)).toBe(false);
+  mirror.unclaim(id, other);
+  expect(countFree()).toBe(0);
+
+  mirror.unclaim(id, owner);
+  expect(countFree()).toBe(1);
+});

@@ -1,0 +1,83 @@
+import type { RequestId } from '@nodepool/zk-protocol';
+import { expect, it } from 'vitest';
+import { VirtualClock } from '../../testing/virtual-clock.js';
+import { FIRST_POOL_PAUSE_MS } from '../health/first-pool.js';
+import { FirstPools, LONGEST_PAUSE_MS } from './first-pools.js';
+
+const [A, B] = ['200-0000000001', '200-0000000002'] as [RequestId, RequestId];
+
+function setUp() {
+  const clock = new VirtualClock();
+  const looked: RequestId[] = [];
+  const first = new FirstPools(clock);
+  first.onOver((id) => looked.push(id));
+  return { clock, looked, first };
+}
+
+it('a request is left to its first pool for the pause, and then looked at again', async () => {
+  const { clock, looked, first } = setUp();
+
+  first.note(A, FIRST_POOL_PAUSE_MS);
+  await clock.advance(FIRST_POOL_PAUSE_MS - 1);
+  const before = [first.isPausing(A), [...looked]];
+  await clock.advance(1);
+
+  expect(before).toEqual([true, []]);
+  expect([first.isPausing(A), looked]).toEqual([false, [A]]);
+});
+
+it('each request has its own pause, which noting it again does not begin anew', async () => {
+  const { clock, looked, first } = setUp();
+
+  first.note(A, FIRST_POOL_PAUSE_MS);
+  await clock.advance(100);
+  first.note(B, FIRST_POOL_PAUSE_MS);
+  first.note(A, FIRST_POOL_PAUSE_MS);
+  await clock.advance(FIRST_POOL_PAUSE_MS - 100);
+  const after = [...looked];
+  await clock.advance(100);
+
+  expect(after).toEqual([A]);
+  expect(looked).toEqual([A, B]);
+  first.note(A, FIRST_POOL_PAUSE_MS);
+  expect(first.isPausing(A)).toBe(false);
+});
+
+it('a request that was forgotten has another pause', async () => {
+  const { clock, looked, first } = setUp();
+  first.note(A, FIRST_POOL_PAUSE_MS);
+  await clock.advance(FIRST_POOL_PAUSE_MS);
+
+  first.forget(A);
+  first.note(A, FIRST_POOL_PAUSE_MS);
+  const again = first.isPausing(A);
+  first.close();
+  await clock.advance(10 * FIRST_POOL_PAUSE_MS);
+
+  expect(again).toBe(true);
+  expect(looked).toEqual([A]);
+  expect(clock.pendingTimers).toBe(0);
+});
+
+it('busy first pools have as long as they need by far, up to the longest pause', async () => {
+  const { clock, looked, first } = setUp();
+  const pauseAfter = async (tookMs: number) => {
+    for (let i = 0; i < 100; i++) {
+      first.note(A, FIRST_POOL_PAUSE_MS);
+      await clock.advance(tookMs);
+      first.taken(A);
+    }
+    looked.length = 0;
+    first.note(B, FIRST_POOL_PAUSE_MS);
+    const beganMs = clock.now();
+    while (first.isPausing(B)) await clock.advance(10);
+    first.forget(B);
+    return clock.now() - beganMs;
+  };
+
+  expect(await pauseAfter(10)).toBe(FIRST_POOL_PAUSE_MS);
+  expect(await pauseAfter(200)).toBeGreaterThan(700);
+  expect(await pauseAfter(900)).toBe(LONGEST_PAUSE_MS);
+  expect(await pauseAfter(10)).toBe(FIRST_POOL_PAUSE_MS);
+  expect(await pauseAfter(60_000)).toBe(FIRST_POOL_PAUSE_MS);
+});

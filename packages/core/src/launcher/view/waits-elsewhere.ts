@@ -1,0 +1,51 @@
+import { compareRequests, type RequestRecord } from '@nodepool/zk-protocol';
+import type { Ledger } from '../ledger/ledger.js';
+import type { Reservation } from '../plan/types.js';
+import type { Mirror } from '../state/mirror.js';
+
+/** A request that another launcher has begun to serve from a provider, and what it lacks. */
+export interface WaitElsewhere {
+  readonly request: RequestRecord;
+  readonly missing: readonly string[];
+  /** It has nodes of the very pool. */
+  readonly isInPool: boolean;
+}
+
+/** Requests that another launcher has begun to serve from the provider. */
+export function* waitsElsewhere(mirror: Mirror, ledger: Ledger, provider: string, pool: string): Generator<WaitElsewhere> {
+  for (const id of mirror.pendingRequests()) {
+    const held = mirror.allocatedTo(id);
+    const request = mirror.requests.get(id);
+    if (!request || held.size === 0 || held.size >= request.labels.length || ledger.has(id)) continue;
+    const missing = [...request.labels];
+    let isHere = false;
+    let isInPool = false;
+    for (const nodeId of held) {
+      const node = mirror.nodes.get(nodeId);
+      isHere ||= node?.provider === provider;
+      isInPool ||= node?.provider === provider && node.pool === pool;
+      const index = missing.indexOf(node?.labels[0] ?? '');
+      if (index >= 0) missing.splice(index, 1);
+    }
+    if (isHere) yield { request, missing, isInPool };
+  }
+}
+
+/**
+ * Whether a request with a better place may be waiting for what this one holds.
+ * @param waiting - requests that wait for capacity of the provider, as far as they are known here
+ */
+export function blocksOthers(
+  mirror: Mirror,
+  request: RequestRecord,
+  waiting: readonly Pick<Reservation, 'request'>[],
+): boolean {
+  if (waiting.some((other) => compareRequests(other.request, request) < 0)) return true;
+  for (const id of mirror.pendingRequests()) {
+    const other = mirror.requests.get(id);
+    if (!other || compareRequests(other, request) >= 0) continue;
+    const held = mirror.allocatedTo(id).size;
+    if (held > 0 && held < other.labels.length) return true;
+  }
+  return false;
+}

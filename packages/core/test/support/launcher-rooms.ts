@@ -1,0 +1,224 @@
+import {
+  COMPONENTS_ROOT,
+  createComponentCache,
+  decodeRequest,
+  encodeComponent,
+  encodeRequest,
+  newPoolComponent,
+  newRequest,
+  NODES_ROOT,
+  requestPath,
+  REQUESTS_ROOT,
+  type LauncherId,
+  type NodeId,
+  type PoolComponentRecord,
+  type RequestFields,
+  type RequestId,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import type { DriverRegistry } from '../../src/config/index.js';
+import type { Config } from '../../src/contract/config.js';
+import type { Driver, Provider } from '../../src/contract/driver.js';
+import { firstPoolFor } from '../../src/launcher/health/first-pool.js';
+import { SteeringSet } from '../../src/launcher/health/steering-set.js';
+import { LivePoolView } from '../../src/launcher/view/pool-view.js';
+import { ProviderSet } from '../../src/launcher/providers/provider-set.js';
+import type { ProviderRunner } from '../../src/launcher/providers/provider-runner.js';
+import type { PoolConfig } from '../../src/contract/provider-config.js';
+import { PoolSet } from '../../src/launcher/pools/pool-set.js';
+import { AbandonedRequests } from '../../src/launcher/requests/abandoned.js';
+import { LateUnlocks } from '../../src/launcher/requests/late-unlocks.js';
+import { LostRequests } from '../../src/launcher/requests/lost-requests.js';
+import { Ledger } from '../../src/launcher/ledger/ledger.js';
+import { PoolRegistry } from '../../src/launcher/registry/pool-registry.js';
+import { ImageMirror } from '../../src/launcher/state/image-mirror.js';
+import { poolKey } from '../../src/launcher/state/pool-key.js';
+import { PoolViews } from '../../src/launcher/view/pool-views.js';
+import { idleProvider } from './idle-provider.js';
+import { plainDriver, registryOf } from './plain-driver.js';
+import { poolConfig } from './pool-config.js';
+import { rackConfig, rackProvider } from './rack-world.js';
+import { ServiceWorld } from './service-world.js';
+
+/** Provider `p`, which launches nodes of label `a` in its pool `main`, one of them for standby. */
+export const standbyConfig: Config = {
+  ...rackConfig,
+  labels: new Map(['a', 'b'].map((name) => [name, { name, minReady: name === 'a' ? 1 : 0, maxReadyAgeMs: 0 }])),
+  providers: new Map([
+    ['p', { ...rackProvider, name: 'p', pools: new Map([['main', poolConfig('main', ['a', 'b'])]]) }],
+  ]),
+};
+
+/** Drivers of providers that launch; each is changed as asked, and has nothing behind its nodes. */
+export function launchingDrivers(
+  changes: Partial<Provider> = {},
+  able: Partial<Driver['capabilities']> = {},
+): DriverRegistry {
+  const capabilities = { launches: true, pausesAtQuota: false, managesImages: false, ...able };
+  return registryOf(plainDriver('idle', { capabilities, getProvider: (config) => idleProvider(config, changes) }));
+}
+
+/** The rooms of a launcher below those that serve requests and look after nodes, and what serving a request needs, in a {@link ServiceWorld}. */
+export class LauncherRooms {
+  readonly world: ServiceWorld;
+  readonly steering: SteeringSet;
+  readonly registry: PoolRegistry;
+  readonly providers: ProviderSet;
+  readonly ledger: Ledger;
+  readonly views: PoolViews;
+  readonly unlocks: LateUnlocks;
+
+  private constructor(world: ServiceWorld, drivers: DriverRegistry) {
+    const { context } = world;
+    const components = createComponentCache(context);
+    this.world = world;
+    this.steering = new SteeringSet(context);
+    this.registry = new PoolRegistry(context, components);
+    const images = new ImageMirror(context, context.mirror.nodes);
+    this.providers = new ProviderSet(context, drivers, images, this.steering, this.registry);
+    this.ledger = new Ledger(context, this.providers);
+    this.views = new PoolViews(context, this.steering, this.registry);
+    this.unlocks = new LateUnlocks(context);
+    this.started = components.start();
+  }
+
+  readonly started: Promise<void>;
+
+  /** Rooms whose providers and pools are those of the configuration. */
+  static async open(
+    config = standbyConfig,
+    drivers = launchingDrivers(),
+    world?: ServiceWorld,
+  ): Promise<LauncherRooms> {
+    const within = world ?? (await ServiceWorld.open());
+    await within.clock.run(within.other.ensurePath(`${COMPONENTS_ROOT}/pool`));
+    const rooms = new LauncherRooms(within, drivers);
+    await within.clock.run(rooms.started);
+    await rooms.configure(config);
+    return rooms;
+  }
+
+  /** Puts another configuration in force. */
+  async configure(config: Config): Promise<void> {
+    const { context, clock } = this.world;
+    context.config.use(config);
+    this.registry.expect(config);
+    await clock.run(this.providers.apply(config));
+    for (const { provider } of this.views.all) this.views.delete(poolKey(provider, 'main'));
+    for (const runner of this.providers.configured) {
+      for (const pool of runner.config.pools.values()) {
+        const key = poolKey(runner.name, pool.name);
+        this.views.add(key, this.viewOf(runner, pool));
+      }
+    }
+  }
+
+  /** How the plan sees a pool. */
+  viewOf(runner: ProviderRunner, pool: PoolConfig): LivePoolView {
+    const { registry, steering, ledger } = this;
+    const launcherId = registry.idOf(poolKey(runner.name, pool.name));
+    return new LivePoolView(this.world.context, { runner, pool, launcherId, registry, steering, ledger });
+  }
+
+  /** Registers pool `main` of provider `p` with labels `a` and `b`, each field changed as asked. @returns its path */
+  async register(changes: Partial<PoolComponentRecord> = {}): Promise<string> {
+    const { clock, other, context } = this.world;
+    const body = newPoolComponent({
+      ...{ name: 'main', providerName: 'p', launcherId: 'another' as LauncherId, hostname: 'nl02', state: 'running' },
+      ...{ version: '1', supportedLabels: ['a', 'b'], priority: 100, paused: false, ...changes },
+    });
+    const options = { ephemeral: true, sequential: true };
+    const path = await clock.run(
+      other.create(`${COMPONENTS_ROOT}/pool/${context.hostname}-`, encodeComponent(body), options),
+    );
+    await this.world.pass(100);
+    return path;
+  }
+
+  /** Registers the pool of this launcher, and the same pool of another one that is to take the node back first. @returns the path of that one */
+  async share(node: NodeId): Promise<string> {
+    const own = this.registry.idOf(poolKey('p', 'main'));
+    await this.register({ launcherId: own, firstPoolPauseMs: 250 });
+    const ids = [...Array(20).keys()].map((i) => `another-${i}` as LauncherId);
+    const first = ids.find((id) => firstPoolFor(node, [{ launcherId: own }, { launcherId: id }])?.launcherId === id);
+    return this.register({ ...(first && { launcherId: first }), firstPoolPauseMs: 250 });
+  }
+
+  /** A launch of the provider ends. @param error - with which it fails */
+  tryLaunch(label: string, error?: Error): void {
+    const { events } = this.world.context;
+    const launch = { provider: 'p', pool: 'main', label, request: '200-0000000001' as RequestId };
+    events.emit('launchBegun', { launch });
+    if (error) events.emit('attemptFailed', { launch, error });
+    events.emit('launchEnded', { launch, state: error ? 'failed' : 'ready' });
+  }
+
+  // --- pools at work ----------------------------------------------------------------------------------------------
+
+  /** What cleans up after requests whose work lost track of them. */
+  abandonedRequests(): AbandonedRequests {
+    const { context } = this.world;
+    return new AbandonedRequests(context, this.ledger, new LostRequests(context, this.ledger));
+  }
+
+  /** Pools of the configuration, registered and at work. */
+  async openPools(abandoned = this.abandonedRequests()): Promise<PoolSet> {
+    const { registry, ledger, providers, steering, views } = this;
+    const { context } = this.world;
+    const tools = { registry, ledger, providers, steering, views, abandoned, unlocks: new LateUnlocks(context) };
+    const pools = new PoolSet(context, tools, false);
+    registry.begin([]);
+    await this.reload(pools, context.config.now);
+    return pools;
+  }
+
+  /** Puts another configuration in force while pools are at work. */
+  async reload(pools: PoolSet, config: Config): Promise<void> {
+    const { context, clock } = this.world;
+    context.config.use(config);
+    pools.prepare(config);
+    await clock.run(this.providers.apply(config));
+    await clock.run(Promise.all([...this.providers.configured].map((runner) => pools.apply(runner))));
+    pools.settleCandidates();
+    await this.world.pass(1_000);
+  }
+
+  /** Submits a request, and lets time pass. */
+  async ask(labels: readonly string[], fields: Partial<RequestFields> = {}, priority = 200): Promise<RequestId> {
+    const { other, clock } = this.world;
+    const body = encodeRequest(newRequest({ labels, requestor: 'zuul', ...fields }, clock.now()));
+    const path = await clock.run(other.create(`${REQUESTS_ROOT}/${priority}-`, body, { sequential: true }));
+    await this.world.pass(1_000);
+    return path.slice(REQUESTS_ROOT.length + 1) as RequestId;
+  }
+
+  /** The request as ZooKeeper has it. */
+  async stored(id: RequestId): Promise<RequestRecord> {
+    const { clock, other } = this.world;
+    const { data, stat } = await clock.run(other.getData(requestPath(id)));
+    const request = decodeRequest(id, data, stat, clock.now());
+    if (!request) throw new Error('the request has no body');
+    return request;
+  }
+
+  async stateOf(id: RequestId): Promise<string> {
+    return (await this.stored(id)).state;
+  }
+
+  /** Deletes the nodes that a request has got, and lets time pass. */
+  async returnNodes(id: RequestId): Promise<void> {
+    const { other } = this.world;
+    for (const node of (await this.stored(id)).nodeIds) {
+      await this.world.clock.run(other.deleteRecursive(`${NODES_ROOT}/${node}`));
+    }
+    await this.world.pass(1_000);
+  }
+
+  /** What the registry says of pools. */
+  async registered(root = `${COMPONENTS_ROOT}/pool`): Promise<Record<string, unknown>[]> {
+    const { clock, other } = this.world;
+    const names = await clock.run(other.getChildren(root));
+    const found = await clock.run(Promise.all(names.map((name) => other.getData(`${root}/${name}`))));
+    return found.map(({ data }) => JSON.parse(data.toString()) as Record<string, unknown>);
+  }
+}
