@@ -13,6 +13,8 @@ import type { SimulatedCloud } from '../cloud/cloud.js';
 interface Pool {
   readonly name: string;
   labels: string[];
+  /** Those that it has had all the time. */
+  lastingLabels: ReadonlySet<string>;
   readonly maxServers: Limit;
   priority: number | undefined;
 }
@@ -58,7 +60,7 @@ export class CloudFleet implements Fleet {
       'boot-timeout': random.pick([10, 60]),
       'launch-retries': random.int(1, 3),
     };
-    checkMaxServers(world, name, (pool) => this.#pools.find((known) => known.name === pool)?.maxServers);
+    checkMaxServers(world, name, (pool) => this.#pools.find((known) => known.name === pool));
     world.maxConcurrency.set(name, this.#maxConcurrency);
   }
 
@@ -92,6 +94,7 @@ export class CloudFleet implements Fleet {
         return `${this.name}: pool ${pool.name} goes`;
       case 2:
         pool.labels = random.shuffle([...this.#labels]).slice(0, random.int(1, 2));
+        pool.lastingLabels = new Set(pool.labels.filter((label) => pool.lastingLabels.has(label)));
         return `${this.name}: pool ${pool.name} has labels ${pool.labels.join(' ')}`;
       case 3:
         pool.priority = random.int(1, 99);
@@ -138,9 +141,10 @@ export class CloudFleet implements Fleet {
 
   #newPool(): Pool {
     const random = this.#random;
+    const name = `pool${++this.#poolCount}`;
+    const labels = random.shuffle([...this.#labels]).slice(0, random.int(1, 3));
     return {
-      name: `pool${++this.#poolCount}`,
-      labels: random.shuffle([...this.#labels]).slice(0, random.int(1, 3)),
+      ...{ name, labels, lastingLabels: new Set(labels) },
       maxServers: new Limit(random.int(1, 6)),
       priority: random.chance(0.2) ? random.int(1, 99) : undefined,
     };

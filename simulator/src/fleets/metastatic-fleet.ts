@@ -46,7 +46,7 @@ export class MetastaticFleet implements Fleet {
     this.#maxConcurrency = new Limit(random.pick([1, 3, 20]));
     this.#graceTime = random.pick([0, 2, 20]);
     world.checker.watch((before, after) => this.#check(before, after));
-    checkMaxServers(world, name, () => this.#maxServers);
+    checkMaxServers(world, name, () => ({ maxServers: this.#maxServers }));
     world.maxConcurrency.set(name, this.#maxConcurrency);
   }
 

@@ -4,15 +4,29 @@ import { Violation } from './violation.js';
 import type { Limit } from './limit.js';
 import type { World } from './world.js';
 
+/** A pool with a limit. */
+export interface LimitedPool {
+  readonly maxServers: Limit;
+  /** Labels that it has had all the time: nodes of one that has left the configuration do not count. Missing: all. */
+  readonly lastingLabels?: ReadonlySet<string>;
+}
+
 /** Checks each new node of a provider against `max-servers` of its pool. */
-export function checkMaxServers(world: World, provider: string, limitOf: (pool: string) => Limit | undefined): void {
+export function checkMaxServers(
+  world: World,
+  provider: string,
+  poolOf: (pool: string) => LimitedPool | undefined,
+): void {
   world.checker.watch((before, after, who) => {
     const pool = after.body['pool'];
     if (before !== undefined || after.body['provider'] !== provider || typeof pool !== 'string') return;
-    const limit = limitOf(pool);
-    if (limit === undefined) return;
-    const count = countNodes(world, ({ body }) => body['provider'] === provider && body['pool'] === pool);
-    demand(world, count, limit.most * world.launcherCount, `${who} makes node ${after.id} in ${provider}/${pool}`);
+    const limited = poolOf(pool);
+    if (limited === undefined) return;
+    const { maxServers, lastingLabels } = limited;
+    const isCounted = ({ body, labels }: NodeEntry) =>
+      body['provider'] === provider && body['pool'] === pool && (lastingLabels?.has(labels[0] ?? '') ?? true);
+    const count = countNodes(world, isCounted);
+    demand(world, count, maxServers.most * world.launcherCount, `${who} makes node ${after.id} in ${provider}/${pool}`);
   });
 }
 

@@ -19,7 +19,10 @@ const CLOUD_ERRORS = new Set([
   'LaunchError',
 ]);
 /** The same without an error. */
-const CLOUD_MESSAGES = new Set(['Provider does not start; continuing without it for now']);
+const CLOUD_MESSAGES = new Set([
+  'The cloud does not show its instances; no new ones are made until it does',
+  'Provider does not start; continuing without it for now',
+]);
 /** Several times what any run needs that is not going round in circles. */
 const STEP_LIMIT = 200_000;
 

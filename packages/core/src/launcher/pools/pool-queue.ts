@@ -57,7 +57,8 @@ export class PoolQueue {
     const { first } = this.#demand;
     const isLocked = request.state === 'requested' && this.#context.mirror.requests.contenders(request.id) > 0;
     if (request.state !== 'requested' || isLocked) first.taken(request.id);
-    if (isLocked) this.#leaveQueue(request.id); // when its lock is given up, it is looked at again
+    if (isLocked)
+      this.#leaveQueue(request.id); // when its lock is given up, it is looked at again
     else this.#judge(request);
   }
 
@@ -65,7 +66,9 @@ export class PoolQueue {
   #isHeldBack(id: RequestId): boolean {
     return (
       this.#demand.atWork.has(id) ||
-      this.#refusing.has(id) || this.#tools.abandoned.isRecovering(id) || this.#retries.isPausing(id)
+      this.#refusing.has(id) ||
+      this.#tools.abandoned.isRecovering(id) ||
+      this.#retries.isPausing(id)
     );
   }
 

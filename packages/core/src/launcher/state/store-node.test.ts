@@ -9,8 +9,7 @@ async function lockedNode() {
   const id = await world.createNode({ state: 'building' });
   const node = world.context.mirror.nodes.get(id);
   if (!node) throw new Error('the mirror does not show the node');
-  const store = (changes: Partial<NodeRecord>) =>
-    storeNode(world.context, node, changes, new AbortController().signal);
+  const store = (changes: Partial<NodeRecord>) => storeNode(world.context, node, changes, new AbortController().signal);
   return { world, id, node, store };
 }
 

@@ -12,7 +12,12 @@ export interface WaitElsewhere {
 }
 
 /** Requests that another launcher has begun to serve from the provider. */
-export function* waitsElsewhere(mirror: Mirror, ledger: Ledger, provider: string, pool: string): Generator<WaitElsewhere> {
+export function* waitsElsewhere(
+  mirror: Mirror,
+  ledger: Ledger,
+  provider: string,
+  pool: string,
+): Generator<WaitElsewhere> {
   for (const id of mirror.pendingRequests()) {
     const held = mirror.allocatedTo(id);
     const request = mirror.requests.get(id);
