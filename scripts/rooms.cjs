@@ -108,6 +108,7 @@ const ROOMS = {
     'launcher/pools': [
       'contract',
       'async',
+      'launcher/events.ts',
       'launcher/health',
       'launcher/plan',
       'launcher/registry',

@@ -1,4 +1,4 @@
-import type { NodeId, RequestId, RequestRecord } from '@nodepool/zk-protocol';
+import type { NodeId, RequestId, RequestRecord, Resources } from '@nodepool/zk-protocol';
 import type { Provider } from '../contract/driver.js';
 import type { EndedWork } from '../contract/request-outcome.js';
 
@@ -35,6 +35,8 @@ export interface Launch {
   readonly pool: string;
   readonly label: string;
   readonly request: RequestId;
+  /** What its node will use. */
+  readonly need: Resources;
 }
 
 /**
@@ -94,8 +96,6 @@ export interface LauncherEventMap {
   readonly labelCapacityFreed: { readonly label: string };
   /** Accepted requests of a pool wait for more or less than before. */
   readonly waitChanged: { readonly provider: string; readonly pool: string };
-  /** A handler lost track of what it wrote. `epoch`: of the session it wrote in. */
-  readonly requestAbandoned: { readonly request: RequestId; readonly epoch: number };
   /** What an abandoned request left behind is gone: pools may take it again. */
   readonly requestRecovered: { readonly request: RequestId };
   /** A launcher that was waited for has its pools registered, or will not come: requests may be given up now. */

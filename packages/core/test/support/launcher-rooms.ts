@@ -147,7 +147,8 @@ export class LauncherRooms {
   /** A launch of the provider ends. @param error - with which it fails */
   tryLaunch(label: string, error?: Error): void {
     const { events } = this.world.context;
-    const launch = { provider: 'p', pool: 'main', label, request: '200-0000000001' as RequestId };
+    const place = { provider: 'p', pool: 'main', label };
+    const launch = { ...place, request: '200-0000000001' as RequestId, need: { instances: 1 } };
     events.emit('launchBegun', { launch });
     if (error) events.emit('attemptFailed', { launch, error });
     events.emit('launchEnded', { launch, state: error ? 'failed' : 'ready' });

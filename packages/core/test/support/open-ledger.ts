@@ -67,7 +67,7 @@ export async function openLedger() {
         labels.map(() => need.now),
       ),
     launch: (label = 'a', pool = 'main'): Launch => {
-      const launch = { provider: 'p', pool, label, request: ID };
+      const launch = { provider: 'p', pool, label, request: ID, need: need.now };
       events.emit('launchBegun', { launch });
       return launch;
     },

@@ -11,7 +11,7 @@ export function steeringAt(now: () => number, events = new LauncherEvents()): Pr
 
 /** A launch that nobody knows of yet. */
 export function newLaunch(label: string): Launch {
-  return { provider: 'cloud', pool: 'main', label, request: '200-0000000001' as RequestId };
+  return { provider: 'cloud', pool: 'main', label, request: '200-0000000001' as RequestId, need: { instances: 1 } };
 }
 
 /** Begins a launch. */

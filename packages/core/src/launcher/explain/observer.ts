@@ -34,7 +34,6 @@ import {
 import { LauncherEvents } from '../events.js';
 import type { PoolView } from '../plan/types.js';
 import { ObservedPool } from './observed-pool.js';
-import { SteeringSet } from '../health/steering-set.js';
 import { Ledger } from '../ledger/ledger.js';
 import { RegisteredPools } from '../registry/registered-pools.js';
 import { SharedPools } from '../registry/shared-pools.js';
@@ -163,7 +162,6 @@ class ObservedPools implements ObservedConfig {
   readonly #context: Context;
   readonly #runners: ReadonlyMap<string, ProviderRunner>;
   readonly #registered: RegisteredPools;
-  readonly #steering: SteeringSet;
   readonly #ledger: Ledger;
   readonly #shared: SharedPools;
 
@@ -177,7 +175,6 @@ class ObservedPools implements ObservedConfig {
     this.#context = context;
     this.#runners = runners;
     this.#registered = registered;
-    this.#steering = new SteeringSet(context);
     this.#ledger = new Ledger(context, this);
     this.#shared = new SharedPools(registered, new Set());
   }
@@ -219,8 +216,7 @@ class ObservedPools implements ObservedConfig {
     registered: readonly PoolComponentRecord[],
   ): ObservedPool {
     const registry = { candidates: registered, shared: this.#shared };
-    const steering = this.#steering;
-    return new ObservedPool(this.#context, { runner, pool, launcherId, registry, steering, ledger: this.#ledger });
+    return new ObservedPool(this.#context, { runner, pool, launcherId, registry, ledger: this.#ledger });
   }
 }
 

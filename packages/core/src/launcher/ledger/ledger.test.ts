@@ -127,6 +127,25 @@ describe('a launch', () => {
   });
 });
 
+it('a launch of a second pool counts by what it needs there, and is promised to the tenant once', async () => {
+  const { ledger, begin, launch, end, create, need, used } = await openLedger();
+  begin('a');
+  const first = launch();
+  need.now = { instances: 1, cores: 16, ports: 0 };
+  begin('a');
+  const second = launch('a', 'other');
+  const both = [used()[0], ledger.usedByTenant('t')];
+  end(first);
+  end(second);
+
+  expect(both[0]).toMatchObject({ instances: 2, cores: 20 });
+  expect(both[1]).toEqual(STORED);
+  expect(used()[0]).toMatchObject({ instances: 0, cores: 0 });
+
+  await create();
+  expect(ledger.usedByTenant('t')).toEqual(STORED);
+});
+
 it('capacity for a label is free when a node of it is gone, and not when only its state changes', async () => {
   const { world, change, remove, told } = await openLedger();
   const node = await world.createNode({ state: 'building' });

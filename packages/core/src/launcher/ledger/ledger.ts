@@ -4,26 +4,9 @@ import type { Launch } from '../events.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { Context } from '../state/context.js';
+import { RequestPromises } from './request-promises.js';
 import { Reservations } from './reservations.js';
 import { Totals, type LabelPlace, type Use } from './totals.js';
-
-/** A node that an accepted request is to get. */
-interface NodePromise {
-  readonly label: string;
-  readonly need: Resources;
-  /** What has been decided on to make it. */
-  launch: Launch | undefined;
-  /** The node whose record counts in its place. */
-  node: NodeId | undefined;
-}
-
-/** A request that pools of this launcher work on. */
-interface AcceptedRequest {
-  readonly tenant: string | null;
-  /** For a moment it can be more than one. */
-  pools: number;
-  readonly promises: readonly NodePromise[];
-}
 
 /** States in which a node still is, or will be, what its request gets. */
 const SERVING: ReadonlySet<string> = new Set<NodeState>(['init', 'building', 'ready', 'in-use']);
@@ -40,12 +23,13 @@ export class Ledger {
   readonly #totals = new Totals();
   /** What was counted for each record, to take the same away: what a label needs can change with the configuration. */
   readonly #records = new Map<NodeId, Use>();
-  readonly #requests = new Map<RequestId, AcceptedRequest>();
+  /** Requests that pools of this launcher work on. */
+  readonly #requests = new Map<RequestId, RequestPromises>();
   /** Launches under way, by provider. A reload ends none. */
   readonly #launches = new Map<string, number>();
   readonly #unsubscribe: readonly (() => void)[];
 
-  /** Made before everything else that listens to changes of nodes. */
+  /** Made before whatever decides by what it tells: pools hear of a change after it has been counted. */
   constructor(context: Context, providers: Pick<ProviderSet, 'runnerOf'>) {
     this.#context = context;
     this.#providers = providers;
@@ -75,44 +59,29 @@ export class Ledger {
       known.pools++;
       return;
     }
-    const promises = labels.map((label, i): NodePromise => {
-      return { label, need: storedPart(needs[i] ?? ONE_INSTANCE), launch: undefined, node: undefined };
-    });
-    const request: AcceptedRequest = { tenant, pools: 1, promises };
-    this.#requests.set(id, request);
-    for (const promise of promises) this.#count(request, promise, 1);
+    const promises = new RequestPromises(this.#totals, tenant);
+    this.#requests.set(id, promises);
+    labels.forEach((label, i) => promises.add(label, needs[i] ?? ONE_INSTANCE));
   }
 
   /** The request has its nodes, or gets none here. */
   end(id: RequestId): void {
-    const request = this.#requests.get(id);
-    if (!request || --request.pools > 0) return;
+    const promises = this.#requests.get(id);
+    if (!promises || --promises.pools > 0) return;
     this.#requests.delete(id);
-    let isFreed = false;
-    for (const promise of request.promises) {
-      this.#count(request, promise, -1);
-      isFreed ||= promise.node === undefined;
-    }
-    if (isFreed && request.tenant !== null)
-      this.#context.events.emit('tenantCapacityFreed', { tenant: request.tenant });
+    const { tenant } = promises;
+    if (promises.end() && tenant !== null) this.#context.events.emit('tenantCapacityFreed', { tenant });
   }
 
   #launchBegun(launch: Launch): void {
-    const { provider, label } = launch;
-    this.#launches.set(provider, this.activeLaunches(provider) + 1);
-    const request = this.#requests.get(launch.request);
-    const isOpen = (each: NodePromise) => each.label === label && each.node === undefined && each.launch === undefined;
-    const promise = request?.promises.find(isOpen);
-    if (request && promise) this.#change(request, promise, { launch });
+    this.#launches.set(launch.provider, this.activeLaunches(launch.provider) + 1);
+    this.#requests.get(launch.request)?.launchBegun(launch);
   }
 
   #launchEnded(launch: Launch): void {
     this.#launches.set(launch.provider, this.activeLaunches(launch.provider) - 1);
-    const request = this.#requests.get(launch.request);
-    const promise = request?.promises.find((each) => each.launch === launch);
-    if (!request || !promise) return;
-    this.#change(request, promise, { launch: undefined });
-    if (promise.node === undefined) this.#context.events.emit('labelCapacityFreed', { label: launch.label });
+    const isFreed = this.#requests.get(launch.request)?.launchEnded(launch);
+    if (isFreed) this.#context.events.emit('labelCapacityFreed', { label: launch.label });
   }
 
   // --- what is used -----------------------------------------------------------------------------------------------
@@ -155,33 +124,12 @@ export class Ledger {
     const was = before && this.#servedBy(before);
     const is = after && this.#servedBy(after);
     if (was === is) return;
-    const kept = before && was?.promises.find(({ node }) => node === before.id);
-    if (was && kept) this.#change(was, kept, { node: undefined, launch: undefined });
-    if (!after || !is) return;
-    const open = is.promises.filter(({ label, node }) => node === undefined && after.labels.includes(label));
-    const isMade = before === undefined; // else a ready node has been given to the request: launches go on beside it
-    const promise = open.find(({ launch }) => isMade === isOf(launch, after)) ?? open[0];
-    if (promise) this.#change(is, promise, { node: after.id });
+    if (before) was?.lose(before.id);
+    if (after) is?.keep(after, before === undefined);
   }
 
-  #servedBy({ allocatedTo, state }: NodeRecord): AcceptedRequest | undefined {
+  #servedBy({ allocatedTo, state }: NodeRecord): RequestPromises | undefined {
     return allocatedTo !== null && SERVING.has(state) ? this.#requests.get(allocatedTo) : undefined;
-  }
-
-  #change(
-    request: AcceptedRequest,
-    promise: NodePromise,
-    changes: Partial<Pick<NodePromise, 'launch' | 'node'>>,
-  ): void {
-    this.#count(request, promise, -1);
-    Object.assign(promise, changes);
-    this.#count(request, promise, 1);
-  }
-
-  #count({ tenant }: AcceptedRequest, { label, need, launch, node }: NodePromise, factor: 1 | -1): void {
-    if (node !== undefined) return;
-    const { provider = null, pool = null } = launch ?? {};
-    this.#totals.count({ provider, pool, labels: [label], tenant, resources: need }, factor);
   }
 
   // --- questions --------------------------------------------------------------------------------------------------
@@ -228,10 +176,6 @@ export class Ledger {
     }
     return used;
   }
-}
-
-function isOf(launch: Launch | undefined, { provider, pool }: NodeRecord): boolean {
-  return launch?.provider === provider && launch.pool === pool;
 }
 
 function isSameOwner(a: NodeRecord, b: NodeRecord): boolean {

@@ -21,7 +21,7 @@ export interface PoolDesk {
   readonly queue: RequestQueue;
   /** Accepted requests that wait for capacity. */
   readonly paused: readonly PausedRequest[];
-  /** Whether a handler of this pool has the request. */
+  /** Whether this pool works on the request. */
   readonly handled: 'no' | 'collecting' | 'paused';
 }
 

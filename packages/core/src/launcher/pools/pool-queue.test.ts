@@ -109,7 +109,9 @@ describe('the queue of a pool whose provider has become slow', () => {
   function launchesOf({ rooms }: { rooms: LauncherRooms }, count: number): Launch[] {
     const { events } = rooms.world.context;
     const request = '100-0000000009' as RequestId;
-    const launches = Array.from({ length: count }, () => ({ provider: 'p', pool: 'main', label: 'a', request }));
+    const launches = Array.from({ length: count }, () => ({
+      ...{ provider: 'p', pool: 'main', label: 'a', request, need: { instances: 1 } },
+    }));
     for (const launch of launches) {
       events.emit('launchBegun', { launch });
       events.emit('instanceCreated', { launch });

@@ -64,6 +64,16 @@ describe('what happens around pools', () => {
     expect(await planned()).toEqual(['main', 'other']); // as launches are ramped up
   });
 
+  it('makes pools plan when a launch of one has ended that is not there any more', async () => {
+    const { events, planned } = await openWaiting();
+    const launch = { provider: 'p', pool: 'gone', label: 'a', request: '200-0000000009' as RequestId, need: {} };
+
+    events.emit('launchBegun', { launch });
+    events.emit('launchEnded', { launch, state: 'failed' });
+
+    expect(await planned()).toEqual(['main', 'other']);
+  });
+
   it('makes pools plan that can use a node that is gone', async () => {
     const { rooms, planned, world } = await openWaiting();
     const node = await world.createNode({ state: 'in-use' });
@@ -109,22 +119,6 @@ describe('a pool that has left the configuration', () => {
     expect(before).toEqual([0, 1, 1]);
     expect([rooms.ledger.activeLaunches('p'), rooms.providers.draining.length]).toEqual([0, 0]);
     expect(await rooms.registered()).toEqual([]);
-  });
-
-  it('is told of the end of its launches, so that others of its provider can launch', async () => {
-    let finish = (): void => undefined;
-    const launching: { until?: Promise<void> | undefined } = { until: new Promise((resolve) => (finish = resolve)) };
-    const { rooms, pools, events, world } = await open(launching);
-    const freed: string[] = [];
-    events.on('capacityFreed', ({ pool }) => freed.push(pool));
-    await rooms.ask(['b']);
-    await rooms.reload(pools, configOf(main));
-    freed.length = 0;
-
-    finish();
-    await world.pass(1_000);
-
-    expect(freed).toContain('other');
   });
 
   it('leaves what its successor of the same name keeps for requests', async () => {

@@ -149,7 +149,7 @@ export class PoolSet {
       events.on('tenantCapacityFreed', () => this.#each((pool) => pool.wakeIfNeeded())),
       events.on('labelCapacityFreed', () => controls.limitsLabels && this.#each((pool) => pool.wakeIfNeeded())),
       events.on('healthChanged', ({ provider }) => this.#ofProvider(provider, (pool) => pool.standingChanged())),
-      events.on('launchEnded', ({ launch }) => this.#named(launch.provider, launch.pool, (pool) => pool.launchEnded())),
+      events.on('launchEnded', ({ launch }) => this.#ofProvider(launch.provider, (pool) => pool.launchEnded(launch))),
       events.on('waitChanged', ({ provider, pool }) => this.#named(provider, pool, (each) => each.waitChanged())),
       events.on('requestRecovered', ({ request }) => this.#lookAgain(request)),
       events.on('registrySettled', () => this.reconsiderAll()),

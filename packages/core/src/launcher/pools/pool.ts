@@ -3,6 +3,7 @@ import type { Logger } from '../../contract/logger.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { PoolExplanation } from '../plan/explanation.js';
+import type { Launch } from '../events.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 import type { PoolChange } from '../registry/registered-pools.js';
 import type { Context } from '../state/context.js';
@@ -39,7 +40,7 @@ export class Pool {
 
   // --- life cycle -------------------------------------------------------------------------------------------------
 
-  /** Registers the pool, also again in a new session, and begins to serve once the registry shows it. */
+  /** Registers the pool, which begins to serve once the registry shows it. */
   async start(): Promise<void> {
     this.#context.events.emit('poolOpened', { pool: this.view });
     await this.register();
@@ -74,11 +75,11 @@ export class Pool {
   async drain(): Promise<void> {
     this.view.beginStopping();
     this.#queue.stopTimers();
+    this.#work.keepFor(undefined);
     await this.#announcement.remove();
     this.view.isRegistered = false;
     this.view.demand.waiting.clear();
     this.#context.events.emit('poolClosed', { pool: this.view });
-    this.#work.keepFor(undefined);
     await Promise.all([this.#work.drain(), this.#queue.ended()]);
   }
 
@@ -161,12 +162,11 @@ export class Pool {
     if (this.view.launches) this.wakeIfNeeded();
   }
 
-  /** A launch of the pool is over. */
-  launchEnded(): void {
-    const { maxConcurrency, launchLimit, provider, pool } = this.view;
-    this.wake();
+  /** A launch of the provider is over: where their number is limited, that of another pool matters as well. */
+  launchEnded({ pool }: Launch): void {
+    const { maxConcurrency, launchLimit } = this.view;
     const isLimited = maxConcurrency >= 0 || launchLimit < Infinity;
-    if (isLimited) this.#context.events.emit('capacityFreed', { provider, pool: pool.name });
+    if (isLimited || pool === this.view.pool.name) this.wake();
   }
 
   waitChanged(): void {

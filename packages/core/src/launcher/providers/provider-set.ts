@@ -272,7 +272,7 @@ export class ProviderSet {
       capacityChanged: (pool) => outOfDriverScope(() => events.emit('capacityChanged', { provider: name, pool })),
       withdrawNode: (id, why) => outOfDriverScope(() => withdrawNode(this.#context, name, id, why)),
       avoidsZone: (zone, label) => this.#steering.of(name)?.avoidsZone(zone, label) ?? false,
-      apiAnswered: (error) => this.#steering.of(name)?.apiAnswered(error),
+      apiAnswered: (error) => outOfDriverScope(() => this.#steering.of(name)?.apiAnswered(error)),
     };
   }
 }

@@ -84,7 +84,7 @@ async function childrenOf(zk: Context['zk'], root: string): Promise<string[]> {
 /** How long to wait before another look at a request that another pool of this process works on. */
 const OTHERS_TURN_MS = 1_000;
 
-/** Requests whose handler lost track of what it wrote: their locks are removed, then they are reset like lost ones. */
+/** Requests whose work lost track of what it wrote: their locks are removed, then they are reset like lost ones. */
 export class AbandonedRequests {
   readonly #context: Context;
   readonly #ledger: Ledger;
@@ -103,7 +103,7 @@ export class AbandonedRequests {
     return this.#recovering.has(id);
   }
 
-  /** Begins to clean up. @param epoch - of the session the handler wrote in */
+  /** Begins to clean up. @param epoch - of the session it wrote in */
   recover(id: RequestId, epoch: number): void {
     this.#recovering.add(id);
     void this.#removeLocks(id, epoch)
@@ -117,7 +117,7 @@ export class AbandonedRequests {
       });
   }
 
-  /** Own lock entries do not tell whose they are: those of a handler at work would go as well, so it is waited for. */
+  /** Own lock entries do not tell whose they are: those of work under way would go as well, so it is waited for. */
   async #removeLocks(id: RequestId, epoch: number): Promise<void> {
     const { zk, clock, life } = this.#context;
     const { signal } = life;

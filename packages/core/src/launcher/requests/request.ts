@@ -128,7 +128,8 @@ export class RequestWork implements RequestAtWork {
     const { reused, toLaunch } = this.parts.assign(assignment);
     const { provider, pool } = this.view;
     for (const part of toLaunch) {
-      part.launch = { provider, pool: pool.name, label: part.label, request: this.#request.id };
+      const { label } = part;
+      part.launch = { provider, pool: pool.name, label, request: this.#request.id, need: this.view.needOf(label) };
       this.context.events.emit('launchBegun', { launch: part.launch });
     }
     return { reused, toLaunch };

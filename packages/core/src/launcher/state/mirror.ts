@@ -30,7 +30,7 @@ export type Claimant = object;
 /**
  * Nodes and requests with the indexes that decisions need, kept by watch events. Nothing here lists, scans or waits.
  *
- * A node is *free* when it is `ready`, unallocated, unlocked, and no handler of this process has claimed it.
+ * A node is *free* when it is `ready`, unallocated, unlocked, and no work of this process has claimed it.
  */
 export class Mirror {
   readonly nodes: RecordCache<NodeRecord> & LockAware;
@@ -116,7 +116,7 @@ export class Mirror {
     return false;
   }
 
-  /** Keeps a free node for a handler until {@link unclaim}; false when it is not free any more. */
+  /** Keeps a free node for the work on a request until {@link unclaim}; false when it is not free any more. */
   claim(id: NodeId, by: Claimant): boolean {
     const node = this.nodes.get(id);
     if (!node || !this.#isFree(node)) return false;

@@ -33,7 +33,8 @@ export interface PoolViewOptions {
   readonly pool: PoolConfig;
   readonly launcherId: LauncherId;
   readonly registry: Pick<PoolRegistry, 'candidates' | 'shared'>;
-  readonly steering: SteeringSet;
+  /** Missing: no provider is steered around. */
+  readonly steering?: SteeringSet | undefined;
   readonly ledger: Ledger;
 }
 
@@ -156,7 +157,7 @@ export class LivePoolView implements PoolView {
   }
 
   get steering(): ProviderSteering | undefined {
-    return this.#options.steering.of(this.provider);
+    return this.#options.steering?.of(this.provider);
   }
 
   isPausing(id: RequestId): boolean {
