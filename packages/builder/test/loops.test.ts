@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rename, rm, stat, truncate, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { detachLoops, noteLoop } from '../src/tool/loops.js';
 
 const run = promisify(execFile);
@@ -22,6 +22,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  vi.unstubAllEnvs();
   for (const device of attached.splice(0)) if (await isAttached(device)) await run('losetup', ['--detach', device]);
   await rm(dir, { recursive: true });
 });
@@ -65,6 +66,15 @@ describe('a loop device', () => {
     await detachLoops(own);
 
     expect(await isAttached(device)).toBe(false);
+  });
+
+  it('that cannot be detached is named', async () => {
+    const device = await attach(join(own, 'image0.raw'));
+    vi.stubEnv('PATH', own); // a machine without losetup
+
+    const detached = detachLoops(own);
+
+    await expect(detached).rejects.toThrow(`${device} attached`);
   });
 
   it('stays when the same file was attached again meanwhile: another build has it', async () => {

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { appendFile, readdir, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { NodepoolError } from '@nodepool/zk-protocol';
 
 const run = promisify(execFile);
 
@@ -37,14 +38,32 @@ export async function noteLoop(directory: string, line: string): Promise<void> {
 /**
  * Detaches the loop devices that a build has left: those that were noted, and those with a backing file below its directory.
  * A device that is still mounted is detached with its last mount.
+ * @throws NODEPOOL_ATTACHED with those that could not be detached
  */
 export async function detachLoops(directory: string): Promise<void> {
+  const failures = new Map<string, Error>();
+  for (const device of await loopsOf(directory))
+    await run('losetup', ['--detach', `/dev/${device}`]).catch((error: Error) => failures.set(device, error));
+  if (failures.size === 0) return;
+  // One that is gone was detached by another meanwhile.
+  const left = (await loopsOf(directory)).filter((device) => failures.has(device));
+  const [first] = left;
+  if (first === undefined) return;
+  const names = left.map((device) => `/dev/${device}`).join(', ');
+  const message = `"${directory}" is not deleted: its build has left ${names} attached; detach with "losetup --detach"`;
+  throw new NodepoolError('NODEPOOL_ATTACHED', message, { cause: failures.get(first) });
+}
+
+/** Names of the loop devices that a build has left. */
+async function loopsOf(directory: string): Promise<string[]> {
   const notes = new Set((await readText(join(directory, NOTES)))?.split('\n'));
+  const found: string[] = [];
   for (const device of (await readdir('/sys/block').catch(() => [])).filter((name) => /^loop\d+$/.test(name))) {
     const { attachment = '', backingFile = '' } = (await readLoop(device)) ?? {};
     const isOurs = (attachment !== '' && notes.has(attachment)) || backingFile.startsWith(`${directory}/`);
-    if (isOurs) await run('losetup', ['--detach', `/dev/${device}`]).catch(() => undefined);
+    if (isOurs) found.push(device);
   }
+  return found;
 }
 
 /** @returns `undefined` for a device without a backing file */
