@@ -34,7 +34,7 @@ export function controlCommand(kind: OperatorControlKind): CommandModule<Control
     options: {
       force: { type: 'boolean', default: false, describe: 'also for a name that no launcher has yet' },
       for: { type: 'string', requiresArg: true, value: 'TIME', describe: 'ends by itself after this time, e.g. 2h' },
-      reason: { type: 'string', requiresArg: true, mayBeEmpty: true, describe: 'why; shown to whoever waits' },
+      reason: { type: 'string', requiresArg: true, mayBeEmpty: true, describe: 'why; shown to those who wait' },
       owner: { type: 'string', requiresArg: true, value: 'NAME', describe: 'who orders it; default: who calls' },
     },
     parse: (values) => parse(kind, values),

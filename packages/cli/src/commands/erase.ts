@@ -19,7 +19,7 @@ export const command = defineCommand({
 });
 
 /**
- * `nodepool erase`: removes all builds' uploads and all nodes of a provider from ZooKeeper, whoever holds them. What is in
+ * `nodepool erase`: removes all builds' uploads and all nodes of a provider from ZooKeeper, also those that are locked. What is in
  * the cloud stays there, and nothing deletes it any more: without `force` nodes with an instance are refused.
  * @throws {CliError} the provider has such nodes
  */

@@ -111,7 +111,7 @@ function wholeSeconds(ms: number): number {
   return Math.ceil(ms / 1000) * 1000;
 }
 
-/** `OWNER: REASON`; what Zuul has written stays unless somebody has more to say. */
+/** `OWNER: REASON`; a comment stays unless an owner or a reason is given. */
 function commentOf(node: NodeRecord, { owner, reason, forMs }: HoldArguments): NodeFields {
   if (owner === undefined && reason === undefined && (forMs === undefined || node.comment !== null)) return {};
   const who = owner ?? personName();

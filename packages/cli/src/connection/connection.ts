@@ -63,7 +63,7 @@ export async function connectZooKeeper(context: CliContext, signal?: AbortSignal
   }
 }
 
-/** The embedded server, behind its Unix socket, says itself why it serves nobody. */
+/** The embedded server, behind its Unix socket, says itself why it does not serve. */
 async function noAnswer(target: ConfiguredConnection, timeoutMs: number, last: Error | undefined): Promise<Error> {
   const [first] = target.servers;
   const why = first?.host.startsWith('/') === true ? await whyNotServing(first.host) : undefined;

@@ -5,7 +5,7 @@ const ANSWER_MS = 2_000;
 /** How a ZooKeeper server says it, followed by the cause when it is the embedded one. */
 const NOT_SERVING = /^This ZooKeeper instance is not currently serving requests\n(.+)/;
 
-/** Why the embedded server behind this Unix socket serves nobody; `undefined`: it serves, or does not answer. */
+/** Why the embedded server behind this Unix socket does not serve; `undefined`: it serves, or does not answer. */
 export async function whyNotServing(path: string): Promise<string | undefined> {
   const socket = createConnection({ path });
   const cancel = AbortSignal.timeout(ANSWER_MS);

@@ -34,7 +34,7 @@ export class SharedCalls {
     };
     const before = this.#last.get(name) ?? Promise.resolve();
     const result = before
-      .catch(() => undefined) // whoever waits for that one hears of it
+      .catch(() => undefined) // its own callers get the error
       .then(() => start(abort.signal, begin))
       .finally(() => {
         begin();

@@ -1,4 +1,4 @@
-import { type NodeRecord, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
+import type { NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import { TaskSet } from '../../async/task-set.js';
 import type { RequestOutcome } from '../../contract/request-outcome.js';
 import { sumResources } from '../../contract/resources.js';

@@ -1,4 +1,4 @@
-import { type Clock, type NodeRecord, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
+import type { Clock, NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
 import type { PausedRequest } from '../plan/plan-pool.js';
 import { RequestQueue } from '../plan/queue.js';
 import { FirstPools } from './first-pools.js';

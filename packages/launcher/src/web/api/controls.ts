@@ -59,7 +59,7 @@ const ORDER_BODY: JsonObject = {
     },
     limit: { type: 'integer', minimum: 0, description: 'Nodes at a time; for the mode limit' },
     seconds: { type: 'number', exclusiveMinimum: 0, description: 'It ends by itself after this time' },
-    reason: { type: 'string', maxLength: 1_000, description: 'Shown to whoever waits' },
+    reason: { type: 'string', maxLength: 1_000, description: 'Shown to those who wait' },
   },
 };
 
