@@ -35,7 +35,7 @@ export { connect, createZooKeeper, openAcl } from './client/connect.js';
 export type { ZooKeeperOptions } from './client/connect.js';
 export type { Lookup, OpenStream } from './client/dial.js';
 export type { ZooKeeperTlsOptions } from './client/tls.js';
-export type { ZooKeeperLogger } from './client/logger.js';
+export type { ZooKeeperLogger } from './base/logger.js';
 export { formatServer } from './base/server-address.js';
 export { parseConnectString, toEnsemble } from './client/servers.js';
 export type { Ensemble } from './client/servers.js';
@@ -101,7 +101,6 @@ export { classifyPath, parseUploadPath, lastPart } from './records/paths.js';
 export type { LockEntry } from './recipes/lock-entries.js';
 export { uuidHex, newLockEntryPrefix, parseLockEntry, sortContenders } from './recipes/lock-entries.js';
 export { findPredecessor, findForceUnlockTarget } from './recipes/lock-entries.js';
-export type { CacheLogger } from './cache/logger.js';
 export type { CacheOptions, NodeCacheOptions } from './cache/record-caches.js';
 export type { ComponentCache, ControlCache, NodeCache, RequestCache } from './cache/record-caches.js';
 export {

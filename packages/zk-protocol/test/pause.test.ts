@@ -2,12 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { startEmbeddedServer } from '../src/embedded/index.js';
-import { OpCode } from '../src/embedded/model/constants.js';
-import type { RunningServer } from '../src/embedded/server/start.js';
+import { startEmbeddedServer } from '../src/server/index.js';
+import { OpCode } from '../src/server/model/constants.js';
+import type { RunningServer } from '../src/server/start.js';
 import { connect, ZkLock } from '../src/index.js';
-import { RawClient } from './embedded/raw-client.js';
-import { bare, create, exists } from './embedded/raw-requests.js';
+import { RawClient } from './server/raw-client.js';
+import { bare, create, exists } from './server/raw-requests.js';
 import { eventually, onTestEnd, reaches, recordStates } from './support/clients.js';
 import { ManualClock } from './support/manual-clock.js';
 

@@ -1,13 +1,14 @@
-import type { CacheLogger } from '../src/cache/logger.js';
+import type { ZooKeeperLogger } from '../src/base/logger.js';
 
 /** A logger that remembers. */
-export function recordingLogger(): CacheLogger & { messages(level: string): string[] } {
+export function recordingLogger(): ZooKeeperLogger & { messages(level: string): string[] } {
   const lines: { level: string; message: string }[] = [];
   const log = (level: string) => (message: string) => {
     lines.push({ level, message });
   };
   return {
     debug: log('debug'),
+    info: log('info'),
     warn: log('warn'),
     error: log('error'),
     messages: (level) => lines.filter((line) => line.level === level).map(({ message }) => message),

@@ -5,10 +5,10 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type EmbeddedServerOptions, startEmbeddedServer } from '../src/embedded/index.js';
+import { type EmbeddedServerOptions, startEmbeddedServer } from '../src/server/index.js';
 import { connect, createZooKeeper } from '../src/index.js';
-import { RawClient } from './embedded/raw-client.js';
-import { exists } from './embedded/raw-requests.js';
+import { RawClient } from './server/raw-client.js';
+import { exists } from './server/raw-requests.js';
 import { closing, eventually, onTestEnd, reaches } from './support/clients.js';
 
 describe('an embedded server on a Unix socket', () => {

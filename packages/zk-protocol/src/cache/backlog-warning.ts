@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.js';
-import type { CacheLogger } from './logger.js';
+import type { ZooKeeperLogger } from '../base/logger.js';
 
 const LIMIT = 1024;
 const EVERY_MS = 60_000;
@@ -7,12 +7,12 @@ const EVERY_MS = 60_000;
 /** Says at most once a minute that a cache lags behind. */
 export class BacklogWarning {
   readonly #clock: Clock;
-  readonly #logger: CacheLogger;
+  readonly #logger: ZooKeeperLogger;
   readonly #what: string;
   #lastMs = -Infinity;
 
   /** @param what - the kind of records, for the log line */
-  constructor(clock: Clock, logger: CacheLogger, what: string) {
+  constructor(clock: Clock, logger: ZooKeeperLogger, what: string) {
     this.#clock = clock;
     this.#logger = logger;
     this.#what = what;

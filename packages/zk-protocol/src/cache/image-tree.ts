@@ -5,7 +5,7 @@ import { isNodepoolError } from '../base/errors.js';
 import { classifyPath, imageBuildLockPath, IMAGES_ROOT, uploadLockPath, type PathShape } from '../records/paths.js';
 import { decodeBuild, decodePauseReason, decodeUpload } from '../records/image.js';
 import type { BuildRecord, UploadRecord } from '../records/types.js';
-import type { CacheLogger } from './logger.js';
+import type { ZooKeeperLogger } from '../base/logger.js';
 
 /** What is stored about one image. */
 export interface ImageEntry {
@@ -26,7 +26,7 @@ export interface ImageEntry {
 export interface ImageTreeOptions {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
-  readonly logger: CacheLogger;
+  readonly logger: ZooKeeperLogger;
   /**
    * Something about the image changed, the locks of its builds and uploads included. Called once for each change, after
    * it can be seen here.

@@ -1,10 +1,10 @@
-import type { CacheLogger } from './logger.js';
+import type { ZooKeeperLogger } from '../base/logger.js';
 
 /** A list of callbacks; one that throws is logged and does not keep the others from being called. */
 export class Listeners<Args extends unknown[]> {
   readonly #listeners = new Set<(...args: Args) => void>();
 
-  constructor(private readonly logger: CacheLogger) {}
+  constructor(private readonly logger: ZooKeeperLogger) {}
 
   add(listener: (...args: Args) => void): () => void {
     const own = (...args: Args) => listener(...args);

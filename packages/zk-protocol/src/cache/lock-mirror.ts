@@ -1,6 +1,6 @@
 import { Listeners } from './listeners.js';
 import { LockStates } from './lock-states.js';
-import type { CacheLogger } from './logger.js';
+import type { ZooKeeperLogger } from '../base/logger.js';
 import type { CachedPath } from './tree-layout.js';
 
 /** A change of a lock, kept back until the record it belongs to has been read. */
@@ -12,7 +12,7 @@ export class LockMirror {
   readonly #queues = new Map<string, LockChange[]>();
   readonly #listeners: Listeners<[string, number]>;
 
-  constructor(logger: CacheLogger) {
+  constructor(logger: ZooKeeperLogger) {
     this.#listeners = new Listeners(logger);
   }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.js';
 import { isZooKeeperError } from '../client/contract/errors.js';
 import type { ReadOperation, ReadResult, ZooKeeper } from '../client/contract/types.js';
-import type { CacheLogger } from './logger.js';
+import type { ZooKeeperLogger } from '../base/logger.js';
 
 /** Reads in one multi, and multis under way. Bounds the memory a rebuild needs and keeps the pipe full. */
 const READS_PER_BATCH = 128;
@@ -28,7 +28,7 @@ export type PathToRead = ReadOperation & { readonly id: string };
 export interface PathReaderOptions {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
-  readonly logger: CacheLogger;
+  readonly logger: ZooKeeperLogger;
   /** Called with each answer, in the order of marking within a batch. */
   readonly deliver: (read: PathToRead, result: ReadResult) => void;
   /** Called after all answers of a batch were delivered. */

@@ -1,12 +1,12 @@
 import { Listeners } from './listeners.js';
-import type { CacheLogger } from './logger.js';
+import type { ZooKeeperLogger } from '../base/logger.js';
 
 /** Whether a cache has everything, and who wants to hear of it. */
 export class Readiness {
   readonly #listeners: Listeners<[boolean]>;
   #ready = false;
 
-  constructor(logger: CacheLogger) {
+  constructor(logger: ZooKeeperLogger) {
     this.#listeners = new Listeners(logger);
   }
 

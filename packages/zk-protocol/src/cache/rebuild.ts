@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.js';
 import { isZooKeeperError } from '../client/contract/errors.js';
 import type { ZooKeeper } from '../client/contract/types.js';
-import type { CacheLogger } from './logger.js';
+import type { ZooKeeperLogger } from '../base/logger.js';
 import type { PathReader } from './path-reader.js';
 import type { RecordDirectory, TreeLayout } from './tree-layout.js';
 
@@ -12,7 +12,7 @@ const RETRY_MS = 1000;
 export interface RebuildParts {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
-  readonly logger: CacheLogger;
+  readonly logger: ZooKeeperLogger;
   readonly layout: TreeLayout;
   readonly reader: PathReader;
   /** Ids of everything that is cached. */

@@ -16,7 +16,7 @@ import { decodeNode } from '../records/node.js';
 import { decodeRequest } from '../records/request.js';
 import type { ComponentRecord, NodeId, NodeRecord, PoolComponentRecord, RequestId } from '../records/types.js';
 import type { RequestRecord } from '../records/types.js';
-import type { CacheLogger } from './logger.js';
+import type { ZooKeeperLogger } from '../base/logger.js';
 import { TreeCache } from './tree-cache.js';
 import type { CommitTarget, LockAware, RecordCache } from './types.js';
 
@@ -24,7 +24,7 @@ import type { CommitTarget, LockAware, RecordCache } from './types.js';
 export interface CacheOptions {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
-  readonly logger: CacheLogger;
+  readonly logger: ZooKeeperLogger;
 }
 
 /** Options of the cache of nodes. */

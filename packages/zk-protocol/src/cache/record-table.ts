@@ -1,7 +1,7 @@
 import { isNodepoolError } from '../base/errors.js';
 import type { Stat } from '../client/contract/types.js';
 import { Listeners } from './listeners.js';
-import type { CacheLogger } from './logger.js';
+import type { ZooKeeperLogger } from '../base/logger.js';
 import type { Effect } from './own-writes.js';
 import type { RecordChange } from './types.js';
 
@@ -10,13 +10,13 @@ type Decode<T> = (id: string, body: Buffer, stat: Stat) => T | undefined;
 /** The records of a cache by id, with who wants to hear of their changes. */
 export class RecordTable<T extends { readonly stat: Stat | undefined }> {
   readonly #decodeBody: Decode<T>;
-  readonly #logger: CacheLogger;
+  readonly #logger: ZooKeeperLogger;
   readonly #records = new Map<string, T>();
   /** Version of bodies that could not be read, so that each is logged once. */
   readonly #malformed = new Map<string, bigint>();
   readonly #listeners: Listeners<[RecordChange<T>]>;
 
-  constructor(decode: Decode<T>, logger: CacheLogger) {
+  constructor(decode: Decode<T>, logger: ZooKeeperLogger) {
     this.#decodeBody = decode;
     this.#logger = logger;
     this.#listeners = new Listeners(logger);

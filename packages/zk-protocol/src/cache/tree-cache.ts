@@ -11,7 +11,7 @@ import type {
 import type { ZooKeeper } from '../client/contract/types.js';
 import { BacklogWarning } from './backlog-warning.js';
 import { LockMirror } from './lock-mirror.js';
-import type { CacheLogger } from './logger.js';
+import type { ZooKeeperLogger } from '../base/logger.js';
 import { OwnWrites } from './own-writes.js';
 import type { Effect } from './own-writes.js';
 import { PathReader } from './path-reader.js';
@@ -29,7 +29,7 @@ const UNREADABLE = 'ZooKeeper does not let us read a record; it is ignored';
 export interface TreeCacheOptions<T> {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
-  readonly logger: CacheLogger;
+  readonly logger: ZooKeeperLogger;
   /** For log lines, e.g. `node`. */
   readonly what: string;
   /** Paths that get a persistent-recursive watch. Each directory is one of them or below one. */

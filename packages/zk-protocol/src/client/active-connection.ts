@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../base/clock.js';
 import type { Connection } from './dial.js';
 import { Heartbeat } from './heartbeat.js';
-import type { ZooKeeperLogger } from './logger.js';
+import type { ZooKeeperLogger } from '../base/logger.js';
 import type { Credential, Pipeline } from './pipeline.js';
 
 /** What an {@link ActiveConnection} works with and tells. */

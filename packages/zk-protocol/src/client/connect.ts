@@ -2,7 +2,7 @@ import stock from 'node-zookeeper-client';
 import { patientClock, type Clock } from '../base/clock.js';
 import { systemLookup, type Lookup, type OpenStream } from './dial.js';
 import { ZooKeeperError } from './contract/errors.js';
-import { silentZooKeeperLogger, type ZooKeeperLogger } from './logger.js';
+import { silentZooKeeperLogger, type ZooKeeperLogger } from '../base/logger.js';
 import type { ServerAddress } from './contract/types.js';
 import { parseConnectString, toEnsemble } from './servers.js';
 import { loadTls, type ZooKeeperTlsOptions } from './tls.js';

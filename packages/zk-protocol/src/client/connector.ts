@@ -2,7 +2,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { type CancelTimer, type Clock, steadyNow } from '../base/clock.js';
 import { Backoff } from './backoff.js';
 import { dial, type Connection, type Lookup, type OpenStream } from './dial.js';
-import type { ZooKeeperLogger } from './logger.js';
+import type { ZooKeeperLogger } from '../base/logger.js';
 import { ServerList, type Target } from './server-list.js';
 
 const RETRY_WHILE_CLOSING_MS = 50;

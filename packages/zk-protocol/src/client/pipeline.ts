@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import stock from 'node-zookeeper-client';
-import type { ZooKeeperLogger } from './logger.js';
+import type { ZooKeeperLogger } from '../base/logger.js';
 import { badRequest } from './request-errors.js';
 import { RequestQueue } from './request-queue.js';
 import { ServerCode } from './contract/server-errors.js';
