@@ -1,4 +1,4 @@
-/** One line of a table. */
+/** One key with its default and meaning. */
 export interface Row {
   readonly key: string;
   readonly value: string;
@@ -12,11 +12,11 @@ export interface RequiredKeys {
   readonly needs: string;
 }
 export function requiredOf(schema: object, path?: string): RequiredKeys[];
-export function tablesOf(schemas: {
+export function listsOf(schemas: {
   topLevel: object;
   provider: object;
   pool: object;
   drivers: readonly { name: string; schema: object }[];
 }): Record<string, string>;
-export function renderPage(page: string, tables: Record<string, string>): Promise<string>;
+export function renderPage(page: string, lists: Record<string, string>): Promise<string>;
 export function driverPackages(): string[];

@@ -1,14 +1,16 @@
-// Writes the tables of docs/configuration.md from the schemas that configurations are checked with: npm run docs.
+// Writes the lists of keys in docs/configuration-reference.md from the schemas that check configurations: npm run docs.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { argv, exit } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { format } from 'prettier';
 import { ensureBuilt, root } from './ensure.mjs';
 
-const PAGE = `${root}docs/configuration.md`;
+const PAGE = `${root}docs/configuration-reference.md`;
+/** Lines are wrapped at this width. */
+const WIDTH = 120;
 const STYLE = JSON.parse(readFileSync(`${root}.prettierrc.json`, 'utf8'));
 
-/** Rows of a table: each key below a schema, with its default and its meaning. */
+/** Entries of a list: each key below a schema, with its default and its meaning. */
 export function rowsOf(schema, prefix = '', required = 'required') {
   const rows = Object.entries(schema.properties ?? {}).flatMap(([name, value]) => {
     const key = prefix === '' ? name : `${prefix}.${name}`;
@@ -49,7 +51,7 @@ export function requiredOf(schema, path = '') {
   return [...own, ...below.flatMap(([name, value]) => requiredOf(value, path === '' ? name : `${path}.${name}`))];
 }
 
-function requiredTable({ topLevel, provider, pool, drivers }) {
+function requiredList({ topLevel, provider, pool, drivers }) {
   const pools = { type: 'array', items: { properties: pool, required: ['name'] } };
   const common = { type: 'array', items: { properties: { ...provider, pools }, required: ['name'] } };
   const known = requiredOf({ properties: { ...topLevel.properties, providers: common } });
@@ -59,10 +61,22 @@ function requiredTable({ topLevel, provider, pool, drivers }) {
       .filter(isNew)
       .map(({ path, needs }) => ({ path, needs, driver: name })),
   );
-  const lines = [...known, ...ofDrivers].map(
-    ({ path, needs, driver = 'all' }) => `| \`${path}\` | ${driver} | ${needs} |`,
-  );
-  return ['| Map | Driver | Keys |', '| --- | --- | --- |', ...lines].join('\n');
+  const all = [...known, ...ofDrivers].map(({ path, needs, driver }) => {
+    const of = driver === undefined ? '' : ` (driver ${driver})`;
+    return item(`\`${path}\`${of}: ${needs}`);
+  });
+  return all.join('\n');
+}
+
+/** An item of a list, wrapped; what is in backticks stays in one piece. */
+function item(text) {
+  const words = text.match(/(?:`[^`]*`|[^\s`])+/g) ?? [];
+  const lines = words.reduce((lines, word) => {
+    const line = lines.at(-1) ?? '';
+    const longer = line === '' ? `- ${word}` : `${line} ${word}`;
+    return line !== '' && longer.length > WIDTH ? [...lines, `  ${word}`] : [...lines.slice(0, -1), longer];
+  }, []);
+  return lines.join('\n');
 }
 
 function rowsBelow(schema, key) {
@@ -106,13 +120,18 @@ function isComplete(schema, isRequired) {
   );
 }
 
-function table(rows) {
-  const lines = rows.map(({ key, value, meaning }) => `| \`${key}\` | ${value} | ${meaning.replaceAll('|', '\\|')} |`);
-  return ['| Key | Default | Meaning |', '| --- | --- | --- |', ...lines].join('\n');
+/** The keys of a schema as a list: key, default, meaning. */
+function list(rows) {
+  return rows.map(({ key, value, meaning }) => item(`\`${key}\`${inBrackets(value)}: ${meaning}`)).join('\n');
 }
 
-/** The tables by the name they have in the page. @param schemas - top level, common keys and drivers */
-export function tablesOf(schemas) {
+function inBrackets(value) {
+  if (value === '') return '';
+  return value.startsWith('required') ? ` (${value})` : ` (default: ${value})`;
+}
+
+/** The lists by the name they have in the page. @param schemas - top level, common keys and drivers */
+export function listsOf(schemas) {
   const { topLevel, provider, pool, drivers } = schemas;
   const top = { ...topLevel.properties };
   const { diskimages } = top;
@@ -120,10 +139,10 @@ export function tablesOf(schemas) {
   const common = { properties: provider, required: ['name'] };
   const pools = { properties: pool, required: ['name'] };
   return {
-    'required keys': requiredTable(schemas),
-    'top level': table(rowsOf({ properties: top })),
-    providers: table([...rowsOf(common, 'providers[]'), ...rowsOf(pools, 'providers[].pools[]')]),
-    diskimages: table(rowsOf(diskimages.items, 'diskimages[]')),
+    'required keys': requiredList(schemas),
+    'top level': list(rowsOf({ properties: top })),
+    providers: list([...rowsOf(common, 'providers[]'), ...rowsOf(pools, 'providers[].pools[]')]),
+    diskimages: list(rowsOf(diskimages.items, 'diskimages[]')),
     drivers: drivers.map(driverSection).join('\n\n'),
   };
 }
@@ -131,17 +150,17 @@ export function tablesOf(schemas) {
 function driverSection({ name, schema }) {
   const about = schema.description === undefined ? '' : `${schema.description}. `;
   const readme = `[@nodepool/driver-${name}](../packages/driver-${name}/README.md)`;
-  return `### ${name}\n\n${about}See ${readme}.\n\n${table(rowsOf(schema))}`;
+  return `### ${name}\n\n${about}See ${readme}.\n\n${list(rowsOf(schema))}`;
 }
 
-/** The page with its tables written anew. @throws {Error} a table has no place in it */
-export async function renderPage(page, tables) {
+/** The page with its lists replaced. @throws {Error} a list has no place in it */
+export async function renderPage(page, lists) {
   let text = page;
-  for (const [name, content] of Object.entries(tables)) {
+  for (const [name, content] of Object.entries(lists)) {
     const [begin, end] = [`<!-- begin ${name} -->`, `<!-- end ${name} -->`];
     const [before, rest] = text.split(begin);
     const after = rest?.split(end)[1];
-    if (after === undefined) throw new Error(`docs/configuration.md has no ${begin} ... ${end}`);
+    if (after === undefined) throw new Error(`docs/configuration-reference.md has no ${begin} ... ${end}`);
     text = `${before}${begin}\n\n${content}\n\n${end}${after}`;
   }
   return format(text, { ...STYLE, parser: 'markdown' });
@@ -160,13 +179,13 @@ async function main() {
     `${root}packages/core/dist/config/compose-schema.js`
   );
   const modules = await Promise.all(driverPackages().map((name) => import(`${root}packages/${name}/dist/index.js`)));
-  const tables = tablesOf({
+  const lists = listsOf({
     topLevel: TOP_LEVEL_SCHEMA,
     provider: COMMON_PROVIDER_PROPERTIES,
     pool: COMMON_POOL_PROPERTIES,
     drivers: modules.flatMap(({ driver }) => (driver === undefined ? [] : [driver])),
   });
-  writeFileSync(PAGE, await renderPage(readFileSync(PAGE, 'utf8'), tables));
+  writeFileSync(PAGE, await renderPage(readFileSync(PAGE, 'utf8'), lists));
 }
 
 if (argv[1] === fileURLToPath(import.meta.url)) await main().catch((error) => (console.error(error), exit(1)));

@@ -1,9 +1,9 @@
-// docs/configuration.md is what the schemas say, and the schemas say enough.
+// docs/configuration-reference.md is what the schemas say, and the schemas say enough.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { driverPackages, renderPage, requiredOf, rowsOf, tablesOf } from './config-docs.mjs';
+import { driverPackages, renderPage, requiredOf, rowsOf, listsOf } from './config-docs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -16,7 +16,7 @@ interface Driver {
 const load = (file: string): Promise<Record<string, unknown>> =>
   import(join(root, file)) as Promise<Record<string, unknown>>;
 
-describe('docs/configuration.md', () => {
+describe('docs/configuration-reference.md', () => {
   let schemas: { topLevel: object; provider: object; pool: object; drivers: Driver[] };
 
   beforeAll(async () => {
@@ -31,10 +31,10 @@ describe('docs/configuration.md', () => {
     };
   }, 60_000);
 
-  it('has the tables of the schemas as they are now; otherwise run: npm run docs', async () => {
-    const page = readFileSync(join(root, 'docs/configuration.md'), 'utf8');
+  it('has the lists of the schemas as they are now; otherwise run: npm run docs', async () => {
+    const page = readFileSync(join(root, 'docs/configuration-reference.md'), 'utf8');
 
-    expect(page).toBe(await renderPage(page, tablesOf(schemas)));
+    expect(page).toBe(await renderPage(page, listsOf(schemas)));
   });
 
   it('says what a map requires, and where one of several keys will do', () => {
