@@ -2,4 +2,4 @@ import { runChecks } from './checks.mjs';
 import { ensureBuilt } from './ensure.mjs';
 
 ensureBuilt();
-if (runChecks().length > 0) process.exit(1);
+if ((await runChecks()).length > 0) process.exit(1);

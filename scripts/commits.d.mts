@@ -1,0 +1,2 @@
+/** What is wrong with a commit message, in words; empty when nothing is. */
+export function problemsOf(subject: string, body: string): string[];
