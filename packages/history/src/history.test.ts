@@ -74,7 +74,7 @@ function follow(listen: (change: { id: string }) => void): () => void {
 }
 
 describe('the files', () => {
-  it('hold what is over, for the owner alone', async () => {
+  it('hold finished records, readable by the owner alone', async () => {
     await pass('200-0000000001');
     await history.close();
     const [file = ''] = await files();
@@ -87,18 +87,18 @@ describe('the files', () => {
     });
   });
 
-  it('are not written where every user may write', async () => {
+  it('are not written to a directory that every user may write to', async () => {
     await mkdir(directory);
     await chmod(directory, 0o777);
 
     await pass('100-0000000001');
 
     expect(await files()).toEqual([]);
-    const [, { error } = {}] = said.find(([message]) => message.startsWith('The history cannot be written')) ?? [];
+    const [, { error } = {}] = said.find(([message]) => message.startsWith('Failed to write the history')) ?? [];
     expect(error).toMatchObject({ code: 'NODEPOOL_UNSAFE_DIRECTORY' });
   });
 
-  it('are read while a request is still open, and cut-off lines are passed over', async () => {
+  it('are read while a request is still open, without lines that were cut off', async () => {
     await pass('200-0000000001');
     await history.close();
     const [file = ''] = await files();
@@ -118,7 +118,7 @@ describe('the files', () => {
     expect(await toldBy(history, '200-0000000003')).toBeUndefined();
   });
 
-  it('stay below their size, the oldest going first', async () => {
+  it('stay below the size limit: the oldest are deleted first', async () => {
     await history.close();
     history = open({ maxBytes: 4_000 });
     for (let i = 0; i < 200; i++) await pass(`200-${String(i).padStart(10, '0')}`);
@@ -130,18 +130,18 @@ describe('the files', () => {
     expect(await toldBy(open(), '200-0000000199')).toBeDefined();
   });
 
-  it('are shown without those that are damaged, which is said once', async () => {
+  it('are shown without damaged ones, which are logged once', async () => {
     await pass('200-0000000001');
     await writeFile(join(directory, '1000-abcd.jsonl.gz'), 'not compressed');
 
     expect(await toldBy(history, '200-0000000001')).toMatchObject({ state: 'withdrawn' });
     expect(await history.page({ sinceMs: 0, untilMs: Infinity, after: undefined })).toMatchObject({ lines: [] });
     expect(said).toMatchObject([
-      ['A part of the history is damaged; what it held is not shown', { path: join(directory, '1000-abcd.jsonl.gz') }],
+      ['Skipping the rest of a damaged history file', { path: join(directory, '1000-abcd.jsonl.gz') }],
     ]);
   });
 
-  it('go when they are too old', async () => {
+  it('are deleted when they are too old', async () => {
     await pass('200-0000000001');
     await clock.advance(1.3 * DAY_MS);
     await pass('200-0000000002');
@@ -151,14 +151,14 @@ describe('the files', () => {
     expect(await toldBy(open(), '200-0000000001')).toBeUndefined();
   });
 
-  it('are not there when the history is switched off', async () => {
+  it('do not exist while the history is disabled', async () => {
     await history.configure({ enabled: false, directory: undefined, maxBytes: 1_000_000, maxAgeMs: DAY_MS });
     await pass('200-0000000001');
 
     await expect(files()).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('say once when they cannot be written, and count what is lost', async () => {
+  it('log a write failure once, and count the lines dropped', async () => {
     await writeFile(directory, 'not a folder');
     await pass('200-0000000001');
     await pass('200-0000000002');
@@ -172,13 +172,13 @@ describe('the files', () => {
 
     expect(dropped).toBeGreaterThanOrEqual(2);
     expect(said).toMatchObject([
-      ['The history cannot be written; what happens meanwhile is not kept', { directory, error: { code: 'EEXIST' } }],
+      ['Failed to write the history; dropping its lines', { directory, error: { code: 'EEXIST' } }],
     ]);
     expect(await toldBy(history, '200-0000000003')).toMatchObject({ state: 'withdrawn' });
   });
 });
 
-it('says where a launcher was gone while a request waited', async () => {
+it('shows that a launcher was gone while a request waited', async () => {
   const asked = request('200-0000000001', { createdTimeMs: clock.now() });
   queueBehind(asked, { rule: 'label-quota', text: 'none is free' });
   await clock.advance(20_000);
@@ -190,20 +190,5 @@ it('says where a launcher was gone while a request waited', async () => {
       { cause: 'label-quota', begin_time: 1_600_000_001 },
       { cause: 'unseen', text: expect.stringMatching(/was gone/) as string, begin_time: 1_600_000_021, end_time: null },
     ],
-  });
-});
-
-it('means the newest request where ids have begun anew', () => {
-  const line = (createdMs: number, rule: string) => ({
-    ...({ kind: 'request', id: '200-0000000001' } as const),
-    facts: { createdMs, labels: [], requestor: null, tenant: null },
-    events: [{ timeMs: createdMs, what: 'waits' as const, pool: 'rack/main', rule, text: rule }],
-  });
-  const lines = [line(1_000_000_000, 'pool-full'), line(2_000_000_000, 'label-quota')];
-  const run = { launcher: 'nl01', run: 'a', isRunning: true, heardMs: 0, lines };
-
-  expect(timelineOf('request', '200-0000000001', [run])).toMatchObject({
-    created_time: 2_000_000,
-    intervals: [{ cause: 'label-quota' }],
   });
 });

@@ -3,27 +3,26 @@ import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
 import { newCondition, type FoundCondition, type HistorySettings, type Logger } from '@nodepool/core';
 import type { LauncherMetrics } from '@nodepool/core/service';
 import { HistoryFiles } from './files/history-files.js';
-import { readHistoryPage, type HistoryPage, type PageQuery } from './files/history-page.js';
-import { readHistory, type RunLines } from './files/read-history.js';
+import { readHistory, readHistoryPage, type HistoryPage, type PageQuery, type RunLines } from './files/read-history.js';
 import type { OnDamage } from './files/stored-files.js';
 import { causesOfRequest } from './record/causes.js';
 import type { PastLine } from './record/event.js';
 import { Recorder, type FollowedLauncher, type PastRequest } from './record/recorder.js';
 import { SlowNodes } from './slow-nodes.js';
 
-/** What happens within this time is written together; it is what is lost when the process is killed. */
+/** Interval between writes. When the process is killed, at most this much is lost. */
 const WRITE_MS = 5_000;
-/** While requests wait, how often the file says that the launcher is there. */
+/** Interval of the lines that prove the launcher was running while requests waited. */
 const ALIVE_MS = 60_000;
 
-/** What a record is kept with. */
+/** Options of {@link History}. */
 export interface HistoryOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly settings: HistorySettings | undefined;
-  /** Where the record is unless the settings say otherwise. */
+  /** Used if the settings name no directory. */
   readonly defaultDirectory: string;
-  /** What is counted while it is noted; missing: nothing. */
+  /** Receives waiting times and slow nodes; optional. */
   readonly metrics?: Pick<LauncherMetrics, 'requestWaited' | 'nodeTooLong'>;
 }
 
@@ -32,7 +31,7 @@ const DEFAULTS: HistorySettings = {
   ...{ maxBytes: 200 * 1024 * 1024, maxAgeMs: 86_400_000 },
 };
 
-/** The record of what a launcher decided and when, for each request and node: kept in memory while it happens, then in files. */
+/** Records the decisions of a launcher about each request and node: in memory while the record is open, then in files. */
 export class History {
   readonly #options: HistoryOptions;
   readonly #recorder: Recorder;
@@ -67,7 +66,7 @@ export class History {
     return this.#droppedBefore + (this.#files?.dropped ?? 0);
   }
 
-  /** That it cannot be written, if so. @param hostname - of this launcher */
+  /** Reports a history that cannot be written. @param hostname - host of this launcher */
   conditions(hostname: string): FoundCondition[] {
     const failure = this.#files?.failure;
     if (!failure) return [];
@@ -82,7 +81,7 @@ export class History {
     ];
   }
 
-  /** Follows a launcher from before its start on. */
+  /** Records the events of a launcher. Call it before the launcher starts. */
   follow(launcher: FollowedLauncher): void {
     this.#unsubscribe.push(
       this.#recorder.follow(launcher),
@@ -90,7 +89,7 @@ export class History {
     );
   }
 
-  /** Other settings are in force. */
+  /** Applies changed settings. */
   async configure(settings: HistorySettings = DEFAULTS): Promise<void> {
     const before = JSON.stringify(this.#settings);
     this.#settings = settings;
@@ -102,9 +101,9 @@ export class History {
     this.#droppedBefore += files?.dropped ?? 0;
   }
 
-  /** What this launcher, in this run and earlier ones, has on record of a request or node. */
+  /** Reads all lines about a request or node, of this run and of earlier runs. */
   async read(id: string): Promise<readonly (RunLines & { readonly isRunning: boolean })[]> {
-    const stored = this.#settings.enabled ? await readHistory(this.#directory(), id, this.#tellDamage) : [];
+    const stored = this.#settings.enabled ? await readHistory(this.#directory(), id, this.#reportDamage) : [];
     const open = this.#openLines(id);
     const earlier = stored.map((run) => ({ ...run, isRunning: run.run === this.#run }));
     if (open.length === 0) return earlier;
@@ -114,26 +113,26 @@ export class History {
     return [...earlier.filter((run) => run !== own), now];
   }
 
-  /** What is in the files of this launcher and of earlier runs, piece by piece. */
+  /** Reads one page of the files of this run and of earlier runs. */
   async page(query: PageQuery): Promise<HistoryPage> {
     if (!this.#settings.enabled) return { baseMs: 0, lines: [], next: undefined };
-    return readHistoryPage(this.#directory(), query, this.#tellDamage);
+    return readHistoryPage(this.#directory(), query, this.#reportDamage);
   }
 
-  /** Told once of each part. */
-  readonly #tellDamage: OnDamage = ({ path }, error) => {
+  /** Logs each damaged file once. */
+  readonly #reportDamage: OnDamage = ({ path }, error) => {
     if (this.#damaged.has(path)) return;
     this.#damaged.add(path);
-    this.#options.logger.warn('A part of the history is damaged; what it held is not shown', { path, error });
+    this.#options.logger.warn('Skipping the rest of a damaged history file', { path, error });
   };
 
-  /** Resolves when everything noted so far is in the files, or dropped. */
+  /** Resolves when all events so far are written or dropped. */
   async written(): Promise<void> {
     this.#cancelWrite?.();
     await this.#write();
   }
 
-  /** What is not in the files yet, or only in part. */
+  /** Lines of open records, which the files hold in part or not at all. */
   #openLines(id: string): PastLine[] {
     const request = this.#recorder.request(id);
     const node = this.#recorder.node(id);
@@ -145,7 +144,7 @@ export class History {
     return lines;
   }
 
-  /** Writes what is left. */
+  /** Writes all pending lines and stops recording. */
   async close(): Promise<void> {
     for (const end of this.#unsubscribe) end();
     this.#cancelWrite?.();
@@ -179,7 +178,7 @@ export class History {
 
   #writeSoon(): void {
     this.#cancelWrite ??= this.#options.clock.setTimer(WRITE_MS, () => void this.#write());
-    this.#cancelAlive ??= this.#options.clock.setTimer(ALIVE_MS, () => this.#tellAlive());
+    this.#cancelAlive ??= this.#options.clock.setTimer(ALIVE_MS, () => this.#writeAlive());
   }
 
   async #write(): Promise<void> {
@@ -188,11 +187,11 @@ export class History {
     await this.#files?.append(lines);
   }
 
-  #tellAlive(): void {
+  #writeAlive(): void {
     this.#cancelAlive = undefined;
     if (this.#recorder.openCount === 0) return;
     void this.#files?.append([this.#aliveLine('alive')]);
-    this.#cancelAlive = this.#options.clock.setTimer(ALIVE_MS, () => this.#tellAlive());
+    this.#cancelAlive = this.#options.clock.setTimer(ALIVE_MS, () => this.#writeAlive());
   }
 
   #aliveLine(what: 'alive' | 'stop'): PastLine {

@@ -21,7 +21,7 @@ function become(id: string, state: 'building' | 'deleting' | 'ready' | undefined
   slow.nodeChanged({ id, before: undefined, after });
 }
 
-it('tells once of a node that is made or deleted for too long', async () => {
+it('reports a node once whose launch or deletion takes too long', async () => {
   become('1', 'building');
   become('2', 'building');
   become('3', 'deleting');
@@ -34,7 +34,7 @@ it('tells once of a node that is made or deleted for too long', async () => {
   expect(clock.pendingTimers).toBe(0);
 });
 
-it('looks again at one that is in such a state again', async () => {
+it('reports a node again when it exceeds the limit of another state', async () => {
   become('1', 'building');
   await clock.advance(20 * MINUTE_MS);
   become('1', 'deleting');

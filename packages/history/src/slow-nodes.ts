@@ -1,15 +1,15 @@
 import type { CancelTimer, Clock, NodeRecord, RecordChange } from '@nodepool/zk-protocol';
 
 const MINUTE_MS = 60_000;
-/** Longer than that is worth an alert, whatever the cloud. */
+/** Beyond these times a node deserves an alert, whatever the cloud. */
 const LIMITS_MS: Readonly<Record<string, number>> = { building: 15 * MINUTE_MS, deleting: 10 * MINUTE_MS };
 
-/** What {@link SlowNodes} are made with. */
+/** Options of {@link SlowNodes}. */
 export interface SlowNodesOptions {
   readonly clock: Clock;
   /** Whether the pool that made the node is one of this launcher. */
   readonly isOwn: (launcherId: string) => boolean;
-  /** A node has been in the state for too long; told once for each time it is in it. */
+  /** Called once each time a node exceeds the limit of a state. */
   readonly tooLong: (provider: string, state: string) => void;
 }
 
@@ -17,10 +17,10 @@ interface WatchedNode {
   readonly state: string;
   readonly provider: string;
   readonly sinceMs: number;
-  isTold: boolean;
+  isReported: boolean;
 }
 
-/** Notices nodes that are made or deleted for too long. Looks once a minute, and only while there are any. */
+/** Detects nodes whose launch or deletion takes too long. Checks once a minute, and only while there are any. */
 export class SlowNodes {
   readonly #options: SlowNodesOptions;
   readonly #since = new Map<string, WatchedNode>();
@@ -38,8 +38,8 @@ export class SlowNodes {
     }
     const { state, provider, stateTimeMs: sinceMs } = after;
     if (this.#since.get(id)?.state === state) return;
-    this.#since.set(id, { state, provider: provider ?? '', sinceMs, isTold: false });
-    this.#cancel ??= clock.setTimer(MINUTE_MS, () => this.#look());
+    this.#since.set(id, { state, provider: provider ?? '', sinceMs, isReported: false });
+    this.#cancel ??= clock.setTimer(MINUTE_MS, () => this.#check());
   }
 
   close(): void {
@@ -47,16 +47,16 @@ export class SlowNodes {
     this.#since.clear();
   }
 
-  #look(): void {
+  #check(): void {
     const { clock, tooLong } = this.#options;
     this.#cancel = undefined;
     let isWatching = false;
     for (const node of this.#since.values()) {
-      if (node.isTold) continue;
-      node.isTold = clock.now() - node.sinceMs >= (LIMITS_MS[node.state] ?? 0);
-      if (node.isTold) tooLong(node.provider, node.state);
+      if (node.isReported) continue;
+      node.isReported = clock.now() - node.sinceMs >= (LIMITS_MS[node.state] ?? 0);
+      if (node.isReported) tooLong(node.provider, node.state);
       else isWatching = true;
     }
-    if (isWatching) this.#cancel = clock.setTimer(MINUTE_MS, () => this.#look());
+    if (isWatching) this.#cancel = clock.setTimer(MINUTE_MS, () => this.#check());
   }
 }

@@ -9,7 +9,7 @@ import { HistoryFiles } from './history-files.js';
 
 const RUN = 'abcd1234';
 
-it('leaves no empty files on a full disk, and continues once there is space', async () => {
+it('leaves no empty files on a full disk, and continues once space is free', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'nodepool-history-'));
   onTestFinished(() => rm(directory, { recursive: true }));
   const clock = new VirtualClock(1_600_000_000_000);

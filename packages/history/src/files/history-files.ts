@@ -8,38 +8,38 @@ import { checkOwnDirectory, type Clock, makeDirectory } from '@nodepool/zk-proto
 import { encodeLine, type PastLine } from '../record/event.js';
 import { listHistoryFiles } from './stored-files.js';
 
-/** Parts of the record by their age and size: what is deleted goes part by part. */
-const PARTS = 10;
+/** The history is divided into about this many files by age and size; trimming deletes whole files. */
+const FILES = 10;
 const UNFINISHED = /^\d+-[0-9a-f]+\.jsonl\.gz\.new$/;
-/** Parts are no larger, so that little is left uncompressed. */
-const LARGEST_PART = 4 * 1024 * 1024;
-/** Lines that wait for a disk that hangs; more are dropped. */
-const MOST_WAITING = 50_000;
-/** After an error nothing is written for a while. */
-const REST_MS = 10_000;
+/** Limits how much history is not compressed yet. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+/** Limits the queue while the disk hangs; further lines are dropped. */
+const MAX_WAITING_LINES = 50_000;
+/** Pause after a failed write. */
+const RETRY_MS = 10_000;
 
-/** Where the record is and how large it may grow. */
+/** Directory and limits of the history. */
 export interface HistoryPlace {
   readonly directory: string;
   readonly maxBytes: number;
   readonly maxAgeMs: number;
 }
 
-/** What {@link HistoryFiles} are made with. */
+/** Options of {@link HistoryFiles}. */
 export interface HistoryFilesOptions extends HistoryPlace {
-  /** Tells this process from others that wrote there, hexadecimal. */
+  /** Hexadecimal id of this process; processes with different ids may share the directory. */
   readonly run: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** What processes have left that were killed while they compressed a part. */
+/** Removes partly compressed files of processes that were killed. */
 async function removeUnfinished(directory: string, run: string): Promise<void> {
-  const left = (await readdir(directory)).filter((name) => UNFINISHED.test(name) && !name.includes(run));
-  await Promise.all(left.map((name) => rm(join(directory, name), { force: true })));
+  const unfinished = (await readdir(directory)).filter((name) => UNFINISHED.test(name) && !name.includes(run));
+  await Promise.all(unfinished.map((name) => rm(join(directory, name), { force: true })));
 }
 
-/** Why the record cannot be written, since when, and when that was last tried, ms since the epoch. */
+/** A failure to write the history, with the times of its first and latest occurrence in ms since the epoch. */
 export interface WriteFailure {
   readonly error: NodeJS.ErrnoException;
   readonly sinceMs: number;
@@ -47,8 +47,8 @@ export interface WriteFailure {
 }
 
 /**
- * Appends lines to the newest part of the record and deletes the oldest parts. What cannot be written is counted and
- * dropped: a record is not worth a launcher.
+ * Appends lines to the newest history file and deletes the oldest files. Lines that cannot be written are dropped and
+ * counted: a full disk must not stop a launcher.
  */
 export class HistoryFiles {
   readonly #options: HistoryFilesOptions;
@@ -56,10 +56,10 @@ export class HistoryFiles {
   #compressing: Promise<void> | undefined;
   #lastMs = 0;
   #failure: WriteFailure | undefined;
-  #restUntilMs = 0;
+  #retryAtMs = 0;
   #dropped = 0;
   #waiting = 0;
-  /** Calls follow one another. */
+  /** The latest write; each write starts when the one before it has ended. */
   #last: Promise<void> = Promise.resolve();
 
   constructor(options: HistoryFilesOptions) {
@@ -71,14 +71,14 @@ export class HistoryFiles {
     return this.#dropped;
   }
 
-  /** What keeps it from being written; `undefined`: nothing. */
+  /** The current failure; `undefined` if the last write succeeded. */
   get failure(): WriteFailure | undefined {
     return this.#failure;
   }
 
   /** Resolves when the lines are written or dropped. Never rejects. */
   append(lines: readonly PastLine[]): Promise<void> {
-    if (this.#waiting > MOST_WAITING) {
+    if (this.#waiting > MAX_WAITING_LINES) {
       this.#dropped += lines.length;
       return this.#last;
     }
@@ -98,7 +98,7 @@ export class HistoryFiles {
   async #append(lines: readonly PastLine[]): Promise<void> {
     if (lines.length === 0) return;
     const { clock, logger, directory } = this.#options;
-    if (clock.now() < this.#restUntilMs) {
+    if (clock.now() < this.#retryAtMs) {
       this.#dropped += lines.length;
       return;
     }
@@ -108,18 +108,17 @@ export class HistoryFiles {
       const bytes = Buffer.from(text);
       await file.handle.appendFile(bytes);
       file.bytes += bytes.length;
-      if (this.#failure) logger.info('The history is written again', { directory, dropped: this.#dropped });
+      if (this.#failure) logger.info('Resumed writing the history', { directory, dropped: this.#dropped });
       this.#failure = undefined;
     } catch (error) {
       this.#dropped += lines.length;
-      this.#restUntilMs = clock.now() + REST_MS;
-      if (!this.#failure)
-        logger.warn('The history cannot be written; what happens meanwhile is not kept', { directory, error });
+      this.#retryAtMs = clock.now() + RETRY_MS;
+      if (!this.#failure) logger.warn('Failed to write the history; dropping its lines', { directory, error });
       const lastMs = clock.now();
       this.#failure = { error: error as NodeJS.ErrnoException, sinceMs: this.#failure?.sinceMs ?? lastMs, lastMs };
       const { path, bytes } = this.#file ?? {};
-      await this.#closeFile(); // a line that was cut short ends its part
-      // what has no whole line is nothing: on a full disk each attempt would leave such a file
+      await this.#closeFile(); // a partly written line must be the last of its file
+      // on a full disk each attempt would leave another empty file
       if (path !== undefined && bytes === 0) await this.#removeEmpty(path);
     }
   }
@@ -128,7 +127,7 @@ export class HistoryFiles {
     try {
       await rm(path, { force: true });
     } catch (error) {
-      this.#options.logger.debug('An empty part of the history stays, as it cannot be removed', { path, error });
+      this.#options.logger.debug('Failed to remove an empty history file', { path, error });
     }
   }
 
@@ -136,7 +135,7 @@ export class HistoryFiles {
     const { clock, maxBytes, maxAgeMs, directory, run } = this.#options;
     const nowMs = clock.now();
     const file = this.#file;
-    if (file && file.bytes < Math.min(LARGEST_PART, maxBytes / PARTS) && nowMs - file.sinceMs < maxAgeMs / PARTS)
+    if (file && file.bytes < Math.min(MAX_FILE_BYTES, maxBytes / FILES) && nowMs - file.sinceMs < maxAgeMs / FILES)
       return file;
     await this.#closeFile();
     await this.#compressing;
@@ -144,20 +143,20 @@ export class HistoryFiles {
     await makeDirectory(directory, 0o700);
     await this.#trim();
     if (file) this.#compress(file.path);
-    // two parts of one millisecond would be one file
+    // the name must be unique even for two files begun within one millisecond
     const sinceMs = (this.#lastMs = Math.max(nowMs, this.#lastMs + 1));
     const path = join(directory, `${sinceMs}-${run}.jsonl`);
     return (this.#file = { path, handle: await open(path, 'a', 0o600), bytes: 0, sinceMs });
   }
 
-  /** Until it is whole, the part is read as it was; one that is gone already is no loss. */
+  /** Compresses a finished file in the background. Readers use the original until the compressed file is complete. */
   #compress(path: string): void {
     const compressed = `${path}.gz`;
     const output = createWriteStream(`${compressed}.new`, { mode: 0o600 });
     this.#compressing = pipeline(createReadStream(path), createGzip({ level: 1 }), output)
       .then(() => rename(`${compressed}.new`, compressed))
       .then(() => rm(path, { force: true }))
-      .catch(() => rm(`${compressed}.new`, { force: true }).catch(() => undefined)); // the part stays as it is
+      .catch(() => rm(`${compressed}.new`, { force: true }).catch(() => undefined)); // the file stays uncompressed
   }
 
   async #trim(): Promise<void> {
@@ -166,8 +165,8 @@ export class HistoryFiles {
     const files = await listHistoryFiles(directory);
     let bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     for (const file of files) {
-      const isOld = clock.now() - file.beganMs > maxAgeMs + maxAgeMs / PARTS;
-      if (!isOld && bytes <= maxBytes - maxBytes / PARTS) continue;
+      const isOld = clock.now() - file.beganMs > maxAgeMs + maxAgeMs / FILES;
+      if (!isOld && bytes <= maxBytes - maxBytes / FILES) continue;
       await rm(file.path, { force: true });
       bytes -= file.bytes;
     }
@@ -176,6 +175,6 @@ export class HistoryFiles {
   async #closeFile(): Promise<void> {
     const file = this.#file;
     this.#file = undefined;
-    await file?.handle.close().catch(() => undefined); // its lines are written or counted as dropped
+    await file?.handle.close().catch(() => undefined); // its lines were written or counted as dropped
   }
 }

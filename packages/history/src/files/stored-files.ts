@@ -7,30 +7,29 @@ const NAME = /^(\d+)-([0-9a-f]+)\.jsonl(\.gz)?$/;
 const CHUNK_BYTES = 256 * 1024;
 const NEW_LINE = 10;
 
-/** A part of a history. */
+/** One file of a history. */
 export interface HistoryFile {
   readonly path: string;
   readonly isCompressed: boolean;
-  /** The process that wrote it. */
+  /** Id of the process that wrote it. */
   readonly run: string;
-  /** Times in it are told from here on. */
+  /** Times in its lines are relative to this time. */
   readonly beganMs: number;
-  /** When it was written last. */
   readonly modifiedMs: number;
   readonly bytes: number;
 }
 
-/** The parts in a folder, the oldest first, each once. A folder that is not there has none. */
+/** Lists the history files in a directory, oldest first, each once. A missing directory has none. */
 export async function listHistoryFiles(directory: string): Promise<HistoryFile[]> {
   const all = new Set(await readdir(directory).catch(ifMissing));
-  // who is killed after compressing a part leaves it in both forms
+  // a process killed right after compressing a file leaves both forms
   const names = [...all].filter((name) => !name.endsWith('.gz') || !all.has(name.slice(0, -'.gz'.length)));
   const files = await Promise.all(
     names.map(async (name) => {
       const [, began, run, end] = NAME.exec(name) ?? [];
       if (began === undefined || run === undefined) return undefined;
       const path = join(directory, name);
-      const found = await stat(path).catch((error: unknown) => void ifMissing(error)); // it has been deleted meanwhile
+      const found = await stat(path).catch((error: unknown) => void ifMissing(error)); // deleted meanwhile
       if (!found) return undefined;
       const { size: bytes, mtimeMs: modifiedMs } = found;
       return { path, isCompressed: end !== undefined, run, beganMs: Number(began), modifiedMs, bytes };
@@ -39,7 +38,7 @@ export async function listHistoryFiles(directory: string): Promise<HistoryFile[]
   return files.filter((file) => file !== undefined).sort((a, b) => a.beganMs - b.beganMs || (a.path < b.path ? -1 : 1));
 }
 
-/** The content in pieces of whole lines, so that nothing else has to wait; nothing where it has been deleted meanwhile. */
+/** Yields the content in blocks of whole lines, and nothing if the file was deleted meanwhile. */
 export async function* readHistoryFile(file: HistoryFile): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   try {
@@ -51,15 +50,15 @@ export async function* readHistoryFile(file: HistoryFile): AsyncGenerator<Buffer
     }
   } catch (error) {
     ifMissing(error);
-    // it has been compressed meanwhile, or was too old
+    // compressed or deleted meanwhile
     if (!file.isCompressed) yield* readHistoryFile({ ...file, path: `${file.path}.gz`, isCompressed: true });
   }
 }
 
-/** Told of a part that cannot be unpacked. */
+/** Called for each file that cannot be decompressed. */
 export type OnDamage = (file: HistoryFile, error: unknown) => void;
 
-/** As {@link readHistoryFile}, without what comes after a damage: the other parts are worth reading. */
+/** Like {@link readHistoryFile}, but ends at the first damaged block instead of throwing, so that other files are still read. */
 export async function* readUndamaged(file: HistoryFile, onDamage: OnDamage): AsyncGenerator<Buffer> {
   try {
     yield* readHistoryFile(file);

@@ -14,7 +14,7 @@ function request(events: PastEvent[], node: PastEvent[] = []) {
   return { id: 'r1', facts: FACTS, events, nodes, eventsNow: () => events };
 }
 
-it('an outage of the cloud during a launch is a cause of its own', () => {
+it('separates an outage of the cloud from the launch it interrupts', () => {
   const stage = (timeMs: number, name: string) => pastEvent(timeMs, 'stage', '', name);
   const node = [stage(1_020, 'creating'), stage(2_000, 'cloud-away'), stage(9_000, 'waiting')];
   const causes = causesOfRequest(request([taken(1_010), fulfilled(9_500)], node));
@@ -29,7 +29,7 @@ it('an outage of the cloud during a launch is a cause of its own', () => {
 });
 
 describe('causes of a request that was served at once', () => {
-  it('are no others than by following everything that is told of it', () => {
+  it('are the same as those computed from all events', () => {
     const pasts = [
       request([taken(1_010), fulfilled(1_030)], GIVEN),
       request([queued(1_005), taken(1_010), fulfilled(1_030)], GIVEN),
@@ -48,7 +48,7 @@ describe('causes of a request that was served at once', () => {
       expect(causesOfRequest(past)).toEqual(causesOf({ createdMs: 1_000, events: past.events, nodes: past.nodes }));
   });
 
-  it('are the times before it was looked at, while it was planned and while it was handled', () => {
+  it('are the times until it was seen, until it was accepted and until it was fulfilled', () => {
     const causes = causesOfRequest(request([queued(1_005), taken(1_010), fulfilled(1_030)], GIVEN));
 
     expect(causes.map(({ cause, beginMs, endMs }) => [cause, beginMs, endMs])).toEqual([

@@ -1,36 +1,37 @@
 import type { PastEvent } from './event.js';
 import type { KnownRequest } from './open-records.js';
 
-/** An event and who has told of it. */
+/** An event and the launcher that recorded it. */
 export interface ToldEvent extends PastEvent {
-  /** Missing: there is only one. */
+  /** Missing if all events are from the same launcher. */
   readonly launcher?: string;
 }
 
-/** What is known of a node that was made for a request. */
+/** A node launched for, or allocated to, a request. */
 export interface MadeNode {
   readonly id: string;
   readonly events: readonly ToldEvent[];
 }
 
-/** A time during which a request waited for one thing. */
+/** A period during which a request waited for one cause. */
 export interface Interval {
   readonly beginMs: number;
-  /** `undefined`: it still does. */
+  /** `undefined`: it still waits. */
   readonly endMs: number | undefined;
   /** A rule of the plan, `unseen`, `planning`, `not-planning`, `handling`, `launching`, `cloud-away`, `key-scan` or `launch-failed`. */
   readonly cause: string;
   readonly text: string;
 }
 
-/** Everything that is known of the way of a request. */
+/** All recorded events of a request and its nodes. */
 export interface RequestPast {
   readonly createdMs: number | undefined;
   readonly events: readonly ToldEvent[];
   readonly nodes: readonly MadeNode[];
 }
 
-interface Standing {
+/** The latest decision of one pool about the request. */
+interface PoolDecision {
   readonly pool: string;
   readonly what: 'queued' | 'waits' | 'behind' | 'left' | 'declined' | 'taken';
   readonly rule: string;
@@ -42,31 +43,31 @@ interface Cause {
 }
 
 const UNSEEN: Cause = { cause: 'unseen', text: 'no launcher has looked at it' };
-const LOST: Cause = { cause: 'unseen', text: 'the launcher that had it was gone, and no other had looked at it' };
+const LOST: Cause = { cause: 'unseen', text: 'its launcher was gone, and no other launcher had looked at it' };
 const PUT_BACK: Cause = { cause: 'unseen', text: 'it was put back, and no pool had looked at it again' };
 const ENDS: ReadonlySet<string> = new Set(['fulfilled', 'failed', 'gone']);
-/** States of a node that is not ready yet. */
-const IN_THE_MAKING: ReadonlySet<string> = new Set(['init', 'building']);
-const planning = (pool: string): Cause => ({ cause: 'planning', text: `${pool}: it is looked at` });
+/** States of a node whose launch is in progress. */
+const LAUNCHING: ReadonlySet<string> = new Set(['init', 'building']);
+const planning = (pool: string): Cause => ({ cause: 'planning', text: `${pool}: the pool is planning` });
 const handling = (pool: string): Cause => ({
   cause: 'handling',
-  text: `${pool}: nodes are locked, looked at and handed over`,
+  text: `${pool}: nodes are locked, checked and handed over`,
 });
-/** The first that there is says what the request waits for. */
-const ORDER: readonly Standing['what'][] = ['waits', 'behind', 'queued', 'left', 'declined'];
+/** Decisions by precedence: the first one found among the pools is the cause. */
+const DECISIONS: readonly PoolDecision['what'][] = ['waits', 'behind', 'queued', 'left', 'declined'];
 
-/** The first that there is of these says what the work on a request waits for. */
-const WORK_ON_NODES = ['launch-failed', 'cloud-away', 'launching', 'key-scan'];
+/** Causes of an accepted request by precedence: the first one found among its nodes applies. */
+const NODE_CAUSES = ['launch-failed', 'cloud-away', 'launching', 'key-scan'];
 
-/** What a request waited for, as one launcher knows it. */
+/** Computes the causes of a request from the events of one launcher. */
 export function causesOfRequest({ facts, events, nodes }: KnownRequest): Interval[] {
   const past = { createdMs: facts.createdMs, events, nodes };
   return causesWhenServedAtOnce(past) ?? causesOf(past);
 }
 
 /**
- * As {@link causesOf}, for a request that the only pool that looked at it took at once and gave ready nodes, as most are.
- * @returns `undefined`: it was another one
+ * Fast path of {@link causesOf} for most requests: only one pool saw it, accepted it at once and had ready nodes.
+ * @returns `undefined` for any other request
  */
 function causesWhenServedAtOnce({ createdMs, events, nodes }: RequestPast): Interval[] | undefined {
   const [end, taken, queued] = [events.at(-1), events.at(-2), events.at(-3)];
@@ -87,31 +88,31 @@ function causesWhenServedAtOnce({ createdMs, events, nodes }: RequestPast): Inte
 
 function wasMade({ events }: MadeNode): boolean {
   return events.some(
-    ({ what, rule }) => what === 'stage' || what === 'error' || (what === 'state' && IN_THE_MAKING.has(rule)),
+    ({ what, rule }) => what === 'stage' || what === 'error' || (what === 'state' && LAUNCHING.has(rule)),
   );
 }
 
-/** When a request was fulfilled, failed or withdrawn; `undefined`: not yet. */
+/** The event by which a request was fulfilled, failed or withdrawn; `undefined`: it is open. */
 export function endOf(events: readonly PastEvent[]): PastEvent | undefined {
   return events.find(({ what }) => ENDS.has(what));
 }
 
-/** What a request waited for, without a gap from its creation to its end. */
+/** Divides the time from the creation of a request to its end into causes, without gaps. */
 export function causesOf(past: RequestPast): Interval[] {
-  const told = inOrder(past);
+  const entries = inOrder(past);
   const end = endOf(past.events);
   const endMs = end?.timeMs;
-  const state = new Situation();
+  const progress = new RequestProgress();
   const intervals: Interval[] = [];
-  const first = past.createdMs ?? told[0]?.event.timeMs;
+  const first = past.createdMs ?? entries[0]?.event.timeMs;
   if (first === undefined) return [];
   let beginMs = first;
   let { cause, text } = UNSEEN;
-  for (const { event, node } of told) {
+  for (const { event, node } of entries) {
     if (endMs !== undefined && event.timeMs > endMs) break;
     if (event === end) continue;
-    state.hear(event, node);
-    const next = state.cause();
+    progress.apply(event, node);
+    const next = progress.cause();
     if (next.cause !== cause) {
       const atMs = Math.max(beginMs, event.timeMs);
       if (atMs > beginMs) intervals.push({ beginMs, endMs: atMs, cause, text });
@@ -124,21 +125,21 @@ export function causesOf(past: RequestPast): Interval[] {
   return mergeEqual(intervals);
 }
 
-interface Told {
+interface Entry {
   readonly event: ToldEvent;
-  /** Missing: it is about the request itself. */
+  /** `undefined`: an event of the request itself. */
   readonly node: string | undefined;
 }
 
-/** Everything that is told, by time; of the same moment in the order in which it was told. */
-function inOrder({ events, nodes }: RequestPast): Told[] {
-  const told: Told[] = [];
-  for (const event of events) told.push({ event, node: undefined });
-  for (const { id, events: own } of nodes) for (const event of own) told.push({ event, node: id });
-  return told.sort((a, b) => a.event.timeMs - b.event.timeMs);
+/** All events by time; events of the same millisecond keep their order. */
+function inOrder({ events, nodes }: RequestPast): Entry[] {
+  const entries: Entry[] = [];
+  for (const event of events) entries.push({ event, node: undefined });
+  for (const { id, events: own } of nodes) for (const event of own) entries.push({ event, node: id });
+  return entries.sort((a, b) => a.event.timeMs - b.event.timeMs);
 }
 
-/** Changes within one millisecond leave neighbours with the same cause. */
+/** Several changes within one millisecond may leave adjacent intervals with the same cause. */
 function mergeEqual(intervals: readonly Interval[]): Interval[] {
   const merged: Interval[] = [];
   for (const interval of intervals) {
@@ -149,46 +150,47 @@ function mergeEqual(intervals: readonly Interval[]): Interval[] {
   return merged;
 }
 
-/** Where a request stands with each pool, and its nodes with their launches. */
-class Situation {
-  readonly #standings = new Map<string, Standing>();
-  #nobody = UNSEEN;
+/** The decisions of all pools about a request, and the progress of its launches. */
+class RequestProgress {
+  readonly #decisions = new Map<string, PoolDecision>();
+  /** Applies while no pool has decided. */
+  #undecided = UNSEEN;
   readonly #paused = new Map<string, Cause>();
   readonly #nodes = new Map<string, Cause>();
-  /** How many nodes have each cause: there may be thousands of them, and most causes none has. */
+  /** Number of nodes by cause. Avoids a search through thousands of nodes. */
   readonly #nodesByCause = new Map<string, number>();
 
-  hear(event: ToldEvent, node: string | undefined): void {
-    if (node === undefined) this.#hearOfPool(event);
-    else this.#hearOfNode(event, node);
+  apply(event: ToldEvent, node: string | undefined): void {
+    if (node === undefined) this.#applyDecision(event);
+    else this.#applyNodeEvent(event, node);
   }
 
-  #hearOfPool({ launcher, pool, what, rule, text }: ToldEvent): void {
+  #applyDecision({ launcher, pool, what, rule, text }: ToldEvent): void {
     const key = launcher === undefined ? pool : `${launcher} ${pool}`;
     if (what === 'ended') {
-      this.#nobody = pool === '' ? LOST : PUT_BACK;
-      // without a pool: the launcher itself has ended
-      for (const known of [...this.#standings.keys()]) {
+      this.#undecided = pool === '' ? LOST : PUT_BACK;
+      // an event without a pool means that the launcher itself ended
+      for (const known of [...this.#decisions.keys()]) {
         if (known !== key && !(pool === '' && known.startsWith(key))) continue;
-        this.#standings.delete(known);
+        this.#decisions.delete(known);
         this.#paused.delete(known);
       }
     } else if (what === 'paused') this.#paused.set(key, { cause: rule, text: `${pool}: ${text}` });
     else if (what === 'resumed') this.#paused.delete(key);
-    else if (rule === 'not-requested') this.#standings.delete(key);
-    else if (what === 'taken' || ORDER.includes(what as Standing['what']))
-      this.#standings.set(key, { pool, what: what as Standing['what'], rule, text });
+    else if (rule === 'not-requested') this.#decisions.delete(key);
+    else if (what === 'taken' || DECISIONS.includes(what as PoolDecision['what']))
+      this.#decisions.set(key, { pool, what: what as PoolDecision['what'], rule, text });
   }
 
-  #hearOfNode({ what, rule, text }: ToldEvent, node: string): void {
+  #applyNodeEvent({ what, rule, text }: ToldEvent, node: string): void {
     const set = (cause: string, sentence: string) => this.#setNode(node, { cause, text: sentence });
     if (what === 'error') set('launch-failed', `node ${node}: ${text}`);
-    else if (what === 'stage' && rule === 'scanning') set('key-scan', `the host keys of node ${node} are read`);
+    else if (what === 'stage' && rule === 'scanning') set('key-scan', `reading the host keys of node ${node}`);
     else if (what === 'stage' && rule === 'cloud-away')
-      set('cloud-away', `the cloud does not answer while node ${node} is made`);
-    else if (what === 'stage') set('launching', `node ${node} is made (${rule})`);
-    else if (what === 'state' && IN_THE_MAKING.has(rule)) {
-      if (this.#nodes.get(node) === undefined) set('launching', `node ${node} is made`);
+      set('cloud-away', `the cloud does not answer during the launch of node ${node}`);
+    else if (what === 'stage') set('launching', `launching node ${node} (${rule})`);
+    else if (what === 'state' && LAUNCHING.has(rule)) {
+      if (this.#nodes.get(node) === undefined) set('launching', `launching node ${node}`);
     } else if (what === 'state' || what === 'gone') this.#setNode(node, undefined);
   }
 
@@ -204,20 +206,20 @@ class Situation {
   }
 
   cause(): Cause {
-    for (const [key, { what, pool }] of this.#standings) if (what === 'taken') return this.#causeOfWork(key, pool);
-    if (this.#standings.size === 0) return this.#nobody;
-    for (const wanted of ORDER) {
+    for (const [key, { what, pool }] of this.#decisions) if (what === 'taken') return this.#causeOfWork(key, pool);
+    if (this.#decisions.size === 0) return this.#undecided;
+    for (const wanted of DECISIONS) {
       const found = this.#causeOf(wanted);
       if (found) return found;
     }
-    return this.#nobody;
+    return this.#undecided;
   }
 
-  /** What pools say in which the request stands like this. */
-  #causeOf(wanted: Standing['what']): Cause | undefined {
+  /** The cause given by all pools that made this decision. */
+  #causeOf(wanted: PoolDecision['what']): Cause | undefined {
     let cause: string | undefined;
     let sentences = '';
-    for (const { what, pool, rule, text } of this.#standings.values()) {
+    for (const { what, pool, rule, text } of this.#decisions.values()) {
       if (what !== wanted) continue;
       if (wanted === 'queued') return planning(pool);
       sentences += cause === undefined ? `${pool}: ${text}` : `; ${pool}: ${text}`;
@@ -229,7 +231,7 @@ class Situation {
   #causeOfWork(key: string, pool: string): Cause {
     const paused = this.#paused.get(key);
     if (paused) return paused;
-    for (const cause of this.#nodes.size > 0 ? WORK_ON_NODES : []) {
+    for (const cause of this.#nodes.size > 0 ? NODE_CAUSES : []) {
       if (!this.#nodesByCause.get(cause)) continue;
       for (const node of this.#nodes.values()) {
         if (node.cause === cause) return { cause, text: `${pool}: ${node.text}` };

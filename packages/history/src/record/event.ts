@@ -1,13 +1,13 @@
 import type { JsonObject, Resources } from '@nodepool/zk-protocol';
 
 /**
- * What can happen to a request.
- * - `queued` it waits for a pool; `text` is the request before it, if any
- * - `waits` and `behind`: by a rule of the pool, which applies to it or to one before it that wants the same
- * - `left` the pool leaves it to others; `declined` for good
- * - `taken` the pool works on it; `paused` and `resumed`: some of its nodes wait for capacity, or no longer
- * - `ended` the pool's work is over without success; `rule` says how
- * - `fulfilled`, `failed`, `gone`: what became of it
+ * Events of a request.
+ * - `queued` it entered the queue of a pool; `text` is the first request of the same group, if any
+ * - `waits` a rule of the pool holds it back; `behind` the rule holds back an earlier request of the same group
+ * - `left` the pool does not queue it for now; `declined` the pool will never serve it
+ * - `taken` the pool accepted it; `paused` and `resumed`: some of its nodes started or stopped waiting for capacity
+ * - `ended` the pool stopped working on it without success; `rule` is the outcome
+ * - `fulfilled`, `failed`, `gone`: its end
  */
 export const REQUEST_EVENTS = [
   'queued',
@@ -27,26 +27,27 @@ export const REQUEST_EVENTS = [
 export type RequestEventName = (typeof REQUEST_EVENTS)[number];
 
 /**
- * What can happen to a node.
- * - `state` it is in the state that `rule` names
- * - `stage` its launch has come to a stage of an attempt; `error` an attempt has failed
+ * Events of a node.
+ * - `state` it entered the state in `rule`
+ * - `stage` its launch entered the stage in `rule`; `error` a launch attempt failed
  * - `allocated` to the request in `text`
+ * - `gone` its record was deleted
  */
 export const NODE_EVENTS = ['state', 'stage', 'error', 'allocated', 'gone'] as const;
 /** One of {@link NODE_EVENTS}. */
 export type NodeEventName = (typeof NODE_EVENTS)[number];
 
-/** Something that happened to a request or node. */
+/** An event of a request or node. */
 export interface PastEvent {
   readonly timeMs: number;
   readonly what: RequestEventName | NodeEventName;
-  /** Of a request: the pool as `provider/pool`, or empty. */
+  /** Pool of a request event as `provider/pool`, or empty. */
   readonly pool: string;
   readonly rule: string;
   readonly text: string;
 }
 
-/** What is known of a request beside what happened to it. */
+/** Constant properties of a request. */
 export interface RequestFacts {
   readonly createdMs: number | undefined;
   readonly labels: readonly string[];
@@ -54,22 +55,22 @@ export interface RequestFacts {
   readonly tenant: string | null;
   /** Missing: 0. */
   readonly relativePriority?: number | undefined;
-  /** The only provider that may serve it; missing: any. */
+  /** The only provider that may serve it; missing: any provider. */
   readonly provider?: string | null | undefined;
 }
 
-/** What is known of a node beside what happened to it. */
+/** Constant properties of a node. */
 export interface NodeFacts {
-  /** It was made for, or given to, this request. */
+  /** Request for which it was launched or to which it was allocated. */
   readonly request: string | undefined;
   readonly labels: readonly string[];
   /** `provider/pool`. */
   readonly pool: string;
-  /** What it needs beside one instance; missing: not known. */
+  /** Resources besides one instance; missing: unknown. */
   readonly resources?: Resources | undefined;
 }
 
-/** One line of the record. */
+/** One line of the history. */
 export type PastLine =
   | {
       readonly kind: 'request';
@@ -80,18 +81,18 @@ export type PastLine =
   | {
       readonly kind: 'node';
       readonly id: string;
-      /** Labels, pool and resources are told by the first line alone. */
+      /** Only the first line of a node holds labels, pool and resources. */
       readonly facts: NodeFacts;
       readonly isFirst?: boolean;
       readonly events: readonly PastEvent[];
     }
-  /** The launcher was there: nothing can be said about the time until its next line. */
+  /** The launcher was running at this time. Until its next line it is unknown whether it still was. */
   | { readonly kind: 'alive'; readonly timeMs: number; readonly what: 'alive' | 'stop' };
 
-const LONGEST_TEXT = 300;
-/** Stands for the pool of the event before. */
+const MAX_TEXT_LENGTH = 300;
+/** Replaces a pool that is the same as in the previous event. */
 const SAME_POOL = 1;
-/** Events in the file, where each byte counts. */
+/** Short names of the events keep the files small. */
 const LETTERS = {
   ...{ queued: 'q', waits: 'w', behind: 'b', left: 'l', declined: 'd', taken: 't', paused: 'p', resumed: 'r' },
   ...{ ended: 'e', fulfilled: 'F', failed: 'X', gone: 'G', state: '=', stage: '+', error: '!', allocated: '@' },
@@ -100,17 +101,23 @@ const NAMES: ReadonlyMap<unknown, PastEvent['what']> = new Map(
   Object.entries(LETTERS).map(([name, letter]) => [letter, name as PastEvent['what']]),
 );
 
-/** An event with a text of bounded length. */
+/** Makes an event; limits the length of its text. */
 export function pastEvent(timeMs: number, what: PastEvent['what'], pool = '', rule = '', text = ''): PastEvent {
-  return { timeMs, what, pool, rule, text: text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text };
+  return {
+    timeMs,
+    what,
+    pool,
+    rule,
+    text: text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text,
+  };
 }
 
-/** Texts that are their own JSON but for the quotes. */
+/** Text that needs no escapes in JSON. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 /**
- * The line as it stands in a file, without its end. Written piece by piece: it is what a history costs most.
- * @param baseMs - times are told from here on
+ * Encodes a line without its line feed. Concatenates strings because encoding dominates the CPU cost of the history.
+ * @param baseMs - times in the line are relative to this time
  */
 export function encodeLine(line: PastLine, baseMs: number): string {
   if (line.kind === 'alive') return JSON.stringify({ s: line.what, t: line.timeMs - baseMs });
@@ -139,7 +146,6 @@ function encodeRequestFacts(facts: RequestFacts | undefined, firstMs: number): s
   return typeof provider === 'string' ? `${text},"v":${quote(provider)}` : text;
 }
 
-/** The pool of an event is not repeated when it is that of the event before it on the line. */
 function encodeEvents(events: readonly PastEvent[], firstMs: number): string {
   let all = '';
   let before: PastEvent | undefined;
@@ -163,7 +169,7 @@ function quote(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/** @returns `undefined` for what is no line, such as one cut short by a full disk */
+/** Decodes a line. @returns `undefined` if it is invalid, for example cut off by a full disk */
 export function decodeLine(line: string, baseMs: number): PastLine | undefined {
   let value: unknown;
   try {

@@ -1,21 +1,21 @@
 import { pastEvent, type PastEvent } from './event.js';
 
-/** Changes kept of one group; beyond it the newest replaces the one before. */
-const MOST_CHANGES = 300;
+/** Limit of the log of one group; further changes replace its last entry. */
+const MAX_CHANGES = 300;
 
-/** Where a request stands in a group. */
+/** The place of a request in a group. */
 export interface Membership {
   readonly group: GroupLog;
   readonly sinceMs: number;
-  /** Index of the last change before it came. */
+  /** Index of the last change before the request joined. */
   readonly from: number;
-  /** The first of the group when it came. */
+  /** The first request of the group at that time. */
   readonly ahead: string | undefined;
-  /** Since when it is the first of the group. */
+  /** When the request became the first of its group. */
   firstMs: number | undefined;
 }
 
-/** Why the requests of one group wait for a pool: one log for all, however many they are. */
+/** Logs once for all requests of a group why they wait for a pool. */
 export class GroupLog {
   /** `provider/pool`. */
   readonly pool: string;
@@ -31,8 +31,8 @@ export class GroupLog {
   #first: string | undefined;
 
   /**
-   * @param key - what its requests have in common
-   * @param emptied - the last request has left
+   * @param key - identifies requests for the same labels
+   * @param emptied - called when the last request leaves
    */
   constructor(pool: string, key: string, emptied: () => void) {
     this.pool = pool;
@@ -44,7 +44,7 @@ export class GroupLog {
     return this.#key;
   }
 
-  /** The request that all others wait behind, once a planning pass has found it waiting. */
+  /** The request that holds back the others of the group; set by the first planning pass that leaves it waiting. */
   get first(): string | undefined {
     return this.#first;
   }
@@ -55,14 +55,14 @@ export class GroupLog {
     return { group: this, sinceMs: nowMs, from, ahead: this.#first, firstMs: undefined };
   }
 
-  /** @returns what the request waited for, from when it joined */
+  /** Removes a request. @returns what it waited for since it joined */
   leave(id: string, membership: Membership): PastEvent[] {
     if (--this.#members === 0) this.#emptied();
     if (this.#first === id) this.#first = undefined;
     return this.eventsOf(membership);
   }
 
-  /** The rule and text that are in force from now on. @returns whether another request is the first */
+  /** Notes by which rule the first request waits from now on. @returns whether it was another request before */
   waits(nowMs: number, rule: string, text: string, first: string): boolean {
     const isOther = this.#first !== first;
     this.#first = first;
@@ -70,18 +70,18 @@ export class GroupLog {
     return isOther;
   }
 
-  /** As {@link GroupLog.waits}, of all of the group. */
+  /** Notes by which rule the whole group waits from now on. */
   changed(timeMs: number, rule: string, text: string): void {
     const last = this.#log.at(-1);
     if (last?.rule === rule) {
       last.text = text;
       return;
     }
-    if (this.#log.length >= MOST_CHANGES) this.#log.pop();
+    if (this.#log.length >= MAX_CHANGES) this.#log.pop();
     this.#log.push({ timeMs, rule, text, first: this.#first });
   }
 
-  /** What a member has waited for until now. */
+  /** What a request of the group waited for until now. */
   eventsOf({ sinceMs, from, ahead, firstMs = Infinity }: Membership): PastEvent[] {
     const events: PastEvent[] = [];
     for (let i = from; i < this.#log.length; i++) {

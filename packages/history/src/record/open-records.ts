@@ -2,33 +2,33 @@ import type { NodeRecord, RequestRecord, Resources } from '@nodepool/zk-protocol
 import { pastEvent, type NodeFacts, type PastEvent, type PastLine, type RequestFacts } from './event.js';
 import type { Membership } from './group-log.js';
 
-/** What a launcher knows of a node that is made, or was, for an open request. */
+/** A recorded node. */
 export interface KnownNode {
   readonly id: string;
   readonly facts: NodeFacts;
   readonly events: readonly PastEvent[];
 }
 
-/** What a launcher knows of a request that is not over, or has just ended. */
+/** A recorded request that is open or has just ended. */
 export interface KnownRequest {
   readonly id: string;
   readonly facts: RequestFacts;
   readonly events: readonly PastEvent[];
-  /** Nodes that are made for it. */
+  /** Nodes launched for it or allocated to it. */
   readonly nodes: readonly KnownNode[];
-  /** What happened so far, with what it waits for at this moment. */
+  /** All events so far, including what it waits for now. */
   eventsNow(): PastEvent[];
 }
 
-/** Events kept of one request or node while it is open; the ones in the middle are left out. */
-const MOST_EVENTS = 400;
+/** Limit of the events of one request or node in memory; beyond it, written events in the middle are removed. */
+const MAX_EVENTS = 400;
 
-/** Keeps what happened to one request or node until it has been written and is over. */
+/** Events of one request or node, kept until it has ended and is written. */
 class OpenRecord {
-  /** It is in the list of what is to be written. */
+  /** Whether the recorder has listed it for the next write. */
   isListed = false;
   readonly events: PastEvent[] = [];
-  /** Those before this index are in the file. */
+  /** Events before this index are in the file. */
   #written = 0;
 
   get isDirty(): boolean {
@@ -36,14 +36,14 @@ class OpenRecord {
   }
 
   add(event: PastEvent): void {
-    if (this.events.length >= MOST_EVENTS && this.#written > MOST_EVENTS / 2) {
-      this.events.splice(MOST_EVENTS / 2, 1);
+    if (this.events.length >= MAX_EVENTS && this.#written > MAX_EVENTS / 2) {
+      this.events.splice(MAX_EVENTS / 2, 1);
       this.#written--;
     }
     this.events.push(event);
   }
 
-  /** @returns what is not written yet, and counts it as written */
+  /** Marks all events as written. @returns those that were not written before */
   protected takeEvents(): PastEvent[] {
     const taken = this.events.slice(this.#written);
     this.#written = this.events.length;
@@ -54,30 +54,27 @@ class OpenRecord {
     return this.#written > 0;
   }
 
-  /** Forgets the last event, if it is one that says nothing by now and is not in the file. */
-  dropLast(isIdle: (event: PastEvent) => boolean): void {
+  /** Removes the last event if it is not written yet and the next event makes it redundant. */
+  dropLast(isRedundant: (event: PastEvent) => boolean): void {
     const last = this.events.at(-1);
-    if (last && this.isDirty && isIdle(last)) this.events.pop();
+    if (last && this.isDirty && isRedundant(last)) this.events.pop();
   }
 }
 
-/** A request that pools of this launcher have looked at and that is not over. */
+/** An open request that pools of this launcher have seen. */
 export class OpenRequest extends OpenRecord implements KnownRequest {
   readonly id: string;
   readonly facts: RequestFacts;
-  /** Where it waits; of few pools, so that a list is smaller than a map. */
+  /** Queues in which it waits. A list takes less memory than a map, as a request has few pools. */
   readonly queued: { readonly pool: string; readonly membership: Membership }[] = [];
-  /** The rule by which a pool has left it alone, after the name of the pool. */
-  readonly left: string[] = [];
-  /** Pool that works on it. */
+  /** Alternating: a pool that does not serve it, and the rule. */
+  readonly #left: string[] = [];
+  /** Pool that accepted it. */
   taken: string | undefined;
-  /** What it waits for in that pool, by rule. */
-  paused: string | undefined;
-  /** Nodes that are made for it. */
   readonly nodes: OpenNode[] = [];
   isOver = false;
-  /** A pool of this launcher has had it in its queue, or it failed after they had looked at it. */
-  concernsUs = false;
+  /** Whether the request is written: a pool of this launcher queued it, or it failed after a pool had seen it. */
+  isRelevant = false;
 
   constructor(request: RequestRecord) {
     super();
@@ -91,16 +88,15 @@ export class OpenRequest extends OpenRecord implements KnownRequest {
     return this.queued.find((each) => each.pool === pool)?.membership;
   }
 
-  /** Notes by which rule a pool leaves it alone; `undefined`: it does not any more. @returns whether that is news */
+  /** Notes by which rule a pool does not serve it; `undefined`: the pool queues it. @returns whether the rule changed */
   leftBy(pool: string, rule: string | undefined): boolean {
-    const at = this.left.findIndex((text, index) => index % 2 === 0 && text === pool);
-    if (at >= 0 && this.left[at + 1] === rule) return false;
-    if (at >= 0) this.left.splice(at, 2);
-    if (rule !== undefined) this.left.push(pool, rule);
+    const at = this.#left.findIndex((text, index) => index % 2 === 0 && text === pool);
+    if (at >= 0 && this.#left[at + 1] === rule) return false;
+    if (at >= 0) this.#left.splice(at, 2);
+    if (rule !== undefined) this.#left.push(pool, rule);
     return true;
   }
 
-  /** What happened so far, with what it waits for at this moment. */
   eventsNow(): PastEvent[] {
     return [...this.events, ...this.#waits()];
   }
@@ -112,14 +108,14 @@ export class OpenRequest extends OpenRecord implements KnownRequest {
   take(): PastLine {
     const isFirst = !this.hasLine;
     const taken = this.takeEvents();
-    // what it waits for is told again when it leaves the queue, unless the process is killed before
+    // written again when it leaves the queue; this copy remains if the process is killed before
     const waits = isFirst ? this.#waits() : [];
     const events = waits.length === 0 ? taken : [...taken, ...waits];
     return { kind: 'request', id: this.id, ...(isFirst && { facts: this.facts }), events };
   }
 }
 
-/** A node to which something has happened that is not written, or that is made for an open request. */
+/** A node with unwritten events, or of an open request. */
 export class OpenNode extends OpenRecord implements KnownNode {
   readonly id: string;
   readonly facts: NodeFacts;
@@ -134,7 +130,7 @@ export class OpenNode extends OpenRecord implements KnownNode {
     };
   }
 
-  /** Notes what is different. @returns whether anything is */
+  /** Notes the differences between two records. @returns whether there are any */
   changed(before: NodeRecord | undefined, after: NodeRecord | undefined, nowMs: number): boolean {
     const count = this.events.length;
     if (!after) this.add(pastEvent(nowMs, 'gone'));
@@ -154,7 +150,7 @@ export class OpenNode extends OpenRecord implements KnownNode {
   }
 }
 
-/** Every node is one instance; only the rest is worth its place in the file. */
+/** Each node is one instance, so the number is left out of the file. */
 function withoutInstances({ instances: _, ...rest }: Resources): Resources | undefined {
   return Object.keys(rest).length === 0 ? undefined : rest;
 }

@@ -2,16 +2,16 @@ import type { DecidingPool } from '@nodepool/core/launcher';
 import type { NodeRecord } from '@nodepool/zk-protocol';
 import type { GroupLog } from './group-log.js';
 
-/** Part of what nodes carry as `launcher` that a pool has made. */
+/** Part of the `launcher` of nodes that a pool launched. */
 const POOL_ID = '-PoolWorker.';
 
-/** What is noted of a pool. */
+/** Recorded state of a pool. */
 export interface KnownPool {
   /** `provider/pool`. */
   readonly key: string;
-  /** Its queued requests by what they ask for. */
+  /** Its queued requests, grouped by labels. */
   readonly groups: Map<string, GroupLog>;
-  /** Accepted requests that wait for capacity, with the rule. */
+  /** Accepted requests that wait for capacity, with the rule that holds them back. */
   paused: Map<string, string>;
 }
 
@@ -21,7 +21,7 @@ export class OwnPools {
   readonly #ids = new Set<string>();
   readonly #keys = new Set<string>();
 
-  /** What is noted of the pool; from the first call until it is closed it is one of this launcher. */
+  /** State of a pool. The first call adds the pool to this launcher, {@link OwnPools.close} removes it. */
   of(view: DecidingPool): KnownPool {
     let pool = this.#pools.get(view);
     if (!pool) {
@@ -38,12 +38,12 @@ export class OwnPools {
     this.#keys.delete(this.of(view).key);
   }
 
-  /** Whether a pool with this id in the registry is one of this launcher. */
+  /** Whether the pool with this registry id belongs to this launcher. */
   has(launcherId: string): boolean {
     return this.#ids.has(launcherId);
   }
 
-  /** Nodes that no pool has made, such as those of static hosts, are noted by all launchers that have their pool. */
+  /** Whether to record a node. Nodes that no pool launched, such as static hosts, are recorded by each launcher with their pool. */
   holds({ launcher, provider, pool }: NodeRecord): boolean {
     if (launcher !== null && this.#ids.has(launcher)) return true;
     if (launcher?.includes(POOL_ID)) return false;

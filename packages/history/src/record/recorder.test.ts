@@ -1,15 +1,9 @@
-import {
-  newNode,
-  newRequest,
-  type NodeId,
-  type NodeRecord,
-  type RequestId,
-  type RequestRecord,
-} from '@nodepool/zk-protocol';
+import type { NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { DecisionReason } from '@nodepool/core/launcher';
 import { VirtualClock } from '@nodepool/core/testing';
 import { FollowedLauncher } from '../../test/support/followed-launcher.js';
+import { node, request } from '../../test/support/records.js';
 import { causesOf, type Interval } from './causes.js';
 import { decodeLine, encodeLine, type PastLine } from './event.js';
 import { Recorder, type PastRequest } from './recorder.js';
@@ -35,11 +29,8 @@ beforeEach(() => {
 });
 
 let last = 0;
-function ask(changes: Partial<RequestRecord> = {}): RequestRecord {
-  const id = `200-${String(++last).padStart(10, '0')}` as RequestId;
-  const asked = newRequest({ labels: ['small'], requestor: 'zuul', createdTimeMs: clock.now() }, clock.now());
-  return { ...asked, id, ...changes };
-}
+const ask = (): RequestRecord =>
+  request(`200-${String(++last).padStart(10, '0')}`, { requestor: 'zuul', createdTimeMs: clock.now() });
 
 function queue(request: RequestRecord, pool = POOL): void {
   launcher.events.emit('requestQueued', { pool, request, group: 'small' });
@@ -59,13 +50,12 @@ function become(request: RequestRecord, state: 'fulfilled' | 'failed' | undefine
   launcher.requests.tell({ id: request.id, before: request, after });
 }
 
-function node(request: RequestRecord, changes: Partial<NodeRecord> = {}): NodeRecord {
-  const own = { provider: 'cloud', pool: 'main', labels: ['small'], launcher: POOL.launcherId };
-  const made = newNode({ state: 'building', ...own, allocatedTo: request.id }, clock.now());
-  return { ...made, id: '0000000007' as NodeId, ...changes };
+function launching(asked: RequestRecord): NodeRecord {
+  const own = { provider: 'cloud', launcher: POOL.launcherId, allocatedTo: asked.id };
+  return node('0000000007', { state: 'building', stateTimeMs: clock.now(), ...own });
 }
 
-/** What the request waited for, as a reader finds it in the file. */
+/** The causes of a request, computed from the lines in the file. */
 function past(request: RequestRecord): string[] {
   lines.push(...recorder.take().map((line) => decodeLine(encodeLine(line, 5), 5) as PastLine));
   const own = lines.filter((line) => line.kind === 'request' && line.id === request.id);
@@ -96,7 +86,7 @@ describe('the history of a request', () => {
     await clock.advance(100);
     launcher.events.emit('requestTaken', { pool: POOL, id: second.id });
     await clock.advance(5);
-    const building = node(second);
+    const building = launching(second);
     launcher.nodes.tell({ id: building.id, before: undefined, after: building });
     await clock.advance(95);
     launcher.events.emit('launchStageBegan', { node: building.id, stage: 'scanning' });
@@ -117,7 +107,7 @@ describe('the history of a request', () => {
     expect(fulfilled.map(({ request, isOwn }) => [request.id, isOwn])).toEqual([[second.id, true]]);
   });
 
-  it('names the request it was behind, until it was the first itself', async () => {
+  it('names the request that held it back, until it was the first itself', async () => {
     const [first, second] = [ask(), ask()];
     queue(first);
     waits(first);
@@ -147,7 +137,7 @@ describe('the history of a request', () => {
     expect(past(request)).toEqual(['0..55 pool-full']);
   });
 
-  it('tells of an accepted request that waits for capacity, and of one that is put back', async () => {
+  it('shows when an accepted request waits for capacity, and when it is put back', async () => {
     const request = ask();
     queue(request);
     launcher.events.emit('poolPlanned', { pool: POOL, waiting: [], paused: [{ request, reason: FULL }] });
@@ -163,7 +153,7 @@ describe('the history of a request', () => {
     expect(fulfilled).toEqual([]);
   });
 
-  it('says why pools leave it alone, once for as long as the reason is the same', async () => {
+  it('says why pools do not serve it, once while the reason is the same', async () => {
     const request = ask();
     const reason = { rule: 'paused-by-operator', text: 'paused by alice: power works' };
     leave(request, 'defer', reason);
@@ -182,7 +172,7 @@ describe('the history of a request', () => {
     expect(lines.flatMap((line) => (line.kind === 'request' ? line.events : []))).toHaveLength(4);
   });
 
-  it('is written for one that every pool declined at once, with the reason', async () => {
+  it('is written for a request that every pool declined at once, with the reason', async () => {
     const request = ask();
     const reason = { rule: 'label-elsewhere', text: 'this pool lacks "small"' };
     leave(request, 'decline', reason);
@@ -198,7 +188,7 @@ describe('the history of a request', () => {
     expect(recorder.openCount).toBe(0);
   });
 
-  it('is not written for requests that others serve at once', () => {
+  it('is not written for requests that other launchers serve at once', () => {
     const request = ask();
     leave(request, 'defer', { rule: 'label-elsewhere', text: 'this pool lacks "small"' });
     become(request, 'fulfilled');
@@ -209,12 +199,12 @@ describe('the history of a request', () => {
 });
 
 describe('what is held in memory', () => {
-  it('is nothing once requests and nodes are over and written', async () => {
+  it('is nothing once requests and nodes are finished and written', async () => {
     const request = ask();
     queue(request);
     waits(request);
     launcher.events.emit('requestTaken', { pool: POOL, id: request.id });
-    const building = node(request);
+    const building = launching(request);
     launcher.nodes.tell({ id: building.id, before: undefined, after: building });
     recorder.take();
     launcher.nodes.tell({ id: building.id, before: building, after: { ...building, state: 'ready' } });
@@ -244,14 +234,5 @@ describe('what is held in memory', () => {
     }
 
     expect(recorder.request(request.id)?.eventsNow().length).toBeLessThan(1_000);
-  });
-});
-
-it('reads nothing into lines that were cut short or are from elsewhere', () => {
-  for (const text of ['', '{', '{"r":"200-1","t":1,"e":[[0,"q"', 'null', '[]', '{"r":1}', '{"r":"x","t":"y"}'])
-    expect(decodeLine(text, 0)).toBeUndefined();
-  expect(decodeLine('{"r":"x","t":1,"e":[[0,"?"],7,[0,"G"]]}', 0)).toMatchObject({
-    id: 'x',
-    events: [{ what: 'gone' }],
   });
 });

@@ -5,29 +5,29 @@ import { GroupLog, type Membership } from './group-log.js';
 import { OwnPools, type KnownPool } from './own-pools.js';
 import { OpenNode, OpenRequest, type KnownNode, type KnownRequest } from './open-records.js';
 
-/** A pool that planned nothing; not a rule of the plan. */
-export const RESTING = 'not-planning';
+/** Cause while a pool makes no plans; not a rule of the plan. */
+const RESTING = 'not-planning';
 const RESTING_TEXT =
-  'the pool plans nothing at the moment: it is not registered yet, its provider does not run, or ZooKeeper is away';
+  'the pool makes no plans: it is not registered yet, its provider is not running, or ZooKeeper is unreachable';
 const ENDS: Readonly<Record<string, 'fulfilled' | 'failed'>> = { fulfilled: 'fulfilled', failed: 'failed' };
 
-/** A request that is over, with everything that this launcher knows of it. */
+/** A finished request with all its recorded events. */
 export interface PastRequest {
   readonly request: KnownRequest;
-  /** It was a pool of this launcher that fulfilled it. */
+  /** Whether a pool of this launcher fulfilled it. */
   readonly isOwn: boolean;
 }
 
-/** What the recorder needs of the launcher around it. */
+/** Options of {@link Recorder}. */
 export interface RecorderOptions {
   readonly clock: Clock;
-  /** Something is to be written. */
+  /** Called when the first event after {@link Recorder.take} waits to be written. */
   readonly dirty: () => void;
-  /** A request has been fulfilled. */
+  /** Called when a request is fulfilled. */
   readonly fulfilled: (past: PastRequest) => void;
 }
 
-/** A launcher whose decisions and records are noted. */
+/** The events and records of a launcher. */
 export interface FollowedLauncher {
   readonly events: LauncherEvents;
   readonly nodes: { onChange(listener: (change: RecordChange<NodeRecord>) => void): CancelTimer };
@@ -35,8 +35,8 @@ export interface FollowedLauncher {
 }
 
 /**
- * Notes what this launcher decides about requests and what happens to them and to its nodes. It holds what is open and what is not
- * written yet; all the rest is in the file.
+ * Records the decisions of a launcher about requests, and the changes of requests and of its nodes. Keeps open and unwritten
+ * records in memory; the files hold all others.
  */
 export class Recorder {
   readonly #options: RecorderOptions;
@@ -49,12 +49,12 @@ export class Recorder {
     this.#options = options;
   }
 
-  /** Requests that are not over. */
+  /** Number of requests in memory. */
   get openCount(): number {
     return this.#requests.size;
   }
 
-  /** Whether a pool with this id is one of this launcher. */
+  /** Whether the pool with this registry id belongs to this launcher. */
   isOwn(launcherId: string): boolean {
     return this.#pools.has(launcherId);
   }
@@ -67,7 +67,7 @@ export class Recorder {
     return this.#nodes.get(id);
   }
 
-  /** What is to be written, and forgets what is over. */
+  /** Removes finished records from memory. @returns all unwritten lines */
   take(): PastLine[] {
     const dirty = this.#dirty;
     this.#dirty = [];
@@ -79,7 +79,7 @@ export class Recorder {
         if (!this.#requests.has(record.facts.request ?? '')) this.#dropNode(record);
         continue;
       }
-      if (record.isDirty && (record.concernsUs || !record.isOver)) lines.push(record.take());
+      if (record.isDirty && (record.isRelevant || !record.isOver)) lines.push(record.take());
       if (record.isOver) this.#forget(record);
     }
     return lines;
@@ -94,7 +94,7 @@ export class Recorder {
     if (this.#nodes.get(node.id) === node) this.#nodes.delete(node.id);
   }
 
-  /** Notes what happens in a launcher, from before its start on. @returns ends it */
+  /** Records the events of a launcher. Call it before the launcher starts. @returns stops recording */
   follow({ events, nodes, requests }: FollowedLauncher): () => void {
     const unsubscribe = [
       events.on('poolOpened', ({ pool }) => this.#pools.of(pool)),
@@ -125,7 +125,7 @@ export class Recorder {
       group = new GroupLog(pool.key, groupKey, () => pool.groups.delete(groupKey));
       pool.groups.set(groupKey, group);
     }
-    request.concernsUs = true;
+    request.isRelevant = true;
     request.leftBy(pool.key, undefined);
     this.#add(request, this.#event('queued', pool.key, '', group.first ?? ''));
     request.queued.push({ pool: pool.key, membership: group.join(this.#options.clock.now()) });
@@ -177,7 +177,7 @@ export class Recorder {
       const membership = request.membershipOf(pool.key);
       if (!membership) continue;
       this.#leave(request, pool.key, membership);
-      this.#add(request, this.#event('left', pool.key, 'stopping', 'the pool has ended'));
+      this.#add(request, this.#event('left', pool.key, 'stopping', 'the pool was stopped'));
     }
     this.#pools.close(view);
   }
@@ -200,7 +200,7 @@ export class Recorder {
     pool.paused = now;
   }
 
-  // --- what happens -----------------------------------------------------------------------------------------------
+  // --- changes ----------------------------------------------------------------------------------------------------
 
   #ended({ outcome, request: { id }, provider, pool }: LauncherEventMap['requestEnded']): void {
     const request = this.#requests.get(id);
@@ -218,7 +218,7 @@ export class Recorder {
     const isOwn = request.taken !== undefined && end === 'fulfilled';
     this.#add(request, this.#event(end, '', '', after ? outcomeText(request, after) : ''));
     request.isOver = true;
-    if (end === 'failed') request.concernsUs = true;
+    if (end === 'failed') request.isRelevant = true;
     if (end === 'fulfilled') this.#options.fulfilled({ request, isOwn });
   }
 
@@ -240,7 +240,7 @@ export class Recorder {
   #stageBegan({ node: id, stage }: LauncherEventMap['launchStageBegan']): void {
     const node = this.#nodes.get(id);
     if (!node) return;
-    if (stage === 'storing') return; // a moment
+    if (stage === 'storing') return; // too short to be worth a line
     const nowMs = this.#options.clock.now();
     node.dropLast(({ what, timeMs }) => what === 'stage' && timeMs === nowMs);
     node.add(this.#event('stage', '', stage));
@@ -278,7 +278,7 @@ export class Recorder {
   }
 }
 
-/** Why it failed, or the nodes it was given, unless those that were made for it say so themselves. */
+/** The error of a failed request, or the nodes of a fulfilled one if they are not all recorded with it. */
 function outcomeText({ nodes }: OpenRequest, { state, launchError, nodeIds }: RequestRecord): string {
   if (state === 'failed') return launchError ?? '';
   return nodes.length === nodeIds.length ? '' : nodeIds.join(' ');

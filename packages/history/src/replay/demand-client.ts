@@ -6,18 +6,18 @@ import type { RequestResult } from './figures.js';
 
 type End = Pick<RequestResult, 'outcome'> & { readonly nodeIds: readonly NodeId[] };
 
-/** What the client works with. */
+/** Options of {@link DemandClient}. */
 export interface DemandClientOptions {
   readonly zk: ZooKeeper;
   readonly clock: Clock;
-  /** As a launcher sees them. */
+  /** The request cache of a launcher. */
   readonly requests: RecordCache<RequestRecord>;
 }
 
-/** Asks for nodes as it was recorded, uses them for as long, and notes how it went. */
+/** Submits recorded requests, uses their nodes for the recorded time, and collects the results. */
 export class DemandClient {
   readonly results: RequestResult[] = [];
-  /** Requests without an end. */
+  /** Requests that have not ended. */
   readonly #open = new Map<string, DemandedRequest & { readonly askedMs: number }>();
   readonly #ends = new Map<string, (end: End) => void>();
   readonly #requestor: Requestor;
@@ -37,7 +37,7 @@ export class DemandClient {
     return this.#asking === 0 && this.#open.size === 0;
   }
 
-  /** Notes what still waits as open. */
+  /** Counts requests that still wait as open. */
   giveUp(): void {
     for (const request of this.#open.values()) this.#note(request, 'open', this.#clock.now() - request.askedMs);
     this.#open.clear();
@@ -80,7 +80,7 @@ export class DemandClient {
       await delay(this.#clock, useMs);
       await this.#requestor.giveBack(held);
     } catch (error) {
-      if (!isZooKeeperError(error)) throw error; // a node that was taken away meanwhile is used no longer
+      if (!isZooKeeperError(error)) throw error; // the node was taken away meanwhile
     }
   }
 

@@ -9,7 +9,7 @@ describe('a recorded request', () => {
     ['NodePool:cli:alice@desk', true],
     ['NodePool:min-ready', false],
     ['NodePool:metastatic:slots', false],
-  ])('of %s is asked for again: %s', (requestor, expected) => {
+  ])('of %s is submitted again: %s', (requestor, expected) => {
     const request: RecordedRequest = {
       ...{ id: '100-0000000000', createdMs: 0, labels: ['small'], requestor, tenant: null },
       shortProviders: new Set(),

@@ -1,26 +1,26 @@
 import type { Past, RecordedRequest, RecordedUse } from './past.js';
 
-/** Requests of launchers themselves: they ask anew in the replay. */
-const OURS = 'NodePool:';
-/** Of people at a terminal. */
-const PEOPLE = 'NodePool:cli:';
-/** How long nodes are used where the record never says. */
+/** Prefix of the requestor of internal requests; launchers submit these again during the replay. */
+const INTERNAL = 'NodePool:';
+/** Requestors of the command line. */
+const CLI = 'NodePool:cli:';
+/** Time of use for labels without a recorded one. */
 const USUAL_USE_MS = 5 * 60_000;
 const DEFAULT_PRIORITY = 200;
 
-/** A time that is looked at. */
+/** The period to replay. */
 export interface Window {
   readonly sinceMs: number;
   readonly untilMs: number;
 }
 
-/** One request as it is asked for again. */
+/** A recorded request to submit again. */
 export interface DemandedRequest {
-  /** Its id on record. */
+  /** Its recorded id. */
   readonly id: string;
   readonly createdMs: number;
   readonly labels: readonly string[];
-  /** First part of its id. */
+  /** The first part of its id. */
   readonly priority: number;
   readonly relativePriority: number;
   readonly provider: string | null;
@@ -28,13 +28,13 @@ export interface DemandedRequest {
   readonly requestor: string | null;
   /** For how long its nodes are used. */
   readonly useMs: number;
-  /** It is withdrawn should it wait for so long. */
+  /** The request is withdrawn after waiting this long. */
   readonly patienceMs: number | undefined;
-  /** It began within the time that is looked at; the others only hold nodes then. */
+  /** Whether it was submitted within the window. Earlier requests are replayed because they still held nodes then. */
   readonly counts: boolean;
 }
 
-/** What was asked for, in the order of time. */
+/** The requests to submit again, in the order of their creation. */
 export function demandOf(past: Past, window: Window): DemandedRequest[] {
   const lasted = useTimes(past.uses);
   const asked = past.requests.filter((request) => isDemand(request) && request.createdMs <= window.untilMs);
@@ -42,15 +42,15 @@ export function demandOf(past: Past, window: Window): DemandedRequest[] {
   const demand = asked.flatMap((request) => {
     const useMs = useOf(request, lasted.get(request.id), usual, past.toMs);
     const counts = request.createdMs >= window.sinceMs;
-    const isThere = (request.endMs ?? Infinity) + (request.outcome === 'fulfilled' ? useMs : 0) >= window.sinceMs;
-    return counts || isThere ? [asDemand(request, useMs, counts)] : [];
+    const holdsNodes = (request.endMs ?? Infinity) + (request.outcome === 'fulfilled' ? useMs : 0) >= window.sinceMs;
+    return counts || holdsNodes ? [asDemand(request, useMs, counts)] : [];
   });
   return demand.sort((a, b) => a.createdMs - b.createdMs);
 }
 
-/** Whether others than launchers have asked for it. */
+/** Whether the request comes from outside the launchers. */
 export function isDemand({ requestor }: RecordedRequest): boolean {
-  return requestor?.startsWith(OURS) !== true || requestor.startsWith(PEOPLE);
+  return requestor?.startsWith(INTERNAL) !== true || requestor.startsWith(CLI);
 }
 
 function asDemand(request: RecordedRequest, useMs: number, counts: boolean): DemandedRequest {
@@ -98,6 +98,6 @@ function useOf(
 ): number {
   if (outcome === 'fulfilled' && endMs !== undefined && backMs !== undefined && backMs >= endMs) return backMs - endMs;
   const usualMs = Math.max(0, ...labels.map((label) => usual.get(label) ?? USUAL_USE_MS));
-  // still in use at the end of the record: at least for so long
+  // nodes still in use at the end of the history were used at least until then
   return outcome === 'fulfilled' && endMs !== undefined ? Math.max(usualMs, nowMs - endMs) : usualMs;
 }

@@ -9,21 +9,21 @@ export interface RequestResult {
   readonly waitedMs: number;
 }
 
-/** What is told of one label. */
+/** Results of the requests for one label. */
 export interface LabelFigures {
   readonly requests: number;
-  /** How long half of the fulfilled requests waited at the most; `undefined`: none was fulfilled. */
+  /** Median wait of the fulfilled requests; `undefined`: none was fulfilled. */
   readonly p50Ms: number | undefined;
   readonly p95Ms: number | undefined;
-  /** The most nodes that were there for requests at a time. */
+  /** Largest number of nodes in use at the same time. */
   readonly peak: number;
   readonly failed: number;
-  /** Requests that were withdrawn, and those without an end. */
   readonly withdrawn: number;
+  /** Requests that did not end. */
   readonly open: number;
 }
 
-/** The figures by label. A request that asks for several labels counts for each of them. */
+/** Summarizes results by label. A request for several labels counts for each of them. */
 export function figuresOf(
   results: readonly RequestResult[],
   uses: readonly RecordedUse[],
@@ -54,7 +54,7 @@ export function figuresOf(
   );
 }
 
-/** Nearest rank. */
+/** Percentile by nearest rank. */
 function at(sorted: readonly number[], share: number): number | undefined {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
 }

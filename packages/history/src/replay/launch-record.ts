@@ -1,7 +1,7 @@
 import type { Resources } from '@nodepool/zk-protocol';
 import type { Past, RecordedUse } from './past.js';
 
-/** A launch as it was. */
+/** A recorded launch. */
 export interface RecordedLaunch {
   readonly beganMs: number;
   readonly tookMs: number;
@@ -15,12 +15,12 @@ interface Sample<Value> {
   uses: number;
 }
 
-/** Of so many neighbours in time the one is taken that has been taken least. */
+/** Number of samples around a moment from which the least used one is chosen. */
 const NEIGHBOURS = 16;
 const USUAL_LAUNCH: RecordedLaunch = { beganMs: 0, tookMs: 60_000, isReady: true, attempts: 1 };
 const USUAL_DELETION_MS = 5_000;
 
-/** Things that happened, of which those nearest in time are given out, each about as often as the others. */
+/** Samples in time. Returns samples near the moment asked for, each about equally often. */
 class Samples<Value> {
   readonly #samples: Sample<Value>[] = [];
   #isSorted = true;
@@ -52,7 +52,7 @@ class Samples<Value> {
   }
 }
 
-/** How launches and deletions went on record, by provider and label, and what nodes need. */
+/** Recorded launches and deletions by provider and label, and the resources of nodes. */
 export class LaunchRecord {
   readonly #launches = new Map<string, Samples<RecordedLaunch>>();
   /** By provider, label and request. */
@@ -67,19 +67,19 @@ export class LaunchRecord {
     this.#ceilings = observedCeilings(past);
   }
 
-  /** Launches of these, as `label of provider`, were played after those of others: none of their own is on record. */
+  /** Labels without a recorded launch, as `label of provider`. They were simulated with launches of other labels. */
   get guessed(): readonly string[] {
     return [...this.#guessed].sort();
   }
 
-  /** Providers whose quota kept requests waiting, with the most that was used of each. */
+  /** Providers whose quota kept requests waiting, with the highest recorded usage. */
   get ceilings(): ReadonlyMap<string, Resources> {
     return this.#ceilings;
   }
 
   /**
-   * How a launch goes that begins at this time.
-   * @param request - id on record of the request it is for: what was launched for that one goes as it did then
+   * Chooses a recorded launch to simulate.
+   * @param request - recorded id of the request; a launch recorded for it is preferred
    */
   launch(provider: string, label: string, request: string | null, atMs: number): RecordedLaunch {
     const same = this.#byRequest.get(`${provider} ${label} ${request}`)?.shift();
@@ -94,12 +94,12 @@ export class LaunchRecord {
     return USUAL_LAUNCH;
   }
 
-  /** How long a deletion takes that begins at this time. */
+  /** Duration of a deletion that starts at this time. */
   deletionMs(provider: string, atMs: number): number {
     return (this.#deletions.get(provider) ?? this.#deletions.get(''))?.take(atMs) ?? USUAL_DELETION_MS;
   }
 
-  /** What one node of a label needs. */
+  /** Resources of one node with this label. */
   needOf(provider: string, pool: string, label: string): Resources {
     const known = this.#needs.get(`${provider}/${pool} ${label}`) ?? this.#needs.get(` ${label}`);
     return { ...known, instances: 1 };
@@ -123,7 +123,7 @@ export class LaunchRecord {
   }
 }
 
-/** The part of `provider/pool` before the pool. */
+/** The provider in `provider/pool`. */
 export function providerOf(pool: string): string {
   return pool.slice(0, pool.lastIndexOf('/'));
 }
@@ -134,7 +134,7 @@ function samplesOf<Value>(all: Map<string, Samples<Value>>, key: string): Sample
   return samples;
 }
 
-/** A quota is not on record; where requests waited for one, it cannot be more than the most that was used of it. */
+/** Estimates quotas, which are not recorded: where requests waited for one, it was at most the highest usage. */
 function observedCeilings(past: Past): Map<string, Resources> {
   const short = new Set(past.requests.flatMap(({ shortProviders }) => [...shortProviders]));
   return new Map([...short].map((provider) => [provider, mostUsed(past.uses, provider)]));

@@ -1,18 +1,18 @@
 import type { Resources } from '@nodepool/zk-protocol';
 import type { PastEvent, PastLine, RequestFacts } from '../record/event.js';
 
-/** What the record says of one request. */
+/** A request in the history. */
 export interface RecordedRequest extends RequestFacts {
   readonly id: string;
   readonly createdMs: number;
-  /** How it ended; `gone`: it was withdrawn. Missing: it is not over, or the record does not say. */
+  /** `gone`: it was withdrawn. Missing: it is open, or its end is not recorded. */
   outcome?: 'fulfilled' | 'failed' | 'gone';
   endMs?: number;
-  /** What kept it waiting names the quota of these providers. */
+  /** Providers whose quota kept it waiting. */
   readonly shortProviders: Set<string>;
 }
 
-/** One node while it was made for, or given to, one request. */
+/** The time during which a node belonged to one request. */
 export interface RecordedUse {
   readonly node: string;
   readonly request: string | undefined;
@@ -22,30 +22,30 @@ export interface RecordedUse {
   resources: Resources | undefined;
   readonly beginMs: number;
   lastMs: number;
-  /** Attempts of its launch. */
+  /** Number of launch attempts. */
   attempts: number;
   launchBeganMs?: number;
   launchEndedMs?: number;
-  /** How the launch ended. */
+  /** Outcome of the launch. */
   launched?: 'ready' | 'failed' | 'aborted';
-  /** Its user has given it back. */
+  /** When its user returned it. */
   usedMs?: number;
   deletingMs?: number;
   goneMs?: number;
-  /** When it was no longer there for the request; missing: it still was at the end of the record. */
+  /** When it stopped belonging to the request; missing: it still did at the end of the history. */
   endMs?: number;
 }
 
 const ENDS: ReadonlySet<string> = new Set(['fulfilled', 'failed', 'gone']);
-/** The clocks of a requestor and a launcher may be so far apart; ids that are older are of another ensemble. */
+/** Maximum difference between the clocks of a requestor and a launcher; a larger one means a reused id. */
 const SKEW_MS = 60_000;
 const QUOTA_OF = /provider "([^"]+)": (?:label|the request) .*needs/;
 
-/** What histories of launchers say, put together: line by line, and only what a replay needs. */
+/** Merges the histories of launchers, line by line. Keeps only the data that a replay needs. */
 export class Past {
   readonly #requests = new Map<string, RecordedRequest>();
   readonly #uses = new Map<string, RecordedUse>();
-  /** The first and the last thing on record. */
+  /** Times of the first and the last event. */
   fromMs = Infinity;
   toMs = -Infinity;
 
@@ -76,13 +76,13 @@ export class Past {
     let request = this.#requests.get(id);
     const createdMs = facts?.createdMs ?? events[0]?.timeMs;
     if (createdMs === undefined) return;
-    // ids begin anew with a new ensemble: only the newest is kept
+    // a new ensemble reuses ids: only the newest request is kept
     const isNewer = facts !== undefined && request !== undefined && createdMs > request.createdMs + SKEW_MS;
     if (!request || isNewer) {
       if (!facts) return;
       this.#requests.set(id, (request = { ...facts, id, createdMs, shortProviders: new Set() }));
     }
-    for (const event of events) hearOfRequest(request, event);
+    for (const event of events) applyToRequest(request, event);
   }
 
   #addNode({ id, facts, isFirst, events }: Extract<PastLine, { kind: 'node' }>): void {
@@ -97,11 +97,11 @@ export class Past {
       this.#uses.set(key, use);
     }
     if (isFirst === true) Object.assign(use, { pool: facts.pool, labels: facts.labels, resources: facts.resources });
-    for (const event of events) hearOfNode(use, event);
+    for (const event of events) applyToUse(use, event);
   }
 }
 
-function hearOfRequest(request: RecordedRequest, { timeMs, what, rule, text }: PastEvent): void {
+function applyToRequest(request: RecordedRequest, { timeMs, what, rule, text }: PastEvent): void {
   if (ENDS.has(what) && request.outcome === undefined) {
     request.outcome = what as 'fulfilled' | 'failed' | 'gone';
     request.endMs = timeMs;
@@ -111,14 +111,14 @@ function hearOfRequest(request: RecordedRequest, { timeMs, what, rule, text }: P
   }
 }
 
-function hearOfNode(use: RecordedUse, { timeMs, what, rule }: PastEvent): void {
+function applyToUse(use: RecordedUse, { timeMs, what, rule }: PastEvent): void {
   use.lastMs = Math.max(use.lastMs, timeMs);
   if (what === 'gone') use.goneMs = timeMs;
   else if (what === 'stage' && rule === 'creating') use.attempts++;
-  else if (what === 'state') hearOfState(use, timeMs, rule);
+  else if (what === 'state') applyState(use, timeMs, rule);
 }
 
-function hearOfState(use: RecordedUse, timeMs: number, state: string): void {
+function applyState(use: RecordedUse, timeMs: number, state: string): void {
   if (state === 'init' || state === 'building') use.launchBeganMs ??= timeMs;
   else if (state === 'ready' || state === 'failed' || state === 'aborted') {
     if (use.launchBeganMs === undefined || use.launched !== undefined) return;
@@ -128,7 +128,7 @@ function hearOfState(use: RecordedUse, timeMs: number, state: string): void {
   else if (state === 'deleting') use.deletingMs ??= timeMs;
 }
 
-/** A node that stands by is made for nobody and then given to somebody: one use ends where the next begins. */
+/** Ends each use of a node where the next begins: a standby node is launched for no request and allocated to one later. */
 function endInTurn(uses: RecordedUse[]): void {
   uses.sort((a, b) => a.beginMs - b.beginMs);
   for (const [index, use] of uses.entries()) {

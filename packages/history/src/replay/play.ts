@@ -11,37 +11,37 @@ import type { LaunchRecord } from './launch-record.js';
 import { Past } from './past.js';
 import { playedDrivers, withoutKeyScans } from './played-drivers.js';
 
-/** For nodes that stand by, before the first request comes. */
+/** Time for launching standby nodes before the first request. */
 const WARM_UP_MS = 30 * 60_000;
-/** For what still waits when no more requests come. */
-const LONGEST_END_MS = 24 * 3_600_000;
+/** Time for requests that still wait after the last one was submitted. */
+const WIND_DOWN_MS = 24 * 3_600_000;
 const SESSION_TIMEOUT_MS = 10 * 60_000;
 const WRITE_MS = 5_000;
 
-/** What is played. */
+/** Options of {@link play}. */
 export interface PlayOptions {
-  /** One launcher each. */
+  /** One per launcher. */
   readonly configs: readonly Config[];
   readonly drivers: ReadonlyMap<string, Driver>;
   readonly demand: readonly DemandedRequest[];
   readonly record: LaunchRecord;
   readonly seed: number;
-  /** Told of how much of the demand has been asked for, 0 to 1. */
+  /** Called with the share of requests that were submitted, 0 to 1. */
   readonly progress?: ((share: number) => void) | undefined;
 }
 
-/** How it went. */
+/** Outcome of {@link play}. */
 export interface PlayResult {
   readonly results: readonly RequestResult[];
-  /** The history that the launchers have kept. */
+  /** The history of the simulated launchers. */
   readonly past: Past;
   /** Providers that did not start, and why. */
   readonly providerErrors: readonly { readonly provider: string; readonly error: string }[];
 }
 
 /**
- * Runs launchers with these configurations on a virtual clock, with ZooKeeper in this process, against recorded demand. Until it
- * resolves, `Math.random`, uuids and `setImmediate` of the process come from the seed: nothing else may run meanwhile.
+ * Runs launchers on a virtual clock with an in-memory ZooKeeper, and submits the recorded requests to them. Replaces `Math.random`,
+ * UUIDs and `setImmediate` of the process until it resolves, so no other work may run at the same time.
  */
 export async function play(options: PlayOptions): Promise<PlayResult> {
   const { demand, seed, progress } = options;
@@ -50,30 +50,30 @@ export async function play(options: PlayOptions): Promise<PlayResult> {
   const random = new Random(seed);
   const environment = new Environment(random.fork(), false);
   try {
-    const scene = new Scene(options, clock, random);
+    const simulation = new Simulation(options, clock, random);
     const run = async (untilMs: number, until = () => false) => {
       await environment.settle();
       while (!until() && clock.step(untilMs)) await environment.settle();
     };
-    scene.start();
+    simulation.start();
     await run(firstMs - 1);
-    scene.checkStarted();
+    simulation.throwFailure();
     for (const [index, request] of demand.entries()) {
       await run(request.createdMs);
-      scene.ask(request);
+      simulation.ask(request);
       if (index % 100 === 0) progress?.(index / demand.length);
     }
-    const client = scene.client();
-    await run(clock.now() + LONGEST_END_MS, () => client.isIdle);
+    const client = simulation.client();
+    await run(clock.now() + WIND_DOWN_MS, () => client.isIdle);
     client.giveUp();
-    return scene.end();
+    return simulation.end();
   } finally {
     environment.restore();
   }
 }
 
-/** Launchers, the client and the server of one run. */
-class Scene {
+/** The launchers, the client and the server of one run. */
+class Simulation {
   readonly #server: MemoryServer;
   readonly #launchers: readonly Launcher[];
   readonly #past = new Past();
@@ -107,12 +107,12 @@ class Scene {
     if (first) this.#client = new DemandClient({ zk: this.#connect(), clock: this.#clock, requests: first.requests });
   }
 
-  checkStarted(): void {
+  throwFailure(): void {
     if (this.#failure !== undefined) throw this.#failure as Error;
   }
 
   client(): DemandClient {
-    if (!this.#client) throw new Error('there is no configuration to play');
+    if (!this.#client) throw new Error('play() needs at least one configuration');
     return this.#client;
   }
 
@@ -122,7 +122,7 @@ class Scene {
   }
 
   end(): PlayResult {
-    this.checkStarted();
+    this.throwFailure();
     for (const recorder of this.#recorders) this.#keep(recorder);
     const providerErrors = this.#launchers.flatMap((launcher) => launcher.providerErrors);
     return { results: this.client().results, past: this.#past, providerErrors };

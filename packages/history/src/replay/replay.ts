@@ -7,48 +7,49 @@ import { LaunchRecord, providerOf } from './launch-record.js';
 import type { Past } from './past.js';
 import { play, type PlayResult } from './play.js';
 
-/** What is compared. */
+/** Options of {@link replay}. */
 export interface ReplayOptions {
   readonly past: Past;
   readonly window: Window;
-  /** The changed configuration, and those of other launchers that serve requests beside it. */
+  /** The changed configuration, and those of other launchers that serve the same requestors. */
   readonly configs: readonly Config[];
   readonly registry: DriverRegistry;
   /** Labels whose requests are left out. */
   readonly leaveOut?: ReadonlySet<string> | undefined;
-  /** Whatever is not on record is drawn from it. Default 1. */
+  /** Random seed for everything that is not recorded. Default 1. */
   readonly seed?: number | undefined;
   readonly progress?: ((share: number) => void) | undefined;
 }
 
-/** One label before and after. */
+/** Results for one label. */
 export interface ReplayedLabel {
   readonly label: string;
-  /** As it was recorded. */
+  /** With the configuration in force at the time. */
   readonly recorded: LabelFigures | undefined;
-  /** As it would have been. */
+  /** With the changed configuration. */
   readonly replayed: LabelFigures | undefined;
 }
 
-/** What a replay shows. */
+/** The result of {@link replay}. */
 export interface Replay {
   readonly labels: readonly ReplayedLabel[];
-  /** What could not be replayed as it was, a sentence each. */
+  /** Limits of the accuracy, a sentence each. */
   readonly notes: readonly string[];
 }
 
-/** Why a replay makes no sense. */
+/** Thrown when the history and the configuration do not allow a replay. */
 export class ReplayError extends NodepoolError {
   constructor(message: string) {
     super('NODEPOOL_REPLAY', message);
   }
 }
 
+/** Below this number of requests, a note warns about the accuracy. */
 const FEW = 20;
 
 /**
- * Runs the recorded demand against a changed configuration. See {@link play} for what happens to the process meanwhile.
- * @throws {ReplayError} nothing is on record, or the configuration serves no longer what was served
+ * Submits the recorded requests to launchers with a changed configuration. See {@link play} for its effects on the process.
+ * @throws {ReplayError} no requests are recorded, or the configuration lacks a label that was served
  */
 export async function replay(options: ReplayOptions): Promise<Replay> {
   const { past, window, configs, leaveOut = new Set<string>(), seed = 1, progress } = options;
@@ -84,7 +85,7 @@ function emptyText(past: Past, { sinceMs, untilMs }: Window): string {
   return `no request between ${isoTime(sinceMs)} and ${isoTime(untilMs)} is on record: those there are began between ${from} and ${to}`;
 }
 
-/** A label that is gone would only show that its requests fail, and disturb the others less than it did. */
+/** Rejects a configuration without a label that was served: its requests would fail and leave capacity to the others. */
 function checkLabels(past: Past, window: Window, configs: readonly Config[], leaveOut: ReadonlySet<string>): void {
   const served = new Set(
     configs.flatMap(({ providers }) =>
@@ -136,15 +137,21 @@ function notesOf({ past, window, configs, record, played, counted, recordedResul
   const open = recordedResults.filter(({ outcome }) => outcome === 'open').length;
   say(
     past.fromMs > window.sinceMs,
-    () => `the record begins at ${isoTime(past.fromMs)}; what was in use then is not known`,
+    () => `the history begins at ${isoTime(past.fromMs)}; nodes in use at that time are unknown`,
   );
-  say(counted.length < FEW, () => `only ${counted.length} requests are on record: the figures say little`);
-  say(open > 0, () => `${open} requests had no end on record; they are asked for again, without a recorded wait`);
+  say(counted.length < FEW, () => `only ${counted.length} requests are on record: the figures are not reliable`);
+  say(open > 0, () => `${open} requests had no recorded end; they are submitted again, without a recorded wait`);
   say(gone.length > 0, () => `nodes came from providers that are not configured here: ${gone.sort().join(', ')}`);
-  say(record.guessed.length > 0, () => `no launch on record, played after others: ${record.guessed.join(', ')}`);
+  say(
+    record.guessed.length > 0,
+    () => `no recorded launch, simulated with launches of other labels: ${record.guessed.join(', ')}`,
+  );
   for (const [provider, { instances = 0 }] of record.ceilings) {
-    const most = `the most that was used, ${instances} instances`;
-    say(providers.has(provider), () => `requests waited for the quota of provider ${provider}; taken as ${most}`);
+    const highest = `the highest recorded usage, ${instances} instances`;
+    say(
+      providers.has(provider),
+      () => `requests waited for the quota of provider ${provider}; it is set to ${highest}`,
+    );
   }
   for (const { provider, error } of played.providerErrors) notes.push(`provider ${provider} did not start: ${error}`);
   return notes;

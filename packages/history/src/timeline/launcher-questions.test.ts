@@ -36,7 +36,7 @@ async function askMany(count: number, prefix: string): Promise<number> {
   return count - given.length;
 }
 
-it('asks other launchers a bounded number of questions, whatever is asked of this one', async () => {
+it('limits the rate at which it asks other launchers', async () => {
   expect(await askMany(100, 'a')).toBe(80);
   expect(asked).toHaveLength(20);
 
@@ -46,7 +46,7 @@ it('asks other launchers a bounded number of questions, whatever is asked of thi
   expect(asked).toHaveLength(26);
 });
 
-it('asks once for what many want to know at the same time', async () => {
+it('asks once for an id that several clients request at the same time', async () => {
   const [first, second] = await Promise.all([questions.ask(urls, 'a'), questions.ask(urls, 'a')]);
 
   expect(first).toBe(second);

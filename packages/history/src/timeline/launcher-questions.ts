@@ -6,12 +6,12 @@ import type { ToldRun } from './timeline.js';
 /** Questions to all launchers in a burst. A person who opens one request after another stays below it. */
 const MOST_AT_ONCE = 20;
 const PER_SECOND = 2;
-/** A launcher that hangs must not hold up the answer of the others for long. */
+/** A hanging launcher must not delay the answers of the others for long. */
 const ANSWER_MS = 2_000;
 /** How long an answer is reused; shorter than the refresh interval of the status page. */
 const KEPT_MS = 1_000;
 
-/** What one launcher answered, or why it did not. */
+/** The answer of one launcher, or the reason for its absence. */
 export interface LauncherAnswer {
   /** Address of its web server. */
   readonly url: string;
@@ -56,14 +56,14 @@ export class LauncherQuestions {
   }
 }
 
-/** As sent by `/api/v1/history`. */
+/** The form in which `/api/v1/history` sends runs. */
 export function runsToJson(runs: readonly (RunLines & { readonly isRunning: boolean })[]): Json[] {
   return runs.map(({ run, heardMs, isRunning, lines }) => ({
     ...{ run, heard_time: heardMs / 1000, running: isRunning, lines: lines.map((line) => encodeLine(line, 0)) },
   }));
 }
 
-/** Asks other launchers at once for what they have on record. Never rejects. */
+/** Asks other launchers in parallel. Never rejects. */
 function askLaunchers(urls: readonly string[], id: string): Promise<LauncherAnswer[]> {
   return Promise.all(urls.map((url) => ask(url, id)));
 }
@@ -86,8 +86,7 @@ function refusal(status: number): string {
 
 function runsFromJson(body: unknown): ToldRun[] {
   const { launcher, runs } = Object(body) as Record<string, unknown>;
-  if (typeof launcher !== 'string' || !Array.isArray(runs))
-    throw new Error('it answered something else than its history');
+  if (typeof launcher !== 'string' || !Array.isArray(runs)) throw new Error('its answer is not a history');
   return runs.map((value: unknown) => {
     const { run, heard_time: heard, running, lines } = Object(value) as Record<string, unknown>;
     const texts = Array.isArray(lines) ? lines.map(String) : [];

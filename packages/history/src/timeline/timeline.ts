@@ -2,13 +2,13 @@ import type { JsonObject } from '@nodepool/zk-protocol';
 import { causesOf, endOf, type Interval, type ToldEvent } from '../record/causes.js';
 import { pastEvent, type NodeFacts, type PastLine, type RequestFacts } from '../record/event.js';
 
-/** What one run of a launcher has on record. */
+/** Lines of one run of a launcher. */
 export interface ToldRun {
-  /** Name of its host. */
+  /** Host name of the launcher. */
   readonly launcher: string;
   readonly run: string;
   readonly isRunning: boolean;
-  /** When it last wrote anything. */
+  /** Time of its last line, about any request or node. */
   readonly heardMs: number;
   readonly lines: readonly PastLine[];
 }
@@ -21,12 +21,12 @@ interface Known {
 
 const ENDS: Readonly<Record<string, string>> = { fulfilled: 'fulfilled', failed: 'failed', gone: 'withdrawn' };
 
-/** How far the clocks of a requestor and a launcher may be apart. */
+/** Maximum difference between the clocks of a requestor and a launcher. */
 const SKEW_MS = 60_000;
 
 /**
- * The past of a request or node, from what launchers have on record.
- * @returns `undefined` when none has anything
+ * Merges the lines of several launchers into the timeline of a request or node.
+ * @returns `undefined` if there are no lines
  */
 export function timelineOf(kind: 'request' | 'node', id: string, told: readonly ToldRun[]): JsonObject | undefined {
   const runs = joinRuns(told);
@@ -54,7 +54,7 @@ export function timelineOf(kind: 'request' | 'node', id: string, told: readonly 
   };
 }
 
-/** Those that were made for a request, and those that it was given. */
+/** Nodes launched for a request, and nodes allocated to it. */
 function nodesOf({ events, nodes }: Known): string[] {
   const given = events.find(({ what }) => what === 'fulfilled')?.text.split(' ') ?? [];
   return [...new Set([...nodes.map(({ id }) => id), ...given])].filter((id) => id !== '');
@@ -73,7 +73,7 @@ function endToJson(kind: string, events: readonly ToldEvent[], intervals: readon
   return { state: end ? (ENDS[end.what] ?? end.what) : 'waiting', ended_time: seconds(end?.timeMs) };
 }
 
-/** Launchers that share a folder tell of one another, too; only the one that runs knows that it does. */
+/** Launchers that share a directory also return each other's runs; only a launcher itself knows that it is running. */
 function joinRuns(told: readonly ToldRun[]): ToldRun[] {
   const runs = new Map<string, ToldRun>();
   for (const run of told) {
@@ -86,7 +86,7 @@ function joinRuns(told: readonly ToldRun[]): ToldRun[] {
 }
 
 function requestIn(all: readonly ToldRun[], id: string): Known {
-  // ids begin anew with a new ensemble: only the newest request of that id is meant
+  // a new ensemble reuses ids: only the newest request with this id is meant
   const created = all.flatMap(({ lines }) =>
     lines.flatMap((line) => (line.kind === 'request' && line.id === id ? (line.facts?.createdMs ?? []) : [])),
   );
@@ -147,7 +147,7 @@ function toldBy(run: ToldRun, lines: readonly PastLine[]): ToldEvent[] {
   return lines.flatMap((line) => (line.kind === 'alive' ? [] : line.events.map((event) => ({ ...event, launcher }))));
 }
 
-/** What several have told, or one twice, once. */
+/** Sorts events by time and removes those recorded twice. */
 function inOrder(events: readonly ToldEvent[]): ToldEvent[] {
   const once = new Map(
     events.map((event) => [JSON.stringify([event.timeMs, event.what, event.pool, event.rule, event.text]), event]),
@@ -155,7 +155,7 @@ function inOrder(events: readonly ToldEvent[]): ToldEvent[] {
   return [...once.values()].sort((a, b) => a.timeMs - b.timeMs);
 }
 
-/** How long a node was in each of its states. */
+/** The states of a node and the stages of its launch as intervals. */
 function statesOf(events: readonly ToldEvent[]): Interval[] {
   const steps = events.flatMap(({ timeMs, what, rule, text }) => {
     if (what === 'state') return [{ beginMs: timeMs, cause: rule, text: '' }];
@@ -163,7 +163,7 @@ function statesOf(events: readonly ToldEvent[]): Interval[] {
     if (what === 'error') return [{ beginMs: timeMs, cause: 'launch-failed', text }];
     return what === 'gone' ? [{ beginMs: timeMs, cause: 'gone', text: '' }] : [];
   });
-  // several launchers may tell of one state
+  // several launchers may have recorded the same state
   const changes = steps.filter(({ cause }, index) => cause !== steps[index - 1]?.cause);
   return changes.flatMap((step, index) =>
     step.cause === 'gone' ? [] : [{ ...step, endMs: changes[index + 1]?.beginMs }],
