@@ -20,15 +20,15 @@ export interface HostConfig {
   readonly connectionType: string;
   readonly shellType: string | null;
   readonly pythonPath: string;
-  /** Limit of one host check. */
+  /** Time limit of one host check. */
   readonly timeoutMs: number;
-  /** `false`: the host is not contacted at all. */
+  /** `false`: the host is never contacted. */
   readonly hostKeyChecking: boolean;
-  /** A host whose keys are other ones than before is refused. */
+  /** Whether a host is refused once its keys have changed. */
   readonly pinsHostKeys: boolean;
-  /** `<type> <base64>` each; empty: any key is accepted. */
+  /** Expected keys, each `<type> <base64>`; empty: any key is accepted. */
   readonly hostKeys: readonly string[];
-  /** Slots. */
+  /** Number of slots. */
   readonly maxParallelJobs: number;
   readonly path: EntryPath;
 }
@@ -43,7 +43,7 @@ export interface StaticProviderConfig extends ProviderConfig {
   readonly pools: ReadonlyMap<string, StaticPoolConfig>;
 }
 
-/** What distinguishes a host from all others of the file: name, user name and port. */
+/** Key that is unique among the hosts of a file: name, user name and port. */
 export function identityOf(name: string | null, username: string | null, port: Json): string {
   return `${name ?? ''}\0${username ?? ''}\0${typeof port === 'number' ? port : JSON.stringify(port)}`;
 }
@@ -72,7 +72,7 @@ export function readProviderConfig(entry: JsonObject, context: ProviderConfigCon
   };
 }
 
-/** Reports every host whose identity another one has, in whichever provider of the file. */
+/** Reports hosts that share name, user name and port, in any provider of the file. */
 export function checkIdentities(configs: readonly StaticProviderConfig[], problem: ProblemReporter): void {
   const seen = new Map<string, string>();
   for (const config of configs) {
@@ -114,8 +114,8 @@ function readPool(pool: JsonObject, path: EntryPath, context: ProviderConfigCont
 
 function readHost(node: JsonObject, path: EntryPath, context: ProviderConfigContext): HostConfig {
   if (node['ssh-port'] !== undefined) {
-    const fate = node['connection-port'] === undefined ? 'rename it' : 'remove it, it has no effect beside that';
-    context.problem([...path, 'ssh-port'], `"ssh-port" is the old name of "connection-port": ${fate}`, 'warning');
+    const fix = node['connection-port'] === undefined ? 'rename it' : 'remove it, "connection-port" takes precedence';
+    context.problem([...path, 'ssh-port'], `"ssh-port" is the old name of "connection-port": ${fix}`, 'warning');
   }
   return {
     name: textOr(node['name'], ''),
@@ -134,7 +134,7 @@ function readHost(node: JsonObject, path: EntryPath, context: ProviderConfigCont
   };
 }
 
-/** A text stands for the labels between its blanks. */
+/** Accepts a list or one string with spaces between labels. */
 function readLabels(value: Json | undefined, path: EntryPath, context: ProviderConfigContext): string[] {
   const names = textsOf(value).flatMap((text) => text.split(/\s+/).filter((name) => name !== ''));
   if (names.length === 0)
@@ -148,8 +148,8 @@ function readLabels(value: Json | undefined, path: EntryPath, context: ProviderC
 }
 
 /**
- * Keys are often pasted with the comment that follows them in a `.pub` file; only type and key count. The original takes a
- * text of another form, and no host has such a key.
+ * Drops the comment that follows a key in a `.pub` file. A value of another form is only a warning, because the Python
+ * implementation accepts it; no host can match it.
  */
 function readHostKeys(value: Json | undefined, path: EntryPath, context: ProviderConfigContext): string[] {
   const texts = value === '' ? [] : textsOf(value);
@@ -159,7 +159,7 @@ function readHostKeys(value: Json | undefined, path: EntryPath, context: Provide
       const place = Array.isArray(value) ? [...path, index] : path;
       context.problem(
         place,
-        'no host has this key, expected the form "<type> <base64>", e.g. "ssh-ed25519 AAAA...", as ssh-keyscan shows it',
+        'no host can match this key: write it as "<type> <base64>", e.g. "ssh-ed25519 AAAA...", as ssh-keyscan prints it',
         'warning',
       );
     }

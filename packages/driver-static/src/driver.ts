@@ -5,7 +5,7 @@ import { previewChange } from './preview-change.js';
 import { StaticProvider } from './provider.js';
 import { schema } from './schema.js';
 
-/** Lends a fixed list of machines: each is registered ahead of any request and given back as it is. */
+/** Lends a fixed list of machines: registers each before any request, and returns it to the pool unchanged. */
 export const driver: Driver = {
   name: 'static',
   apiVersion: 1,
@@ -17,7 +17,7 @@ export const driver: Driver = {
   checkAll: (configs, problem) => checkIdentities(configs.map(ownConfig), problem),
 };
 
-/** The host hands back what `getProviderConfig` made. */
+/** The launcher passes back the object that `getProviderConfig` returned. */
 function ownConfig(config: ProviderConfig): StaticProviderConfig {
   if (!isOwn(config)) throw new TypeError(`provider "${config.name}" is not configured for driver "static"`);
   return config;

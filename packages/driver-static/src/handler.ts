@@ -3,17 +3,17 @@ import type { HostLookup, NodeRequestHandler } from '@nodepool/core';
 import type { Clock, NodeRecord } from '@nodepool/zk-protocol';
 import type { HostConfig } from './config.js';
 
-/** What a handler asks of its provider. */
+/** Parts of the provider that a handler uses. */
 export interface HandlerServices {
   readonly clock: Clock;
   readonly lookup: HostLookup;
-  /** The configured host a record stands for. */
+  /** The configured host of a record. */
   hostOf(node: NodeRecord): HostConfig | undefined;
-  /** The host behind the record does not answer, or is not configured any more. */
+  /** Called when the host of the record does not answer or is no longer configured. */
   rejected(node: NodeRecord): void;
 }
 
-/** Hands out what is registered; nothing is ever launched. */
+/** Assigns registered nodes; never launches one. */
 export class StaticRequestHandler implements NodeRequestHandler {
   readonly #services: HandlerServices;
 
@@ -25,7 +25,7 @@ export class StaticRequestHandler implements NodeRequestHandler {
     return true;
   }
 
-  /** A last look whether the host is alive: its port answers. Hosts without host key checking are taken on trust. */
+  /** Checks that the port of the host answers. A host without host key checking is not contacted. */
   checkReusableNode(node: NodeRecord, signal: AbortSignal): boolean | Promise<boolean> {
     const host = this.#services.hostOf(node);
     if (host === undefined) return false;

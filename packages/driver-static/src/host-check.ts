@@ -3,7 +3,7 @@ import type { HostLookup, Logger, ResolvedAddress } from '@nodepool/core';
 import type { Clock } from '@nodepool/zk-protocol';
 import type { HostConfig } from './config.js';
 
-/** What a check found out about a host. */
+/** Result of a host check. */
 export interface HostFacts {
   readonly publicIpv4: string | null;
   readonly publicIpv6: string | null;
@@ -12,7 +12,7 @@ export interface HostFacts {
   readonly checkedAtMs: number;
 }
 
-/** What a check works with. */
+/** Dependencies of a host check. */
 export interface CheckServices {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -21,18 +21,18 @@ export interface CheckServices {
   readonly random: () => number;
 }
 
-/** False for hosts that are taken as they are configured: nothing is sent to them when they are registered. */
+/** Whether a host is contacted before it is registered. If not, its configuration is trusted. */
 export function needsContact(host: HostConfig): boolean {
   if (isFakeHost(host.name)) return false;
   return host.hostKeyChecking || !hasHostKeys(host.connectionType);
 }
 
 /**
- * Checks that a host can be registered: its name has an address, its port answers and, where wanted, it has the
- * configured host keys. Hosts that are not to be contacted are only resolved.
- * @param onFailure - told of each connection that failed, while the check continues
- * @throws {TimeoutError} it did not answer in time
- * @throws {KeyScanError} its name has no address, its keys cannot be read, or a configured key is not among them
+ * Checks that a host can be registered: its name has an address, its port answers and it has the configured host keys.
+ * A host that must not be contacted is only resolved.
+ * @param onFailure - called for each failed connection, while the check continues
+ * @throws {TimeoutError} the host did not answer in time
+ * @throws {KeyScanError} the name has no address, the keys cannot be read, or a configured key is missing
  */
 export async function checkHost(
   host: HostConfig,
@@ -75,18 +75,18 @@ export function answers(host: HostConfig, { clock, lookup }: CheckServices, sign
   return checkPort({ host: host.name, port: host.port, timeoutMs: host.timeoutMs, clock, lookup, signal });
 }
 
-/** Known keys in whose place the host has another key of the same type. Types that come or go prove nothing. */
+/** Known keys that the host has replaced by another key of the same type. Added and removed types do not count. */
 export function changedKeys(known: readonly string[], found: readonly string[]): string[] {
   const typeOf = (key: string) => key.split(' ', 1)[0];
   const types = new Set(found.map(typeOf));
   return known.filter((key) => !found.includes(key) && types.has(typeOf(key)));
 }
 
-/** The error for a host with other keys than before, where that is not allowed. */
+/** The error for a host whose pinned keys have changed. */
 export function keysChanged(host: string, port: number, changed: readonly string[]): KeyScanError {
   const message =
-    `the host does not have its key ${changed.join(', ')} any more, and "host-key-checking" is pinned: ` +
-    'if the host was installed again, write its new key at "host-key"; otherwise another machine answers at its address';
+    `the host no longer has its key ${changed.join(', ')}, and "host-key-checking" is pinned: ` +
+    'if the host was reinstalled, set "host-key" to its new key; otherwise another machine answers at its address';
   return new KeyScanError({ host, port, failure: 'key-mismatch', message });
 }
 
@@ -113,6 +113,6 @@ function requireConfiguredKeys(host: HostConfig, scanned: readonly string[]): vo
     failure: 'key-mismatch',
     message:
       `the configured host-key ${missing.join(', ')} is not among the keys of the host (${scanned.join(', ')}): ` +
-      'if the host was installed anew, update "host-key"; otherwise something else answers at its address',
+      'if the host was reinstalled, update "host-key"; otherwise another machine answers at its address',
   });
 }

@@ -3,10 +3,10 @@ import type { FoundCondition, HostStatus } from '@nodepool/core';
 import type { NodeRecord } from '@nodepool/zk-protocol';
 import type { MonitoredHost } from './host-monitor.js';
 
-/** An accepted change of keys is told for this long, so that a daily look finds it. */
+/** An accepted key change is reported for a day, so that a daily check finds it. */
 const KEY_CHANGE_TOLD_MS = 24 * 3_600_000;
 
-/** What is wrong with a host; nothing: its last check was good, or it has not been checked. */
+/** Current problems of a host. Empty if its last check passed, or if it has not been checked. */
 export function hostConditions(host: MonitoredHost, nowMs: number): FoundCondition[] {
   return [unusable(host) ?? [], keyChanged(host, nowMs) ?? []].flat();
 }
@@ -34,8 +34,8 @@ function keyChanged(host: MonitoredHost, nowMs: number): FoundCondition | undefi
     ...{ ...subjectOf(host), type: 'HostKeyChanged', severity: 'warning', reason: 'Accepted' },
     message: `its host key ${keyChange.keys.join(', ')} was replaced, and the new key was accepted`,
     nextStep:
-      `if ${name} was installed again: nothing, this ends after a day; if not, find out what answers at its address. ` +
-      '"host-key-checking: pinned" refuses such a host',
+      `if ${name} was reinstalled, do nothing: this ends after a day. If not, find out which machine answers at its address. ` +
+      '"host-key-checking: pinned" refuses a host with changed keys',
     sinceMs: keyChange.atMs,
   };
 }
@@ -54,7 +54,7 @@ function errorText({ message }: Error, name: string, port: number): string {
   return message.replace(`${name} port ${port}: `, '');
 }
 
-/** A host as people are shown it. @param nodes - the records of its slots */
+/** Status of a host for listings. @param nodes - the records of its slots */
 export function hostStatus(host: MonitoredHost, nodes: readonly NodeRecord[]): HostStatus {
   const { name, port, username, labels, maxParallelJobs: slots } = host.offer.host;
   const { failedWith } = host;
@@ -81,7 +81,7 @@ const REASONS = {
 
 type Reason = (typeof REASONS)[keyof typeof REASONS] | 'NoAnswer';
 
-/** Class of the error of a check. */
+/** Reason of a failed check, as conditions and listings show it. */
 export function reasonOf(error: Error): Reason {
   const failure = 'failure' in error ? error.failure : undefined;
   return typeof failure === 'string' && isKnown(failure) ? REASONS[failure] : 'NoAnswer';
@@ -89,13 +89,13 @@ export function reasonOf(error: Error): Reason {
 
 const DOWN: Readonly<Record<Reason, string>> = {
   NameUnresolved: 'the name of the host has no address',
-  HostKeyMismatch: 'the host has not the key that is expected',
+  HostKeyMismatch: 'the host does not have the expected key',
   HostKeyTypeUnknown: 'the host has no key of a known type',
-  NotSsh: 'something other than an SSH server answers',
+  NotSsh: 'the service on the port is not an SSH server',
   NoAnswer: 'the host does not answer',
 };
 
-/** Why free nodes of a host are removed, for the log. */
+/** Why the free nodes of a host are removed, for the log. */
 export function downText(error: Error | undefined): string {
   return DOWN[error === undefined ? 'NoAnswer' : reasonOf(error)];
 }
@@ -109,12 +109,12 @@ function nextStepOf(reason: Reason, name: string, port: number): string {
     case 'NameUnresolved':
       return `correct the name in the configuration, or add "${name}" to the name service`;
     case 'HostKeyMismatch':
-      return `if ${name} was installed again, write its new key at "host-key"; if not, find out what answers at its address`;
+      return `if ${name} was reinstalled, set "host-key" to its new key; if not, find out which machine answers at its address`;
     case 'HostKeyTypeUnknown':
-      return `ssh-keygen -A on ${name}, then restart its SSH server`;
+      return `run ssh-keygen -A on ${name}, then restart its SSH server`;
     case 'NotSsh':
-      return `see the log of the SSH server of ${name}, and whether "connection-port" ${port} is its port`;
+      return `check that the SSH server of ${name} listens on "connection-port" ${port}, and read its log`;
     case 'NoAnswer':
-      return `start ${name}, or open port ${port} to this launcher; it is checked again without a restart`;
+      return `start ${name}, or open port ${port} to this launcher; the launcher keeps checking`;
   }
 }

@@ -6,44 +6,44 @@ import { answers, changedKeys, checkHost, keysChanged, needsContact } from './ho
 import type { CheckServices, HostFacts } from './host-check.js';
 import type { OfferedHost } from './host-record.js';
 
-/** Checks that keep this machine busy at the same time. */
+/** Concurrent checks that may use this machine's CPU. */
 const ACTIVE_CHECKS = 32;
-/** A check that has lasted this long only waits for the network; the next one begins. */
+/** A check that has taken this long is waiting for the network, so the next one may start. */
 const ACTIVE_CHECK_MS = 500;
-/** Age up to which a check's result is good enough to register another slot of the host. */
+/** Maximum age of a check whose result may register another slot of the host. */
 const FRESH_MS = 1_000;
 const RETRY = { firstMs: 2_000, longestMs: 60_000, jitter: 0.25 };
-/** How often the port of an idle host is looked at: so long on average, a quarter more or less. */
-const IDLE_LOOK_MS = 60_000;
-const IDLE_LOOK_JITTER = 0.5;
+/** Mean interval between port checks of an idle host; jitter is a quarter up or down. */
+const PORT_CHECK_MS = 60_000;
+const PORT_CHECK_JITTER = 0.5;
 
-/** A configured host and what is known of it. */
+/** A configured host with the results of its checks. */
 export class MonitoredHost {
   readonly identity: string;
   readonly contacted: boolean;
-  /** `undefined` before the first check and after one that failed. */
+  /** `undefined` before the first check and after a failed one. */
   facts: HostFacts | undefined;
-  /** The keys that the last good check found. */
+  /** Keys found by the last successful check. */
   knownKeys: readonly string[] | undefined;
-  /** The last time that other keys were accepted, and the keys that they replaced. */
+  /** When changed keys were last accepted, and the keys they replaced. */
   keyChange: { readonly atMs: number; readonly keys: readonly string[] } | undefined;
-  /** Checks that failed since the last good one. */
+  /** Failed checks since the last successful one. */
   failures = 0;
   /** When the last check ended; `undefined` before the first. */
   lastCheckMs: number | undefined;
-  /** When the first check failed since the last good one. */
+  /** When the first check after the last successful one failed. */
   failingSinceMs: number | undefined;
-  /** Why the last check failed that has ended; `undefined`: it was good. */
+  /** Error of the last completed check; `undefined` if it passed. */
   failedWith: Error | undefined;
-  /** Why the last check failed, or the last connection of the one under way. */
+  /** Error of the last check, or of the last connection of the running one. */
   lastError: Error | undefined;
-  /** When the next check begins by itself, in milliseconds since the epoch. */
+  /** When the next retry starts, in milliseconds since the epoch. */
   nextCheckMs: number | undefined;
-  /** A check that is under way. */
+  /** The running check. */
   checking: Promise<void> | undefined;
   cancelRetry: CancelTimer | undefined;
-  cancelLook: CancelTimer | undefined;
-  /** Something about its records could not be written; the next sweep looks again. */
+  cancelPortCheck: CancelTimer | undefined;
+  /** A write of its records failed or was skipped; the next sweep reconciles the host. */
   unsettled = false;
 
   constructor(readonly offer: OfferedHost) {
@@ -51,22 +51,22 @@ export class MonitoredHost {
     this.contacted = needsContact(offer.host);
   }
 
-  /** Whether a slot may be registered without asking the host again. */
+  /** Whether a slot may be registered without another check. */
   isFresh(nowMs: number): boolean {
     return this.facts !== undefined && (!this.contacted || nowMs - this.facts.checkedAtMs <= FRESH_MS);
   }
 }
 
-/** What the monitor asks about the records of a host. */
+/** Queries of the monitor about the records of a host. */
 export interface MonitoredRecords {
-  /** One of its nodes is free: nothing but the monitor would notice that it died. */
+  /** Whether a node of the host is free, so that only the monitor would notice a failure. */
   isIdle(host: MonitoredHost): boolean;
-  /** The host keys in its records; none when it has no record. */
+  /** Host keys in its records; empty if it has no record. */
   recordedKeys(host: MonitoredHost): readonly string[];
 }
 
 /**
- * Checks hosts, many at a time, and those that fail again and again with growing pauses. Looks at the port of idle ones every
+ * Checks hosts concurrently, retries failed checks with exponential backoff, and probes the port of idle hosts every
  * minute.
  */
 export class HostMonitor {
@@ -76,16 +76,16 @@ export class HostMonitor {
   readonly #abort = new AbortController();
   readonly #queue = new ScanQueue(ACTIVE_CHECKS);
 
-  /** @param checked - called after each check, good or not; not after {@link HostMonitor.stop} */
+  /** @param checked - called after each check, passed or failed; never after {@link HostMonitor.stop} */
   constructor(services: CheckServices, records: MonitoredRecords, checked: (host: MonitoredHost) => void) {
     this.#services = services;
     this.#records = records;
     this.#checked = checked;
-    // Every check listens, and there may be thousands.
+    // Each of possibly thousands of checks adds a listener.
     setMaxListeners(0, this.#abort.signal);
   }
 
-  /** Checks a host now, or joins the check under way. Never rejects. */
+  /** Checks a host now, or joins the running check. Never rejects. */
   check(host: MonitoredHost): Promise<void> {
     if (this.#abort.signal.aborted) return Promise.resolve();
     cancelTimers(host);
@@ -93,7 +93,7 @@ export class HostMonitor {
     return host.checking;
   }
 
-  /** Ends all checks. A retry that is due does not happen any more. */
+  /** Aborts all checks and cancels all retries. */
   stop(hosts: Iterable<MonitoredHost>): void {
     this.#abort.abort(new Error('the provider is stopping'));
     for (const host of hosts) cancelTimers(host);
@@ -102,8 +102,8 @@ export class HostMonitor {
   async #check(host: MonitoredHost): Promise<void> {
     const { signal } = this.#abort;
     try {
-      const facts = await this.#inTurn(host, signal, () => this.#look(host, signal));
-      this.#judgeKeys(host, facts.hostKeys);
+      const facts = await this.#queued(host, signal, () => this.#scan(host, signal));
+      this.#compareKeys(host, facts.hostKeys);
       this.#succeeded(host, facts);
     } catch (error) {
       if (!signal.aborted) this.#failed(host, error);
@@ -113,79 +113,80 @@ export class HostMonitor {
     if (!signal.aborted) this.#checked(host);
   }
 
-  /** Dead hosts must not keep the others waiting: their checks continue outside the queue. */
-  async #inTurn<T>(host: MonitoredHost, signal: AbortSignal, look: () => Promise<T>): Promise<T> {
+  /** A slow check leaves its place in the queue after {@link ACTIVE_CHECK_MS}, so that dead hosts delay no other. */
+  async #queued<T>(host: MonitoredHost, signal: AbortSignal, run: () => Promise<T>): Promise<T> {
     const { clock } = this.#services;
-    // Thousands may wait: a listener for each would make starting slow, so those in the queue learn of a stop in turn.
+    // A listener for each of thousands of queued checks would slow the start, so each sees the abort at its turn.
     const check = async () => {
       signal.throwIfAborted();
-      return look();
+      return run();
     };
     if (!host.contacted) return this.#queue.run(check);
     const turn = new AbortController();
-    const begun = await this.#queue.run(async () => {
+    const started = await this.#queue.run(async () => {
       const facts = check();
       const settled = facts.then(
         () => {},
-        () => {}, // seen by whoever awaits the check itself
+        () => {}, // handled where the check itself is awaited
       );
       await Promise.race([settled, delay(clock, ACTIVE_CHECK_MS, turn.signal).catch(() => {})]);
       turn.abort();
       return { facts };
     });
-    return begun.facts;
+    return started.facts;
   }
 
-  #look(host: MonitoredHost, signal: AbortSignal): Promise<HostFacts> {
+  #scan(host: MonitoredHost, signal: AbortSignal): Promise<HostFacts> {
     return checkHost(host.offer.host, this.#services, signal, (error) => (host.lastError = asError(error)));
   }
 
-  /** Keys that differ from those the host had. A configured key proves by itself which host it is. */
-  #judgeKeys(host: MonitoredHost, keys: readonly string[]): void {
+  /** Rejects or reports changed keys. A host with a configured key is identified by that key alone. */
+  #compareKeys(host: MonitoredHost, keys: readonly string[]): void {
     const { name, port, hostKeys, pinsHostKeys } = host.offer.host;
     const known = host.knownKeys ?? this.#records.recordedKeys(host);
     const changed = hostKeys.length > 0 ? [] : changedKeys(known, keys);
     if (changed.length > 0 && pinsHostKeys) throw keysChanged(name, port, changed);
     if (changed.length > 0) {
-      const remedy = 'find out whether the host was installed again; "host-key-checking: pinned" refuses such a host';
+      const remedy =
+        'check that the host was reinstalled; "host-key-checking: pinned" refuses a host with changed keys';
       this.#services.logger.warn('Host key changed', { ...logFields(host), changed, remedy });
       host.keyChange = { atMs: this.#services.clock.now(), keys: changed };
     }
     host.knownKeys = keys;
   }
 
-  /** Checks the host when it is idle and its port does not answer any more. */
-  #lookLater(host: MonitoredHost): void {
+  /** Schedules a port check; if the port of an idle host does not answer, a full check follows. */
+  #schedulePortCheck(host: MonitoredHost): void {
     if (!host.contacted || this.#abort.signal.aborted) return;
     const { clock, random } = this.#services;
-    const waitMs = Math.round(IDLE_LOOK_MS * (1 - IDLE_LOOK_JITTER / 2 + IDLE_LOOK_JITTER * random()));
-    host.cancelLook = clock.setTimer(waitMs, () => {
-      host.cancelLook = undefined;
-      void this.#lookAtIdle(host);
+    const waitMs = Math.round(PORT_CHECK_MS * (1 - PORT_CHECK_JITTER / 2 + PORT_CHECK_JITTER * random()));
+    host.cancelPortCheck = clock.setTimer(waitMs, () => {
+      host.cancelPortCheck = undefined;
+      void this.#checkPort(host);
     });
   }
 
-  async #lookAtIdle(host: MonitoredHost): Promise<void> {
+  async #checkPort(host: MonitoredHost): Promise<void> {
     const { signal } = this.#abort;
     const isAlive =
       !this.#records.isIdle(host) ||
-      (await this.#inTurn(host, signal, () => answers(host.offer.host, this.#services, signal)).catch(
+      (await this.#queued(host, signal, () => answers(host.offer.host, this.#services, signal)).catch(
         () => signal.aborted,
       ));
-    if (signal.aborted || host.checking !== undefined || host.facts === undefined) return; // checked meanwhile
+    if (signal.aborted || host.checking !== undefined || host.facts === undefined) return; // a check ran in the meantime
     if (!isAlive) void this.check(host);
-    else if (host.cancelLook === undefined) this.#lookLater(host);
+    else if (host.cancelPortCheck === undefined) this.#schedulePortCheck(host);
   }
 
   #succeeded(host: MonitoredHost, facts: HostFacts): void {
-    if (host.failures > 0) this.#services.logger.info('Host answers again', logFields(host));
+    if (host.failures > 0) this.#services.logger.info('Host check passed again', logFields(host));
     host.failures = 0;
     host.failingSinceMs = undefined;
     host.failedWith = undefined;
     host.lastCheckMs = this.#services.clock.now();
     host.lastError = undefined;
     host.facts = facts;
-    this.#lookLater(host);
+    this.#schedulePortCheck(host);
   }
 
   #failed(host: MonitoredHost, error: unknown): void {
@@ -200,22 +201,22 @@ export class HostMonitor {
     host.nextCheckMs = clock.now() + retryInMs;
     host.cancelRetry = clock.setTimer(retryInMs, () => void this.check(host));
     const fields = { ...logFields(host), failures: host.failures, retryInMs, error };
-    if (host.failures === 1) logger.warn('Host cannot be used; trying again', fields);
-    else logger.debug('Host still cannot be used', fields);
+    if (host.failures === 1) logger.warn('Host check failed; retrying', fields);
+    else logger.debug('Host check failed again', fields);
   }
 }
 
 function cancelTimers(host: MonitoredHost): void {
   host.cancelRetry?.();
-  host.cancelLook?.();
-  host.cancelRetry = host.cancelLook = undefined;
+  host.cancelPortCheck?.();
+  host.cancelRetry = host.cancelPortCheck = undefined;
 }
 
 function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** What tells an operator which host a line is about. */
+/** Log fields that identify a host. */
 export function logFields({ offer }: MonitoredHost) {
   return { pool: offer.pool.name, host: offer.host.name, username: offer.host.username, port: offer.host.port };
 }

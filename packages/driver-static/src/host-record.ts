@@ -4,14 +4,14 @@ import type { NodeFields, NodeRecord } from '@nodepool/zk-protocol';
 import type { HostConfig, StaticPoolConfig } from './config.js';
 import type { HostFacts } from './host-check.js';
 
-/** A host as one provider and pool offer it. */
+/** A host with its provider and pool. */
 export interface OfferedHost {
   readonly provider: string;
   readonly pool: StaticPoolConfig;
   readonly host: HostConfig;
 }
 
-/** What `launcher` says in records of this driver. */
+/** Value of `launcher` in records of this driver. */
 const LAUNCHER = 'static driver';
 
 /** The record of a free slot. */
@@ -32,8 +32,8 @@ export function slotRecord(offer: OfferedHost, facts: HostFacts, slot: number, n
 }
 
 /**
- * What a free record lacks to be as configured; `undefined` when nothing. Addresses alone are no reason: a name with
- * several would have its record rewritten at every look.
+ * Fields that bring a free record up to date; `undefined` if it is current. A changed address alone does not count:
+ * otherwise the record of a name with several addresses would be rewritten after every check.
  */
 export function staleFields(
   record: NodeRecord,
@@ -52,7 +52,7 @@ export function staleFields(
     record.pythonPath === wanted.pythonPath &&
     isDeepStrictEqual(record.labels, wanted.labels) &&
     isDeepStrictEqual(record.attributes, wanted.attributes) &&
-    // Other launchers may list the same keys in another order, or some twice.
+    // Another launcher may store the same keys in a different order, or some twice.
     (isDeepStrictEqual(record.hostKeys, wanted.hostKeys) ||
       isDeepStrictEqual(new Set(record.hostKeys), new Set(wanted.hostKeys)));
   return isCurrent ? undefined : wanted;

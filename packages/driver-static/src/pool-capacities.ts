@@ -1,12 +1,11 @@
 import type { StaticProviderConfig } from './config.js';
-import { canPlace } from './placement.js';
 
-/** How much of which labels the pools of a provider have, if every configured host is registered and free. */
+/** Capacity of each pool by label, if every configured host is registered and free. */
 export class PoolCapacities {
   readonly #config: StaticProviderConfig;
   /** Configured slots by pool and label. */
   readonly #slots = new Map<string, Map<string, number>>();
-  /** Whether a pool can hold labels; asked again and again for the same few combinations. */
+  /** Cache for the few combinations of labels that requests repeat. */
   readonly #placements = new Map<string, boolean>();
 
   constructor(config: StaticProviderConfig) {
@@ -25,10 +24,10 @@ export class PoolCapacities {
     return this.#slots.get(poolName)?.get(label) ?? 0;
   }
 
-  /** Whether the pool has a slot for each of the labels at once, as far as several labels are concerned. */
+  /** Whether the pool has a slot for each of several different labels at the same time. */
   canHold(poolName: string, labels: readonly string[]): boolean {
     const first = labels[0];
-    // Enough of one label is what `slotsOf` tells.
+    // A request for one label is limited by `slotsOf`.
     if (labels.every((label) => label === first)) return true;
     const key = [poolName, ...[...labels].sort()].join('\0');
     let answer = this.#placements.get(key);
@@ -38,4 +37,35 @@ export class PoolCapacities {
     }
     return answer;
   }
+}
+
+/** Labels and slots of a host. */
+export interface Slots {
+  readonly labels: readonly string[];
+  readonly maxParallelJobs: number;
+}
+
+/** Whether the hosts have a slot for each of the labels at the same time. A slot serves one label. */
+export function canPlace(hosts: readonly Slots[], labels: readonly string[]): boolean {
+  if (labels.length === 0) return true;
+  const used = hosts.map((): string[] => []);
+  return labels.every((label) => place(hosts, used, label, new Set()));
+}
+
+/** Finds a slot for a label, if necessary by moving labels to other hosts that serve them (augmenting path). */
+function place(hosts: readonly Slots[], used: string[][], label: string, asked: Set<number>): boolean {
+  for (const [index, host] of hosts.entries()) {
+    if (!host.labels.includes(label) || asked.has(index)) continue;
+    asked.add(index);
+    const here = used[index] ?? [];
+    if (here.length < host.maxParallelJobs) {
+      here.push(label);
+      return true;
+    }
+    const moved = here.findIndex((other) => place(hosts, used, other, asked));
+    if (moved < 0) continue;
+    here[moved] = label;
+    return true;
+  }
+  return false;
 }

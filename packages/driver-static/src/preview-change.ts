@@ -5,7 +5,7 @@ import type { StaticProviderConfig } from './config.js';
 import { SlotIndex } from './slot-index.js';
 import { planSlots } from './slot-plan.js';
 
-/** Which slots a configuration would register and which records it would take away, if all hosts answer. */
+/** Slots that a configuration would register and records that it would delete, if all hosts answer. */
 export function previewChange(config: StaticProviderConfig, nodes: readonly NodeRecord[]): ChangePreview {
   const index = new SlotIndex(config.name);
   for (const node of nodes) index.apply({ id: node.id, before: undefined, after: node });

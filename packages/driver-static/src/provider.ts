@@ -12,12 +12,12 @@ import { SlotIndex } from './slot-index.js';
 import { SlotReconciler } from './slot-reconciler.js';
 import { SlotWriter } from './slot-writer.js';
 
-/** How long another launcher gets to register the slot of a record it has deleted. */
-const OTHERS_TURN_MS = 500;
+/** Time for another launcher to register the slot of a record that it deleted. */
+const SUCCESSOR_WAIT_MS = 500;
 
 /**
- * Registers the configured hosts as ready nodes, one record for each slot, and keeps them so. Everything is driven by
- * changes of records and by host checks; the sweep each minute only repeats what could not be done.
+ * Registers the configured hosts as ready nodes, one record for each slot. Reacts to record changes and host checks; the
+ * sweep each minute retries failed writes.
  */
 export class StaticProvider implements Provider {
   readonly config: StaticProviderConfig;
@@ -34,7 +34,7 @@ export class StaticProvider implements Provider {
   #cancelVacated: CancelTimer | undefined;
   #state: 'new' | 'running' | 'idle' = 'new';
 
-  /** @param lookup - resolves host names; default the machine's resolver */
+  /** @param lookup - resolves host names; default: the resolver of the machine */
   constructor(config: StaticProviderConfig, context: ProviderContext, lookup: HostLookup = systemLookup) {
     this.config = config;
     this.#context = context;
@@ -62,7 +62,7 @@ export class StaticProvider implements Provider {
     }
   }
 
-  /** Resolves once the present records are known; hosts are then checked and registered in the background. */
+  /** Resolves once the existing records are known; hosts are then checked and registered in the background. */
   async start(signal: AbortSignal): Promise<void> {
     const { nodes } = this.#context;
     await nodes.whenReady(signal);
@@ -76,7 +76,7 @@ export class StaticProvider implements Provider {
       }),
     );
     this.#reconciler.deregisterUnknown();
-    // What has no record yet is missed by somebody; what has one is only checked again.
+    // Hosts without a record first: requests may be waiting for them.
     const hasRecord = (host: MonitoredHost) => this.#index.recordsOf(host.identity).length > 0;
     const byNeed = [...this.#hosts.values()].sort((a, b) => Number(hasRecord(a)) - Number(hasRecord(b)));
     for (const host of byNeed) void this.#monitor.check(host);
@@ -111,12 +111,12 @@ export class StaticProvider implements Provider {
     });
   }
 
-  /** The record's external id is only the host's name. */
+  /** Hosts are not cloud resources: the external id of a record is the host name. */
   ownsResource(): boolean {
     return false;
   }
 
-  /** The host is left as it is. */
+  /** Hosts are not changed after use. */
   startNodeCleanup(): undefined {
     return undefined;
   }
@@ -129,9 +129,9 @@ export class StaticProvider implements Provider {
     return this.#capacities.canHold(poolName, labels);
   }
 
-  /** Hosts of the pool that cannot be registered, and why. */
+  /** Hosts of the pool that cannot be registered, with the reason. */
   hindrances(poolName: string, label: string): string[] {
-    if (this.#state === 'new') return []; // nothing has been looked at
+    if (this.#state === 'new') return []; // no host has been checked
     const hosts = [...this.#hosts.values()].filter(
       ({ offer, facts }) => offer.pool.name === poolName && offer.host.labels.includes(label) && facts === undefined,
     );
@@ -163,7 +163,7 @@ export class StaticProvider implements Provider {
 
   nodeDeletedNotification(node: NodeRecord): void {
     const host = this.#hostOf(node);
-    if (this.#state === 'running' && host !== undefined) this.#reconciler.attend(host);
+    if (this.#state === 'running' && host !== undefined) this.#reconciler.fill(host);
   }
 
   #hostOf(node: NodeRecord): MonitoredHost | undefined {
@@ -191,15 +191,15 @@ export class StaticProvider implements Provider {
     if (isFree(after)) {
       if (this.#needsAttention(host, before, after)) this.#reconciler.reconcile(host);
     } else if (before?.state !== after.state && isReturned(after)) {
-      // The record will be deleted in a moment; begin now with what its successor needs.
+      // The record is about to be deleted: start the check that its successor needs.
       if (host.failures === 0 && !host.isFresh(this.#context.clock.now())) void this.#monitor.check(host);
     }
   }
 
   /**
-   * Whether a free record calls for a look at its host. What another launcher registers is taken as it is, even if it
-   * does not fit our configuration or the host is dead for us: two launchers that disagree would otherwise undo each
-   * other's work without end. The sweep and our own checks, which are paced, have the last word.
+   * Whether a change of a free record requires reconciling its host. A record that another launcher registered is accepted
+   * even if it does not match our configuration or we cannot reach the host: otherwise two launchers that disagree would
+   * undo each other's writes forever. The sweep and our own checks correct it, at a limited rate.
    */
   #needsAttention(host: MonitoredHost, before: NodeRecord | undefined, after: NodeRecord): boolean {
     if (host.unsettled) return true;
@@ -211,31 +211,31 @@ export class StaticProvider implements Provider {
     return staleFields(after, host.offer, host.facts, after.slot ?? -1) !== undefined;
   }
 
-  /** Whoever deleted the record registers its slot anew; should they not, we do. */
+  /** The launcher that deleted the record registers its slot again. If it does not, this launcher does. */
   #slotVacated(identity: string): void {
     const host = this.#hosts.get(identity);
     if (host === undefined) return;
     this.#vacated.add(host);
-    this.#cancelVacated ??= this.#context.clock.setTimer(OTHERS_TURN_MS * (1 + this.#context.random()), () => {
+    this.#cancelVacated ??= this.#context.clock.setTimer(SUCCESSOR_WAIT_MS * (1 + this.#context.random()), () => {
       this.#cancelVacated = undefined;
       const vacated = [...this.#vacated];
       this.#vacated.clear();
-      for (const each of vacated) this.#reconciler.attend(each);
+      for (const each of vacated) this.#reconciler.fill(each);
     });
   }
 }
 
 function hindrance({ offer, lastError, checking, nextCheckMs }: MonitoredHost): string {
   const { name, port } = offer.host;
-  if (lastError === undefined) return `${name} port ${port}: it is being checked for the first time`;
+  if (lastError === undefined) return `${name} port ${port}: first check is running`;
   const text = lastError.message.startsWith(name) ? lastError.message : `${name} port ${port}: ${lastError.message}`;
   const isDue = checking !== undefined || nextCheckMs === undefined;
-  return `${text} (${isDue ? 'being checked again' : `checked again at ${new Date(nextCheckMs).toISOString()}`})`;
+  return `${text} (${isDue ? 'checking again' : `next check at ${new Date(nextCheckMs).toISOString()}`})`;
 }
 
 const NO_LABELS: ReadonlySet<string> = new Set();
 
-/** Done with: it will be deleted. */
+/** Whether the record is about to be deleted. */
 function isReturned(record: NodeRecord): boolean {
   return record.state === 'used' || record.state === 'deleting';
 }

@@ -1,28 +1,28 @@
 import { isZooKeeperError, NODES_ROOT } from '@nodepool/zk-protocol';
 import type { Committer, NodeRecord, Operation, RecordCache, ZooKeeper } from '@nodepool/zk-protocol';
 
-/** Changes in one transaction, about 100 kB. */
+/** Maximum changes in one transaction, about 100 kB. */
 const BATCH = 100;
-/** Round trips that the cache is given at the most to read what was reported to it. */
+/** Maximum round trips to wait until the cache has read all reported changes. */
 const CATCH_UP_ROUNDS = 20;
 
 /**
- * A change of the slots of one host: a new record, another slot number, or the removal of a record that has no slot. It
- * is right only while no other launcher has changed the records of the host.
+ * A change of the slots of one host: a new record, another slot number, or the removal of a record without a slot. Valid
+ * only while no other launcher has changed the records of the host.
  */
 export interface SlotChange {
-  /** A number that is another one after every change of a record of the host. */
+  /** A number that differs after every change of a record of the host. */
   revision(): number;
-  /** Asked directly before writing. @returns `undefined` when the change is not wanted any more */
+  /** Called directly before writing. @returns `undefined` if the change is no longer wanted */
   operations(): readonly Operation[] | undefined;
-  /** Whether the operations may be refused for reasons of their own, so that they share no transaction. */
+  /** Whether the operations need their own transaction, because they may be refused for their own reasons. */
   readonly alone: boolean;
 }
 
-/** `unwanted`: nothing was to be written any more. `refused`: another process has or wants the lock of the record. */
+/** `unwanted`: the change was no longer needed. `refused`: another process holds or waits for the lock of the record. */
 export type SlotChangeOutcome = 'written' | 'unwanted' | 'refused' | 'dropped';
 
-/** What the guard works with. */
+/** Dependencies of the guard. */
 export interface GuardServices {
   readonly zk: ZooKeeper;
   readonly nodes: RecordCache<NodeRecord>;
@@ -36,14 +36,14 @@ interface Pending {
 }
 
 /**
- * Writes changes of slots so that no slot number is ever given to two records, although several launchers may serve one
- * provider and a slot has no name of its own in ZooKeeper. Each transaction rewrites the (empty) body of the nodes'
- * parent, on condition of the version that this launcher saw before it looked at the slots. If another launcher changed
- * slots in between, the transaction fails, and the slots are looked at again. Others take no notice of that body.
+ * Writes slot changes so that no two records have the same slot number, although several launchers may serve one provider
+ * and ZooKeeper has no node per slot. Each transaction rewrites the (empty) data of the nodes' parent, conditional on the
+ * version that this launcher read before it computed the change. If another launcher changed slots in between, the
+ * transaction fails, and the change is computed again. Nothing else uses that data.
  *
- * The successor that replaces a record in the transaction of its deletion changes no slot and needs no guard. But the
- * cache may show such a deletion before the successor, or the successor before the deletion. So a change is written only
- * after a round trip to ZooKeeper during which no record of its host changed: then both have been seen.
+ * A successor that is created in the transaction that deletes its predecessor changes no slot and needs no guard. But the
+ * cache may show the deletion and the successor in either order. So a change is written only after a round trip to
+ * ZooKeeper during which no record of its host changed: then the cache has seen both.
  */
 export class RegistrationGuard {
   readonly #services: GuardServices;
@@ -56,8 +56,8 @@ export class RegistrationGuard {
   }
 
   /**
-   * Resolves when the change was written, or was not wanted any more. `dropped`: the node cache is being rebuilt, so the
-   * caller looks again once the cache is ready. Rejects with what stopped the transaction.
+   * Resolves once the change is written or no longer wanted. `dropped`: the node cache is being rebuilt; submit again
+   * when it is ready. Rejects with the error of the transaction.
    */
   submit(change: SlotChange): Promise<SlotChangeOutcome> {
     return new Promise((resolve, reject) => {
@@ -69,7 +69,7 @@ export class RegistrationGuard {
   }
 
   async #work(): Promise<void> {
-    // One turn later, so that everything asked for in this turn goes into one transaction.
+    // Wait one turn, so that all changes submitted in this turn share a transaction.
     await Promise.resolve();
     while (this.#queue.length > 0 && this.#services.nodes.ready) {
       const batch = this.#takeBatch();
@@ -88,7 +88,7 @@ export class RegistrationGuard {
     return this.#queue.splice(0, firstAlone < 0 ? BATCH : Math.min(BATCH, Math.max(1, firstAlone)));
   }
 
-  /** Settles each change of the batch, or puts it back into the queue. */
+  /** Settles each change of the batch or requeues it. */
   async #workOn(batch: readonly Pending[]): Promise<void> {
     const version = this.#version ?? (await this.#readVersion());
     const revisions = batch.map(({ change }) => change.revision());
@@ -135,8 +135,8 @@ export class RegistrationGuard {
   }
 
   /**
-   * What others wrote before a round trip was reported before its answer; waits until it has also been read. The answers
-   * of a session come in the order of its calls, so that few rounds do however much else is being read.
+   * Waits until the cache has read every change that was reported before the answer of a round trip. A session answers in
+   * the order of its calls, so a few rounds suffice regardless of other reads.
    */
   async #catchUp(): Promise<void> {
     const { nodes, zk } = this.#services;
@@ -149,7 +149,7 @@ export class RegistrationGuard {
 
 const guards = new WeakMap<ZooKeeper, RegistrationGuard>();
 
-/** The guard of a session, shared by all providers of the process, so that they do not get into each other's way. */
+/** The guard of a session. All providers of the process share it, so that their transactions do not conflict. */
 export function guardOf(services: GuardServices): RegistrationGuard {
   let guard = guards.get(services.zk);
   if (guard === undefined) {

@@ -22,12 +22,12 @@ const nodeSchema = {
     name: {
       type: 'string',
       minLength: 1,
-      description: 'Name or address of the host; with `username` and `connection-port` unique in the file',
+      description: 'Name or address of the host; unique in the file together with `username` and `connection-port`',
       examples: ['rack1.example.org', '192.0.2.7'],
     },
     labels: {
       ...textOrTexts,
-      description: 'Labels that the host serves: a list, or a text with blanks between them',
+      description: 'Labels that the host serves: a list, or one string with spaces between them',
       examples: [['small', 'gpu']],
     },
     username: { type: 'string', description: 'User that jobs log in as', default: 'zuul' },
@@ -41,13 +41,13 @@ const nodeSchema = {
     'host-key-checking': {
       anyOf: PINNED_OR_FLAG,
       description:
-        'Whether the host is checked for its keys before it is used; otherwise it is not contacted at all. ' +
+        'Whether the keys of the host are checked before use; if not, the host is never contacted. ' +
         '`pinned`: a host whose keys have changed is refused',
       default: true,
     },
     'host-key': {
       ...textOrTexts,
-      description: 'Host keys to expect, one of which the host must have',
+      description: 'Expected host keys; the host must have each of them',
       'x-default': 'any key',
       examples: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA...'],
     },
@@ -64,7 +64,7 @@ const nodeSchema = {
       type: 'integer',
       minimum: 0,
       'x-tolerates': { minimum: 'taken as 0' },
-      description: 'Slots: how many jobs may use the host at a time',
+      description: 'Slots: maximum number of concurrent jobs on the host',
       default: 1,
     },
   },
@@ -73,7 +73,7 @@ const nodeSchema = {
 /** The driver's own keys of a provider entry. */
 export const schema: JsonSchema = {
   title: 'Provider of static nodes',
-  description: 'Lends machines that are there already',
+  description: 'Lends existing machines',
   type: 'object',
   properties: {
     pools: {

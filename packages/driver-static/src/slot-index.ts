@@ -1,22 +1,22 @@
 import type { NodeId, NodeRecord, RecordChange } from '@nodepool/zk-protocol';
 import { identityOf } from './config.js';
 
-/** Records that are being made by others' launches or are gone do not fill a slot. */
+/** States of records that fill no slot: not launched yet, or deleted. */
 const NOT_FILLING = new Set(['init', 'building', 'deleted']);
 
-/** A change of one record, seen from the hosts it belongs to. */
+/** Effect of a record change on the hosts concerned. */
 export interface IdentityChange {
-  /** Identity the record had; `undefined` if it was not ours or did not exist. */
+  /** Host that lost the record; `undefined` if it was not of this provider or did not exist. */
   readonly left: string | undefined;
-  /** Identity the record has; `undefined` if it is gone or not ours any more. */
+  /** Host that has the record now; `undefined` if it was deleted or left this provider. */
   readonly joined: string | undefined;
 }
 
-/** A provider's own records by the host they stand for, kept by the changes of the node cache. */
+/** Records of a provider by host, updated by the changes of the node cache. */
 export class SlotIndex {
   readonly #provider: string;
   readonly #records = new Map<string, NodeRecord[]>();
-  /** When a record of each host last changed, counted in changes. */
+  /** Sequence number of the last change of each host. */
   readonly #revisions = new Map<string, number>();
   #changes = 0;
 
@@ -24,7 +24,7 @@ export class SlotIndex {
     this.#provider = provider;
   }
 
-  /** Takes a change in. @returns `undefined` when it is about another provider's record */
+  /** Applies a change. @returns `undefined` if it concerns another provider */
   apply(change: RecordChange<NodeRecord>): IdentityChange | undefined {
     const left = this.#identity(change.before);
     const joined = this.#identity(change.after);
@@ -40,17 +40,17 @@ export class SlotIndex {
     return { left, joined };
   }
 
-  /** Records of one host in whatever state, in no order. */
+  /** Records of one host, in any state and order. */
   recordsOf(identity: string): readonly NodeRecord[] {
     return this.#records.get(identity) ?? [];
   }
 
-  /** Another number after every change of a record of the host. */
+  /** A number that differs after every change of a record of the host. */
   revisionOf(identity: string): number {
     return this.#revisions.get(identity) ?? 0;
   }
 
-  /** Every host that has a record, configured or not. */
+  /** Hosts with a record, configured or not. */
   identities(): IterableIterator<string> {
     return this.#records.keys();
   }

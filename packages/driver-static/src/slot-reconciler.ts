@@ -8,7 +8,7 @@ import type { SlotIndex } from './slot-index.js';
 import { planSlots, type SlotPlan } from './slot-plan.js';
 import type { SlotWriter } from './slot-writer.js';
 
-/** What reconciling works with. */
+/** Dependencies of the reconciler. */
 export interface ReconcilerParts {
   readonly context: ProviderContext;
   readonly index: SlotIndex;
@@ -16,11 +16,11 @@ export interface ReconcilerParts {
   readonly monitor: Pick<HostMonitor, 'check'>;
   /** Configured hosts by identity. */
   readonly hosts: ReadonlyMap<string, MonitoredHost>;
-  /** False before the start and once the provider is replaced. */
+  /** False before the start and after the provider is replaced. */
   isRunning(): boolean;
 }
 
-/** Makes the records of each host what the configuration and its last check say. */
+/** Brings the records of each host in line with its configuration and last check. */
 export class SlotReconciler {
   readonly #parts: ReconcilerParts;
 
@@ -32,7 +32,7 @@ export class SlotReconciler {
     const { context, index, writer } = this.#parts;
     if (!this.#parts.isRunning()) return;
     if (!context.nodes.ready) {
-      // after a lost connection: what seems to be missing may only not have been read yet
+      // After a lost connection, records may only seem to be missing.
       host.unsettled = true;
       return;
     }
@@ -57,25 +57,25 @@ export class SlotReconciler {
     for (const record of excess.filter(isFree)) this.#remove(host, record);
   }
 
-  /** Fills the host's slots, unless it is being checked or waits for its next check anyway. */
-  attend(host: MonitoredHost): void {
+  /** Fills the slots of a host, or checks it first. Does nothing if a check is running or scheduled. */
+  fill(host: MonitoredHost): void {
     if (host.facts !== undefined) this.reconcile(host);
     else if (host.cancelRetry === undefined) void this.#parts.monitor.check(host);
   }
 
-  /** Looks at every host and record, in case a change was missed or could not be written. */
+  /** Reconciles every host whose records are incomplete, for example after a failed write. */
   sweep(): void {
     const { hosts, index, monitor } = this.#parts;
     if (!this.#parts.isRunning()) return;
     for (const host of hosts.values()) {
-      const isComplete = eachInItsSlot(index.recordsOf(host.identity), host.offer.host.maxParallelJobs);
+      const isComplete = fillsEachSlot(index.recordsOf(host.identity), host.offer.host.maxParallelJobs);
       if (host.facts === undefined) void monitor.check(host);
       else if (!isComplete || host.unsettled) this.reconcile(host);
     }
     this.deregisterUnknown();
   }
 
-  /** Takes free records of hosts that are not configured out of service. */
+  /** Removes free records of hosts that are not configured. */
   deregisterUnknown(): void {
     const { hosts, index, writer } = this.#parts;
     for (const identity of index.identities()) {
@@ -87,8 +87,8 @@ export class SlotReconciler {
   }
 
   /**
-   * The record that can replace a record in the transaction that deletes it; `undefined` when the host must be asked
-   * first, or the record does not have its slot to itself.
+   * The record to create in the transaction that deletes this one; `undefined` if the host must be checked first, or if
+   * another record claims the slot.
    */
   successorOf(node: NodeRecord, host: MonitoredHost): NodeRecord | undefined {
     const { context, writer } = this.#parts;
@@ -118,10 +118,10 @@ export class SlotReconciler {
     });
   }
 
-  /** Gives a record whose slot another record has, or the host has not, a slot without a record. */
+  /** Moves a record to a free slot because its own is taken or does not exist. */
   #move(host: MonitoredHost, record: NodeRecord, slot: number): void {
     const { id } = record;
-    this.#parts.writer.correct(host, record, 'Registration moved to another slot', () => {
+    this.#parts.writer.correct(host, record, 'Moved registration to another slot', () => {
       const now = this.#planOf(host).slots[slot];
       if (!this.#parts.isRunning() || host.facts === undefined || now?.id !== id || !isFree(now)) return undefined;
       const changes = staleFields(now, host.offer, host.facts, slot);
@@ -130,7 +130,7 @@ export class SlotReconciler {
   }
 
   #remove(host: MonitoredHost, record: NodeRecord): void {
-    this.#parts.writer.correct(host, record, 'Registration removed: the host has no such slot', () => {
+    this.#parts.writer.correct(host, record, 'Removed registration: the host has no such slot', () => {
       const now = this.#planOf(host).excess.find(({ id }) => id === record.id);
       if (!this.#parts.isRunning() || now === undefined || !isFree(now)) return undefined;
       return { record: now, changes: { state: 'deleting' } };
@@ -138,8 +138,8 @@ export class SlotReconciler {
   }
 }
 
-/** Launchers whose configurations differ for a while may leave two records in one slot. */
-function eachInItsSlot(records: readonly NodeRecord[], slotCount: number): boolean {
+/** Launchers with temporarily different configurations may leave two records in one slot. */
+function fillsEachSlot(records: readonly NodeRecord[], slotCount: number): boolean {
   const slots = new Set(records.map(({ slot }) => slot ?? -1).filter((slot) => slot >= 0 && slot < slotCount));
   return records.length === slotCount && slots.size === slotCount;
 }

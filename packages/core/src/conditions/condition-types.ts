@@ -292,7 +292,7 @@ export const CONDITION_TYPES = {
     meaning:
       'a static host got another host key less than a day ago, which was accepted; it ends earlier with a restart, or when `host-key` is written',
     reasons: { Accepted: '`host-key-checking` is not `pinned`' },
-    nextStep: 'if the host was not installed again, find out what answers at its address',
+    nextStep: 'if the host was not reinstalled, find out which machine answers at its address',
   },
   UploadFails: {
     ...{ kind: 'image', severity: 'warning' },

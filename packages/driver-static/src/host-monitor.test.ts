@@ -1,49 +1,39 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { freePorts, startSshd, startZooKeeper } from '@nodepool/test-servers';
-import type { SshdHandle, SshHost, ZooKeeperHandle } from '@nodepool/test-servers';
-import { silentLogger } from '@nodepool/core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startSshd } from '@nodepool/test-servers';
+import type { SshdHandle, SshHost } from '@nodepool/test-servers';
+import { silentLogger, systemLookup } from '@nodepool/core';
 import type { LogFields, Logger } from '@nodepool/core';
 import { systemClock } from '@nodepool/zk-protocol';
-import type { Clock, JsonObject, NodeId, NodeRecord } from '@nodepool/zk-protocol';
-import { entry, startLauncher } from './launcher-harness.js';
-import type { LauncherOptions, TestLauncher } from './launcher-harness.js';
+import type { Clock, JsonObject, NodeId } from '@nodepool/zk-protocol';
+import { entry, ready, useWorlds } from '../test/world.js';
+import type { WorldOptions } from '../test/world.js';
 
-let zookeeper: ZooKeeperHandle;
 let sshd: SshdHandle;
-let chroot = 0;
-const launchers: TestLauncher[] = [];
 
 beforeAll(async () => {
-  [zookeeper, sshd] = await Promise.all([startZooKeeper(), startSshd({ count: 2 })]);
+  sshd = await startSshd({ count: 2 });
 });
-afterAll(() => Promise.all([zookeeper.stop(), sshd.stop()]));
-beforeEach(() => {
-  chroot += 1;
-});
-afterEach(async () => {
-  await Promise.all(launchers.splice(0).map((launcher) => launcher.stop()));
-  await Promise.all(sshd.hosts.map((host) => host.start()));
-});
+afterAll(() => sshd.stop());
 
-async function launcher(options: LauncherOptions = {}): Promise<TestLauncher> {
-  const started = await startLauncher(`${zookeeper.connectString}/t${chroot}`, options);
-  launchers.push(started);
-  return started;
-}
+const openWorld = useWorlds();
+/** A world that resolves names with the resolver of the machine. */
+const open = (options: WorldOptions = {}) => openWorld({ lookup: systemLookup, ...options });
 
-/** How long an idle host is not looked at, with that random number. */
-const IDLE_LOOK_MS = 60_000;
+afterEach(() => Promise.all(sshd.hosts.map((host) => host.start())));
 
-/** Retries of a failing host come after 1,750 ms and twice that each time, since the random number is always 0.5. */
-const isRetryPause = (ms: number) => ms % 1_750 === 0;
+/** Interval of port checks with the random number of the world. */
+const PORT_CHECK_MS = 60_000;
 
-/** The machine's clock, on which a failing host is tried again soon. */
-const hurriedClock: Clock = {
+/** Retries of a failing host start at 1,750 ms and double, since the random number is always 0.5. */
+const isRetryDelay = (ms: number) => ms % 1_750 === 0;
+
+/** The system clock with short retry and port check intervals. */
+const fastClock: Clock = {
   now: () => systemClock.now(),
-  setTimer: (ms, fn) => systemClock.setTimer(isRetryPause(ms) || ms === IDLE_LOOK_MS ? 100 : ms, fn),
+  setTimer: (ms, fn) => systemClock.setTimer(isRetryDelay(ms) || ms === PORT_CHECK_MS ? 100 : ms, fn),
 };
 
-/** Notes what is logged: the message and the fields that tell why. */
+/** Collects log messages with the fields that give the reason. */
 function notes(): { logger: Logger; lines: string[] } {
   const lines: string[] = [];
   const note = (message: string, fields?: LogFields) =>
@@ -75,12 +65,10 @@ const checked = ({ address, port }: { address: string; port: number }, more: Jso
   labels: ['small'],
   ...more,
 });
-const ready = (count: number) => (records: NodeRecord[]) =>
-  records.filter((node) => node.state === 'ready').length === count;
 
 describe('a host with host key checking', () => {
-  it('is registered with all the keys it has', async () => {
-    const { configure, until } = await launcher();
+  it('is registered with all its keys', async () => {
+    const { configure, until } = await open();
 
     await configure(entry([checked(host(0), { 'host-key': host(0).hostKeys[0] ?? '' })]));
     const [record] = await until(ready(1), 'the host is registered');
@@ -91,7 +79,7 @@ describe('a host with host key checking', () => {
 
   it('is not registered when a configured key is not among its own', async () => {
     const { logger, first } = warnings();
-    const { configure, own } = await launcher({ logger });
+    const { configure, own } = await open({ logger });
 
     await configure(entry([checked(host(0), { 'host-key': host(1).hostKeys[0] ?? '' })]));
 
@@ -100,7 +88,7 @@ describe('a host with host key checking', () => {
   });
 
   it('delays no other host while it is dead, and is registered when it is back', async () => {
-    const { configure, until, own } = await launcher({ clock: hurriedClock });
+    const { configure, until, own } = await open({ clock: fastClock });
     await host(1).stop();
 
     await configure(entry([checked(host(1), { timeout: 5 }), checked(host(0))]));
@@ -112,7 +100,7 @@ describe('a host with host key checking', () => {
   });
 
   it('loses its free records when a new launcher finds it dead', async () => {
-    const { configure, until } = await launcher();
+    const { configure, until } = await open();
     await configure(entry([checked(host(0)), checked(host(1))]));
     await until(ready(2), 'both hosts are registered');
     await host(0).stop();
@@ -123,8 +111,8 @@ describe('a host with host key checking', () => {
     expect(records.find((node) => node.state === 'deleting')?.hostname).toBe(host(0).address);
   });
 
-  it('has its record updated when it was installed anew', async () => {
-    const { configure, until } = await launcher();
+  it('has its record updated after it was reinstalled', async () => {
+    const { configure, until } = await open();
     await configure(entry([checked(host(0))]));
     await until(ready(1), 'the host is registered');
 
@@ -140,7 +128,7 @@ describe('a host with host key checking', () => {
   });
 
   it('is checked again when its node is returned, and registered at once', async () => {
-    const { configure, until, write, deleteNode } = await launcher();
+    const { configure, until, write, deleteNode } = await open();
     await configure(entry([checked(host(0))]));
     const [record] = await until(ready(1), 'the host is registered');
     const id = record?.id as NodeId;
@@ -156,7 +144,7 @@ describe('a host with host key checking', () => {
 describe('an idle host', () => {
   it('that dies is noticed without a request, and registered again when it answers', async () => {
     const { logger, lines } = notes();
-    const { configure, until, deleteNode } = await launcher({ clock: hurriedClock, logger });
+    const { configure, until, deleteNode } = await open({ clock: fastClock, logger });
     await configure(entry([checked(host(0)), checked(host(1))]));
     await until(ready(2), 'both hosts are registered');
 
@@ -168,24 +156,24 @@ describe('an idle host', () => {
 
     await until(ready(2), 'it is registered again');
     expect(dead?.hostname).toBe(host(0).address);
-    await expect.poll(() => lines).toContain('Registration removed: the host does not answer');
+    await expect.poll(() => lines).toContain('Removed registration: the host does not answer');
   });
 });
 
 describe('a host whose keys change', () => {
-  /** Its node is returned after the keys were replaced. @returns the first key before */
+  /** Returns the node of a host whose keys were replaced meanwhile. @returns its first key before */
   async function returned(more: JsonObject) {
     const { logger, lines } = notes();
     let laterMs = 0;
-    const clock: Clock = { ...hurriedClock, now: () => hurriedClock.now() + laterMs };
-    const test = await launcher({ clock, logger });
+    const clock: Clock = { ...fastClock, now: () => fastClock.now() + laterMs };
+    const test = await open({ clock, logger });
     const provider = await test.configure(entry([checked(host(0), more)]));
     const [record] = await test.until(ready(1), 'the host is registered');
     const id = record?.id as NodeId;
     const [before = ''] = host(0).hostKeys;
     await test.write(id, { state: 'in-use' });
     await host(0).replaceKeys();
-    laterMs = 10_000; // the last check is not fresh any more
+    laterMs = 10_000; // the last check is no longer fresh
     await test.write(id, { state: 'used' });
     await test.deleteNode(id);
     const later = (ms: number) => (laterMs += ms);
@@ -213,9 +201,7 @@ describe('a host whose keys change', () => {
     await expect.poll(() => provider.conditions()).toMatchObject([{ reason: 'HostKeyMismatch' }]);
 
     expect(own()).toEqual([]);
-    expect(provider.conditions()[0]?.message).toMatch(
-      /^the host does not have its key .* any more, and .* is pinned: if/,
-    );
+    expect(provider.conditions()[0]?.message).toMatch(/^the host no longer has its key .*, and .* is pinned: if/);
     const next = await configure(
       entry([checked(host(0), { 'host-key-checking': 'pinned', 'host-key': host(0).hostKeys[0] ?? '' })]),
     );
@@ -224,7 +210,7 @@ describe('a host whose keys change', () => {
 
   it('loses its free node, with the reason, when a new launcher finds a record with other keys', async () => {
     const { logger, lines } = notes();
-    const { configure, until } = await launcher({ logger });
+    const { configure, until } = await open({ logger });
     await configure(entry([checked(host(0), { 'host-key-checking': 'pinned' })]));
     await until(ready(1), 'the host is registered');
 
@@ -232,13 +218,13 @@ describe('a host whose keys change', () => {
     await configure(entry([checked(host(0), { 'host-key-checking': 'pinned', timeout: 6 })]));
 
     await until(([node]) => node?.state === 'deleting', 'its record is removed');
-    await expect.poll(() => lines).toContain('Registration removed: the host has not the key that is expected');
+    await expect.poll(() => lines).toContain('Removed registration: the host does not have the expected key');
   });
 });
 
-describe('what is wrong with hosts', () => {
-  it('is said of each that does not answer or has another key, until its check is good', async () => {
-    const { configure, until } = await launcher({ clock: hurriedClock });
+describe('the conditions of hosts', () => {
+  it('report each that does not answer or has another key, until its check passes', async () => {
+    const { configure, until } = await open({ clock: fastClock });
     await host(0).stop();
     const provider = await configure(
       entry([
@@ -248,7 +234,7 @@ describe('what is wrong with hosts', () => {
       ]),
     );
 
-    await until(ready(1), 'the host that is taken on trust is registered');
+    await until(ready(1), 'the trusted host is registered');
     await expect.poll(() => provider.conditions()).toHaveLength(2);
     const [silent, other] = provider.conditions();
     expect(silent).toMatchObject({
@@ -271,95 +257,5 @@ describe('what is wrong with hosts', () => {
     await until(ready(2), 'the host is registered');
 
     expect(provider.conditions().map(({ reason }) => reason)).toEqual(['HostKeyMismatch']);
-  });
-
-  it('is said of a name without an address', async () => {
-    const { configure } = await launcher({ lookup: () => Promise.reject(new Error('ENOTFOUND')) });
-    const provider = await configure(entry([checked({ address: 'web7', port: 22 })]));
-
-    await expect
-      .poll(() => provider.conditions())
-      .toMatchObject([
-        { reason: 'NameUnresolved', message: 'the name has no address: correct it or add it to the name service' },
-      ]);
-  });
-});
-
-describe('taking over a node', () => {
-  const signal = new AbortController().signal;
-
-  it('finds a living host alive and a dead one dead, which then has to prove itself', async () => {
-    const { configure, until, own } = await launcher({ clock: hurriedClock });
-    const provider = await configure(entry([checked(host(0), { timeout: 5 })]));
-    const [record] = await until(ready(1), 'the host is registered');
-    if (record === undefined) throw new Error('no record');
-    const handler = provider.getRequestHandler();
-    await expect(handler.checkReusableNode(record, signal)).resolves.toBe(true);
-
-    await host(0).stop();
-    await expect(handler.checkReusableNode(record, signal)).resolves.toBe(false);
-    handler.nodeRejectedNotification(record);
-
-    await until(([node]) => node?.state === 'deleting', 'its record is removed');
-    expect(own()).toHaveLength(1);
-  });
-
-  it('takes hosts without host key checking on trust, without waiting', async () => {
-    const { configure, until } = await launcher();
-    const provider = await configure(
-      entry([checked({ address: '192.0.2.1', port: 22 }, { 'host-key-checking': false })]),
-    );
-    const [record] = await until(ready(1), 'the host is registered');
-
-    expect(provider.getRequestHandler().checkReusableNode(record as NodeRecord, signal)).toBe(true);
-  });
-
-  it('refuses a record whose host is not configured', async () => {
-    const { configure, until } = await launcher();
-    const provider = await configure(entry([checked({ address: 'fake-1', port: 22 })]));
-    const [record] = await until(ready(1), 'the host is registered');
-    const stranger = { ...(record as NodeRecord), hostname: 'fake-2' };
-
-    expect(provider.getRequestHandler().checkReusableNode(stranger, signal)).toBe(false);
-  });
-});
-
-describe('other connection types', () => {
-  it('need an open port and have no keys', async () => {
-    const { configure, until } = await launcher();
-
-    await configure(entry([checked(host(0), { 'connection-type': 'winrm', 'host-key-checking': false })]));
-    const [record] = await until(ready(1), 'the host is registered');
-
-    expect(record).toMatchObject({ connectionType: 'winrm', hostKeys: [] });
-  });
-
-  it('are not registered while the port is closed, even without host key checking', async () => {
-    const { logger, first } = warnings();
-    const { configure, own } = await launcher({ logger });
-    const [port] = await freePorts(1);
-
-    await configure(
-      entry([
-        checked(
-          { address: '127.0.0.1', port: port ?? 1 },
-          { 'connection-type': 'winrm', 'host-key-checking': false, timeout: 1 },
-        ),
-      ]),
-    );
-
-    await expect(first).resolves.toContain('the port did not answer within 1000 ms');
-    expect(own()).toEqual([]);
-  });
-});
-
-describe('a host whose name contains "fake"', () => {
-  it('is registered without network', async () => {
-    const { configure, until } = await launcher();
-
-    await configure(entry([checked({ address: 'fake-host', port: 22 })]));
-    const [record] = await until(ready(1), 'the host is registered');
-
-    expect(record).toMatchObject({ hostKeys: ['ssh-rsa FAKEKEY'], publicIpv4: null, publicIpv6: null });
   });
 });

@@ -1,5 +1,6 @@
+import { afterEach, beforeEach } from 'vitest';
 import { createCommitter, createNodeCache, createRequestCache, encodeNode, nodeLockPath } from '@nodepool/zk-protocol';
-import { connect, NODE_CREATE_PATH, nodePath, systemClock, withNode } from '@nodepool/zk-protocol';
+import { NODE_CREATE_PATH, nodePath, systemClock, withNode } from '@nodepool/zk-protocol';
 import type {
   Clock,
   Committer,
@@ -12,12 +13,13 @@ import type {
   RequestCache,
   ZooKeeper,
 } from '@nodepool/zk-protocol';
+import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import { silentLogger } from '@nodepool/core';
 import type { HostLookup, Logger, ProviderContext } from '@nodepool/core';
 import { readProviderConfig } from '../src/config.js';
 import { StaticProvider } from '../src/provider.js';
 
-export interface LauncherOptions {
+export interface WorldOptions {
   lookup?: HostLookup;
   logger?: Logger;
   clock?: Clock;
@@ -32,31 +34,68 @@ function typed(from: JsonObject) {
   return readProviderConfig(from, { labels: new Map(), diskimages: new Map(), problem: () => {} });
 }
 
+/** Whether so many nodes are ready. */
+export const ready = (count: number) => (records: NodeRecord[]) =>
+  records.filter((node) => node.state === 'ready').length === count;
+
+/** Whether there are so many nodes, all of them ready. */
+export const allReady = (count: number) => (records: NodeRecord[]) => records.length === count && ready(count)(records);
+
+/** Host and slot of each record. */
+export const slotsOf = (records: NodeRecord[]) => records.map((node) => `${node.hostname}#${node.slot}`).sort();
+
+/** A host that is never contacted. */
+export const unchecked = (name: string, more: JsonObject = {}): JsonObject => ({
+  name,
+  labels: ['small'],
+  'host-key-checking': false,
+  ...more,
+});
+
 /**
- * What a launcher does for a static provider, and nothing else: session, mirror, sweep and deletion.
- * @param session - a session to use, or where to begin one
+ * Opens worlds on one ZooKeeper for each test and closes them after it. Without a `lookup` of its own, each name
+ * resolves to an address for documentation.
  */
-export async function startLauncher(session: string | ZooKeeper, options: LauncherOptions = {}): Promise<TestLauncher> {
-  const zk = typeof session === 'string' ? await connect({ servers: session }) : session;
-  await zk.ensurePath('/nodepool/nodes');
-  await zk.ensurePath('/nodepool/requests');
-  const launcher = new TestLauncher(zk, options);
-  await launcher.start();
-  return launcher;
+export function useWorlds(): (options?: WorldOptions) => Promise<World> {
+  const opened: World[] = [];
+  let server: MemoryServer;
+  beforeEach(() => {
+    server = new MemoryServer(systemClock);
+  });
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((world) => world.stop()));
+  });
+  return async (options = {}) => {
+    const world = await openWorld(connectInMemory(server).zk, {
+      lookup: () => Promise.resolve({ address: '192.0.2.7', family: 4 }),
+      ...options,
+    });
+    opened.push(world);
+    return world;
+  };
 }
 
-/** See {@link startLauncher}. Its functions may be taken out of it. */
-export class TestLauncher {
+/** A launcher reduced to the needs of a static provider: session, node cache, reload and deletion. */
+export async function openWorld(zk: ZooKeeper, options: WorldOptions = {}): Promise<World> {
+  await zk.ensurePath('/nodepool/nodes');
+  await zk.ensurePath('/nodepool/requests');
+  const world = new World(zk, options);
+  await world.start();
+  return world;
+}
+
+/** See {@link openWorld}. Its functions may be destructured. */
+export class World {
   readonly zk: ZooKeeper;
   readonly nodes: NodeCache;
   readonly committer: Committer;
   readonly #requests: RequestCache;
   readonly #clock: Clock;
   readonly #lookup: HostLookup | undefined;
-  readonly #context: ProviderContext;
+  readonly context: ProviderContext;
   readonly #providers: StaticProvider[] = [];
 
-  constructor(zk: ZooKeeper, { clock = systemClock, logger = silentLogger, lookup }: LauncherOptions) {
+  constructor(zk: ZooKeeper, { clock = systemClock, logger = silentLogger, lookup }: WorldOptions) {
     this.zk = zk;
     this.#clock = clock;
     this.#lookup = lookup;
@@ -66,10 +105,10 @@ export class TestLauncher {
     this.nodes = nodes;
     this.#requests = requests;
     this.committer = committer;
-    this.#context = {
+    this.context = {
       ...{ zk, clock, logger, nodes, requests, committer, hostname: 'launcher.example.com' },
       config: () => {
-        throw new Error('the static driver does not look at the whole configuration');
+        throw new Error('the static driver does not read the whole configuration');
       },
       ownNodes: () => [...nodes.values()].filter((node) => node.provider === 'rack'),
       databaseId: undefined,
@@ -86,7 +125,7 @@ export class TestLauncher {
     return [...this.nodes.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   };
 
-  /** Waits until the records satisfy the condition; looks at each change. */
+  /** Waits until the records satisfy the condition. */
   readonly until = (condition: (records: NodeRecord[]) => boolean, what: string): Promise<NodeRecord[]> => {
     return new Promise((resolve, reject) => {
       const look = () => {
@@ -102,7 +141,7 @@ export class TestLauncher {
         const seen = this.own().map(
           (node) => `${node.id} ${node.state} ${node.hostname}#${node.slot} ${String(node.allocatedTo)}`,
         );
-        reject(new Error(`never came true: ${what}; records: ${JSON.stringify(seen)}`));
+        reject(new Error(`timed out: ${what}; records: ${JSON.stringify(seen)}`));
       }, 50_000);
       const unsubscribe = this.nodes.onChange(() => void look());
       look();
@@ -130,7 +169,7 @@ export class TestLauncher {
   readonly configure = async (from: JsonObject): Promise<StaticProvider> => {
     const old = this.#providers.at(-1);
     old?.idle();
-    const provider = new StaticProvider(typed(from), this.#context, this.#lookup);
+    const provider = new StaticProvider(typed(from), this.context, this.#lookup);
     this.#providers.push(provider);
     await provider.start(new AbortController().signal);
     old?.stop();

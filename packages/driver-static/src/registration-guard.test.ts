@@ -3,9 +3,9 @@ import { VirtualClock } from '@nodepool/core/testing';
 import { encodeNode, NODE_CREATE_PATH, nodePath, withNode } from '@nodepool/zk-protocol';
 import type { NodeRecord } from '@nodepool/zk-protocol';
 import { connectInMemory, MemoryServer, perfectConditions, type LinkConditions } from '@nodepool/zk-protocol/memory';
-import { entry, startLauncher } from './launcher-harness.js';
+import { entry, openWorld, type World } from '../test/world.js';
 
-/** A connection on which a request takes this long; answers take a millisecond. */
+/** A connection with this delay for requests and a millisecond for answers. */
 const link = (requestMs: number): LinkConditions => ({
   ...perfectConditions,
   requestDelayMs: () => requestMs,
@@ -13,34 +13,32 @@ const link = (requestMs: number): LinkConditions => ({
 });
 const SLOW_MS = 100;
 
-/** Requests of one turn of the event loop travel together: lets each of them set out before time moves on. */
+/** The client sends the requests of one turn of the event loop together: let it send them before time advances. */
 async function turns(): Promise<boolean> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
   return false;
 }
 
-/** A launcher that is slow to reach ZooKeeper and one that is not, with the two slots of a host registered. */
+/** Two launchers, one with a slow connection, and a host with two registered slots. */
 async function openRack() {
   const clock = new VirtualClock({ idle: turns });
   const server = new MemoryServer(clock);
   const sessions = [SLOW_MS, 1].map((ms) => connectInMemory(server, { clock, conditions: link(ms) }).zk);
-  const starting = Promise.all(sessions.map((zk) => startLauncher(zk, { clock })));
-  const [slow, quick] = (await clock.run(starting)) as [Launcher, Launcher];
+  const starting = Promise.all(sessions.map((zk) => openWorld(zk, { clock })));
+  const [slow, quick] = (await clock.run(starting)) as [World, World];
   const host = { name: 'fake-host', labels: ['small'], 'max-parallel-jobs': 2 };
   await clock.run(slow.configure(entry([host])));
   await clock.advance(20 * SLOW_MS);
   return { clock, slow, quick };
 }
 
-type Launcher = Awaited<ReturnType<typeof startLauncher>>;
+const slotsOf = ({ own }: World) => own().map(({ slot, state }) => `${slot} ${state}`);
 
-const slotsOf = ({ own }: Launcher) => own().map(({ slot, state }) => `${slot} ${state}`);
-
-describe('slot numbers', () => {
-  it('stay unique when a successor is seen before the deletion of the record that it replaces', async () => {
+describe('RegistrationGuard', () => {
+  it('keeps slot numbers unique when a successor is seen before the deletion of its predecessor', async () => {
     const { clock, slow, quick } = await openRack();
     const [zero, one] = quick.own() as [NodeRecord, NodeRecord];
-    // The slow launcher tries to write the record itself, so it learns from the answer alone what has become of it.
+    // The slow launcher writes the record itself, so only the answer tells it that the record is gone.
     const losing = slow.committer.commit([{ op: 'set', path: nodePath(one.id), data: encodeNode(one), version: 99 }]);
     const lost = expect(losing).rejects.toMatchObject({ code: 'ZK_NO_NODE' });
     const successor = withNode(one, {}, clock.now());
@@ -56,11 +54,11 @@ describe('slot numbers', () => {
     await lost;
 
     expect(slotsOf(quick)).toEqual(['1 ready', '0 ready']);
-    expect(quick.own()[0]?.stat?.version).toBe(0); // the successor was never taken for a record without a slot
+    expect(quick.own()[0]?.stat?.version).toBe(0); // the successor was never moved to another slot
     await clock.run(Promise.all([slow.stop(), quick.stop()]));
   });
 
-  it('of two records with one number, one gets the number that no record has', async () => {
+  it('moves one of two records with the same slot number to the slot without a record', async () => {
     const { clock, slow, quick } = await openRack();
     const [zero] = quick.own() as [NodeRecord];
 
