@@ -197,9 +197,7 @@ const ROOMS = {
     '.': [
       'contract',
       'text',
-      'conditions',
       'config',
-      'cloud/key-scan',
       'cloud/operations',
       'cloud/task-manager',
       'cloud/ownership',

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DRIVER_API_VERSION } from '@nodepool/core';
+import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { allPackages, examples, LONGEST, tooLong } from './lengths.mjs';
 import { outdatedFiles, webAddress } from './manifests.mjs';
@@ -152,6 +153,22 @@ describe('what is published', () => {
       expect(manifest.files).not.toContain('test');
     },
   );
+});
+
+describe('the root of core', () => {
+  it('exports at most 90 names, types included: what an author of drivers uses', () => {
+    const index = ts.createSourceFile('index.ts', read('packages/core/src/index.ts'), ts.ScriptTarget.Latest);
+    const names = index.statements
+      .filter(ts.isExportDeclaration)
+      .flatMap(({ exportClause }) =>
+        exportClause && ts.isNamedExports(exportClause) ? [...exportClause.elements] : [],
+      )
+      .map(({ name }) => name.text);
+
+    expect(index.statements.filter((statement) => !ts.isExportDeclaration(statement))).toEqual([]);
+    expect(names).toContain('defineStateMachineDriver');
+    expect(names.length).toBeLessThanOrEqual(90);
+  });
 });
 
 describe('links in READMEs of published packages', () => {

@@ -1,4 +1,5 @@
-import { newCondition, type FoundCondition } from '@nodepool/core';
+import type { FoundCondition } from '@nodepool/core';
+import { newCondition } from '@nodepool/core/service';
 import { imageConditions } from '@nodepool/core/service';
 import type { Builder } from './builder.js';
 import type { IdProblem } from './context/unique-builder.js';

@@ -2,7 +2,8 @@ import { chmod, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type EmbeddedAccess, type LogFields, silentLogger } from '@nodepool/core';
+import { type LogFields, silentLogger } from '@nodepool/core';
+import type { EmbeddedAccess } from '@nodepool/core/config';
 import { startEmbeddedZooKeeper } from './embedded-zookeeper.js';
 
 let base: string;

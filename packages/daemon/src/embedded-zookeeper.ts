@@ -3,7 +3,8 @@ import { chmod, mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { checkOwnDirectory, checkSharedPlace, isNodepoolError, NodepoolError } from '@nodepool/zk-protocol';
 import type { EmbeddedServerOptions } from '@nodepool/zk-protocol/embedded';
-import type { EmbeddedAccess, Logger, ZooKeeperSettings } from '@nodepool/core';
+import type { Logger } from '@nodepool/core';
+import type { EmbeddedAccess, ZooKeeperSettings } from '@nodepool/core/config';
 import {
   embeddedConnection,
   type EmbeddedConnection,

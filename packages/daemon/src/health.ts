@@ -1,5 +1,6 @@
 import type { ZooKeeper } from '@nodepool/zk-protocol';
-import type { AlienResource, Condition, Config } from '@nodepool/core';
+import type { Config } from '@nodepool/core';
+import type { AlienResource, Condition } from '@nodepool/core/service';
 import { conditionToJson } from '@nodepool/core/service';
 import type { ReloadStatus } from './reloader.js';
 import type { DaemonRuntime } from './runtime.js';

@@ -1,5 +1,6 @@
 import { ConfigError } from '@nodepool/core';
-import type { Config, ConfigProblem, Logger } from '@nodepool/core';
+import type { Config, Logger } from '@nodepool/core';
+import type { ConfigProblem } from '@nodepool/core/config';
 import { logConfigWarnings } from './log-config-warnings.js';
 
 /** What the last attempt to read the configuration said. */

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '@nodepool/zk-protocol';
-import type { Config, ConfigProblem } from '@nodepool/core';
+import type { Config } from '@nodepool/core';
+import type { ConfigProblem } from '@nodepool/core/config';
 import { ServiceConditions, type ServiceConditionsOptions } from './service-conditions.js';
 
 const FILE = '/etc/nodepool/nodepool.yaml';

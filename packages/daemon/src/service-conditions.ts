@@ -1,5 +1,7 @@
 import type { CancelTimer, Clock, ZooKeeper } from '@nodepool/zk-protocol';
-import { newCondition, type Condition, type ConfigProblem, type FoundCondition } from '@nodepool/core';
+import type { FoundCondition } from '@nodepool/core';
+import type { ConfigProblem } from '@nodepool/core/config';
+import { newCondition, type Condition } from '@nodepool/core/service';
 import {
   ConditionList,
   mergeConditions,

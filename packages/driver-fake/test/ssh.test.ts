@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import ssh2 from 'ssh2';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { checkPort, scanHostKeys } from '@nodepool/core';
+import { checkPort, scanHostKeys } from '@nodepool/core/ssh';
 import { systemClock, type JsonObject } from '@nodepool/zk-protocol';
 import { addressOf, CloudServer, SshEndpoints } from '../src/index.js';
 import type { CloudInstance, InstanceOrder } from '../src/index.js';

@@ -1,4 +1,4 @@
-import { isNodepoolError, isRateLimited } from '@nodepool/core';
+import { isNodepoolError, RateLimitedError } from '@nodepool/core';
 import { expect, it } from 'vitest';
 import { errorOfAnswer, errorOfOperation, StockOutError } from './errors.js';
 
@@ -32,7 +32,7 @@ it.each([
 it('tells stock from room in a network, and a rate from a cloud that is away', () => {
   expect(errorOfOperation('x', failed('ZONE_RESOURCE_POOL_EXHAUSTED', 503))).toBeInstanceOf(StockOutError);
   expect(errorOfOperation('x', failed('IP_SPACE_EXHAUSTED'))).not.toBeInstanceOf(StockOutError);
-  expect(isRateLimited(errorOfOperation('x', failed('RATE_LIMIT_EXCEEDED')))).toBe(true);
+  expect(errorOfOperation('x', failed('RATE_LIMIT_EXCEEDED'))).toBeInstanceOf(RateLimitedError);
 });
 
 it('finds nothing wrong with an operation that succeeded, or has not ended', () => {

@@ -1,4 +1,5 @@
-import { isNodepoolError, scanHostKeys, type Clock, type Logger } from '@nodepool/core';
+import { isNodepoolError, type Clock, type Logger } from '@nodepool/core';
+import { scanHostKeys } from '@nodepool/core/ssh';
 import type { ComputeClient } from './client.js';
 import type { GceInstance } from './instance.js';
 

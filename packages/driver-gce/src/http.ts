@@ -1,4 +1,5 @@
-import { orAbort, ProviderUnavailableError, type Clock } from '@nodepool/core';
+import { ProviderUnavailableError, type Clock } from '@nodepool/core';
+import { orAbort } from '@nodepool/zk-protocol';
 import { EnvHttpProxyAgent, errors, type Dispatcher } from 'undici';
 import type { Credentials } from './credentials.js';
 import { errorOfAnswer, type Refusal } from './errors.js';

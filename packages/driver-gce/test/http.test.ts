@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { Readable, type Duplex } from 'node:stream';
 import { systemClock } from '@nodepool/zk-protocol';
-import { isNodepoolError, isRateLimited } from '@nodepool/core';
+import { isNodepoolError, RateLimitedError } from '@nodepool/core';
 import { VirtualClock } from '@nodepool/core/testing';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createHttp, type Credentials, type Http } from '../src/index.js';
@@ -126,7 +126,7 @@ it.each([
     .call({ verb: 'GET', path: 'x' }, NEVER)
     .catch((refused: unknown) => refused);
 
-  expect(isRateLimited(error)).toBe(true);
+  expect(error).toBeInstanceOf(RateLimitedError);
   expect(error).toMatchObject({ retryAfterMs });
 });
 

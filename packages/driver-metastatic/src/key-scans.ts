@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import { LaunchError, ScanQueue } from '@nodepool/core';
-import type { ProviderContext, scanHostKeys } from '@nodepool/core';
+import { LaunchError } from '@nodepool/core';
+import type { ProviderContext } from '@nodepool/core';
+import { ScanQueue, type scanHostKeys } from '@nodepool/core/ssh';
 import type { NodeId } from '@nodepool/zk-protocol';
 import type { BackingNode } from './backing-node.js';
 import type { SlotClaim } from './slot-claim.js';

@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { delay } from '@nodepool/zk-protocol';
 import type { NodeId, NodeRecord } from '@nodepool/zk-protocol';
-import { LaunchError, scanHostKeys } from '@nodepool/core';
+import { LaunchError } from '@nodepool/core';
+import { scanHostKeys } from '@nodepool/core/ssh';
 import type { FoundCondition, LaunchOrder, LaunchResult, Provider, ProviderContext } from '@nodepool/core';
 import { Allocator } from './allocator.js';
 import type { BackingNode } from './backing-node.js';

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Driver, ScanHostKeysOptions } from '@nodepool/core';
+import type { Driver } from '@nodepool/core';
+import type { ScanHostKeysOptions } from '@nodepool/core/ssh';
 import { driver as staticDriver } from '@nodepool/driver-static';
 import { driver, MetastaticProvider } from '../src/index.js';
 import type { MetastaticProviderConfig } from '../src/index.js';

@@ -1,5 +1,5 @@
-import { checkPort, isFakeHost } from '@nodepool/core';
-import type { HostLookup, NodeRequestHandler } from '@nodepool/core';
+import type { NodeRequestHandler } from '@nodepool/core';
+import { checkPort, isFakeHost, type HostLookup } from '@nodepool/core/ssh';
 import type { Clock, NodeRecord } from '@nodepool/zk-protocol';
 import type { HostConfig } from './config.js';
 

@@ -2,7 +2,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { freePorts } from '@nodepool/test-servers';
 import { silentLogger } from '@nodepool/core';
-import type { HostLookup } from '@nodepool/core';
+import type { HostLookup } from '@nodepool/core/ssh';
 import { systemClock } from '@nodepool/zk-protocol';
 import { readProviderConfig } from './config.js';
 import { changedKeys, checkHost, needsContact } from './host-check.js';

@@ -1,5 +1,13 @@
-import { checkPort, hasHostKeys, isFakeHost, KeyScanError, scanHostKeys } from '@nodepool/core';
-import type { HostLookup, Logger, ResolvedAddress } from '@nodepool/core';
+import type { Logger } from '@nodepool/core';
+import {
+  checkPort,
+  hasHostKeys,
+  isFakeHost,
+  KeyScanError,
+  scanHostKeys,
+  type HostLookup,
+  type ResolvedAddress,
+} from '@nodepool/core/ssh';
 import type { Clock } from '@nodepool/zk-protocol';
 import type { HostConfig } from './config.js';
 

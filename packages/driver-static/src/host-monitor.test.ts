@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startSshd } from '@nodepool/test-servers';
 import type { SshdHandle, SshHost } from '@nodepool/test-servers';
-import { silentLogger, systemLookup } from '@nodepool/core';
+import { silentLogger } from '@nodepool/core';
+import { systemLookup } from '@nodepool/core/ssh';
 import type { LogFields, Logger } from '@nodepool/core';
 import { systemClock } from '@nodepool/zk-protocol';
 import type { Clock, JsonObject, NodeId } from '@nodepool/zk-protocol';

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { ScanQueue } from '@nodepool/core';
+import { ScanQueue } from '@nodepool/core/ssh';
 import { backoffMs, delay, type CancelTimer } from '@nodepool/zk-protocol';
 import { hostIdentity } from './config.js';
 import { answers, changedKeys, checkHost, keysChanged, needsContact } from './host-check.js';

@@ -1,5 +1,5 @@
-import { systemLookup } from '@nodepool/core';
-import type { FoundCondition, HostLookup, HostStatus, Provider, ProviderContext } from '@nodepool/core';
+import type { FoundCondition, HostStatus, Provider, ProviderContext } from '@nodepool/core';
+import { systemLookup, type HostLookup } from '@nodepool/core/ssh';
 import { isFree, type CancelTimer, type NodeRecord, type RecordChange } from '@nodepool/zk-protocol';
 import { identityOf } from './config.js';
 import type { StaticProviderConfig } from './config.js';

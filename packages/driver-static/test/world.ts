@@ -15,7 +15,8 @@ import type {
 } from '@nodepool/zk-protocol';
 import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import { silentLogger } from '@nodepool/core';
-import type { HostLookup, Logger, ProviderContext } from '@nodepool/core';
+import type { Logger, ProviderContext } from '@nodepool/core';
+import type { HostLookup } from '@nodepool/core/ssh';
 import { readProviderConfig } from '../src/config.js';
 import { StaticProvider } from '../src/provider.js';
 

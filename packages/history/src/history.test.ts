@@ -2,7 +2,8 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { silentLogger, type HistorySettings, type LogFields, type Logger } from '@nodepool/core';
+import { silentLogger, type LogFields, type Logger } from '@nodepool/core';
+import type { HistorySettings } from '@nodepool/core/config';
 import { LauncherEvents } from '@nodepool/core/launcher';
 import { VirtualClock } from '@nodepool/core/testing';
 import { request } from '../test/support/records.js';

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
-import { newCondition, type FoundCondition, type HistorySettings, type Logger } from '@nodepool/core';
+import type { FoundCondition, Logger } from '@nodepool/core';
+import type { HistorySettings } from '@nodepool/core/config';
+import { newCondition } from '@nodepool/core/service';
 import type { LauncherMetrics } from '@nodepool/core/service';
 import { HistoryFiles } from './files/history-files.js';
 import { readHistory, readHistoryPage, type HistoryPage, type PageQuery, type RunLines } from './files/read-history.js';

@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeDirectory, uuidHex, type BuildRecord } from '@nodepool/zk-protocol';
-import type { DiskimageConfig, Logger } from '@nodepool/core';
+import type { Logger } from '@nodepool/core';
+import type { DiskimageConfig } from '@nodepool/core/config';
 import { buildLogFile } from '@nodepool/core/service';
 import type { Progress } from '../context/progress.js';
 import {

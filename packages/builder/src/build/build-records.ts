@@ -8,7 +8,7 @@ import {
   withBuild,
   type BuildRecord,
 } from '@nodepool/zk-protocol';
-import type { DiskimageConfig } from '@nodepool/core';
+import type { DiskimageConfig } from '@nodepool/core/config';
 import { BUILD_DURATION_KEY, newCanary, withCanary } from '@nodepool/core/service';
 import { RETIRED_KEY } from '../plan/plan-cleanup.js';
 import { readyBuilds } from '../plan/newest-builds.js';

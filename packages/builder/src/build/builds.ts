@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { imageBuildLockPath, imageBuildRequestPath, isZooKeeperError, type CancelTimer } from '@nodepool/zk-protocol';
-import type { DiskimageConfig } from '@nodepool/core';
+import type { DiskimageConfig } from '@nodepool/core/config';
 import type { Progress } from '../context/progress.js';
 import { judgeBuild, type BuildVerdict } from '../plan/judge-build.js';
 import { readyBuilds } from '../plan/newest-builds.js';

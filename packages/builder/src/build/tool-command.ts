@@ -1,4 +1,5 @@
-import { ConfigError, type DiskimageConfig } from '@nodepool/core';
+import { ConfigError } from '@nodepool/core';
+import type { DiskimageConfig } from '@nodepool/core/config';
 import { toolVariables, type Variables } from '../tool/secrets.js';
 import { splitWords } from './split-words.js';
 

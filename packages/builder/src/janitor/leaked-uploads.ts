@@ -1,4 +1,5 @@
-import { NodepoolError, type AlienResource, type Provider } from '@nodepool/core';
+import { NodepoolError, type Provider } from '@nodepool/core';
+import type { AlienResource } from '@nodepool/core/service';
 import { imageResource, LeakFinder, uploadEvidence } from '@nodepool/core/service';
 import type { Surroundings } from '../context/surroundings.js';
 

@@ -1,4 +1,5 @@
-import type { Config, DiskimageConfig } from '@nodepool/core';
+import type { Config } from '@nodepool/core';
+import type { DiskimageConfig } from '@nodepool/core/config';
 import type { ImageEntry } from '@nodepool/zk-protocol';
 import { readyBuilds } from './newest-builds.js';
 import { isMadeByUpload, wantedFormats } from './wanted-formats.js';

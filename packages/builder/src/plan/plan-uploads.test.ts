@@ -1,4 +1,5 @@
-import type { Config, DiskimageConfig } from '@nodepool/core';
+import type { Config } from '@nodepool/core';
+import type { DiskimageConfig } from '@nodepool/core/config';
 import { withFailedTest } from '@nodepool/core/service';
 import { newBuild, newUpload, type ImageEntry } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-import type { Config, DiskimageConfig } from '@nodepool/core';
+import type { Config } from '@nodepool/core';
+import type { DiskimageConfig } from '@nodepool/core/config';
 
 /** Formats that can be made from each other without building again. */
 const CONVERTIBLE = new Set(['qcow2', 'raw', 'vpc', 'vmdk', 'vdi', 'vhdx']);

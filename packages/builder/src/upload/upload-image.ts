@@ -12,15 +12,8 @@ import {
   type BuildRecord,
   type UploadRecord,
 } from '@nodepool/zk-protocol';
-import {
-  ConfigError,
-  databaseTag,
-  formatTemplate,
-  isNodepoolError,
-  NodepoolError,
-  type Provider,
-  type ProviderImages,
-} from '@nodepool/core';
+import { ConfigError, formatTemplate, isNodepoolError, NodepoolError, type Provider } from '@nodepool/core';
+import { databaseTag, type ProviderImages } from '@nodepool/core/service';
 import { propertyTexts, withFailedTest } from '@nodepool/core/service';
 import type { Progress } from '../context/progress.js';
 import { readChecksums } from '../files/checksums.js';

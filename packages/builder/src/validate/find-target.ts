@@ -1,4 +1,5 @@
-import type { DiskimageValidation, PoolConfig, PoolLabelConfig, ProviderConfig } from '@nodepool/core';
+import type { PoolConfig, PoolLabelConfig, ProviderConfig } from '@nodepool/core';
+import type { DiskimageValidation } from '@nodepool/core/config';
 
 /** What a node is launched as to test an image. */
 export interface TrialTarget {

@@ -6,7 +6,8 @@ import {
   type RequestId,
   type UploadRecord,
 } from '@nodepool/zk-protocol';
-import { NodepoolError, ProviderUnavailableError, type DiskimageValidation, type Provider } from '@nodepool/core';
+import { NodepoolError, ProviderUnavailableError, type Provider } from '@nodepool/core';
+import type { DiskimageValidation } from '@nodepool/core/config';
 import { runCheck } from '../tool/run-check.js';
 import type { Surroundings } from '../context/surroundings.js';
 import type { TrialTarget } from './find-target.js';

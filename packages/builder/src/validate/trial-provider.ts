@@ -1,5 +1,6 @@
 import type { UploadRecord } from '@nodepool/zk-protocol';
-import { ProviderUnavailableError, type ImageSource, type Provider } from '@nodepool/core';
+import { ProviderUnavailableError, type Provider } from '@nodepool/core';
+import type { ImageSource } from '@nodepool/core/service';
 import type { Surroundings } from '../context/surroundings.js';
 import type { TrialTarget } from './find-target.js';
 

@@ -1,8 +1,8 @@
 import { NODE_ID_TAG } from '@nodepool/core';
-import type { AlienResource, Config, Provider, ProviderConfig, Resource } from '@nodepool/core';
+import type { Config, Provider, ProviderConfig, Resource } from '@nodepool/core';
 import { createDriverRegistry } from '@nodepool/core/config';
 import { AlienAdoption, formatAge, uploadEvidence } from '@nodepool/core/service';
-import type { Listing } from '@nodepool/core/service';
+import type { Listing, AlienResource } from '@nodepool/core/service';
 import { ImageTree, nodePath, readDatabaseId } from '@nodepool/zk-protocol';
 import type { NodeId, NodeRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { closestWord } from '../command/closest.js';

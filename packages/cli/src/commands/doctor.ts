@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { newCondition, type Condition, type Config } from '@nodepool/core';
+import type { Config } from '@nodepool/core';
+import { newCondition } from '@nodepool/core/service';
 import {
   ConditionList,
   asUnknown,
@@ -10,7 +11,7 @@ import {
   nextStepText,
   publishedConditions,
 } from '@nodepool/core/service';
-import type { Listing, SharedCondition } from '@nodepool/core/service';
+import type { Listing, SharedCondition, Condition } from '@nodepool/core/service';
 import { isPoolComponent } from '@nodepool/zk-protocol';
 import type { ComponentRecord, ZooKeeper } from '@nodepool/zk-protocol';
 import { NO_ARGUMENTS, defineCommand } from '../command/command.js';

@@ -1,6 +1,6 @@
-import type { Config, ConfigProblem } from '@nodepool/core';
+import type { Config } from '@nodepool/core';
 import { formatProblem, loadConfig } from '@nodepool/core/config';
-import type { DriverRegistry } from '@nodepool/core/config';
+import type { DriverRegistry, ConfigProblem } from '@nodepool/core/config';
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import type { Json } from '@nodepool/zk-protocol';
 import { loadStrictConfig } from '../connection/config.js';

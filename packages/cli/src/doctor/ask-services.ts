@@ -1,5 +1,6 @@
 import type { Clock, ComponentRecord } from '@nodepool/zk-protocol';
-import { newCondition, type FoundCondition } from '@nodepool/core';
+import type { FoundCondition } from '@nodepool/core';
+import { newCondition } from '@nodepool/core/service';
 import { describeError } from '../command/errors.js';
 
 const ANSWER_MS = 3_000;

@@ -1,5 +1,7 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
-import { newCondition, type Config, type ConfigProblem, type FoundCondition } from '@nodepool/core';
+import type { Config, FoundCondition } from '@nodepool/core';
+import type { ConfigProblem } from '@nodepool/core/config';
+import { newCondition } from '@nodepool/core/service';
 import { formatProblem } from '@nodepool/core/config';
 
 /** ZooKeeper is slow beyond this. */

@@ -1,8 +1,7 @@
 import { conditionFromJson, explanationFromJson, mergeConditions, mergeExplanations } from '@nodepool/core/service';
-import type { SharedCondition } from '@nodepool/core/service';
+import type { SharedCondition, Condition } from '@nodepool/core/service';
 import type { ExplainSubject, RequestExplanation } from '@nodepool/core/launcher';
 import type { Clock, JsonObject } from '@nodepool/zk-protocol';
-import type { Condition } from '@nodepool/core';
 import { describeError } from '../command/errors.js';
 import { whileBusy } from '../connection/while-busy.js';
 

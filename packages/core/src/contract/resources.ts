@@ -5,26 +5,19 @@ import type { Resources } from '@nodepool/zk-protocol';
  * unlimited in a limit (source: Nodepool's QuotaInformation).
  */
 
-/** `a + b`, over the names of both. */
-export function addResources(a: Resources, b: Resources): Resources {
-  const sum: Resources = { ...a };
-  for (const name in b) sum[name] = (sum[name] ?? 0) + (b[name] ?? 0);
-  return sum;
-}
-
 /** Adds `amount * factor` to `target` in place; names that reach zero stay. */
 export function accumulate(target: Resources, amount: Resources, factor = 1): void {
   for (const name in amount) target[name] = (target[name] ?? 0) + factor * (amount[name] ?? 0);
 }
 
-/** What is missing of a name in a limit is unlimited; the result names only what was limited. */
+/** Remaining amounts of a limit; only names that the limit has are limited. */
 export function subtractFromLimit(limit: Resources, use: Resources): Resources {
   const rest: Resources = {};
   for (const name in limit) rest[name] = (limit[name] ?? Infinity) - (use[name] ?? 0);
   return rest;
 }
 
-/** A resource of which too little is there. */
+/** A resource of which too little is available. */
 export interface Shortage {
   resource: string;
   needed: number;
@@ -32,8 +25,8 @@ export interface Shortage {
 }
 
 /**
- * First resource of `need` that exceeds `rest`, or `undefined` when everything fits. A resource of which nothing is
- * needed does not stand in the way: what of it is kept for others may be more than there is. See {@link findOverrun}.
+ * First resource of `need` that exceeds `rest`, or `undefined` when everything fits. A resource that is not needed is not
+ * compared: reservations may exceed its limit. See {@link findOverrun}.
  */
 export function findShortage(need: Resources, rest: Resources): Shortage | undefined {
   for (const resource in need) {
@@ -44,7 +37,7 @@ export function findShortage(need: Resources, rest: Resources): Shortage | undef
   return undefined;
 }
 
-/** First resource of which more is used than there is: nothing may be added then, whatever it needs itself. */
+/** First resource that is used beyond its limit: then nothing may be added, not even a node that needs none of it. */
 export function findOverrun(rest: Resources): Shortage | undefined {
   for (const resource in rest) {
     const available = rest[resource] ?? Infinity;
@@ -61,22 +54,22 @@ export function sumResources(needs: Iterable<Resources>): Resources {
 }
 
 /**
- * Counted by labels, and never by what records say: to a launcher of the original a resource that it does not know has the
- * limit 0, so that a record with it stops all launches of the provider there.
+ * Resources that are counted by labels and never stored in records. A launcher of the original gives a resource that it does not
+ * know the limit 0, so a record with it would stop all launches of the provider there.
  */
 const UNSTORED = new Set(['ports']);
 
-/** The amounts that a record may have. */
+/** Amounts that may be stored in a record. */
 export function storedPart(resources: Resources): Resources {
   return partOf(resources, (name) => !UNSTORED.has(name));
 }
 
-/** The amounts that no record has. */
+/** Amounts that are never stored in a record. */
 export function unstoredPart(resources: Resources): Resources {
   return partOf(resources, (name) => UNSTORED.has(name));
 }
 
-/** The same object where it is all of it. */
+/** Selected names of the resources; the same object if all are selected, which saves a copy for most nodes. */
 function partOf(resources: Resources, isIn: (name: string) => boolean): Resources {
   for (const name in resources) {
     if (!isIn(name)) return Object.fromEntries(Object.entries(resources).filter(([each]) => isIn(each)));

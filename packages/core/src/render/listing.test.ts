@@ -1,18 +1,11 @@
 import { renderTable } from './table.js';
 import { describe, expect, it } from 'vitest';
 import { newNode, newRequest, type Json, type NodeId, type NodeRecord, type RequestId } from '@nodepool/zk-protocol';
-import {
-  extendedNodeListing,
-  formatAge,
-  ListingJsonWriter,
-  listingToJson,
-  listingToTable,
-  nodeListing,
-  requestListing,
-} from '../service/index.js';
-import { toCell } from './listing.js';
 import { toPythonRepr } from '../text/python-text.js';
-import type { NodeRow } from '../service/index.js';
+import { formatAge } from './age.js';
+import { ListingJsonWriter, listingToJson, listingToTable, toCell } from './listing.js';
+import { extendedNodeListing, nodeListing, type NodeRow } from './nodes.js';
+import { requestListing } from './requests.js';
 
 const NOW_MS = 1_700_000_000_000;
 

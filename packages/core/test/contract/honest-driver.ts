@@ -17,9 +17,9 @@ import {
   type Handlers,
   type Instance,
   type StateMachine,
-  type StateMachineDriverOptions,
   type StateMachineProviderConfig,
 } from '../../src/index.js';
+import type { StateMachineDriverOptions } from '../../src/cloud/state-machine/types.js';
 import { LIST_LAG_MS, LOGIN, type Machine, type TestCloud } from './test-cloud.js';
 
 const object = (properties: JsonObject, required: string[]) => ({ type: 'object', properties, required });

@@ -1,7 +1,8 @@
 import type { RequestId } from '@nodepool/zk-protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Harness } from '../../src/testing/harness/harness.js';
-import { databaseTag, NODE_ID_TAG, PROVIDER_TAG } from '../../src/index.js';
+import { databaseTag } from '../../src/cloud/ownership/ownership.js';
+import { NODE_ID_TAG, PROVIDER_TAG } from '../../src/contract/instance.js';
 import { honestDriver, invalidConfigs, validConfig } from '../contract/honest-driver.js';
 import { TestCloud } from '../contract/test-cloud.js';
 

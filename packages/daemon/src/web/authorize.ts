@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { ApiToken } from '@nodepool/core';
+import type { ApiToken } from '@nodepool/core/config';
 import { ApiError } from './api-error.js';
 
 const digest = (text: string) => createHash('sha256').update(text).digest();

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { ApiToken } from '@nodepool/core';
+import type { ApiToken } from '@nodepool/core/config';
 import { tokenProof } from '@nodepool/core/service';
 
 /** A nonce is taken for one to two minutes. */

@@ -4,10 +4,9 @@ import type { Clock, JsonObject, NodeId, NodeRecord, RequestId, RequestRecord } 
 import type { LaunchResult, OperationMetrics, Provider, ProviderContext } from '@nodepool/core';
 import { VirtualClock } from '@nodepool/core/testing';
 import { readCloud, type Transport } from '../../src/client/index.js';
-import { OpenStackAdapter } from '../../src/adapter.js';
 import { readProviderConfig } from '../../src/config.js';
+import { createOpenStackDriver } from '../../src/driver.js';
 import type { CloudFileCache } from '../../src/find-cloud.js';
-import { StateMachineProvider } from '@nodepool/core';
 import { FakeOpenStack } from '../fake/fake-openstack.js';
 import { keepLines, type LogLine } from './client.js';
 import { InProcessTransport } from './in-process.js';
@@ -47,7 +46,7 @@ export class ProviderWorld {
   readonly problems: string[] = [];
   readonly #options: WorldOptions;
   readonly #time: Clock;
-  #provider: StateMachineProvider | undefined;
+  #provider: Provider | undefined;
   #nextNode = 1;
 
   constructor(options: WorldOptions = {}) {
@@ -78,11 +77,8 @@ export class ProviderWorld {
     const problem = (_path: unknown, message: string) => void this.problems.push(message);
     const config = readProviderConfig(whole, { labels: new Map(), diskimages: new Map(), problem }, files);
     const transport = this.#options.transport ?? (real ? undefined : new InProcessTransport(() => this.cloud));
-    this.#provider = new StateMachineProvider(
-      config,
-      this.#context(),
-      (context) => new OpenStackAdapter(config, context, { transport }),
-    );
+    const driver = createOpenStackDriver({ transport: transport && (() => transport) });
+    this.#provider = driver.getProvider(config, this.#context());
     await this.during(this.#provider.start(NEVER));
     await this.pass(10);
     return this;

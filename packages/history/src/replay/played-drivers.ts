@@ -1,6 +1,5 @@
 import { delay, encodeNode, newNode, NODE_CREATE_PATH, type NodeRecord, type Resources } from '@nodepool/zk-protocol';
 import {
-  DriverError,
   LaunchError,
   type Config,
   type Driver,
@@ -14,6 +13,7 @@ import {
   type ProviderContext,
   type QuotaSupport,
 } from '@nodepool/core';
+import { DriverError } from '@nodepool/core/service';
 import type { DriverRegistry } from '@nodepool/core/config';
 import type { LaunchRecord } from './launch-record.js';
 

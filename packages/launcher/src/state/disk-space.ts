@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
-import { newCondition, type FoundCondition } from '@nodepool/core';
+import type { FoundCondition } from '@nodepool/core';
+import { newCondition } from '@nodepool/core/service';
 
 /** How little space is worth a condition, bytes. */
 export interface SpaceLimits {

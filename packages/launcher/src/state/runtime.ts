@@ -8,7 +8,8 @@ import type {
   RecordCache,
   RequestRecord,
 } from '@nodepool/zk-protocol';
-import type { AlienResource, Config, HostStatus, LeakedResource } from '@nodepool/core';
+import type { Config, HostStatus } from '@nodepool/core';
+import type { AlienResource, LeakedResource } from '@nodepool/core/service';
 import type { ConditionSource } from '@nodepool/core/service';
 import type {
   ExplainSubject,

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import ssh2 from 'ssh2';
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import { checkPort, KeyScanError, scanHostKeys } from './index.js';
-import type { KeyType } from './index.js';
+import type { KeyType } from './key-types.js';
 
 const { Server: SshServer, utils } = ssh2;
 const ED25519 = usableKeyPair();

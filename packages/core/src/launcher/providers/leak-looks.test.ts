@@ -6,7 +6,8 @@ import {
   type LauncherId,
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { databaseTag, NODE_ID_TAG, PROVIDER_TAG } from '../../index.js';
+import { databaseTag } from '../../cloud/ownership/ownership.js';
+import { NODE_ID_TAG, PROVIDER_TAG } from '../../contract/instance.js';
 import { idleProvider } from '../../../test/support/idle-provider.js';
 import { plainDriver } from '../../../test/support/plain-driver.js';
 import { rackProvider } from '../../../test/support/rack-world.js';

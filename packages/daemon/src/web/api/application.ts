@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ApiToken, Logger } from '@nodepool/core';
+import type { Logger } from '@nodepool/core';
+import type { ApiToken } from '@nodepool/core/config';
 import { didYouMean } from '@nodepool/core/service';
 import type { Clock, Json, JsonObject } from '@nodepool/zk-protocol';
 import { ComputeBudget } from '../compute-budget.js';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@nodepool/zk-protocol';
-import type { Condition } from '@nodepool/core';
+import type { Condition } from '@nodepool/core/service';
 import { conditionToJson, type ConditionChange, type SharedCondition } from '@nodepool/core/service';
 import type { ApiEvent } from './events.js';
 import { listOf, record, TEXT, TIME, type ApiPart } from './operation.js';

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CancelTimer, Clock, JsonObject } from '@nodepool/zk-protocol';
-import type { Logger, WebhookEvent } from '@nodepool/core';
+import type { Logger } from '@nodepool/core';
+import type { WebhookEvent } from '@nodepool/core/config';
 
 /** A change that a service tells of. */
 export interface ApiEvent {

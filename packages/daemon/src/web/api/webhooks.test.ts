@@ -1,7 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { silentLogger, type LogFields, type WebhookConfig } from '@nodepool/core';
+import { silentLogger, type LogFields } from '@nodepool/core';
+import type { WebhookConfig } from '@nodepool/core/config';
 import type { ApiEvent } from './events.js';
 import { Webhooks } from './webhooks.js';
 

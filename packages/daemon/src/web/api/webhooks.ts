@@ -1,5 +1,6 @@
 import { backoffMs, type CancelTimer, type Clock, type JsonObject } from '@nodepool/zk-protocol';
-import type { Logger, WebhookConfig } from '@nodepool/core';
+import type { Logger } from '@nodepool/core';
+import type { WebhookConfig } from '@nodepool/core/config';
 import type { ApiEvent } from './events.js';
 
 const MOST_ATTEMPTS = 5;

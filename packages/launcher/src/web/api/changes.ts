@@ -5,7 +5,7 @@ import {
   type RecordChange,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
-import type { WebhookEvent } from '@nodepool/core';
+import type { WebhookEvent } from '@nodepool/core/config';
 import { imageToApi, type ApiEvent } from '@nodepool/daemon';
 import { controlToApi } from './controls.js';
 import { nodeToApi, requestToApi } from './records.js';
