@@ -1,10 +1,7 @@
-import { execFileSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
 import { decodeNode, encodeNode, newNode } from '@nodepool/zk-protocol';
 import type { NodeFields, NodeId, NodeRecord } from '@nodepool/zk-protocol';
-import { describe, expect, it } from 'vitest';
-import { shellWord } from '../command/shell-word.js';
 import { RemoteNode } from './remote-node.js';
-import { remoteFile } from './transfer.js';
 
 const LOGIN = { knownHostsFile: '/tmp/known', identity: undefined };
 
@@ -15,30 +12,6 @@ function record(fields: NodeFields = {}): NodeRecord {
   if (!decoded) throw new Error('the record has no content');
   return decoded;
 }
-
-describe('shellWord', () => {
-  it.each([
-    '',
-    'plain',
-    'a b',
-    "it's",
-    '$HOME',
-    '`id`',
-    '*',
-    '~',
-    '-n',
-    'a=b',
-    '"',
-    '\\',
-    'ä',
-    'two\nlines',
-    ';',
-    '#x',
-    '!',
-  ])('hands %j to a shell as it is', (word) => {
-    expect(execFileSync('sh', ['-c', `printf %s ${shellWord(word)}`]).toString()).toBe(word);
-  });
-});
 
 describe('RemoteNode', () => {
   it('logs in with the host keys, user and port of the node, and over a connection of its own', () => {
@@ -68,19 +41,4 @@ describe('RemoteNode', () => {
   ])('refuses %j', (fields, message) => {
     expect(() => new RemoteNode(record(fields), LOGIN)).toThrow(message);
   });
-});
-
-it.each([
-  ['results', { directory: '.', name: 'results' }],
-  ['out/a b.log', { directory: './out', name: 'a b.log' }],
-  ['out//deep/../x/', { directory: './out', name: 'x' }],
-  ['/var/log/syslog', { directory: '/var/log', name: 'syslog' }],
-  ['../up', { directory: './..', name: 'up' }],
-  ['-n', { directory: '.', name: '-n' }],
-  ['.', undefined],
-  ['..', undefined],
-  ['a/..', undefined],
-  ['/', undefined],
-])('the file %j of a node', (path, expected) => {
-  expect(remoteFile(path)).toEqual(expected);
 });

@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { expect, it } from 'vitest';
+import { PROGRAM } from '../../test/program.js';
+import { useWorld } from '../../test/world.js';
+
+const get = useWorld();
+
+const CONFIG = `labels:
+  - name: small
+providers:
+  - name: sky
+    driver: openstack
+    cloud: mycluod
+    cloud-images:
+      - name: debian
+    pools:
+      - name: main
+        labels:
+          - {name: small, flavor-name: m1, cloud-image: debian}
+`;
+
+/** A process each, as drivers keep what they have read. */
+async function validate(...options: string[]) {
+  const argv = [PROGRAM, 'config-validate', '-c', get().file('sky.yaml'), ...options];
+  const env = { ...process.env, OS_CLIENT_CONFIG_FILE: get().file('openstack/clouds.yaml') };
+  const child = spawn(process.execPath, argv, { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  return { stderr: await text(child.stderr), status: await ended };
+}
+
+it.each([
+  ['lacks the cloud', 'clouds:\n  mycloud: {}\n', /cloud "mycluod" is not in \S+clouds\.yaml: it has mycloud/],
+  ['is no YAML', 'clouds:\n  mycluod: {a: "b}\n', /clouds\.yaml:\d+:\d+ is not valid YAML/],
+])('a clouds.yaml that %s is a warning at its place, and with --strict an error', async (_what, clouds, message) => {
+  await mkdir(get().file('openstack'), { recursive: true });
+  await get().write('openstack/clouds.yaml', clouds);
+  await get().write('sky.yaml', CONFIG);
+
+  const lenient = await validate();
+  const strict = await validate('--strict');
+
+  expect(lenient.stderr).toMatch(/sky\.yaml:6:12: providers\[0\]\.cloud: warning: /);
+  expect(lenient.stderr).toMatch(message);
+  expect([lenient.status, strict.status]).toEqual([0, 1]);
+});
+
+it('names the place of each problem, without ZooKeeper', async () => {
+  await get().write('bad.yaml', 'labels:\n  - nam: small\n');
+
+  const bad = await get().nodepool('bad.yaml', '--state-dir', '/none', 'config-validate');
+
+  expect(bad.status).toBe(1);
+  expect(bad.stderr).toMatch(/bad\.yaml:2:\d+: labels\[0\]/);
+});

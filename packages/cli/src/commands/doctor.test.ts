@@ -1,0 +1,209 @@
+import { chmod, mkdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { createServer as createSocketServer, type AddressInfo } from 'node:net';
+import { dirname } from 'node:path';
+import { embeddedDataDir, embeddedSocket, writeEmbeddedServerInfo } from '@nodepool/core/config';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { nodepool } from '../../test/program.js';
+import { condition, rackYaml, TWO_HOSTS, useWorld } from '../../test/world.js';
+
+const get = useWorld();
+const HOUR = 3_600_000;
+
+beforeAll(async () => {
+  await get().write('rack.yaml', TWO_HOSTS);
+  await get().write('secure.yaml', '{}\n');
+});
+
+/** What doctor finds, and with which status it ends. */
+async function doctor(config: string, ...options: string[]) {
+  const { status, stdout } = await get().nodepool(config, 'doctor', '--json', ...options);
+  const findings = JSON.parse(stdout) as Record<'severity' | 'text' | 'remedy' | 'type' | 'status', string>[];
+  // how fast the answers are depends on what else this machine does
+  return { status, findings: findings.filter(({ type }) => type !== 'SlowAnswers') };
+}
+
+describe('nodepool doctor', () => {
+  it('finds nothing wrong where nothing is', async () => {
+    await get().registerRack(['small', 'big']);
+    await get().createNode();
+
+    const { status, stdout } = await get().nodepool('rack.yaml', 'doctor');
+
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^(Nothing is wrong\.\n|warning: zookeeper "ensemble": ZooKeeper takes \d+ ms.*\n.*\n)$/);
+  });
+
+  it('says that no launcher runs', async () => {
+    const { status, findings } = await doctor('rack.yaml');
+
+    expect(status).toBe(1);
+    expect(findings).toMatchObject([
+      {
+        severity: 'error',
+        text: 'launcher "any": no launcher is registered: requests are not served',
+        remedy: 'nodepool-launcher',
+      },
+    ]);
+  });
+
+  it('tells what services have published, the worst first, each thing once', async () => {
+    await get().registerRack(['small', 'big']);
+    const stuck = condition('DeletionFails', '0000000007', 'its deletion has failed 3 times: no');
+    const missing = condition('StandbyMissing', 'small', 'it has 0 of 2 standby nodes, and 1 are being made');
+    await get().register('launcher', { conditions: [missing, stuck] });
+    await get().register('launcher', { conditions: [missing] });
+
+    const { status, findings } = await doctor('rack.yaml');
+
+    expect(status).toBe(1);
+    expect(findings).toMatchObject([
+      { severity: 'error', text: 'node 0000000007: its deletion has failed 3 times: no', remedy: 'repair it' },
+      {
+        severity: 'warning',
+        text: 'label "small": it has 0 of 2 standby nodes, and 1 are being made',
+        type: 'StandbyMissing',
+      },
+    ]);
+  });
+
+  it('ends with status 0 when there are warnings only', async () => {
+    await get().registerRack(['small', 'big']);
+    await get().register('launcher', {
+      conditions: [condition('StandbyMissing', 'small', 'it has 0 of 2 standby nodes')],
+    });
+
+    const { status, stdout } = await get().nodepool('rack.yaml', 'doctor');
+
+    expect(status).toBe(0);
+    expect(stdout).toContain('warning: label "small": it has 0 of 2 standby nodes\n  repair it\n');
+  });
+
+  it('names providers of the configuration that no launcher has registered', async () => {
+    await get().register('launcher', {});
+
+    const { findings } = await doctor('rack.yaml');
+
+    expect(findings).toMatchObject([{ kind: 'provider', name: 'rack', type: 'NotRegistered' }]);
+  });
+
+  it('warns of secrets that others can read', async () => {
+    await get().registerRack(['small', 'big']);
+    const file = get().file('secure.yaml');
+    await chmod(file, 0o644);
+    const open = await doctor('rack.yaml', '-s', file);
+    await chmod(file, 0o600);
+    const closed = await doctor('rack.yaml', '-s', file);
+
+    expect(open.findings).toMatchObject([
+      {
+        severity: 'warning',
+        text: `configuration "${file}": it has secrets and can be read by others (mode 644)`,
+        remedy: `chmod 600 ${file}`,
+      },
+    ]);
+    expect(closed.findings).toEqual([]);
+  });
+
+  it('asks registered services how late it is there, and doubts what silent ones have published', async () => {
+    await get().registerRack(['small', 'big']);
+    const server = createServer((_request, response) => {
+      response.setHeader('Date', new Date(Date.now() + HOUR).toUTCString());
+      response.end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await get().register('launcher', {
+      webUrl: url,
+      conditions: [condition('StandbyMissing', 'small', 'it has none')],
+    });
+    const asked = await doctor('rack.yaml');
+    await new Promise((resolve) => server.close(resolve));
+    const silent = await doctor('rack.yaml');
+
+    expect(asked.status).toBe(0);
+    expect(asked.findings.map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^launcher ".*": its clock is (3599|360\d) s ahead of the one of this machine$/),
+      'label "small": it has none',
+    ]);
+    expect(silent.status).toBe(1);
+    expect(silent.findings.map(({ text, status }) => `${status}: ${text}`)).toEqual([
+      expect.stringMatching(
+        `^true: launcher ".*": it is registered, and its web server at ${url} does not answer: .*ECONNREFUSED`,
+      ),
+      'unknown: label "small": it has none (it may be over: its service does not answer)',
+    ]);
+  });
+
+  it('warns of what config-validate warns of', async () => {
+    await get().registerRack(['small']);
+    await get().write(
+      'unused.yaml',
+      `${rackYaml(['small'], ['{name: host1, labels: small}'])}diskimages: [{name: debian}, {name: base, abstract: true}]\n`,
+    );
+
+    const warned = condition('ConfigurationProblem', get().file('unused.yaml'), '1 warning: unused.yaml:1:1');
+    await get().register('launcher', { conditions: [{ ...warned, reason: 'Warnings' }] });
+
+    const { findings } = await doctor('unused.yaml');
+
+    expect(findings).toMatchObject([
+      {
+        severity: 'warning',
+        text: expect.stringContaining('no provider lists diskimage "debian"') as string,
+        remedy: 'nodepool config-validate',
+      },
+    ]);
+  });
+});
+
+describe('nodepool doctor without ZooKeeper', () => {
+  /** What it finds with this state directory, as JSON and as text. */
+  async function bothForms(stateDir: string) {
+    await get().write('empty.yaml', '{}\n');
+    const call = (...argv: string[]) =>
+      nodepool('-c', get().file('empty.yaml'), '--state-dir', stateDir, '--connect-timeout', '0.5', ...argv);
+    const [json, text, list] = [await call('doctor', '--json'), await call('doctor'), await call('list')];
+    return { found: JSON.parse(json.stdout) as object[], status: [json.status, text.status], text: text.stdout, list };
+  }
+
+  it('tells that no server runs, as JSON too', async () => {
+    const { found, status, text } = await bothForms(get().file('nowhere'));
+
+    expect(status).toEqual([1, 1]);
+    expect(found).toMatchObject([{ kind: 'zookeeper', type: 'NotConnected', reason: 'NoServer', severity: 'error' }]);
+    expect(text).toMatch(
+      /^error: zookeeper "ensemble": No zookeeper-servers .*\n {2}start nodepool-launcher, or name its/,
+    );
+  });
+
+  it('names the disk of an embedded server that cannot write, as every command does', async () => {
+    const stateDir = get().file('full');
+    await mkdir(embeddedDataDir(stateDir), { recursive: true, mode: 0o700 });
+    const why =
+      'it cannot write in /full/zookeeper: ENOSPC: no space left; free space on that disk, it then serves by itself';
+    const server = createSocketServer((socket) =>
+      socket.once('data', (chunk) => {
+        const isAsked = chunk.toString() === 'srvr';
+        socket.end(isAsked ? `This ZooKeeper instance is not currently serving requests\n${why}\n` : '');
+      }),
+    );
+    onTestFinished(() => void server.close());
+    await mkdir(dirname(embeddedSocket(stateDir)), { recursive: true, mode: 0o700 });
+    await new Promise<void>((listening) => server.listen(embeddedSocket(stateDir), listening));
+    await chmod(embeddedSocket(stateDir), 0o600);
+    await writeEmbeddedServerInfo(stateDir, { socket: embeddedSocket(stateDir), pid: process.pid });
+
+    const { found, status, list } = await bothForms(stateDir);
+
+    const finding =
+      'The embedded ZooKeeper server does not serve: it cannot write in /full/zookeeper: ENOSPC: no space left.';
+    const remedy = 'free space on that disk, it then serves by itself';
+    expect(status).toEqual([1, 1]);
+    expect(found).toMatchObject([{ reason: 'CannotWrite', text: `zookeeper "ensemble": ${finding}`, remedy }]);
+    expect(list).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(`nodepool: ${finding} ${remedy}`) as string,
+    });
+  });
+});

@@ -1,0 +1,128 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { nodepool, listen, listenFor } from '../../test/program.js';
+import { condition, RACK_ID, TWO_HOSTS, useWorld } from '../../test/world.js';
+
+const get = useWorld();
+
+beforeAll(() => get().write('rack.yaml', TWO_HOSTS));
+
+describe('nodepool explain', () => {
+  it('computes why a request waits when no launcher answers, and says so', async () => {
+    await get().registerRack(['small', 'big']);
+    await get().createNode({ state: 'in-use' });
+    await get().createRequest(['small']);
+    const id = await get().createRequest(['small']);
+
+    const { status, stdout, stderr } = await get().nodepool('rack.yaml', 'explain', id);
+
+    expect(status).toBe(0);
+    expect(stderr).toContain('No launcher answered');
+    expect(stdout.split('\n')[0]).toBe(
+      `Request ${id} waits for pool "rack/main": behind another request; the first that wants the same waits: 1 of "small" needed, 0 free after requests ahead`,
+    );
+  });
+
+  it('says what would become of labels that no request has asked for', async () => {
+    await get().registerRack(['small', 'big']);
+    await get().createNode();
+
+    const one = JSON.parse(
+      (await get().nodepool('rack.yaml', 'explain', '--label', 'small', '--json')).stdout,
+    ) as object;
+    const two = await get().nodepool('rack.yaml', 'explain', '--label', 'small', '--label', 'small');
+
+    expect(one).toMatchObject({ source: 'offline', request: null, pools: [{ action: 'accept', provider: 'rack' }] });
+    expect(two.stdout).toContain('would fail: no pool can serve it (it would exceed quota: 2 of "small" asked for');
+  });
+
+  it('names configured pools that no launcher serves', async () => {
+    const id = await get().createRequest(['small']);
+
+    const { stdout } = await get().nodepool('rack.yaml', 'explain', id);
+
+    expect(stdout).toContain('it is configured, but no launcher has registered it');
+  });
+
+  it('asks the named launchers and merges what each says of its own pools', async () => {
+    const pool = { provider: 'rack', pool: 'main', launcher: RACK_ID, rule: 'label-quota', text: 'none is free' };
+    const body = {
+      request: '200-1',
+      state: 'requested',
+      labels: ['small'],
+      pools: [{ ...pool, own: true, action: 'wait' }],
+    };
+    const own = await listen((_, response) => response.end(JSON.stringify(body)));
+
+    const { status, stdout } = await nodepool('explain', '200-1', '--url', own, '--url', 'http://127.0.0.1:1');
+
+    expect(status).toBe(0);
+    expect(stdout).toContain('Request 200-1 waits for pool "rack/main": none is free');
+  });
+
+  it('reports a request no launcher knows, with status 1 when strict', async () => {
+    const url = await listenFor({});
+
+    const lenient = await nodepool('explain', '200-9', '--url', url);
+    const strict = await nodepool('explain', '200-9', '--url', url, '--strict');
+
+    expect(lenient).toMatchObject({ status: 0, stdout: 'Request id 200-9 not found\n' });
+    expect(strict.status).toBe(1);
+  });
+
+  it('says that a launcher is too old to explain', async () => {
+    const url = await listen((_, response) => response.writeHead(404).end('Not found'));
+
+    const { status, stderr } = await nodepool('explain', '200-9', '--url', url);
+
+    expect(status).toBe(1);
+    expect(stderr).toContain('it has no /explain: an older launcher, or another service');
+  });
+
+  it.each([[['explain']], [['explain', '200-1', '--label', 'a']], [['explain', '200-1', '--url', 'nl01']]])(
+    'does not understand %j',
+    async (argv) => {
+      expect((await nodepool(...argv)).status).toBe(2);
+    },
+  );
+});
+
+it('says what is wrong with the labels and providers of a request, and nothing else', async () => {
+  await get().registerRack(['small']);
+  await get().register('launcher', {
+    conditions: [
+      condition('LaunchesFail', 'rack', 'three launches failed'),
+      condition('LaunchesFail', 'other', 'four launches failed'),
+      condition('NotServed', 'small', 'no pool can serve it now'),
+    ],
+  });
+
+  const { stdout } = await get().nodepool('rack.yaml', 'explain', '--label', 'small');
+
+  expect(stdout).toContain('\nWhat is wrong\n');
+  expect(stdout).toContain('  error: provider "rack": three launches failed\n    repair it\n');
+  expect(stdout).toContain('  error: label "small": no pool can serve it now\n');
+  expect(stdout).not.toContain('four launches');
+});
+
+it('tells the past of a request that is gone', async () => {
+  const past = {
+    ...{
+      id: '200-1',
+      kind: 'request',
+      labels: ['small'],
+      nodes: [],
+      request: null,
+      requestor: 'zuul',
+      tenant_name: null,
+    },
+    ...{ created_time: 1_600_000_000, ended_time: 1_600_000_100, state: 'fulfilled', events: [], silent: [] },
+    intervals: [{ begin_time: 1_600_000_000, end_time: 1_600_000_100, cause: 'pool-full', text: 'it is full' }],
+  };
+  const url = await listenFor({ '/api/v1/requests/200-1/timeline': past });
+
+  const { status, stdout } = await nodepool('explain', '200-1', '--url', url);
+
+  expect(status).toBe(0);
+  expect(stdout).toContain('Request 200-1: fulfilled after 1 min 40 s');
+  expect(stdout).toContain('pool-full');
+});
